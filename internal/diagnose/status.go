@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -54,9 +55,45 @@ func Overtaken(owner string) HostStatus {
 	return HostStatus{Code: fleet.OtherLabels, Text: textOvertaken + fleet.ByOwner(owner)}
 }
 
+// textHosted begins what an agent hosts otherwise than declared. It ends the text of a refresh.
+const textHosted = "hosted with "
+
+// maxDifferences is how many fields a text has, and maxValue how long a value may be there.
+const (
+	maxDifferences = 5
+	maxValue       = 60
+)
+
+// hostedWith says field by field what is declared and what is hosted, "" if nothing differs.
+func hostedWith(fields []fleet.Difference) string {
+	if len(fields) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, f := range fields[:min(len(fields), maxDifferences)] {
+		name := f.Field[strings.LastIndex(f.Field, ".")+1:]
+		parts = append(parts, name+" "+value(f.Declared)+" → "+value(f.Hosted))
+	}
+	if more := len(fields) - len(parts); more > 0 {
+		parts = append(parts, "and "+strconv.Itoa(more)+" more")
+	}
+	return textHosted + strings.Join(parts, ", ")
+}
+
+// value is a number as it is, or the quoted beginning of a text.
+func value(text string) string {
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	if runes := []rune(text); len(runes) > maxValue {
+		text = string(runes[:maxValue]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
 // Drifted is what state says of a host that differs from the last apply. drift decides, and the
-// text has every difference.
-func Drifted(drift fleet.Code, differs []fleet.Code) HostStatus {
+// text has every difference. fields are those that its agent hosts otherwise.
+func Drifted(drift fleet.Code, differs []fleet.Code, fields []fleet.Difference) HostStatus {
 	status := HostStatus{Code: drift}
 	if drift == fleet.NotRegistered {
 		status.Code = fleet.NoLongerRegistered // it was registered, or state would say that it was not
@@ -66,6 +103,9 @@ func Drifted(drift fleet.Code, differs []fleet.Code) HostStatus {
 		if slices.Contains(differs, d.drift) {
 			texts = append(texts, d.text)
 		}
+	}
+	if hosted := hostedWith(fields); hosted != "" && slices.Contains(differs, fleet.HostedOtherwise) {
+		texts = append(texts, hosted)
 	}
 	status.Text = strings.Join(texts, ", ")
 	return status
@@ -92,7 +132,13 @@ func NeverOurs() HostStatus { return HostStatus{Code: fleet.NotRegistered, Text:
 // ToldByRefresh reports whether the text is from a refresh, which the next one replaces. Otherwise
 // it says why an apply failed, which is known nowhere else.
 func (s HostStatus) ToldByRefresh() bool {
-	for text := range strings.SplitSeq(s.Text, ", ") {
+	text, hosted, with := strings.Cut(s.Text, textHosted)
+	if with && hosted != "" {
+		if text = strings.TrimSuffix(text, ", "); text == "" {
+			return true
+		}
+	}
+	for text := range strings.SplitSeq(text, ", ") {
 		if text != textOvertaken && !strings.HasPrefix(text, "owner ") && !slices.ContainsFunc(driftTexts, func(d driftText) bool { return d.text == text }) {
 			return false
 		}

@@ -57,19 +57,33 @@ func readGolden(t *testing.T, file string) map[fleet.Code]bool {
 
 func TestDrifted(t *testing.T) {
 	t.Parallel()
+	stop := fleet.Difference{Field: "control.stop_cmd", Declared: "./stop.sh", Hosted: "./stop.sh -9, or so"}
+	memory := fleet.Difference{Field: "resource.mem", Declared: "10", Hosted: "50"}
+	long := fleet.Difference{Field: "control.start_cmd", Declared: strings.Repeat("a", 60), Hosted: strings.Repeat("b", 61)}
 	for want, c := range map[string]struct {
 		drift   fleet.Code
 		differs []fleet.Code
+		fields  []fleet.Difference
 	}{
-		"not_hosted: not running, not hosted":                         {fleet.NotHosted, []fleet.Code{fleet.NotHosted, fleet.NotRunning}},
-		"not_running: not running":                                    {fleet.NotRunning, []fleet.Code{fleet.NotRunning}},
-		"unregistered: the platform no longer knows the process here": {fleet.NotRegistered, []fleet.Code{fleet.NotRegistered}},
-		"other_spec: registered anew by another tool":                 {fleet.OtherSpec, []fleet.Code{fleet.Anew}},
-		"other_spec: registered with another spec, not running":       {fleet.OtherSpec, []fleet.Code{fleet.OtherSpec, fleet.NotRunning}},
-		"other_labels: replaced by a start without its limits":        {fleet.OtherLabels, []fleet.Code{fleet.Started}},
-		"other_labels: registered with other labels":                  {fleet.OtherLabels, []fleet.Code{fleet.OtherLabels}},
+		"not_hosted: not running, not hosted":                         {drift: fleet.NotHosted, differs: []fleet.Code{fleet.NotHosted, fleet.NotRunning}},
+		"not_running: not running":                                    {drift: fleet.NotRunning, differs: []fleet.Code{fleet.NotRunning}},
+		"unregistered: the platform no longer knows the process here": {drift: fleet.NotRegistered, differs: []fleet.Code{fleet.NotRegistered}},
+		"other_spec: registered anew by another tool":                 {drift: fleet.OtherSpec, differs: []fleet.Code{fleet.Anew}},
+		"other_spec: registered with another spec, not running":       {drift: fleet.OtherSpec, differs: []fleet.Code{fleet.OtherSpec, fleet.NotRunning}},
+		"other_labels: replaced by a start without its limits":        {drift: fleet.OtherLabels, differs: []fleet.Code{fleet.Started}},
+		"other_labels: registered with other labels":                  {drift: fleet.OtherLabels, differs: []fleet.Code{fleet.OtherLabels}},
+		`other_spec: hosted with stop_cmd "./stop.sh" → "./stop.sh -9, or so", mem 10 → 50`: {
+			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{stop, memory},
+		},
+		`other_spec: registered with another spec, not hosted, hosted with mem 10 → 50, mem 10 → 50, mem 10 → 50, mem 10 → 50, mem 10 → 50, and 2 more`: {
+			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise, fleet.OtherSpec, fleet.NotHosted}, slices.Repeat([]fleet.Difference{memory}, 7),
+		},
+		`other_spec: hosted with start_cmd "` + strings.Repeat("a", 60) + `" → "` + strings.Repeat("b", 60) + `…"`: {
+			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{long},
+		},
+		"not_running: not running, not hosted": {fleet.NotRunning, []fleet.Code{fleet.NotRunning, fleet.NotHosted}, []fleet.Difference{stop}},
 	} {
-		got := Drifted(c.drift, c.differs)
+		got := Drifted(c.drift, c.differs, c.fields)
 		if got.String() != want {
 			t.Errorf("state has %q, want %q", got, want)
 		}
@@ -77,8 +91,10 @@ func TestDrifted(t *testing.T) {
 			t.Errorf("%q has no code of the list, or does not count as what a refresh tells", got)
 		}
 	}
-	if failed := (HostStatus{Code: fleet.NotRunning, Text: "not running: 117, the agent is abnormal or not found"}); failed.ToldByRefresh() {
-		t.Errorf("%q counts as what a refresh tells", failed)
+	for _, text := range []string{"not running: 117, the agent is abnormal or not found", "836: hosted with nothing", "refused, hosted with mem 10 → 50"} {
+		if failed := (HostStatus{Code: fleet.NotRunning, Text: text}); failed.ToldByRefresh() {
+			t.Errorf("%q counts as what a refresh found", failed)
+		}
 	}
 }
 

@@ -23,6 +23,19 @@ const (
 // Ensures are all of them, each asking for more than the one before.
 func Ensures() []Ensure { return []Ensure{EnsureRegistered, EnsureHosted, EnsureRunning} }
 
+// Verify is what is compared with a declaration, beyond the cached status.
+type Verify string
+
+// What is compared: the labels that a registration carries, or also what the agent keeps in its own
+// file.
+const (
+	VerifyLabels Verify = "labels"
+	VerifyAgent  Verify = "agent"
+)
+
+// Verifies are all of them.
+func Verifies() []Verify { return []Verify{VerifyLabels, VerifyAgent} }
+
 // Desired is the state that a host is compared with and brought to.
 type Desired struct {
 	Ensure Ensure
@@ -45,6 +58,9 @@ type Desired struct {
 	// HasSpec is false after an import. A live query needs a spec, so the cached status
 	// decides then.
 	HasSpec bool
+	// Verify: what the agents' own files show is compared as well, field by field. A registration
+	// without a fingerprint is then as declared if its fields are.
+	Verify bool
 }
 
 // AllLabels are the labels that a registration carries, fingerprint and owner among
@@ -106,7 +122,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 	if err != nil {
 		return report, fmt.Errorf("reading the cached status: %w", err)
 	}
-	report.Cached = maps.Clone(cached)
+	report.Cached = WithKept(ctx, p, want, hosts, maps.Clone(cached))
 	suspects := pickFunc(hosts, func(h Host) bool { return report.suspects(h, want, inDoubt[h]) })
 	if len(suspects) == 0 || !want.HasSpec {
 		return report, nil
@@ -127,6 +143,32 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 	return report, nil
 }
 
+// Fields are those in which a host's agent has another spec.
+func (r Report) Fields(h Host) []Difference {
+	if kept := r.Cached[h].Kept; kept.read() {
+		return kept.Differs
+	}
+	return nil
+}
+
+// WithKept adds to the statuses of hosts what their agents really host, if that is to be compared. A
+// file that could not be read shows nothing. It takes at most half of the remaining time.
+func WithKept(ctx context.Context, p Process, want Desired, hosts []Host, statuses map[Host]Status) map[Host]Status {
+	verifier, can := p.(Verifier)
+	if !can || !want.Verify || !want.HasSpec || len(hosts) == 0 {
+		return statuses
+	}
+	ctx, cancel := within(ctx, patience)
+	defer cancel()
+	statuses = maps.Clone(statuses)
+	for h, kept := range verifier.Hosting(ctx, hosts) {
+		status := statuses[h]
+		status.Kept = &kept
+		statuses[h] = status
+	}
+	return statuses
+}
+
 // suspects reports whether the agent of a host is to be asked, by its cached status.
 func (r Report) suspects(h Host, want Desired, inDoubt bool) bool {
 	status := r.Cached[h]
@@ -134,7 +176,8 @@ func (r Report) suspects(h Host, want Desired, inDoubt bool) bool {
 		r.Unreachable[h] = status
 		return false
 	}
-	return r.judged(h, want.differences(status)) || status.State == Unknown || inDoubt || want.OwnedByOther(status)
+	unhosted := want.Ensure != EnsureRegistered && status.Kept.lacks()
+	return r.judged(h, want.differences(status)) || status.State == Unknown || inDoubt || unhosted || want.OwnedByOther(status)
 }
 
 // confirm judges a host by what its agent says now. Labels of an older registration say nothing.
@@ -165,7 +208,7 @@ func (r Report) judged(h Host, differs []Code) bool {
 	}
 	r.Drift[h], r.Differs[h] = differs[0], differs
 	switch differs[0] { //nolint:exhaustive // the others are in state as they are
-	case Anew:
+	case Anew, HostedOtherwise:
 		r.Drift[h] = OtherSpec
 	case Started:
 		r.Drift[h] = OtherLabels
@@ -179,8 +222,13 @@ func (d Desired) differences(s Status) []Code {
 	if s.State == Unregistered {
 		return []Code{NotRegistered}
 	}
-	differs := d.differentLabels(s.Labels)
-	if d.Ensure != EnsureRegistered && s.HostedKnown && !s.Hosted {
+	var differs []Code
+	if s.Kept.differs() {
+		differs = append(differs, HostedOtherwise)
+	}
+	differs = append(differs, d.differentLabels(s.Labels)...)
+	unhosted := s.HostedKnown && !s.Hosted || !s.HostedKnown && s.Kept.lacks()
+	if d.Ensure != EnsureRegistered && unhosted {
 		differs = append(differs, NotHosted)
 	}
 	if d.Ensure == EnsureRunning && s.State != Running {
@@ -194,8 +242,9 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 		return nil
 	}
 	var differs []Code
-	switch carried := labels[d.FingerprintLabel]; {
-	case carried == d.Fingerprint:
+	carried := labels[d.FingerprintLabel]
+	switch {
+	case carried == d.Fingerprint, carried == "" && d.Verify: // the fields are compared then
 	case carried == d.Fingerprint+startedSuffix:
 		differs = append(differs, Started)
 	case carried == "":
@@ -214,10 +263,15 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 	}
 	// An operation that replaced the labels had no owner to send. A registration without an owner
 	// may be unregistered by whoever had it before.
-	if len(differs) == 0 && d.OwnerLabel != "" && d.Owner != "" && labels[d.OwnerLabel] == "" {
+	if len(differs) == 0 && carried != "" && d.ownerless(labels) {
 		return append(differs, OtherLabels)
 	}
 	return differs
+}
+
+// ownerless reports whether labels name no owner although d has one.
+func (d Desired) ownerless(labels map[string]string) bool {
+	return d.OwnerLabel != "" && d.Owner != "" && labels[d.OwnerLabel] == ""
 }
 
 // superseded reports whether a row shows what Owner had registered before and has replaced. Such a
@@ -264,6 +318,17 @@ func (d Desired) Carries(s Status) bool {
 	return d.FingerprintLabel != "" && s.State != Unregistered && carried == d.Fingerprint
 }
 
+// Unmarked reports whether a registration names neither a fingerprint nor an owner.
+func (d Desired) Unmarked(s Status) bool {
+	return s.Labels != nil && s.State != Unregistered && s.Labels[d.FingerprintLabel] == "" && s.Labels[d.OwnerLabel] == ""
+}
+
+// AsFound reports whether a registration that another tool made is as declared all the same, as the
+// agent's own file shows.
+func (d Desired) AsFound(s Status) bool {
+	return d.Verify && d.Unmarked(s) && s.State != Unknown && s.Kept.Verified() && len(d.differentLabels(s.Labels)) == 0
+}
+
 // CarryOne reports whether two registrations have the same fingerprint.
 func (d Desired) CarryOne(a, b Status) bool {
 	d.Fingerprint, _ = d.carried(a)
@@ -273,7 +338,7 @@ func (d Desired) CarryOne(a, b Status) bool {
 // confirmed puts the cached status and what the agent says together.
 func confirmed(onFile, live Status) Status {
 	status := live
-	status.Labels = onFile.Labels
+	status.Labels, status.Kept = onFile.Labels, onFile.Kept
 	if onFile.olderThan(live.RegisterTime) || onFile.State == Unregistered {
 		// The registration in the cached status is an older one than the agent's, so its
 		// labels say nothing of today's.

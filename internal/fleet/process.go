@@ -79,6 +79,8 @@ type Status struct {
 	Refused bool
 	// Away: the agent does not answer, as far as the platform says, or had not by the end.
 	Away bool
+	// Kept is what the agent's own file shows, nil unless it was to be read.
+	Kept *Hosting
 }
 
 // Silent reports whether the agent that was asked gave no answer.
@@ -145,6 +147,18 @@ type Hosting struct {
 	Beside []string
 }
 
+// read reports whether the file was read. A nil Hosting was not.
+func (k *Hosting) read() bool { return k != nil && k.Why == "" }
+
+// lacks reports whether the file was read and has no entry of the process.
+func (k *Hosting) lacks() bool { return k.read() && !k.Hosted }
+
+// differs reports whether the file has another spec than the declared one.
+func (k *Hosting) differs() bool { return k.read() && len(k.Differs) > 0 }
+
+// Verified reports whether the file has the declared spec, as far as it keeps one.
+func (k *Hosting) Verified() bool { return k.read() && k.Hosted && len(k.Differs) == 0 }
+
 // Difference is a field of a spec, by its path such as control.stop_cmd, as it is declared and as it
 // is hosted.
 type Difference struct{ Field, Declared, Hosted string }
@@ -159,12 +173,17 @@ type Verifier interface {
 // LiveStatusWithin is LiveStatus for at most patience, or half of the remaining time. An agent that
 // has not answered by then is not known.
 func LiveStatusWithin(ctx context.Context, p Process, patience time.Duration, hosts []Host) (map[Host]Status, error) {
+	ctx, cancel := within(ctx, patience)
+	defer cancel()
+	return p.LiveStatus(ctx, hosts)
+}
+
+// within bounds ctx by patience, or half of the remaining time.
+func within(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		patience = min(patience, time.Until(deadline)/2)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return p.LiveStatus(ctx, hosts)
+	return context.WithTimeout(ctx, patience)
 }
 
 // Part is what an operation on several processes asks of one of them.

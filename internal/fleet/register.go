@@ -4,10 +4,37 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// AsFound is the change without registering what is adopted and is as declared already: it carries
+// nobody's fingerprint or owner, and its agent hosts it with the declared spec. Nothing is known of
+// hosts that cannot be read, and they are registered. Hosts that are renamed are registered too.
+func (c Change) AsFound(ctx context.Context, p Process, want Desired) Change {
+	if !c.Adopt || !want.Verify || c.Rename != nil || len(c.Register) == 0 {
+		return c
+	}
+	cached, err := p.CachedStatus(ctx, c.Register)
+	if err != nil {
+		return c
+	}
+	cached = WithKept(ctx, p, want, c.Register, cached)
+	found, times := make(map[Host]bool), maps.Clone(c.Times)
+	if times == nil {
+		times = make(map[Host]int64)
+	}
+	for _, h := range c.Register {
+		if s := cached[h]; want.AsFound(s) {
+			found[h], times[h] = true, s.RegisterTime
+		}
+	}
+	c.Times, c.Settle = times, append(slices.Clone(c.Settle), pick(c.Register, found)...)
+	c.Register = pickFunc(c.Register, func(h Host) bool { return !found[h] })
+	return c
+}
 
 // registerAll registers, and decides about a registration that is there already. It takes over its
 // own, one that is adopted, and one that another object is about to leave. It leaves others to

@@ -44,6 +44,7 @@ func generate(chance *rand.Rand, without switches) History {
 	for range 4 + g.IntN(7) {
 		g.next()
 	}
+	g.history.Verify = !g.without["verify"] && g.IntN(2) == 0
 	if g.without["times-kept-by-others"] && g.history.severalRegister() {
 		g.history.KeepsTime.Reregistering = false
 	}

@@ -18,14 +18,8 @@ func shrink(h History, fails func(History) bool) History {
 // size is what shrinking makes less.
 func (h History) size() int {
 	size := h.Machines * 10
-	if h.EntryPerName {
-		size++
-	}
-	if h.SuppliersApart {
-		size++
-	}
-	for _, keeps := range []bool{h.KeepsTime.Reregistering, h.KeepsTime.Starting, h.KeepsTime.Hosting} {
-		if keeps {
+	for _, trait := range traitsOf(&h) {
+		if *trait.has {
 			size++
 		}
 	}
@@ -77,6 +71,7 @@ func simplify(h History, fails func(History) bool) History {
 	}
 	try(func(h *History) { h.EntryPerName = false })
 	try(func(h *History) { h.SuppliersApart = false })
+	try(func(h *History) { h.Verify = false })
 	try(func(h *History) { h.KeepsTime.Reregistering = false })
 	try(func(h *History) { h.KeepsTime.Starting = false })
 	try(func(h *History) { h.KeepsTime.Hosting = false })

@@ -16,6 +16,8 @@ type History struct {
 	// SuppliersApart: a process is unregistered only under the supplier id under which it
 	// was registered.
 	SuppliersApart bool
+	// Verify: what agents really host is compared, where they can be asked for it.
+	Verify bool
 	// KeepsTime are the calls after which an agent still tells the registration time of before.
 	KeepsTime KeepsTime
 	Steps     []Step
@@ -171,7 +173,7 @@ func stepOf(line string) (Step, error) {
 // traitsOf are what a history may have of its platform, as its first line names them.
 func traitsOf(h *History) []trait {
 	return []trait{
-		{"an entry per name", &h.EntryPerName}, {"suppliers apart", &h.SuppliersApart},
+		{"an entry per name", &h.EntryPerName}, {"suppliers apart", &h.SuppliersApart}, {"verify", &h.Verify},
 		{"registering keeps the time", &h.KeepsTime.Reregistering}, {"starting keeps the time", &h.KeepsTime.Starting},
 		{"hosting keeps the time", &h.KeepsTime.Hosting},
 	}

@@ -92,6 +92,9 @@ func play(h History, meddle map[Action]func(*world, *object)) *Breach {
 		configs: make(map[string]*config), model: make(model), upgraded: make(map[int]bool),
 		settings: map[string]any{"gateway": string(providertest.FaceGateway), "max_concurrent_requests": 1, "max_retries": 1},
 	}
+	if h.Verify {
+		w.settings["verify"], w.settings["hosted_specs"] = "agent", map[string]any{"job_scope": map[string]any{"id": "3"}}
+	}
 	defer w.close()
 	defer cancel()
 	w.play()

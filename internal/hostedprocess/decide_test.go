@@ -63,7 +63,7 @@ func TestRefreshed(t *testing.T) {
 		"repaired by hand":                       {refreshed{was: status(fleet.NotRunning)}, ""},
 		"not started, and not hosted":            {refreshed{was: status(fleet.NotRunning), found: found(fleet.NotHosted)}, fleet.NotRunning},
 		"not hosted, and not running":            {refreshed{was: status(fleet.NotHosted), found: found(fleet.NotRunning)}, fleet.NotHosted},
-		"found before, and hosted since":         {refreshed{was: diagnose.Drifted(fleet.NotHosted, []fleet.Code{fleet.NotHosted, fleet.NotRunning}), found: found(fleet.NotRunning)}, fleet.NotRunning},
+		"found before, and hosted since":         {refreshed{was: diagnose.Drifted(fleet.NotHosted, []fleet.Code{fleet.NotHosted, fleet.NotRunning}, nil), found: found(fleet.NotRunning)}, fleet.NotRunning},
 		"not started, and of another spec":       {refreshed{was: status(fleet.NotRunning), found: found(fleet.OtherSpec)}, fleet.OtherSpec},
 		"away":                                   {refreshed{was: status(fleet.NotRunning), away: true}, fleet.NotRunning},
 		"still refused":                          {refreshed{was: status(fleet.NotRegistered), found: found(fleet.NoLongerRegistered), labelled: true}, fleet.NotRegistered},

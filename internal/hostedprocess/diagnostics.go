@@ -3,6 +3,7 @@ package hostedprocess
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -231,4 +232,32 @@ func importUnplaced(f foundProcess, unplaced *gse.UnplacedError) diag.Diagnostic
 func listedInPart(unplaced *gse.UnplacedError) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Hosted Processes Listed In Part", diagnose.Sentence(unplaced.Error())+
 		"\n\nThese rows are left out: a process may be missing from the list, or have more hosts than are listed.")
+}
+
+// keptOtherwise are the warnings of a refresh that read what agents host: hosts whose file could not
+// be read, and entries that start the process again after it was stopped. A host whose agent does
+// not answer has a warning of its own.
+func keptOtherwise(h hostedProcess, report fleet.Report) diag.Diagnostics {
+	unread, beside := make(fleet.Results), make(fleet.Results)
+	for host, status := range report.Cached {
+		_, silent := report.Unreachable[host]
+		switch kept := status.Kept; {
+		case kept == nil || silent:
+		case kept.Why != "":
+			unread[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: kept.Why}
+		case len(kept.Beside) > 0:
+			beside[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: "its agent also hosts " + strings.Join(kept.Beside, ", ")}
+		}
+	}
+	var diags diag.Diagnostics
+	if len(unread) > 0 {
+		diags.AddWarning("Hosted Spec Not Verified", fmt.Sprintf("%s: what its agents host could not be read on %s. That is not taken for drift: there only the "+
+			"labels are compared.\n\n%s", h.Title, diagnose.CountHosts(len(unread), h.Hosts.Len()), diagnose.Rows(h.Hosts, unread)))
+	}
+	if len(beside) > 0 {
+		diags.AddWarning("Hosted Twice", fmt.Sprintf("%s has the same PID file as another process on %s. If it is stopped, the other entry starts it again.\n\n%s\n"+
+			"Such an entry is left behind where the name or the namespace of a running process was changed. Import the old process and destroy it, or unregister it in the "+
+			"console.", h.Title, diagnose.CountHosts(len(beside), h.Hosts.Len()), diagnose.Rows(h.Hosts, beside)))
+	}
+	return diags
 }

@@ -106,6 +106,14 @@ func TestAccGenerateConfig(t *testing.T) {
 	cli.Write("generated.tf", replaceLine(string(generated), "spec ", "  spec = "+providertest.SpecConfig("./start.sh")))
 	cli.Expect(0, "apply", "-auto-approve")
 	cli.Expect(0, "plan", "-detailed-exitcode")
+
+	// With what the agents host there is a spec.
+	cli.Env = append(cli.Env, "BK_VERIFY=agent", "BK_HOSTED_SPECS_JOB_SCOPE_ID=3")
+	cli.Expect(0, "state", "rm", "bk_hosted_process.test")
+	_ = os.Remove(filepath.Join(cli.Dir, "generated.tf"))
+	cli.Expect(0, "plan", "-generate-config-out=verified.tf")
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "plan", "-detailed-exitcode")
 	if diff := gocmp.Diff([]string{}, sim.Changes()); diff != "" {
 		t.Errorf("calls that change something (-want +got):\n%s", diff)
 	}

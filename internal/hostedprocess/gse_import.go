@@ -18,6 +18,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
@@ -120,7 +121,89 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 		return
 	}
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)
+	resp.Diagnostics.Append(readSpecs(ctx, r.platform, found)...)
 	resp.Diagnostics.Append(found.write(ctx, &resp.State)...)
+}
+
+// readSpecs reads from the agents what they host of processes, if the provider is to. A process gets
+// the spec that all of its hosts have of which it is known.
+func readSpecs(ctx context.Context, p *platform.Platform, processes ...*foundProcess) diag.Diagnostics {
+	if p.Verify != fleet.VerifyAgent {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
+	defer cancel()
+	all := make(map[fleet.Host]bool)
+	inventories := make([]fleet.Inventory, len(processes))
+	for i, found := range processes {
+		inventories[i], _ = fleet.NewInventory(maps.All(found.hosts), p.Supplier) // was checked before
+		for _, host := range inventories[i].Hosts() {
+			all[host] = true
+		}
+	}
+	readings := readHosted(ctx, p, slices.Collect(maps.Keys(all)))
+	var diags diag.Diagnostics
+	for i, found := range processes {
+		diags.Append(found.hostedAs(inventories[i], readings)...)
+	}
+	return diags
+}
+
+// readHosted reads what agents host of whatever system. Hosts on which the script of Linux cannot be
+// run are tried with that of Windows.
+func readHosted(ctx context.Context, p *platform.Platform, hosts []fleet.Host) map[fleet.Host]hostedspec.Reading {
+	readings := p.ReadHosted(ctx, hosts, false)
+	unread := keep(hosts, func(host fleet.Host) bool { return readings[host].Why != "" })
+	if len(unread) == 0 {
+		return readings
+	}
+	for host, reading := range p.ReadHosted(ctx, unread, true) {
+		if reading.Why == "" {
+			readings[host] = reading
+		}
+	}
+	return readings
+}
+
+// hostedAs takes the spec from readings, or warns why it cannot.
+func (f *foundProcess) hostedAs(hosts fleet.Inventory, readings map[fleet.Host]hostedspec.Reading) diag.Diagnostics {
+	unread, by := make(fleet.Results), make(map[hostedspec.Entry][]string)
+	for key, host := range hosts.All {
+		reading := readings[host]
+		if reading.Why != "" {
+			unread[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: reading.Why}
+		}
+		for _, e := range reading.Entries {
+			if e.Namespace == f.namespace && e.Name == f.name {
+				e.LastOperation, e.WrittenAt = 0, 0
+				by[e] = append(by[e], key)
+			}
+		}
+	}
+	var diags diag.Diagnostics
+	title := diagnose.ProcessTitle(f.namespace, f.name)
+	if len(unread) > 0 {
+		diags.AddWarning("Hosted Spec Not Read", fmt.Sprintf("%s: what its agents host could not be read on %s. spec is what the others host; it is not imported if "+
+			"there are none.\n\n%s", title, diagnose.CountHosts(len(unread), hosts.Len()), diagnose.Rows(hosts, unread)))
+	}
+	switch len(by) {
+	case 0:
+	case 1:
+		for e := range by {
+			f.spec = &e
+		}
+	default:
+		var rows []string
+		for _, keys := range by {
+			slices.SortFunc(keys, fleet.CompareKeys)
+			rows = append(rows, diagnose.Keys(keys))
+		}
+		slices.Sort(rows)
+		diags.AddWarning("Specs Differ From Host To Host", fmt.Sprintf("%s is hosted with %d different specs, so spec is not imported. The hosts of each:\n\n  %s\n\n"+
+			"The data source bk_hosted_specs shows the fields. To import a resource for each spec, name its hosts: namespace:name@address,address.",
+			title, len(by), strings.Join(rows, "\n  ")))
+	}
+	return diags
 }
 
 // checkNamed says on which of the hosts that an import names the process is not registered.
@@ -139,10 +222,11 @@ func (r *hostedProcessResource) checkNamed(ctx context.Context, id importID, nam
 	return diag.Diagnostics{importMissing(title, named, missing)}
 }
 
-// foundProcess is a hosted process as the platform lists it: all but the spec,
-// which no API returns.
+// foundProcess is a hosted process as the platform lists it: all but the spec, which no API
+// returns. That is nil unless the agents were asked for it.
 type foundProcess struct {
 	namespace, name string
+	spec            *hostedspec.Entry
 	hosts           map[string]string            // addresses by host key
 	labels          map[string]map[string]string // of the registration on each host
 }
@@ -193,6 +277,9 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter) diag.Diagn
 	meta := path.Root("meta")
 	diags.Append(to.SetAttribute(ctx, meta.AtName("namespace"), f.namespace)...)
 	diags.Append(to.SetAttribute(ctx, meta.AtName("name"), f.name)...)
+	if f.spec != nil {
+		diags.Append(to.SetAttribute(ctx, path.Root("spec"), reference.HostedSpec(*f.spec))...)
+	}
 	if shared, _ := sharedLabels(f.labels); len(shared) > 0 {
 		diags.Append(to.SetAttribute(ctx, meta.AtName("labels"), shared)...)
 	}

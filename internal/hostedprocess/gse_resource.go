@@ -1,16 +1,19 @@
 package hostedprocess
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -47,6 +50,12 @@ func (r *hostedProcessResource) Metadata(_ context.Context, req resource.Metadat
 func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.GSEAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
 	maps.Copy(attributes, lifecycleAttributes(ctx, "Registrations carry it in a label (`tf_spec_owner`). See [ownership](../guides/ownership.md)."))
+	attributes["verify"] = schema.StringAttribute{
+		MarkdownDescription: "What is compared with `spec`. `" + string(fleet.VerifyLabels) + "`: the registered fingerprint. `" + string(fleet.VerifyAgent) +
+			"`: also [what the agent really hosts](../guides/verify.md), field by field. Defaults to the provider's `verify`.",
+		Optional:   true,
+		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.Verifies())...)},
+	}
 	attributes["labels_all"] = schema.MapAttribute{
 		MarkdownDescription: "All labels that are registered, `default_labels` included, without those of fingerprint and owner.",
 		Computed:            true,
@@ -135,18 +144,35 @@ func checkLabels(p *platform.Platform, meta types.Object) diag.Diagnostics {
 
 type hostedProcessModel struct {
 	reference.GSEModel
-	LabelsAll types.Map `tfsdk:"labels_all"`
+	Verify    types.String `tfsdk:"verify"`
+	LabelsAll types.Map    `tfsdk:"labels_all"`
 	lifecycleModel
 }
 
-// Check refuses what the ESB cannot do: it only hosts a process without limits.
+// Check refuses what the ESB cannot do: it only hosts a process without limits, and runs no script.
 func (m *hostedProcessModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	diags := m.GSEModel.Check(ctx, p)
 	if p.Ready() && p.Gateway == bkapi.ESB && m.Ensure.ValueString() == string(fleet.EnsureRegistered) && m.Unlimited() {
 		diags.Append(diagnose.About(path.Root("ensure"), diag.NewErrorDiagnostic("Invalid Ensure", fmt.Sprintf("Through the ESB, ensure = %q requires limits: register_proc_info takes no "+
 			"process without spec.resource, which can only be hosted. Set spec.resource, or ensure = %q.", fleet.EnsureRegistered, fleet.EnsureHosted))))
 	}
+	if p.Ready() && m.verify(p) == fleet.VerifyAgent && p.CannotReadHosted() != "" {
+		diags.Append(diagnose.About(path.Root("verify"), diag.NewErrorDiagnostic("Invalid Verify", fmt.Sprintf("verify = %q reads a file on each host, and nothing can: %s. "+
+			"Set hosted_specs in the provider block, or verify = %q.", fleet.VerifyAgent, p.CannotReadHosted(), fleet.VerifyLabels))))
+	}
 	return diags
+}
+
+// verify is that of the resource, or of the provider.
+func (m *hostedProcessModel) verify(p *platform.Platform) fleet.Verify {
+	return cmp.Or(fleet.Verify(m.Verify.ValueString()), p.Verify)
+}
+
+// Open adds what is compared beyond the cached status.
+func (m *hostedProcessModel) Open(ctx context.Context, p *platform.Platform, owner string) (reference.Target, diag.Diagnostics) {
+	target, diags := m.GSEModel.Open(ctx, p, owner)
+	target.Desired.Verify = m.verify(p) == fleet.VerifyAgent
+	return target, diags
 }
 
 func (m *hostedProcessModel) setSent(d fleet.Desired) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -47,9 +48,9 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	if !h.Desired.HasSpec {
-		resp.Diagnostics.Append(model.complete(ctx, r.platform, h, report)...)
+	if imported := !last.known && state.Fingerprint.IsNull(); imported {
 		last.owner = cmp.Or(last.owner, soleOwner(h.Desired, report.Cached))
+		resp.Diagnostics.Append(r.completeImport(ctx, model, h, last, report)...)
 	}
 	if last.owner != "" {
 		state.Owner = types.StringValue(last.owner)
@@ -65,6 +66,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	state.setStatuses(h.Hosts, h.within(statuses))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(saveSilent(ctx, req.Private, resp.Private, report.Unreachable)...)
+	resp.Diagnostics.Append(keptOtherwise(h, report)...)
 	_, warning := h.judge(nil, statuses)
 	resp.Diagnostics.Append(warning...)
 	if len(warning) > 0 {
@@ -73,6 +75,15 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable, statuses, h.raise(statuses)))
 	}
+}
+
+// completeImport adds what a first refresh after an import has learnt.
+func (r *hostedResource) completeImport(ctx context.Context, model hostedModel, h hostedProcess, last ledger, report fleet.Report) diag.Diagnostics {
+	diags := model.complete(ctx, r.platform, h, report)
+	if h.Desired.HasSpec {
+		model.setSent(r.openAs(ctx, model, last, &diags).Desired)
+	}
+	return diags
 }
 
 // unreachableSince adds to statuses the hosts whose agents did not answer. was is what state said.
@@ -165,7 +176,7 @@ func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	found := make(map[fleet.HostID]refreshed)
 	for host, drift := range report.Drift {
-		found[host.WithoutSupplier()] = refreshed{found: diagnose.Drifted(drift, report.Differs[host])}
+		found[host.WithoutSupplier()] = refreshed{found: diagnose.Drifted(drift, report.Differs[host], report.Fields(host))}
 	}
 	for id, was := range known {
 		r := found[id]
@@ -185,7 +196,7 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known m
 		id := host.WithoutSupplier()
 		r, known := found[id]
 		if known {
-			r.file, r.made, r.ours, r.owner = file, held.Made(file), last.ours(held, file), file.Labels[held.OwnerLabel]
+			r.file, r.made, r.ours, r.owner = file, held.Made(file) || held.AsFound(file), last.ours(held, file), file.Labels[held.OwnerLabel]
 			found[id] = r
 		}
 		// Registered as declared after all, and not operated.

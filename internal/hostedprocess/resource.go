@@ -66,9 +66,8 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	}
 	hosts := h.Hosts.Hosts()
 	operation := fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation()
-	reconciliation, results := h.reconcile(ctx, "register", fleet.Change{
-		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
-	})
+	change := fleet.Change{Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout}
+	reconciliation, results := h.reconcile(ctx, "register", change.AsFound(ctx, h.Process, h.Desired))
 
 	if !anyRegistered(results) {
 		h.doubt(ctx, results)

@@ -197,7 +197,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	if u.prior.Desired.HasSpec {
 		change.Prior = u.prior.Process
 	}
-	return change, nil
+	return change.AsFound(ctx, u.h.Process, u.h.Desired), nil
 }
 
 // onFile is the cached status, for a process whose last registration is not known. That is so in
@@ -210,7 +210,7 @@ func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host
 	if err != nil {
 		return nil, fmt.Errorf("reading the cached status: %w", err)
 	}
-	return onFile, nil
+	return fleet.WithKept(ctx, u.h.Process, u.h.Desired, hosts, onFile), nil
 }
 
 // release unregisters the hosts that left, as they were registered. Failures of the update count

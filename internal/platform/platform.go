@@ -19,6 +19,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // Platform is what Configure of a resource, data source or action receives.
@@ -52,6 +53,8 @@ type Platform struct {
 
 	// MaxUnreachable is max_unreachable_hosts of objects that do not set it.
 	MaxUnreachable string
+	// Verify is verify of objects that do not set it.
+	Verify fleet.Verify
 
 	// Owners is shared by the objects of this provider.
 	Owners *Owners
@@ -93,6 +96,12 @@ func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec, owner string) (fleet.D
 // windows is about all of them.
 func (p *Platform) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	return p.GSE.ReadHosted(ctx, hosts, windows)
+}
+
+// CannotReadHosted says why nothing can read what agents host, "" if something can.
+func (p *Platform) CannotReadHosted() string {
+	why, _ := p.GSE.Hosted.(procapi.Unread)
+	return string(why)
 }
 
 // NotReady is the error that says why calls cannot be made, for a platform that is not

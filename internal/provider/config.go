@@ -19,6 +19,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
@@ -212,6 +213,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 		Gateway:          s.API.Gateway,
 		Supplier:         s.supplier,
 		MaxUnreachable:   s.maxUnreachable,
+		Verify:           fleet.Verify(s.verify),
 		DefaultLabels:    s.defaultLabels,
 		FingerprintLabel: s.fingerprintLabel,
 	}

@@ -16,7 +16,7 @@ import (
 // Wherever the platform sends us, no request goes there, and the user hears where
 // that is.
 //
-// Promised in index.md: The provider follows no redirect.
+// Promised in security-model.md: and follows no redirect.
 // Promised in security-model.md: Redirects are not followed, so credentials go to the configured
 // endpoint only.
 func TestProvider_followsNoRedirect(t *testing.T) {
@@ -53,7 +53,7 @@ func TestProvider_followsNoRedirect(t *testing.T) {
 	}
 }
 
-// Promised in index.md: and warns of an endpoint that is plain `http`.
+// Promised in security-model.md: The provider warns of such an endpoint, and follows no redirect.
 func TestProvider_warnsOfPlainHTTP(t *testing.T) {
 	t.Parallel()
 	const (

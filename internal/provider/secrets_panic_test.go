@@ -23,6 +23,7 @@ func TestSecrets_areNotInPanics(t *testing.T) {
 	settings := newSettings()
 	settings.API.Endpoint, settings.API.AppCode = "https://"+canary.Witness+".example.com", "app"
 	settings.API.AppSecret, settings.API.Token = canary.Secret, canary.Token
+	settings.API.Gateway = bkapi.ESB
 	var diags diag.Diagnostics
 	platform := (&bkProvider{}).connect(settings, &diags)
 	if platform == nil {

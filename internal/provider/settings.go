@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -44,6 +45,7 @@ type settings struct {
 	defaultLabels    map[string]string
 	fingerprintLabel string
 	maxUnreachable   string
+	verify           string
 
 	hosted    hostedspec.Source
 	hostedVia string
@@ -144,6 +146,10 @@ func (s *settings) declare() []setting {
 			name: "max_unreachable_hosts", env: "BK_MAX_UNREACHABLE_HOSTS", kind: newTolerance(&s.maxUnreachable),
 			description: "`max_unreachable_hosts` of the resources and actions that do not set it: how many of their hosts may be unreachable, " +
 				"without failing the apply. A number, or a percentage such as `\"5%\"`.",
+		},
+		{
+			name: "verify", env: "BK_VERIFY", kind: newChoice(&s.verify, reference.AsStrings(fleet.Verifies())),
+			description: "`verify` of each `bk_hosted_process` that does not set it. With `\"agent\"`, imports have a `spec`.",
 		},
 		{
 			name: "hosted_specs.path", env: "BK_HOSTED_SPECS_PATH", kind: newProcPath(&s.hosted.Path, hostedspec.DefaultPath),

@@ -75,6 +75,14 @@ var settingRows = map[string]settingRow{
 		setting: "job_endpoint", seen: (*settingScene).jobCall, with: map[string]any{"gateway": "apigw"},
 		value: "{there}", want: "there/api/c/compapi/v2/jobv3/operate_process/",
 	},
+	"verify": {
+		setting: "verify", seen: (*settingScene).scripts, with: map[string]any{"gateway": "apigw"}, byDefault: "0",
+		value: "agent", want: "1", env: "BK_VERIFY", envValue: "agent", envWant: "1", fits: []any{"labels"},
+		bad: []badSetting{
+			{value: "file", want: `verify: Invalid Attribute Value Match: Attribute verify value must be one of: ["labels" "agent"], got: "file"`},
+			{env: "file", want: `verify: Invalid Provider Setting: Environment variable BK_VERIFY: "file" is not one of "labels", "agent".`},
+		},
+	},
 	"hosted_specs.path": {
 		setting: "hosted_specs.path", seen: (*settingScene).script, with: map[string]any{"gateway": "apigw"}, byDefault: "gateway /usr/local/gse2_bkte/agent/etc/.proc root",
 		value: "/usr/local/gse2_cloud/agent/etc/.proc", want: "gateway /usr/local/gse2_cloud/agent/etc/.proc root",

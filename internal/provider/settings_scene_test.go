@@ -243,6 +243,21 @@ func (s *settingScene) scriptOf(os any) string {
 	return fmt.Sprintf("gateway %s %s", command[len(command)-1], first("agents", "user"))
 }
 
+// scripts is how many scripts a refresh runs.
+func (s *settingScene) scripts() string {
+	resource := s.CoreOf(providertest.HostedType, &providertest.Kept{})
+	resource.Apply(hostedSettings())
+	s.requests = nil
+	resource.Refresh()
+	ran := 0
+	for _, request := range s.requests {
+		if strings.HasSuffix(request.path, "/async_execute_script") {
+			ran++
+		}
+	}
+	return fmt.Sprint(ran)
+}
+
 // cmdbCall is the platform and the path that a question to CMDB goes to.
 func (s *settingScene) cmdbCall() string {
 	s.ReadData("bk_hosts", map[string]any{"bk_biz_id": 2, "topology": map[string]any{}})

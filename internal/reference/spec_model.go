@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 )
 
 type specModel struct {
@@ -127,4 +128,46 @@ func (m specModel) toAPI() *gse.Spec {
 		}
 	}
 	return spec
+}
+
+// The platform's documented defaults, in seconds, which the agent's file has where nothing was sent.
+const (
+	defaultStartCheckSecs = 5
+	defaultOpTimeout      = 60
+)
+
+// HostedSpec is the value of spec for what an agent hosts. What its file does not keep is null, as
+// is what has its default. A limit without the other cannot be declared, so then both are null.
+func HostedSpec(e hostedspec.Entry) any {
+	besides := func(standard, n int64) types.Int64 {
+		if n == 0 || n == standard {
+			return types.Int64Null()
+		}
+		return types.Int64Value(n)
+	}
+	m := specModel{
+		Identity: identityModel{
+			ProcName: types.StringValue(e.ProcName), SetupPath: types.StringValue(e.SetupPath),
+			PIDPath: types.StringValue(e.PIDPath), User: types.StringValue(e.User),
+		},
+		Control: controlModel{
+			StartCmd: orNull(e.StartCmd), StopCmd: orNull(e.StopCmd), RestartCmd: orNull(e.RestartCmd), ReloadCmd: orNull(e.ReloadCmd),
+			KillCmd: orNull(e.KillCmd), VersionCmd: orNull(e.VersionCmd), HealthCmd: orNull(e.HealthCmd),
+		},
+		MonitorPolicy: monitorPolicyModel{
+			AutoType:       types.Int64Value(e.AutoType),
+			StartCheckSecs: besides(defaultStartCheckSecs, e.StartCheckSecs), OpTimeout: besides(defaultOpTimeout, e.OpTimeout),
+		},
+	}
+	if e.CPU > 0 && e.Mem > 0 {
+		m.Resource = &resourceModel{CPU: types.Float64Value(e.CPU), Mem: types.Float64Value(e.Mem)}
+	}
+	return m
+}
+
+func orNull(text string) types.String {
+	if text == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(text)
 }

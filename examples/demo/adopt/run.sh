@@ -11,6 +11,8 @@ set -Eeuo pipefail
 
 CLI=${CLI:-$(command -v terraform || command -v tofu || echo terraform)}
 FACE=${FACE:-esb} # the way into the platform: esb or apigw (the API gateway)
+# With agent, what the agents really host is read, and what is as declared is taken over without a call.
+VERIFY=${VERIFY:-labels}
 
 story=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../stage.sh
@@ -28,6 +30,9 @@ pids() {
 
 # operations is how many starts, stops, restarts, reloads and kills there were.
 operations() { grep -cE ' op=[01789] ' "$work/simulator.log" || true; }
+
+# registrations is how many times something was registered or hosted.
+registrations() { grep -cE ' op=3 | (register|update)_proc_info ' "$work/simulator.log" || true; }
 
 step 'A business in CMDB' \
   'topology.json has it: the module web on three hosts here, gateway and worker on 45 virtual ones.'
@@ -53,7 +58,8 @@ for ip in "${hosts[@]}"; do
   seen_pids+=("$pid")
   ok "http://$ip:$port answers: pid $pid"
 done
-started=$(operations)
+export BK_VERIFY=$VERIFY
+started=$(operations) registered=$(registrations)
 
 step 'Terraform takes it over' \
   'main.tf asks CMDB what GSEKit runs, and registers it as it is: adopt_existing = true.'
@@ -65,6 +71,10 @@ expect 'Resources: 4 added, 0 changed, 0 destroyed'
 [[ $(operations) -eq $started ]] || fail 'nothing should have been started, stopped or restarted'
 diff "$work/pids" <(pids) >"$out" || fail_saying 'every process should have the pid that it had'
 ok 'all 63 processes run on, with the pids that they had, and nothing was operated'
+if [[ $VERIFY == agent ]]; then
+  [[ $(registrations) -eq $registered ]] || fail 'nothing should have been registered'
+  ok 'nothing was registered either: what the agents host is what is declared'
+fi
 tf_plan 0
 show '^No changes'
 ok 'exit code 0: no difference'

@@ -67,6 +67,7 @@ resource "bk_hosted_process" "this" {
   on_destroy            = var.on_destroy
   adopt_existing        = var.adopt_existing
   max_unreachable_hosts = var.max_unreachable_hosts
+  verify                = var.verify
   forget_unreachable    = var.forget_unreachable
   on_partial_create     = var.on_partial_create
   timeouts              = local.timeouts

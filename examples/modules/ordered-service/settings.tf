@@ -60,6 +60,12 @@ variable "max_unreachable_hosts" {
   default     = null
 }
 
+variable "verify" {
+  description = "What is compared with the spec: `labels` or `agent`. That of the provider unless given."
+  type        = string
+  default     = null
+}
+
 variable "forget_unreachable" {
   description = "Whether hosts whose agents do not answer may be removed from the resource: for machines that are scrapped."
   type        = bool

@@ -51,6 +51,7 @@ module "service" {
   on_destroy            = var.on_destroy
   adopt_existing        = var.adopt_existing
   max_unreachable_hosts = var.max_unreachable_hosts
+  verify                = var.verify
   forget_unreachable    = var.forget_unreachable
   on_partial_create     = var.on_partial_create
   timeouts              = var.timeouts

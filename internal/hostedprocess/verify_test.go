@@ -1,0 +1,215 @@
+package hostedprocess_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// verifying is a world whose provider reads what agents really host: at the gateway by its script
+// API, at the ESB by JOB's.
+func verifying(t *testing.T, play func(*world)) {
+	t.Helper()
+	through(t, gse, func(w *world) {
+		w.settings["verify"] = "agent"
+		if w.by == esb {
+			w.settings["hosted_specs"] = map[string]any{"job_scope": map[string]any{"type": "biz", "id": "3"}}
+		}
+		play(w)
+		if trouble := w.sim.Violations(); len(trouble) > 0 {
+			w.Errorf("violations: %v", trouble)
+		}
+	})
+}
+
+// edited is a change of an entry in the file of a host's agent by hand.
+func (w *world) edited(n int, fields map[string]any) func(*world) {
+	return func(w *world) {
+		w.Helper()
+		if err := w.sim.EditProc(providertest.Address(n), "web", "nginx", fields); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// hosted are processes that a console has registered and hosted as declared.
+func (w *world) hosted(hosts ...int) {
+	w.Helper()
+	spec, err := json.Marshal(w.declares(1)["spec"])
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.do(func(host, namespace, name string) error {
+		return w.sim.Register(host, namespace, name, nil, string(spec))
+	}, hosts...)
+	w.do(w.sim.Host, hosts...)
+}
+
+// secretless fails where a secret of the agents' files was said or is in state.
+func (w *world) secretless(object *providertest.Core, said providertest.Diagnostics) {
+	w.Helper()
+	for _, secret := range []string{simulator.SecretPassword, simulator.SecretUserPwd} {
+		if text := said.String() + fmt.Sprint(object.State); strings.Contains(text, secret) {
+			w.Errorf("%q was said, or is in state", secret)
+		}
+	}
+}
+
+// Without a way to run the script there is no plan.
+func TestVerify_noWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb)
+	_, said := w.object().Plan(w.declares(2, attribute("verify", "agent")))
+	if !said.Failed() || !strings.Contains(words(said.String()), "reads a file on each host, and nothing can: JOB is to run the script") {
+		t.Errorf("said: %s", said)
+	}
+	w.sim.Changed(t)
+}
+
+// What an agent hosts otherwise than declared is drift by its fields, and the apply repairs it.
+//
+// Promised in reference: Defaults to the provider's `verify`.
+// Promised in verify.md: Somebody edits the agent's file by hand | is not found | is found |.
+func TestVerify_drift(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		config, object := w.declares(2), w.object()
+		w.play(object, step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true})
+		w.edited(2, map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 50})(w)
+		object.Protocol = w.open()
+		_, said := object.Plan(config)
+		const want = `other_spec: hosted with stop_cmd "./stop.sh" → "./stop.sh -9", mem 10 → 50`
+		if got := object.Reasons("out_of_sync")["web-2"]; got != want || len(said) > 0 {
+			t.Errorf("out_of_sync has %q, want %q; said: %s", got, want, said)
+		}
+		w.play(object, step{name: "repaired", config: config, calls: []string{on("update_proc_info", 2)}})
+		w.secretless(object, said)
+	})
+}
+
+// What is hosted as declared already is adopted without a call, and is the object's from then on.
+//
+// Promised in verify.md: `adopt_existing` | registers every host again | calls nothing on hosts that are as declared already |.
+func TestVerify_adopted(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.hosted(1, 2, 3)
+		w.edited(3, map[string]any{"stopCmd": "kill"})(w)
+		adopts := attribute("adopt_existing", true)
+		w.play(w.object(),
+			step{name: "adopted", config: w.declares(3, adopts), kind: providertest.PlanCreate, calls: []string{on("update_proc_info", 3)}},
+			step{name: "a host joins", config: w.declares(4, adopts), calls: []string{on("operate_proc_v2/3", 4), on("register_proc_info", 4)}},
+			step{name: "another spec", config: w.changed(4, adopts), calls: []string{on("update_proc_info", 1, 2, 3, 4)}},
+			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2, 3, 4)}},
+		)
+	})
+}
+
+// An adopted process that was never registered is unregistered with its object.
+func TestVerify_adoptedAndDestroyed(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.hosted(1, 2)
+		w.play(w.object(),
+			step{name: "adopted", config: w.declares(2, attribute("adopt_existing", true)), kind: providertest.PlanCreate},
+			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
+		)
+	})
+}
+
+// An import has the spec, so the first plan is empty, and a later change calls no other host.
+//
+// Promised in verify.md: `spec` is what the agents host, and the generated configuration plans empty |.
+func TestVerify_imported(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.hosted(1)
+		object := w.object()
+		// Of one host: unlike a CLI, this writes the hosts of a plan and those of state in any order.
+		if said := object.Imports("web:nginx@web-1=" + providertest.Address(1)); len(said) > 0 {
+			t.Errorf("said: %s", said)
+		}
+		w.play(object,
+			step{name: "as imported", config: w.declares(1), kind: providertest.PlanNothing},
+			step{name: "a host joins", config: w.declares(2), calls: []string{on("operate_proc_v2/3", 2), on("register_proc_info", 2)}},
+			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
+		)
+	})
+}
+
+// Hosts with different specs have none to import.
+func TestVerify_importedDiffering(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.hosted(1, 2, 3)
+		w.edited(3, map[string]any{"stopCmd": "kill"})(w)
+		object := w.object()
+		said := object.Imports("web:nginx")
+		if !strings.Contains(words(said.String()), "is hosted with 2 different specs, so spec is not imported") || object.Attribute("spec") != nil {
+			t.Errorf("spec: %v; said: %s", object.Attribute("spec"), said)
+		}
+		w.secretless(object, said)
+	})
+}
+
+// A file that cannot be read is no drift, and one warning says so.
+//
+// Promised in verify.md: Such a host is *not verified*.
+// Promised in verify.md: One warning of the refresh names it, with what the platform said.
+// Promised in verify.md: If the directory of the file is missing, the path is taken to be wrong.
+func TestVerify_oddFiles(t *testing.T) {
+	t.Parallel()
+	for odd, says := range map[string]string{
+		"":                  "",
+		"missing":           "",
+		"no-entries":        "",
+		"others":            "",
+		"around":            "",
+		"banner":            "",
+		"unknown-keys":      "",
+		"many":              "",
+		"missing-directory": "Hosted Spec Not Verified",
+		"unreadable":        "Hosted Spec Not Verified",
+		"truncated":         "Hosted Spec Not Verified",
+		"not-json":          "Hosted Spec Not Verified",
+		"command-not-found": "Hosted Spec Not Verified",
+	} {
+		t.Run(odd, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, gateway)
+			w.settings["verify"] = "agent"
+			config, object := w.declares(2), w.object()
+			w.play(object, step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true})
+			w.sim.SetProcFile(providertest.Address(2), simulator.ProcFile{Odd: odd})
+			object.Protocol = w.open()
+			plan, said := object.Plan(config)
+			if plan.Action != providertest.PlanNothing || (says == "") != (len(said) == 0) || !strings.Contains(said.String(), says) {
+				t.Errorf("the plan is %s; said: %s", plan.Action, said)
+			}
+			w.secretless(object, said)
+		})
+	}
+}
+
+// An entry that would start the process again after a stop is named.
+//
+// Promised in verify.md: which would start the process again after a stop | is not found | a warning names it |.
+func TestVerify_hostedTwice(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		config, object := w.declares(2), w.object()
+		w.play(object, step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true})
+		if err := w.sim.AddProc(providertest.Address(2), `{"contact":"old","valuekey":"old:nginx","procName":"nginx","setupPath":"/srv/web","pidPath":"/srv/web/nginx.pid","user":"root","type":1}`); err != nil {
+			t.Fatal(err)
+		}
+		object.Protocol = w.open()
+		plan, said := object.Plan(config)
+		if plan.Action != providertest.PlanNothing || !strings.Contains(words(said.String()), "web-2 (0:10.0.0.3): its agent also hosts old:nginx") {
+			t.Errorf("the plan is %s; said: %s", plan.Action, said)
+		}
+	})
+}
