@@ -172,6 +172,27 @@ func TestSafety_warnings(t *testing.T) {
 	}
 }
 
+// Each warning that Terraform prints costs it a reading of the file, and of those with one summary
+// it prints one.
+//
+// Promised in measurements.md: Of destroys without `safety`, the provider names ten in warnings of their own.
+func TestSafety_manyDestroys(t *testing.T) {
+	t.Parallel()
+	resource := hostedBy(t, providertest.NewSim(t), providertest.FaceESB)
+	resource.Applied(fleetOf(providertest.FaceESB, 2, nil))
+	named := 0
+	for range 15 {
+		if _, said := resource.Plan(nil); strings.Contains(said.String(), "Hosts Leave Without A Limit: web:nginx") {
+			named++
+		} else if !strings.Contains(said.String(), "web:nginx: unregister 2 hosts") {
+			t.Errorf("said: %s", said)
+		}
+	}
+	if named != 10 {
+		t.Errorf("%d are named in the summary, want 10", named)
+	}
+}
+
 // Protection that was taken away by an apply of its own protects no longer.
 func TestSafety_unprotected(t *testing.T) {
 	t.Parallel()

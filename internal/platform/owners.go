@@ -3,6 +3,7 @@ package platform
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
@@ -12,6 +13,9 @@ import (
 // (create_before_destroy, a rename without `moved`), and then this decides.
 // The zero value is ready to use.
 type Owners struct {
+	// Destroys counts objects whose destroy was planned.
+	Destroys atomic.Int64
+
 	mu   sync.Mutex
 	last map[registration]claim
 	busy map[registration]chan struct{} // closed when whoever holds it releases it
