@@ -68,6 +68,26 @@
 // not enough: half of a plan's allocations stay. The third is a quarter of the time
 // that such a plan still takes; look again when it is there.
 //
+// # What costs small resources
+//
+// With 200 resources of 50 hosts, most of the provider's time is the framework's, folded or not.
+// These four changes, 16 lines in all, halve the time of a plan:
+//
+//   - Schema.ApplyTerraform5AttributePathStep (resource/schema) copies all attributes for each step of
+//     each path. It could look in s.Attributes first.
+//   - isValidFieldName (internal/reflect) compiles its expression for each field of each model. A
+//     variable would do that once.
+//   - NullifyCollectionBlocks and ReifyNullCollectionBlocks, as above.
+//
+// By request with 50 hosts, with a replace in go.mod for a copy of v1.19.0 (go test -bench
+// 'HostedProcess/.*/hosts=50$', the least of 4 runs; a create waits, so its time says little):
+//
+//	             as it is                    with the changes
+//	validate      1.2 ms   6,700 allocations   0.9 ms   4,200
+//	read          5.6 ms  20,600               3.6 ms  13,700
+//	no-op plan   10.4 ms  36,900               5.1 ms  25,900
+//	create                69,400                       52,400
+//
 // # How to delete it
 //
 // No package but internal/reference knows of this one. Terraform and its states see
