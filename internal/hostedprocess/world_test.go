@@ -33,10 +33,10 @@ func newWorld(t *testing.T, by providertest.Face) *world {
 	return &world{t, sim, by, sim.SettingsFor(by)}
 }
 
-// through plays a test through some faces, each in a world of its own.
+// through plays a test through some faces, with -short through one of them, each in a world of its own.
 func through(t *testing.T, faces []providertest.Face, play func(*world)) {
 	t.Helper()
-	for _, by := range faces {
+	for _, by := range providertest.Through(t, "", faces) {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
 			play(newWorld(t, by))

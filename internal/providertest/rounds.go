@@ -38,7 +38,7 @@ func InRounds(t *testing.T, ordinary int, round func(t *testing.T, chance *rand.
 // by the name of the row.
 func Through(t *testing.T, row string, faces []Face) []Face {
 	t.Helper()
-	if !testing.Short() {
+	if len(faces) == 0 || !testing.Short() {
 		return faces
 	}
 	sum := fnv.New32a()
