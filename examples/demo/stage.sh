@@ -118,7 +118,8 @@ http() ( # METHOD HOST:PORT PATH [BODY [HEADER]]
 gone() { # PID
   local stat
   kill -0 "$1" 2>/dev/null || return 0
-  { stat=$(<"/proc/$1/stat"); } 2>/dev/null || return 1
+  # $(<file) would set off the ERR trap, even here, if the process goes in between.
+  { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
   [[ ${stat##*) } == [ZX]* ]]
 }
 
@@ -149,9 +150,9 @@ listens() { (exec 3<>"/dev/tcp/$1/$port") 2>/dev/null; } # IP
 
 # filed_pids are those in the pid files.
 filed_pids() {
-  local file
+  local file pid
   for file in "$work"/hosts/*/opt/web/web.pid; do
-    [[ ! -s $file ]] || printf '%s\n' "$(<"$file")"
+    ! { read -r pid <"$file"; } 2>/dev/null || printf '%s\n' "$pid"
   done
 }
 
