@@ -42,7 +42,9 @@ func (p permitted) read(typ string, config map[string]any, says string) {
 
 func (p permitted) hosts() {
 	config := p.by.Reference("./a.sh", 2)
-	p.applied(providertest.OnCreate, config, p.by.Reference("./b.sh", 2))
+	verified := p.by.Reference("./b.sh", 2)
+	verified["verify"] = "agent"
+	p.applied(providertest.OnCreate, config, p.by.Reference("./b.sh", 2), verified)
 	resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
 	resource.Applied(config)
 	if err := p.sim.Unhost(providertest.Address(2), "web", "nginx"); err != nil {

@@ -113,8 +113,7 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "username", env: "BK_USERNAME", field: "Username", identity: true, kind: newText(&s.API.Username, ""),
-			description: "User on whose behalf calls are made; the application must be on the platform's list of applications that need no login. " +
-				"One of `username`, `token` and `access_token` is required.",
+			description: "User on whose behalf calls are made, for an application that needs no login. One of `username`, `token` and `access_token` is required.",
 		},
 		{
 			name: "token", env: "BK_TOKEN", field: "Token", identity: true, secret: true, kind: newText(&s.API.Token, ""),
@@ -134,18 +133,15 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "default_labels", kind: newLabels(&s.defaultLabels),
-			description: "Labels that are added to the `meta.labels` of every registration; a resource's own label takes precedence. " +
-				"Changing them re-registers.",
+			description: "Labels of every registration, under those of `meta.labels`. Changing them re-registers.",
 		},
 		{
 			name: "spec_fingerprint_label", kind: newText(&s.fingerprintLabel, defaultFingerprintLabel),
-			description: "Label for a fingerprint of the declared spec and labels, which shows when somebody registered a host with another spec. " +
-				"A second label, with `_owner` behind its name, says which resource registered. `\"\"` turns both off.",
+			description: "Label for the [fingerprint](guides/how-it-works.md#the-fingerprint) of spec and labels. A second one, with `_owner` behind its name, says which resource registered. `\"\"` turns both off.",
 		},
 		{
 			name: "max_unreachable_hosts", env: "BK_MAX_UNREACHABLE_HOSTS", kind: newTolerance(&s.maxUnreachable),
-			description: "`max_unreachable_hosts` of the resources and actions that do not set it: how many of their hosts may be unreachable, " +
-				"without failing the apply. A number, or a percentage such as `\"5%\"`.",
+			description: "How many hosts of an object may be unreachable without failing the apply, if it does not say so itself: a number, or a percentage such as `\"5%\"`.",
 		},
 		{
 			name: "verify", env: "BK_VERIFY", kind: newChoice(&s.verify, reference.AsStrings(fleet.Verifies())),
@@ -157,7 +153,7 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "hosted_specs.windows_path", env: "BK_HOSTED_SPECS_WINDOWS_PATH", kind: newProcPath(&s.hosted.WindowsPath, hostedspec.DefaultWindowsPath),
-			description: "Path of that file on Windows.",
+			description: "The same on Windows.",
 		},
 		{
 			name: "hosted_specs.account", env: "BK_HOSTED_SPECS_ACCOUNT", kind: newAccount(&s.hosted.Account, hostedspec.DefaultAccount),
@@ -165,11 +161,11 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "hosted_specs.windows_account", env: "BK_HOSTED_SPECS_WINDOWS_ACCOUNT", kind: newAccount(&s.hosted.WindowsAccount, hostedspec.DefaultWindowsAccount),
-			description: "Account on Windows.",
+			description: "The same on Windows.",
 		},
 		{
 			name: "hosted_specs.via", env: "BK_HOSTED_SPECS_VIA", kind: optionalChoice(&s.hostedVia, []string{viaGateway, viaJob}),
-			description: "What runs the script: the script API of the gateway, which is the default there, or JOB.",
+			description: "What runs the script. If not set, the API gateway where there is one, otherwise JOB.",
 		},
 		{
 			name: "hosted_specs.job_scope.type", env: "BK_HOSTED_SPECS_JOB_SCOPE_TYPE", kind: newChoice(&s.jobScope.Type, []string{"biz", "biz_set"}),
@@ -185,16 +181,15 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "max_concurrent_requests", kind: newNumber(&s.maxConcurrent, 8, 1, noMax),
-			description: "Maximum number of concurrent requests, across all resources of this provider.",
+			description: "Maximum number of concurrent requests of this provider.",
 		},
 		{
 			name: "requests_per_second", kind: newRate(&s.requestsPerSecond),
-			description: "Maximum number of requests per second, across all resources of this provider. Unlimited by default.",
+			description: "Maximum number of requests per second of this provider. Unlimited by default.",
 		},
 		{
 			name: "max_retries", field: "MaxRetries", kind: newNumber(&s.API.MaxRetries, 4, 0, 100),
-			description: "How often a call is repeated after transient faults. These are HTTP 408, 429, 500, 502, 503, 504, their ESB codes, and lost connections or answers. " +
-				"Operations only if unsent. An address that has accepted no connection yet is tried once.",
+			description: "How often a call is repeated after transient faults (HTTP 408, 429, 500, 502, 503, 504, lost connections or answers). Operations only if unsent. An address that has accepted no connection yet is tried once.",
 		},
 		{
 			name: "retry_wait_min", field: "RetryWaitMin", kind: newDuration(&s.API.RetryWaitMin, time.Second),
@@ -278,7 +273,7 @@ func (d setting) markdown() string {
 		text += " " + note
 	}
 	if d.env != "" {
-		text += " Environment variable `" + d.env + "`."
+		text += " Environment: `" + d.env + "`."
 	}
 	return text
 }

@@ -36,10 +36,10 @@ func TestSettings_everyOneHasARow(t *testing.T) {
 		if row.value == nil {
 			continue
 		}
-		if row.env != "" && !strings.HasSuffix(description, "Environment variable `"+row.env+"`.") {
+		if row.env != "" && !strings.HasSuffix(description, "Environment: `"+row.env+"`.") {
 			t.Errorf("%s: the description does not end with the environment variable %s: %s", row.setting, row.env, description)
 		}
-		looked[row.setting] = looked[row.setting] || len(row.bad) > 0 && (row.env != "") == strings.Contains(description, "Environment variable")
+		looked[row.setting] = looked[row.setting] || len(row.bad) > 0 && (row.env != "") == strings.Contains(description, "Environment: ")
 	}
 	for name := range described {
 		if !looked[name] {
