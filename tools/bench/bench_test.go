@@ -59,6 +59,16 @@ func TestJudge(t *testing.T) {
 		t.Errorf("one call too many: %v", err)
 	}
 	m = measured(1)
+	agent, _ := m.row(oneResource(10000).name, stepVerify)
+	agent.provider[0].wall *= 3
+	if err := m.judge(&bytes.Buffer{}, 1.5); err == nil || !strings.Contains(err.Error(), "calls' own time") {
+		t.Errorf("reading the agents' files is slow: %v", err)
+	}
+	agent.provider[0].busy = agent.provider[0].wall // it is the platform that is
+	if err := m.judge(&bytes.Buffer{}, 1.5); err != nil {
+		t.Errorf("the platform is slow: %v", err)
+	}
+	m = measured(1)
 	for _, r := range m.rows {
 		r.provider[0].state = int64(70 * r.hosts)
 	}

@@ -35,6 +35,7 @@ func figures() []figure {
 		timed("no-op plan ÷ floor, 10000 hosts", 1.5, tenThousand, stepNoop, (*row).ratio),
 		timed("plan with one host added ÷ floor, 1000 hosts", 1.3, thousand, stepPlanAdd, (*row).ratio),
 		timed("plan with one host added ÷ floor, 10000 hosts", 1.5, tenThousand, stepPlanAdd, (*row).ratio),
+		{name: "no-op plan with verify = \"agent\" ÷ that without and the calls' own time, 10000 hosts", max: 1.3, value: verified},
 		timed("create without the simulator ÷ floor, 1000 hosts", 1.5, thousand, stepCreate, (*row).ownRatio),
 		timed("create without the simulator ÷ floor, 10000 hosts", 2, tenThousand, stepCreate, (*row).ownRatio),
 		timed("bk_hosts without the simulator ÷ floor, 10000 hosts", 1.5, cmdbHosts(10000).name, stepRead, (*row).ownRatio),
@@ -83,6 +84,16 @@ func growth(m *measurement) (float64, bool) {
 		return 0, false
 	}
 	return float64(large.wall()) / float64(small.wall()), true
+}
+
+// verified is what reading the agents' files costs beside a plan without it and the platform's own time.
+func verified(m *measurement) (float64, bool) {
+	labels, measured := m.row(oneResource(10000).name, stepNoop)
+	agent, also := m.row(oneResource(10000).name, stepVerify)
+	if !measured || !also {
+		return 0, false
+	}
+	return float64(agent.wall()) / float64(labels.wall()+agent.busy()), true
 }
 
 // memory is the worst of some rows.

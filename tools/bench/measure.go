@@ -129,12 +129,12 @@ func (b *bench) step(ctx context.Context, s scenario, step step, to *row) error 
 	if err := errors.Join(b.real.configure(config), b.floor.configure(config)); err != nil {
 		return err
 	}
-	floor, err := b.floor.run(ctx, step.code, step.args...)
+	floor, err := b.floor.run(ctx, step)
 	if err != nil {
 		return fmt.Errorf("floor: %w", err)
 	}
 	b.platform.take()
-	took, err := b.real.run(ctx, step.code, step.args...)
+	took, err := b.real.run(ctx, step)
 	if err != nil {
 		return err
 	}

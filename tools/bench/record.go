@@ -18,7 +18,7 @@ func (b *bench) record(ctx context.Context, s scenario) error {
 	if err := errors.Join(b.startOver(s), b.real.configure(providerBlock(b.platform.server.URL)+s.config(s.hosts))); err != nil {
 		return err
 	}
-	if _, err := b.real.run(ctx, 0, s.steps[0].args...); err != nil {
+	if _, err := b.real.run(ctx, s.steps[0]); err != nil {
 		return err
 	}
 	schema, err := provider.NewServer(provider.DefaultOptions("bench")).GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})

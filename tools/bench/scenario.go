@@ -14,6 +14,7 @@ type step struct {
 	// more is how many hosts the configuration has beyond the scenario's, or how often it was changed.
 	more int
 	args []string
+	env  []string
 	code int
 }
 
@@ -21,6 +22,7 @@ type step struct {
 const (
 	stepCreate  = "create"
 	stepNoop    = "no-op plan"
+	stepVerify  = "the same with verify = \"agent\""
 	stepPlanAdd = "plan, one host added"
 	stepAdd     = "apply of that"
 	stepDestroy = "destroy"
@@ -34,6 +36,7 @@ const (
 var resourceSteps = []step{
 	{name: stepCreate, args: []string{"apply", "-auto-approve"}},
 	{name: stepNoop, args: []string{"plan", "-detailed-exitcode"}},
+	{name: stepVerify, args: []string{"plan", "-detailed-exitcode"}, env: []string{"BK_VERIFY=agent", "BK_HOSTED_SPECS_JOB_SCOPE_ID=3"}},
 	{name: stepPlanAdd, more: 1, args: []string{"plan", "-detailed-exitcode"}, code: 2},
 	{name: stepAdd, more: 1, args: []string{"apply", "-auto-approve"}},
 	{name: stepDestroy, more: 1, args: []string{"apply", "-destroy", "-auto-approve"}},
@@ -41,7 +44,7 @@ var resourceSteps = []step{
 
 // A resource whose hosts come from many resources has no host to add.
 var (
-	shardSteps = []step{resourceSteps[0], resourceSteps[1], {name: stepDestroy, args: resourceSteps[4].args}}
+	shardSteps = []step{resourceSteps[0], resourceSteps[1], {name: stepDestroy, args: []string{"apply", "-destroy", "-auto-approve"}}}
 	readSteps  = []step{{name: stepRead, args: []string{"apply", "-auto-approve"}}}
 	spanSteps  = []step{
 		{name: stepStart, args: []string{"apply", "-auto-approve"}},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,8 +75,8 @@ type usage struct {
 	state int64         // that it left, in bytes, without what a CLI adds to make it readable
 }
 
-// run fails unless the CLI exits with the code.
-func (w *workspace) run(ctx context.Context, code int, args ...string) (usage, error) {
+// run fails unless the CLI exits with the code of the step.
+func (w *workspace) run(ctx context.Context, of step) (usage, error) {
 	if err := os.RemoveAll(w.path("peak")); err != nil {
 		return usage{}, err
 	}
@@ -84,8 +85,8 @@ func (w *workspace) run(ctx context.Context, code int, args ...string) (usage, e
 		return usage{}, err
 	}
 	defer func() { _ = output.Close() }() // it is for people who look what went wrong
-	cmd := exec.CommandContext(ctx, w.cli, append(args, "-no-color")...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, w.env, output, output
+	cmd := exec.CommandContext(ctx, w.cli, slices.Concat(of.args, []string{"-no-color"})...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, slices.Concat(w.env, of.env), output, output
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 
 	began := time.Now()
@@ -95,9 +96,9 @@ func (w *workspace) run(ctx context.Context, code int, args ...string) (usage, e
 	if err != nil && !errors.As(err, &exit) {
 		return took, err
 	}
-	if got := cmd.ProcessState.ExitCode(); got != code {
+	if got := cmd.ProcessState.ExitCode(); got != of.code {
 		said, _ := os.ReadFile(w.path("output"))
-		return took, fmt.Errorf("%s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, tail(said, 4000))
+		return took, fmt.Errorf("%s: exit code %d, want %d\n%s", strings.Join(of.args, " "), got, of.code, tail(said, 4000))
 	}
 	took.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if took.state, err = w.stateBytes(); err != nil {
