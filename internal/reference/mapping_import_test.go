@@ -45,7 +45,7 @@ func TestMappingGSE_listed(t *testing.T) {
 					"namespace": "name-space", "name": "process-name", "labels": map[string]any{"team": "label-team", "tier": "label-tier"},
 				},
 				"ensure": "hosted", "on_destroy": "unregister", "on_partial_create": "warn", "on_update": nil,
-				"adopt_existing": nil, "forget_unreachable": nil, "max_unreachable_hosts": nil, "unreachable": map[string]any{}, "rollout": nil, "rollout_plan": nil, "safety": nil, "timeouts": nil,
+				"adopt_existing": nil, "forget_unreachable": nil, "max_unreachable_hosts": nil, "unreachable": map[string]any{}, "rollout": nil, "rollout_plan": nil, "safety": nil, "timeouts": nil, "verify": nil,
 				"fingerprint": nil, "labels_all": nil, "owner": nil, "process": nil,
 			}
 			// The refresh that follows an import finds the fingerprint and the owner in the cached status,
