@@ -5,16 +5,36 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// step is what an apply does on a host that is declared. Plan and apply decide it by stepOn.
+// step is what an apply does on a host that is declared. Plan and apply decide it by stepsOn.
 type step int
 
 const (
 	keepAsIs step = iota
 	register
 	registerUnowned // register, and fail where another owner has it still
+	takeOver        // register, over another owner's registration
 	reregister
 	settle // hosted, started or operated, and not registered
+	// Only a plan has these: compare is decided by the apply, which looks at the host first, and
+	// rename if the platform says that a host which comes is one that goes.
+	compare
+	rename
 )
+
+// steps are hosts by what is done to them.
+type steps map[step][]fleet.Host
+
+// of are the hosts of some steps.
+func (s steps) of(some ...step) []fleet.Host {
+	var hosts []fleet.Host
+	for _, which := range some {
+		hosts = append(hosts, s[which]...)
+	}
+	return hosts
+}
+
+// registering are the steps that register what is not known to be registered.
+var registering = []step{register, registerUnowned, takeOver}
 
 // wanted is what an update asks of hosts that stay.
 type wanted struct {
@@ -47,7 +67,17 @@ func (s standing) lookedUp(want fleet.Desired, file fleet.Status) standing {
 	return s
 }
 
-// stepOn decides what is to be done on a host that stays.
+// stepsOn decides what is to be done on hosts that stay: the one decision of plan and apply.
+func (w wanted) stepsOn(hosts []fleet.Host, stands func(fleet.Host) standing) steps {
+	decided := make(steps)
+	for _, host := range hosts {
+		which := w.stepOn(stands(host))
+		decided[which] = append(decided[which], host)
+	}
+	return decided
+}
+
+// stepOn decides it of one.
 func (w wanted) stepOn(s standing) step {
 	out := s.code != ""
 	switch {
@@ -55,6 +85,8 @@ func (w wanted) stepOn(s standing) step {
 		return keepAsIs
 	case s.code == fleet.RegisteredByOther && !w.adopts:
 		return registerUnowned
+	case s.code == fleet.RegisteredByOther:
+		return takeOver
 	case unheld(s.code), s.absent:
 		return register
 	case w.changes, outdated(s.code), s.other:

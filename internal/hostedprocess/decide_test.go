@@ -30,7 +30,7 @@ func TestStepOn(t *testing.T) {
 		"unconfirmed":                          {wanted{}, standing{code: fleet.Unconfirmed}, register},
 		"another's":                            {wanted{}, standing{code: fleet.RegisteredByOther}, registerUnowned},
 		"another's, changed":                   {changes, standing{code: fleet.RegisteredByOther}, registerUnowned},
-		"another's, adopted":                   {wanted{adopts: true}, standing{code: fleet.RegisteredByOther}, register},
+		"another's, adopted":                   {wanted{adopts: true}, standing{code: fleet.RegisteredByOther}, takeOver},
 		"ensure asks for more":                 {raises, standing{}, settle},
 		"ensure asks for more, overtaken":      {raises, standing{overtaken: true}, reregister},
 		"the declaration changes":              {changes, standing{}, reregister},

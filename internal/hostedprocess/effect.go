@@ -3,6 +3,7 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,91 +21,83 @@ import (
 type effect struct {
 	id          string
 	prior, next fleet.Inventory
-	// register, reregister and settle are those of a fleet.Change; removed hosts leave. unowned
-	// hosts are registered unless another owner still has them, and adopted ones are taken over.
-	// coming and going hosts may be one machine with two names.
-	register, unowned, adopted, coming, reregister, settle, removed, going []fleet.Host
-	// compared are hosts of whose last registration nothing is kept: the update looks at them.
-	compared []fleet.Host
+	// steps are those of an apply, on the hosts that stay or come.
+	steps steps
 	// adopts: registrations of others are taken over on hosts that join.
 	adopts bool
 	// changed hosts stay, and what is declared for them is something else than before.
 	changed []fleet.Host
-	// ensure is how far those that stay are brought up, leaving how the others are unregistered.
-	ensure  fleet.Ensure
-	leaving fleet.OnDestroy
-	forgets bool // forget_unreachable
-	// unsure are the removed hosts whose registration may be another object's. refused are those on
-	// which registering was refused.
-	unsure, refused []fleet.Host
-	// operation, if there is one, runs on the operated ones of these where the process runs.
+	ensure  fleet.Ensure // how far hosts that stay or come are brought up
+	// operation, if there is one, runs on the operated hosts where the process runs.
 	operation fleet.Operation
 	operated  []fleet.Host
+	leaves    leaves
+}
+
+// leaves are the hosts that are unregistered, and how.
+type leaves struct {
+	first   fleet.OnDestroy
+	forgets bool // forget_unreachable
+	hosts   []fleet.Host
+	// going hosts may be renamed instead.
+	going []fleet.Host
+	// unsure are those whose registration may be another object's. refused are those on which
+	// registering was refused.
+	unsure, refused []fleet.Host
+}
+
+// leavesAs are none yet, in the way of a model.
+func leavesAs(m *lifecycleModel) leaves {
+	return leaves{first: fleet.OnDestroy(m.OnDestroy.ValueString()), forgets: m.ForgetUnreachable.ValueBool()}
 }
 
 // created is the effect of a create.
 func created(ctx context.Context, plan hostedModel) effect {
 	next, _ := reference.InventoryOf(plan.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
 	values := plan.lifecycle()
-	return effect{id: plan.Identifier(ctx).ValueString(), next: next, register: next.Hosts(), adopts: values.AdoptExisting.ValueBool(), ensure: values.ensures()}
+	return effect{id: plan.Identifier(ctx).ValueString(), next: next, steps: steps{register: next.Hosts()}, adopts: values.AdoptExisting.ValueBool(), ensure: values.ensures()}
 }
 
 // destroyed is the effect of a destroy.
 func destroyed(ctx context.Context, state hostedModel, last ledger) effect {
 	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)
 	values := state.lifecycle()
-	e := effect{id: state.Identifier(ctx).ValueString(), prior: prior, leaving: fleet.OnDestroy(values.OnDestroy.ValueString()), forgets: values.ForgetUnreachable.ValueBool()}
-	return e.removing(prior.Hosts(), values.statuses(prior), last)
+	return effect{id: state.Identifier(ctx).ValueString(), prior: prior, leaves: leavesAs(values).of(prior.Hosts(), values.statuses(prior), last)}
 }
 
 // updated is the effect of an update, in which what is registered changes or not.
 func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, last ledger, changes bool) effect {
 	after, before := plan.lifecycle(), state.lifecycle()
-	e := effect{id: plan.Identifier(ctx).ValueString(), adopts: after.AdoptExisting.ValueBool(), ensure: after.ensures(), leaving: fleet.OnDestroy(after.OnDestroy.ValueString()), forgets: after.ForgetUnreachable.ValueBool()}
+	e := effect{id: plan.Identifier(ctx).ValueString(), adopts: after.AdoptExisting.ValueBool(), ensure: after.ensures()}
 	e.prior = last.inventory(state.HostsMap(ctx), r.supplier())
 	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), 0)
 	e.next = e.next.Keeping(e.prior)
-	e.register = e.next.Without(e.prior)
 	unreachable := reference.MaxUnreachableOf(r.platform, after.MaxUnreachable, e.next.Len())
-	statuses, want := diagnose.Within(unreachable.Hosts, before.statuses(e.prior)), wanted{
-		changes: changes, raises: raises(before.ensures(), e.ensure), adopts: e.adopts,
+	statuses, kept := diagnose.Within(unreachable.Hosts, before.statuses(e.prior)), e.next.Pick(e.prior.Has)
+	want := wanted{changes: changes, raises: raises(before.ensures(), e.ensure), adopts: e.adopts}
+	e.steps = want.stepsOn(kept, func(host fleet.Host) standing {
+		return standingOf(statuses[host.WithoutSupplier()], last.isOvertaken(host))
+	})
+	e.steps[register] = append(e.next.Without(e.prior), e.steps[register]...)
+	if changes {
+		e.changed = kept
 	}
-	for _, host := range e.next.Pick(e.prior.Has) {
-		if changes {
-			e.changed = append(e.changed, host)
-		}
-		status := statuses[host.WithoutSupplier()]
-		switch want.stepOn(standingOf(status, last.isOvertaken(host))) {
-		case register:
-			if status.Code == fleet.RegisteredByOther {
-				e.adopted = append(e.adopted, host)
-				continue
-			}
-			e.register = append(e.register, host)
-		case registerUnowned:
-			e.unowned = append(e.unowned, host)
-		case reregister:
-			e.reregister = append(e.reregister, host)
-		case settle:
-			e.settle = append(e.settle, host)
-		case keepAsIs:
-		}
-	}
-	return e.removing(e.prior.Without(e.next), statuses, last)
+	e.leaves = leavesAs(after).of(e.prior.Without(e.next), statuses, last)
+	return e
 }
 
-// removing is the effect with hosts that leave.
-func (e effect) removing(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus, last ledger) effect {
-	e.removed = hosts
+// of are the hosts that leave, by what is known of them.
+func (l leaves) of(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus, last ledger) leaves {
+	l.hosts = hosts
 	for _, host := range hosts {
 		switch code := statuses[host.WithoutSupplier()].Code; {
 		case code == fleet.NotRegistered:
-			e.refused = append(e.refused, host)
+			l.refused = append(l.refused, host)
 		case unproven(code), last.isOvertaken(host):
-			e.unsure = append(e.unsure, host)
+			l.unsure = append(l.unsure, host)
 		}
 	}
-	return e
+	return l
 }
 
 // operating is the effect with where the operation of on_update will run, as the update
@@ -120,14 +113,15 @@ func (e effect) operating(operation fleet.Operation, still remains) effect {
 }
 
 // renames reports whether hosts that come may be hosts that go, by another name.
-func (e effect) renames() bool { return len(otherForm(e.removed, e.next.Hosts())) > 0 }
+func (e effect) renames() bool { return len(otherForm(e.leaves.hosts, e.next.Hosts())) > 0 }
 
 // unnamed is the effect while it is not known which hosts are renamed.
 func (e effect) unnamed() effect {
-	e.coming, e.going = otherForm(e.next.Without(e.prior), e.removed), otherForm(e.removed, e.next.Hosts())
-	coming, going := setOf(e.coming), setOf(e.going)
-	e.register = keep(e.register, func(host fleet.Host) bool { return !coming(host) })
-	for _, hosts := range []*[]fleet.Host{&e.removed, &e.unsure, &e.refused} {
+	e.steps = maps.Clone(e.steps)
+	e.steps[rename], e.leaves.going = otherForm(e.next.Without(e.prior), e.leaves.hosts), otherForm(e.leaves.hosts, e.next.Hosts())
+	coming, going := setOf(e.steps[rename]), setOf(e.leaves.going)
+	e.steps[register] = keep(e.steps[register], func(host fleet.Host) bool { return !coming(host) })
+	for _, hosts := range []*[]fleet.Host{&e.leaves.hosts, &e.leaves.unsure, &e.leaves.refused} {
 		*hosts = keep(*hosts, func(host fleet.Host) bool { return !going(host) })
 	}
 	return e
@@ -135,10 +129,12 @@ func (e effect) unnamed() effect {
 
 // comparing is the effect of an update that looks at all hosts that stay before it decides.
 func (e effect) comparing() effect {
-	e.compared = e.next.Pick(e.prior.Has)
-	for _, hosts := range []*[]fleet.Host{&e.register, &e.unowned, &e.adopted, &e.reregister, &e.settle} {
-		*hosts = keep(*hosts, func(host fleet.Host) bool { return !e.prior.Has(host) })
+	stays := make(steps)
+	for which, hosts := range e.steps {
+		stays[which] = keep(hosts, func(host fleet.Host) bool { return !e.prior.Has(host) })
 	}
+	stays[compare] = e.next.Pick(e.prior.Has)
+	e.steps = stays
 	return e
 }
 
@@ -148,7 +144,7 @@ func (e effect) callsNothing() bool { return e.describe(fleet.Rollout{}) == "" }
 // describe is the effect in the words of rollout_plan: a line for each thing that is done, and one
 // for the waves. It is "" where nothing is.
 func (e effect) describe(rollout fleet.Rollout) string {
-	lines, last := told(e.next, e.brings()), told(e.prior, e.lets())
+	lines, last := told(e.next, e.brings()), told(e.prior, e.leaves.parts())
 	if len(lines) > 0 {
 		lines = append(lines, wavesOf(rollout, e.next, e.touched())...)
 	}
@@ -156,7 +152,7 @@ func (e effect) describe(rollout fleet.Rollout) string {
 		if len(lines) > 0 {
 			last[0] = "then " + last[0]
 		}
-		lines = append(append(lines, last...), wavesOf(rollout, e.prior, e.removed)...)
+		lines = append(append(lines, last...), wavesOf(rollout, e.prior, e.leaves.hosts)...)
 	}
 	return diagnose.Lines(lines)
 }
@@ -205,23 +201,23 @@ func (e effect) brings() []part {
 	}
 	switch e.ensure {
 	case fleet.EnsureRegistered:
-		idle = keep(e.settle, func(host fleet.Host) bool { return !slices.Contains(e.operated, host) })
-	case fleet.EnsureHosted:
-		hosted = slices.Concat(e.compared, e.adopted, e.settle)
+		idle = keep(e.steps[settle], func(host fleet.Host) bool { return !slices.Contains(e.operated, host) })
 	case fleet.EnsureRunning:
-		hosted = slices.Concat(e.compared, e.adopted, e.settle)
-		started = slices.Concat(e.register, e.coming, e.unowned, e.adopted, e.compared, e.reregister, e.settle)
+		started = e.steps.of(touching...)
+		fallthrough
+	case fleet.EnsureHosted:
+		hosted = e.steps.of(compare, takeOver, settle)
 	}
 	if e.adopts && e.ensure != fleet.EnsureRegistered {
-		hosted = slices.Concat(e.register, e.coming, hosted)
+		hosted = append(e.steps.of(register, rename), hosted...)
 	}
 	called := []part{
-		{come, e.register},
-		{"register what is nobody else's on", e.unowned},
-		{"take over", e.adopted},
-		{"rename or register", e.coming},
-		{"register anew what differs on", e.compared},
-		{"register anew", e.reregister},
+		{come, e.steps[register]},
+		{"register what is nobody else's on", e.steps[registerUnowned]},
+		{"take over", e.steps[takeOver]},
+		{"rename or register", e.steps[rename]},
+		{"register anew what differs on", e.steps[compare]},
+		{"register anew", e.steps[reregister]},
 		{string(e.operation) + " what runs on", e.operated},
 		{"host what is not hosted on", hosted},
 		{"start what does not run on", started},
@@ -232,26 +228,28 @@ func (e effect) brings() []part {
 	return called
 }
 
-// lets is what is done to hosts that leave.
-func (e effect) lets() []part {
+// parts are what is done to hosts that leave.
+func (l leaves) parts() []part {
 	const ours = " what is this resource's on"
-	ends, unregister := wordsOf(e.leaving), wordsOf(fleet.DestroyUnregister)
-	if e.forgets {
+	ends, unregister := wordsOf(l.first), wordsOf(fleet.DestroyUnregister)
+	if l.forgets {
 		ends, unregister = ends+" or forget", unregister+" or forget"
 	}
-	unsure := setOf(slices.Concat(e.unsure, e.refused))
-	sure := keep(e.removed, func(host fleet.Host) bool { return !unsure(host) })
-	going := part{ends + " what is not renamed on", e.going}
+	unproven := slices.Concat(l.unsure, l.refused)
+	unsure := setOf(unproven)
+	sure := keep(l.hosts, func(host fleet.Host) bool { return !unsure(host) })
+	going := part{ends + " what is not renamed on", l.going}
 	if ends == unregister {
-		return []part{{ends, sure}, {ends + ours, slices.Concat(e.unsure, e.refused)}, going}
+		return []part{{ends, sure}, {ends + ours, unproven}, going}
 	}
-	return []part{{ends, sure}, {ends + ours, e.unsure}, {unregister + ours, e.refused}, going}
+	return []part{{ends, sure}, {ends + ours, l.unsure}, {unregister + ours, l.refused}, going}
 }
 
+// touching are the steps that call a host.
+var touching = append(slices.Clone(registering), rename, compare, reregister, settle)
+
 // touched are the hosts that something is registered on, in the order of their keys.
-func (e effect) touched() []fleet.Host {
-	return e.next.Pick(setOf(slices.Concat(e.register, e.unowned, e.adopted, e.coming, e.compared, e.reregister, e.settle)))
-}
+func (e effect) touched() []fleet.Host { return e.next.Pick(setOf(e.steps.of(touching...))) }
 
 // wavesOf says in which waves hosts go, nothing of a single one.
 func wavesOf(rollout fleet.Rollout, inventory fleet.Inventory, hosts []fleet.Host) []string {
@@ -305,7 +303,7 @@ func (e effect) within(ctx context.Context, safety types.Object, raise string) d
 		hosts      []fleet.Host
 		of         fleet.Inventory
 	}{
-		{"max_removed_hosts", "unregisters", m.MaxRemovedHosts, e.removed, e.prior},
+		{"max_removed_hosts", "unregisters", m.MaxRemovedHosts, e.leaves.hosts, e.prior},
 		{"max_changed_hosts", "registers something else on", m.MaxChangedHosts, e.changed, e.prior},
 	} {
 		if limit.value.IsNull() || limit.value.IsUnknown() {
@@ -329,7 +327,7 @@ func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnos
 	if m.DeletionProtection.ValueBool() {
 		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would unregister %s: %s. If that is what you want, "+
 			"set safety.deletion_protection = false and apply that first. Where Terraform has tainted the resource, `terraform untaint` comes before.",
-			e.id, diagnose.Hosts(len(e.removed)), keysOf(e.prior, e.removed)))
+			e.id, diagnose.Hosts(len(e.leaves.hosts)), keysOf(e.prior, e.leaves.hosts)))
 	}
 	return diags
 }
@@ -337,11 +335,11 @@ func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnos
 // owned warns of hosts that another owner has registered: their update fails while that is so.
 // statuses are what state says of hosts.
 func (e effect) owned(adopt types.Bool, statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
-	if len(e.unowned) == 0 || adopt.IsUnknown() {
+	if len(e.steps[registerUnowned]) == 0 || adopt.IsUnknown() {
 		return nil
 	}
-	rows := make(fleet.Results, len(e.unowned))
-	for _, host := range e.unowned {
+	rows := make(fleet.Results, len(e.steps[registerUnowned]))
+	for _, host := range e.steps[registerUnowned] {
 		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: strings.TrimSuffix(statuses[host.WithoutSupplier()].Text, diagnose.TextAdopt)}
 	}
 	return diag.Diagnostics{diagnose.About(path.Root("adopt_existing"), diag.NewWarningDiagnostic("Hosts Of Another Owner", fmt.Sprintf(
@@ -358,7 +356,7 @@ const fewHosts = 100
 func (e effect) manyAtOnce(plan *lifecycleModel) diag.Diagnostics {
 	hosts, inventory, does := e.changed, e.next, "registered with something else"
 	if ends := fleet.OnDestroy(plan.OnDestroy.ValueString()); len(hosts) <= fewHosts && (ends == fleet.DestroyStop || ends == fleet.DestroyKill) {
-		hosts, inventory, does = e.removed, e.prior, "unregistered, with on_destroy = \""+string(ends)+"\","
+		hosts, inventory, does = e.leaves.hosts, e.prior, "unregistered, with on_destroy = \""+string(ends)+"\","
 	}
 	if len(hosts) <= fewHosts || plan.Rollout.IsUnknown() || reference.HasWaves(plan.Rollout) {
 		return nil
@@ -380,11 +378,11 @@ func (e effect) warnings(plan *lifecycleModel) diag.Diagnostics {
 // unlimited warns if more than one host leaves and no safety limits that. limit says what to set. Of several warnings
 // with one summary Terraform prints the first: where rollout_plan tells nothing, the summary has the process in it.
 func (e effect) unlimited(safety types.Object, summary, limit string) diag.Diagnostics {
-	if len(e.removed) < 2 || !safety.IsNull() {
+	if len(e.leaves.hosts) < 2 || !safety.IsNull() {
 		return nil
 	}
 	return diag.Diagnostics{diagnose.About(path.Root("safety"), diag.NewWarningDiagnostic(summary, fmt.Sprintf(
-		"%s: %s. No safety limits how many hosts may leave: %s", e.id, strings.Join(told(e.prior, e.lets()), "; "), limit)))}
+		"%s: %s. No safety limits how many hosts may leave: %s", e.id, strings.Join(told(e.prior, e.leaves.parts()), "; "), limit)))}
 }
 
 // What to set in safety, for a plan that removes hosts and for a destroy.
@@ -397,16 +395,16 @@ const (
 // replaced warns of a replacement. It says what is done, and whether the process runs meanwhile.
 // next is the effect of the create.
 func (e effect) replaced(next effect) diag.Diagnostics {
-	if len(e.removed) == 0 {
+	if len(e.leaves.hosts) == 0 {
 		return nil
 	}
 	meanwhile := "In between and after that, the old process goes on running where it runs, and no agent restarts it when it dies. " +
 		`To have it stopped, set on_destroy = "stop" and apply that first.`
-	if e.leaving == fleet.DestroyStop || e.leaving == fleet.DestroyKill {
+	if e.leaves.first == fleet.DestroyStop || e.leaves.first == fleet.DestroyKill {
 		meanwhile = "In between, the process does not run. " +
 			`To leave it running, set on_destroy = "unregister" and apply that first.`
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosted Process Is Replaced: "+e.id, fmt.Sprintf(
 		"%s: first %s; then %s. %s With create_before_destroy in lifecycle, the new process comes first.",
-		e.id, strings.Join(told(e.prior, e.lets()), "; "), strings.Join(told(next.next, next.brings()), "; "), meanwhile))}
+		e.id, strings.Join(told(e.prior, e.leaves.parts()), "; "), strings.Join(told(next.next, next.brings()), "; "), meanwhile))}
 }

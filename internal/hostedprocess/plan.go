@@ -249,7 +249,7 @@ func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, d
 		return does, diags
 	}
 	renamed, diags := h.renames(ctx, b)
-	does.removed = leaving(does.removed, renamed)
+	does.leaves.hosts = leaving(does.leaves.hosts, renamed)
 	return does, diags
 }
 

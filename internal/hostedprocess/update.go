@@ -169,22 +169,18 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		return change, err
 	}
 	want := wanted{changes: u.last.known && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure), adopts: u.adopt}
-	for _, host := range kept {
+	decided := want.stepsOn(kept, func(host fleet.Host) standing {
 		s := standingOf(u.statuses[host.WithoutSupplier()], u.last.isOvertaken(host))
 		if !u.last.known {
 			s = s.lookedUp(u.h.Desired, onFile[host])
 		}
-		switch want.stepOn(s) {
-		case register, registerUnowned:
-			change.Register = append(change.Register, host)
-		case reregister:
-			change.Reregister = append(change.Reregister, host)
-		case settle:
-			change.Settle = append(change.Settle, host)
-		case keepAsIs:
-			if s.away {
-				change.Rollout.Unreached++
-			}
+		return s
+	})
+	change.Register = append(change.Register, decided.of(registering...)...)
+	change.Reregister, change.Settle = decided[reregister], decided[settle]
+	for _, host := range decided[keepAsIs] {
+		if u.statuses[host.WithoutSupplier()].Since != "" {
+			change.Rollout.Unreached++
 		}
 	}
 	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle))
