@@ -151,7 +151,7 @@ func TestChange_AsFound(t *testing.T) {
 				t.Errorf("failures: %v", failures)
 			}
 			p.wantCalls(t, "live 1 2 3")
-			if at := r.Registered()[host(1)]; at != 5 {
+			if at := r.Found().Registered[host(1)]; at != 5 {
 				t.Errorf("the time of the registration is kept as %d, want 5", at)
 			}
 		})

@@ -142,8 +142,8 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 				Reregister: hosts(1), Order: hosts(1), Underway: map[fleet.Host]fleet.Task{host(1): c.task},
 			})
 			results := reconciliation.Run(t.Context())
-			if reconciliation.Ended()[host(1)] != c.came {
-				t.Errorf("ended: %v", reconciliation.Ended())
+			if reconciliation.Found().Ended[host(1)] != c.came {
+				t.Errorf("ended: %v", reconciliation.Found().Ended)
 			}
 			asked := []string{"look 1", "live 1"}
 			if c.live.Hosted {

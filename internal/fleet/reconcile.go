@@ -64,31 +64,43 @@ type Reconciliation struct {
 	// operated or started then, with the pid from before.
 	changed  [][]Host
 	operated map[Host]Due
-	// registered is the agents' time of the registrations made here, 0 where it is not known.
-	registered map[Host]int64
-	// running is the pid of the process after the last call to a host, 0 where it is not known.
-	running map[Host]int64
-	// ended are the hosts on which what an earlier run had sent has come to an end.
-	ended map[Host]bool
-	// notTold are the hosts that were not operated, because an apply that was cut off may have
-	// done it.
-	notTold []Host
-	// taken is what [Reconciliation.Taken] gives.
-	taken map[Host]Status
-	// outOfTime: on some hosts nothing more was done because the time for everything was to be
-	// up.
-	outOfTime bool
 	// resumed are the hosts on which an earlier try of the operation turned out to have
 	// worked.
 	resumed Results
+	found   Found
 }
+
+// Found is what a reconciliation has learnt of its hosts, beside their outcomes.
+type Found struct {
+	// Registered is when hosts were registered to whose registration something was done, by their
+	// agents' time; 0 where that is not known.
+	Registered map[Host]int64
+	// Running is the pid of the process on hosts to which something was done; 0 where it does not
+	// run, or that is not known.
+	Running map[Host]int64
+	// Ended are the hosts on which what an earlier run had sent has come to an end.
+	Ended map[Host]bool
+	// Unsure are the hosts of Due on which the operation was not run. An apply that was cut off may
+	// have run it, and the platform does not say.
+	Unsure []Host
+	// Taken are hosts that were taken over from another owner, or were not hosted, with what the
+	// cached status showed of them before.
+	Taken map[Host]Status
+	// OutOfTime: a host has failed because the time for everything was to be up, be it left to other
+	// hosts.
+	OutOfTime bool
+}
+
+// Found is what it has learnt so far.
+func (r *Reconciliation) Found() Found { return r.found }
 
 // NewReconciliation returns one that has not begun.
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Due = maps.Clone(c.Due) // what becomes of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results), registered: make(map[Host]int64), running: make(map[Host]int64), ended: make(map[Host]bool), taken: make(map[Host]Status),
+		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results),
 		register: setOf(c.Register), reregister: setOf(c.Reregister), settle: setOf(c.Settle),
+		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
 	}
 }
 
@@ -151,7 +163,7 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	results.tookOver(registered)
 	results.leave(up, r.bare)
 	for _, o := range results {
-		r.outOfTime = r.outOfTime || !wave.timed && !o.OK() && Ended(o.Err)
+		r.found.OutOfTime = r.found.OutOfTime || !wave.timed && !o.OK() && Ended(o.Err)
 	}
 	return results
 }
@@ -190,9 +202,9 @@ func (r *Reconciliation) keepTimes(hosts, made []Host, before map[Host]Status, b
 			was = brought.before[h]
 		}
 		if registered[h] || was.RegisterTime != 0 && was.RegisterTime == r.change.Times[h] {
-			r.registered[h] = last[h].RegisterTime
+			r.found.Registered[h] = last[h].RegisterTime
 		}
-		r.running[h] = max(last[h].PID, 0)
+		r.found.Running[h] = max(last[h].PID, 0)
 	}
 }
 
@@ -201,17 +213,6 @@ func union(a, b []Host) []Host {
 	in := setOf(a)
 	return append(slices.Clone(a), pickFunc(b, func(h Host) bool { return !in[h] })...)
 }
-
-// Registered is when hosts were registered to whose registration something was done, by
-// their agents' time; 0 where that is not known.
-func (r *Reconciliation) Registered() map[Host]int64 { return r.registered }
-
-// Running is the pid of the process on hosts to which something was done; 0 where it does not
-// run, or that is not known.
-func (r *Reconciliation) Running() map[Host]int64 { return r.running }
-
-// Ended are the hosts on which what an earlier run had sent has come to an end.
-func (r *Reconciliation) Ended() map[Host]bool { return r.ended }
 
 // left is what is left to do on a host on which nothing was done.
 func (r *Reconciliation) left(h Host) Code {

@@ -105,14 +105,10 @@ func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Resul
 func (r *Reconciliation) noteTaken(hosts []Host, onFile map[Host]Status) {
 	for _, h := range hosts {
 		if s := onFile[h]; r.want.OwnedByOther(s) || s.HostedKnown && !s.Hosted {
-			r.taken[h] = s
+			r.found.Taken[h] = s
 		}
 	}
 }
-
-// Taken are hosts that were taken over from another owner, or were not hosted, with what the cached
-// status showed of them before.
-func (r *Reconciliation) Taken() map[Host]Status { return r.taken }
 
 // dateByOtherName handles registrations without an agent's time. If the platform keeps an entry for
 // each name of a machine, one may have been made under the other name. The row of this name is then

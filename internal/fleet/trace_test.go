@@ -29,22 +29,22 @@ func TestTrace_standing(t *testing.T) {
 	}{
 		"stopped":                              {known(row("v1-new", 7, 100)), Status{State: Stopped, PID: -1}, toOperate, toOperate},
 		"nothing-happened":                     {known(row("v1-old", 7, 100)), live(7, 100, 90), toOperate, toOperate},
-		"registered-and-not-restarted":         {known(row("v1-new", 7, 200)), live(7, 200, 90), toOperate, notTold},
+		"registered-and-not-restarted":         {known(row("v1-new", 7, 200)), live(7, 200, 90), toOperate, unsure},
 		"restarted-after-its-registration":     {known(row("v1-new", 8, 200)), live(8, 200, 201), operatedBefore, operatedBefore},
-		"restarted-in-its-second":              {known(row("v1-new", 8, 200)), live(8, 200, 200), notTold, notTold},
-		"restarted,-which-registered":          {known(row("v1-new-started", 8, 200)), live(8, 200, 199), notTold, notTold},
-		"restarted-and-the-file-lags":          {known(row("v1-old", 7, 100)), live(8, 200, 201), notTold, notTold},
-		"restarted-and-the-time-is-kept":       {known(row("v1-new", 8, 100)), live(8, 100, 201), notTold, notTold},
-		"restarted,-time-kept,-the-file-lags":  {known(row("v1-old", 7, 100)), live(8, 100, 201), notTold, toOperate},
+		"restarted-in-its-second":              {known(row("v1-new", 8, 200)), live(8, 200, 200), unsure, unsure},
+		"restarted,-which-registered":          {known(row("v1-new-started", 8, 200)), live(8, 200, 199), unsure, unsure},
+		"restarted-and-the-file-lags":          {known(row("v1-old", 7, 100)), live(8, 200, 201), unsure, unsure},
+		"restarted-and-the-time-is-kept":       {known(row("v1-new", 8, 100)), live(8, 100, 201), unsure, unsure},
+		"restarted,-time-kept,-the-file-lags":  {known(row("v1-old", 7, 100)), live(8, 100, 201), unsure, toOperate},
 		"revived-and-the-file-shows-it":        {known(row("v1-old", 8, 100)), live(8, 100, 150), toOperate, toOperate},
 		"registered-at-a-console":              {known(row("v1-other", 7, 200)), live(7, 200, 90), toOperate, toOperate},
 		"lost-and-nothing-happened":            {lost(row("v1-old", 7, 100)), live(7, 100, 90), toOperate, toOperate},
-		"lost-and-restarted":                   {lost(row("v1-new", 8, 200)), live(8, 200, 201), notTold, notTold},
-		"lost-and-the-file-lags":               {lost(row("v1-old", 7, 100)), live(8, 200, 201), notTold, notTold},
-		"lost-and-nothing-in-the-file":         {lost(Status{State: Unregistered}), live(7, 100, 90), notTold, notTold},
-		"lost-and-started-since-the-file-was":  {lost(row("v1-old", 7, 100)), live(8, 100, 150), notTold, toOperate},
+		"lost-and-restarted":                   {lost(row("v1-new", 8, 200)), live(8, 200, 201), unsure, unsure},
+		"lost-and-the-file-lags":               {lost(row("v1-old", 7, 100)), live(8, 200, 201), unsure, unsure},
+		"lost-and-nothing-in-the-file":         {lost(Status{State: Unregistered}), live(7, 100, 90), unsure, unsure},
+		"lost-and-started-since-the-file-was":  {lost(row("v1-old", 7, 100)), live(8, 100, 150), unsure, toOperate},
 		"an-agent-that-tells-no-times":         {Trace{PID: 7, File: row("v1-old", 7, 0)}, live(7, 0, 0), toOperate, toOperate},
-		"an-agent-that-tells-no-times-another": {Trace{PID: 7, File: row("v1-new", 8, 0)}, live(8, 0, 0), notTold, notTold},
+		"an-agent-that-tells-no-times-another": {Trace{PID: 7, File: row("v1-new", 8, 0)}, live(8, 0, 0), unsure, unsure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +62,7 @@ func TestTrace_standing(t *testing.T) {
 		if got := old.standing(Restart, want, comesBack, live(7, 100, 90)); got != toOperate {
 			t.Errorf("the process of before: %d", got)
 		}
-		if got := old.standing(Restart, want, comesBack, live(8, 100, 150)); got != notTold {
+		if got := old.standing(Restart, want, comesBack, live(8, 100, 150)); got != unsure {
 			t.Errorf("another process: %d", got)
 		}
 		if got := old.standing(Reload, want, comesBack, live(7, 100, 90)); got != toOperate {
@@ -74,7 +74,7 @@ func TestTrace_standing(t *testing.T) {
 		if got := (Trace{PID: 7}).standing(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != toOperate {
 			t.Errorf("known: %d", got)
 		}
-		if got := lost(Status{}).standing(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != notTold {
+		if got := lost(Status{}).standing(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != unsure {
 			t.Errorf("lost: %d", got)
 		}
 	})

@@ -65,7 +65,7 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	still := StillUnderWay(ctx, r.process, patience, tasks, r.came, observe)
 	for h := range tasks {
 		_, goesOn := still[h]
-		r.ended[h] = !goesOn
+		r.found.Ended[h] = !goesOn
 	}
 	return still
 }
@@ -175,16 +175,12 @@ func (r *Reconciliation) judge(h Host, live Status) {
 	switch trace.standing(r.change.Operation, r.want, r.change.Before, live) {
 	case operatedBefore:
 		r.change.Due[h] = Due{PID: live.PID, Operated: true}
-	case notTold:
+	case unsure:
 		delete(r.change.Due, h)
-		r.notTold = append(r.notTold, h)
+		r.found.Unsure = append(r.found.Unsure, h)
 	case toOperate:
 	}
 }
-
-// NotTold are the hosts of Due on which the operation was not run. An apply that was cut off may
-// have run it, and the platform does not say.
-func (r *Reconciliation) NotTold() []Host { return r.notTold }
 
 // operate runs the operation on hosts that are due and run, and starts what an earlier try
 // took down. What does not run otherwise is left so.
@@ -263,10 +259,6 @@ func (r *Reconciliation) sent(hosts []Host, results Results) []Host {
 	})
 }
 
-// OutOfTime reports whether a host has failed because the time for everything was to be up, be
-// it left to other hosts.
-func (r *Reconciliation) OutOfTime() bool { return r.outOfTime }
-
 // TooManyFailed reports whether more hosts failed than the rollout bears.
 func (r *Reconciliation) TooManyFailed(results Results) bool {
 	return r.change.Rollout.Failed(results) > r.change.Rollout.MaxFailed.Of(len(results))
@@ -293,8 +285,8 @@ func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) b
 		results.Merge(r.change.Rollout.bounded(ctx, back.wave, Wave{Hosts: wave}))
 	}
 	results.leave(hosts, back.left)
-	maps.Copy(r.registered, back.registered)
-	maps.Copy(r.running, back.running)
+	maps.Copy(r.found.Registered, back.found.Registered)
+	maps.Copy(r.found.Running, back.found.Running)
 	return results
 }
 
@@ -316,7 +308,7 @@ type standing int
 const (
 	toOperate standing = iota
 	operatedBefore
-	notTold // the platform does not tell which of the two
+	unsure // the platform does not tell which of the two
 )
 
 // standing decides by the agent's current answer and the cached status. A process that was started
@@ -341,9 +333,9 @@ func (t Trace) standing(operation Operation, want, before Desired, live Status) 
 	case declared && another && isInFile && live.StartTime > live.RegisterTime:
 		return operatedBefore
 	case declared, another && !isInFile, t.lostSince(before, live):
-		return notTold
+		return unsure
 	case restart && want.FingerprintLabel != "" && file.PID != live.PID: // started since the file was written
-		return notTold
+		return unsure
 	}
 	return toOperate
 }

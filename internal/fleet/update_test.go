@@ -290,7 +290,7 @@ func TestReconciliation_Registered(t *testing.T) {
 			c.change.Order = hosts(1, 2, 3)
 			r := fleet.NewReconciliation(&c.process, desired(c.ensure), c.change)
 			r.Run(t.Context())
-			if got := byNumber(r.Registered()); !maps.Equal(got, c.want) {
+			if got := byNumber(r.Found().Registered); !maps.Equal(got, c.want) {
 				t.Errorf("registered %v, want %v", got, c.want)
 			}
 		})

@@ -282,17 +282,16 @@ func (l ledger) times(hosts []fleet.Host) map[fleet.Host]int64 {
 
 func (l ledger) isOvertaken(host fleet.Host) bool { return l.on(host).Overtaken != 0 }
 
-// called is the entry after an apply with the outcome o. at and pid are what the agent said at the
-// end, and seen is whether it was asked then. ended is whether the earlier task has ended.
-func (e entry) called(o fleet.Outcome, registered map[fleet.Host]int64, running map[fleet.Host]int64, host fleet.Host, ended bool) entry {
+// called is the entry of a host after an apply with the outcome o, and with what was found.
+func (e entry) called(host fleet.Host, o fleet.Outcome, found fleet.Found) entry {
 	before := e
-	if at, seen := registered[host]; seen {
+	if at, seen := found.Registered[host]; seen {
 		e.At = at
 	}
-	if pid, seen := running[host]; seen {
+	if pid, seen := found.Running[host]; seen {
 		e.PID = pid
 	}
-	if ended {
+	if found.Ended[host] {
 		e.Task = fleet.Task{}
 	}
 	if task := o.Underway; task.ID != "" && o.Left != fleet.OperationUnconfirmed { // Due has those

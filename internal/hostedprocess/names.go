@@ -114,31 +114,31 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 	failed := make(fleet.Results)
 	var old, now []fleet.Host
 	for _, host := range hosts {
-		if was, renamed := u.renamed[host]; renamed {
+		if was, renamed := u.names.old[host]; renamed {
 			old, now = append(old, was), append(now, host)
 		}
 	}
 	if len(old) == 0 {
 		return nil
 	}
-	l := letting{u.prior, u.leave, &u.dropped}
+	l := letting{u.prior, u.leave, &u.names.dropped}
 	ours := l.stillOurs(ctx, l.notRenamed(ctx, old))
 	onFile, err := u.h.Process.CachedStatus(ctx, slices.Concat(now, old))
 	for i, was := range old {
 		if err != nil {
-			u.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
+			u.names.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
 		} else if u.last.FingerprintLabel != "" && u.anothers(onFile[now[i]], onFile[was]) {
-			u.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNewNameTaken}
+			u.names.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNewNameTaken}
 		}
 	}
-	ours = keep(ours, func(was fleet.Host) bool { _, stays := u.dropped.results[was]; return !stays })
+	ours = keep(ours, func(was fleet.Host) bool { _, stays := u.names.dropped.results[was]; return !stays })
 	if len(ours) > 0 {
-		u.dropped.results.Merge(fleet.Release(ctx, l.Process, ours, fleet.DestroyUnregister, nil, u.dropped.registered))
+		u.names.dropped.results.Merge(fleet.Release(ctx, l.Process, ours, fleet.DestroyUnregister, nil, u.names.dropped.registered))
 	}
 	for i, was := range old {
-		o := u.dropped.results[was] // the zero value where there was nothing to do: Done
+		o := u.names.dropped.results[was] // the zero value where there was nothing to do: Done
 		if o.OK() {
-			delete(u.unnamed, now[i])
+			delete(u.names.open, now[i])
 			continue
 		}
 		o.Left = fleet.NotRegistered

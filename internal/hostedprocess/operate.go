@@ -31,7 +31,7 @@ func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Due {
 	}
 	all, still := make(map[fleet.Host]fleet.Due), u.remains()
 	for _, host := range hosts {
-		if _, renamed := u.renamed[host]; renamed || !u.prior.Hosts.Has(host) {
+		if _, renamed := u.names.old[host]; renamed || !u.prior.Hosts.Has(host) {
 			continue
 		}
 		if due, is := still.on(host); is {

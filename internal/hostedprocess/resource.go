@@ -85,9 +85,9 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	statuses := h.statusesOf(failures, nil)
 	plan.setStatuses(h.Hosts, h.within(statuses))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	u := update{h: h, operation: operation, failures: failures, registered: reconciliation.Registered(), running: reconciliation.Running()}
+	u := update{h: h, operation: operation, outcome: outcome{failures: failures, found: reconciliation.Found()}}
 	resp.Diagnostics.Append(u.ledger(h.Hosts).save(ctx, resp.Private)...)
-	resp.Diagnostics.Append(h.takenOver(results, reconciliation.Taken(), nil)...)
+	resp.Diagnostics.Append(h.takenOver(results, u.found.Taken, nil)...)
 	failing, warning := h.judge(failures, statuses)
 	switch {
 	case len(failures) == len(results) && !anyTakenOver(results):
@@ -128,8 +128,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	}
 	statuses := h.within(before.lifecycle().statuses(prior.Hosts))
 	u := update{
-		h: h, prior: prior, last: last, statuses: statuses,
-		priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
+		h: h, prior: prior, priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
 		leave: leave{
 			last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(),
 			statuses: statuses,

@@ -19,7 +19,7 @@ import (
 // back. Too many must have failed, there must be another declaration, and no interrupt or deadline
 // may have ended the update.
 func (u *update) rollsBack(ctx context.Context, r *fleet.Reconciliation, results fleet.Results) bool {
-	return u.h.rollback && ctx.Err() == nil && !r.OutOfTime() && r.TooManyFailed(results) &&
+	return u.h.rollback && ctx.Err() == nil && !r.Found().OutOfTime && r.TooManyFailed(results) &&
 		u.prior.Desired.HasSpec && !u.last.registeredAs(u.h.Desired)
 }
 

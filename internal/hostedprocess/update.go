@@ -15,36 +15,36 @@ import (
 
 // update brings a process from what it was to what is declared.
 type update struct {
-	h, prior    hostedProcess
-	last        ledger
-	statuses    map[fleet.HostID]diagnose.HostStatus // of the prior hosts
-	priorEnsure fleet.Ensure
-	adopt       bool // adopt_existing
-	leave       leave
-	operation   fleet.Operation // of on_update, "" for none
+	leave // the ledger, what state says of the prior hosts, and how hosts leave
 
-	// The outcome.
+	h, prior    hostedProcess
+	priorEnsure fleet.Ensure
+	adopt       bool                     // adopt_existing
+	operation   fleet.Operation          // of on_update, "" for none
+	due         map[fleet.Host]fleet.Due // on which that is to run
+	names       renaming
+	outcome
+}
+
+// renaming are hosts that get another name.
+type renaming struct {
+	// old are the old names by the new ones. open are those that are still registered by the old
+	// one. dropped is the outcome of the old names.
+	old, open map[fleet.Host]fleet.Host
+	dropped   released
+}
+
+// outcome is what became of an update.
+type outcome struct {
 	did      fleet.Change
 	results  fleet.Results
 	failures fleet.Results // those of them that are not as declared
+	found    fleet.Found
 	gone     released      // hosts that left
 	stuck    fleet.Results // those of them that could not
-	// renamed are the old names of hosts by the new ones. unnamed are those of them that are still
-	// registered by the old one. dropped is the outcome of the old names.
-	renamed, unnamed map[fleet.Host]fleet.Host
-	dropped          released
-	due              map[fleet.Host]fleet.Due // on which the operation was to run
 	// back is the outcome of the hosts that were to get the previous declaration back, nil if the
 	// update was not rolled back.
 	back fleet.Results
-	// ended are the hosts, by each of their names, on which the task of an earlier update has
-	// ended.
-	ended map[fleet.Host]bool
-	// registered is when hosts were registered, by their agents' time. running is the pid of the
-	// process at the end of the update, if the agents were asked then.
-	registered, running map[fleet.Host]int64
-	// taken are hosts that were taken over, as the cached status showed them before.
-	taken map[fleet.Host]fleet.Status
 }
 
 // run does it. An error means that nothing was begun.
@@ -59,14 +59,12 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if diags.HasError() {
 		return nil
 	}
-	u.dropped = newReleased()
 	renamed, refused := u.h.renames(ctx, before{u.prior.Hosts, u.last, u.statuses})
-	u.renamed = renamed
 	diags.Append(refused...)
 	if diags.HasError() {
 		return nil
 	}
-	u.unnamed = maps.Clone(u.renamed)
+	u.names = renaming{renamed, maps.Clone(renamed), newReleased()}
 	change, err := u.change(ctx)
 	if err != nil {
 		return err
@@ -75,22 +73,21 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	reconciling, cancel := u.beforeRelease(ctx)
 	defer cancel()
 	reconciliation, results := u.h.reconcile(reconciling, "update", change)
-	u.ended = reconciliation.Ended()
 	rollback := u.rollsBack(ctx, reconciliation, results)
 	u.keepDoubt(results)
-	u.keepUnsure(reconciliation.NotTold(), results)
+	u.keepUnsure(reconciliation.Found().Unsure, results)
 	u.results, u.failures = results, results.Failures()
 	if rollback {
 		u.rollBack(ctx, reconciliation)
 	}
-	u.registered, u.running, u.taken = reconciliation.Registered(), reconciliation.Running(), reconciliation.Taken()
+	u.found = reconciliation.Found()
 	if rollback {
 		return nil // nothing leaves before the change is done
 	}
 	u.gone = u.release(ctx, results)
 	u.stuck = u.gone.results.Failures()
-	u.gone.owned = append(u.gone.owned, u.dropped.owned...)
-	maps.Copy(u.gone.beside, u.dropped.beside)
+	u.gone.owned = append(u.gone.owned, u.names.dropped.owned...)
+	maps.Copy(u.gone.beside, u.names.dropped.beside)
 	return nil
 }
 
@@ -124,7 +121,7 @@ func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outco
 	}
 	entries := make(map[fleet.HostID]entry, left.Len())
 	for _, host := range left.Hosts() {
-		e := u.last.on(host).called(came(host), u.registered, u.running, host, u.ended[host])
+		e := u.last.on(host).called(host, came(host), u.found)
 		e.Supplier = host.SupplierID()
 		if registered[host] {
 			e.Overtaken = 0
@@ -155,15 +152,15 @@ func (u *update) keepDoubt(results fleet.Results) {
 func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	change := fleet.Change{
 		// New hosts are judged as at create, and so are new names.
-		Register: u.h.Hosts.Pick(func(h fleet.Host) bool { _, renamed := u.renamed[h]; return renamed || !u.prior.Hosts.Has(h) }),
+		Register: u.h.Hosts.Pick(func(h fleet.Host) bool { _, renamed := u.names.old[h]; return renamed || !u.prior.Hosts.Has(h) }),
 		Order:    u.h.Hosts.Hosts(),
 		Adopt:    u.adopt,
 		Rollout:  u.h.rollout,
 	}
-	if len(u.renamed) > 0 {
+	if len(u.names.old) > 0 {
 		change.Rename = u.dropOld
 	}
-	kept := u.h.Hosts.Pick(func(h fleet.Host) bool { _, renamed := u.renamed[h]; return !renamed && u.prior.Hosts.Has(h) })
+	kept := u.h.Hosts.Pick(func(h fleet.Host) bool { _, renamed := u.names.old[h]; return !renamed && u.prior.Hosts.Has(h) })
 	onFile, err := u.onFile(ctx, kept)
 	if err != nil {
 		return change, err
@@ -212,7 +209,7 @@ func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host
 // release unregisters the hosts that left, as they were registered. Failures of the update count
 // for the rollout's limits here as well.
 func (u *update) release(ctx context.Context, done fleet.Results) released {
-	removed := leaving(u.prior.Hosts.Without(u.h.Hosts), u.renamed)
+	removed := leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old)
 	rollout := u.h.rollout
 	if rollout.InWaves() {
 		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - u.did.Rollout.Failed(done)
@@ -278,7 +275,7 @@ func (u *update) statusesAfter() map[fleet.HostID]diagnose.HostStatus {
 // diagnostics are what is said of it. statuses are those after it.
 func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
 	diags := u.gone.warnings(u.h, u.prior.Hosts)
-	diags.Append(u.h.takenOver(u.results, u.taken, u.takenBack())...)
+	diags.Append(u.h.takenOver(u.results, u.found.Taken, u.takenBack())...)
 	failures, warning := u.h.judge(u.failures, statuses)
 	diags.Append(warning...)
 	if len(failures) > 0 {
@@ -306,11 +303,11 @@ func (u *update) takenBack() map[fleet.Host]diagnose.HostStatus {
 // leaving again. If the plan gave their key to another host, their address is the key. A host that
 // could not be renamed keeps its old name.
 func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
-	if len(u.stuck)+len(u.unnamed) == 0 {
+	if len(u.stuck)+len(u.names.open) == 0 {
 		return hosts
 	}
 	all, was := maps.Collect(hosts.Known()), maps.Collect(before.Known())
-	for now, old := range u.unnamed {
+	for now, old := range u.names.open {
 		all[u.h.Hosts.Key(now)] = was[u.prior.Hosts.Key(old)]
 	}
 	for host := range u.stuck {
