@@ -9,41 +9,56 @@ import (
 
 // Change says what is not yet as desired.
 type Change struct {
+	Moves
+	Operate
+	Earlier
+
 	// Register holds hosts on which the process is not known to be registered. Reregister holds
 	// those where something else is registered. Settle holds those where only hosting or running
 	// may be missing.
 	Register, Reregister, Settle []Host
 	// Adopt takes over registrations that somebody else made.
 	Adopt bool
-	// Leaving returns those of hosts that another object has registered and is leaving in the same
-	// run. They are taken over. Nil returns none.
+	// Rename unregisters those of the hosts of a wave that are registered by another name, and
+	// gives those on which that failed. Nil where there are none in Register.
+	Rename func(ctx context.Context, hosts []Host) Results
+	// Order gives the waves their order; hosts of the change that it leaves out
+	// are not touched.
+	Order   []Host
+	Rollout Rollout
+}
+
+// Moves are what other objects of the same run do on these hosts.
+type Moves struct {
+	// Leaving returns those of hosts that another object has registered and is leaving. They are
+	// taken over. Nil returns none.
 	Leaving func(ctx context.Context, found map[Host]Owned) []Host
-	// Stopped are hosts of Register on which the process ran until another object stopped it in
-	// the same run. It is started again.
+	// Stopped are hosts of Register on which the process ran until another object stopped it. It is
+	// started again.
 	Stopped map[Host]bool
-	// Operation runs on the hosts of Due once they are registered, none if it is "".
+}
+
+// Operate is what runs on hosts once they are registered.
+type Operate struct {
+	// Operation runs on the hosts of Due, none if it is "".
 	Operation Operation
 	Due       map[Host]Due
 	// Traces are for hosts of Due on which nothing was tried, as far as state knows. Before is
 	// what was declared before.
 	Traces map[Host]Trace
 	Before Desired
-	// Underway are hostings and starts of an earlier run whose end was not seen. They are asked
-	// for before anything is done to their hosts.
-	Underway map[Host]Task
-	// Rename unregisters those of the hosts of a wave that are registered by another name, and
-	// gives those on which that failed. Nil where there are none in Register.
-	Rename func(ctx context.Context, hosts []Host) Results
+}
+
+// Earlier is what an earlier apply left on these hosts.
+type Earlier struct {
 	// Prior is the process as the hosts have it. Before anything is changed, the hosts of
 	// Due are asked by it: an agent finds a process by the paths of its spec.
 	Prior Process
-	// Times are when hosts were registered by the last apply, by their agents' time, where that
-	// is known.
+	// Underway are hostings and starts whose end was not seen. They are asked for before anything is
+	// done to their hosts.
+	Underway map[Host]Task
+	// Times are when hosts were registered, by their agents' time, where that is known.
 	Times map[Host]int64
-	// Order gives the waves their order; hosts of the change that it leaves out
-	// are not touched.
-	Order   []Host
-	Rollout Rollout
 }
 
 // Owned is a registration that another object made. It has the object's id, "" if the cached status

@@ -226,8 +226,7 @@ func TestReconcile_resumes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			change := fleet.Change{
-				Settle: hosts(1), Order: hosts(1), Operation: test.operation,
-				Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, InDoubt: true, Task: task}},
+				Settle: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: test.operation, Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, InDoubt: true, Task: task}}},
 			}
 			if test.again {
 				change.Reregister, change.Settle = change.Settle, nil
@@ -247,8 +246,7 @@ func TestReconcile_resumesWhatIsInDoubt(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(runsAs(7))}
 	fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
-		Settle: hosts(1), Order: hosts(1), Operation: fleet.Restart,
-		Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, Task: fleet.Task{ID: "T", Operation: fleet.Restart}}},
+		Settle: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, Task: fleet.Task{ID: "T", Operation: fleet.Restart}}}},
 	}).Run(t.Context())
 	p.wantCalls(t, "live 1", "restart 1", "live 1")
 }
@@ -310,11 +308,11 @@ func TestReconcile_resumesStarts(t *testing.T) {
 			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2", "live 2"}, waits(fleet.OtherSpec),
 		},
 		"done-and-is-to-be-anew": { // what runs is of the declaration before
-			fleet.Change{Reregister: hosts(1, 2), Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}},
+			fleet.Change{Reregister: hosts(1, 2), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}}},
 			process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1", "reregister 1 2", "restart 1", "live 1 2", "start 2", "live 2"}, well,
 		},
 		"goes-on-and-is-due": {
-			fleet.Change{Reregister: hosts(1, 2), Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}},
+			fleet.Change{Reregister: hosts(1, 2), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}}},
 			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
 			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2", "live 2"}, waits(fleet.OtherSpec),
 		},
@@ -342,7 +340,7 @@ func TestReconcile_resumesNoStartThatIsNotWanted(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(row(fleet.Stopped, true, 5))}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
-		Settle: hosts(1), Order: hosts(1), Underway: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Start}},
+		Settle: hosts(1), Order: hosts(1), Earlier: fleet.Earlier{Underway: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Start}}},
 	}).Run(t.Context())
 	wantResults(t, byHost{1: well}, results)
 	p.wantCalls(t, "live 1")

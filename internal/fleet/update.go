@@ -273,7 +273,7 @@ func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
 func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
 	hosts := pickFunc(r.Changed(), can)
 	back := NewReconciliation(r.change.Prior, was, Change{
-		Reregister: hosts, Operation: r.change.Operation, Due: r.operated, Prior: r.process,
+		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Due: r.operated}, Earlier: Earlier{Prior: r.process},
 	})
 	results := make(Results, len(hosts))
 	for _, wave := range slices.Backward(r.changed) {

@@ -116,8 +116,7 @@ func TestReconcile_operation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			change := fleet.Change{
-				Reregister: test.reregister, Settle: test.settle, Order: hosts(1, 2, 3),
-				Operation: test.operation, Due: test.due,
+				Reregister: test.reregister, Settle: test.settle, Order: hosts(1, 2, 3), Operate: fleet.Operate{Operation: test.operation, Due: test.due},
 			}
 			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change).Run(t.Context())
 			wantResults(t, test.results, results)
@@ -135,9 +134,8 @@ func TestReconcile_operationInWaves(t *testing.T) {
 	prior := &process{live: answer(runsAs(7))}
 	p := &process{operate: doneOps(byOp{fleet.Restart: {2: broken}})}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
-		Reregister: hosts(1, 2, 3), Settle: hosts(4), Order: hosts(1, 2, 3, 4), Operation: fleet.Restart, Prior: prior,
-		Due:     map[fleet.Host]fleet.Due{host(1): {}, host(2): {}, host(3): {}, host(4): {}},
-		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
+		Reregister: hosts(1, 2, 3), Settle: hosts(4), Order: hosts(1, 2, 3, 4),
+		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}, host(3): {}, host(4): {}}}, Earlier: fleet.Earlier{Prior: prior},
 	}).Run(t.Context())
 	prior.wantCalls(t, "live 1", "live 2")
 	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2", "live 2")
@@ -225,7 +223,7 @@ func TestReconciliation_back(t *testing.T) {
 				due[h] = fleet.Due{}
 			}
 			r := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), fleet.Change{
-				Reregister: all, Order: all, Operation: test.operation, Due: due, Prior: &test.prior, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
+				Reregister: all, Order: all, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: test.operation, Due: due}, Earlier: fleet.Earlier{Prior: &test.prior},
 			})
 			if results := r.Run(t.Context()); !r.TooManyFailed(results) {
 				t.Fatalf("it went well: %v", results)
@@ -273,11 +271,11 @@ func TestReconciliation_Registered(t *testing.T) {
 			process{live: says(map[int]fleet.Status{1: bare, 2: up})}, map[int]int64{1: 5, 2: 5},
 		},
 		"started-and-ours-before": {
-			fleet.EnsureRunning, fleet.Change{Settle: hosts(1, 2, 3), Times: map[fleet.Host]int64{host(1): 5, host(2): 4}},
+			fleet.EnsureRunning, fleet.Change{Settle: hosts(1, 2, 3), Earlier: fleet.Earlier{Times: map[fleet.Host]int64{host(1): 5, host(2): 4}}},
 			process{live: answer(bare)}, map[int]int64{1: 5},
 		},
 		"operated-before": {
-			fleet.EnsureHosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2), Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}}},
+			fleet.EnsureHosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}}}},
 			process{live: answer(up)}, map[int]int64{1: 5},
 		},
 		"nobody-asked":    {fleet.EnsureRegistered, fleet.Change{Register: hosts(1)}, process{}, map[int]int64{1: 0}},
