@@ -47,9 +47,8 @@ type Desired struct {
 	Labels map[string]string
 	// Spec is a fingerprint of the spec alone.
 	Spec string
-	// OwnerLabel is the label that carries Owner, the id of the object that registers.
-	// With "" the owner of a registration is not known.
-	OwnerLabel, Owner string
+	// Owner is the id of the object that registers.
+	Owner string
 	// Uncounted is what registering sends beyond what the fingerprint counts.
 	Uncounted string
 	// Earlier are fingerprints that Owner registered before and has replaced since. A row that
@@ -63,6 +62,18 @@ type Desired struct {
 	Verify bool
 }
 
+// OwnerLabel is the label beside that of a fingerprint, "" where there is none. It carries the id of
+// the object that registered.
+func OwnerLabel(fingerprintLabel string) string {
+	if fingerprintLabel == "" {
+		return ""
+	}
+	return fingerprintLabel + "_owner"
+}
+
+// OwnerLabel is the label that carries Owner. With "" the owner of a registration is not known.
+func (d Desired) OwnerLabel() string { return OwnerLabel(d.FingerprintLabel) }
+
 // AllLabels are the labels that a registration carries, fingerprint and owner among
 // them.
 func (d Desired) AllLabels() map[string]string {
@@ -74,8 +85,8 @@ func (d Desired) AllLabels() map[string]string {
 		labels = make(map[string]string, 2)
 	}
 	labels[d.FingerprintLabel] = d.Fingerprint
-	if d.OwnerLabel != "" && d.Owner != "" {
-		labels[d.OwnerLabel] = d.Owner
+	if d.OwnerLabel() != "" && d.Owner != "" {
+		labels[d.OwnerLabel()] = d.Owner
 	}
 	return labels
 }
@@ -271,7 +282,7 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 
 // ownerless reports whether labels name no owner although d has one.
 func (d Desired) ownerless(labels map[string]string) bool {
-	return d.OwnerLabel != "" && d.Owner != "" && labels[d.OwnerLabel] == ""
+	return d.OwnerLabel() != "" && d.Owner != "" && labels[d.OwnerLabel()] == ""
 }
 
 // superseded reports whether a row shows what Owner had registered before and has replaced. Such a
@@ -287,28 +298,28 @@ func (d Desired) superseded(row Status, live, ours int64) bool {
 // OwnedByOther reports whether a registration names an owner that is not d's. One that names none,
 // as after a console registered it, does not.
 func (d Desired) OwnedByOther(s Status) bool {
-	if d.OwnerLabel == "" || s.State == Unregistered {
+	if d.OwnerLabel() == "" || s.State == Unregistered {
 		return false
 	}
-	owner := s.Labels[d.OwnerLabel]
+	owner := s.Labels[d.OwnerLabel()]
 	return owner != "" && owner != d.Owner
 }
 
 // Owns reports whether a registration names d's object as its owner.
 func (d Desired) Owns(s Status) bool {
-	return d.OwnerLabel != "" && d.Owner != "" && s.State != Unregistered && s.Labels[d.OwnerLabel] == d.Owner
+	return d.OwnerLabel() != "" && d.Owner != "" && s.State != Unregistered && s.Labels[d.OwnerLabel()] == d.Owner
 }
 
 // Ours reports whether a registration is the very one that is desired. If registrations name
 // owners, one without an owner is not. An operation that hosted the process may have left the
 // fingerprint there, beside another's registration.
 func (d Desired) Ours(s Status) bool {
-	return d.Carries(s) && (d.OwnerLabel == "" || d.Owner == "" || s.Labels[d.OwnerLabel] != "")
+	return d.Carries(s) && (d.OwnerLabel() == "" || d.Owner == "" || s.Labels[d.OwnerLabel()] != "")
 }
 
 // Made reports whether a registration is the desired one, and was made by d's object.
 func (d Desired) Made(s Status) bool {
-	return d.Ours(s) && (d.OwnerLabel == "" || d.Owner == "" || d.Owns(s))
+	return d.Ours(s) && (d.OwnerLabel() == "" || d.Owner == "" || d.Owns(s))
 }
 
 // Carries reports whether a registration has the fingerprint of what is desired, whoever
@@ -320,7 +331,7 @@ func (d Desired) Carries(s Status) bool {
 
 // Unmarked reports whether a registration names neither a fingerprint nor an owner.
 func (d Desired) Unmarked(s Status) bool {
-	return s.Labels != nil && s.State != Unregistered && s.Labels[d.FingerprintLabel] == "" && s.Labels[d.OwnerLabel] == ""
+	return s.Labels != nil && s.State != Unregistered && s.Labels[d.FingerprintLabel] == "" && s.Labels[d.OwnerLabel()] == ""
 }
 
 // AsFound reports whether a registration that another tool made is as declared all the same, as the

@@ -34,7 +34,7 @@ func ownedBy(owner string) map[string]string {
 func desired(ensure fleet.Ensure) fleet.Desired {
 	return fleet.Desired{
 		Ensure: ensure, FingerprintLabel: label, Fingerprint: ownPrint,
-		Labels: map[string]string{"team": "sre"}, OwnerLabel: label + "_owner", Owner: "us", HasSpec: true,
+		Labels: map[string]string{"team": "sre"}, Owner: "us", HasSpec: true,
 	}
 }
 

@@ -126,7 +126,7 @@ func TestFingerprint_version(t *testing.T) {
 func TestInspect_superseded(t *testing.T) {
 	t.Parallel()
 	want := desired(fleet.EnsureHosted)
-	want.OwnerLabel, want.Owner, want.Earlier = "tf_spec_owner", "O", []string{"v1-before"}
+	want.Owner, want.Earlier = "O", []string{"v1-before"}
 	labels := func(fingerprint, owner string) map[string]string {
 		all := map[string]string{want.FingerprintLabel: fingerprint, "tf_spec_owner": owner}
 		for key, value := range want.Labels {

@@ -43,7 +43,6 @@ func TestReconcile(t *testing.T) {
 		registered  = desired(fleet.EnsureRegistered)
 		hosted      = desired(fleet.EnsureHosted)
 		running     = desired(fleet.EnsureRunning)
-		nameless    = fleet.Desired{Ensure: fleet.EnsureRegistered, FingerprintLabel: label, Fingerprint: ownPrint}
 		bare        = row(fleet.Stopped, false, 5) // as a registration leaves it
 		foreign     = labelled(bare, carrying("v1-ffffffffffffffff"))
 		fail        = cannotSay(errDown)
@@ -133,11 +132,6 @@ func TestReconcile(t *testing.T) {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, started()))},
 			[]string{"register 1", "cached 1", "reregister 1", "live 1"}, byHost{1: tookOver(well)},
-		},
-		"own-fingerprint-where-nobody-is-named": {
-			nameless, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, carrying(ownPrint)))},
-			[]string{"register 1", "cached 1", "live 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
 		},
 		"own-fingerprint-is-brought-up": {
 			hosted, fleet.Change{Register: hosts(1)},

@@ -55,7 +55,7 @@ func (r *Reconciliation) registerAll(ctx context.Context, hosts []Host, later ti
 	case len(taken) == 0:
 	case !r.change.Adopt:
 		claimed = r.claims(ctx, taken, results, later)
-	case r.want.OwnerLabel != "":
+	case r.want.OwnerLabel() != "":
 		onFile, _ := cachedBefore(ctx, r.process, taken, later+Quick) // it is taken over whoever made it
 		r.noteTaken(taken, onFile)
 	}
@@ -83,7 +83,7 @@ func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Resul
 	for _, h := range taken {
 		o, claim := r.want.meet(results[h], onFile[h], err)
 		results[h] = o
-		owner := onFile[h].Labels[r.want.OwnerLabel]
+		owner := onFile[h].Labels[r.want.OwnerLabel()]
 		switch {
 		case claim:
 			claims[h] = true
@@ -94,7 +94,7 @@ func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Resul
 		}
 	}
 	r.noteTaken(pick(taken, claims), onFile)
-	if r.change.Leaving != nil && r.want.OwnerLabel != "" && len(others) > 0 {
+	if r.change.Leaving != nil && r.want.OwnerLabel() != "" && len(others) > 0 {
 		maps.Copy(claims, setOf(r.change.Leaving(ctx, others)))
 	}
 	return pick(taken, claims)
@@ -155,7 +155,7 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 		// declaration of this object.
 		return o, true
 	default:
-		o.Meaning += ByOwner(onFile.Labels[d.OwnerLabel])
+		o.Meaning += ByOwner(onFile.Labels[d.OwnerLabel()])
 	}
 	return o.another(err), false
 }
@@ -179,7 +179,7 @@ func (o Outcome) another(err error) Outcome {
 // registrations name their owner.
 func (d Desired) madeBefore(s Status) bool {
 	_, started := d.carried(s)
-	return d.Ours(s) && (d.OwnerLabel == "" || d.Owns(s)) && !started
+	return d.Ours(s) && (d.OwnerLabel() == "" || d.Owns(s)) && !started
 }
 
 // undecided is the outcome of a host that was registered before a repeated request. Another object

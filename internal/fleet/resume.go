@@ -29,7 +29,7 @@ type Task struct {
 func (t Task) CameAbout(want Desired, live, onFile Status) bool {
 	want.Fingerprint = t.Fingerprint
 	since := t.Fresh || t.Over != 0 && live.RegisterTime != 0 && live.RegisterTime != t.Over
-	sent := want.FingerprintLabel == "" || want.Ours(onFile) && (want.OwnerLabel == "" || want.Owns(onFile)) && !onFile.olderThan(live.RegisterTime)
+	sent := want.FingerprintLabel == "" || want.Ours(onFile) && (want.OwnerLabel() == "" || want.Owns(onFile)) && !onFile.olderThan(live.RegisterTime)
 	return live.Hosted && since && sent
 }
 

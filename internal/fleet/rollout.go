@@ -11,6 +11,8 @@ import (
 // Rollout says how a change spreads over hosts. The zero value does all hosts
 // at once.
 type Rollout struct {
+	Away
+
 	// Canary are hosts of a first wave of their own.
 	Canary map[Host]bool
 	// Waves are the sizes of the waves of the other hosts.
@@ -29,17 +31,20 @@ type Rollout struct {
 	Healthy *Gate
 	// MaxFailed is how many hosts may fail in all before no further wave starts.
 	MaxFailed Tolerance
-	// MaxUnreachable is how many hosts may have agents that do not answer: so many are not counted
-	// as failed.
-	MaxUnreachable int
-	// Unreached is how many of them are known from before, and are not among the hosts of the rollout.
-	Unreached int
 	// Watch, if non-nil, is told how far the rollout has come: at the start of
 	// every wave, and whenever a count changes. It is never called twice at once,
 	// and not after Run has returned; the hosts wait while it runs.
 	Watch func(Progress)
 	// Clock is the clock of pauses and gates. Nil is the real one.
 	Clock poll.Clock
+}
+
+// Away is what a rollout allows of hosts whose agents do not answer.
+type Away struct {
+	// MaxUnreachable is how many of them are not counted as failed.
+	MaxUnreachable int
+	// Unreached is how many of them are known from before, and are not among the hosts of the rollout.
+	Unreached int
 }
 
 // InWaves reports whether hosts may go in more than one wave.

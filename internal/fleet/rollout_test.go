@@ -309,7 +309,7 @@ func TestRollout_Failed(t *testing.T) {
 		"two may be, one was":  {2, 1, 2},
 		"two may be, two were": {2, 2, 5},
 	} {
-		if got := (fleet.Rollout{MaxUnreachable: c.most, Unreached: c.before}).Failed(results); got != c.want {
+		if got := (fleet.Rollout{Away: fleet.Away{MaxUnreachable: c.most, Unreached: c.before}}).Failed(results); got != c.want {
 			t.Errorf("%s: %d have failed, want %d", name, got, c.want)
 		}
 	}

@@ -8,7 +8,7 @@ func TestTrace_standing(t *testing.T) {
 	registeredAs := func(fingerprint string) map[string]string {
 		return map[string]string{"tf_spec": fingerprint, "tf_spec_owner": ours}
 	}
-	before := Desired{FingerprintLabel: "tf_spec", Fingerprint: "v1-old", OwnerLabel: "tf_spec_owner", Owner: ours}
+	before := Desired{FingerprintLabel: "tf_spec", Fingerprint: "v1-old", Owner: ours}
 	want := before
 	want.Fingerprint = "v1-new"
 	row := func(fingerprint string, pid, registered int64) Status {

@@ -28,7 +28,7 @@ func declare(t *testing.T, p *Process, ensure fleet.Ensure) fleet.Desired {
 	t.Helper()
 	want := fleet.Desired{
 		Ensure: ensure, FingerprintLabel: label, Fingerprint: fingerprint(t, sampleSpec()),
-		Labels: sampleMeta.Labels, HasSpec: true,
+		Labels: sampleMeta.Labels, Owner: "us", HasSpec: true,
 	}
 	p.meta.Labels = want.AllLabels()
 	return want

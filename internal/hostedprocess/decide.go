@@ -63,7 +63,7 @@ func standingOf(status diagnose.HostStatus, overtaken bool) standing {
 // lookedUp adds what the cached status shows of a host of which nothing is kept.
 func (s standing) lookedUp(want fleet.Desired, file fleet.Status) standing {
 	s.looked, s.absent = true, file.State == fleet.Unregistered
-	s.other = !want.AsFound(file) && (!want.Ours(file) || want.OwnerLabel != "" && !want.Owns(file))
+	s.other = !want.AsFound(file) && (!want.Ours(file) || want.OwnerLabel() != "" && !want.Owns(file))
 	return s
 }
 

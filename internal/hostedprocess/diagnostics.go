@@ -129,7 +129,7 @@ func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fle
 		if !stands(results[host]) {
 			continue
 		}
-		before := "registered before" + fleet.ByOwner(s.Labels[h.Desired.OwnerLabel])
+		before := "registered before" + fleet.ByOwner(s.Labels[h.Desired.OwnerLabel()])
 		if s.HostedKnown && !s.Hosted && (h.Desired.Ensure != fleet.EnsureRegistered || h.Process.HostingRegisters()) {
 			before += "; it was not hosted, and is now"
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/ownership"
-	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
@@ -222,8 +221,8 @@ func loadSilent(ctx context.Context, from privateReader, hosts ...[]fleet.Host) 
 func soleOwner(d fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
 	sole := ""
 	for _, status := range onFile {
-		switch owner := status.Labels[d.OwnerLabel]; {
-		case d.OwnerLabel == "" || owner == "" || owner == sole:
+		switch owner := status.Labels[d.OwnerLabel()]; {
+		case d.OwnerLabel() == "" || owner == "" || owner == sole:
 		case sole != "":
 			return ""
 		default:
@@ -354,7 +353,6 @@ func (a declared) after(d fleet.Desired) declared {
 // shows the rest.
 func (l ledger) held(d fleet.Desired) fleet.Desired {
 	d.FingerprintLabel, d.Fingerprint, d.Labels, d.Owner, d.Earlier = l.FingerprintLabel, l.Fingerprint, l.Labels, l.owner, l.Earlier
-	d.OwnerLabel = platform.OwnerLabel(l.FingerprintLabel)
 	return d
 }
 
@@ -363,7 +361,7 @@ func (l ledger) held(d fleet.Desired) fleet.Desired {
 func (l ledger) namesAnother(d fleet.Desired, s fleet.Status) bool {
 	held := l.held(d)
 	d.Owner = l.owner
-	return held.OwnedByOther(s) || held.OwnerLabel != "" && d.OwnedByOther(s)
+	return held.OwnedByOther(s) || held.OwnerLabel() != "" && d.OwnedByOther(s)
 }
 
 // ours reports whether this object sent a registration. An object that does not know its own id, as

@@ -105,7 +105,7 @@ func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fle
 		_, out := statuses[host.WithoutSupplier()]
 		_, unasked := report.Unreachable[host]
 		if !out && !unasked && l.isOvertaken(host) && l.namesAnother(h.Desired, file) {
-			statuses[host.WithoutSupplier()] = diagnose.Overtaken(file.Labels[h.Desired.OwnerLabel])
+			statuses[host.WithoutSupplier()] = diagnose.Overtaken(file.Labels[h.Desired.OwnerLabel()])
 		}
 	}
 }
@@ -196,7 +196,7 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known m
 		id := host.WithoutSupplier()
 		r, known := found[id]
 		if known {
-			r.file, r.made, r.ours, r.owner = file, held.Made(file) || held.AsFound(file), last.ours(held, file), file.Labels[held.OwnerLabel]
+			r.file, r.made, r.ours, r.owner = file, held.Made(file) || held.AsFound(file), last.ours(held, file), file.Labels[held.OwnerLabel()]
 			found[id] = r
 		}
 		// Registered as declared after all, and not operated.

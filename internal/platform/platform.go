@@ -80,7 +80,7 @@ func (p *Platform) Ready() bool { return p != nil && p.GSE != nil }
 // there is no fingerprint, and the spec is not compared.
 func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec, owner string) (fleet.Desired, error) {
 	labels := mergedLabels(p.DefaultLabels, meta.Labels)
-	desired := fleet.Desired{FingerprintLabel: p.FingerprintLabel, OwnerLabel: p.OwnerLabel(), Owner: owner, Labels: labels, HasSpec: spec != nil}
+	desired := fleet.Desired{FingerprintLabel: p.FingerprintLabel, Owner: owner, Labels: labels, HasSpec: spec != nil}
 	if spec == nil {
 		return desired, nil
 	}
@@ -126,15 +126,7 @@ func (p *Platform) OwnLabels(labels map[string]string) map[string]string {
 
 // OwnerLabel is the label that carries the id of the object that registered, "" where
 // there is none.
-func (p *Platform) OwnerLabel() string { return OwnerLabel(p.FingerprintLabel) }
-
-// OwnerLabel is the label beside a fingerprint's.
-func OwnerLabel(fingerprintLabel string) string {
-	if fingerprintLabel == "" {
-		return ""
-	}
-	return fingerprintLabel + "_owner"
-}
+func (p *Platform) OwnerLabel() string { return fleet.OwnerLabel(p.FingerprintLabel) }
 
 // mergedLabels merges the provider's labels with the object's, which win.
 func mergedLabels(defaults, own map[string]string) map[string]string {
