@@ -118,7 +118,7 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		task       fleet.Task
 		live, file fleet.Status
-		came       bool
+		tookEffect bool
 	}{
 		"fresh":                   {fresh, hostedAt(6), oursAt(6), true},
 		"fresh-and-tells-no-time": {fresh, hostedAt(0), oursAt(6), true},
@@ -142,14 +142,14 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 				Reregister: hosts(1), Order: hosts(1), Earlier: fleet.Earlier{Underway: map[fleet.Host]fleet.Task{host(1): c.task}},
 			})
 			results := reconciliation.Run(t.Context())
-			if reconciliation.Found().Ended[host(1)] != c.came {
+			if reconciliation.Found().Ended[host(1)] != c.tookEffect {
 				t.Errorf("ended: %v", reconciliation.Found().Ended)
 			}
 			asked := []string{"look 1", "live 1"}
 			if c.live.Hosted {
 				asked = append(asked, "cached 1")
 			}
-			if c.came {
+			if c.tookEffect {
 				wantResults(t, byHost{1: well}, results)
 				p.wantCalls(t, append(asked, "reregister 1", "live 1")...)
 				return

@@ -23,10 +23,10 @@ type Task struct {
 	Over        int64  `json:"over,omitempty"`
 }
 
-// CameAbout reports whether a host is hosted by the task. Its agent reports a registration that was
+// TookEffect reports whether a host is hosted by the task. Its agent reports a registration that was
 // not there before, and the cached status shows it as sent by want's owner. Without labels its
 // owner is not known.
-func (t Task) CameAbout(want Desired, live, onFile Status) bool {
+func (t Task) TookEffect(want Desired, live, onFile Status) bool {
 	want.Fingerprint = t.Fingerprint
 	since := t.Fresh || t.Over != 0 && live.RegisterTime != 0 && live.RegisterTime != t.Over
 	sent := want.FingerprintLabel == "" || want.Ours(onFile) && (want.OwnerLabel() == "" || want.Owns(onFile)) && !onFile.olderThan(live.RegisterTime)
@@ -84,9 +84,9 @@ func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks
 	return still
 }
 
-// CameAbout returns the hosts on which a task has taken effect, as their agents say, although the
+// TookEffect returns the hosts on which a task has taken effect, as their agents say, although the
 // task itself does not. The process runs there, or is hosted by the task.
-func CameAbout(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
+func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
 	hosted := pickFunc(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
 	var onFile map[Host]Status
 	if len(hosted) > 0 && want.FingerprintLabel != "" {
@@ -95,7 +95,7 @@ func CameAbout(ctx context.Context, p Process, want Desired, tasks map[Host]Task
 	results := make(Results)
 	for _, h := range hosts {
 		switch task := tasks[h]; {
-		case task.Operation == Start && live[h].State == Running, task.Operation == Supervise && task.CameAbout(want, live[h], onFile[h]):
+		case task.Operation == Start && live[h].State == Running, task.Operation == Supervise && task.TookEffect(want, live[h], onFile[h]):
 			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
 		}
 	}

@@ -62,7 +62,7 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	}
 	ctx, cancel := Share(ctx, Takes(r.process, Start), later)
 	defer cancel()
-	still := StillUnderWay(ctx, r.process, patience, tasks, r.came, observe)
+	still := StillUnderWay(ctx, r.process, patience, tasks, r.tookEffect, observe)
 	for h := range tasks {
 		_, goesOn := still[h]
 		r.found.Ended[h] = !goesOn
@@ -70,10 +70,10 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	return still
 }
 
-// came gives the hosts on which what was sent has taken effect.
-func (r *Reconciliation) came(ctx context.Context, hosts []Host) Results {
+// tookEffect gives the hosts on which what was sent has taken effect.
+func (r *Reconciliation) tookEffect(ctx context.Context, hosts []Host) Results {
 	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown it
-	return CameAbout(ctx, r.prior(), r.want, r.change.Underway, hosts, live)
+	return TookEffect(ctx, r.prior(), r.want, r.change.Underway, hosts, live)
 }
 
 // resume asks for the end of earlier tries whose tasks are known. It returns the hosts on which one

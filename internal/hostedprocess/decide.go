@@ -68,10 +68,10 @@ func (s standing) lookedUp(want fleet.Desired, file fleet.Status) standing {
 }
 
 // stepsOn decides what is to be done on hosts that stay: the one decision of plan and apply.
-func (w wanted) stepsOn(hosts []fleet.Host, stands func(fleet.Host) standing) steps {
+func (w wanted) stepsOn(hosts []fleet.Host, known func(fleet.Host) standing) steps {
 	decided := make(steps)
 	for _, host := range hosts {
-		which := w.stepOn(stands(host))
+		which := w.stepOn(known(host))
 		decided[which] = append(decided[which], host)
 	}
 	return decided

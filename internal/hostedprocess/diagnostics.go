@@ -126,7 +126,7 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fleet.Status, back map[fleet.Host]diagnose.HostStatus) diag.Diagnostics {
 	rows := make(fleet.Results)
 	for host, s := range taken {
-		if !stands(results[host]) {
+		if !isRegistered(results[host]) {
 			continue
 		}
 		before := "registered before" + fleet.ByOwner(s.Labels[h.Desired.OwnerLabel()])

@@ -24,7 +24,7 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, how leave) {
 	}
 	at := make(map[fleet.Host]int64, len(leaves))
 	for _, host := range leaves {
-		if (letting{h, how, nil}).claimOn(host) == ownership.Registered {
+		if (departure{h, how, nil}).claimOn(host) == ownership.Registered {
 			at[host] = how.last.on(host).At
 		}
 	}
@@ -68,7 +68,7 @@ func (h hostedProcess) moving(change fleet.Change) fleet.Change {
 
 // moves reports whether another object of this run is to register a host that leaves, so that
 // its process is not to be stopped.
-func (l letting) moves(host fleet.Host) bool {
+func (l departure) moves(host fleet.Host) bool {
 	if l.owners == nil {
 		return false
 	}
@@ -78,7 +78,7 @@ func (l letting) moves(host fleet.Host) bool {
 
 // noteStopped notes where the process ran until it was stopped, for an object that registers it
 // there later in this run.
-func (l letting) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
+func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 	if l.owners == nil || l.first == fleet.DestroyUnregister {
 		return
 	}
@@ -102,13 +102,13 @@ func (h hostedProcess) registrant(host fleet.HostID) string {
 
 // notReplaced leaves out the hosts that another object has registered in this run. It needs no
 // label and no cached status. The configuration moves them, so no message says so.
-func (l letting) notReplaced(hosts []fleet.Host) []fleet.Host {
+func (l departure) notReplaced(hosts []fleet.Host) []fleet.Host {
 	return keep(hosts, func(host fleet.Host) bool { return !l.replaced(host.WithoutSupplier()) })
 }
 
 // notRenamed leaves out the hosts that another object has registered in this run by the other name
 // of the machine. To unregister one name may unregister both.
-func (l letting) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Host {
+func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	if l.owners == nil {
 		return hosts
 	}
@@ -134,7 +134,7 @@ func (l letting) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Hos
 }
 
 // replaced reports whether another object has registered a host in this run by that name.
-func (l letting) replaced(name fleet.HostID) bool {
+func (l departure) replaced(name fleet.HostID) bool {
 	registrant := l.registrant(name)
 	return registrant != "" && registrant != l.last.owner
 }

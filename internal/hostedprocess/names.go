@@ -121,7 +121,7 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 	if len(old) == 0 {
 		return nil
 	}
-	l := letting{u.prior, u.leave, &u.names.dropped}
+	l := departure{u.prior, u.leave, &u.names.dropped}
 	ours := l.stillOurs(ctx, l.notRenamed(ctx, old))
 	onFile, err := u.h.Process.CachedStatus(ctx, slices.Concat(now, old))
 	for i, was := range old {

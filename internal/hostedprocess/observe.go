@@ -50,7 +50,7 @@ type sight struct {
 // observation is what is known of hosts that are to be unregistered, as far as the decision needs
 // it.
 type observation struct {
-	letting
+	departure
 
 	hosts  []fleet.Host
 	sights map[fleet.Host]*sight
@@ -59,8 +59,8 @@ type observation struct {
 
 // observe asks agents and reads the cached status, as far as ownership depends on it. If the cached
 // status is older than a registration, it waits.
-func (l letting) observe(ctx context.Context, hosts []fleet.Host) (observation, error) {
-	o := observation{letting: l, hosts: hosts, sights: make(map[fleet.Host]*sight, len(hosts))}
+func (l departure) observe(ctx context.Context, hosts []fleet.Host) (observation, error) {
+	o := observation{departure: l, hosts: hosts, sights: make(map[fleet.Host]*sight, len(hosts))}
 	face := ownership.ESB
 	switch {
 	case l.last.FingerprintLabel == "":
@@ -88,7 +88,7 @@ func (l letting) observe(ctx context.Context, hosts []fleet.Host) (observation, 
 }
 
 // claimOn is what state says of the registration on a host.
-func (l letting) claimOn(host fleet.Host) ownership.Claim {
+func (l departure) claimOn(host fleet.Host) ownership.Claim {
 	switch l.statuses[host.WithoutSupplier()].Code {
 	case fleet.NotRegistered:
 		return ownership.Refused
@@ -207,7 +207,7 @@ func (o *observation) place(host fleet.Host) {
 }
 
 // stillOurs are the hosts whose registration is this object's. It notes the outcome of the others.
-func (l letting) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host {
+func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	o, err := l.observe(ctx, l.notReplaced(hosts))
 	return keep(o.hosts, func(host fleet.Host) bool {
 		s := o.sights[host]
@@ -233,7 +233,7 @@ func (l letting) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host
 }
 
 // nobodys notes a host on which nothing is registered, where there is more to be said of it.
-func (l letting) nobodys(host fleet.Host, claim ownership.Claim) {
+func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 	switch {
 	case claim == ownership.Overtaken:
 		l.gone.lapsed = append(l.gone.lapsed, host)

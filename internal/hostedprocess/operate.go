@@ -14,8 +14,8 @@ var registeredOnly = map[fleet.Code]bool{
 	fleet.NotHosted: true, fleet.NotRunning: true, fleet.Unhealthy: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
 }
 
-// stands reports whether a host is registered as declared, whatever else is left to do.
-func stands(o fleet.Outcome) bool { return o.OK() || registeredOnly[o.Left] }
+// isRegistered reports whether a host is registered as declared, whatever else is left to do.
+func isRegistered(o fleet.Outcome) bool { return o.OK() || registeredOnly[o.Left] }
 
 // specChanges reports whether the agents are to run something else. A changed label or op_timeout
 // is nothing that they run.

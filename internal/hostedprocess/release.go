@@ -56,8 +56,8 @@ func silent(o fleet.Outcome) bool {
 	return !o.OK() && (o.Unreachable || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
 }
 
-// letting is the unregistering of hosts: how it is done, and its outcome.
-type letting struct {
+// departure is the unregistering of hosts: how it is done, and its outcome.
+type departure struct {
 	hostedProcess
 	leave
 	gone *released
@@ -68,7 +68,7 @@ type letting struct {
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leave, rollout fleet.Rollout) released {
 	gone := newReleased()
 	rollout.MaxUnreachable = 0 // forget_unreachable is the rule for hosts that leave
-	l := letting{h, how, &gone}
+	l := departure{h, how, &gone}
 	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.notRenamed(ctx, l.unhindered(ctx, hosts))))
 	logged := platform.Run{Process: h.ID, Operation: wordsOf(l.first), Keys: h.Hosts, Rollout: rollout}
 	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
@@ -95,13 +95,13 @@ const meaningHindered = "not unregistered, because an earlier apply has sent wha
 
 // unhindered leaves out the hosts on which something from an earlier run is still under way. It
 // would host or start the process after they were unregistered.
-func (l letting) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
+func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	tasks := l.last.underway(hosts)
 	if len(tasks) == 0 {
 		return hosts
 	}
 	u := underway{l, tasks, make(map[fleet.Host]bool)}
-	for host, o := range fleet.StillUnderWay(ctx, l.Process, patience, tasks, u.came, nil) {
+	for host, o := range fleet.StillUnderWay(ctx, l.Process, patience, tasks, u.tookEffect, nil) {
 		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningHindered, TaskID: o.TaskID, RequestID: o.RequestID, Unreachable: u.silent[host]}
 		if ctx.Err() != nil || !fleet.Ended(o.Err) || diagnose.Troubled(o.Err) { // it is not only the wait that is over
 			hindered.Err = o.Err
@@ -113,17 +113,17 @@ func (l letting) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Hos
 
 // underway is what an earlier run has sent to hosts that are to be unregistered.
 type underway struct {
-	letting
+	departure
 
 	tasks  map[fleet.Host]fleet.Task
 	silent map[fleet.Host]bool // whose agents do not answer
 }
 
-// came returns the hosts whose agents show that it has taken effect. An operation of on_update has
+// tookEffect returns the hosts whose agents show that it has taken effect. An operation of on_update has
 // if the process runs with another pid than before.
-func (u underway) came(ctx context.Context, hosts []fleet.Host) fleet.Results {
+func (u underway) tookEffect(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	live, err := fleet.LiveStatusWithin(ctx, u.Process, patience, hosts)
-	results := fleet.CameAbout(ctx, u.Process, u.last.held(u.Desired), u.tasks, hosts, live)
+	results := fleet.TookEffect(ctx, u.Process, u.last.held(u.Desired), u.tasks, hosts, live)
 	for _, host := range hosts {
 		s := live[host]
 		u.silent[host] = err == nil && s.Silent()
@@ -144,7 +144,7 @@ func wordsOf(first fleet.OnDestroy) string {
 
 // releaseWave unregisters the hosts of one wave. It asks again who owns the hosts of later waves,
 // because another object may register there between two waves.
-func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fleet.Host]bool) fleet.Results {
+func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fleet.Host]bool) fleet.Results {
 	ours := wave.Hosts
 	if wave.Number > 1 {
 		looking, cancel := fleet.Share(ctx, fleet.Quick, fleet.Takes(l.Process, fleet.Stop)+fleet.Besides)
@@ -163,7 +163,7 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 // spared are the hosts on which nothing is stopped before they leave. A process that was never
 // registered was not started by this object. A host that moves to another object runs on. A machine
 // that state has under both of its names is stopped under one of them.
-func (l letting) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
+func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {
 		spared[host] = l.statuses[host.WithoutSupplier()].Code == fleet.NotRegistered || l.moves(host)

@@ -224,7 +224,7 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 	if h.owners != nil {
 		var registered []fleet.Host
 		for host, o := range results {
-			if stands(o) {
+			if isRegistered(o) {
 				registered = append(registered, host)
 			}
 		}

@@ -108,20 +108,20 @@ func raises(from, to fleet.Ensure) bool {
 
 // ledger is that of the object after the update, for the hosts that are left in state.
 func (u *update) ledger(left fleet.Inventory) ledger {
-	came := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value where it did not fail
-	return ledger{declared: u.last.after(u.h.Desired), hosts: u.entries(left, came, u.dueAfter)}
+	failure := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value where it did not fail
+	return ledger{declared: u.last.after(u.h.Desired), hosts: u.entries(left, failure, u.dueAfter)}
 }
 
 // entries are those of the ledger for the remaining hosts, each made of the previous one and the
 // host's outcome.
-func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outcome, due func(fleet.Host, entry) entry) map[fleet.HostID]entry {
+func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Outcome, due func(fleet.Host, entry) entry) map[fleet.HostID]entry {
 	registered := make(map[fleet.Host]bool)
 	for _, host := range slices.Concat(u.did.Register, u.did.Reregister) {
-		registered[host] = stands(u.failures[host]) // the zero value where it did not fail: Done
+		registered[host] = isRegistered(u.failures[host]) // the zero value where it did not fail: Done
 	}
 	entries := make(map[fleet.HostID]entry, left.Len())
 	for _, host := range left.Hosts() {
-		e := u.last.on(host).called(host, came(host), u.found)
+		e := u.last.on(host).called(host, failure(host), u.found)
 		e.Supplier = host.SupplierID()
 		if registered[host] {
 			e.Overtaken = 0
@@ -282,7 +282,7 @@ func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag
 		diags.Append(updateFailed(u.h, len(u.results), failures, u.operation, u.h.raise(statuses)))
 	}
 	if len(u.stuck) > 0 {
-		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone, u.leave.wayOut(goneLeaves)))
+		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone, u.wayOut(goneLeaves)))
 	}
 	return diags
 }
