@@ -234,7 +234,7 @@ func eitherWay(related, instances Line) []Line {
 		instances.Found = enough + "bk_cmdb_processes reads processes with list_process_related_info"
 	case related.State == Found && instances.State == Well:
 		related.State, related.Next = Well, "Apply for it only if that takes too many calls."
-		related.Found = enough + "bk_cmdb_processes reads processes with list_service_instance_detail, with a call for each module, and warns"
+		related.Found = enough + "bk_cmdb_processes reads processes with list_service_instance_detail, with a call for each module"
 	}
 	return []Line{related, instances}
 }

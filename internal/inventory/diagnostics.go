@@ -50,13 +50,6 @@ func selectFailed(biz int64, err error) diag.Diagnostic {
 	return diagnose.CallFailed(summaryNotRead, fmt.Sprintf("CMDB could not be asked for the hosts of business %d.", biz), err)
 }
 
-// readOtherWay is the warning for processes that were read from their service instances.
-func readOtherWay(biz int64, refused error) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Processes Read From Service Instances", fmt.Sprintf("The processes of business %d were read with list_service_instance_detail, "+
-		"with a call for each module, because the platform refused the usual API. None is missing.\n\n%s.\n\n"+
-		"For fewer calls, and without this warning, apply for the API list_process_related_info for the application (app_code).", biz, strings.TrimSuffix(refused.Error(), ".")))
-}
-
 // tooFew is the error for fewer hosts than min_hosts.
 func tooFew(biz int64, hosts, inScope int, least int64) diag.Diagnostic {
 	text := fmt.Sprintf("Business %d has %d hosts in this scope", biz, hosts)

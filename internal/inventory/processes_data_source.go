@@ -116,7 +116,7 @@ func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Di
 }
 
 // readProcesses asks CMDB for the processes of a scope. Where the platform refuses the API
-// that has them in one piece, they are read from the service instances, and that is said.
+// that has them in one piece, the same is read from the service instances, with more calls.
 func readProcesses(ctx context.Context, c *cmdb.Client, scope cmdb.Scope) ([]cmdb.Process, diag.Diagnostics) {
 	all, err := c.Processes(ctx, scope)
 	switch {
@@ -129,7 +129,7 @@ func readProcesses(ctx context.Context, c *cmdb.Client, scope cmdb.Scope) ([]cmd
 	if failed != nil {
 		return nil, diag.Diagnostics{selectFailed(scope.Business, err), selectFailed(scope.Business, failed)}
 	}
-	return all, diag.Diagnostics{readOtherWay(scope.Business, err)}
+	return all, nil
 }
 
 // wanted are the processes that the configuration names. CMDB may ignore the filter, so it is

@@ -111,7 +111,7 @@ func (p permitted) looksUp(typ string) {
 	}
 	if typ == "bk_cmdb_processes" { // which has another way where the first is refused
 		p.sim.Inject(simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(9900403), Times: 1})
-		p.read(typ, map[string]any{"bk_biz_id": 3, "topology": map[string]any{}}, "were read with list_service_instance_detail")
+		p.read(typ, map[string]any{"bk_biz_id": 3, "topology": map[string]any{}}, "")
 	}
 	p.read(typ, map[string]any{"bk_biz_id": 4, "topology": map[string]any{}}, "There is no business 4")
 }
