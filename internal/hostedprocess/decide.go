@@ -11,12 +11,15 @@ type step int
 const (
 	keepAsIs step = iota
 	register
-	registerUnowned // register, and fail where another owner has it still
-	takeOver        // register, over another owner's registration
+	// registerUnowned registers, and fails where another owner still has it. takeOver registers over
+	// another owner's registration.
+	registerUnowned
+	takeOver
 	reregister
-	settle // hosted, started or operated, and not registered
-	// Only a plan has these: compare is decided by the apply, which looks at the host first, and
-	// rename if the platform says that a host which comes is one that goes.
+	// settle hosts, starts or operates, and does not register.
+	settle
+	// Only a plan has the last two. With compare the apply decides, after a look at the host. With
+	// rename the platform decides whether a host that comes is one that goes.
 	compare
 	rename
 )
