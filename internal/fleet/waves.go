@@ -170,11 +170,18 @@ func Takes(p Process, op Operation) time.Duration {
 	if op == Supervise || op == Unsupervise {
 		return Quick
 	}
-	command, startCheck := p.Settles()
-	if op.Starts() {
-		return command + startCheck
+	command, _ := p.Settles()
+	return command + StartCheck(p, op)
+}
+
+// StartCheck is how long after the command of an operation the agent looks whether the process
+// runs, 0 if the operation starts nothing.
+func StartCheck(p Process, op Operation) time.Duration {
+	if !op.Starts() {
+		return 0
 	}
-	return command
+	_, startCheck := p.Settles()
+	return startCheck
 }
 
 // Share bounds a step. own is the time that it needs, later the time that the steps after it need.

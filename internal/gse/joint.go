@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -91,6 +92,7 @@ func (p *Process) submitJointly(ctx context.Context, op fleet.Operation, shares 
 		asked   = make([]procapi.Part, len(shares))
 		readers = make([]*taskResults, len(shares))
 		all     []fleet.Host
+		check   time.Duration // the longest
 	)
 	for i, s := range shares {
 		defer s.changed()
@@ -98,9 +100,10 @@ func (p *Process) submitJointly(ctx context.Context, op fleet.Operation, shares 
 		readers[i] = &taskResults{Process: s.Process, hosts: s.hosts}
 		asked[i] = procapi.Part{Call: procapi.CallOf(op, s.spec.oneShot()), Keys: readers[i].keys, Hosts: s.hosts, Observe: parts[s.part].Observe}
 		all = append(all, s.hosts...)
+		check = max(check, fleet.StartCheck(s, op))
 	}
 	api := p.client.face.endpoint(apiMulti, procapi.Repeatable(op))
-	r := procapi.Request{Call: procapi.Call{Name: string(op)}, Repeatable: api.Repeatable, Send: p.client.send(api, body)}
+	r := procapi.Request{Call: procapi.Call{Name: string(op)}, Repeatable: api.Repeatable, Send: p.client.send(api, body), StartCheck: check}
 	tasks := procapi.Tasks{Options: p.client.opts, Result: func(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
 		answers, reply, err := p.client.taskResult(ctx, id)
 		for _, reader := range readers {

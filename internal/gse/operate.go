@@ -69,7 +69,7 @@ func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest
 
 // submit sends an operation once and waits for its result.
 func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation, body any, hosts []fleet.Host, r procapi.Request) fleet.Results {
-	r.Call, r.Repeatable = procapi.CallOf(op, p.spec.oneShot()), api.Repeatable
+	r.Call, r.Repeatable, r.StartCheck = procapi.CallOf(op, p.spec.oneShot()), api.Repeatable, fleet.StartCheck(p, op)
 	r.Send = p.client.send(api, body)
 	results := &taskResults{Process: p, hosts: hosts, query: op == procapi.Query}
 	return procapi.Tasks{Options: p.client.opts, Keys: results.keys, Result: results.ask}.Submit(ctx, r, hosts)

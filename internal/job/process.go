@@ -164,6 +164,7 @@ func (p *Process) Resume(ctx context.Context, tasks map[fleet.Host]fleet.Task, w
 
 func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	call := procapi.CallOf(op, p.info.oneShot())
+	r.StartCheck = fleet.StartCheck(p, op)
 	return p.run(ctx, step{apiOperate, procapi.OpType(op), call, procapi.Repeatable(op)}, hosts, r)
 }
 

@@ -11,6 +11,9 @@ import (
 // shortened at random by up to the fraction Jitter, so that waits begun together get out of step.
 // It is never lengthened, so the bounds hold with and without jitter.
 //
+// Due is when the work is likely to be over, counted from the first check; 0 if nothing is known of
+// that. The delay that would pass it ends then.
+//
 // The zero value means [DefaultBackoff]. A Factor below 1 counts as 1, and a Max below First as
 // First: a delay never shrinks.
 type Backoff struct {
@@ -18,6 +21,7 @@ type Backoff struct {
 	Max    time.Duration
 	Factor float64
 	Jitter float64
+	Due    time.Duration
 }
 
 // DefaultBackoff starts at 200 ms and grows by a tenth up to 5 s, so that
@@ -26,9 +30,18 @@ func DefaultBackoff() Backoff {
 	return Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Factor: 1.1, Jitter: 0.1}
 }
 
-// delay returns how long to wait after check n.
+// delayAfter returns how long to wait after check n, which ended so long after the first one began.
+func (b Backoff) delayAfter(n int, waited time.Duration) time.Duration {
+	delay := b.delay(n)
+	if left := b.Due - waited; left > 0 {
+		delay = min(delay, left)
+	}
+	return delay
+}
+
+// delay returns how long to wait after check n, whatever is due.
 func (b Backoff) delay(n int) time.Duration {
-	if b == (Backoff{}) {
+	if b == (Backoff{Due: b.Due}) {
 		b = DefaultBackoff()
 	}
 

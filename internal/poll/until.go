@@ -13,13 +13,13 @@ import (
 // errors.Is finds [context.Canceled] or [context.DeadlineExceeded] whatever the
 // cause is. check gets ctx and is never called after ctx has ended.
 func Until(ctx context.Context, b Backoff, check func(context.Context) (done bool, err error)) error {
-	n := -1
+	n, began := -1, time.Now()
 
 	return UntilBy(ctx, Wall{}, func(ctx context.Context) (time.Duration, bool, error) {
 		done, err := check(ctx)
 		n++
 
-		return b.delay(n), done, err
+		return b.delayAfter(n, time.Since(began)), done, err
 	})
 }
 

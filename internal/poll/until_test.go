@@ -56,6 +56,14 @@ func TestUntil_delays(t *testing.T) {
 			steady(),
 			[]time.Duration{200 * time.Millisecond, 220 * time.Millisecond, 242 * time.Millisecond},
 		},
+		"cut-where-it-is-due": {
+			Backoff{First: time.Second, Max: 5 * time.Second, Factor: 2, Due: 4 * time.Second},
+			[]time.Duration{time.Second, 2 * time.Second, time.Second, 5 * time.Second},
+		},
+		"due-at-a-check": {
+			Backoff{First: time.Second, Max: 5 * time.Second, Factor: 2, Due: 3 * time.Second},
+			[]time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

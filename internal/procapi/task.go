@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -42,7 +43,13 @@ type Request struct {
 	Contents *Contents
 	// Observe is given verdicts while others are waited for.
 	Observe fleet.Observer
+	// StartCheck is how long after a start agents look whether the process runs, 0 if nothing is
+	// started. No host starts in less.
+	StartCheck time.Duration
 }
+
+// onTheWay is what a task takes besides that: it goes to agents, and their answers come back.
+const onTheWay = 100 * time.Millisecond
 
 // Part is what a request asks of one process, where it asks something of several.
 type Part struct {
@@ -135,7 +142,11 @@ func (w *wait) end(ctx context.Context) []fleet.Results {
 
 // run asks for the result until every host has a verdict.
 func (w *wait) run(ctx context.Context) []fleet.Results {
-	err := poll.Until(ctx, w.Options.Backoff, w.ask)
+	backoff := w.Options.Backoff
+	if w.request.StartCheck > 0 {
+		backoff.Due = w.request.StartCheck + onTheWay
+	}
+	err := poll.Until(ctx, backoff, w.ask)
 	silence := silenceOf(err, w.passing)
 	// A failed query does not mean that the task is forgotten.
 	forgotten := w.resumed && (err == nil && !w.once && (w.passing == nil || isQueued(w.passing)) || isRefused(err))

@@ -129,6 +129,45 @@ func TestTasks_Submit_waits(t *testing.T) {
 	}
 }
 
+// Agents look whether a process runs when its start check is over. The platform is asked just
+// after that, and no more often than without.
+func TestTasks_Submit_startCheck(t *testing.T) {
+	t.Parallel()
+	steady := poll.DefaultBackoff()
+	steady.Jitter = 0
+	for name, check := range map[string]time.Duration{"1s": time.Second, "2s": 2 * time.Second, "default": 5 * time.Second, "1m": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			noticed := func(startCheck time.Duration) (late time.Duration, asked int) {
+				synctest.Test(t, func(t *testing.T) {
+					began, host := time.Now(), procapitest.Parse(t, one1)
+					p := &platform{t: t}
+					tasks := p.tasks()
+					tasks.Options.Backoff = steady
+					tasks.Result = func(context.Context, string) (ResultMap, bkapi.Reply, error) {
+						asked++
+						if time.Since(began) < check {
+							return nil, bkapi.Reply{}, ErrQueued
+						}
+						return ResultMap{one1: {}}, bkapi.Reply{}, nil
+					}
+					request := p.request()
+					request.StartCheck = startCheck
+					if failures := tasks.Submit(t.Context(), request, host).Failures(); len(failures) > 0 {
+						t.Errorf("failed: %v", failures)
+					}
+					late = time.Since(began) - check
+				})
+				return late, asked
+			}
+			late, asked := noticed(check)
+			if _, without := noticed(0); late > onTheWay || asked > without {
+				t.Errorf("noticed after %s and %d answers, want at most %s and %d", late, asked, onTheWay, without)
+			}
+		})
+	}
+}
+
 // However the wait ends, what is known is kept, and the operation is not sent
 // again.
 func TestTasks_Submit_ends(t *testing.T) {

@@ -108,7 +108,8 @@ resource "bk_hosted_process" "bench_%[1]d" {
 func shards() scenario { return manyResources(200, 50, shardSteps) }
 func fleet() scenario  { return manyResources(20, 5000, resourceSteps) }
 
-// makespan starts, updates and restarts a process that takes some time for it on each host.
+// makespan starts, updates and restarts a process that takes some time for it on each host: until
+// the agents look whether it runs.
 func makespan(hosts int, takes time.Duration) scenario {
 	return scenario{name: fmt.Sprintf("%d processes of %s", hosts, takes), hosts: hosts, steps: spanSteps, takes: takes, config: func(n int) string {
 		changed := n - hosts
@@ -120,7 +121,10 @@ resource "bk_hosted_process" "bench" {
   hosts = {
 %s  }
 %s}
-`, addresses(0, hosts), strings.Replace(spec, `start_cmd = `, fmt.Sprintf(`restart_cmd = "./nginx -g %d", start_cmd = `, min(changed, 1)), 1))
+`, addresses(0, hosts), strings.NewReplacer(
+			`start_cmd = `, fmt.Sprintf(`restart_cmd = "./nginx -g %d", start_cmd = `, min(changed, 1)),
+			`auto_type = 1`, fmt.Sprintf(`auto_type = 1, start_check_secs = %d`, int(takes.Seconds())),
+		).Replace(spec))
 		if changed > 1 {
 			text += `
 resource "bk_process_operation" "bench" {
