@@ -106,13 +106,16 @@ type scriptRow struct {
 	Screen   procapi.Text   `json:"screen"`
 }
 
-const statusFinished = 2
+const (
+	statusFinished = 2
+	statusFailed   = 5
+)
 
 // ends are the states in which a script is over without having said all. The numbers are nodemgr's;
 // 0 is received and 1 running.
 var ends = map[int64]string{
 	3: "the script took longer than " + strconv.Itoa(scriptSeconds) + " seconds", 4: "the script was stopped",
-	5: "the script failed", 6: "the agent was restarted while the script ran",
+	statusFailed: "the script failed", 6: "the agent was restarted while the script ran",
 }
 
 // ReadHosted implements procapi.HostedReader.
@@ -215,7 +218,7 @@ func (r *scriptRun) take(h fleet.Host, row scriptRow, requestID string) (reading
 		return reading, false, false
 	case row.Code.Value != procapi.CodeOK:
 		return r.client.opts.Refused(row.Code.Value, string(row.Message), requestID), true, false
-	case row.ExitCode.Int() != 0:
+	case (status == statusFinished || status == statusFailed) && row.ExitCode.Int() != 0:
 		return hostedspec.Reading{Why: fmt.Sprintf("the script ended with exit code %d (request id %s)", row.ExitCode.Int(), requestID)}, true, false
 	case ends[status] != "":
 		return hostedspec.Reading{Why: fmt.Sprintf("%s (status %d, request id %s)", ends[status], status, requestID)}, true, false
@@ -234,7 +237,8 @@ func (r *scriptRun) take(h fleet.Host, row scriptRow, requestID string) (reading
 }
 
 // Differences are the fields in which an agent hosts another spec than this one, which it compares
-// as far as the agent's file keeps them. What is not declared there is the server's own default.
+// as far as the agent's file keeps them. A type or a number of seconds that is not declared, or is 0
+// on either side, is a default of the server or of the agent. Blanks around a text mean nothing.
 func (s *Spec) Differences(e hostedspec.Entry, sendsTimeout bool) []fleet.Difference {
 	var limits Resource
 	if s.Resource != nil {
@@ -254,16 +258,18 @@ func (s *Spec) Differences(e hostedspec.Entry, sendsTimeout bool) []fleet.Differ
 		{Field: "control.health_cmd", Declared: orBlank(s.Control.HealthCmd), Hosted: e.HealthCmd},
 		{Field: "resource.cpu", Declared: number(limits.CPU), Hosted: number(e.CPU)},
 		{Field: "resource.mem", Declared: number(limits.Mem), Hosted: number(e.Mem)},
-		{Field: "monitor_policy.auto_type", Declared: number(s.MonitorPolicy.AutoType), Hosted: number(e.AutoType)},
 	}
-	if secs := s.MonitorPolicy.StartCheckSecs; secs != nil {
+	if e.AutoType != 0 {
+		fields = append(fields, fleet.Difference{Field: "monitor_policy.auto_type", Declared: number(s.MonitorPolicy.AutoType), Hosted: number(e.AutoType)})
+	}
+	if secs := s.MonitorPolicy.StartCheckSecs; secs != nil && *secs != 0 && e.StartCheckSecs != 0 {
 		fields = append(fields, fleet.Difference{Field: "monitor_policy.start_check_secs", Declared: number(*secs), Hosted: number(e.StartCheckSecs)})
 	}
-	if s.OpTimeout != nil && sendsTimeout {
-		fields = append(fields, fleet.Difference{Field: "monitor_policy.op_timeout", Declared: number(*s.OpTimeout), Hosted: number(e.OpTimeout)})
+	if secs := s.OpTimeout; secs != nil && sendsTimeout && *secs != 0 && e.OpTimeout != 0 {
+		fields = append(fields, fleet.Difference{Field: "monitor_policy.op_timeout", Declared: number(*secs), Hosted: number(e.OpTimeout)})
 	}
 	return slices.DeleteFunc(fields, func(f fleet.Difference) bool {
-		return f.Declared == f.Hosted || strings.TrimSpace(f.Declared+f.Hosted) == ""
+		return strings.TrimSpace(f.Declared) == strings.TrimSpace(f.Hosted)
 	})
 }
 
@@ -297,14 +303,20 @@ func (p *Process) Hosting(ctx context.Context, hosts []fleet.Host) map[fleet.Hos
 func (p *Process) hosting(reading hostedspec.Reading) fleet.Hosting {
 	found := fleet.Hosting{Why: reading.Why}
 	for _, e := range reading.Entries {
+		own := e.Namespace == p.meta.Namespace && e.Name == p.meta.Name
 		switch {
-		case e.Namespace == p.meta.Namespace && e.Name == p.meta.Name:
+		case own && e.Why != "":
+			return fleet.Hosting{Why: e.Why}
+		case own:
+			if found.Hosted {
+				found.Beside = append(found.Beside, e.Key()+" once more")
+			}
 			found.Hosted = true
 			if len(found.Differs) == 0 {
 				found.Differs = p.spec.Differences(e, p.HostingRegisters())
 			}
 		case e.PIDPath == p.spec.Identity.PIDPath:
-			found.Beside = append(found.Beside, p.client.opts.Redact(e.Namespace+":"+e.Name))
+			found.Beside = append(found.Beside, p.client.opts.Redact(e.Key()))
 		}
 	}
 	found.Beside = slices.Compact(found.Beside)

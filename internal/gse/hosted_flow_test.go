@@ -28,7 +28,7 @@ func hostedByOne(t *testing.T, sim *simulator.Server, source hostedspec.Source) 
 // file leaves the host.
 func TestHostedFlow_files(t *testing.T) {
 	t.Parallel()
-	const path, notUTF8, notJSON = "/usr/local/gse2_cloud/agent/etc/.proc", "the agent's file has text that is not UTF-8", "the agent's file is no JSON, or was being written"
+	const path, notUTF8, notJSON = "/usr/local/gse2_cloud/agent/etc/.proc", "its entry in the agent's file has text that is not UTF-8", "the agent's file is no JSON, or was being written"
 	cases := map[string]struct {
 		source hostedspec.Source
 		file   simulator.ProcFile

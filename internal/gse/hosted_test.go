@@ -77,6 +77,7 @@ func TestHostedFiles(t *testing.T) {
 	}{
 		"at once":                    {[]exchange{scriptAccepted, screens(ended(1, web))}, ""},
 		"a while at status 1":        {[]exchange{scriptAccepted, procapitest.Times(3, screens(but(ended(1, web[:20]), `"status":1`))), screens(ended(1, web))}, ""},
+		"no exit code yet":           {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":1`, `"script_exit_code":-1`)), screens(ended(1, web))}, ""},
 		"a while received":           {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":0`)), screens(ended(1, web))}, ""},
 		"whole, whatever the status": {[]exchange{scriptAccepted, screens(but(ended(1, web), `"status":0`))}, ""},
 		"a while at 115":             {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":115`)), screens(ended(1, web))}, ""},
@@ -260,6 +261,8 @@ func TestProcess_Hosting(t *testing.T) {
 	other := func(e *hostedspec.Entry) { e.Namespace = "old" }
 	bare := minimalSpec()
 	bare.Resource, bare.Control.StopCmd = nil, new(" ")
+	standard := sampleSpec()
+	standard.MonitorPolicy.StartCheckSecs, standard.OpTimeout = new(int64), new(int64)
 	for name, c := range map[string]struct {
 		spec    *Spec
 		esb     bool
@@ -273,9 +276,15 @@ func TestProcess_Hosting(t *testing.T) {
 		"beside it alone":    {entries: []hostedspec.Entry{kept(other)}, want: fleet.Hosting{Beside: []string{"old:proc-test"}}},
 		"credential in it":   {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.User = "s3cret" })}, want: fleet.Hosting{Hosted: true, Differs: []fleet.Difference{{Field: "identity.user", Declared: "root", Hosted: "***"}}}},
 		"timeout of the ESB": {esb: true, entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.OpTimeout = 60 })}, want: fleet.Hosting{Hosted: true}},
+		"blanks around":      {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.StartCmd, e.User = " ./start.sh\n", "root " })}, want: fleet.Hosting{Hosted: true}},
+		"numbers not kept":   {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.AutoType, e.StartCheckSecs, e.OpTimeout = 0, 0, 0 })}, want: fleet.Hosting{Hosted: true}},
+		"seconds declared 0": {spec: standard, entries: []hostedspec.Entry{kept(as)}, want: fleet.Hosting{Hosted: true}},
+		"not understood":     {entries: []hostedspec.Entry{kept(as), {Namespace: "gse", Name: "proc-test", Why: "odd"}}, want: fleet.Hosting{Why: "odd"}},
+		"another's is odd":   {entries: []hostedspec.Entry{kept(as), {Namespace: "gse", Name: "x", Why: "odd"}}, want: fleet.Hosting{Hosted: true}},
+		"once more":          {entries: []hostedspec.Entry{kept(as), kept(as)}, want: fleet.Hosting{Hosted: true, Beside: []string{"gse:proc-test once more"}}},
 		"one of two differs": {
 			entries: []hostedspec.Entry{kept(as), kept(func(e *hostedspec.Entry) { e.StopCmd, e.Mem = "./stop.sh -9", 50.5 }), kept(func(e *hostedspec.Entry) { e.User = "x" })},
-			want: fleet.Hosting{Hosted: true, Differs: []fleet.Difference{
+			want: fleet.Hosting{Hosted: true, Beside: []string{"gse:proc-test once more"}, Differs: []fleet.Difference{
 				{Field: "control.stop_cmd", Declared: "./stop.sh", Hosted: "./stop.sh -9"}, {Field: "resource.mem", Declared: "10", Hosted: "50.5"},
 			}},
 		},
@@ -287,7 +296,7 @@ func TestProcess_Hosting(t *testing.T) {
 			want: fleet.Hosting{Hosted: true},
 		},
 		"all differs": {
-			entries: []hostedspec.Entry{{Namespace: "gse", Name: "proc-test"}},
+			entries: []hostedspec.Entry{{Namespace: "gse", Name: "proc-test", AutoType: 2, StartCheckSecs: 6, OpTimeout: 31}},
 			want: fleet.Hosting{Hosted: true, Differs: []fleet.Difference{
 				{Field: "identity.proc_name", Declared: "proc-test"}, {Field: "identity.setup_path", Declared: "/data/gsetest/"},
 				{Field: "identity.pid_path", Declared: "/data/gsetest/proc-test.pid"}, {Field: "identity.user", Declared: "root"},
@@ -295,8 +304,8 @@ func TestProcess_Hosting(t *testing.T) {
 				{Field: "control.restart_cmd", Declared: "./restart.sh"}, {Field: "control.reload_cmd", Declared: "./reload.sh"},
 				{Field: "control.kill_cmd", Declared: "./kill.sh"}, {Field: "control.version_cmd", Declared: "./version.sh"},
 				{Field: "control.health_cmd", Declared: "./health.sh"}, {Field: "resource.cpu", Declared: "10", Hosted: "0"},
-				{Field: "resource.mem", Declared: "10", Hosted: "0"}, {Field: "monitor_policy.auto_type", Declared: "1", Hosted: "0"},
-				{Field: "monitor_policy.start_check_secs", Declared: "5", Hosted: "0"}, {Field: "monitor_policy.op_timeout", Declared: "30", Hosted: "0"},
+				{Field: "resource.mem", Declared: "10", Hosted: "0"}, {Field: "monitor_policy.auto_type", Declared: "1", Hosted: "2"},
+				{Field: "monitor_policy.start_check_secs", Declared: "5", Hosted: "6"}, {Field: "monitor_policy.op_timeout", Declared: "30", Hosted: "31"},
 			}},
 		},
 	} {

@@ -174,7 +174,10 @@ func (f *foundProcess) hostedAs(hosts fleet.Inventory, readings map[fleet.Host]h
 			unread[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: reading.Why}
 		}
 		for _, e := range reading.Entries {
-			if e.Namespace == f.namespace && e.Name == f.name {
+			switch own := e.Namespace == f.namespace && e.Name == f.name; {
+			case own && e.Why != "":
+				unread[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: e.Why}
+			case own:
 				e.LastOperation, e.WrittenAt = 0, 0
 				by[e] = append(by[e], key)
 			}

@@ -18,7 +18,13 @@ type Entry struct {
 	StartCheckSecs, OpTimeout          int64   // seconds
 	LastOperation                      int64   // op_type that wrote the entry last
 	WrittenAt                          int64   // epoch seconds, by the agent's clock
+	// Why says why the entry could not be understood; "" if it was. Then only its namespace and name
+	// are known.
+	Why string
 }
+
+// Key is namespace and name.
+func (e Entry) Key() string { return e.Namespace + ":" + e.Name }
 
 // Reading is what one agent's file holds, or why it could not be read.
 type Reading struct {

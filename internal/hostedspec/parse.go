@@ -93,17 +93,42 @@ func parse(text string) Reading {
 	if file.Proc == nil {
 		return Reading{Why: "the agent's file has no list of processes"}
 	}
-	var rows []row
+	var rows []json.RawMessage
 	if err := json.Unmarshal(file.Proc, &rows); err != nil {
-		return Reading{Why: "an entry of the agent's file has a value of an unknown form"}
+		return Reading{Why: "the agent's file has a list of processes of an unknown form"}
 	}
 	entries := make([]Entry, len(rows))
-	for i, r := range rows {
-		if entries[i] = r.entry(); r.mangled() {
-			return Reading{Why: "the agent's file has text that is not UTF-8"}
+	for i, raw := range rows {
+		var known bool
+		if entries[i], known = parseEntry(raw); !known {
+			return Reading{Why: "the agent's file has an entry without a readable name: " + entries[i].Why}
 		}
 	}
 	return Reading{Entries: entries}
+}
+
+// parseEntry is an element of proc. One that cannot be understood keeps no others from being read.
+// known reports whether its name could be read.
+func parseEntry(raw json.RawMessage) (e Entry, known bool) {
+	var r, name row
+	switch err := json.Unmarshal(raw, &r); {
+	case err != nil:
+		var keys struct {
+			Contact  string `json:"contact"`
+			ValueKey string `json:"valuekey"`
+		}
+		err = json.Unmarshal(raw, &keys)
+		name, known = row{Contact: keys.Contact, ValueKey: keys.ValueKey}, err == nil
+		e.Why = "its entry in the agent's file has a value of an unknown form"
+	case r.mangled():
+		name, known = row{Contact: r.Contact, ValueKey: r.ValueKey}, true
+		e.Why = "its entry in the agent's file has text that is not UTF-8"
+	default:
+		return r.entry(), true
+	}
+	named := name.entry()
+	e.Namespace, e.Name = named.Namespace, named.Name
+	return e, known && named.Name != "" && !name.mangled()
 }
 
 // row is an element of proc. Numbers may be texts.

@@ -31,6 +31,8 @@ func listed(entries ...string) string {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	web := hostedspec.Entry{Namespace: "ns", Name: "web"}
+	odd, gbk := web, web
+	odd.Why, gbk.Why = "its entry in the agent's file has a value of an unknown form", "its entry in the agent's file has text that is not UTF-8"
 	for name, c := range map[string]struct {
 		output string
 		want   []hostedspec.Entry
@@ -63,13 +65,16 @@ func TestParse(t *testing.T) {
 		"empty":                  {printed(""), nil, "empty"},
 		"no list":                {printed(`{"plugins":[]}`), nil, "no list of processes"},
 		"an object for the list": {printed(`{"proc":{"valuekey":"ns:web"}}`), nil, "unknown form"},
-		"a limit of words":       {listed(`{"valuekey":"ns:web","cpulmt":"ten"}`), nil, "unknown form"},
-		"a limit that is huge":   {listed(`{"valuekey":"ns:web","cpulmt":1e999}`), nil, "unknown form"},
-		"a type with a fraction": {listed(`{"valuekey":"ns:web","type":1.5}`), nil, "unknown form"},
-		"a command of numbers":   {listed(`{"valuekey":"ns:web","startCmd":7}`), nil, "unknown form"},
-		"GBK":                    {listed("{\"valuekey\":\"ns:web\",\"startCmd\":\"\xc6\xf4\xb6\xaf\"}"), nil, "not UTF-8"},
-		"GBK through JSON":       {listed(`{"valuekey":"ns:web","startCmd":"` + "\uFFFD" + `"}`), nil, "not UTF-8"},
-		"GBK through PowerShell": {listed(`{"valuekey":"ns:web","startCmd":"\ufffd"}`), nil, "not UTF-8"},
+		"a limit of words":       {listed(`{"valuekey":"ns:web","cpulmt":"ten"}`), []hostedspec.Entry{odd}, ""},
+		"a limit that is huge":   {listed(`{"valuekey":"ns:web","cpulmt":1e999}`), []hostedspec.Entry{odd}, ""},
+		"a type with a fraction": {listed(`{"type":1.5,"valuekey":"ns:web"}`), []hostedspec.Entry{odd}, ""},
+		"a command of numbers":   {listed(`{"valuekey":"ns:web","startCmd":7}`), []hostedspec.Entry{odd}, ""},
+		"a name of numbers":      {listed(`{"valuekey":7}`), nil, "an entry without a readable name: its entry in the agent's file has a value of an unknown form"},
+		"an odd one first":       {listed(`{"valuekey":"ns:web","cpulmt":[]}`, nginx), []hostedspec.Entry{odd, nginxEntry}, ""},
+		"GBK":                    {listed("{\"valuekey\":\"ns:web\",\"startCmd\":\"\xc6\xf4\xb6\xaf\"}"), []hostedspec.Entry{gbk}, ""},
+		"GBK in a name":          {listed("{\"valuekey\":\"ns:\xc6\xf4\"}", nginx), nil, "an entry without a readable name"},
+		"GBK through JSON":       {listed(`{"valuekey":"ns:web","startCmd":"` + "\uFFFD" + `"}`), []hostedspec.Entry{gbk}, ""},
+		"GBK through PowerShell": {listed(`{"valuekey":"ns:web","startCmd":"\ufffd"}`), []hostedspec.Entry{gbk}, ""},
 		"too long":               {strings.Repeat(" ", hostedspec.MaxBytes) + listed(), nil, "longer than 16 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {

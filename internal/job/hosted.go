@@ -115,7 +115,7 @@ type scriptLogs struct {
 func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	addressed, other := split(hosts)
 	readings := procapi.ReadHosted(ctx, f.Client.opts, slices.Chunk(addressed, f.Client.opts.MaxHosts), func(batch []fleet.Host) procapi.Script {
-		run := &scriptRun{HostedFiles: f}
+		run := &scriptRun{HostedFiles: f, printed: make(map[address]procapi.Text)}
 		return procapi.Script{
 			Send: func(ctx context.Context) (string, bkapi.Reply, error) { return run.send(ctx, batch, windows) },
 			Look: run.look,
@@ -129,6 +129,7 @@ func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows
 type scriptRun struct {
 	HostedFiles
 	started instance
+	printed map[address]procapi.Text // logs without their end, when they were seen first
 }
 
 // endpoint is one whose answers have commands of others in them.
@@ -184,8 +185,11 @@ func (r *scriptRun) look(ctx context.Context, _ string, hosts []fleet.Host) (map
 		}
 		printed := rowsOf(logs.Hosts)
 		for _, h := range batch {
-			if log := printed[addressOf(h)].Log; log != "" { // logs come behind what is known of their end
+			at := addressOf(h)
+			if log := printed[at].Log; log != "" && (hostedspec.Whole(string(log)) || r.printed[at] == log) {
 				readings[h] = hostedspec.Parse(string(log))
+			} else {
+				r.printed[at] = log // logs come behind what is known of their end, and may come in parts
 			}
 		}
 	}

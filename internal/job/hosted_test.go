@@ -53,7 +53,8 @@ func TestHostedFiles(t *testing.T) {
 		"answers lost": {[]exchange{
 			{API: apiRunScript, Reply: procapitest.Gone}, scriptAccepted, {API: apiScriptStatus, Reply: procapitest.Gone}, ends(true, 9), {API: apiScriptLog, Reply: procapitest.Gone}, logs(printedWeb),
 		}, ""},
-		"log of others":  {[]exchange{scriptAccepted, ends(true, 9), logs("job_start\n")}, "printed nothing that it should"},
+		"log in parts":   {[]exchange{scriptAccepted, ends(true, 9), logs(printedWeb[:60]), ends(true, 9), logs(printedWeb[:90]), ends(true, 9), logs(printedWeb)}, ""},
+		"log of others":  {[]exchange{scriptAccepted, ends(true, 9), logs("job_start\n"), ends(true, 9), logs("job_start\n")}, "printed nothing that it should"},
 		"agent abnormal": {[]exchange{scriptAccepted, ends(true, 1)}, "the agent is abnormal or not found (code 117, request id req-1)"},
 		"failed":         {[]exchange{scriptAccepted, ends(true, 11)}, "JOB did not run the script to its end (status 11, exit code 0, code 0, request id req-1)"},
 		"left out":       {[]exchange{scriptAccepted, ends(true)}, "JOB did not run the script to its end (status 0"},

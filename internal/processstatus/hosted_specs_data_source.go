@@ -138,6 +138,11 @@ func (m *hostedSpecsModel) fromAPI(hosts fleet.Inventory, readings map[fleet.Hos
 	specs, unreadable, failures := make(map[string]any), make(map[string]string), make(fleet.Results)
 	for key, host := range hosts.All {
 		reading := readings[host]
+		for _, e := range reading.Entries {
+			if e.Namespace == m.Namespace.ValueString() && e.Why != "" {
+				reading.Why = e.Key() + ": " + e.Why
+			}
+		}
 		if reading.Why != "" {
 			unreadable[key] = reading.Why
 			failures[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: reading.Why}

@@ -98,6 +98,18 @@ func TestHostedSpecsDataSource(t *testing.T) {
 				},
 			},
 		},
+		"odd-entry": {
+			change: func(sim *providertest.Sim) error {
+				return sim.AddProc(providertest.Address(1), `{"contact":"web","startCmd":7,"valuekey":"web:odd"}`)
+			},
+			why: "web:odd: its entry in the agent's file has a value of an unknown form",
+		},
+		"odd-entry-of-others": {
+			change: func(sim *providertest.Sim) error {
+				return sim.AddProc(providertest.Address(1), `{"contact":"x","startCmd":7,"valuekey":"x:odd"}`)
+			},
+			want: map[string]any{"nginx": nginxSpec(nil)},
+		},
 		"missing":           {odd: "missing", want: map[string]any{}},
 		"no-entries":        {odd: "no-entries", want: map[string]any{}},
 		"null":              {odd: "null", want: map[string]any{}},
