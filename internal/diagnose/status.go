@@ -72,7 +72,8 @@ func hostedWith(fields []fleet.Difference) string {
 	var parts []string
 	for _, f := range fields[:min(len(fields), maxDifferences)] {
 		name := f.Field[strings.LastIndex(f.Field, ".")+1:]
-		parts = append(parts, name+" "+value(f.Declared)+" → "+value(f.Hosted))
+		start := differFrom(f.Declared, f.Hosted)
+		parts = append(parts, name+" "+value(f.Declared, start)+" → "+value(f.Hosted, start))
 	}
 	if more := len(fields) - len(parts); more > 0 {
 		parts = append(parts, "and "+strconv.Itoa(more)+" more")
@@ -80,15 +81,33 @@ func hostedWith(fields []fleet.Difference) string {
 	return textHosted + strings.Join(parts, ", ")
 }
 
-// value is a number as it is, or the quoted beginning of a text.
-func value(text string) string {
+// differFrom is the character from which on two texts are shown: the first one, or one shortly before
+// they differ, if a beginning would not show how.
+func differFrom(a, b string) int {
+	one, other := []rune(a), []rune(b)
+	same := 0
+	for same < min(len(one), len(other)) && one[same] == other[same] {
+		same++
+	}
+	if same < maxValue/2 || max(len(one), len(other)) <= maxValue {
+		return 0
+	}
+	return same - maxValue/4
+}
+
+// value is a number as it is, or a quoted part of a text.
+func value(text string, start int) string {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return text
 	}
-	if runes := []rune(text); len(runes) > maxValue {
-		text = string(runes[:maxValue]) + "…"
+	runes, before, behind := []rune(text)[start:], "", ""
+	if start > 0 {
+		before = "…"
 	}
-	return strconv.Quote(text)
+	if len(runes) > maxValue {
+		runes, behind = runes[:maxValue], "…"
+	}
+	return strconv.Quote(before + string(runes) + behind)
 }
 
 // Drifted is what state says of a host that differs from the last apply. drift decides, and the
@@ -145,6 +164,9 @@ func (s HostStatus) ToldByRefresh() bool {
 	}
 	return true
 }
+
+// HostedOtherwise reports whether a refresh found that the agent hosts another spec.
+func (s HostStatus) HostedOtherwise() bool { return strings.Contains(s.Text, textHosted) }
 
 // CodeInDoubt reports whether the operation may have worked all the same.
 func CodeInDoubt(c fleet.Code) bool { return c == OutcomeUnknown || c == NoVerdict || c == Interrupted }

@@ -81,6 +81,9 @@ func TestDrifted(t *testing.T) {
 		`other_spec: hosted with start_cmd "` + strings.Repeat("a", 60) + `" → "` + strings.Repeat("b", 60) + `…"`: {
 			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{long},
 		},
+		`other_spec: hosted with start_cmd "…` + strings.Repeat("a", 15) + `" → "…` + strings.Repeat("a", 15) + `b"`: {
+			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{{Field: "control.start_cmd", Declared: strings.Repeat("a", 80), Hosted: strings.Repeat("a", 80) + "b"}},
+		},
 		"not_running: not running, not hosted": {fleet.NotRunning, []fleet.Code{fleet.NotRunning, fleet.NotHosted}, []fleet.Difference{stop}},
 	} {
 		got := Drifted(c.drift, c.differs, c.fields)

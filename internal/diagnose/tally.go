@@ -126,6 +126,11 @@ func Lines(lines []string) string {
 
 var repeated = regexp.MustCompile(`^again(?: \((\d+)\))?: `)
 
+// IsAgain reports whether a rollout_plan, or a part of it, is that of the apply before.
+func IsAgain(text string) bool {
+	return slices.ContainsFunc(strings.Split(text, "\n"), repeated.MatchString)
+}
+
 // Again is a rollout_plan after the previous one. If both were the same, a plan would show no
 // change, so it then begins with again.
 func Again(text, before string) string {

@@ -1,11 +1,15 @@
 package hostedprocess
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
@@ -252,12 +256,34 @@ func keptOtherwise(h hostedProcess, report fleet.Report) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if len(unread) > 0 {
 		diags.AddWarning("Hosted Spec Not Verified", fmt.Sprintf("%s: what its agents host could not be read on %s. That is not taken for drift: there only the "+
-			"labels are compared.\n\n%s", h.Title, diagnose.CountHosts(len(unread), h.Hosts.Len()), diagnose.Rows(h.Hosts, unread)))
+			"labels are compared.\n\n%s\nThe guide \"Verify what agents host\" lists what it needs: a script API and its permission, the path and the account in "+
+			"hosted_specs. With verify = \"labels\" no file is read.", h.Title, diagnose.CountHosts(len(unread), h.Hosts.Len()), diagnose.Rows(h.Hosts, unread)))
 	}
 	if len(beside) > 0 {
-		diags.AddWarning("Hosted Twice", fmt.Sprintf("%s has the same PID file as another process on %s. If it is stopped, the other entry starts it again.\n\n%s\n"+
-			"Such an entry is left behind where the name or the namespace of a running process was changed. Import the old process and destroy it, or unregister it in the "+
-			"console.", h.Title, diagnose.CountHosts(len(beside), h.Hosts.Len()), diagnose.Rows(h.Hosts, beside)))
+		diags.AddWarning("Hosted Twice", fmt.Sprintf("%s has the PID file of another entry on %s. If the process is stopped, that entry starts it again.\n\n%s\n"+
+			"Such an entry is left behind where the name or the namespace of a running process was changed. Unregister it: import its process and destroy it. If the platform "+
+			"does not list that process, create it with adopt_existing = true first. Neither stops anything while on_destroy is \"unregister\".", h.Title, diagnose.CountHosts(len(beside), h.Hosts.Len()), diagnose.Rows(h.Hosts, beside)))
 	}
 	return diags
+}
+
+// hostedAgain warns of hosts that the apply before this plan has registered already, and whose agents
+// host another spec all the same.
+func hostedAgain(ctx context.Context, does effect, state hostedModel, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+	var rollout types.String
+	if diags := resp.Plan.GetAttribute(ctx, path.Root("rollout_plan"), &rollout); diags.HasError() || !diagnose.IsAgain(rollout.ValueString()) {
+		return diags
+	}
+	hosts, statuses, found := does.prior, state.lifecycle().statuses(does.prior), make(fleet.Results)
+	for _, host := range hosts.Hosts() {
+		if status := statuses[host.WithoutSupplier()]; status.HostedOtherwise() {
+			found[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: status.Text}
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosted Otherwise Again", fmt.Sprintf("%s: the last apply registered hosts anew, and this plan does so again. On %s the "+
+		"agents host another spec than the declared one:\n\n%s\nEither somebody changed the agents' files since, or the agents keep these fields in their own way. "+
+		"Then every apply finds the same: declare what is hosted, or set verify = \"labels\".", does.id, diagnose.CountHosts(len(found), hosts.Len()), diagnose.Rows(hosts, found)))}
 }

@@ -144,6 +144,16 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		words = words.comparing()
 	}
 	resp.Diagnostics.Append(planRollout(ctx, words, plan, state.lifecycle().RolloutPlan, settled, sameHosts, req, resp)...)
+	resp.Diagnostics.Append(planOwner(ctx, state, sameHosts, req, resp)...)
+	resp.Diagnostics.Append(hostedAgain(ctx, does, state, resp)...)
+}
+
+// planOwner plans the owner of an import, which has none before its first update.
+func planOwner(ctx context.Context, state hostedModel, sameHosts bool, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+	if !state.lifecycle().Owner.IsNull() || same(resp.Plan.Raw, req.State.Raw, sameHosts) {
+		return nil
+	}
+	return resp.Plan.SetAttribute(ctx, path.Root("owner"), types.StringUnknown())
 }
 
 // planStatuses plans out_of_sync and unreachable. Terraform plans an update if a planned value

@@ -141,6 +141,42 @@ func TestVerify_imported(t *testing.T) {
 	})
 }
 
+// An agent that keeps a field in its own way is repaired in vain, which a warning of the next plan says.
+//
+// Promised in verify.md: the plan after it warns.
+func TestVerify_neverAsDeclared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, gateway)
+	w.settings["verify"] = "agent"
+	config, object := w.declares(2), w.object()
+	w.play(object, step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true})
+	w.sim.SetProcFile(providertest.Address(2), simulator.ProcFile{Odd: "twice"})
+	for i, warns := range []bool{false, true, true} {
+		object.Protocol = w.open()
+		kind, said := object.Apply(config)
+		again, twice := strings.Contains(said.String(), "Hosted Otherwise Again"), strings.Contains(said.String(), "web:nginx once more")
+		if kind != providertest.PlanUpdate || said.Failed() || again != warns || !twice {
+			t.Errorf("apply %d: %s; said: %s", i, kind, said)
+		}
+	}
+}
+
+// What differs on an imported host is repaired by an update whose configuration changes nothing.
+func TestVerify_importedAndEdited(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.hosted(1)
+		object := w.object()
+		object.Imports("web:nginx@web-1=" + providertest.Address(1))
+		w.edited(1, map[string]any{"stopCmd": "kill"})(w)
+		object.Protocol = w.open()
+		w.play(object,
+			step{name: "repaired", config: w.declares(1), calls: []string{on("update_proc_info", 1)}},
+			step{name: "again", config: w.declares(1), kind: providertest.PlanNothing},
+		)
+	})
+}
+
 // Hosts with different specs have none to import.
 func TestVerify_importedDiffering(t *testing.T) {
 	t.Parallel()
@@ -150,6 +186,21 @@ func TestVerify_importedDiffering(t *testing.T) {
 		object := w.object()
 		said := object.Imports("web:nginx")
 		if !strings.Contains(words(said.String()), "is hosted with 2 different specs, so spec is not imported") || object.Attribute("spec") != nil {
+			t.Errorf("spec: %v; said: %s", object.Attribute("spec"), said)
+		}
+		w.secretless(object, said)
+	})
+}
+
+// An entry that cannot be understood has no spec to import, and is no drift.
+func TestVerify_oddEntry(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.hosted(1)
+		w.edited(1, map[string]any{"stopCmd": 7})(w)
+		object := w.object()
+		said := object.Imports("web:nginx")
+		if !strings.Contains(words(said.String()), "0:10.0.0.2: its entry in the agent's file has a value of an unknown form") || object.Attribute("spec") != nil {
 			t.Errorf("spec: %v; said: %s", object.Attribute("spec"), said)
 		}
 		w.secretless(object, said)
