@@ -127,6 +127,7 @@ func TestChange_AsFound(t *testing.T) {
 		"labels-not-known":  {verified, labelled(bare, nil), nil, false},
 		"no-row":            {verified, fleet.Status{State: fleet.Unregistered, Labels: bare.Labels}, nil, false},
 		"row-not-known":     {verified, fleet.Status{State: fleet.Unknown, Labels: bare.Labels}, nil, false},
+		"older-row":         {verified, labelled(row(fleet.Running, true, 4), bare.Labels), nil, false},
 		"not-adopted":       {verified, bare, func(c *fleet.Change, _ *fleet.Desired) { c.Adopt = false }, false},
 		"labels-are-enough": {verified, bare, func(_ *fleet.Change, d *fleet.Desired) { d.Verify = false }, false},
 	} {

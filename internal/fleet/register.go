@@ -11,8 +11,9 @@ import (
 )
 
 // AsFound is the change without registering what is adopted and is as declared already: it carries
-// nobody's fingerprint or owner, and its agent hosts it with the declared spec. Nothing is known of
-// hosts that cannot be read, and they are registered. Hosts that are renamed are registered too.
+// nobody's fingerprint or owner, and its agent hosts it with the declared spec. The agent must know
+// of no later registration than the cached status, which may be another object's. Nothing is known
+// of hosts that cannot be read, and they are registered. Hosts that are renamed are registered too.
 func (c Change) AsFound(ctx context.Context, p Process, want Desired) Change {
 	if !c.Adopt || !want.Verify || c.Rename != nil || len(c.Register) == 0 {
 		return c
@@ -22,12 +23,20 @@ func (c Change) AsFound(ctx context.Context, p Process, want Desired) Change {
 		return c
 	}
 	cached = WithKept(ctx, p, want, c.Register, cached)
+	alike := pickFunc(c.Register, func(h Host) bool { return want.AsFound(cached[h]) })
+	if len(alike) == 0 {
+		return c
+	}
+	live, err := LiveStatusWithin(ctx, p, patience, alike)
+	if err != nil {
+		return c
+	}
 	found, times := make(map[Host]bool), maps.Clone(c.Times)
 	if times == nil {
 		times = make(map[Host]int64)
 	}
-	for _, h := range c.Register {
-		if s := cached[h]; want.AsFound(s) {
+	for _, h := range alike {
+		if s, now := cached[h], live[h]; now.State != Unknown && now.State != "" && !s.olderThan(now.RegisterTime) {
 			found[h], times[h] = true, s.RegisterTime
 		}
 	}

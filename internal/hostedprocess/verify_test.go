@@ -109,6 +109,23 @@ func TestVerify_adopted(t *testing.T) {
 	})
 }
 
+// A cached status that lags may hide that another object has registered since, so it adopts nothing
+// without a call.
+func TestVerify_adoptedLate(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		pass := w.passing()
+		w.hosted(1, 2)
+		w.sim.FreezeStatus()
+		pass()
+		adopts := attribute("adopt_existing", true)
+		w.play(w.object(), step{
+			name: "another's", config: w.declares(1, adopts, attribute("verify", "labels")), kind: providertest.PlanCreate, calls: []string{on("update_proc_info", 1)},
+		})
+		w.play(w.object(), step{name: "adopted", config: w.declares(2, adopts), kind: providertest.PlanCreate, calls: []string{on("update_proc_info", 1)}})
+	})
+}
+
 // An adopted process that was never registered is unregistered with its object.
 func TestVerify_adoptedAndDestroyed(t *testing.T) {
 	t.Parallel()
