@@ -8,9 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// apigw is the face behind the bk-gse API gateway of GSE 2.0. No client is known
-// to register a process there. They host it (operation 3 of operate_proc_multi), and
-// that is what registering means on this face.
+// apigw is the face behind the bk-gse API gateway of GSE 2.0. Known clients register no process there.
+// They host it (operation 3 of operate_proc_multi), so registering means hosting on this face.
 type apigw struct{}
 
 func (apigw) endpoint(name string, repeatable bool) bkapi.API {
@@ -23,8 +22,8 @@ func (apigw) hostingRegisters() bool { return true }
 
 func (apigw) limitsOperations() bool { return true }
 
-// place prefers the agent id. A process registered by agent id is another one than that of the same
-// machine's address, although its row may have both.
+// place prefers the agent id. A process registered by agent id is another one than the process registered
+// by the same machine's address, although its row may have both.
 func (apigw) place(row procRow, supplier int) (fleet.Host, bool) {
 	if h, ok := row.agent(); ok {
 		return h, true
@@ -40,9 +39,8 @@ func (apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 	return p.hostAgain(ctx, hosts)
 }
 
-// unregister first learns the other names of hosts, because results may come under those. Once a
-// host is unhosted, no row has them any more. The result of a query comes under the same name as
-// that of any operation.
+// unregister first learns the other names of hosts, because results may come under those. Once a host is
+// unhosted, no row has them any more. The result of a query has the same key as that of any operation.
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if unnamed := p.client.unanswered(hosts); len(unnamed) > 0 && p.spec != nil {
 		_, _ = p.file(ctx, unnamed) // results may still come under the names that were asked for

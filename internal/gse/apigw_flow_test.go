@@ -14,7 +14,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Five hosts are three requests: two of addresses, and one of agents.
+// Five hosts are three requests: two by address, and one by agent id.
 func TestGatewayFlow_batches(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{MaxHostsPerRequest: 2}
@@ -41,9 +41,8 @@ func TestGatewayFlow_batches(t *testing.T) {
 	}
 }
 
-// A gateway that answers about a host by its other name is understood. That name is known
-// from a row, or asked for at once: whoever destroys may have read nothing yet, and once a
-// host is unhosted no row tells its other name.
+// The gateway may answer about a host by its other name. The client knows that name from a row, or asks
+// for it at once. A destroy may have read nothing yet, and after unhosting no row has the other name.
 func TestGatewayFlow_keyFallback(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -64,7 +63,7 @@ func TestGatewayFlow_keyFallback(t *testing.T) {
 				if test.registered {
 					wantDone(t, gatewaySim(t, sim, 0).Register(t.Context(), inventory))
 				}
-				p := gatewaySim(t, sim, 0) // one that has read nothing yet
+				p := gatewaySim(t, sim, 0) // a client that has read nothing yet
 				if test.looked {
 					if _, err := p.CachedStatus(t.Context(), inventory); err != nil {
 						t.Fatal(err)

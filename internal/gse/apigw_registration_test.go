@@ -20,23 +20,23 @@ import (
 
 var takenAlready = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
 
-// told is what the agent of a host answers to a query, as a pair of said.
-func told(address, instance string) []string {
+// agentSays is an agent's answer to a query, as a pair for said.
+func agentSays(address, instance string) []string {
 	return []string{address + ":gse:proc-test", `{"error_code":0,"error_msg":"success","content":` + asText(one(instance)) + `}`}
 }
 
-// Hosting replaces what is there, so a host gets a request only where its agent says
-// that nothing is: a file may be late.
+// Hosting replaces what is there, and the cached status may be late. So a host gets a request only where
+// its agent says that nothing is hosted.
 func TestGateway_registerAsksFirst(t *testing.T) {
 	t.Parallel()
 	var (
-		instance = func(text string) string { return told("", text)[1] }
+		instance = func(text string) string { return agentSays("", text)[1] }
 		hosted   = instance(`{"pid":-1,"isAuto":true}`)
 		bare     = instance(`{"pid":-1,"isAuto":false}`)
 		done     = wasIdle(byTask(outcome(fleet.Done, 0)))
 		both     = []string{agentA, agentB}
 
-		registered = takenAlready // and the agent says since when
+		registered = takenAlready // with the time that the agent reports
 		since      = byTask(already(outcome(fleet.Failed, 850)))
 		unclear    = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process may be registered already: its agent does not say whether it hosts it"}
 		silent     = func(code int64, message string) fleet.Outcome {
@@ -46,7 +46,7 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 	registered.RegisterTime = 1600000000
 	tests := map[string]struct {
 		a, b         string   // the answers of the agents
-		asked        []string // who is registered then
+		asked        []string // hosts of the request that hosts
 		code         int      // of the first of them; the other's is 0
 		wantA, wantB fleet.Outcome
 	}{
@@ -55,10 +55,10 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 		"all-are":       {hosted, hosted, nil, 0, takenAlready, takenAlready},
 		"hosting-fails": {hosted, bare, both[1:], 117, takenAlready, byTask(outcome(fleet.Failed, 117))},
 		"hosted-since":  {bare, bare, both, 850, since, done},
-		// It runs, and nobody hosts it.
+		// It runs, but is not hosted.
 		"runs":                      {instance(`{"pid":7,"isAuto":false}`), hosted, both[:1], 0, byTask(outcome(fleet.Done, 0)), takenAlready},
 		"not-hosted-but-registered": {instance(`{"pid":-1,"isAuto":false,"register_time":1600000000}`), hosted, nil, 0, registered, takenAlready},
-		// An agent that does not say whether it hosts the process denies nothing.
+		// An agent that does not say whether it hosts the process does not block the registration.
 		"agent-not-clear":  {instance(`{"pid":-1}`), bare, both[1:], 0, unclear, done},
 		"agent-away":       {bare, code(117), both[:1], 0, done, silent(117, "the agent is abnormal or not found: message 117")},
 		"agent-unreadable": {bare, code(0), both[:1], 0, done, silent(0, "the agent's answer is not JSON")},
@@ -98,7 +98,7 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 	}
 }
 
-// An agent that does not answer costs its own host, and not the time of the others.
+// An agent that does not answer costs only its own host: it uses up no time of the others.
 func TestGatewayFlow_registerPatience(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
@@ -121,7 +121,7 @@ func TestGatewayFlow_registerPatience(t *testing.T) {
 	}
 }
 
-// Who is interrupted while the agents are asked has registered nothing.
+// An apply that is interrupted while the agents are asked registers nothing.
 func TestGateway_registerInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
@@ -143,7 +143,7 @@ func TestGateway_registerInterrupted(t *testing.T) {
 	}
 }
 
-// A file that lags, or whose rows do not name the host, hides nobody's process.
+// A cached status that is late, or whose rows name no host, does not hide a process of another owner.
 func TestGatewayFlow_registerUnderABadFile(t *testing.T) {
 	t.Parallel()
 	for name, sim := range map[string]*simulator.Server{"lag": {LagCalls: -1}, "rows-without-host": {RowsWithoutHost: true}, "rows-without-any": {RowsWithoutHost: true, RowsWithoutAgentID: true}} {
@@ -211,9 +211,9 @@ func TestGateway_withoutSpec(t *testing.T) {
 	}
 }
 
-// Hosting and unhosting can be repeated without harm. What the second request finds may be
-// what the first one did, or what was there before: a new process is judged by what is on
-// file then, and one of before is hosted once more.
+// Hosting and unhosting can be repeated without harm. The second request may find what the first one did,
+// or what was there before. So a new process is judged by the cached status of then, and an earlier one
+// is hosted once more.
 func TestGateway_lostAnswer(t *testing.T) {
 	t.Parallel()
 	lost := exchange{API: apiMulti, Reply: procapitest.Gone}
@@ -223,7 +223,7 @@ func TestGateway_lostAnswer(t *testing.T) {
 		steps []exchange
 		want  fleet.Outcome
 	}{
-		"register": {"register", []exchange{accepted, result(said(told(agentA, `{"pid":-1,"isAuto":false}`)...)), lost, hosting, ended(procapi.CodeRegistered)},
+		"register": {"register", []exchange{accepted, result(said(agentSays(agentA, `{"pid":-1,"isAuto":false}`)...)), lost, hosting, ended(procapi.CodeRegistered)},
 			fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Repeated: true, Code: procapi.CodeRegistered}},
 		"reregister": {"reregister", []exchange{lost, hosting, ended(procapi.CodeRegistered), hosting, ended(procapi.CodeOK), hosting, ended(procapi.CodeOK)},
 			fleet.Outcome{Verdict: fleet.Done}},
@@ -247,7 +247,7 @@ func TestGateway_lostAnswer(t *testing.T) {
 // A wait that ends leaves hosting pending: the platform has accepted it.
 func TestGateway_ends(t *testing.T) {
 	t.Parallel()
-	_, url := newGateway(t, accepted, result(said(told(agentA, `{"pid":-1,"isAuto":false}`)...)), hosting, procapitest.Times(procapitest.ForEver, queued))
+	_, url := newGateway(t, accepted, result(said(agentSays(agentA, `{"pid":-1,"isAuto":false}`)...)), hosting, procapitest.Times(procapitest.ForEver, queued))
 	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
 	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
 		cfg.Gateway = bkapi.APIGW

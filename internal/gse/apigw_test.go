@@ -85,7 +85,7 @@ func TestGateway_mixedFleet(t *testing.T) {
 	}
 }
 
-// selectorOf is how a request names its hosts, and which.
+// selectorOf is the member by which a request names its hosts, and their names.
 func selectorOf(t *testing.T, body []byte) string {
 	t.Helper()
 	type selector struct {
@@ -137,7 +137,7 @@ func TestGateway_keys(t *testing.T) {
 			t.Run(name+"/"+act, func(t *testing.T) {
 				t.Parallel()
 				_, url := newGateway(t, append(first,
-					// Whose other name it may be is looked up once.
+					// The client looks up once which host that other name may belong to.
 					result(said(test.noise, code(65535))), cached(), result(said(test.noise, code(65535), test.key, code(0))))...)
 				p := gatewayProcess(t, url, sampleSpec())
 				got := actsOf(p)[act](t.Context(), procapitest.Parse(t, test.host))
@@ -152,7 +152,7 @@ func TestGateway_keys(t *testing.T) {
 	}
 }
 
-// bareOn is a query whose answer is that nothing is hosted there.
+// bareOn is a query whose answer is that nothing is hosted on these addresses.
 func bareOn(m Meta, addresses ...string) []exchange {
 	var pairs []string
 	for _, address := range addresses {
@@ -161,7 +161,7 @@ func bareOn(m Meta, addresses ...string) []exchange {
 	return []exchange{accepted, result(said(pairs...))}
 }
 
-// gatewayRow is a row of gse:proc-test that says so where it belongs.
+// gatewayRow is a row of gse:proc-test with these members for its host.
 func gatewayRow(where string, status int) string {
 	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},%s,"status":%d}`, where, status)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// 2500 hosts are three requests. In each of the three there is a host whose
-// agent is away, and its result must not be mixed up with another's.
+// 2500 hosts are three requests. In each of the three, one host's agent is unreachable. Its result must
+// not be mixed up with another's.
 func TestProcess_batches(t *testing.T) {
 	t.Parallel()
 	broken := map[int]bool{7: true, 1007: true, 2500: true}
@@ -71,12 +71,12 @@ func TestStatus_batches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, h := range all {
-		onFile, now := fleet.Unregistered, fleet.Stopped
+		registered, now := fleet.Unregistered, fleet.Stopped
 		if procapitest.NumberOf(h) <= 1500 {
-			onFile, now = fleet.Running, fleet.Running
+			registered, now = fleet.Running, fleet.Running
 		}
-		if cached[h].State != onFile || live[h].State != now {
-			t.Fatalf("host %d: got %s on file and %s live, want %s and %s", procapitest.NumberOf(h), cached[h].State, live[h].State, onFile, now)
+		if cached[h].State != registered || live[h].State != now {
+			t.Fatalf("host %d: got %s cached and %s live, want %s and %s", procapitest.NumberOf(h), cached[h].State, live[h].State, registered, now)
 		}
 	}
 	calls := sim.Calls()
@@ -85,7 +85,7 @@ func TestStatus_batches(t *testing.T) {
 	}
 }
 
-// Tasks of batches are told apart, and one batch's trouble is its own.
+// Each batch has its own task, and an error of one batch affects no other.
 func TestOperate_oneBatchIsRefused(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
@@ -130,8 +130,8 @@ func jointly(client *Client, names ...string) []fleet.Part {
 	return parts
 }
 
-// An operation on several processes is one call and one task, at either face, and each
-// host of each process has the result that is its own.
+// An operation on several processes is one call and one task on either face. Each host of each process
+// gets its own result.
 func TestOperateJointly(t *testing.T) {
 	t.Parallel()
 	for name, newProcess := range map[string]func(*testing.T, *simulator.Server, int) *Process{
@@ -153,7 +153,7 @@ func TestOperateJointly(t *testing.T) {
 			if calls.Count(apiMulti) != 1 || calls.Count(apiOperate) != 0 {
 				t.Errorf("%d and %d calls", calls.Count(apiMulti), calls.Count(apiOperate))
 			}
-			// What a one-shot process is started for ends before it is checked.
+			// A one-shot process ends before its start is checked.
 			want := []map[int]int64{{1: 0, 2: 0}, {2: 65535, 3: 0}, {1: 836}}
 			for i, results := range all {
 				if len(results) != len(want[i]) {
@@ -167,7 +167,7 @@ func TestOperateJointly(t *testing.T) {
 				}
 			}
 			if len(seen) != 2 {
-				t.Errorf("told of %d hosts", len(seen))
+				t.Errorf("%d hosts observed", len(seen))
 			}
 			for at, runs := range map[string]bool{"0:10.0.0.1 a": true, "0:10.0.0.2 a": true, "0:10.0.0.3 b": true, "0:10.0.0.2 b": false, "0:10.0.0.1 b": false, "0:10.0.0.3 a": false} {
 				address, name, _ := strings.Cut(at, " ")
@@ -179,8 +179,8 @@ func TestOperateJointly(t *testing.T) {
 	}
 }
 
-// Requests are filled: 5 hosts of two processes by 2 are three requests. Hosts of one
-// process that are named in two ways are in two items.
+// Requests are filled: 5 hosts of two processes, 2 per request, are three requests. Hosts of one process
+// that are named in two ways are in two items.
 func TestOperateJointly_batches(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{MaxHostsPerRequest: 2}
@@ -199,8 +199,8 @@ func TestOperateJointly_batches(t *testing.T) {
 	}
 }
 
-// A lost answer leaves every host of every process in doubt, and is not sent again; what
-// is another client's goes by itself.
+// If the answer is lost, the outcome is unknown for every host of every process, and the request is not
+// repeated. The process of another client has a request of its own.
 func TestOperateJointly_lost(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}

@@ -24,11 +24,10 @@ func BenchmarkFingerprint(b *testing.B) {
 	}
 }
 
-// What polling adds to an operation: the time from its end until it is noticed,
-// and the requests that this takes. Everything runs on a clock that is twenty
-// times as fast, and the figures are given for a real one. Operations of one
-// benchmark last from three quarters to five quarters of their nominal time, so
-// that no interval is lucky with them.
+// BenchmarkWaitOverhead measures what polling adds to an operation: the time from its end until the
+// client notices, and the requests. The clock is twenty times as fast; the figures are given for a real
+// one. Operations last from three quarters to five quarters of their nominal time, so that no interval
+// fits by luck.
 func BenchmarkWaitOverhead(b *testing.B) {
 	const speed = 20
 	fixed := func(interval time.Duration) poll.Backoff { return poll.Backoff{First: interval, Max: interval} }
@@ -52,7 +51,7 @@ func BenchmarkWaitOverhead(b *testing.B) {
 				n := 0
 				for b.Loop() {
 					n++
-					// Multiples of the golden ratio spread evenly, however many there are.
+					// Multiples of the golden ratio are spread evenly, whatever their number.
 					_, spread := math.Modf(float64(n) * math.Phi)
 					takes := time.Duration(float64(nominal) * (0.75 + spread/2) / speed)
 					sim.ClearFaults()
@@ -64,7 +63,7 @@ func BenchmarkWaitOverhead(b *testing.B) {
 					added += time.Since(start) - takes
 					taken += takes
 				}
-				b.ReportMetric(0, "ns/op") // the time of a fast clock says nothing
+				b.ReportMetric(0, "ns/op") // the time by the fast clock means nothing
 				b.ReportMetric(speed*added.Seconds()*1000/float64(n), "added-ms/op")
 				b.ReportMetric(100*added.Seconds()/taken.Seconds(), "added-%")
 				b.ReportMetric(float64(sim.Calls().Count(apiResult))/float64(n), "polls/op")
@@ -73,7 +72,7 @@ func BenchmarkWaitOverhead(b *testing.B) {
 	}
 }
 
-// Ten thousand hosts cut to requests, and written as one names them.
+// Ten thousand hosts are cut into requests and encoded.
 func BenchmarkBatches10000(b *testing.B) {
 	client := &Client{opts: procapi.Options{}.OrDefaults()}
 	all := hosts(10000)

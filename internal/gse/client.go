@@ -29,7 +29,7 @@ type Client struct {
 
 	askPatience time.Duration
 
-	// Hosted reads what agents host. Nil reads nothing. It is set before the client is used.
+	// Hosted reads what agents host. Nil reads nothing. Set it before the client is used.
 	Hosted procapi.HostedReader
 }
 
@@ -103,11 +103,11 @@ func (p *Process) Settles() (command, startCheck time.Duration) { return p.spec.
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return p.client.face.hostingRegisters() || p.unlimited() }
 
-// unlimited reports whether a process has no limits. 0 and nothing mean none to the agent, but
+// unlimited reports whether a process has no limits. The agent takes 0 or nothing as none, but
 // register_proc_info accepts neither.
 func (p *Process) unlimited() bool { return p.spec != nil && p.spec.Resource == nil }
 
-// changed is called when a change is over. All listings until then are old.
+// changed is called after a change. Listings made before it are outdated.
 func (p *Process) changed() { p.client.namespace(p.meta.Namespace).changes.Add(1) }
 
 // batches are hosts cut to what one request takes, each named in one way.
@@ -116,7 +116,7 @@ func (c *Client) batches(hosts []fleet.Host) iter.Seq[[]fleet.Host] {
 	return slices.Values(slices.AppendSeq(slices.Collect(slices.Chunk(forms[0], n)), slices.Chunk(forms[1], n)))
 }
 
-// byForm are the hosts that are named by address, and those by agent id.
+// byForm splits hosts into those named by address and those named by agent id.
 func byForm(hosts []fleet.Host) [2][]fleet.Host {
 	var forms [2][]fleet.Host
 	for _, h := range hosts {

@@ -10,8 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// Each case of the contract is what this client sends, and its answer is what the
-// client makes of it.
+// For each case of the contract, the client sends its request, and reads its answer as documented.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	list := func(ctx context.Context, p fleet.Process, _ []fleet.Host) any {
@@ -25,20 +24,20 @@ func TestContract(t *testing.T) {
 		supplied = []string{"1:2:10.0.0.1"}
 		address  = []string{"1:10.0.0.1"}
 		six      = []string{"1:10.0.0.1", "1:10.0.0.2", "1:10.0.0.3", "1:10.0.0.4", "1:10.0.0.5", "1:10.0.0.6"}
-		mixed    = []string{"0:2001:DB8::0:1", "3:7:10.0.0.1"} // an odd spelling, and a supplier
+		mixed    = []string{"0:2001:DB8::0:1", "3:7:10.0.0.1"} // an unusual spelling, and a supplier
 		agents   = []string{agentA, agentB}
 		minimal  = Meta{Namespace: "web", Name: "nginx"}
 
-		unread  = []exchange{{API: apiResult, Reply: refusal(1, "null")}} // the task, whose id is to be seen
+		unread  = []exchange{{API: apiResult, Reply: refusal(1, "null")}} // the task, to see the id that the client asks for
 		sent    = func(face string) []exchange { return []exchange{procapitest.OfContract(face + "/" + apiOperate)} }
-		onFile  = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, Labels: sampleMeta.Labels, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.1, RegisterTime: 1441006057, StartTime: 1441006057}
+		inCache = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, Labels: sampleMeta.Labels, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.1, RegisterTime: 1441006057, StartTime: 1441006057}
 		running = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.5, RegisterTime: 1441006057, StartTime: 1441006057}
 		stopped = fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1, Version: "1.2.19", RegisterTime: 1441006057, StartTime: 1441006057}
-		unsaid  = onFile // a row that does not say whether it is hosted
+		unsaid  = inCache // a row that does not say whether it is hosted
 	)
 	unsaid.Hosted, unsaid.HostedKnown = false, false
 	tests := map[string]struct {
-		of     string // the case
+		of     string // the name of the case in the contract
 		meta   Meta
 		spec   *Spec
 		hosts  []string
@@ -54,8 +53,8 @@ func TestContract(t *testing.T) {
 		"unregister-without-spec": {"esb/unregister_proc_info", sampleMeta, nil, supplied, procapitest.Unregister, nil, nil, procapitest.Each(address, doneNow)},
 		"operate":                 {"esb/operate_proc_v2", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each(address, begun)},
 		"operate-supplied":        {"esb/operate_proc_v2", sampleMeta, sampleSpec(), supplied, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each(address, begun)},
-		// Hosting makes the agent enforce the limits, so it is given them, although
-		// the document of the operation has none.
+		// Hosting makes the agent enforce the limits, so it must carry them, although the document of the
+		// operation does not list them.
 		"host":            {"esb/operate_proc_v2/host", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Supervise), nil, unread, procapitest.Each(address, begun)},
 		"operate-minimal": {"esb/operate_proc_v2/minimal", minimal, minimalSpec(), mixed, procapitest.Operate(fleet.Kill), nil, unread, procapitest.Each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
 		"result":          {"esb/get_proc_operate_result_v2", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Start), sent("esb"), nil, procapitest.Each(address, done)},
@@ -69,7 +68,7 @@ func TestContract(t *testing.T) {
 			six[4]: {Verdict: fleet.Failed, Ran: true, Code: 65535, Message: "./start.sh: line 3: ulimit: open files: cannot modify limit\nproc-test: bind: address already in use\n", TaskID: sampleTask},
 			six[5]: {Verdict: fleet.Failed, Code: 117, Away: true, Message: "can not find connection by ip 10.0.0.6", TaskID: sampleTask},
 		}},
-		"status": {"esb/get_proc_status_v2", sampleMeta, nil, supplied, procapitest.CachedStatus, nil, nil, procapitest.Each(address, onFile)},
+		"status": {"esb/get_proc_status_v2", sampleMeta, nil, supplied, procapitest.CachedStatus, nil, nil, procapitest.Each(address, inCache)},
 		"list":   {"esb/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, procapitest.Each(address, unsaid)},
 
 		"gateway-register":           {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, procapitest.Register, bareOn(minimal, "0:2001:db8::1", "3:10.0.0.1"), unread, procapitest.Each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
@@ -83,9 +82,9 @@ func TestContract(t *testing.T) {
 		"gateway-result":             {"apigw/get_proc_operate_result_v2", sampleMeta, sampleSpec(), agents, procapitest.LiveStatus, sent("apigw"), nil, map[string]fleet.Status{agentA: running, agentB: stopped}},
 		"gateway-result-address":     {"apigw/get_proc_operate_result_v2/hosts", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Start), sent("apigw"), nil, procapitest.Each(address, done)},
 		"gateway-result-queued":      {"apigw/get_proc_operate_result_v2/queued", sampleMeta, sampleSpec(), agents, procapitest.Operate(fleet.Start), sent("apigw"), unread, procapitest.Each(agents, begun)},
-		"gateway-status":             {"apigw/get_proc_status_v2", sampleMeta, nil, agents, procapitest.CachedStatus, nil, nil, map[string]fleet.Status{agentA: onFile, agentB: {State: fleet.Unregistered}}},
-		"gateway-status-address":     {"apigw/get_proc_status_v2/hosts", sampleMeta, nil, address, procapitest.CachedStatus, nil, nil, procapitest.Each(address, onFile)},
-		"gateway-list":               {"apigw/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, procapitest.Each(agents[:1], onFile)},
+		"gateway-status":             {"apigw/get_proc_status_v2", sampleMeta, nil, agents, procapitest.CachedStatus, nil, nil, map[string]fleet.Status{agentA: inCache, agentB: {State: fleet.Unregistered}}},
+		"gateway-status-address":     {"apigw/get_proc_status_v2/hosts", sampleMeta, nil, address, procapitest.CachedStatus, nil, nil, procapitest.Each(address, inCache)},
+		"gateway-list":               {"apigw/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, procapitest.Each(agents[:1], inCache)},
 	}
 	tried := make(map[string]bool)
 	for name, test := range tests {

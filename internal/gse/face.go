@@ -23,7 +23,7 @@ const (
 
 // face is one face of the platform.
 type face interface {
-	// endpoint says where an API is, and whether calling it twice does no harm.
+	// endpoint returns where an API is. repeatable says whether calling it twice does no harm.
 	endpoint(name string, repeatable bool) bkapi.API
 	// register, reregister and unregister are fleet.Process's, whose endpoints
 	// differ most between the faces.
@@ -34,13 +34,12 @@ type face interface {
 	host(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results
 	// place is the host of a listed row, as requests on this face name it.
 	place(row procRow, supplier int) (fleet.Host, bool)
-	// renames reports whether a host may come back under another name than the
-	// request gave it.
+	// renames reports whether a result may name a host by another name than the request did.
 	renames() bool
 	// hostingRegisters is fleet.Process's.
 	hostingRegisters() bool
-	// limitsOperations reports whether an operation that leaves the process running carries the
-	// limits, in case it registers. No document has them; NodeMan sends them.
+	// limitsOperations reports whether an operation that leaves the process running carries the limits,
+	// in case it registers. No document lists them there, but NodeMan sends them.
 	limitsOperations() bool
 }
 
@@ -65,14 +64,14 @@ func hostsV1(hosts []fleet.Host) []hostV1 {
 	return list
 }
 
-// target names the hosts of a v2 request: by agent id or by address, never both,
-// because the platform ignores the addresses then.
+// target names the hosts of a v2 request by agent id or by address. With both, the platform ignores the
+// addresses.
 type target struct {
 	Hosts    []hostV2 `json:"hosts,omitempty"`
 	AgentIDs []string `json:"agent_id_list,omitempty"`
 }
 
-// targetOf expects hosts that are all named in one way (see batches).
+// targetOf requires hosts that are all named in one way (see batches).
 func targetOf(hosts []fleet.Host) target {
 	var t target
 	for _, h := range hosts {
@@ -90,8 +89,8 @@ func keyV1(h fleet.Host, m Meta) string {
 	return strings.Join([]string{strconv.Itoa(h.CloudID()), strconv.Itoa(h.SupplierID()), h.IP().String(), m.Namespace, m.Name}, ":")
 }
 
-// keyV2 is bk_cloud_id:ip:namespace:name, or bk_agent_id:namespace:name for a
-// host that the request named by its agent id.
+// keyV2 is bk_cloud_id:ip:namespace:name, or bk_agent_id:namespace:name if the request named the host by
+// agent id.
 func keyV2(id fleet.HostID, m Meta) string {
 	return strings.Join([]string{id.Address(), m.Namespace, m.Name}, ":")
 }

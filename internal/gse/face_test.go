@@ -10,9 +10,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// The key of the other generation names the host as well where it cannot be taken
-// for another host's key: the first form of an IPv6 host is the second form of
-// another.
+// The key of the other generation names the host too, unless it may be another host's key. For IPv6, the
+// first form of one host is the second form of another.
 func TestKeys_otherGeneration(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -46,7 +45,7 @@ func TestKeys_otherGeneration(t *testing.T) {
 	}
 }
 
-// Keys are built, never taken apart: their parts may hold the separator.
+// Keys are built, never parsed: their parts may contain the separator.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -26,8 +26,9 @@ type filedRow struct {
 	status fleet.Status
 }
 
-// CachedStatus implements fleet.Process. A host without a row is not registered, unless
-// there is a row that may be its. The agents are asked once for the names that place one.
+// CachedStatus implements fleet.Process. A host without a row is not registered, unless a row without a
+// known host may belong to it. The agents are asked once for their other names, to find the host of such
+// a row.
 func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	files, err := p.file(ctx, hosts)
 	if err != nil {
@@ -41,13 +42,13 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		}
 	}
 	if len(ask) > 0 && p.spec != nil && p.client.face.renames() {
-		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // who does not answer tells no name
+		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // an agent that does not answer gives no name
 		statuses, _ = placeAll(files)
 	}
 	return statuses, nil
 }
 
-// file asks for the rows of hosts, and learns names from them.
+// file gets the rows of hosts, and learns the hosts' other names from them.
 func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error) {
 	var (
 		files []filed
@@ -86,8 +87,8 @@ func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error)
 	return files, nil
 }
 
-// placeAll returns the status of every host, and the hosts without a row to which a row that could
-// not be placed may belong.
+// placeAll returns the status of every host. unplaced are the hosts without a row that may have one of
+// the rows whose host is not known.
 func placeAll(files []filed) (statuses map[fleet.Host]fleet.Status, unplaced []fleet.Host) {
 	statuses = make(map[fleet.Host]fleet.Status)
 	for _, f := range files {
@@ -110,9 +111,9 @@ func placeAll(files []filed) (statuses map[fleet.Host]fleet.Status, unplaced []f
 	return statuses, unplaced
 }
 
-// place finds the hosts of rows by the names that requests have for them. A row with that very name
-// goes before one with the host's other name. lost reports whether there is a row that may belong
-// to any host of the request.
+// place finds the hosts of rows by their names in the request. A row with that very name takes precedence
+// over a row with the host's other name. lost reports whether a row may belong to any host of the
+// request.
 func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	asked := make(map[fleet.HostID]bool, len(f.hosts))
 	for _, h := range f.hosts {
@@ -130,7 +131,7 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 			case named && asked[other]:
 				byAlias[other], found = later(byAlias, other, row.status), true
 			}
-			// Two names of one kind are two machines.
+			// Two names of the same kind are two machines.
 			known = known || named || f.sameKind(name)
 		}
 		lost = lost || !found && !known && row.status.State != fleet.Unregistered
@@ -143,9 +144,8 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	return placed, lost
 }
 
-// later is the status of a host for which a row may be placed already. The later registration
-// counts. Of two different ones at one time, neither is known to be later, unless one is the rest
-// of a registration.
+// later is the status of a host that may have a row already. The later registration counts. If two rows
+// differ at the same time, neither is known to be later, unless one is left over from a registration.
 func later(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet.Status) fleet.Status {
 	before, twice := placed[host]
 	switch {
@@ -163,7 +163,7 @@ func later(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet
 	}
 }
 
-// sameKind reports whether a name is an agent id, or an address, as those of the request.
+// sameKind reports whether name is of the same kind as those of the request: agent id or address.
 func (f filed) sameKind(name fleet.HostID) bool {
 	return name.IsAgentID() == (f.hosts[0].AgentID() != "")
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Which host a row is of. Clients disagree on whether a row at the gateway has an address,
-// and on where the agent id stands. A row that has only the other name of a host is placed
-// as soon as somebody tells that name; until then nobody is said not to be registered. On
-// the ESB hosts have addresses, and a row without one may be anybody's.
+// Which host a row belongs to. At the gateway, clients disagree on whether a row has an address, and on
+// where the agent id is. A row that has only the other name of a host is placed once that name is known.
+// Until then no host is reported as not registered. On the ESB, hosts have addresses, and a row without
+// one may belong to any host.
 func TestCachedStatus_placing(t *testing.T) {
 	t.Parallel()
 	const (
@@ -36,11 +36,11 @@ func TestCachedStatus_placing(t *testing.T) {
 		absent    = []fleet.State{fleet.Unregistered}
 		unsure    = []fleet.State{fleet.Unknown}
 
-		row   = func(where string) []string { return []string{gatewayRow(where, 1)} }
-		asked = func(pairs ...string) []exchange { return []exchange{accepted, result(said(pairs...))} }
-		tells = named(addressA, idAlone)
-		away1 = []string{v2(1), code(117)}
-		away2 = []string{v2(2), code(117)}
+		row       = func(where string) []string { return []string{gatewayRow(where, 1)} }
+		asked     = func(pairs ...string) []exchange { return []exchange{accepted, result(said(pairs...))} }
+		bothNames = named(addressA, idAlone)
+		away1     = []string{v2(1), code(117)}
+		away2     = []string{v2(2), code(117)}
 	)
 	tests := map[string]struct {
 		face  string
@@ -52,8 +52,8 @@ func TestCachedStatus_placing(t *testing.T) {
 		"supplier-unsaid":        {"esb", []string{"0:5:10.0.0.1"}, row(where1), nil, running},
 		"no-cloud-of-one":        {"esb", []string{"5:10.0.0.1", "0:10.0.0.2"}, row(noCloud), nil, []fleet.State{fleet.Running, fleet.Unregistered}},
 		"no-cloud-of-two":        {"esb", []string{addressA, "5:10.0.0.1"}, row(noCloud), nil, []fleet.State{fleet.Unknown, fleet.Unknown}},
-		"agent-id-for-addresses": {"esb", two, append(row(idAlone), onFile(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
-		"name-for-addresses":     {"esb", two, append(row(`"host":{"ip":"web-1","bk_cloud_id":0}`), onFile(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
+		"agent-id-for-addresses": {"esb", two, append(row(idAlone), cachedRow(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
+		"name-for-addresses":     {"esb", two, append(row(`"host":{"ip":"web-1","bk_cloud_id":0}`), cachedRow(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
 
 		"agent-no-host":         {"apigw", agent, row(idAlone), nil, running},
 		"agent-empty-host":      {"apigw", agent, row(idAlone + `,"host":{"ip":"","bk_cloud_id":0}`), nil, running},
@@ -74,14 +74,14 @@ func TestCachedStatus_placing(t *testing.T) {
 		"unregistered":          {"apigw", agent, []string{gatewayRow(idAlone, 0)}, nil, absent},
 		"another-process-of-it": {"apigw", agent, []string{strings.Replace(gatewayRow(idAlone, 1), "proc-test", "proc", 1)}, nil, absent},
 
-		"agent-tells":            {"apigw", two, row(idAlone), asked(append(named("0:10.0.0.2", `"ip":"10.0.0.2"`), tells...)...), []fleet.State{fleet.Running, fleet.Unregistered}},
-		"nobody-tells":           {"apigw", two, row(idAlone), asked(append(away1, away2...)...), []fleet.State{fleet.Unknown, fleet.Unknown}},
+		"agent-has-both-names":   {"apigw", two, row(idAlone), asked(append(named("0:10.0.0.2", `"ip":"10.0.0.2"`), bothNames...)...), []fleet.State{fleet.Running, fleet.Unregistered}},
+		"no-answer":              {"apigw", two, row(idAlone), asked(append(away1, away2...)...), []fleet.State{fleet.Unknown, fleet.Unknown}},
 		"agents-cannot-be-asked": {"apigw", addressed, row(idAlone), []exchange{{API: apiOperate, Reply: refusal(1306000, "null")}}, unsure},
-		"row-of-nobody":          {"apigw", addressed, row(noID), asked(tells...), unsure},
-		"a-row-of-its-own":       {"apigw", two, append(row(noID), onFile(1, 2)), asked(away2...), []fleet.State{fleet.Stopped, fleet.Unknown}},
-		// Rows teach each other, in whatever order.
-		"another-row-tells": {"apigw", two, append(row(idAlone), gatewayRow(idAlone+","+where1, 2)), nil, []fleet.State{fleet.Stopped, fleet.Unregistered}},
-		// It is known whose the row is, and that nobody asked for it.
+		"row-of-unknown-host":    {"apigw", addressed, row(noID), asked(bothNames...), unsure},
+		"a-row-of-its-own":       {"apigw", two, append(row(noID), cachedRow(1, 2)), asked(away2...), []fleet.State{fleet.Stopped, fleet.Unknown}},
+		// Rows give each other's names, in any order.
+		"another-row-has-both-names": {"apigw", two, append(row(idAlone), gatewayRow(idAlone+","+where1, 2)), nil, []fleet.State{fleet.Stopped, fleet.Unregistered}},
+		// The row's host is known, and is not one that was asked about.
 		"row-of-a-known-host":        {"apigw", addressed, row(otherID + `,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), nil, absent},
 		"row-of-a-host-known-by-now": {"apigw", addressed, append(row(otherID+`,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), row(otherID)...), nil, absent},
 	}
@@ -104,7 +104,7 @@ func TestCachedStatus_placing(t *testing.T) {
 					t.Errorf("%s: got %+v, want %s", h, status, test.want[i])
 				}
 			}
-			// The agents of a fleet are asked for their names once, not with every look.
+			// The agents of a fleet are asked for their names once, not with every read.
 			if n := len(script.Requests()); n != len(steps) || len(got) != len(inventory) {
 				t.Errorf("got %d requests for %d statuses, want %d for %d", n, len(got), len(steps), len(inventory))
 			}
@@ -112,11 +112,11 @@ func TestCachedStatus_placing(t *testing.T) {
 	}
 }
 
-// Of two rows of one host the later registration counts, in whatever order they come.
+// Of two rows of one host, the later registration counts, in any order.
 func TestCachedStatus_twoRows(t *testing.T) {
 	t.Parallel()
 	at := func(status, time int, labels string) string {
-		return strings.Replace(strings.Replace(onFile(1, status), `}`, `,"labels":`+labels+`}`, 1), `"status"`, `"register_time":`+strconv.Itoa(time)+`,"status"`, 1)
+		return strings.Replace(strings.Replace(cachedRow(1, status), `}`, `,"labels":`+labels+`}`, 1), `"status"`, `"register_time":`+strconv.Itoa(time)+`,"status"`, 1)
 	}
 	tests := map[string]struct {
 		one, other string
@@ -144,7 +144,7 @@ func TestCachedStatus_twoRows(t *testing.T) {
 	}
 }
 
-// The agents of a fleet are asked for their names once, not with every look at the file.
+// The agents of a fleet are asked for their names once, not with every read of the cached status.
 func TestGateway_placingAsksOnce(t *testing.T) {
 	t.Parallel()
 	row := cached(gatewayRow(`"bk_agent_id":""`, 1))
@@ -160,8 +160,8 @@ func TestGateway_placingAsksOnce(t *testing.T) {
 	}
 }
 
-// A row by an agent id that is not known yet has its agent asked, and not waited for until the
-// deadline.
+// If a row has an agent id that is not known yet, its agent is asked. The client does not wait for it
+// until the deadline.
 func TestCachedStatus_patience(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{RowsWithoutHost: true}
@@ -182,14 +182,14 @@ func TestCachedStatus_patience(t *testing.T) {
 	}
 }
 
-// A listing that does not name hosts tells nothing of them.
+// A listing that does not name hosts says nothing about them.
 func TestGatewayFlow_sharedWithoutHosts(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{RowsWithoutHost: true, RowsWithoutAgentID: true}
 	p := gatewaySim(t, sim, 0)
 	inventory := procapitest.Parse(t, "0:10.0.0.1")
 	listed := false
-	// A process that asks again counts once, so it takes several.
+	// A process that asks again counts once, so the namespace needs several.
 	for n := range 2 * sharedFrom {
 		meta := sampleMeta
 		if n > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// These pin the form of the fingerprint: a change of one of them makes every
-// host of every user look changed, and needs another fleet.FingerprintVersion.
+// These tests fix the form of the fingerprint. A change makes every host of every user look changed, and
+// needs another fleet.FingerprintVersion.
 func TestSpec_fingerprintGolden(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -59,8 +59,8 @@ func TestSpec_fingerprintGolden(t *testing.T) {
 	}
 }
 
-// Every field that is registered counts. The walk finds fields that are added
-// later; OpTimeout is not registered and does not count.
+// Every field that is registered counts. The test walks the struct, so it finds fields added later.
+// OpTimeout is not registered and does not count.
 func TestSpec_fingerprintOfEachField(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{fingerprint(t, sampleSpec()): "the spec itself"}
@@ -87,7 +87,7 @@ func TestSpec_fingerprintOfEachField(t *testing.T) {
 	}
 }
 
-// An absent field and one that is empty are sent differently.
+// An absent field and an empty one are sent differently.
 func TestSpec_fingerprintOfAbsence(t *testing.T) {
 	t.Parallel()
 	absent, empty := sampleSpec(), sampleSpec()

@@ -42,7 +42,7 @@ func minimalSpec() *Spec {
 	}
 }
 
-// unlimitedSpec is that without limits, which the document of registering requires.
+// unlimitedSpec is minimalSpec without the limits, which the document of register_proc_info requires.
 func unlimitedSpec() *Spec {
 	spec := minimalSpec()
 	spec.Resource = nil
@@ -62,25 +62,25 @@ func one(instance string) string {
 // asText is a JSON document inside a JSON string, as the platform sends it.
 func asText(document string) string { return strconv.Quote(document) }
 
-// outcome is what becomes of such a result.
+// outcome is the outcome of sample result n.
 func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	message := fmt.Sprintf("message %d", n)
 	return fleet.Outcome{Verdict: verdict, Code: int64(n), Message: message, Meaning: procapi.Meaning(int64(n), message), RequestID: "req-1", Away: n == procapi.CodeAgentAbnormal && verdict == fleet.Failed}
 }
 
-// ran is an outcome of which the agent itself tells.
+// ran is an outcome that the agent itself reported.
 func ran(o fleet.Outcome) fleet.Outcome {
 	o.Ran = true
 	return o
 }
 
-// already is an outcome of a host that was as wanted, or taken, before.
+// already is an outcome of a host that was already as wanted, or already taken.
 func already(o fleet.Outcome) fleet.Outcome {
 	o.AlreadyDone = true
 	return o
 }
 
-// wasIdle is of a host whose agent had said that nothing was there.
+// wasIdle is the outcome of a host whose agent had said that nothing was there.
 func wasIdle(o fleet.Outcome) fleet.Outcome {
 	o.WasIdle = true
 	return o

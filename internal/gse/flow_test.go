@@ -15,8 +15,8 @@ import (
 
 const label = "tf_spec"
 
-// declaredProcess is a process on a simulator that carries its fingerprint, and
-// what it is held against.
+// declaredProcess is a process on a simulator that carries its fingerprint, and the desired state that it
+// is compared with.
 func declaredProcess(t *testing.T, sim *simulator.Server, ensure fleet.Ensure) (*Process, fleet.Desired) {
 	t.Helper()
 	p := simProcess(t, sim, 0)
@@ -98,7 +98,7 @@ func TestFlow_drift(t *testing.T) {
 	}
 }
 
-// The cached status lags: the agent's own word counts.
+// The cached status lags, so the agent's answer counts.
 //
 // Promised in how-it-works.md: The cached status raises a suspicion, and the agent confirms it.
 func TestFlow_lag(t *testing.T) {
@@ -121,8 +121,7 @@ func TestFlow_lag(t *testing.T) {
 	}
 }
 
-// Whatever became of the first call, the process ends up registered once and
-// nobody else is blamed for it.
+// Whatever happened to the first call, the process is registered once, and no other owner is reported.
 func TestFlow_registeredTwice(t *testing.T) {
 	t.Parallel()
 	tests := map[string]simulator.Fault{
@@ -148,12 +147,12 @@ func TestFlow_registeredTwice(t *testing.T) {
 	}
 }
 
-// A host of somebody else's keeps what it has, unless it is adopted. The ESB says whose it
-// is when it is asked to register it; behind the gateway its agent does.
+// A host of another owner keeps what it has, unless it is adopted. The ESB reports the owner when it is
+// asked to register; behind the gateway its agent does.
 func TestFlow_createAgain(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		hosts    []string // the second is somebody else's
+		hosts    []string // the second belongs to another owner
 		api      string
 		sent     int // requests that register
 		toOthers int // those of them for the second host
@@ -193,8 +192,8 @@ func TestFlow_createAgain(t *testing.T) {
 	}
 }
 
-// A stop that finds nothing to stop leaves hosting on, which would revive the
-// process: hosting is taken away as well.
+// A stop that finds nothing to stop leaves hosting on, which would restart the process. So the process is
+// unhosted as well.
 func TestFlow_stopOfIdle(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}

@@ -14,13 +14,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// The script API of GSE 2.0, by the names that permissions have. Source: BSCP and nodemgr.
+// The script API of GSE 2.0, by the names that its permissions have. Source: BSCP and nodemgr.
 const (
 	apiRunScript    = "async_extensions_execute_script"
 	apiScriptResult = "get_extensions_execute_script_result"
 )
 
-// HostedFiles reads what agents host by the script API. It is behind the gateway alone.
+// HostedFiles reads what agents host by the script API, which only the gateway has.
 type HostedFiles struct {
 	Client *Client
 	Source hostedspec.Source
@@ -31,7 +31,7 @@ var _ procapi.HostedReader = HostedFiles{}
 // scriptSeconds is how long the script may take on a host.
 const scriptSeconds = 60
 
-// scriptEndpoint is not among the process APIs. Its answers have commands of others in them.
+// scriptEndpoint is not among the process APIs. Its answers contain commands of other owners.
 func scriptEndpoint(name string) bkapi.API {
 	return bkapi.API{Name: name, Path: "api/v2/task/extensions/" + strings.Replace(name, "extensions_", "", 1), Repeatable: true, Private: true}
 }
@@ -72,7 +72,7 @@ type scriptTask struct {
 	Result task `json:"result"`
 }
 
-// LogValue is what is logged of it.
+// LogValue is what is logged of a task: never its output.
 func (t *scriptTask) LogValue() slog.Value { return t.Result.LogValue() }
 
 type scriptQuery struct {
@@ -111,8 +111,8 @@ const (
 	statusFailed   = 5
 )
 
-// ends are the states in which a script is over without having said all. The numbers are nodemgr's;
-// 0 is received and 1 running.
+// ends are the states in which a script has ended without complete output. The numbers are nodemgr's; 0
+// is received and 1 running.
 var ends = map[int64]string{
 	3: "the script took longer than " + strconv.Itoa(scriptSeconds) + " seconds", 4: "the script was stopped",
 	statusFailed: "the script failed", 6: "the agent was restarted while the script ran",
@@ -129,11 +129,11 @@ func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows
 	})
 }
 
-// scriptRun is the script on the hosts of one task.
+// scriptRun is one task, and what its hosts have printed so far.
 type scriptRun struct {
 	client *Client
 	run    hostedspec.Run
-	// screens are what was read of outputs that come in several pages.
+	// screens is the output read so far on hosts whose output has several pages.
 	screens map[fleet.Host]string
 }
 
@@ -151,8 +151,8 @@ func (r *scriptRun) send(ctx context.Context, hosts []fleet.Host) (string, bkapi
 	return string(accepted.Result.ID), reply, err
 }
 
-// Pages are so large that an answer stays well below the largest that is read. Files of a few
-// entries are in the first one, however many hosts there are.
+// A page is so small that an answer stays well below the limit of what the client reads. Files of a few
+// entries fit into the first page, with any number of hosts.
 const (
 	pageBudget = 24 << 20
 	minPage    = 16 << 10
@@ -160,7 +160,7 @@ const (
 	maxPages   = hostedspec.MaxBytes / minPage
 )
 
-// look asks once, and at once again for the next pages of outputs that have more.
+// look asks once, and again at once for the next pages of hosts whose output has more.
 func (r *scriptRun) look(ctx context.Context, id string, hosts []fleet.Host) (map[fleet.Host]hostedspec.Reading, error) {
 	readings := make(map[fleet.Host]hostedspec.Reading)
 	for range maxPages {
@@ -201,7 +201,7 @@ func (r *scriptRun) look(ctx context.Context, id string, hosts []fleet.Host) (ma
 	return readings, nil
 }
 
-// rowOf is the row of a host, which may have its other name.
+// rowOf is the row of a host, which may be under the host's other name.
 func (r *scriptRun) rowOf(h fleet.Host, byAgent map[string]scriptRow) (scriptRow, bool) {
 	row, found := byAgent[h.WithoutSupplier().Address()]
 	if other, known := r.client.alias(h.WithoutSupplier()); !found && known {
@@ -210,7 +210,7 @@ func (r *scriptRun) rowOf(h fleet.Host, byAgent map[string]scriptRow) (scriptRow
 	return row, found
 }
 
-// take is what a row says of its host: whether that is all, or there are more pages.
+// take reads a row. over says that the host is done, more that its output has further pages.
 func (r *scriptRun) take(h fleet.Host, row scriptRow, requestID string) (reading hostedspec.Reading, over, more bool) {
 	status := row.Status.Int()
 	switch {
@@ -229,16 +229,16 @@ func (r *scriptRun) take(h fleet.Host, row scriptRow, requestID string) (reading
 	case hostedspec.Whole(screen), len(screen) > hostedspec.MaxBytes, status == statusFinished && (page == "" || page == before):
 		delete(r.screens, h)
 		return hostedspec.Parse(screen), true, false
-	case status != statusFinished: // it may say more, or the same again
+	case status != statusFinished: // the next poll may return more, or the same again
 		return reading, false, false
 	}
 	r.screens[h] = screen
 	return reading, false, true
 }
 
-// Differences are the fields in which an agent hosts another spec than this one, which it compares
-// as far as the agent's file keeps them. A type or a number of seconds that is not declared, or is 0
-// on either side, is a default of the server or of the agent. Blanks around a text mean nothing.
+// Differences are the fields in which an agent hosts another spec. They are compared as far as the
+// agent's file keeps them. A type or a number of seconds that is not declared, or is 0 on either side,
+// is a default of the server or of the agent. White space around a text is ignored.
 func (s *Spec) Differences(e hostedspec.Entry, sendsTimeout bool) []fleet.Difference {
 	var limits Resource
 	if s.Resource != nil {
@@ -299,7 +299,7 @@ func (p *Process) Hosting(ctx context.Context, hosts []fleet.Host) map[fleet.Hos
 	return found
 }
 
-// hosting is what a reading says of this process. Of two entries of its key, one that differs counts.
+// hosting is what a reading says of this process. If its key has two entries, one that differs counts.
 func (p *Process) hosting(reading hostedspec.Reading) fleet.Hosting {
 	found := fleet.Hosting{Why: reading.Why}
 	for _, e := range reading.Entries {

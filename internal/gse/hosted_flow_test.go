@@ -14,7 +14,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// hostedByOne is process gse:proc-test, hosted by one agent of a simulator, and how its file is read.
+// hostedByOne is process gse:proc-test, hosted by one agent of a simulator, with a client that reads the
+// agent's file from source.
 func hostedByOne(t *testing.T, sim *simulator.Server, source hostedspec.Source) (*Process, []fleet.Host) {
 	t.Helper()
 	p := gatewaySim(t, sim, 1000)
@@ -24,8 +25,8 @@ func hostedByOne(t *testing.T, sim *simulator.Server, source hostedspec.Source) 
 	return p, hosts
 }
 
-// Whatever an agent's file is like, what it hosts is known, or it is said why not. No secret of the
-// file leaves the host.
+// Whatever the agent's file contains, the client knows what the agent hosts, or says why not. No secret
+// of the file leaves the host.
 func TestHostedFlow_files(t *testing.T) {
 	t.Parallel()
 	const path, notUTF8, notJSON = "/usr/local/gse2_cloud/agent/etc/.proc", "its entry in the agent's file has text that is not UTF-8", "the agent's file is no JSON, or was being written"
@@ -90,12 +91,12 @@ func TestHostedFlow_files(t *testing.T) {
 	}
 }
 
-// What the platform says of a script on an agent is waited for, or said.
+// The client waits for what the platform says of a script on an agent, or reports it.
 func TestHostedFlow_agents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fault simulator.Fault
-		want  string // in Why; "" where it is read
+		want  string // in Why; "" if the file is read
 	}{
 		"slow":            {simulator.Fault{Pending: 3}, ""},
 		"queued":          {simulator.Fault{Queued: 2}, ""},

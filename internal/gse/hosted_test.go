@@ -40,7 +40,7 @@ func ended(n int, screen string) string {
 	return fmt.Sprintf(`{"bk_agent_id":"0:10.0.0.%d","atomic_task_id":0,"status":2,"error_code":0,"error_msg":"success","script_exit_code":0,"tag":"","screen":%s}`, n, strconv.Quote(screen))
 }
 
-// but is a row with members in place of others.
+// but is a row with some members replaced.
 func but(row string, members ...string) string {
 	for _, member := range members {
 		name, _, _ := strings.Cut(member, ":")
@@ -51,7 +51,7 @@ func but(row string, members ...string) string {
 	return row
 }
 
-// file is what the script prints of a file with a process of this name.
+// file is the script's output for a file with a process of this name.
 func file(name string) string {
 	return "bk-hosted begin\n" + `{"proc":[{"valuekey":"ns:` + name + `"}]}` + "\nbk-hosted end\n"
 }
@@ -73,7 +73,7 @@ func TestHostedFiles(t *testing.T) {
 	running := but(ended(1, ""), `"status":1`)
 	for name, c := range map[string]struct {
 		steps []exchange
-		why   string // "" where host 1 has ns:web
+		why   string // "" if host 1 has ns:web
 	}{
 		"at once":                    {[]exchange{scriptAccepted, screens(ended(1, web))}, ""},
 		"a while at status 1":        {[]exchange{scriptAccepted, procapitest.Times(3, screens(but(ended(1, web[:20]), `"status":1`))), screens(ended(1, web))}, ""},
@@ -136,7 +136,7 @@ func TestHostedFiles(t *testing.T) {
 	})
 }
 
-// Hosts that have been read are not asked for again, and a page is as large as the rest allows.
+// Hosts that have been read are not asked again, and a page is as large as the remaining hosts allow.
 func TestHostedFiles_requests(t *testing.T) {
 	t.Parallel()
 	agent := procapitest.Parse(t, "020000000052540000000117000000000001")[0]
@@ -221,7 +221,7 @@ func TestHostedFiles_batches(t *testing.T) {
 	}
 }
 
-// No level of the log, and no error, has anything of what the script printed.
+// Neither the log, at any level, nor an error contains what the script printed.
 func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
@@ -329,7 +329,7 @@ func TestProcess_Hosting(t *testing.T) {
 	}
 }
 
-// readerOf says the same of each host.
+// readerOf returns the same reading for each host.
 type readerOf struct {
 	reading hostedspec.Reading
 	windows bool

@@ -9,12 +9,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// Here hosting is all that registering means. That is so at the API gateway, and at the ESB for a
-// process without limits, which register_proc_info would not accept.
+// In this file hosting is all that registering means. That is so at the API gateway, and on the ESB for a
+// process without limits, which register_proc_info does not accept.
 
-// hostAnew asks first. Hosting a process that another object hosts replaces that silently, while
-// register_proc_info would answer 850. If an agent does not say whether it hosts the process, it
-// may host anybody's.
+// hostAnew asks the agents first. Hosting silently replaces a process that another object hosts, while
+// register_proc_info would answer 850. If an agent does not say whether it hosts the process, it may host
+// a process of any owner.
 func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.spec == nil || len(hosts) == 0 {
 		return p.client.face.host(ctx, p, fleet.Supervise, hosts)
@@ -35,7 +35,7 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 	return results
 }
 
-// hostAgain replaces by hosting again. If the platform says that it is hosted already, it is
+// hostAgain replaces by hosting again. If the platform says that the process is hosted already, it is
 // unhosted first.
 func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick)
@@ -47,13 +47,13 @@ func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Resul
 	return results
 }
 
-// hostBefore hosts or unhosts, and leaves time for the next step on hosts on which that has worked.
+// hostBefore hosts or unhosts. It allows the next step the time later on hosts where that worked.
 func hostBefore(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host, later time.Duration) fleet.Results {
 	ctx, cancel := fleet.Share(ctx, 2*fleet.Quick, later)
 	defer cancel()
 	return p.client.face.host(ctx, p, op, hosts)
 }
 
-// refused reports whether the platform left a hosting as it was (850). If our own request was sent
-// twice, the first one may have caused that, or may never have arrived.
+// refused reports whether the platform left a hosting as it was (850). If our own request was sent twice,
+// the first one may have caused the 850, or may never have arrived.
 func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone }

@@ -25,7 +25,7 @@ type share struct {
 	hosts []fleet.Host
 }
 
-// OperateJointly implements fleet.Joint. What is too large for one request is split.
+// OperateJointly implements fleet.Joint. It splits what is too large for one request.
 func (p *Process) OperateJointly(ctx context.Context, op fleet.Operation, parts []fleet.Part) []fleet.Results {
 	var (
 		results = make([]fleet.Results, len(parts))
@@ -55,8 +55,8 @@ func (p *Process) OperateJointly(ctx context.Context, op fleet.Operation, parts 
 	return results
 }
 
-// requests cuts parts to what fits one request, as full as possible. others are the parts that are
-// not this client's.
+// requests splits parts into requests that are as full as possible. others are the parts of other
+// clients.
 func (c *Client) requests(parts []fleet.Part) (requests [][]share, others []int) {
 	var (
 		request []share

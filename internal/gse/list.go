@@ -30,16 +30,16 @@ type Row struct {
 	Name   string
 	Host   fleet.Host
 	Status fleet.Status
-	// Other is the other name of the host, its address or its agent id. It is the zero HostID if
-	// the platform has not given one.
+	// Other is the other name of the host: its address or its agent id. It is the zero HostID if the
+	// platform has not given one.
 	Other fleet.HostID
 }
 
-// UnplacedError says that a namespace has rows without a known host. All others have been yielded
-// by then.
+// UnplacedError says that a namespace has rows without a known host. All other rows have been yielded by
+// then.
 type UnplacedError struct {
 	Namespace string
-	// Processes are the names in such rows, each once.
+	// Processes are the names in such rows, without duplicates.
 	Processes []string
 	// Unreadable says that some rows do not even have a name.
 	Unreadable bool
@@ -66,7 +66,7 @@ func (e *UnplacedError) MayHavePrefix(prefix string) bool {
 	return e.may(func(p string) bool { return strings.HasPrefix(p, prefix) })
 }
 
-// may treats a row without a name as one of any process.
+// may treats a row without a name as a row of any process.
 func (e *UnplacedError) may(is func(process string) bool) bool {
 	return e.Unreadable || slices.ContainsFunc(e.Processes, func(p string) bool { return p == "" || is(p) })
 }
@@ -80,14 +80,14 @@ func (e *UnplacedError) orNil() error {
 	return e
 }
 
-// readings is how often a namespace that changes meanwhile is listed before that is an error.
+// readings is how often a namespace that keeps changing is listed before List returns an error.
 const readings = 3
 
-// List yields every process of a namespace, each row once, after all pages are read. Rows move
-// between pages while others come and go. A row that shows on two pages, or a count that changes,
-// means that another row may be missing. Then all is listed again, and in the end that is an error,
-// as are pages with fewer rows than they count. If one row came and another went between two pages,
-// nothing shows it. supplier is the supplier id of rows without one.
+// List yields every process of a namespace, each row once, after all pages are read. Rows move between
+// pages while others come and go. A row on two pages, or a count that changes, means that another row may
+// be missing. Then List starts again, and returns an error after the last attempt. Pages with fewer rows
+// than their count are an error too. If one row appeared and another disappeared between two pages, List
+// cannot notice. supplier is the supplier id of rows without one.
 func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
 	l := lister{client: c, namespace: namespace, supplier: supplier}
 	err := l.list(ctx)
@@ -102,8 +102,8 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 	return err
 }
 
-// Each yields the rows of List as their pages come in, for callers that may need only the first
-// ones. Rows that change later stay as they were yielded.
+// Each yields the rows of List as their pages arrive, for callers that may need only the first ones. Rows
+// that change later are not yielded again.
 func (c *Client) Each(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
 	l := lister{client: c, namespace: namespace, supplier: supplier, yield: yield}
 	return l.list(ctx)
@@ -116,7 +116,7 @@ type rowID struct {
 	placed                     bool
 }
 
-// entryID identifies an entry of a machine, if the platform has one for each of its names.
+// entryID identifies a machine's entry, if the platform has one for each of its names.
 type entryID struct {
 	rowID
 
@@ -128,25 +128,25 @@ type lister struct {
 	client    *Client
 	namespace string
 	supplier  int
-	yield     func(Row) bool // nil where rows are to be kept until all are read
+	yield     func(Row) bool // nil if rows are kept until all are read
 
 	rows     []Row
-	told     map[rowID]bool
+	listed   map[rowID]bool
 	unplaced UnplacedError
-	stopped  bool // nobody wants more
+	stopped  bool // the caller wants no more
 }
 
 func (l *lister) list(ctx context.Context) error {
 	var before []entryID
 	for left := readings - 1; ; left-- {
 		if before == nil || l.yield == nil {
-			l.rows, l.told, l.unplaced = nil, make(map[rowID]bool), UnplacedError{Namespace: l.namespace}
+			l.rows, l.listed, l.unplaced = nil, make(map[rowID]bool), UnplacedError{Namespace: l.namespace}
 		}
 		r, err := l.read(ctx)
 		if err != nil || l.stopped {
 			return err
 		}
-		same := left < readings-1 && slices.Equal(r.ids, before) // nothing moves: rows are there twice
+		same := left < readings-1 && slices.Equal(r.ids, before) // no row has moved between two listings
 		if left > 0 && !same && !l.unplaced.Unreadable && (r.moved || r.short()) {
 			before = r.ids
 			continue
@@ -165,10 +165,10 @@ func (l *lister) list(ctx context.Context) error {
 // reading is what one listing from the first page to the last has shown.
 type reading struct {
 	ids     []entryID
-	rows    int     // without those of earlier pages
-	count   float64 // by the last page, 0 where it is not known
+	rows    int     // without those also found in earlier pages
+	count   float64 // in the last page, 0 if it is not known
 	moved   bool    // a row was on two pages, or the count changed
-	starved bool    // a page that was to have more rows had none that is new
+	starved bool    // a page that should have had more rows had no new ones
 }
 
 func (r *reading) short() bool { return float64(r.rows) < r.count || r.starved }
@@ -187,7 +187,7 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 		l.unplaced.Unreadable = l.unplaced.Unreadable || answer.ProcInfos.unreadable
 		before := r.rows
 		for _, info := range answer.ProcInfos.rows {
-			id := entryID{l.tell(info), l.client.statusOf(info).RegisterTime}
+			id := entryID{l.add(info), l.client.statusOf(info).RegisterTime}
 			if l.stopped {
 				return r, nil
 			}
@@ -200,11 +200,11 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 			r.rows++
 		}
 		fresh := r.rows > before
-		count := answer.Count.Value // 0 where it is not known
+		count := answer.Count.Value // 0 if it is not known
 		r.moved = r.moved || start > 0 && count != r.count
 		r.count = count
-		// A full page may not be the last, whatever it counts. With a server that ignores the
-		// page's start, the loop would never end.
+		// A full page may not be the last, whatever its count is. But if a server ignores the start of
+		// the page, the loop would never end.
 		last := answer.Count.Known && float64(start+pageLimit) >= count && len(answer.ProcInfos.rows) < pageLimit
 		if fresh && !last {
 			continue
@@ -214,18 +214,18 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 	}
 }
 
-// tell yields or keeps a row that was not yielded yet, or notes that its host is not known.
-func (l *lister) tell(info procRow) rowID {
+// add yields or keeps a row that was not yielded yet, or notes that its host is not known.
+func (l *lister) add(info procRow) rowID {
 	l.client.names(info)
 	host, placed := l.client.face.place(info, l.supplier)
 	id := rowID{
 		namespace: string(info.Meta.Namespace), name: string(info.Meta.Name),
 		ip: string(info.Host.IP), agent: info.agentID(), cloud: info.Host.CloudID.Int(), supplier: info.Host.SupplierID.Int(), placed: placed,
 	}
-	if l.told[id] {
+	if l.listed[id] {
 		return id
 	}
-	l.told[id] = true
+	l.listed[id] = true
 	switch {
 	case id.namespace == "" || placed && id.name == "":
 		l.unplaced.Unreadable = true // it may be of any process

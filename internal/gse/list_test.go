@@ -35,13 +35,12 @@ func rows(first, last int) []string {
 	return list
 }
 
-// slips are two pages of a list that moved between them: a row stands on both, and so row 1001 is
-// on none.
+// slips are two pages of a list that moved between them: one row is on both, so row 1001 is on neither.
 func slips(repeated int) []exchange {
 	return []exchange{page("1002", rows(1, 1000)...), page("1002", append(rows(repeated, repeated), rows(1002, 1002)...)...)}
 }
 
-// twice is a list that is read once more.
+// twice is a list that is read twice.
 func twice(pages ...exchange) []exchange { return slices.Concat(pages, pages) }
 
 func upTo(n int) []int { return numbers(1, n) }
@@ -57,7 +56,7 @@ func numbers(first, last int) []int {
 func TestList_pages(t *testing.T) {
 	t.Parallel()
 	foreign := strings.Replace(rows(7, 7)[0], `"gse"`, `"other"`, 1)
-	// On this face the address alone counts.
+	// On this face only the address counts.
 	agentRow := gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1)
 	beside := gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)
 	stopped := []string{strings.Replace(rows(1, 1)[0], `"status":1`, `"status":0`, 1)}
@@ -68,7 +67,7 @@ func TestList_pages(t *testing.T) {
 	tests := map[string]struct {
 		steps []exchange
 		want  []int  // hosts in order
-		says  string // of rows that could not be placed, or are not there
+		says  string // about rows that could not be placed, or are missing
 	}{
 		"none":                   {[]exchange{page("0")}, nil, ""},
 		"null":                   {[]exchange{{API: apiSync, Reply: procapitest.Data("null")}}, nil, ""},
@@ -129,8 +128,8 @@ func TestList_pages(t *testing.T) {
 	}
 }
 
-// wantPages checks that each request asks for the next thousand rows, or for
-// the same as the one before, which failed.
+// wantPages checks that each request asks for the next thousand rows, or repeats the one before, which
+// failed.
 func wantPages(t *testing.T, bodies []json.RawMessage) {
 	t.Helper()
 	var starts []int
@@ -146,14 +145,14 @@ func wantPages(t *testing.T, bodies []json.RawMessage) {
 	}
 	want := 0
 	for _, start := range slices.Compact(starts) {
-		if start != want && start != 0 { // where it is not read once more
+		if start != want && start != 0 { // unless it is read once more
 			t.Errorf("pages start at %v", starts)
 		}
 		want = start + 1000
 	}
 }
 
-// Which rows are listed, and of which hosts. None is left out without a word.
+// Which rows are listed, and for which hosts. None is left out silently.
 func TestList_rows(t *testing.T) {
 	t.Parallel()
 	row := rows(1, 1)[0]
@@ -163,8 +162,8 @@ func TestList_rows(t *testing.T) {
 		want     []string
 		unplaced []string // names of processes
 	}{
-		// One host may run many processes, and the same name may be in two clouds.
-		"told-apart": {"esb", []string{
+		// One host may run many processes, and two clouds may have the same address.
+		"many-processes": {"esb", []string{
 			row, row, strings.Replace(row, "proc-test", "other", 1),
 			strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4`, 1),
 			strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4,"bk_supplier_id":2`, 1),
@@ -178,8 +177,8 @@ func TestList_rows(t *testing.T) {
 			gatewayRow(`"bk_agent_id":"`+agentB+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 2),
 			gatewayRow(`"bk_agent_id":"","host":{"ip":"10.0.0.2","bk_cloud_id":0}`, 1),
 			gatewayRow(`"bk_agent_id":"4:10.0.0.2"`, 2),
-			gatewayRow(`"bk_agent_id":""`, 1),                                                // on no host
-			strings.Replace(gatewayRow(`"bk_agent_id":"short"`, 1), "proc-test", "other", 1), // on no host
+			gatewayRow(`"bk_agent_id":""`, 1),                                                // without a host
+			strings.Replace(gatewayRow(`"bk_agent_id":"short"`, 1), "proc-test", "other", 1), // without a host
 		}, []string{
 			"proc-test " + agentA + " running", "proc-test " + agentB + " stopped", "proc-test 0:9:10.0.0.2 running", "proc-test 4:9:10.0.0.2 stopped",
 		}, []string{"other", "proc-test"}},
@@ -203,7 +202,7 @@ func TestList_rows(t *testing.T) {
 	}
 }
 
-// Who needs the first rows alone does not wait for the others.
+// A caller that needs only the first rows does not wait for the others.
 func TestEach_stops(t *testing.T) {
 	t.Parallel()
 	script, url := newScript(t, page("2500", rows(1, 1000)...))

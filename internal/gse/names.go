@@ -22,7 +22,7 @@ func (c *Client) names(row procRow) []fleet.HostID {
 	address, byAddress := row.host(0)
 	switch {
 	case byAgent && byAddress:
-		if !row.assumed { // that of an agent may be another machine's, in another area
+		if !row.assumed { // this address of the agent may belong to another machine, in another area
 			c.learn(agent.WithoutSupplier(), address.WithoutSupplier())
 		}
 		return []fleet.HostID{agent.WithoutSupplier(), address.WithoutSupplier()}
@@ -44,8 +44,8 @@ func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
 	return alias, ok
 }
 
-// unanswered are the hosts whose other name is not known, and whose agents have not answered under
-// their own.
+// unanswered are the hosts whose other name is not known, and whose agents have not answered under their
+// own name.
 func (c *Client) unanswered(hosts []fleet.Host) []fleet.Host {
 	return slices.DeleteFunc(c.unnamed(hosts), func(h fleet.Host) bool {
 		_, answers := c.answersBy.Load(h.WithoutSupplier())
@@ -61,8 +61,8 @@ func (c *Client) unnamed(hosts []fleet.Host) []fleet.Host {
 	})
 }
 
-// OtherNames implements fleet.Process. A row tells both names of a host, and where none
-// does an agent may, whether it has the process or not.
+// OtherNames implements fleet.Process. A row has both names of a host. Where none has, the host's agent
+// may give them, whether it has the process or not.
 func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.HostID, error) {
 	if !p.client.face.renames() {
 		return nil, nil //nolint:nilnil // no host has another name here
@@ -73,7 +73,7 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 		}
 	}
 	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
-		// Silent agents give no name.
+		// Agents that do not answer give no name.
 		_, err := fleet.LiveStatusWithin(ctx, p, p.client.askPatience, unnamed)
 		if outOfPatience := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; err != nil && !outOfPatience {
 			return nil, err
@@ -85,7 +85,7 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 // KnownNames implements fleet.Process.
 func (p *Process) KnownNames(hosts []fleet.Host) map[fleet.Host]fleet.HostID {
 	if !p.client.face.renames() {
-		return nil // nor can it be asked for here
+		return nil // the agent could not be asked for it here either
 	}
 	others := make(map[fleet.Host]fleet.HostID, len(hosts))
 	for _, h := range hosts {
@@ -96,9 +96,8 @@ func (p *Process) KnownNames(hosts []fleet.Host) map[fleet.Host]fleet.HostID {
 	return others
 }
 
-// learnFrom learns the names of hosts from their agents' answers. The key of a result has one, and
-// its content may have the other. A result under the id of one agent with the content of another is
-// no answer of the first.
+// learnFrom learns the names of hosts from their agents' answers. The key of a result has one, and its
+// content may have the other. A result under one agent's id with another agent's content is ignored.
 func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 	process := ":" + p.meta.Namespace + ":" + p.meta.Name
 	for key, answer := range answers {
@@ -132,8 +131,8 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 	}
 }
 
-// among completes a row without a cloud area by that of the hosts in the request. 0 is an area like
-// any other. So such an address is a host's only if just one host of the request has it.
+// among completes a row without a cloud area from the hosts in the request. 0 is an area like any other.
+// So such an address is a host's only if exactly one host of the request has it.
 func (r procRow) among(asked []fleet.Host) procRow {
 	if r.Host.CloudID.Known || !r.ip().IsValid() {
 		return r

@@ -13,14 +13,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// named is what an agent says that answers under key, with these members beside the
-// process, as a pair of said.
+// named is an agent's answer under key, with these members beside the process, as a pair for said.
 func named(key, members string) []string {
 	content := asText(`{` + members + `,"process":[{"instance":[{"pid":-1,"isAuto":false}]}]}`)
 	return []string{key + ":gse:proc-test", `{"error_code":0,"content":` + content + `}`}
 }
 
-// A row tells both names of a host, and where none does the agents are asked.
+// A row has both names of a host. Where none has, the agents are asked.
 func TestGateway_otherNames(t *testing.T) {
 	t.Parallel()
 	const addressA = "0:10.0.0.1"
@@ -33,7 +32,7 @@ func TestGateway_otherNames(t *testing.T) {
 	tests := map[string]struct {
 		host  string
 		steps []exchange
-		want  string // "" where nobody tells
+		want  string // "" if no answer has it
 		fails bool
 	}{
 		"row-of-agent":            {agentA, []exchange{cached(both)}, addressA, false},
@@ -68,7 +67,7 @@ func TestGateway_otherNames(t *testing.T) {
 			if test.want == "" {
 				return
 			}
-			// What is known is not asked for.
+			// The client does not ask for a name that it knows.
 			if again, err := p.OtherNames(t.Context(), h); err != nil || len(again) != 1 {
 				t.Errorf("again: got %v, %v", again, err)
 			}
@@ -76,7 +75,7 @@ func TestGateway_otherNames(t *testing.T) {
 	}
 }
 
-// What another agent says is no answer, under whatever name it comes.
+// What another agent says is ignored, under any key.
 func TestGateway_contentOfAnotherAgent(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -102,7 +101,7 @@ func TestGateway_contentOfAnotherAgent(t *testing.T) {
 	}
 }
 
-// Where there is no spec there is no query, and where hosts have one name no call.
+// Without a spec there is no query, and for hosts with one name there is no call.
 func TestOtherNames_notAsked(t *testing.T) {
 	t.Parallel()
 	script, url := newGateway(t, cached())
@@ -121,7 +120,7 @@ func TestOtherNames_notAsked(t *testing.T) {
 	}
 }
 
-// Many hosts of both kinds cost a call of each kind a batch, and none is mixed up.
+// Many hosts of both kinds cost one call of each kind per batch, and their names are not mixed up.
 func TestGatewayFlow_otherNames(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
@@ -148,7 +147,8 @@ func TestGatewayFlow_otherNames(t *testing.T) {
 	wantCounts(t, sim, "apigw", map[string]int{apiStatus: 2, apiOperate: 1, apiResult: 1}, 1)
 }
 
-// An agent that does not answer tells no name, and is not waited for until the deadline.
+// The client gets no name from an agent that does not answer, and does not wait for it until the
+// deadline.
 func TestGatewayFlow_otherNamesPatience(t *testing.T) {
 	t.Parallel()
 	for name, silent := range map[string][]string{"one": {"0:10.0.0.2"}, "all": {"0:10.0.0.1", "0:10.0.0.2"}} {

@@ -19,8 +19,8 @@ type operateRequest struct {
 	Spec   operateSpec `json:"spec"`
 }
 
-// task is `data` of operate_proc_v2 and the body of get_proc_operate_result_v2. Its id
-// goes back as text, which is what the document has, however it came.
+// task is `data` of operate_proc_v2 and the body of get_proc_operate_result_v2. The id is sent as text,
+// as documented, whether the platform sent text or a number.
 type task struct {
 	ID procapi.TaskID `json:"task_id"`
 }
@@ -34,7 +34,7 @@ func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	return p.operate(ctx, op, hosts, procapi.Request{Observe: observe})
 }
 
-// operate fills in a request for each batch.
+// operate sends a request for each batch.
 func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	api := p.client.face.endpoint(apiOperate, procapi.Repeatable(op))
 	return procapi.InBatches(ctx, p.client.batches(hosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
@@ -60,8 +60,8 @@ func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest
 		request.Meta.Labels = p.startLabels
 	}
 	if op == fleet.Supervise || op.LeavesRunning() && p.client.face.limitsOperations() {
-		// The documents have no limits here, and clients send them. Hosting makes the agent enforce
-		// them, so it must send them.
+		// The documents list no limits here, but clients send them. Hosting makes the agent enforce them,
+		// so it must carry them.
 		request.Spec.Resource = p.spec.Resource
 	}
 	return request
@@ -96,7 +96,7 @@ type taskResults struct {
 	hosts   []fleet.Host
 	as      string // fleet.Task's
 	query   bool
-	learned bool // whether other names were looked for
+	learned bool // whether other names were asked for
 	claims  map[fleet.HostID]int
 }
 
@@ -107,7 +107,7 @@ func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bk
 	return answers, reply, err
 }
 
-// keys are those under which an answer may have the result of a host.
+// keys are the keys under which an answer may have the result of a host.
 func (t *taskResults) keys(h fleet.Host) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		id := h.WithoutSupplier()
@@ -125,8 +125,8 @@ func (t *taskResults) keys(h fleet.Host) iter.Seq[string] {
 	}
 }
 
-// count counts the hosts that have each name. For a reinstalled machine, the cached status may give
-// its address to two agents. A result under that address is neither's.
+// count counts the hosts that have each name. For a reinstalled machine, the cached status may give its
+// address to two agents. A result under that address belongs to neither.
 func (t *taskResults) count() {
 	t.claims = make(map[fleet.HostID]int)
 	for _, h := range t.hosts {
@@ -137,8 +137,8 @@ func (t *taskResults) count() {
 	}
 }
 
-// look asks for the names of hosts, the first time that an answer seems to have some under unknown
-// names.
+// look asks for the other names of hosts, the first time that an answer seems to use names that are not
+// known.
 func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
 	defer t.count()
 	if t.query && t.client.face.renames() {
@@ -153,8 +153,8 @@ func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
 	}
 }
 
-// unnamed are the hosts that an answer may have under a name that is not known yet. It has results
-// that belong to no host, and none for these.
+// unnamed are the hosts that an answer may have under a name that is not known yet. That is so if the
+// answer has results that match no host, and none for these.
 func (t *taskResults) unnamed(answers procapi.ResultMap) []fleet.Host {
 	if !t.client.face.renames() || len(answers) == 0 {
 		return nil

@@ -13,8 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// An operation whose answer is lost is not sent again; one that can be repeated
-// without harm is.
+// An operation whose answer is lost is not sent again, unless it can be repeated without harm.
 func TestOperate_accepting(t *testing.T) {
 	t.Parallel()
 	const (
@@ -66,8 +65,8 @@ func TestOperate_accepting(t *testing.T) {
 	}
 }
 
-// What was sent before is asked for by its task, host by host, and nothing is sent. The
-// task is that of an operation on more hosts, or on more processes.
+// Resume asks for earlier operations by task, host by host, and sends nothing. The task may be of an
+// operation on more hosts, or on more processes.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	const others = `"0:10.0.0.9:gse:proc-test":{"error_code":0},"0:10.0.0.1:gse:other":{"error_code":65535}`
@@ -122,8 +121,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A machine that was installed anew has another agent id, and the cached status of the old
-// one has the same address: a result by that address is neither's where both are asked for.
+// A reinstalled machine has another agent id, and the old agent's cached status has the same address. If
+// both agents are asked for, a result under that address belongs to neither.
 func TestResume_oneResultForTwoHosts(t *testing.T) {
 	t.Parallel()
 	both := procapitest.Parse(t, agentA, agentB)
@@ -151,7 +150,7 @@ func TestResume_oneResultForTwoHosts(t *testing.T) {
 	}
 }
 
-// A process that is to run once has ended when its start is checked (836).
+// A one-shot process has ended when its start is checked (836).
 func TestOperate_oneShot(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[int64]fleet.Verdict{AutoPeriodic: fleet.Failed, AutoResident: fleet.Failed, AutoOneShot: fleet.Done} {
@@ -167,8 +166,8 @@ func TestOperate_oneShot(t *testing.T) {
 	}
 }
 
-// The platform may have taken a request that was under way when the context
-// ended. One that never left it has not.
+// The platform may have received a request that was under way when the context ended. It has not received
+// a request that was not sent.
 func TestOperate_endedBeforeItWasAccepted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

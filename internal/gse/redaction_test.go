@@ -9,10 +9,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// echoed is what a platform says that repeats the secret of quick's clients.
+// echoed is a platform's message that repeats the secret of quick's clients.
 const echoed = `sent: s3cret`
 
-// What a platform says of a host holds no secret, whichever call it answers.
+// What the client reports of a host contains no secret, whichever call the platform answered.
 func TestProcess_repeatsNoSecret(t *testing.T) {
 	t.Parallel()
 	failed := fmt.Sprintf(`{"error_code":65535,"error_msg":%q}`, echoed)
@@ -28,7 +28,7 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 		"operate":             {operate, answer(failed)},
 		"no-result":           {operate, answer(long)},
 		"task":                {operate, []exchange{{API: apiOperate, Reply: procapitest.Data(fmt.Sprintf(`{"task_id":%q}`, echoed))}, result(said(v2(1), code(0)))}},
-		"cached-version":      {procapitest.CachedStatus, []exchange{cached(strings.Replace(onFile(1, 1), `"status"`, `"version":"`+echoed+`","status"`, 1))}},
+		"cached-version":      {procapitest.CachedStatus, []exchange{cached(strings.Replace(cachedRow(1, 1), `"status"`, `"version":"`+echoed+`","status"`, 1))}},
 		"live-version":        {procapitest.LiveStatus, live(one(`{"pid":42,"isAuto":true,"version":"` + echoed + `"}`))},
 		"unreadable":          {procapitest.LiveStatus, live(echoed)},
 		"unreadable-and-long": {procapitest.LiveStatus, live(strings.Repeat("x", 193) + echoed)},
@@ -48,7 +48,7 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 	}
 }
 
-// wantNoSecret wants what stands around the secret, and no part of the secret.
+// wantNoSecret checks that text has what surrounds the secret, and no part of the secret.
 func wantNoSecret(t *testing.T, text string) {
 	t.Helper()
 	if before, after, found := strings.Cut(text, "sent: "); !found && !strings.HasSuffix(text, "sent…") || strings.HasPrefix(after, "s") {

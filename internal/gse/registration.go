@@ -18,9 +18,8 @@ func (esb) endpoint(name string, repeatable bool) bkapi.API {
 	return bkapi.API{Name: name, Path: "api/c/compapi/v2/gse/" + name + "/", Repeatable: repeatable}
 }
 
-// Source: register_proc_info, update_proc_info, unregister_proc_info. They
-// answer per host at once; 115 means that the call is to be repeated for that
-// host, since there is no task to ask for.
+// Source: register_proc_info, update_proc_info, unregister_proc_info. They answer per host at once. There
+// is no task to ask for: 115 means that the call is to be repeated for that host.
 type registrationRequest struct {
 	Meta  Meta     `json:"meta"`
 	Hosts []hostV1 `json:"hosts"`
@@ -42,8 +41,8 @@ func (esb) hostingRegisters() bool { return false }
 
 func (esb) limitsOperations() bool { return false }
 
-// register asks first. A process that was hosted without being registered is in no cached status,
-// so the platform would silently replace it. It answers 850 for one that is registered.
+// register asks the agents first. A process that was hosted without being registered is in no cached
+// status, so the platform would silently replace it. For a registered one it answers 850.
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if p.unlimited() {
 		return p.hostAnew(ctx, hosts)
@@ -68,15 +67,15 @@ func (esb) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet
 	return p.registration(ctx, callUpdate, p.spec, hosts)
 }
 
-// unregister also ends the hosting, if that registered: no document says that unregister_proc_info
-// does. A process may have had limits before.
+// unregister also unhosts where hosting registers, because no document says that unregister_proc_info
+// does. The process may have had limits before.
 func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	switch {
 	case p.spec == nil:
 		unregistering, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
 		defer cancel()
 		results := p.registration(unregistering, callUnregister, nil, hosts)
-		p.doubt(ctx, results)
+		p.keepUnconfirmed(ctx, results)
 		return results
 	case !p.unlimited():
 		return p.registration(ctx, callUnregister, nil, hosts)
@@ -88,11 +87,11 @@ func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 	return results
 }
 
-// doubt keeps hosts if the platform knew of no registration. unregister_proc_info does not count a
-// process that was only hosted, and to ask its agent, or to unhost it, takes a spec. A missing row
-// may be outdated. It is sufficient only if the call was repeated, and the first one may have done
-// it.
-func (p *Process) doubt(ctx context.Context, results fleet.Results) {
+// keepUnconfirmed keeps hosts for which the platform knew no registration. unregister_proc_info does not count a
+// process that was only hosted. Asking its agent, or unhosting it, needs a spec. A missing row may be
+// outdated. It is sufficient only if the call was repeated, because the first one may have removed the
+// registration.
+func (p *Process) keepUnconfirmed(ctx context.Context, results fleet.Results) {
 	var absent []fleet.Host
 	for h, o := range results {
 		if o.OK() && o.AlreadyDone {
@@ -102,9 +101,9 @@ func (p *Process) doubt(ctx context.Context, results fleet.Results) {
 	if len(absent) == 0 {
 		return
 	}
-	onFile, err := p.CachedStatus(ctx, absent)
+	cached, err := p.CachedStatus(ctx, absent)
 	for _, h := range absent {
-		o, row := results[h], onFile[h]
+		o, row := results[h], cached[h]
 		if o.Repeated && row.State == fleet.Unregistered {
 			continue
 		}
@@ -131,13 +130,13 @@ func (p *Process) registration(ctx context.Context, call procapi.Call, spec *Spe
 
 func (p *Process) registrationKeys(h fleet.Host) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		// Platforms differ in whether the supplier's id is in a key. With IPv6 one text may be the
-		// first form of one host and the second of another, so there the document decides.
+		// Platforms differ in whether a key contains the supplier's id. With IPv6, one text may be the
+		// first form of one host and the second form of another, so there the documented form is used.
 		_ = yield(keyV1(h, p.meta)) && h.IP().Is4() && yield(keyV2(h.WithoutSupplier(), p.meta))
 	}
 }
 
-// registration is one call for the hosts of one batch, in as many rounds as it takes.
+// registration is one call for the hosts of one batch, repeated until each has a result.
 type registration struct {
 	*Process
 	call     procapi.Call

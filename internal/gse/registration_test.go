@@ -25,8 +25,8 @@ func register(reply string) exchange {
 	return exchange{API: apiRegister, Reply: procapitest.Data(reply)}
 }
 
-// What somebody hosts without having registered it is on no file, so the agents are asked
-// before it is registered over.
+// A process that was hosted but not registered is in no cached status, so the agents are asked before it
+// is registered.
 func TestRegister_asksFirst(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -35,16 +35,16 @@ func TestRegister_asksFirst(t *testing.T) {
 		want  fleet.Outcome
 		asked [][]int // hosts of the registration
 	}{
-		"hosted":   {told(host(1).Address(), `{"pid":-1,"isAuto":true}`)[1], 0, takenAlready, [][]int{{2}}},
-		"bare":     {told(host(1).Address(), `{"pid":-1,"isAuto":false}`)[1], 0, wasIdle(outcome(fleet.Done, 0)), [][]int{{1, 2}}},
-		"runs":     {told(host(1).Address(), `{"pid":7,"isAuto":false}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
-		"not-told": {told(host(1).Address(), `{"pid":-1}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
+		"hosted":   {agentSays(host(1).Address(), `{"pid":-1,"isAuto":true}`)[1], 0, takenAlready, [][]int{{2}}},
+		"bare":     {agentSays(host(1).Address(), `{"pid":-1,"isAuto":false}`)[1], 0, wasIdle(outcome(fleet.Done, 0)), [][]int{{1, 2}}},
+		"runs":     {agentSays(host(1).Address(), `{"pid":7,"isAuto":false}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
+		"not-said": {agentSays(host(1).Address(), `{"pid":-1}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
 		"away": {code(117), 0, fleet.Outcome{
 			Verdict: fleet.Failed, Code: 117, Away: true, Message: "the agent is abnormal or not found: message 117",
 			Meaning: "not registered, because its agent does not say whether it already is",
 		}, [][]int{{2}}},
-		// When it was registered tells later whether the cached status is of that.
-		"registered": {told(host(1).Address(), `{"pid":-1,"isAuto":false,"register_time":1600000000}`)[1], 850, fleet.Outcome{
+		// The time of registration later shows whether the cached status is of this registration.
+		"registered": {agentSays(host(1).Address(), `{"pid":-1,"isAuto":false,"register_time":1600000000}`)[1], 850, fleet.Outcome{
 			Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already",
 			RequestID: "req-1", RegisterTime: 1600000000,
 		}, [][]int{{1, 2}}},
@@ -52,7 +52,7 @@ func TestRegister_asksFirst(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer := said(append(told(host(2).Address(), `{"pid":-1,"isAuto":false}`), v2(1), test.says)...)
+			answer := said(append(agentSays(host(2).Address(), `{"pid":-1,"isAuto":false}`), v2(1), test.says)...)
 			script, url := newScript(t, accepted, result(answer), register(said(v1(1), code(test.code), v1(2), code(0))))
 			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(2))
 			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want, 2: wasIdle(outcome(fleet.Done, 0))}, results)
@@ -63,13 +63,12 @@ func TestRegister_asksFirst(t *testing.T) {
 	}
 }
 
-// registerOnly is the call itself, without the question that comes before it.
+// registerOnly makes the call without asking the agents first.
 func registerOnly(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	return p.registration(ctx, callRegister, p.spec, hosts)
 }
 
-// There is no task to ask for: the call itself is repeated, for the hosts that
-// have no verdict yet.
+// There is no task to ask for: the call is repeated for the hosts that have no verdict yet.
 func TestRegister_repeats(t *testing.T) {
 	t.Parallel()
 	taken := fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already", RequestID: "req-1"}
@@ -125,8 +124,8 @@ func TestRegister_repeats(t *testing.T) {
 	}
 }
 
-// What has no limits is hosted, once its agent has said that nobody hosts it, and
-// unhosted as well as unregistered. What hosting sends has no limits either.
+// A process without limits is hosted, once its agent has said that it is not hosted yet. It is unhosted
+// as well as unregistered. What hosting sends has no limits either.
 func TestRegister_unlimited(t *testing.T) {
 	t.Parallel()
 	const key = "0:10.0.0.1:gse:proc-test"
@@ -137,11 +136,11 @@ func TestRegister_unlimited(t *testing.T) {
 		want  fleet.Outcome
 	}{
 		"register": {
-			[]exchange{accepted, result(said(told("0:10.0.0.1", `{"pid":-1,"isAuto":false}`)...)), accepted, done},
+			[]exchange{accepted, result(said(agentSays("0:10.0.0.1", `{"pid":-1,"isAuto":false}`)...)), accepted, done},
 			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) }, wasIdle(byTask(outcome(fleet.Done, 0))),
 		},
 		"register-hosted": {
-			[]exchange{accepted, result(said(told("0:10.0.0.1", `{"pid":-1,"isAuto":true}`)...))},
+			[]exchange{accepted, result(said(agentSays("0:10.0.0.1", `{"pid":-1,"isAuto":true}`)...))},
 			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) }, takenAlready,
 		},
 		"reregister": {[]exchange{accepted, done}, func(p *Process) fleet.Results { return p.Reregister(t.Context(), hosts(1)) }, byTask(outcome(fleet.Done, 0))},
@@ -174,8 +173,8 @@ func TestRegister_unlimited(t *testing.T) {
 	}
 }
 
-// Over the ESB hosting registers what has no limits. Of a process that is only looked at, whose
-// spec is not known, nothing is said.
+// On the ESB, hosting registers a process without limits. For a process whose spec is not known, the
+// answer is no.
 func TestProcess_HostingRegisters(t *testing.T) {
 	t.Parallel()
 	limited, unlimited := sampleSpec(), sampleSpec()
@@ -212,8 +211,8 @@ func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
 	return lists
 }
 
-// A retry after a lost answer is a repetition as well: the 850 may be our own. One that was
-// turned away was not a first time.
+// A retry after a lost answer is a repetition too: the 850 may be our own. A retry after a refusal is
+// not.
 func TestRegister_resent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -235,14 +234,14 @@ func TestRegister_resent(t *testing.T) {
 	}
 }
 
-// A registration that failed for certain can be forgotten, one that may have been
-// made cannot. What is registered already needs no such doubt when a change of it is
-// lost: it is there, and repeated by the next apply.
+// A registration that certainly failed can be forgotten; one that may have been made cannot. If a change
+// of an existing registration is lost, the process is registered in either case, and the next apply
+// repeats the change.
 func TestRegister_fails(t *testing.T) {
 	t.Parallel()
 	began := register(said(v1(1), code(0), v1(2), code(115)))
 	for name, test := range map[string]struct {
-		act   func(fleet.Process, context.Context, []fleet.Host) fleet.Results // nil registers
+		act   func(fleet.Process, context.Context, []fleet.Host) fleet.Results // nil calls Register
 		steps []exchange
 		first bool // host 1 has its verdict
 		want  fleet.Verdict
@@ -279,8 +278,8 @@ func TestRegister_fails(t *testing.T) {
 	}
 }
 
-// Whether the platform got the request decides what is said of a host that has
-// no verdict when the context ends.
+// Whether the platform got the request decides what is reported of a host that has no verdict when the
+// context ends.
 func TestRegister_ends(t *testing.T) {
 	t.Parallel()
 	halfway := register(said(v1(1), code(0), v1(2), code(115)))

@@ -9,8 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A host that could not be unregistered is gone only where that is known, whatever the
-// platform keeps in the cached status.
+// A host that could not be unregistered is gone only if that is known, whatever the cached status says.
 func TestFlow_releaseFails(t *testing.T) {
 	t.Parallel()
 	var (

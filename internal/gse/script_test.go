@@ -21,13 +21,13 @@ var (
 	code  = procapitest.Code
 )
 
-// newScript is the ESB.
+// newScript is a script of the ESB.
 func newScript(t *testing.T, steps ...exchange) (*procapitest.Script, string) {
 	t.Helper()
 	return procapitest.NewScript(t, "/api/c/compapi/v2/gse/%s/", steps...)
 }
 
-// atFace is a client of a face, which has a script.
+// atFace is a client of a face that is scripted.
 func atFace(t *testing.T, face string, steps ...exchange) (*Client, *procapitest.Script) {
 	t.Helper()
 	if face == "apigw" {
@@ -38,7 +38,7 @@ func atFace(t *testing.T, face string, steps ...exchange) (*Client, *procapitest
 	return quick(t, url), script
 }
 
-// refusal is the platform's no.
+// refusal is an answer that refuses a request.
 func refusal(code int, data string) http.HandlerFunc {
 	return procapitest.Refusal(code, "redis reply is not string", data)
 }
@@ -49,8 +49,7 @@ var accepted = exchange{API: apiOperate, Reply: procapitest.Data(`{"task_id":"T"
 // result is one answer about task T.
 func result(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
 
-// quick is a client of endpoint that waits a millisecond between polls and does
-// not repeat requests by itself.
+// quick is a client of endpoint that waits a millisecond between polls and does not retry requests.
 func quick(tb testing.TB, endpoint string) *Client {
 	tb.Helper()
 	return newTestClient(tb, endpoint, nil)

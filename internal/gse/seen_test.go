@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// Whatever platforms were seen to answer, this client reads.
+// The client reads every answer that platforms were seen to give.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	const (
@@ -79,9 +79,9 @@ func TestSeen(t *testing.T) {
 	procapitest.WantAllTried(t, contract.Answered(), tried)
 }
 
-// What kept this client from real platforms: agent ids are opaque and keep their case, in
-// requests, in results and in listings, an agent id may be an address, a task's id may be
-// a number, and a base URL may end in slashes.
+// What kept this client from real platforms. Agent ids are opaque and keep their case in requests,
+// results and listings. An agent id may be an address, a task id may be a number, and a base URL may end
+// in slashes.
 func TestSeen_realNames(t *testing.T) {
 	t.Parallel()
 	const odd, upper = "020000000052540000000117000000000u", "0200000000525400AB000117000000000O"

@@ -33,7 +33,7 @@ func newCrowd(t *testing.T, processes, each int) *crowd {
 	t.Helper()
 	c := &crowd{t: t, sim: &simulator.Server{}, each: each}
 	c.client = newTestClient(t, procapitest.Serve(t, c.sim), func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 0 })
-	// However slow the machine is.
+	// The deadline does not depend on the speed of the machine.
 	began := time.Now()
 	c.client.now, c.client.patience = func() time.Time { return began }, time.Hour
 	spec, err := json.Marshal(sampleSpec())
@@ -65,7 +65,7 @@ func (c *crowd) process(i int) *Process {
 	return c.client.Process(Meta{Namespace: "gse", Name: c.name(i)}, sampleSpec())
 }
 
-// ask fails unless process i is registered, as itself, on all its hosts.
+// ask fails the test unless process i is registered on all its hosts, with its own status.
 func (c *crowd) ask(ctx context.Context, i int) error {
 	statuses, err := c.process(i).SharedStatus(ctx, c.hosts(i))
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *crowd) ask(ctx context.Context, i int) error {
 	return nil
 }
 
-// want fails unless so many calls of either API were made since the last look.
+// want fails the test unless so many calls of each API were made since the last check.
 func (c *crowd) want(own, listing int) {
 	c.t.Helper()
 	calls := c.sim.Calls()
@@ -99,8 +99,7 @@ func (c *crowd) askAll(processes int) {
 	}
 }
 
-// Two hundred processes that ask ten at a time, as Terraform refreshes them, share
-// ten pages.
+// Two hundred processes that ask ten at a time, as in a refresh by Terraform, share ten pages.
 func TestSharedStatus_crowd(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 200, 50)
@@ -118,7 +117,7 @@ func TestSharedStatus_crowd(t *testing.T) {
 	}
 }
 
-// What it takes to ask each of some processes in turn.
+// How many calls it takes to ask each of some processes in turn.
 func TestSharedStatus_calls(t *testing.T) {
 	t.Parallel()
 	forbidden := simulator.Fault{API: apiSync, HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no permission"}`}
@@ -126,22 +125,22 @@ func TestSharedStatus_calls(t *testing.T) {
 	for name, test := range map[string]struct {
 		processes, each int
 		fault           simulator.Fault
-		asked           []asking // one time after the other
+		asked           []asking // one round after the other
 	}{
-		// A few processes pay a call each, and nothing for the looking.
+		// A few processes pay a call each, and nothing for a listing.
 		"few": {sharedFrom, 3, simulator.Fault{}, []asking{{sharedFrom, sharedFrom, 0}}},
-		// One that asks again and again has nobody to share with: a listing would answer
-		// for longer than what the agents do in between.
+		// A process that asks again and again shares with no other. A listing would also hide what the
+		// agents do in between.
 		"alone": {60, 3, simulator.Fault{}, slices.Repeat([]asking{{1, 1, 0}}, 3*sharedFrom)},
-		// Of other people's processes one look is all it costs: the first page reports
-		// twelve, for which five calls are not enough yet.
+		// If the other processes belong to other users, the cost is one look. The first page reports
+		// twelve pages, and five calls are too few for those.
 		"strangers": {60, 200, simulator.Fault{}, []asking{{5, 5, 0}, {1, 1, 1}}},
 		// Processes that fill their requests gain nothing.
 		"large": {8, 1000, simulator.Fault{}, []asking{{8, 8, 0}}},
-		// Where the platform does not list, everybody asks by himself and nobody hears of
-		// it. It is not tried again.
+		// If the platform refuses to list, each process asks by itself without an error. Listing is not
+		// tried again.
 		"refused": {12, 3, forbidden, []asking{{12, 12, 1}}},
-		// A row that the listing skips is asked for by itself: it is not drift.
+		// A row that the listing skips is asked for by itself, and is not drift.
 		"skipped": {12, 3, simulator.Fault{API: apiSync, Missing: -1, Hosts: []string{host(9*3 + 2).Address()}}, []asking{{12, 6, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +155,7 @@ func TestSharedStatus_calls(t *testing.T) {
 	}
 }
 
-// A change by this client is seen by whoever asks next.
+// The next process that asks sees a change by this client.
 func TestSharedStatus_change(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Process, context.Context, []fleet.Host) fleet.Results{
@@ -186,7 +185,7 @@ func TestSharedStatus_change(t *testing.T) {
 			if diff := cmp.Diff(fresh, statuses, cmp.Comparer(func(a, b fleet.Host) bool { return a == b })); diff != "" {
 				t.Errorf("shared (-fresh +shared):\n%s", diff)
 			}
-			// Whatever came of the change, the namespace was listed again.
+			// Whatever the change did, the namespace was listed again.
 			if n := c.sim.Calls().Count(apiSync); n != 1 {
 				t.Errorf("%d calls of %s, want 1", n, apiSync)
 			}
@@ -194,7 +193,7 @@ func TestSharedStatus_change(t *testing.T) {
 	}
 }
 
-// What is listed while a change is under way answers nobody who asks after it.
+// A listing made during a change answers no process that asks after it.
 func TestSharedStatus_duringChange(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 12, 3)
@@ -214,7 +213,7 @@ func TestSharedStatus_duringChange(t *testing.T) {
 	c.want(0, 1)
 }
 
-// waitFor returns when a call has come.
+// waitFor returns when the API has been called.
 func (c *crowd) waitFor(api string) {
 	c.t.Helper()
 	for c.sim.Calls().Count(api) == 0 {
@@ -241,7 +240,7 @@ func TestSharedStatus_age(t *testing.T) {
 	c.want(0, 1)
 }
 
-// Rows that say less than a status are no use, and are not asked for again.
+// Rows with less than a status are not used, and not asked for again.
 func TestSharedStatus_terse(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 12, 3)
@@ -255,8 +254,8 @@ func TestSharedStatus_terse(t *testing.T) {
 	c.want(12, 0)
 }
 
-// Whoever waits for a listing does not wait longer than it may, and one whose
-// owner gives up is fetched by the next.
+// A process that waits for a listing waits no longer than its deadline. If the process that lists gives
+// up, the next one lists.
 func TestSharedStatus_givesUp(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 12, 3)
@@ -266,8 +265,7 @@ func TestSharedStatus_givesUp(t *testing.T) {
 	left := make(chan error)
 	go func() { left <- c.ask(leader, 5) }()
 	c.waitFor(apiSync)
-	// Ctrl-C ends the wait itself: no call is made to find out, and the leader still
-	// waits.
+	// Ctrl-C ends the wait itself: the follower makes no further call, and the leader still waits.
 	follower, interrupt := context.WithCancel(t.Context())
 	interrupted := make(chan error)
 	go func() { interrupted <- c.ask(follower, 6) }()
@@ -293,22 +291,22 @@ func TestSharedStatus_givesUp(t *testing.T) {
 	c.want(0, 1)
 }
 
-// A listing that takes too long is given up, and nobody waits for another.
+// A listing that takes too long is abandoned, and no process waits for another one.
 func TestSharedStatus_hangs(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 12, 3)
-	c.client.patience = time.Second // in which the request surely gets there
+	c.client.patience = time.Second // enough for the request to arrive
 	c.sim.Inject(simulator.Fault{API: apiSync, Delay: time.Hour})
 	c.askAll(12)
 	c.want(12, 1)
 }
 
-// Of a host that two rows claim, the listing tells nothing.
+// If two rows claim a host, the listing says nothing about it.
 func TestListing_twice(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, exchange{API: apiSync, Reply: procapitest.Data(`{"count":3,"proc_infos":[` + onFile(1, 1) + "," + onFile(2, 1) + "," + onFile(1, 2) + `]}`)})
+	_, url := newScript(t, exchange{API: apiSync, Reply: procapitest.Data(`{"count":3,"proc_infos":[` + cachedRow(1, 1) + "," + cachedRow(2, 1) + "," + cachedRow(1, 2) + `]}`)})
 	n := quick(t, url).namespace(sampleMeta.Namespace)
-	n.calls.Store(sharedFrom) // so that it pays
+	n.calls.Store(sharedFrom) // so that a listing saves calls
 	listed, err := n.list(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -29,8 +29,8 @@ func simAt(t *testing.T, face string, sim *simulator.Server, maxHosts int) *Proc
 	return simProcess(t, sim, maxHosts)
 }
 
-// gatewaySim is process gse:proc-test behind the gateway of a simulator that
-// knows agentA and agentB besides.
+// gatewaySim is process gse:proc-test behind the gateway of a simulator that also knows agentA and
+// agentB.
 func gatewaySim(t *testing.T, sim *simulator.Server, maxHosts int) *Process {
 	t.Helper()
 	sim.AddHost(agentA, agentB)
@@ -46,12 +46,12 @@ func at(sim *simulator.Server, h fleet.Host) simulator.Process {
 	return process
 }
 
-// start is Start as an act.
+// start calls Start.
 func start(p fleet.Process, ctx context.Context, hosts []fleet.Host) fleet.Results { //nolint:revive // as methods of a type are written
 	return p.Operate(ctx, fleet.Start, hosts, nil)
 }
 
-// wantDone fails where any host failed.
+// wantDone fails the test if any host failed.
 func wantDone(t *testing.T, results fleet.Results) {
 	t.Helper()
 	if failures := results.Failures(); len(failures) > 0 {

@@ -24,8 +24,8 @@ type Spec struct {
 	OpTimeout *int64 `json:"-"`
 }
 
-// Settles is how long the command of an operation may take on a host, with the check after it if it
-// starts the process. Unset values are the documented defaults, 60 and 5 seconds.
+// Settles is how long the command of an operation may take on a host. startCheck is the check that
+// follows it if it starts the process. Unset values are the documented defaults, 60 and 5 seconds.
 func (s *Spec) Settles() (command, startCheck time.Duration) {
 	opTimeout, check := int64(60), int64(5)
 	if s != nil && s.OpTimeout != nil {
@@ -59,8 +59,8 @@ type Control struct {
 	HealthCmd  *string `json:"health_cmd,omitempty"`
 }
 
-// Resource is `spec.resource`: limits. CPU and Mem are percent of the whole
-// machine; the others are reserved by the document.
+// Resource is `spec.resource`: limits. CPU and Mem are percent of the whole machine; the document
+// reserves the others.
 type Resource struct {
 	CPU  float64 `json:"cpu"`
 	Mem  float64 `json:"mem"`
@@ -76,9 +76,8 @@ const (
 	AutoOneShot  = 2
 )
 
-// MonitorPolicy is `spec.monitor_policy` of register_proc_info. Times are
-// seconds. CrontabRule has the spelling of the documents' tables; their samples
-// say crotab_rule.
+// MonitorPolicy is `spec.monitor_policy` of register_proc_info. Times are seconds. CrontabRule is spelt
+// as in the documents' tables; their samples say crotab_rule.
 type MonitorPolicy struct {
 	AutoType       int64   `json:"auto_type"`
 	StartCheckSecs *int64  `json:"start_check_secs,omitempty"`
@@ -99,8 +98,8 @@ type ConfigFile struct {
 	MD5  *string `json:"md5,omitempty"`
 }
 
-// operateSpec is the `spec` of operate_proc_v2: the policy has another name and a
-// timeout, and limits are sent as the face says.
+// operateSpec is the `spec` of operate_proc_v2. Its policy has another name and a timeout, and whether it
+// has limits depends on the face.
 type operateSpec struct {
 	Identity           Identity           `json:"identity"`
 	Control            Control            `json:"control"`

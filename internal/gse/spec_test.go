@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What is not set takes as long as the documents say.
+// Unset values take the documented times.
 func TestSpec_Settles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

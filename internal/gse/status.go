@@ -35,8 +35,8 @@ func (a *statusAnswer) Plain() (form any, take func() bool) {
 	}
 }
 
-// procRows are the rows that could be read, and whether any could not. Then a host without a row
-// may have one.
+// procRows are the rows that could be read, and whether any could not. If any could not, a host without a
+// row may have one.
 type procRows struct {
 	rows       []procRow
 	unreadable bool
@@ -45,7 +45,7 @@ type procRows struct {
 // UnmarshalJSON never fails.
 func (r *procRows) UnmarshalJSON(raw []byte) error {
 	*r = procRows{}
-	if json.Unmarshal(raw, &r.rows) == nil { // as a rule all can be read
+	if json.Unmarshal(raw, &r.rows) == nil { // as a rule, all can be read
 		return nil
 	}
 	*r = procRows{}
@@ -62,9 +62,8 @@ func (r *procRows) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// procRow is one process on one host as the cached status has it. The
-// document calls flag the wanted and status the actual state: 0 unregistered,
-// 1 running, 2 stopped.
+// procRow is one process on one host in the cached status. In the document, flag is the wanted state and
+// status the actual one: 0 unregistered, 1 running, 2 stopped.
 type procRow struct {
 	Meta struct {
 		Namespace procapi.Text  `json:"namespace"`
@@ -87,19 +86,18 @@ type procRow struct {
 	CPUUsage     procapi.Number `json:"cpu_usage"`
 	MemUsage     procapi.Number `json:"mem_usage"`
 
-	assumed bool // its cloud area is that of a host that was asked
+	assumed bool // its cloud area is that of a host in the request
 }
 
-// rowNames are the members of a content that name its host, which are those of a row
-// or of a row's host.
+// rowNames are the members that name a host, in the content of a row or of a row's host.
 func rowNames(content string) procRow {
 	var row procRow
-	_ = json.Unmarshal([]byte(content), &row.Host) // what cannot be read names nothing
+	_ = json.Unmarshal([]byte(content), &row.Host) // unreadable content has no names
 	return row
 }
 
-// host is the host of a row by its address together with its cloud area. The gateway may leave the
-// address out, put the agent id inside it, or give it in place of the agent id.
+// host is the host of a row by its address and cloud area. The gateway may omit the address, put the
+// agent id inside it, or give it in place of the agent id.
 func (r procRow) host(supplier int) (fleet.Host, bool) {
 	ip, cloud := r.ip(), r.Host.CloudID
 	if whole := cloud.Known && cloud.Value == float64(cloud.Int()); !whole || !ip.IsValid() {
@@ -112,7 +110,7 @@ func (r procRow) host(supplier int) (fleet.Host, bool) {
 	return fleet.NewHost(int(cloud.Int()), supplier, ip), true
 }
 
-// ip is the zero Addr where a row has none.
+// ip is the zero Addr if a row has none.
 func (r procRow) ip() netip.Addr {
 	ip, _ := netip.ParseAddr(string(r.Host.IP))
 	return ip.Unmap()
@@ -159,8 +157,8 @@ func (c *Client) statusOf(r procRow) fleet.Status {
 	return s
 }
 
-// LiveStatus implements fleet.Process: operation 2, and its result. An error is
-// returned only where no host got an answer because the call itself failed.
+// LiveStatus implements fleet.Process: operation 2, and its result. It returns an error only if no host
+// got an answer because the call itself failed.
 func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	if p.spec == nil {
 		return nil, fleet.ErrNoSpec

@@ -23,7 +23,7 @@ const sampleRow = `{
   "cpu_usage": 1.5, "mem_usage": 0.5, "fd": 10, "disk": 0, "net": 0
 }`
 
-// quiet is a client of which only the reading of rows is wanted.
+// quiet is a client that only reads rows.
 var quiet = &Client{opts: procapi.Options{}.OrDefaults()}
 
 func TestProcRow(t *testing.T) {
@@ -35,7 +35,7 @@ func TestProcRow(t *testing.T) {
 	)
 	tests := map[string]struct {
 		row  string
-		at   string // "" where the row names no host
+		at   string // "" if the row names no host
 		want fleet.Status
 	}{
 		"every-member": {sampleRow, at, fleet.Status{
@@ -57,7 +57,7 @@ func TestProcRow(t *testing.T) {
 		"labels-null":        {`{` + where + `,"status":1,"meta":{"labels":null}}`, at, fleet.Status{State: fleet.Running, Labels: map[string]string{}}},
 		"labels-empty":       {`{` + where + `,"status":1,"meta":{"labels":{}}}`, at, fleet.Status{State: fleet.Running, Labels: map[string]string{}}},
 		"labels-list":        {`{` + where + `,"status":1,"meta":{"labels":[]}}`, at, fleet.Status{State: fleet.Running}},
-		// A peer of this client sends its process id as a label, as a number.
+		// Another client of the platform sends its process id as a label that is a number.
 		"labels-number": {`{` + where + `,"status":1,"meta":{"labels":{"bk_process_id":12,"none":null}}}`, at, fleet.Status{State: fleet.Running, Labels: map[string]string{"bk_process_id": "12", "none": ""}}},
 		"no-supplier":   {`{"host":{"ip":"10.0.0.1","bk_cloud_id":1},"status":1}`, "1:9:10.0.0.1", fleet.Status{State: fleet.Running}},
 		"ipv6":          {`{"host":{"ip":"2001:DB8::0:1","bk_cloud_id":0,"bk_supplier_id":0},"status":1}`, "0:0:[2001:db8::1]", fleet.Status{State: fleet.Running}},
@@ -111,8 +111,8 @@ func FuzzProcRow(f *testing.F) {
 	})
 }
 
-// onFile is a row of process gse:proc-test.
-func onFile(n, status int) string {
+// cachedRow is a row of process gse:proc-test.
+func cachedRow(n, status int) string {
 	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":"10.0.0.%d","bk_cloud_id":0},"status":%d}`, n, status)
 }
 
@@ -132,19 +132,19 @@ func TestCachedStatus(t *testing.T) {
 		step exchange
 		want map[int]fleet.Status
 	}{
-		"rows":             {cached(onFile(2, 2), onFile(1, 1)), map[int]fleet.Status{1: running, 2: stopped}},
-		"no-row":           {cached(onFile(1, 1)), map[int]fleet.Status{1: running, 2: absent}},
+		"rows":             {cached(cachedRow(2, 2), cachedRow(1, 1)), map[int]fleet.Status{1: running, 2: stopped}},
+		"no-row":           {cached(cachedRow(1, 1)), map[int]fleet.Status{1: running, 2: absent}},
 		"no-rows":          {cached(), map[int]fleet.Status{1: absent, 2: absent}},
 		"null":             {exchange{API: apiStatus, Reply: procapitest.Data("null")}, map[int]fleet.Status{1: absent, 2: absent}},
-		"one-object":       {exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":` + onFile(1, 1) + `}`)}, map[int]fleet.Status{1: running, 2: absent}},
-		"no-namespace":     {cached(strings.Replace(onFile(1, 1), `"namespace":"gse",`, "", 1), onFile(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
-		"no-name":          {cached(strings.Replace(onFile(1, 1), `,"name":"proc-test"`, "", 1), onFile(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
-		"broken-row":       {cached(`{"meta":7,"host":[]}`, `3`, onFile(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
+		"one-object":       {exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":` + cachedRow(1, 1) + `}`)}, map[int]fleet.Status{1: running, 2: absent}},
+		"no-namespace":     {cached(strings.Replace(cachedRow(1, 1), `"namespace":"gse",`, "", 1), cachedRow(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
+		"no-name":          {cached(strings.Replace(cachedRow(1, 1), `,"name":"proc-test"`, "", 1), cachedRow(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
+		"broken-row":       {cached(`{"meta":7,"host":[]}`, `3`, cachedRow(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
 		"no-list":          {exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":"none"}`)}, map[int]fleet.Status{1: unread, 2: unread}},
-		"another-host":     {cached(onFile(1, 1), onFile(9, 2)), map[int]fleet.Status{1: running, 2: absent}},
-		"another-process":  {cached(strings.Replace(onFile(1, 1), "proc-test", "proc", 1)), map[int]fleet.Status{1: absent, 2: absent}},
-		"another-space":    {cached(strings.Replace(onFile(1, 1), `"gse"`, `"gse2"`, 1)), map[int]fleet.Status{1: absent, 2: absent}},
-		"another-supplier": {cached(strings.Replace(onFile(1, 1), `"bk_cloud_id":0`, `"bk_cloud_id":0,"bk_supplier_id":5`, 1)), map[int]fleet.Status{1: running, 2: absent}},
+		"another-host":     {cached(cachedRow(1, 1), cachedRow(9, 2)), map[int]fleet.Status{1: running, 2: absent}},
+		"another-process":  {cached(strings.Replace(cachedRow(1, 1), "proc-test", "proc", 1)), map[int]fleet.Status{1: absent, 2: absent}},
+		"another-space":    {cached(strings.Replace(cachedRow(1, 1), `"gse"`, `"gse2"`, 1)), map[int]fleet.Status{1: absent, 2: absent}},
+		"another-supplier": {cached(strings.Replace(cachedRow(1, 1), `"bk_cloud_id":0`, `"bk_cloud_id":0,"bk_supplier_id":5`, 1)), map[int]fleet.Status{1: running, 2: absent}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -166,11 +166,10 @@ func wantStatuses(t *testing.T, want map[int]fleet.Status, got map[fleet.Host]fl
 	}
 }
 
-// One batch that fails leaves no status at all: a host that was not asked about
-// must not look unregistered.
+// If one batch fails, no status is returned: a host that was not asked about must not look unregistered.
 func TestCachedStatus_fails(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, cached(onFile(1, 1)), exchange{API: apiStatus, Reply: refusal(1306000, "null")})
+	_, url := newScript(t, cached(cachedRow(1, 1)), exchange{API: apiStatus, Reply: refusal(1306000, "null")})
 	client := newTestClient(t, url, func(_ *bkapi.Config, opts *procapi.Options) { opts.MaxHosts = 1 })
 	if got, err := client.Process(sampleMeta, nil).CachedStatus(t.Context(), hosts(2)); got != nil || !bkapi.HasCode(err, 1306000) {
 		t.Errorf("got %v, %v, want the error alone", got, err)
@@ -197,7 +196,7 @@ func TestLiveStatus(t *testing.T) {
 		"all-fail": {[]exchange{accepted, result(said(v2(1), code(117), v2(2), code(-1)))}, map[int]fleet.Status{
 			1: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117", Away: true}, 2: {State: fleet.Unknown, Code: -1, Message: "message -1", Refused: true},
 		}},
-		// 828 and 829 answer operations; of a query they say nothing.
+		// 828 and 829 are answers to operations; for a query they mean nothing.
 		"odd-success":   {[]exchange{accepted, result(said(append(first, v2(2), code(829))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829", Refused: true}}},
 		"odd-content":   {[]exchange{accepted, result(said(append(first, v2(2), code(0))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}}},
 		"several-names": {[]exchange{accepted, result(said(append(first, v2(2), `{"error_code":0,"content":`+asText(besides)+`}`)...))}, map[int]fleet.Status{1: up, 2: up}},

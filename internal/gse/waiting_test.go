@@ -17,9 +17,9 @@ var (
 	badGateway = exchange{API: apiResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>Bad Gateway</html>")}
 )
 
-// What an answer of the platform is to the wait, which package procapi tests by itself:
-// each of these is one to ask again after. The script begins with the one request that
-// starts the operation, so a second one would fail its test.
+// How the wait treats the answers of the platform; package procapi tests the wait itself. After each of
+// these the client asks again. The script begins with the one request that starts the operation, so a
+// second such request would fail the test.
 func TestOperate_waits(t *testing.T) {
 	t.Parallel()
 	both := result(said(v2(1), code(65535), v2(2), code(828)))
@@ -47,14 +47,14 @@ func TestOperate_waits(t *testing.T) {
 	}
 }
 
-// However the wait ends, the first verdict is kept and the second host is pending, because
-// the operation was accepted.
+// However the wait ends, the first verdict is kept. The second host is pending, because the platform
+// accepted the operation.
 func TestOperate_waitEnds(t *testing.T) {
 	t.Parallel()
 	first := result(said(v2(1), code(0)))
 	for name, test := range map[string]struct {
 		last  exchange
-		cause error // what ends the context, while the last answer is waited for
+		cause error // ends the context while the client waits for the last answer
 		says  string
 	}{
 		"deadline":     {exchange{API: apiResult}, context.DeadlineExceeded, ""},
