@@ -5,28 +5,28 @@ import (
 	"net/http"
 )
 
-// Codes of the API gateway itself, which come with HTTP 401. Source:
-// plugins/bk-core/errorx.lua of TencentBlueKing/blueking-apigateway-apisix. Older
-// gateways may have others, so the status says what the codes make more precise.
+// Codes of the API gateway itself, sent with HTTP 401. Source: plugins/bk-core/errorx.lua of
+// TencentBlueKing/blueking-apigateway-apisix. Older gateways may have others, so an unknown code is
+// judged by its status.
 const (
 	apigwAppUnverified  = 1640101
 	apigwUserUnverified = 1640102
 )
 
-// Denial is whom a gateway turned away, and so what has to be corrected.
+// Denial says which identity a gateway refused, and so what has to be corrected.
 type Denial string
 
-// Whom a gateway turns away.
+// The identities that a gateway refuses.
 const (
 	NotDenied        Denial = ""
-	DeniedApp        Denial = "application" // it does not know the application, or its secret is wrong
+	DeniedApp        Denial = "application" // the application is not known, or its secret is wrong
 	DeniedUser       Denial = "user"
-	DeniedIdentity   Denial = "identity"   // one of the two, and it does not say which
-	DeniedPermission Denial = "permission" // it knows both, and the application may not call this API
+	DeniedIdentity   Denial = "identity"   // one of the two, and the gateway does not say which
+	DeniedPermission Denial = "permission" // both are known, but the application may not call this API
 )
 
-// DenialOf tells whether a call failed because of whom it was made as: the platform has
-// done nothing, and does nothing before that is corrected.
+// DenialOf reports whether the platform refused a call because of its identity. It has done nothing, and
+// will do nothing until that is corrected.
 func DenialOf(err error) Denial {
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != KindStatus || e.Stranger {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// maxErrorBytes is how much is read of an answer that is an error by its status:
-// enough for an envelope, too little for a stream.
+// maxErrorBytes bounds what is read of an answer whose status is an error: enough for an envelope, too
+// little for a stream.
 const maxErrorBytes = 64 << 10
 
-// call is one Call and all of its tries. It is used by one goroutine.
+// call is one Call with all of its tries. One goroutine uses it.
 type call struct {
 	client    *Client
 	api       API
@@ -33,14 +33,14 @@ type call struct {
 	reached  bool // a try that failed may have reached the server
 	badForms int  // how many answers were not an envelope
 	wait     time.Duration
-	last     *Error // of the last try that failed
+	last     *Error // of the last failed try
 	answered string // the platform's request id
-	older    bool   // the answer's envelope has the older names
+	older    bool   // the answer's envelope has the older member names
 }
 
-// try is the one under way.
+// try is the try under way.
 type try struct {
-	ctx      context.Context // of the sending and the reading
+	ctx      context.Context // of sending and reading
 	began    time.Time
 	response *http.Response
 }
@@ -48,26 +48,26 @@ type try struct {
 // unanswered is the error of a request that got no answer.
 type unanswered struct {
 	err    error
-	noTurn bool // it was not sent, as its turn did not come
-	sent   bool // a connection was in hand, and so bytes may have left
+	noTurn bool // not sent, because its turn did not come
+	sent   bool // there was a connection, so bytes may have been sent
 }
 
 func (e *unanswered) Error() string { return e.err.Error() }
 
 func (e *unanswered) Unwrap() error { return e.err }
 
-// answer is what one try brought back.
+// answer is the result of one try.
 type answer struct {
 	status  int
 	header  http.Header
 	body    []byte
 	tooLong bool
-	sent    bool // whether a connection was in hand, and so bytes may have left
+	sent    bool // there was a connection, so bytes may have been sent
 	err     error
 }
 
-// RoundTrip waits for its turn and sends, within the time for one try. The turn and
-// the time are over when the answer's body is closed. Its error is an *unanswered.
+// RoundTrip waits for its turn and sends, within the time for one try. The turn and the time end when the
+// answer's body is closed. Its error is an *unanswered.
 func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	release, err := c.client.limits.acquire(req.Context())
 	if err != nil {
@@ -78,8 +78,7 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 
 	ctx, cancel := req.Context(), context.CancelFunc(func() {})
 	if c.client.timeout > 0 {
-		// A cause of our own, so that the end of this try is never taken for
-		// the end of the operation.
+		// With a cause of our own, the end of this try is not mistaken for the end of the operation.
 		ctx, cancel = context.WithTimeoutCause(ctx, c.client.timeout,
 			fmt.Errorf("no answer within %s", c.client.timeout))
 	}
@@ -88,10 +87,9 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 		release()
 	})
 
-	// GotConn comes after dial, proxy and TLS handshake, and before the first
-	// byte of the request. Without it nothing was sent. When a kept-alive
-	// connection turns out to be dead before anything was written, net/http asks
-	// for another (GetConn), and the matter is open again.
+	// GotConn comes after dial, proxy and TLS handshake, and before the first byte of the request. Before
+	// it, nothing was sent. A kept-alive connection may turn out to be dead before anything was written.
+	// Then net/http asks for another one (GetConn), and again nothing was sent.
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { sent.Store(false) },
@@ -116,34 +114,34 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// lastingBody is a body with which a try ends.
+// lastingBody is an answer's body. Closing it ends the try.
 type lastingBody struct {
 	io.ReadCloser
 
 	end func()
 }
 
-// Close hangs up or keeps the connection for the next request.
+// Close closes the connection, or keeps it for the next request.
 func (b *lastingBody) Close() error {
 	defer b.end()
 
 	return b.ReadCloser.Close()
 }
 
-// keepRedirects has redirects answered like everything else.
+// keepRedirects treats redirects like any other answer.
 func keepRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // read reads and closes an answer.
 func (c *call) read(resp *http.Response) answer {
 	body := resp.Body
-	resp.Body = http.NoBody // nothing is left for anyone to read
+	resp.Body = http.NoBody // nothing is left to read
 	defer func() { _ = body.Close() }()
 
 	limit := c.client.maxBytes
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		limit = min(limit, maxErrorBytes)
 	}
-	var text bytes.Buffer // an answer about a thousand hosts has a megabyte
+	var text bytes.Buffer // an answer for a thousand hosts has a megabyte
 	text.Grow(int(min(max(resp.ContentLength, 0), limit, 8<<20)) + bytes.MinRead)
 	_, err := text.ReadFrom(io.LimitReader(body, limit+1))
 	if err != nil {
@@ -160,8 +158,8 @@ func (c *call) read(resp *http.Response) answer {
 	}
 }
 
-// hear says what a try brought back: an answer, or why there is none.
-func (c *call) hear(resp *http.Response, err error) answer {
+// answerOf is the answer of a try, or why there is none.
+func (c *call) answerOf(resp *http.Response, err error) answer {
 	var none *unanswered
 	switch {
 	case resp != nil:
@@ -169,15 +167,13 @@ func (c *call) hear(resp *http.Response, err error) answer {
 	case errors.As(err, &none):
 		return answer{sent: none.sent, err: none.err}
 	default:
-		// net/http closes an answer that redirects to what is no URL, and has it for
-		// no answer.
+		// net/http closes an answer whose redirect has no valid URL, and returns an error instead of it.
 		return answer{status: c.try.response.StatusCode, header: c.try.response.Header, sent: true}
 	}
 }
 
-// causeOf replaces the error of a try that ran out of time by the one that says
-// so. Wherever net/http says "context deadline exceeded" instead, it would be taken
-// for the operation's own deadline.
+// causeOf replaces the error of a try that ran out of time by its cause. net/http's "context deadline
+// exceeded" would be mistaken for the operation's own deadline.
 func causeOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -186,7 +182,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// judge is the one place that says what became of a try.
+// judge is the only place that decides the result of a try.
 func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 	switch {
 	case ans.status == 0 && ctx.Err() != nil:
@@ -203,12 +199,12 @@ func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 		return envelope{}, failure
 	case ans.status == 0:
 		failure := c.answerError(KindLost, ans, ans.err)
-		failure.Stranger = isNoHTTP(ans.err) && !c.client.heard.Load()
+		failure.Stranger = isNoHTTP(ans.err) && !c.client.answered.Load()
 
 		return envelope{}, failure
 	case ans.status >= 300 && ans.status <= 399 && ans.header.Get("Location") != "":
 		failure := c.answerError(KindRedirect, ans, redirectError(c.url, ans.header.Get("Location")))
-		failure.Stranger = !c.client.heard.Load()
+		failure.Stranger = !c.client.answered.Load()
 
 		return envelope{}, failure
 	case ans.status < 200 || ans.status > 299:
@@ -227,11 +223,11 @@ func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 	return c.judgeEnvelope(ans)
 }
 
-// judgeEnvelope judges an answer that arrived whole and with a good status. A
-// platform's no comes with HTTP 200 as well.
+// judgeEnvelope judges an answer that arrived whole and with status 2xx. The platform refuses with HTTP
+// 200 as well.
 func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
 	if env, read := readAtOnce(ans.body, c.out); read {
-		c.client.heard.Store(true)
+		c.client.answered.Store(true)
 		env.requestID = c.requestIDOf(ans, env)
 
 		return env, nil
@@ -239,11 +235,11 @@ func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
 	env, err := parseEnvelope(ans.body)
 	if err != nil {
 		failure := c.answerError(KindFormat, ans, fmt.Errorf("%w: %s", err, c.excerpt(ans)))
-		failure.Stranger = isForeign(err) && !c.client.heard.Load()
+		failure.Stranger = isForeign(err) && !c.client.answered.Load()
 
 		return env, failure
 	}
-	c.client.heard.Store(true)
+	c.client.answered.Store(true)
 	env.requestID = c.requestIDOf(ans, env)
 
 	if !env.ok {
@@ -262,8 +258,7 @@ func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
 	return env, nil
 }
 
-// isUntrusted reports whether a server is there but not the right one, which no retry
-// will change.
+// isUntrusted reports whether there is a server that is not trusted, which no retry will change.
 func isUntrusted(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -271,20 +266,18 @@ func isUntrusted(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch) || isOutdated(err)
 }
 
-// isNoHTTP reports whether what answered speaks another protocol. net/http has no type
-// to tell it by.
+// isNoHTTP reports whether the server speaks another protocol. net/http has no type for that error.
 func isNoHTTP(err error) bool {
 	return strings.HasPrefix(reasonOf(err), "malformed HTTP ")
 }
 
-// isOutdated reports whether a server speaks no version of TLS that we do. There is
-// no type to tell it by, be it the server that says so or crypto/tls.
+// isOutdated reports whether a server has no TLS version in common with us. Neither the server's alert
+// nor the error of crypto/tls has a type of its own.
 func isOutdated(err error) bool {
 	return strings.HasPrefix(reasonOf(err), "tls: ") && strings.Contains(reasonOf(err), "protocol version")
 }
 
-// reasonOf is the last error of a chain, without those around it that quote what
-// others have said.
+// reasonOf is the last error of a chain. The errors around it quote what others have said.
 func reasonOf(err error) string {
 	for {
 		inner := errors.Unwrap(err)

@@ -2,7 +2,7 @@ package bkapi_test
 
 import "sync"
 
-// barrier lets requests go on in groups of a given size.
+// barrier releases requests in groups of a given size.
 type barrier struct {
 	mu   sync.Mutex
 	size int

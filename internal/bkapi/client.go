@@ -32,40 +32,39 @@ type Client struct {
 	redact    redactor
 	log       *slog.Logger
 
-	// met is set once a connection was made, heard once the platform has answered.
+	// met is set once a connection was made, answered once the platform has answered.
 	// Until then the endpoint may be a wrong one.
-	met, heard atomic.Bool
+	met, answered atomic.Bool
 }
 
 // API is one endpoint of the platform.
 type API struct {
-	// Name is what messages and logs call it: "register_proc_info".
+	// Name is used in messages and logs: "register_proc_info".
 	Name string
 	// Path is joined to Config.Endpoint: "api/c/compapi/v2/gse/register_proc_info/".
 	Path string
-	// Repeatable says that doing it twice is as good as doing it once. It is a
-	// property of the endpoint: every call is a POST, so the verb says nothing.
+	// Repeatable says that calling it twice has the same effect as calling it once. It depends on the
+	// endpoint: every call is a POST, so the verb says nothing.
 	Repeatable bool
-	// Private says that its answers may hold secrets of others, so that no error quotes one.
+	// Private says that its answers may contain secrets of others, so no error quotes one.
 	Private bool
 }
 
-// Reply is what is known of a call that succeeded, besides its data.
+// Reply is what is known of a successful call, besides its data.
 type Reply struct {
-	// RequestID is the platform's, or ours where it named none.
+	// RequestID is the platform's, or ours if it sent none.
 	RequestID string
 	// Attempts counts the tries, Elapsed is the time for all of them.
 	Attempts int
 	Elapsed  time.Duration
-	// Resent says that an earlier try may have reached the server. An answer of
-	// "already exists" may then be this very call's doing.
+	// Resent says that an earlier try may have reached the server. An answer of "already exists" may then
+	// be an effect of this call.
 	Resent bool
 	// Older says that the envelope had bk_error_code in place of code.
 	Older bool
 }
 
-// New returns a client, or a [ConfigError] for the field that cannot be used. It
-// sends nothing.
+// New returns a client, or a [ConfigError] for the first field that cannot be used. It sends nothing.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -109,9 +108,9 @@ func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 }
 
-// Call posts in, which must marshal to a JSON object, and decodes the data of the answer into out.
-// Out is replaced as a whole, so nothing of an earlier answer survives in it. It is unchanged if
-// the call fails or there is no data, and may be nil. Every error is an [*Error].
+// Call posts in, which must marshal to a JSON object, and decodes the data of the answer into out. It
+// replaces *out, so nothing of an earlier answer remains. If the call fails or there is no data, *out
+// does not change. out may be nil. Every error is an [*Error].
 func (c *Client) Call(ctx context.Context, api API, in, out any) (Reply, error) {
 	call := &call{
 		client:    c,
@@ -127,21 +126,21 @@ func (c *Client) Call(ctx context.Context, api API, in, out any) (Reply, error) 
 		return Reply{}, call.finish(call.newError(KindRequest, err))
 	}
 
-	// The loop is go-retryablehttp's, and the judgement call.checkRetry's. It is
-	// given no logger: a call writes its own lines.
+	// go-retryablehttp runs the loop, and call.checkRetry decides. It gets no logger, because a call
+	// writes its own lines.
 	loop := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: call, CheckRedirect: keepRedirects},
 		RetryMax:   c.retry.max,
 		CheckRetry: call.checkRetry,
 		Backoff:    call.backoff,
-		// The last error as it is; the library would replace it by its own.
+		// Keep the last error: the library would replace it by its own.
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	if _, err := loop.Do(req); err != nil { //nolint:bodyclose // checkRetry reads and closes it
 		var failure *Error
 		switch {
 		case errors.As(err, &failure):
-		case ctx.Err() != nil: // while waiting to try again
+		case ctx.Err() != nil: // while waiting for the next try
 			failure = call.interrupted(ctx, ctx.Err())
 		default:
 			failure = call.newError(KindRequest, err)

@@ -174,8 +174,8 @@ func TestClient_requestID(t *testing.T) {
 	}
 }
 
-// TestClient_operationIsNotResentByTransport watches net/http itself: a kept-alive
-// connection that dies under a request is what it repeats requests for.
+// TestClient_operationIsNotResentByTransport tests net/http itself, which repeats requests if a
+// kept-alive connection dies under them.
 func TestClient_operationIsNotResentByTransport(t *testing.T) {
 	t.Parallel()
 	for _, step := range []http.HandlerFunc{reset, raw("")} {
@@ -196,7 +196,7 @@ func TestClient_operationIsNotResentByTransport(t *testing.T) {
 	}
 }
 
-// How one call fails, and whether it had left the client by then.
+// How a call fails, and whether it had been sent by then.
 func TestClient_fails(t *testing.T) {
 	t.Parallel()
 	to := func(target string, status int) http.HandlerFunc {
@@ -210,7 +210,7 @@ func TestClient_fails(t *testing.T) {
 	for name, test := range map[string]struct {
 		step     http.HandlerFunc
 		set      func(*bkapi.Config)
-		time     time.Duration // of the operation, 0 where it was canceled before
+		time     time.Duration // of the operation, 0 if it was canceled before
 		want     bkapi.Error   // Kind, Status, Sent, Attempts and Err
 		says     string
 		requests int
@@ -281,7 +281,7 @@ func TestClient_redirectTargetGetsNothing(t *testing.T) {
 	}
 }
 
-// object decodes a JSON object, and nothing for an empty text.
+// object decodes a JSON object. An empty text is no object.
 func object(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	if len(text) == 0 {

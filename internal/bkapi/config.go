@@ -13,7 +13,7 @@ import (
 // Gateway says how credentials travel to the platform.
 type Gateway string
 
-// The two ways into BlueKing.
+// The two gateways of BlueKing.
 const (
 	// ESB is the older bus: credentials are members of the JSON body.
 	ESB Gateway = "esb"
@@ -26,8 +26,7 @@ func Gateways() []Gateway {
 	return []Gateway{ESB, APIGW}
 }
 
-// DefaultMaxResponseBytes bounds an answer when Config says nothing. A result
-// for 1,000 hosts is about 1 MiB.
+// DefaultMaxResponseBytes bounds an answer if Config does not. A result for 1,000 hosts is about 1 MiB.
 const DefaultMaxResponseBytes = 64 << 20
 
 // Config is what a [Client] needs to know. Endpoint, Gateway, AppCode, AppSecret
@@ -48,22 +47,21 @@ type Config struct {
 	TenantID  string
 	UserAgent string
 
-	// MaxRetries is how many times a call is repeated at most, so a call makes
-	// one try more than that. Zero means none.
+	// MaxRetries is how often a call is repeated at most, so a call makes one try more. Zero means none.
 	MaxRetries int
-	// RetryWaitMin and RetryWaitMax bound the wait before a retry, unless the
-	// server asks for another one. A RetryWaitMin of zero means at once.
+	// RetryWaitMin and RetryWaitMax bound the wait before a retry, unless the server asks for another
+	// one. With a RetryWaitMin of zero there is no wait.
 	RetryWaitMin time.Duration
 	RetryWaitMax time.Duration
 
-	// RequestTimeout is the time for one try, reading the answer included. It is
-	// not the time for a call: that is the context's. Zero means no limit.
+	// RequestTimeout is the time for one try, including reading the answer. The context bounds the call.
+	// Zero means no limit.
 	RequestTimeout time.Duration
 
 	// Limits is shared by all clients of one provider instance. Nil means none.
 	Limits *Limits
 
-	// CACert holds PEM certificates that are trusted besides the system's.
+	// CACert holds PEM certificates that are trusted in addition to the system's.
 	CACert             []byte
 	InsecureSkipVerify bool
 
@@ -71,7 +69,7 @@ type Config struct {
 	// DefaultMaxResponseBytes.
 	MaxResponseBytes int64
 
-	// Dial makes connections, as [net.Dialer.DialContext] does, which nil is.
+	// Dial makes connections. Nil means [net.Dialer.DialContext].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 
 	// Logger gets a line per try. Nil discards them.
@@ -122,8 +120,7 @@ func (cfg Config) validate() error {
 	return cfg.validateUser()
 }
 
-// validateUser holds the platform to one identity: with two, which one it takes
-// differs between the gateways.
+// validateUser allows one identity only: with two, the gateways differ in which one they take.
 func (cfg Config) validateUser() error {
 	var set []string
 	for _, user := range []struct{ field, value string }{
@@ -147,8 +144,7 @@ func (cfg Config) validateUser() error {
 }
 
 func validateEndpoint(endpoint string) error {
-	// The error of url.Parse is dropped: it quotes the URL, and with it a
-	// password that may be in it.
+	// The error of url.Parse is dropped: it quotes the URL, which may have a password.
 	u, err := url.Parse(endpoint)
 
 	switch {
@@ -167,7 +163,7 @@ func validateEndpoint(endpoint string) error {
 	return nil
 }
 
-// hasControl reports whether s would not pass as the value of a header.
+// hasControl reports whether s cannot be the value of a header.
 func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }

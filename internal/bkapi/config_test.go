@@ -72,8 +72,7 @@ func TestNew_transport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The environment itself is read once per process, so only the function can
-	// be looked at.
+	// The environment is read once per process, so only the function can be checked.
 	if reflect.ValueOf(transport.Proxy).Pointer() != reflect.ValueOf(http.ProxyFromEnvironment).Pointer() {
 		t.Error("the proxy is not taken from the environment")
 	}

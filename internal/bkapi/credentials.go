@@ -15,8 +15,7 @@ const (
 	headerTenantID      = "X-Bk-Tenant-Id"
 )
 
-// credentials has the names that both gateways use. Of the last three, one is
-// set.
+// credentials has the names that both gateways use. One of the last three is set.
 type credentials struct {
 	AppCode     string `json:"bk_app_code"`
 	AppSecret   string `json:"bk_app_secret"`
@@ -56,9 +55,8 @@ func marshalRequest(in any) ([]byte, error) {
 	return object, nil
 }
 
-// joinObjects returns one JSON object with the members of both, as they stand.
-// It splices instead of decoding, because a request for 1,000 hosts need not be
-// taken apart to add three members.
+// joinObjects returns one JSON object with the members of both, unchanged. It splices instead of
+// decoding, because a request for 1,000 hosts need not be parsed to add three members.
 func joinObjects(a, b []byte) []byte {
 	if bytes.Equal(b, []byte("{}")) {
 		return a
@@ -71,13 +69,13 @@ func joinObjects(a, b []byte) []byte {
 	return append(joined, b[1:]...)
 }
 
-// setHeaders sets everything that the platform wants to see in a header.
+// setHeaders sets all headers that the platform reads.
 func (c *Client) setHeaders(header http.Header, requestID string) {
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json")
 	header.Set(headerRequestID, requestID)
 
-	// An empty value is sent as no header, and not as Go's own user agent.
+	// An empty value sends no header, rather than Go's own user agent.
 	header.Set("User-Agent", c.userAgent)
 
 	if c.tenantID != "" {

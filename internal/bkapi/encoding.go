@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// encodedForms are a secret in base64 and in hexadecimal, by itself or as the part of a JSON text.
-// Its single characters cannot be seen in them.
+// encodedForms are a secret in base64 and in hexadecimal, by itself or as part of a JSON text. These
+// encodings cannot be decoded character by character.
 func encodedForms(secret string) []string {
 	var forms []string
 	for _, text := range append(jsonForms(secret), secret) {
@@ -22,12 +22,11 @@ func encodedForms(secret string) []string {
 	return forms
 }
 
-// escapedRune is a character that JSON has by its number.
+// escapedRune is a character that JSON writes as a number.
 var escapedRune = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
 
-// jsonForms are s as it is between the quotes of a JSON string. Go writes it with and without care
-// for HTML, Python in ASCII only, each with hexadecimal numbers in either case. PHP escapes
-// slashes.
+// jsonForms are the spellings of s inside a JSON string. Go writes it with and without escapes for HTML,
+// and Python in ASCII only. Either has hexadecimal numbers in upper or lower case. PHP escapes slashes.
 func jsonForms(s string) []string {
 	var forms []string
 	for _, form := range []string{quoteJSON(s, true), quoteJSON(s, false), quoteASCII(s)} {
@@ -42,8 +41,8 @@ func jsonForms(s string) []string {
 	return forms
 }
 
-// base64Forms are those characters of a base64 text that only s decides, for each of the three
-// positions at which it may begin, in either alphabet.
+// base64Forms are the base64 characters that depend on s alone, for each of the three positions at which
+// it may begin, in either alphabet.
 func base64Forms(s string) []string {
 	var forms []string
 	for before := range 3 {
@@ -59,7 +58,7 @@ func base64Forms(s string) []string {
 	return forms
 }
 
-// quoteJSON returns s as it stands between the quotes of a JSON string.
+// quoteJSON returns s as it is inside a JSON string.
 func quoteJSON(s string, escapeHTML bool) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -71,12 +70,12 @@ func quoteJSON(s string, escapeHTML bool) string {
 	return unquote(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// quoteASCII returns s as it stands between the quotes of an ASCII-only string.
+// quoteASCII returns s as it is inside an ASCII-only JSON string.
 func quoteASCII(s string) string {
 	return unquote(strconv.QuoteToASCII(s))
 }
 
-// unquote takes off the quotes around s, and nothing else.
+// unquote removes the quotes around s, and nothing else.
 func unquote(s string) string {
 	return s[1 : len(s)-1]
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// envelope is the platform's wrapping of every answer, read.
+// envelope is the decoded envelope of an answer.
 type envelope struct {
 	ok        bool
 	code      int64
@@ -21,15 +21,15 @@ type envelope struct {
 	data      json.RawMessage
 }
 
-// members are those of an envelope besides data, each as it comes. Which are present, and of what
-// type, differs between the gateways, and between success and failure.
+// members are the members of an envelope besides data, undecoded. Gateways differ in which are present
+// and in their types, and so do success and failure.
 type members struct {
 	Result    json.RawMessage `json:"result"`
 	Code      json.RawMessage `json:"code"`
 	Message   json.RawMessage `json:"message"`
 	RequestID json.RawMessage `json:"request_id"`
 
-	// The older form, which the ESB rewrites for most backends.
+	// The older names, to which the ESB rewrites the envelope of most backends.
 	OldCode    json.RawMessage `json:"bk_error_code"`
 	OldMessage json.RawMessage `json:"bk_error_msg"`
 
@@ -37,27 +37,27 @@ type members struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// wireEnvelope is an envelope whose data is read later.
+// wireEnvelope is an envelope whose data is not decoded yet.
 type wireEnvelope struct {
 	members
 
 	Data json.RawMessage `json:"data"`
 }
 
-// What is not the platform's answer, and no part of one either.
+// Reasons why an answer is not the platform's, or not a whole one.
 var (
 	errNoObject  = errors.New("not a JSON object")
 	errNoMembers = errors.New("neither result nor code")
 )
 
-// isForeign reports whether an answer that is no envelope is anybody else's: a page, or
-// the JSON of another service. An empty or a broken answer may be the platform's.
+// isForeign reports whether an answer without an envelope comes from another server: it is a page, or
+// another service's JSON. An empty or a broken answer may be the platform's.
 func isForeign(err error) bool {
 	return errors.Is(err, errNoObject) || errors.Is(err, errNoMembers)
 }
 
-// parseEnvelope is the one function that says whether the platform agreed. It did if nothing in the
-// answer says no. Then result is absent, null or true, and the code is absent, null, empty or zero
+// parseEnvelope is the only function that decides whether the platform accepted a call. It did if no
+// member says otherwise. Then result is absent, null or true, and the code is absent, null, empty or zero
 // in any spelling.
 func parseEnvelope(body []byte) (envelope, error) {
 	trimmed := bytes.TrimSpace(body)
@@ -81,15 +81,15 @@ func parseEnvelope(body []byte) (envelope, error) {
 	return env, nil
 }
 
-// Plain is data that has one form as a rule. An answer in that form is decoded in one pass, envelope
-// and all. Any other is decoded by the destination itself.
+// Plain is implemented by data that has a usual form. An answer in that form is decoded in one pass,
+// including the envelope. Any other form is decoded by the destination itself.
 type Plain interface {
-	// Plain is what to decode that form into, and what then takes it from there. It reports whether
-	// there was something, and all of it could be read.
+	// Plain returns what to decode the usual form into, and a function that takes it from there. take
+	// reports whether there was data, and all of it could be read.
 	Plain() (form any, take func() bool)
 }
 
-// readAtOnce reads an answer that agrees and has data in its plain form. Any other is for
+// readAtOnce reads an answer that accepts and has data in its plain form. It leaves any other to
 // parseEnvelope and decodeData, which scan the data four times. Of two members with the name data it
 // takes both.
 func readAtOnce(body []byte, out any) (env envelope, read bool) {
@@ -119,7 +119,7 @@ func readAtOnce(body []byte, out any) (env envelope, read bool) {
 	return env, true
 }
 
-// envelope is what the members say, and whether the gateway refused.
+// envelope is the content of the members, and whether the gateway refused.
 func (m members) envelope() (env envelope, refused bool) {
 	var inner wireEnvelope
 	refused = m.Error != nil && json.Unmarshal(m.Error, &inner) == nil && inner.isKnown()
@@ -128,25 +128,25 @@ func (m members) envelope() (env envelope, refused bool) {
 		requestID: textOf(m.RequestID),
 		older:     m.OldCode != nil && m.Code == nil,
 	}
-	env.hear(m.Code, m.Message)
-	env.hear(m.OldCode, m.OldMessage)
-	env.hear(inner.Code, inner.Message)
+	env.refuse(m.Code, m.Message)
+	env.refuse(m.OldCode, m.OldMessage)
+	env.refuse(inner.Code, inner.Message)
 
 	return env, refused
 }
 
-// isKnown reports whether an object is the platform's. {"message": …} could be a web framework's
-// error page, and {"data": …} any service's answer.
+// isKnown reports whether an object is the platform's. {"message": …} could be a web framework's error
+// page, and {"data": …} any service's answer.
 func (w wireEnvelope) isKnown() bool {
 	return w.areKnown() || (w.Data != nil && w.Message != nil)
 }
 
-// areKnown reports whether members are the platform's alone.
+// areKnown reports whether only the platform has such members.
 func (m members) areKnown() bool { return m.Result != nil || m.Code != nil || m.OldCode != nil }
 
-// hear takes in one of the places where an envelope may say no. The first that
+// refuse reads one of the places where an envelope may refuse. The first one that
 // has something to say is the one that is quoted.
-func (e *envelope) hear(code, message json.RawMessage) {
+func (e *envelope) refuse(code, message json.RawMessage) {
 	number, word := parseCode(code)
 	if number != 0 || word != "" {
 		e.ok = false
@@ -159,8 +159,7 @@ func (e *envelope) hear(code, message json.RawMessage) {
 	}
 }
 
-// saysNo reports whether result is false, in any spelling. Anything else leaves
-// the verdict to the code.
+// saysNo reports whether result is false, in any spelling. With any other result, the code decides.
 func saysNo(result json.RawMessage) bool {
 	switch strings.ToLower(textOf(result)) {
 	case "false", "0":
@@ -170,8 +169,8 @@ func saysNo(result json.RawMessage) bool {
 	}
 }
 
-// parseCode returns the code as a number, whether it came as 115, "115", "00", ""
-// or null. A code that is no number is returned as the word it is.
+// parseCode returns the code as a number, whether it was sent as 115, "115", "00", "" or null. A code
+// that is not a number is returned as text.
 func parseCode(raw json.RawMessage) (number int64, word string) {
 	text := textOf(raw)
 	if text == "" {
@@ -187,8 +186,8 @@ func parseCode(raw json.RawMessage) (number int64, word string) {
 	return 0, text
 }
 
-// textOf returns a JSON value as text: a string's content, nothing for null, and
-// any other value as it stands.
+// textOf returns a JSON value as text: the content of a string, "" for null, and any other value
+// unchanged.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -198,8 +197,7 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// checkOut refuses a destination that nothing can be decoded into, before
-// anything is sent.
+// checkOut rejects a destination that cannot be decoded into, before anything is sent.
 func checkOut(out any) error {
 	if out == nil {
 		return nil
@@ -211,10 +209,9 @@ func checkOut(out any) error {
 	return nil
 }
 
-// decodeData puts data into what out points to, unless there is none: null, or the empty string
-// that some backends send for it. It decodes into a fresh value first. json.Unmarshal adds to maps
-// and leaves absent fields alone, so a host missing from one answer would keep its verdict from an
-// earlier one.
+// decodeData decodes data into what out points to, unless there is none: null, or the empty string that
+// some backends send instead. It decodes into a fresh value first. json.Unmarshal adds to maps and leaves
+// absent fields alone. So a host missing from one answer would keep its verdict from an earlier one.
 func decodeData(data json.RawMessage, out any) error {
 	switch string(data) {
 	case "", "null", `""`:
@@ -226,8 +223,8 @@ func decodeData(data json.RawMessage, out any) error {
 
 	target := reflect.ValueOf(out).Elem()
 	fresh := reflect.New(target.Type())
-	// data is a part of what was decoded already. So a type that reads itself need not check again
-	// whether it is JSON, which saves a tenth of an answer's time.
+	// data is part of a JSON text that was decoded already. So a type with its own UnmarshalJSON need not
+	// check the syntax again, which saves a tenth of an answer's time.
 	decode := func() error { return json.Unmarshal(data, fresh.Interface()) }
 	if own, ok := fresh.Interface().(json.Unmarshaler); ok {
 		decode = func() error { return own.UnmarshalJSON(data) }

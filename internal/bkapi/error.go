@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Kind says how far a call got.
+// Kind says how far a call went.
 type Kind string
 
 // Every way in which a call can fail.
@@ -20,7 +20,7 @@ const (
 	// KindTLS: there is a server, but it is not trusted. Its certificate is not accepted, or it
 	// does not speak TLS 1.2 or later. Nothing was sent.
 	KindTLS Kind = "tls"
-	// KindLost: sent, and then no usable answer (reset, timeout, half a body).
+	// KindLost: sent, but no usable answer (reset, timeout, half a body).
 	KindLost Kind = "lost"
 	// KindStatus: answered with an HTTP status other than 2xx.
 	KindStatus Kind = "status"
@@ -28,16 +28,16 @@ const (
 	KindRedirect Kind = "redirect"
 	// KindFormat: answered with something other than the platform's envelope.
 	KindFormat Kind = "format"
-	// KindRefused: the envelope says no; see Code and Message.
+	// KindRefused: the envelope refuses; see Code and Message.
 	KindRefused Kind = "refused"
-	// KindCanceled: our context ended before the verdict was in.
+	// KindCanceled: our context ended before there was a verdict.
 	KindCanceled Kind = "canceled"
 )
 
-// Error is the one type of error that [Client.Call] returns, always as a pointer.
-// Nothing in it holds a secret, whatever the server echoed.
+// Error is the one type of error that [Client.Call] returns, always as a pointer. It contains no secret,
+// even if the server echoed one.
 type Error struct {
-	// API is the name of the endpoint, URL where it is: no query, no user.
+	// API is the name of the endpoint. URL is its address, without query and user.
 	API string
 	URL string
 	// Gateway is the way into the platform that the call took.
@@ -45,9 +45,9 @@ type Error struct {
 
 	Kind Kind
 
-	// Status, Code, Message and RequestID are what was answered, as far as
-	// anything was. When the context ended while the call waited to try again,
-	// Status, Code and RequestID are those of the attempt before, and Err quotes it.
+	// Status, Code, Message and RequestID are from the answer, as far as there was one. If the context
+	// ended during the wait for the next try, Status, Code and RequestID are from the try before, and Err
+	// quotes it.
 	Status    int
 	Code      int64
 	Message   string
@@ -57,31 +57,31 @@ type Error struct {
 	Attempts int
 	Elapsed  time.Duration
 
-	// Repeatable is what the API was declared to be.
+	// Repeatable is that of the API.
 	Repeatable bool
 
 	// Sent is false only if the server certainly did not get the request in any of the tries, or
 	// refused all but the last (429).
 	Sent bool
 
-	// Stranger says that the endpoint looks wrong. Nothing is there, or something that does not
-	// answer as the platform does, and no call of this client had another answer.
+	// Stranger says that the endpoint looks wrong. Either nothing is there, or a server that does not
+	// answer like the platform. No call of this client had another answer.
 	Stranger bool
 
 	// Older says that the envelope had bk_error_code in place of code.
 	Older bool
 
-	// Err is the cause, where there is one besides the server's own words.
+	// Err is the cause, if there is one besides the server's message.
 	Err error
 
-	// reached says that a try before the last one may have had its effect.
+	// reached says that a try before the last one may have had an effect.
 	reached bool
 
 	// retryAfter is how long the server asked us to wait.
 	retryAfter time.Duration
 }
 
-// Error tells in one line which API, what happened and what the platform said.
+// Error gives in one line the API, what happened and the platform's message.
 func (e *Error) Error() string {
 	var notes []string
 	if e.Code != 0 {
@@ -102,7 +102,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// brief tells what happened, without the API and without the sums.
+// brief says what happened, without the API and without the number and time of tries.
 func (e *Error) brief() string {
 	text := e.summary()
 	if e.Message != "" {
@@ -115,7 +115,7 @@ func (e *Error) brief() string {
 	return text
 }
 
-// summary is the part of the message that depends on the kind alone.
+// summary is the part of the message that depends only on the kind.
 func (e *Error) summary() string {
 	switch e.Kind {
 	case KindRequest:
@@ -139,7 +139,7 @@ func (e *Error) summary() string {
 	}
 }
 
-// answered is the summary of an answer that says nothing of the request.
+// answered is the summary of an answer that says nothing about the request.
 func (e *Error) answered() string {
 	switch e.Kind {
 	case KindLost:
@@ -153,7 +153,7 @@ func (e *Error) answered() string {
 	}
 }
 
-// status is the HTTP status of the answer, "" where there was none.
+// status is the HTTP status of the answer, "" if there was none.
 func (e *Error) status() string {
 	if e.Status == 0 {
 		return ""
@@ -167,41 +167,39 @@ func (e *Error) Unwrap() error {
 	return e.Err
 }
 
-// HasCode reports whether the platform answered with this code, be it in an
-// envelope or along with an HTTP status.
+// HasCode reports whether the platform answered with this code, in an envelope or with an HTTP status.
 func HasCode(err error, code int64) bool {
 	var e *Error
 
 	return errors.As(err, &e) && code != 0 && e.Code == code
 }
 
-// IsTransient reports whether the same call may succeed later and may safely be
-// made again. It is never true together with [IsOutcomeUnknown].
+// IsTransient reports whether the same call may succeed later and can safely be made again. It is never
+// true together with [IsOutcomeUnknown].
 func IsTransient(err error) bool {
 	var e *Error
 
 	return errors.As(err, &e) && e.transient() && !e.outcomeUnknown()
 }
 
-// IsOutcomeUnknown reports whether the server may have acted on a request that
-// must not be repeated, without our knowing. Whoever wants to go on has to look
-// at the live state first.
+// IsOutcomeUnknown reports whether it is not known if the server has acted on a request that must not be
+// repeated. To go on, read the live state first.
 func IsOutcomeUnknown(err error) bool {
 	var e *Error
 
 	return errors.As(err, &e) && e.outcomeUnknown()
 }
 
-// MayHaveActed is [IsOutcomeUnknown] for requests that may be repeated as well:
-// nobody knows whether one of the tries had its effect.
+// MayHaveActed is [IsOutcomeUnknown] that includes repeatable requests: one of the tries may have had its
+// effect.
 func MayHaveActed(err error) bool {
 	var e *Error
 
 	return errors.As(err, &e) && e.mayHaveActed()
 }
 
-// transient reports whether the cause of e may pass by itself. Whether the call
-// may be repeated is another question.
+// transient reports whether the cause of e may go away by itself. It does not say whether the call may be
+// repeated.
 func (e *Error) transient() bool {
 	if e.Stranger {
 		return false
@@ -219,8 +217,7 @@ func (e *Error) transient() bool {
 	}
 }
 
-// TurnedAway reports whether the server was too busy to pass the request on: it
-// has seen it, and nobody has acted on it.
+// TurnedAway reports whether the server was too busy to pass the request on, so nothing was done.
 func (e *Error) TurnedAway() bool {
 	switch e.Kind {
 	case KindStatus:
@@ -243,8 +240,8 @@ func (e *Error) mayHaveActed() bool {
 	case KindLost, KindFormat, KindCanceled:
 		return true
 	case KindStatus:
-		// A gateway sends 502 or 504 for a backend that may be at work, and some send 408 for it.
-		// Another 4xx means that the request was not taken.
+		// A gateway sends 502 or 504 for a backend that may be working, and some send 408. Any other 4xx
+		// means that the request was not accepted.
 		return e.Status >= http.StatusInternalServerError || e.Status == http.StatusRequestTimeout
 	case KindRefused:
 		return esbTrouble(e.Code)

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// How much of a server's words an error keeps.
+// How much of a server's text an error keeps.
 const (
 	maxMessageBytes = 2000
 	maxExcerptBytes = 120
 )
 
-// newError returns an error of this call of which nothing was answered.
+// newError returns an error of this call without an answer.
 func (c *call) newError(kind Kind, cause error) *Error {
 	return &Error{
 		API:        c.api.Name,
@@ -40,34 +40,33 @@ func (c *call) answerError(kind Kind, ans answer, cause error) *Error {
 	return failure
 }
 
-// statusError returns the error for a status other than 2xx. It has the platform's code and words
-// if the body has any, and else a line of the body.
+// statusError returns the error for a status other than 2xx. It has the platform's code and message if
+// the body has any, otherwise a line of the body.
 func (c *call) statusError(ans answer) *Error {
 	failure := c.answerError(KindStatus, ans, nil)
 
 	env, err := parseEnvelope(ans.body)
 	switch {
 	case err == nil:
-		c.client.heard.Store(true)
+		c.client.answered.Store(true)
 		failure.Code, failure.Message = env.code, c.words(env.message)
 		failure.RequestID = c.requestIDOf(ans, env)
 	case len(ans.body) > 0:
 		failure.Err = errors.New(c.excerpt(ans))
-		failure.Stranger = isForeign(err) && !c.client.heard.Load() && !ownPage(ans.status)
+		failure.Stranger = isForeign(err) && !c.client.answered.Load() && !ownPage(ans.status)
 	}
 
 	return failure
 }
 
-// ownPage reports whether a status may come with a page from in front of the right platform. Its
-// backend is down, or the requests are too many or too long.
+// ownPage reports whether a proxy in front of the right platform may answer with this status and a page
+// of its own. The backend is down, or the requests are too many or too long.
 func ownPage(status int) bool {
 	return passingStatus(status) || status == http.StatusTooManyRequests || status == http.StatusRequestEntityTooLarge
 }
 
-// redirectError names where the server wants us to go: a login page, or the same
-// host with another scheme. The path is left out, as a login page's carries the
-// first URL and sometimes more.
+// redirectError names the target of a redirect: a login page, or the same host with another scheme. The
+// path is left out, since that of a login page contains the first URL and sometimes more.
 func redirectError(from, location string) error {
 	base, err := url.Parse(from)
 	if err != nil {
@@ -82,8 +81,8 @@ func redirectError(from, location string) error {
 		target.Scheme, target.Host)
 }
 
-// interrupted returns the error for a context that ended, or is about to. Where
-// there was a try before, its error is named: it is the reason for the wait.
+// interrupted returns the error for a context that ended, or is about to. If there was a try before, it
+// names that try's error, which is the reason for the wait.
 func (c *call) interrupted(ctx context.Context, err error) *Error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, err) {
 		err = fmt.Errorf("%w: %w", err, cause)
@@ -98,7 +97,7 @@ func (c *call) interrupted(ctx context.Context, err error) *Error {
 	return failure
 }
 
-// finish puts the sums of the whole call on its last error.
+// finish adds the number of tries and their total time to the last error.
 func (c *call) finish(failure *Error) *Error {
 	failure.Attempts = c.attempts
 	failure.Elapsed = time.Since(c.started)
@@ -107,7 +106,7 @@ func (c *call) finish(failure *Error) *Error {
 	return failure
 }
 
-// requestIDOf returns the id under which the platform knows the request.
+// requestIDOf returns the id by which the platform identifies the request.
 func (c *call) requestIDOf(ans answer, env envelope) string {
 	for _, id := range []string{ans.header.Get(headerRequestID), env.requestID} {
 		if id != "" {
@@ -118,13 +117,13 @@ func (c *call) requestIDOf(ans answer, env envelope) string {
 	return c.requestID
 }
 
-// words returns a message of the platform that may be shown.
+// words returns a message of the platform that may be displayed.
 func (c *call) words(message string) string {
 	return cut(c.client.redact.text(message), maxMessageBytes)
 }
 
-// excerpt describes a body that is no envelope: what it claims to be, and how it
-// begins. Secrets go before the cut, which could leave half of one.
+// excerpt describes a body without an envelope: its content type, and its beginning. Secrets are removed
+// before it is shortened, which could leave half of one.
 func (c *call) excerpt(ans answer) string {
 	begin := bytes.TrimSpace(ans.body[:min(len(ans.body), maxErrorBytes)])
 	if len(begin) == 0 {

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 )
 
-// Format writes the configuration without its secrets, whatever the verb: what
-// holds one is printed sooner or later, in a panic if nowhere else.
+// Format writes the configuration without its secrets, for any verb: sooner or later it is printed, at
+// least in a panic.
 func (cfg Config) Format(state fmt.State, verb rune) {
-	type formatted Config // has no methods, or this would never end
+	type formatted Config // has no methods, which ends the recursion
 	for _, secret := range []*string{&cfg.AppSecret, &cfg.Token, &cfg.AccessToken} {
 		if *secret != "" {
 			*secret = redacted
@@ -30,13 +30,13 @@ func (cfg Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fmt.Sprintf("%+v", cfg))
 }
 
-// Format names the endpoint and nothing else that the client holds.
+// Format names only the endpoint.
 func (c *Client) Format(state fmt.State, _ rune) {
 	_, _ = io.WriteString(state, "client of "+c.endpoint)
 }
 
-// Redact makes a text of the platform fit to be shown. It may echo the credentials in any member of
-// an answer, and have characters in it that steer a terminal.
+// Redact makes a text of the platform safe to display. Any member of an answer may echo the credentials,
+// and contain characters that control a terminal.
 func (c *Client) Redact(text string) string {
 	return c.redact.text(text)
 }

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits bounds how many requests are sent at once and how many start per second. Terraform works
-// on ten resources at a time, and each of them sends batches. So the bound belongs to the provider
-// instance and is shared by all its clients.
+// Limits bounds how many requests are sent at once and how many start per second. Terraform works on ten
+// resources at a time, and each of them sends batches. So the bound belongs to the provider instance, and
+// all its clients share it.
 type Limits struct {
 	slots chan struct{}
 	rate  *rate.Limiter
@@ -23,18 +23,18 @@ func NewLimits(maxConcurrent int, perSecond float64) *Limits {
 		l.slots = make(chan struct{}, maxConcurrent)
 	}
 	if perSecond > 0 {
-		// A burst of one spaces requests out evenly. With a larger burst a whole fleet's batches
-		// could start at once, against the user's limit.
+		// A burst of one spaces requests out evenly. With a larger burst, a whole fleet's batches could
+		// start at once, against the user's limit.
 		l.rate = rate.NewLimiter(rate.Limit(perSecond), 1)
 	}
 
 	return l
 }
 
-// acquire waits for a turn and returns what gives it back. A call holds its turn
-// for one try, never while it waits to try again.
+// acquire waits for a turn and returns a function that ends it. A call keeps its turn for one try, but
+// not while it waits for the next try.
 func (l *Limits) acquire(ctx context.Context) (release func(), err error) {
-	// Select picks at random when a slot is free and ctx has ended.
+	// If a slot is free and ctx has ended, select picks one at random.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -52,16 +52,16 @@ func (l *Limits) acquire(ctx context.Context) (release func(), err error) {
 		}
 	}
 
-	// The slot comes first: whoever waits here waits for the rate, and so would
-	// everyone else. The other way round, requests that had their turn by the
-	// rate would pile up behind the slots and leave in a burst.
+	// The slot comes first. A request that waits for the rate here delays all others just the same. In
+	// the other order, requests that had passed the rate would pile up behind the slots and leave in a
+	// burst.
 	if l.rate != nil {
 		if err := l.rate.Wait(ctx); err != nil {
 			release()
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			// The limiter sees beforehand that the deadline comes first.
+			// The limiter returns early if the deadline comes before its turn.
 			return nil, fmt.Errorf("no request was allowed before the deadline at %g requests per second: %w",
 				float64(l.rate.Limit()), context.DeadlineExceeded)
 		}

@@ -21,7 +21,7 @@ func TestLimits_rate(t *testing.T) {
 			release()
 		}
 
-		// The first starts at once, the other eight a quarter of a second apart.
+		// The first starts at once, the other eight at intervals of a quarter of a second.
 		if took := time.Since(start).Round(time.Millisecond); took != 2*time.Second {
 			t.Errorf("nine requests at four per second began within %s, want 2s", took)
 		}

@@ -14,7 +14,7 @@ const LevelTrace = slog.LevelDebug - 4
 // maxLoggedBytes bounds a request body in the log.
 const maxLoggedBytes = 16 << 10
 
-// fieldsKey is the key of fields in a context.
+// fieldsKey is the key of log fields in a context.
 type fieldsKey struct{}
 
 // WithLogFields returns a context in which every call is also logged with these fields. Only the
@@ -29,8 +29,8 @@ func logFields(ctx context.Context) []slog.Attr {
 	return slices.Clip(fields)
 }
 
-// logBody writes what the caller asked for. It is called before the credentials are added, and
-// removes them from the caller's own part all the same: a start command may have the same token.
+// logBody logs the caller's request, before the credentials are added. It still removes them: a start
+// command may contain the same token.
 func (c *Client) logBody(ctx context.Context, call *call, body []byte) {
 	if !c.log.Enabled(ctx, LevelTrace) {
 		return
@@ -44,8 +44,8 @@ func (c *Client) logBody(ctx context.Context, call *call, body []byte) {
 	)
 }
 
-// logAttempt writes one line per try, without what is the same on most of them. Bodies of answers are never logged, but what the
-// caller decodes an answer into may be a [slog.LogValuer], and say what to log of it.
+// logAttempt writes one line per try, without values that are the same for most tries. Bodies of answers
+// are never logged. The caller may decode an answer into a [slog.LogValuer], which chooses what to log.
 func (c *Client) logAttempt(
 	ctx context.Context, call *call, ans answer, env envelope, failure *Error, took time.Duration,
 ) {
@@ -83,7 +83,7 @@ func (c *Client) logAttempt(
 	c.log.LogAttrs(ctx, slog.LevelDebug, "called API", attrs...)
 }
 
-// logRetry says why a call is made again.
+// logRetry logs why a call is made again.
 func (c *Client) logRetry(ctx context.Context, call *call, failure *Error) {
 	c.log.LogAttrs(ctx, slog.LevelWarn, "repeating API call",
 		slog.String("api", call.api.Name),

@@ -113,7 +113,7 @@ func TestClient_logging(t *testing.T) {
 	}
 }
 
-// accepted is an answer that says what is to be logged of it.
+// accepted is an answer that chooses what is logged of it.
 type accepted struct {
 	TaskID string `json:"task_id"`
 }
@@ -122,7 +122,7 @@ func (a *accepted) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("task_id", a.TaskID))
 }
 
-// A call's line has what the caller says of it, and never a secret.
+// A call's line has the caller's fields, and never a secret.
 func TestClient_logFields(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig("")

@@ -9,31 +9,29 @@ import (
 	"unicode/utf8"
 )
 
-// redacted stands where a secret was.
+// redacted replaces a secret.
 const redacted = "***"
 
 // urlPassword matches the user part of a URL: net/http quotes the proxy's URL
 // when it cannot use it.
 var urlPassword = regexp.MustCompile(`://[^/@\s"]+@`)
 
-// secretMember matches a quoted member of the credentials, whatever its value. An echo that was
-// cut, or has an unknown spelling, holds no secret that could be found in it. Text without quotes
-// is prose ("bk_token: is not valid").
+// secretMember matches a quoted member of the credentials, with any value. A secret that was echoed only
+// in part, or in an unknown spelling, cannot be found by its value. Text without quotes is prose
+// ("bk_token: is not valid").
 var secretMember = regexp.MustCompile(`((?:` + strings.Join(secretMembers, "|") + `)` + quotes + `\s*(?:[:=]|%3A)\s*` + quotes + `)` + cutValue)
 
-// cutValue ends where a value does, or a text that has none of its end.
+// cutValue ends with the value, or with the text if that was cut.
 const cutValue = `(?:[^,}\s"'&\\]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&(?:lt|gt|amp|#[0-9]+|#[xX][0-9a-fA-F]+);)+`
 
-// secretMembers are how the names of the credentials' secrets end.
+// secretMembers are the ends of the names of secret members.
 var secretMembers = []string{"app_secret", "bk_token", "access_token"}
 
-// quotes are those of a JSON text, of one within another, of Python, of a page and
-// of a URL.
+// quotes are the quotes of JSON, of JSON within JSON, of Python, of HTML and of a URL.
 const quotes = `(?i:\\*["']|&(?:quot|apos|#0*3[49]|#x0*2[27]);|(?:%|\\x|\\u00)2[27])`
 
-// redactor takes the credentials of one client out of any text. Servers echo what
-// they were sent (a debug page, a validation error that quotes the body), and
-// net/http quotes what servers sent.
+// redactor removes the credentials of one client from any text. Servers echo what they were sent (a debug
+// page, a validation error that quotes the body), and net/http quotes servers.
 type redactor struct {
 	secrets *secrets
 }
@@ -50,8 +48,8 @@ func newRedactor(credentials ...string) redactor {
 	return redactor{secrets: newSecrets(texts)}
 }
 
-// latin1AsUTF8 is what becomes of a text that was sent in Latin-1 and read as UTF-8,
-// where two of its characters look like one. What they do not is lost one by one.
+// latin1AsUTF8 is a Latin-1 text read as UTF-8, where two of its characters look like one. The other
+// characters beyond ASCII are lost one by one.
 func latin1AsUTF8(s string) string {
 	bytes := make([]byte, 0, len(s))
 	for _, char := range s {
@@ -65,12 +63,11 @@ func latin1AsUTF8(s string) string {
 	return strings.ToValidUTF8(string(bytes), "\uFFFD")
 }
 
-// text returns what somebody else said as it may be shown: without secrets, and
-// printable.
+// text returns a foreign text that is safe to display: without secrets, and printable.
 func (r redactor) text(s string) string {
 	s = r.withoutSecrets(s)
-	// Invisible characters may have been within a secret, or part of its spelling. So it is looked
-	// for before and after their removal.
+	// Invisible characters may be inside a secret, or part of its spelling. So secrets are removed before
+	// and after invisible characters.
 	if clean := Printable(s); clean != s {
 		return r.withoutSecrets(clean)
 	}
@@ -92,8 +89,8 @@ func (r redactor) withoutSecrets(s string) string {
 	return urlPassword.ReplaceAllString(s, "://"+redacted+"@")
 }
 
-// error returns err itself if its text is clean, and otherwise only the clean text: a chain that is
-// unwrapped and printed would show the secret again.
+// error returns err itself if its text has no secret. Otherwise it returns only the redacted text: a
+// chain that is unwrapped and printed would show the secret again.
 func (r redactor) error(err error) error {
 	if err == nil {
 		return nil
@@ -120,7 +117,7 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// cut shortens s to at most n bytes, between characters.
+// cut shortens s to at most n bytes, without splitting a character.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -132,8 +129,8 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// NewRedactor takes secrets out of any text, in whatever encoding, and makes it printable, as a
-// [Client] does with its own credentials.
+// NewRedactor removes secrets from any text, in any encoding, and makes it printable, as a [Client] does
+// with its own credentials.
 func NewRedactor(secrets ...string) func(string) string {
 	return newRedactor(secrets...).text
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// canary has every sort of character that an encoding changes.
+// canary has each kind of character that an encoding changes.
 const canary = `canary"<&>+/'\é%tail`
 
-// marker is no secret and echoed right behind one, so it shows that what the
-// server echoed has come as far as it would have with the secret in it.
+// marker is not secret and is echoed right after the secret. It shows that the echo reached the output,
+// where the secret would have been too.
 const marker = "MARK"
 
 var (
@@ -27,7 +27,7 @@ var (
 	lowerCase = strings.NewReplacer("%2F", "%2f", "%3C", "%3c", "%3E", "%3e", "%2B", "%2b", "%5C", "%5c", "%C3%A9", "%c3%a9")
 )
 
-// echoes is every way in which a server may say a secret back.
+// echoes are the ways in which a server may repeat a secret.
 func echoes(secret string) map[string]http.HandlerFunc {
 	inJSON, _ := json.Marshal(secret + marker)
 	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(inJSON))
@@ -78,14 +78,13 @@ func echoes(secret string) map[string]http.HandlerFunc {
 	}
 }
 
-// canaryIn returns the pieces of the canary that a text has in it, as they are and
-// encoded.
+// canaryIn returns the pieces of the canary in a text, plain and encoded.
 func canaryIn(text string) []string {
 	var found []string
 	for _, piece := range []string{canary[:6], canary[len(canary)-4:]} {
 		traces := []string{piece, hex.EncodeToString([]byte(piece)), fmt.Sprintf("%X", piece)}
 		for before := range 3 {
-			// Without the characters that what stands beside the piece has a part in.
+			// Without the characters that also depend on what is beside the piece.
 			encoded := base64.RawStdEncoding.EncodeToString([]byte("xxx"[:before] + piece))
 			traces = append(traces, encoded[[]int{0, 2, 3}[before]:(before+len(piece))*8/6])
 		}
@@ -121,14 +120,13 @@ func TestClient_keepsSecrets(t *testing.T) {
 	}
 }
 
-// TestClient_keepsSecrets_control has servers say back a secret that the client
-// does not know for one, so it must be found: otherwise the test above could not
-// fail.
+// TestClient_keepsSecrets_control has servers echo a secret that the client does not know. It must be
+// found, otherwise the test above could not fail.
 func TestClient_keepsSecrets_control(t *testing.T) {
 	t.Parallel()
 	for echo, handler := range echoes(canary) {
 		if echo == "redirect" || strings.HasPrefix(echo, "cut-") {
-			continue // never quoted: the query of a target, what follows the name of a secret
+			continue // never quoted: the query of a target, and what follows a secret's name
 		}
 		text := everythingSaid(t, handler, func(*bkapi.Config) {})
 		if len(canaryIn(text)) == 0 {
@@ -137,8 +135,7 @@ func TestClient_keepsSecrets_control(t *testing.T) {
 	}
 }
 
-// everythingSaid returns all log lines and the error of a call, with the chain
-// that the error wraps.
+// everythingSaid returns all log lines and the error of a call, with the errors that it wraps.
 func everythingSaid(t *testing.T, handler http.HandlerFunc, set func(*bkapi.Config)) string {
 	t.Helper()
 	j := &journal{}
@@ -155,7 +152,7 @@ func everythingSaid(t *testing.T, handler http.HandlerFunc, set func(*bkapi.Conf
 		fmt.Fprintf(&text, "%v\n%+v\n%#v\n", err, err, err)
 	}
 
-	// As the log's text, not as its JSON.
+	// The log's text, not its JSON.
 	for _, line := range j.lines(t) {
 		fmt.Fprintln(&text, line)
 	}

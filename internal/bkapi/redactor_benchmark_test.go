@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkRedactor is a body of the largest size that is quoted, and what makes the
-// most work of one.
+// BenchmarkRedactor redacts a body of the largest size that is quoted, with the contents that cost most.
 func BenchmarkRedactor(b *testing.B) {
 	redact := newRedactor("0123456789abcdef/+\"é", "another-secret-of-letters")
 	for name, text := range map[string]string{

@@ -27,7 +27,7 @@ func TestRedactor_text(t *testing.T) {
 		"password-of-url": {nil, `invalid proxy address "http://u:pw@proxy:3128"`, `invalid proxy address "http://***@proxy:3128"`},
 		"address-of-host": {nil, "http://proxy:3128/?a=b@c", "http://proxy:3128/?a=b@c"},
 
-		// Characters that got lost on the way.
+		// Characters that were lost on the way.
 		"latin-1-as-utf-8":      {[]string{"motdépassé"}, "<mot\uFFFDpass\uFFFD>", "<mot\uFFFDpass\uFFFD>"}, // the d is missing
 		"one-mark-a-character":  {[]string{"motdépassé"}, "<motd\uFFFDpass\uFFFD>", "<***>"},
 		"one-mark-a-byte":       {[]string{"motdépassé"}, "<motd\uFFFD\uFFFDpass\uFFFD\uFFFD>", "<***>"},
@@ -66,7 +66,7 @@ func TestRedactor_errorKeepsCleanChain(t *testing.T) {
 	}
 }
 
-// ways are those in which one character is spelt.
+// ways are the ways to spell one character.
 var ways = []func(char rune) string{
 	func(char rune) string { return string(char) },
 	func(char rune) string { return octets("%%%02X", char) },
@@ -117,7 +117,7 @@ func octets(form string, char rune) string {
 	return text.String()
 }
 
-// around are what is done to a whole text that quotes another one.
+// around are ways to quote a whole text in another one.
 var around = []func(string) string{
 	func(s string) string { return s },
 	func(s string) string { return quoteJSON(s, true) },
@@ -127,7 +127,7 @@ var around = []func(string) string{
 	quoteASCII,
 }
 
-// spellBy spells each character in a way of its own, as the choices say.
+// spellBy spells each character in its own way, by the choices.
 func spellBy(choices []byte, secret string) string {
 	var text strings.Builder
 	i := 0
@@ -142,14 +142,13 @@ func spellBy(choices []byte, secret string) string {
 	return text.String()
 }
 
-// Every way of spelling takes out all of a secret and nothing else, also where the
-// text that it is in is quoted again.
+// In each spelling, the whole secret and nothing else is removed, even if its text is quoted again.
 func TestRedactor_spellings(t *testing.T) {
 	t.Parallel()
 	const secret = `s3c"<&>+/'\é%41中😀ret`
 	redact := newRedactor(secret)
 	for i := range 256 {
-		// The first are of one way for all characters, the others of two or more.
+		// The first texts use one way for all characters, the others two or more.
 		choices := []byte{byte(i)}
 		if i >= len(ways) {
 			choices = []byte{byte(i), byte(i / 3), byte(i / 7), byte(i / 11), 0}
@@ -163,7 +162,7 @@ func TestRedactor_spellings(t *testing.T) {
 	}
 }
 
-// However a text goes on around it, a secret does not stay in it.
+// A secret is removed from any surrounding text.
 func FuzzRedactor(f *testing.F) {
 	f.Add("s3cr3t", `{"bk_app_secret":"`, `"}`, []byte{0})
 	f.Add("a/b+c=d%", "https://u:pw@proxy/?q=", "&x", []byte{1, 2})
@@ -171,7 +170,7 @@ func FuzzRedactor(f *testing.F) {
 	f.Add("aaaa", "a", "aa", []byte{4, 5, 0})
 	f.Add(`\x41\u0041é`, `\`, "%", []byte{14, 0, 6})
 	f.Fuzz(func(t *testing.T, secret, before, after string, choices []byte) {
-		// Whatever the mark of what was taken out has in it cannot be told from it.
+		// Characters of the replacement cannot be distinguished from it.
 		if len(secret) < minSecretLen || strings.ContainsAny(secret, "*\uFFFD") || !utf8.ValidString(secret) {
 			t.Skip()
 		}

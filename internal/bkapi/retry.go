@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// maxRetryAfter is the longest wait that a server may ask for. A longer one is a
-// clock that is wrong, and a user who waits for nothing.
+// maxRetryAfter is the longest wait that a server may ask for. A longer one comes from a wrong clock, and
+// the user would wait for nothing.
 const maxRetryAfter = time.Hour
 
 // retryPolicy is the budget of a call.
@@ -21,8 +21,8 @@ type retryPolicy struct {
 	waitMax time.Duration
 }
 
-// passingStatus reports whether a status reports trouble that may pass, while
-// saying nothing of what became of the request.
+// passingStatus reports whether a status means an error that may pass, and does not say what happened to
+// the request.
 func passingStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout,
@@ -36,8 +36,8 @@ func passingStatus(status int) bool {
 	}
 }
 
-// worthRetry is the retry table of the package documentation. BadForms is how
-// many answers of this call were not an envelope, this one included.
+// worthRetry is the retry table of the package documentation. badForms is how many answers of this call
+// had no envelope, including this one.
 func worthRetry(e *Error, badForms int) bool {
 	if e.Stranger {
 		return false
@@ -59,8 +59,7 @@ func worthRetry(e *Error, badForms int) bool {
 	}
 }
 
-// checkRetry judges a try, and decides whether the call goes on after it. Its error
-// is the *Error of a call that does not.
+// checkRetry judges a try, and decides whether to try again. If not, its error is the call's *Error.
 func (c *call) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	var none *unanswered
 	switch isUnanswered := errors.As(err, &none); {
@@ -70,7 +69,7 @@ func (c *call) checkRetry(ctx context.Context, resp *http.Response, err error) (
 		return false, c.newError(KindRequest, err)
 	}
 
-	ans := c.hear(resp, err)
+	ans := c.answerOf(resp, err)
 	reply, failure := c.judge(ctx, ans)
 	c.client.logAttempt(ctx, c, ans, reply, failure, time.Since(c.try.began))
 	if failure == nil {
@@ -86,7 +85,7 @@ func (c *call) checkRetry(ctx context.Context, resp *http.Response, err error) (
 	return false, failure
 }
 
-// goesOn reports whether the call is to be made again, and settles how long it waits.
+// goesOn reports whether to try again, and sets how long to wait.
 func (c *call) goesOn(ctx context.Context, failure *Error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -100,8 +99,7 @@ func (c *call) goesOn(ctx context.Context, failure *Error) bool {
 
 	c.wait = c.client.retry.wait(c.attempts, failure.retryAfter)
 
-	// A wait beyond the deadline could only end in "deadline exceeded", which
-	// hides the reason and helps nobody sooner.
+	// A wait beyond the deadline could only end in "deadline exceeded", later and without the reason.
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= c.wait {
 		return false
 	}
@@ -114,15 +112,14 @@ func (c *call) goesOn(ctx context.Context, failure *Error) bool {
 	return true
 }
 
-// backoff is the wait that goesOn settled.
+// backoff is the wait that goesOn has set.
 func (c *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
 	return c.wait
 }
 
-// wait returns the pause after the given try, counted from 1. It doubles with
-// each and is drawn from the upper half, so that requests which failed together
-// do not come back together. What the server asks for counts when it is longer
-// than the shortest wait.
+// wait returns the pause after the given try, counted from 1. It doubles with each try and is drawn from
+// the upper half, so that requests that failed together are not repeated together. The server's own wait
+// counts if it is longer than the shortest wait.
 func (p retryPolicy) wait(attempt int, asked time.Duration) time.Duration {
 	if asked > 0 && asked >= p.waitMin {
 		return asked

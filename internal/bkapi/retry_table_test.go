@@ -15,22 +15,22 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// retryRow is a row of the table in the package documentation, with what makes
-// it happen. The reasons stand there.
+// retryRow is a row of the table in the package documentation, with what causes it. The reasons are in
+// that table.
 type retryRow struct {
 	what       string
 	repeatable string
 	otherwise  string
 
-	steps   []http.HandlerFunc // each of them, for ever, is an instance of the row
+	steps   []http.HandlerFunc // each of them, repeated, is an instance of the row
 	prepare func(t *testing.T, cfg *bkapi.Config, s *server)
-	// cold: the client has called nobody before. In all other rows the platform has
-	// answered once, and leaves happens then.
+	// cold: the client has made no call before. In all other rows the platform has answered once, and
+	// leaves happens then.
 	cold    bool
 	leaves  func(s *server)
 	kind    bkapi.Kind
-	unknown bool // what an operation is told about its outcome
-	unsent  bool // the server provably has not seen it
+	unknown bool // IsOutcomeUnknown for an operation
+	unsent  bool // the server certainly has not received it
 }
 
 func retryTable() []retryRow {
@@ -131,7 +131,7 @@ func retryTable() []retryRow {
 	}
 }
 
-// TestDoc_retryTable holds the documentation and the tests to the same rows.
+// TestDoc_retryTable checks that the documentation and the tests have the same rows.
 func TestDoc_retryTable(t *testing.T) {
 	t.Parallel()
 	doc, err := os.Open("doc.go")

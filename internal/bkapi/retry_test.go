@@ -179,7 +179,7 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 	s := newServer(t, reply(http.StatusServiceUnavailable, `{"code":7,"message":"restarting"}`))
 	cfg := testConfig(s.URL)
 	cfg.RetryWaitMin, cfg.RetryWaitMax = time.Hour, time.Hour
-	// The WARN of a retry is written right before its wait.
+	// The warning of a retry is written right before its wait.
 	cfg.Logger = onWarning(func() { cancel(errors.New("user pressed Ctrl-C")) })
 
 	_, err := newClient(t, cfg).Call(ctx, query, nil, nil)
@@ -197,7 +197,7 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 	}
 }
 
-// What the first try may have done is not undone by a clear answer to the second.
+// A clear answer to the second try does not undo what the first may have done.
 func TestClient_retryRemembersWhatMayHaveBeenDone(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[int]bool{http.StatusBadGateway: true, http.StatusTooManyRequests: false} {

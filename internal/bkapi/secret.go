@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// minSecretLen is the length from which a secret is looked for. Anything shorter
-// would be found in the middle of ordinary words.
+// minSecretLen is the shortest length of a secret that is looked for. A shorter one would be found inside
+// ordinary words.
 const minSecretLen = 4
 
-// secret is what is looked for in a text, character by character.
+// secret is a text to look for, character by character.
 type secret struct {
 	chars []rune
-	// lossy says that it is known even where the characters beyond ASCII were lost.
-	// A secret of nothing else would then be known in every row of question marks.
+	// lossy says that the secret is found even if its characters beyond ASCII were lost. Without ASCII
+	// characters, it would then match every row of question marks.
 	lossy bool
 }
 
@@ -31,7 +31,7 @@ func newSecret(text string) secret {
 	return s
 }
 
-// chars are those of a text that is not encoded.
+// chars are the characters of a text that is not encoded.
 func (s spelling) chars() []rune {
 	var chars []rune
 	for next := s.plain(0); next.char != nothing; next = s.plain(next.end) {
@@ -41,14 +41,13 @@ func (s spelling) chars() []rune {
 	return chars
 }
 
-// maxLost is how many marks may stand for one character that was lost: some leave
-// one for each byte.
+// maxLost is how many marks may replace one lost character: some encoders leave one for each byte.
 const maxLost = utf8.UTFMax
 
-// find returns where the secret ends that begins at a place of the text, -1 if it
-// does not. Of several ends it is the last.
+// find returns the end of the secret that begins at place in the text, or -1 if none does. Of several
+// ends it returns the last.
 func (s secret) find(text spelling, place int) int {
-	// Most of what begins like a secret goes on as no secret, in plain characters.
+	// Most texts that begin like a secret continue differently, in plain characters.
 	known := 0
 	for known < len(s.chars) && place < len(text) && isPlain(text[place]) {
 		if rune(text[place]) != s.chars[known] {
@@ -64,13 +63,13 @@ func (s secret) find(text spelling, place int) int {
 	return s.findRest(text, place, known)
 }
 
-// isPlain reports whether a byte is a character and can be read in one way only.
+// isPlain reports whether a byte is a character with one reading only.
 func isPlain(octet byte) bool {
 	return octet < utf8.RuneSelf && strings.IndexByte(`\%&+?`, octet) < 0
 }
 
-// findRest is find for what follows the known characters, which may be read in
-// several ways, and so end in several places.
+// findRest continues find after the known characters. The rest may have several readings, and so several
+// ends.
 func (s secret) findRest(text spelling, place, known int) int {
 	var (
 		here, next [16]int
@@ -103,11 +102,10 @@ func (s secret) findRest(text spelling, place, known int) int {
 	return places[len(places)-1]
 }
 
-// isLost reports whether a character stands for one that could not be decoded or
-// encoded.
+// isLost reports whether a character replaces one that could not be decoded or encoded.
 func isLost(char rune) bool { return char == utf8.RuneError || char == '?' }
 
-// appendLost appends where the marks of one lost character may end.
+// appendLost appends the places where the marks of one lost character may end.
 func (s spelling) appendLost(ends []int, mark sign) []int {
 	for range maxLost {
 		if !isLost(mark.char) {
@@ -120,19 +118,19 @@ func (s spelling) appendLost(ends []int, mark sign) []int {
 	return ends
 }
 
-// secrets are looked for together.
+// secrets are several secrets that are looked for together.
 type secrets struct {
-	// plain are those that may begin with a byte which can be read in one way only,
-	// and first all of them, by the first character.
+	// plain are the secrets by first character. It has all of them at first, and then those that may
+	// begin with a byte with one reading only.
 	plain [utf8.RuneSelf][]secret
 	first map[rune][]secret
-	// beyond says that one begins with a character beyond ASCII, and lossy are those
-	// of which it may have been lost.
+	// beyond says that a secret begins with a character beyond ASCII. lossy are the secrets whose first
+	// character may have been lost.
 	beyond bool
 	lossy  []secret
 }
 
-// newSecrets looks for every text that is long enough to be told from a word.
+// newSecrets looks for every text that is long enough not to match ordinary words.
 func newSecrets(texts []string) *secrets {
 	s := &secrets{first: make(map[rune][]secret)}
 	texts = slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return len(text) < minSecretLen })
@@ -156,7 +154,7 @@ func newSecrets(texts []string) *secrets {
 	return s
 }
 
-// replace puts mark where a secret is in a text, in whatever spelling.
+// replace replaces each secret in text, in any spelling, by mark.
 func (s *secrets) replace(text, mark string) string {
 	if len(s.first) == 0 {
 		return text
@@ -182,8 +180,8 @@ func (s *secrets) replace(text, mark string) string {
 	return clean.String()
 }
 
-// find returns where the longest secret ends that begins at a place, -1 if none does,
-// and how long the character there is.
+// find returns the end of the longest secret that begins at place, or -1 if none does. size is the length
+// of the character there.
 func (s *secrets) find(text spelling, place int) (end, size int) {
 	octet := text[place]
 	switch {
@@ -205,8 +203,7 @@ func (s *secrets) find(text spelling, place int) (end, size int) {
 	return end, text.plain(place).end - place
 }
 
-// longest returns the last end of those of the list that begin at a place, -1 if none
-// does.
+// longest returns the last end of the secrets in list that begin at place, or -1 if none does.
 func longest(list []secret, text spelling, place int) int {
 	end := -1
 	for _, one := range list {

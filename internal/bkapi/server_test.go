@@ -16,13 +16,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// The two sorts of API, as the clients declare them.
+// The two kinds of API, as the clients declare them.
 var (
 	query   = bkapi.API{Name: "get_proc_status_v2", Path: "api/c/compapi/v2/gse/get_proc_status_v2/", Repeatable: true}
 	operate = bkapi.API{Name: "operate_proc_v2", Path: "api/c/compapi/v2/gse/operate_proc_v2/"}
 )
 
-// post is one request as the server got it.
+// post is one request as the server received it.
 type post struct {
 	method string
 	path   string
@@ -31,8 +31,7 @@ type post struct {
 	remote string
 }
 
-// server answers with its steps in turn, the last of them for ever, and keeps
-// what it was sent.
+// server answers with its steps in turn, repeats the last one, and keeps the requests.
 type server struct {
 	*httptest.Server
 
@@ -94,7 +93,7 @@ func ok(data string) http.HandlerFunc {
 	return reply(http.StatusOK, fmt.Sprintf(`{"result":true,"code":0,"message":"","data":%s}`, data))
 }
 
-// reset breaks the connection once the request was read.
+// reset breaks the connection after reading the request.
 func reset(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := w.(http.Hijacker).Hijack() //nolint:forcetypeassert // the server of net/http
 	if err != nil {
@@ -106,7 +105,7 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 	_ = conn.Close()
 }
 
-// raw writes what may not be HTTP at all, and hangs up.
+// raw writes text that may not be HTTP, and closes the connection.
 func raw(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack() //nolint:forcetypeassert // the server of net/http
@@ -121,7 +120,7 @@ func raw(text string) http.HandlerFunc {
 // halfAnswer promises more than it sends.
 var halfAnswer = raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"result\":tr")
 
-// hang never answers; it ends when the client hangs up.
+// hang never answers; it ends when the client closes the connection.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
@@ -130,7 +129,7 @@ func redirectTo(target string, status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, status) }
 }
 
-// headersThenHang begins a good answer and never goes on.
+// headersThenHang begins a valid answer and never completes it.
 func headersThenHang(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
@@ -163,7 +162,7 @@ func newClient(t *testing.T, cfg bkapi.Config) *bkapi.Client {
 	return client
 }
 
-// failureOf is the *Error that a call ended with. It fails where there is none.
+// failureOf is the *Error that a call ended with. It fails the test if there is none.
 func failureOf(t *testing.T, err error) *bkapi.Error {
 	t.Helper()
 	var failure *bkapi.Error

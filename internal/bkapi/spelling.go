@@ -8,25 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// maxEncodings is how often a text may have been encoded. A request that is echoed whole is a text
-// in the answer, which a page or another service may quote. UTF-8 that was read as Latin-1, or
-// escaped byte by byte, counts once.
+// maxEncodings is how often a text may have been encoded. A request that is echoed whole is a text in the
+// answer, which a page or another service may quote. UTF-8 that was read as Latin-1, or escaped byte by
+// byte, counts once.
 const maxEncodings = 4
 
-// spelling is a text in which any character may be escaped as servers do when they quote what they
-// were sent. JSON, Python and shells use a backslash, URLs a percent sign, pages an ampersand.
+// spelling is a text whose characters may be escaped, as servers do when they quote a request. JSON,
+// Python and shells use a backslash, URLs a percent sign, HTML an ampersand.
 type spelling string
 
-// sign is one character of such a text, and where its spelling ends.
+// sign is one character of such a text, and the end of its spelling.
 type sign struct {
 	char rune
 	end  int
 }
 
-// nothing is what is read behind the end.
+// nothing is the character read after the end.
 const nothing rune = -1
 
-// at reads a character, with so many encodings taken off.
+// at reads a character after removing the given number of encodings.
 func (s spelling) at(place, encodings int) sign {
 	read := s.plain(place)
 	for inner := range encodings {
@@ -36,8 +36,8 @@ func (s spelling) at(place, encodings int) sign {
 	return read
 }
 
-// all appends every reading of the character at a position. A text does not show how often it was
-// encoded, and a secret may look like an escape itself.
+// all appends every reading of the character at place. A text does not show how often it was encoded, and
+// a secret may itself look like an escape.
 func (s spelling) all(readings []sign, place int) []sign {
 	read := s.plain(place)
 	readings = append(readings, read)
@@ -51,7 +51,7 @@ func (s spelling) all(readings []sign, place int) []sign {
 	return readings
 }
 
-// plain reads a character as it stands. A byte that is no UTF-8 is Latin-1.
+// plain reads a character without decoding. A byte that is not UTF-8 is Latin-1.
 func (s spelling) plain(place int) sign {
 	if place >= len(s) {
 		return sign{nothing, place}
@@ -64,8 +64,8 @@ func (s spelling) plain(place int) sign {
 	return sign{char, place + size}
 }
 
-// decode reads on where first begins an escape, whose other characters may be
-// encoded themselves. It returns first where none begins.
+// decode continues if first begins an escape, whose other characters may be encoded themselves. Otherwise
+// it returns first.
 func (s spelling) decode(first sign, inner int) sign {
 	decoded, ok := first, false
 	switch {
@@ -85,7 +85,7 @@ func (s spelling) decode(first sign, inner int) sign {
 	return decoded
 }
 
-// backslash reads what follows one: \", \/, \n, \x22, \u0022, \U00000022, \042.
+// backslash reads what follows a backslash: \", \/, \n, \x22, \u0022, \U00000022, \042.
 func (s spelling) backslash(place, inner int) (sign, bool) {
 	letter := s.at(place, inner)
 	switch {
@@ -107,7 +107,7 @@ func (s spelling) backslash(place, inner int) (sign, bool) {
 	return sign{}, false
 }
 
-// percent reads what follows one: a byte (%22), or JavaScript's %u0022.
+// percent reads what follows a percent sign: a byte (%22), or JavaScript's %u0022.
 func (s spelling) percent(place, inner int) (sign, bool) {
 	next := s.at(place, inner)
 	if next.char == 'u' {
@@ -117,7 +117,7 @@ func (s spelling) percent(place, inner int) (sign, bool) {
 	return s.number(next, inner, 16, 2, 2)
 }
 
-// maxEntityName is that of the names that anybody would write for a character.
+// maxEntityName is the length of the longest entity name that servers use.
 const maxEntityName = 8
 
 // entity reads what follows an ampersand: quot; #34; #034; #x22; #X22;.
@@ -153,8 +153,8 @@ func (s spelling) entity(place, inner int) (sign, bool) {
 	return sign{char, next.end}, size == len(named)
 }
 
-// number reads a character by its number, of as many digits as there are within
-// bounds, from the first of them on.
+// number reads a character's number, beginning with the first digit. It has between least and most
+// digits.
 func (s spelling) number(next sign, inner, base, least, most int) (sign, bool) {
 	value, digits, end := 0, 0, next.end
 	for digits < most {
@@ -169,8 +169,8 @@ func (s spelling) number(next sign, inner, base, least, most int) (sign, bool) {
 	return sign{rune(value), end}, digits >= least && value <= unicode.MaxRune
 }
 
-// joined reads a character that was split: into the halves of UTF-16, or into the bytes of UTF-8,
-// which were escaped one by one or read as Latin-1.
+// joined reads a character that was split into the halves of UTF-16, or into the bytes of UTF-8 that were
+// escaped one by one or read as Latin-1.
 func (s spelling) joined(first sign, inner int) (sign, bool) {
 	if first.char >= 0xD800 && first.char < 0xDC00 {
 		second := s.at(first.end, inner)
@@ -200,16 +200,16 @@ func (s spelling) joined(first sign, inner int) (sign, bool) {
 	return sign{}, false
 }
 
-// couldBegin reports whether bytes are the beginning of a character in UTF-8.
+// couldBegin reports whether bytes may begin a character in UTF-8.
 func couldBegin(bytes []byte) bool {
 	return bytes[0] >= 0xC2 && bytes[0] <= 0xF4 && !utf8.FullRune(bytes)
 }
 
-// windows1252 is what browsers, and all that follows them, read the bytes from 0x80
-// to 0x9F as in a text that calls itself Latin-1.
+// windows1252 is how browsers, and others like them, read the bytes from 0x80 to 0x9F in a text declared
+// as Latin-1.
 var windows1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
 
-// octetOf is the byte that reads as a character in Latin-1.
+// octetOf is the byte of a character in Latin-1.
 func octetOf(char rune) (byte, bool) {
 	if char >= 0 && char <= 0xFF {
 		return byte(char), true

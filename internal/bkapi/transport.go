@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// Bounds of the connection that nobody has needed to set so far. RequestTimeout
-// holds on top of them.
+// Bounds of the connection that are not configurable. RequestTimeout applies in addition.
 const (
 	dialTimeout      = 15 * time.Second
 	handshakeTimeout = 15 * time.Second
 
-	// idleTimeout is well below the 60 s after which load balancers commonly
-	// drop a connection: whoever hangs up first never loses a request to it.
+	// idleTimeout is well below the 60 s after which load balancers commonly drop a connection. If the
+	// client closes first, it never loses a request to a closed connection.
 	idleTimeout = 30 * time.Second
 
 	maxIdleConnections = 64
@@ -31,8 +30,8 @@ func newTransport(cfg Config) (*http.Transport, error) {
 	}
 
 	// HTTP/1.1 only. Go's HTTP/2 client repeats a request after a PROTOCOL_ERROR from the peer
-	// (golang/go#47635), whether or not the server has acted on it. Its HTTP/1.1 client does so for
-	// a POST only if no byte was written.
+	// (golang/go#47635), whether or not the server has acted on it. The HTTP/1.1 client repeats a POST
+	// only if no byte was written.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 
@@ -48,7 +47,7 @@ func newTransport(cfg Config) (*http.Transport, error) {
 		TLSClientConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12,
 			RootCAs:    roots,
-			// Off unless the user asks for it by that name.
+			// Off unless the user sets it.
 			InsecureSkipVerify: cfg.InsecureSkipVerify, //nolint:gosec // an explicit choice of the user
 		},
 		TLSHandshakeTimeout:    handshakeTimeout,
@@ -59,8 +58,8 @@ func newTransport(cfg Config) (*http.Transport, error) {
 	}, nil
 }
 
-// rootCertificates returns the system's roots and those of the PEM text besides,
-// or nil, which is the system's, when there is no text.
+// rootCertificates returns the system's roots and those of the PEM text. Without a text it returns nil,
+// which means the system's.
 func rootCertificates(pem []byte) (*x509.CertPool, error) {
 	if len(pem) == 0 {
 		return nil, nil
@@ -68,7 +67,7 @@ func rootCertificates(pem []byte) (*x509.CertPool, error) {
 
 	roots, err := x509.SystemCertPool()
 	if err != nil {
-		// A container without a certificate store still has the given ones.
+		// Without a certificate store, as in some containers, the given certificates still count.
 		roots = x509.NewCertPool()
 	}
 	if !roots.AppendCertsFromPEM(pem) {
@@ -78,8 +77,8 @@ func rootCertificates(pem []byte) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// Transport reaches the server as a [Client] with this configuration does. It neither packs nor
-// unpacks bodies.
+// Transport connects to the server as a [Client] with this configuration does. It neither compresses nor
+// decompresses bodies.
 func Transport(cfg Config) (http.RoundTripper, error) {
 	transport, err := newTransport(cfg)
 	if err != nil {

@@ -110,7 +110,7 @@ func TestClient_boundsAnswer(t *testing.T) {
 				t.Errorf("got %v, want a KindFormat", err)
 			}
 
-			// What was written beyond the limit is in the sockets' buffers.
+			// Bytes written beyond the limit are in the sockets' buffers.
 			if got := written.Load(); got > 32<<20 {
 				t.Errorf("%d bytes were read of an endless answer", got)
 			}
@@ -126,11 +126,11 @@ func TestClient_concurrencyLimit(t *testing.T) {
 		want   int64
 	}{
 		"two":  {bkapi.NewLimits(2, 0), 2},
-		"none": {nil, calls}, // the control: the bound is what keeps it at two
+		"none": {nil, calls}, // the control: without a bound all run at once
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Each answer waits until as many requests are there as may be.
+			// Each answer waits until the permitted number of requests has arrived.
 			var inFlight, highest atomic.Int64
 			meet := newBarrier(int(test.want))
 			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -146,7 +146,7 @@ func TestClient_concurrencyLimit(t *testing.T) {
 			})
 			cfg := testConfig(s.URL)
 			cfg.Limits = test.limits
-			// GSE and JOB have a client each, and one bound.
+			// GSE and JOB have their own clients and share one bound.
 			clients := []*bkapi.Client{newClient(t, cfg), newClient(t, cfg)}
 
 			var group sync.WaitGroup
