@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// InBatches calls act for each batch of hosts, at the same time. The request path limits how many
-// requests are sent at once.
+// InBatches calls act for each batch of hosts, concurrently. The request path limits how many requests
+// are sent at once.
 func InBatches(ctx context.Context, batches iter.Seq[[]fleet.Host], act func(context.Context, []fleet.Host) fleet.Results) fleet.Results {
 	var (
 		results = make(fleet.Results)
@@ -31,7 +31,7 @@ func InBatches(ctx context.Context, batches iter.Seq[[]fleet.Host], act func(con
 	return results
 }
 
-// HostsField names the hosts of a request in its line of the log, which has to stay short.
+// HostsField names the hosts of a request in its log line, which must stay short.
 func HostsField(hosts []fleet.Host) slog.Attr {
 	text := "none"
 	switch n := len(hosts); n {

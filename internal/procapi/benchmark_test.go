@@ -23,7 +23,7 @@ func BenchmarkParseStatus(b *testing.B) {
 	}
 }
 
-// An answer about a full request: decoded, and its verdicts handed to the hosts.
+// BenchmarkVerdicts decodes the answer to a full request and finds the hosts' verdicts.
 func BenchmarkVerdicts(b *testing.B) {
 	var (
 		all     = make([]fleet.Host, DefaultMaxHosts)

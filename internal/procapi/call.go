@@ -8,18 +8,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Call is which request a per-host code answers: the same code is success for
-// one and failure for another.
+// Call says how to read the per-host codes of a request: the same code is success for one request and
+// failure for another.
 type Call struct {
 	Name          string
-	SuccessCodes  []int64 // the host was as wanted already
-	ConflictCodes []int64 // somebody was there before
-	RunOnce       bool    // to repeat it is not as good as to run it once
-	MustTrack     bool    // what it may have done must not be forgotten
+	SuccessCodes  []int64 // the host was already as wanted
+	ConflictCodes []int64 // the process was already registered
+	RunOnce       bool    // running it twice is not the same as running it once
+	MustTrack     bool    // its possible effect must not be forgotten
 }
 
-// CallOf is the call of an operation. oneShot decides about 836: a one-shot process should have
-// ended when its start or restart is checked.
+// CallOf is the call of an operation. oneShot matters for 836: a one-shot process should have ended when
+// its start or restart is checked.
 func CallOf(op fleet.Operation, oneShot bool) Call {
 	c := Call{Name: string(op), RunOnce: !Repeatable(op), MustTrack: op == fleet.Supervise}
 	switch op {
@@ -41,8 +41,7 @@ func CallOf(op fleet.Operation, oneShot bool) Call {
 	return c
 }
 
-// Outcome turns a result into the verdict on its host. final is false while the
-// host is still in progress.
+// Outcome returns the verdict of a result. final is false while the host is in progress.
 func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 	o = fleet.Outcome{Code: r.Code, Message: r.Message, Meaning: Meaning(r.Code, r.Message)}
 	switch {
@@ -56,8 +55,8 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 	case slices.Contains(c.ConflictCodes, r.Code):
 		o.Verdict, o.AlreadyDone = fleet.Failed, true
 	case r.unreadable && (c.RunOnce || c.MustTrack):
-		// The platform did not say that it failed. So it must not be run again unasked, and its
-		// effect not be forgotten.
+		// The platform did not say that it failed. So it must not be run again automatically, and its
+		// effect must not be forgotten.
 		o = fleet.Outcome{Verdict: fleet.Lost, Message: r.Message, Meaning: "the platform's result could not be read"}
 	default:
 		o.Verdict, o.Ran = fleet.Failed, r.Code == CodeCheckFailed || r.Code == CodeCommandFailed
@@ -80,9 +79,9 @@ func Unfinished(err error, sent bool, last fleet.Outcome) fleet.Outcome {
 	return last
 }
 
-// Unconfirmed marks registrations whose effect is not known. They may be repeated, but not be
-// forgotten, or a registration would be in no state. accepted says that the platform took an
-// earlier request for the hosts that have no verdict.
+// Unconfirmed marks registrations whose effect is not known. They may be repeated, but not forgotten, or
+// the state would lack a registration. accepted says that the platform accepted an earlier request for
+// the hosts without a verdict.
 func Unconfirmed(results fleet.Results, accepted bool) fleet.Results {
 	for h, o := range results {
 		if o.Verdict == fleet.Failed && o.Err != nil && (accepted || bkapi.MayHaveActed(o.Err) || errors.Is(o.Err, errNoTask)) {
@@ -93,7 +92,7 @@ func Unconfirmed(results fleet.Results, accepted bool) fleet.Results {
 	return results
 }
 
-// WasSent reports whether the server may have seen the request that failed so.
+// WasSent reports whether the server may have received the request that failed with err.
 func WasSent(err error) bool {
 	var failure *bkapi.Error
 	return errors.As(err, &failure) && failure.Sent

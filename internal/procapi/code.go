@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Per-host codes. Only 0 is success and only 115 is "still running"; JOB and GSE
-// agreed on that rule. The others come from the clients' own tables.
+// Per-host codes. Only 0 is success and only 115 is "still running": JOB and GSE share that rule. The
+// others come from other clients' tables.
 const (
 	CodeOK             = 0
 	CodeInProgress     = 115
@@ -24,16 +24,16 @@ const (
 	CodeCommandFailed  = 65535
 )
 
-// CodeTaskQueued is the envelope code of a task whose result is not there yet.
+// CodeTaskQueued is the envelope code of a task that has no result yet.
 const CodeTaskQueued = 1000115
 
-// meaningNotStarted has the causes that users found although their process ran. The agent looks for
-// it by its pid file and by the name of its executable.
+// meaningNotStarted has the causes that users found when the process did run. The agent looks for it by
+// its pid file and by the name of its executable.
 const meaningNotStarted = "the process was not running when the start was checked; where it does run, start_cmd did not write its pid to pid_path, " +
 	"or proc_name is not the name of its executable (readlink /proc/<pid>/exe)"
 
-// KnownCode is a per-host code and what people read of it. Diagnostics take the meaning
-// from here, and so does the glossary of the documentation.
+// KnownCode is a per-host code and its meaning, for diagnostics and for the glossary of the
+// documentation.
 type KnownCode struct {
 	Code    int64
 	Stop    bool // with a message that begins with "stop"
@@ -42,20 +42,20 @@ type KnownCode struct {
 	Todo    Words
 }
 
-// How sure the meaning of a code is.
+// How certain the meaning of a code is.
 var (
 	certain   = Words{"certain", "确定"}    // a document, or several clients, have it
 	likely    = Words{"likely", "很可能"}    // one client has it, with a remark
-	uncertain = Words{"uncertain", "不确定"} // one client has it, and says no more
+	uncertain = Words{"uncertain", "不确定"} // one client has it, without a remark
 )
 
-// Words say one thing in the languages of the documentation.
+// Words are a text in the languages of the documentation.
 type Words struct{ English, Chinese string }
 
 // KnownCodes are all codes with a meaning.
 func KnownCodes() []KnownCode { return slices.Clone(knownCodes) }
 
-// knownCodes are in the order of their numbers. 836 means two things.
+// knownCodes are in ascending order. 836 has two meanings.
 var knownCodes = []KnownCode{
 	{
 		Code:    CodeInProgress,
@@ -162,8 +162,8 @@ var knownCodes = []KnownCode{
 	},
 }
 
-// Meaning says a per-host code in words, or "" where nobody knows. message is
-// what the platform said with it: 836 means two things.
+// Meaning is the meaning of a per-host code, or "" if it is not known. message is the platform's, because
+// 836 has two meanings.
 func Meaning(code int64, message string) string {
 	stop := strings.HasPrefix(strings.ToLower(strings.TrimSpace(message)), "stop")
 	for _, known := range knownCodes {
@@ -174,8 +174,8 @@ func Meaning(code int64, message string) string {
 	return ""
 }
 
-// Repeats reports whether a message says a meaning, or its first clause, again, apart from small
-// words. It avoids repetition in messages, and decides nothing.
+// Repeats reports whether a message repeats a meaning, or its first clause, apart from small words. It
+// only avoids repetition in messages.
 func Repeats(message, meaning string) bool {
 	words, clause := wordsOf(message), meaning
 	if end := strings.IndexAny(meaning, ",;:"); end >= 0 {
@@ -184,15 +184,15 @@ func Repeats(message, meaning string) bool {
 	return meaning != "" && (slices.Equal(words, wordsOf(meaning)) || len(words) > 0 && slices.Equal(words, wordsOf(clause)))
 }
 
-// RepeatsOn is Repeats for a host, whose own address adds nothing.
+// RepeatsOn is Repeats without the host's own address.
 func RepeatsOn(h fleet.Host, message, meaning string) bool {
 	return Repeats(strings.NewReplacer(h.Address(), "", h.IP().String(), "").Replace(message), meaning)
 }
 
 var smallWords = []string{"a", "an", "the", "is", "was"}
 
-// wordsOf are the words of a text in the order of the alphabet: "is running already" and
-// "is already running" are the same.
+// wordsOf are the words of a text in alphabetical order, so that "is running already" and "is already
+// running" are equal.
 func wordsOf(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(smallWords, word) })

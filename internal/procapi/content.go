@@ -11,10 +11,10 @@ import (
 
 // instance is an element of process[].instance[] in the content of a query.
 type instance struct {
-	PID          Number `json:"pid"` // -1 when the process is not running
+	PID          Number `json:"pid"` // -1 if the process is not running
 	Version      Text   `json:"version"`
 	Health       Text   `json:"health"`
-	IsAuto       Flag   `json:"isAuto"` // encoding/json matches isauto as well
+	IsAuto       Flag   `json:"isAuto"` // encoding/json also matches isauto
 	IsAutoSnake  Flag   `json:"is_auto"`
 	CPUUsage     Number `json:"cpuUsage"`
 	PhyMemUsage  Number `json:"phyMemUsage"`
@@ -24,18 +24,19 @@ type instance struct {
 
 // process is an element of process[] in the content of a query.
 type process struct {
-	Name      Text // of its meta or of its identity: releases differ
+	Name      Text // that of its meta or of its identity, depending on the release
 	Instances []instance
 }
 
-// parseStatus reads the content of a finished query about the process of this name. What is quoted of it goes through redact.
+// parseStatus reads the content of a finished query about the process of this name. It quotes the content
+// through redact.
 func parseStatus(content, name string, redact func(string) string) fleet.Status {
 	processes, err := processesIn(content)
 	if err != nil {
 		return unreadable("is not JSON", redact(content))
 	}
-	instances, told := instancesOf(name, processes)
-	if !told {
+	instances, answered := instancesOf(name, processes)
+	if !answered {
 		return unreadable("is about other processes", redact(content))
 	}
 	var found *instance
@@ -46,8 +47,8 @@ func parseStatus(content, name string, redact func(string) string) fleet.Status 
 			found = candidate
 		}
 	}
-	// A query answers with an instance even for a process that is neither hosted nor started, so no
-	// instance is no answer.
+	// A query answers with an instance even for a process that is neither hosted nor started. So a
+	// missing instance is no answer.
 	if found == nil {
 		return unreadable("names no instance with a pid", redact(content))
 	}
@@ -72,10 +73,9 @@ func parseStatus(content, name string, redact func(string) string) fleet.Status 
 	return status
 }
 
-// processesIn are the processes that a content is about.
+// processesIn are the processes in a content.
 func processesIn(content string) ([]process, error) {
-	// As a rule there are lists where there should be; looking for more takes three times
-	// as long.
+	// As a rule the lists are lists. Checking for other forms takes three times as long.
 	var listed struct {
 		Process []struct {
 			Name     Text       `json:"procname"`
@@ -102,20 +102,20 @@ func processesIn(content string) ([]process, error) {
 	return processes, err
 }
 
-// instancesOf are the instances of the process of this name. A single name is taken for the
-// requested one, whatever it is.
-func instancesOf(name string, processes []process) (instances []instance, told bool) {
+// instancesOf are the instances of the process of this name. If there is only one name, it is taken as
+// the requested one.
+func instancesOf(name string, processes []process) (instances []instance, answered bool) {
 	several := slices.ContainsFunc(processes, func(p process) bool { return p.Name != processes[0].Name })
 	for _, p := range processes {
 		if !several || string(p.Name) == name {
-			instances, told = append(instances, p.Instances...), true
+			instances, answered = append(instances, p.Instances...), true
 		}
 	}
-	return instances, told || !several
+	return instances, answered || !several
 }
 
-// unreadable quotes a content, redacted as a whole: a quotation may end in the middle of a secret,
-// which would then not be recognized.
+// unreadable quotes a content that was redacted as a whole: a shortened text may end inside a secret,
+// which then would not be recognized.
 func unreadable(why, content string) fleet.Status {
 	message := "the agent's answer " + why
 	if content = excerpt(content); content != "" {
@@ -132,12 +132,12 @@ func CleanVersion(output string) string {
 
 const excerptBytes = 200
 
-// onOneLine is valid UTF-8 whatever came.
+// onOneLine returns valid UTF-8 for any input.
 func onOneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 }
 
-// excerpt is the beginning of a text on one line.
+// excerpt is the beginning of a text, on one line.
 func excerpt(s string) string {
 	s = onOneLine(s)
 	if len(s) <= excerptBytes {

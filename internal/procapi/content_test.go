@@ -20,7 +20,7 @@ func one(instance string) string {
 // asText is a JSON document inside a JSON string, as the platform sends it.
 func asText(document string) string { return strconv.Quote(document) }
 
-// contentOf is the content of a result in which it is spelt so.
+// contentOf is the content of a result that spells it as raw does.
 func contentOf(raw []byte) string {
 	var content Text
 	_ = content.UnmarshalJSON(raw)

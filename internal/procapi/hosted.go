@@ -18,12 +18,12 @@ import (
 
 // HostedReader reads what agents host, from their own files.
 type HostedReader interface {
-	// ReadHosted has a reading of each host. It changes nothing, and waits until ctx ends for
-	// agents that do not answer. windows is about all of these hosts.
+	// ReadHosted returns a reading for each host. It changes nothing, and waits until ctx ends for agents
+	// that do not answer. windows is true if all these hosts run Windows.
 	ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading
 }
 
-// Unread is a HostedReader that reads nothing, and why.
+// Unread is a HostedReader that reads nothing. Its text says why.
 type Unread string
 
 // ReadHosted implements HostedReader.
@@ -41,14 +41,14 @@ func unread(hosts []fleet.Host, why string) map[fleet.Host]hostedspec.Reading {
 
 // Script is a run of the script that reads what agents host, on the hosts of one batch.
 type Script struct {
-	// Send starts it. Its request may be repeated, since the script only reads.
+	// Send starts the script. Its request may be repeated, since the script only reads.
 	Send func(ctx context.Context) (task string, reply bkapi.Reply, err error)
-	// Look asks once for the readings of hosts, and leaves out those that are still to come. What it
-	// has read counts, even if it fails.
+	// Look asks once for the readings of hosts, and omits those that are not there yet. Its readings
+	// count even if it also returns an error.
 	Look func(ctx context.Context, task string, hosts []fleet.Host) (map[fleet.Host]hostedspec.Reading, error)
 }
 
-// ReadHosted runs a script on each batch of hosts, at the same time.
+// ReadHosted runs a script on each batch of hosts, concurrently.
 func ReadHosted(ctx context.Context, o Options, batches iter.Seq[[]fleet.Host], script func([]fleet.Host) Script) map[fleet.Host]hostedspec.Reading {
 	var (
 		readings = make(map[fleet.Host]hostedspec.Reading)
@@ -79,7 +79,7 @@ func (s Script) read(ctx context.Context, o Options, hosts []fleet.Host) map[fle
 	ctx = bkapi.WithLogFields(ctx, slog.String("task_id", shown))
 	readings := make(map[fleet.Host]hostedspec.Reading, len(hosts))
 	pending := slices.Clone(hosts)
-	var passing error // what was wrong with the last answer, if anything was
+	var passing error // the error of the last answer, if it had one
 	err = poll.Until(ctx, o.Backoff, func(ctx context.Context) (bool, error) {
 		found, err := s.Look(ctx, task, pending)
 		maps.Copy(readings, found)
@@ -97,7 +97,7 @@ func (s Script) read(ctx context.Context, o Options, hosts []fleet.Host) map[fle
 	return readings
 }
 
-// Refused is the reading of a host on which a script did not run to its end, in the platform's own words.
+// Refused is the reading of a host on which a script did not complete, with the platform's message.
 func (o Options) Refused(code int64, message, requestID string) hostedspec.Reading {
 	meaning, message := cmp.Or(Meaning(code, message), "the platform could not run the script"), excerpt(o.Redact(message))
 	if message != "" && !Repeats(message, meaning) {

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// The types here read JSON leniently. Other clients have seen numbers as strings, lists as single
-// objects, and documents inside strings. A value that cannot be read becomes zero with Known =
-// false, and never fails the answer of the other hosts.
+// The types in this file read JSON leniently. Other clients have seen numbers as strings, lists as single
+// objects, and documents inside strings. A value that cannot be read becomes zero with Known = false. It
+// never fails the answer of the other hosts.
 
 // Number is a JSON number, or a string that holds one.
 type Number struct {
@@ -29,11 +29,10 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Int is the number without its fraction, within the range in which a float64
-// counts one by one.
+// Int is the number without its fraction, limited to the range in which float64 has every integer.
 func (n Number) Int() int64 { return int64(min(max(n.Value, -1<<53), 1<<53)) }
 
-// Code is a whole JSON number, or a string that holds one. What is nearly 0 is no success.
+// Code is a whole JSON number, or a string that holds one. A number close to 0 is not success.
 type Code struct {
 	Value int64
 	Known bool
@@ -64,7 +63,7 @@ func (f *Flag) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Text is a JSON string, or any other value as it is written.
+// Text is a JSON string, or the JSON of any other value.
 type Text string
 
 // UnmarshalJSON never fails.
@@ -81,20 +80,19 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// isPlain reports whether a string is spelt as it reads. Most are, and an answer about
-// a thousand hosts has ten thousand of them.
+// isPlain reports whether a string has no escapes. Most have none, and an answer about a thousand hosts
+// has ten thousand strings.
 func isPlain(raw []byte) bool {
 	return len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw)
 }
 
-// TaskID is the id of a task: a string by the documents, and a number with some servers.
-// It goes back as a string.
+// TaskID is the id of a task: a string in the documents, and a number from some servers. It is sent as a
+// string.
 type TaskID string
 
-// UnmarshalJSON fails for any other value, so that it counts as a lost answer: the operation was
-// accepted.
+// UnmarshalJSON fails for any other value. The operation was accepted, so that counts as a lost answer.
 func (id *TaskID) UnmarshalJSON(raw []byte) error {
-	var number json.Number // takes a string only where that holds a number
+	var number json.Number // accepts a string only if it holds a number
 	if json.Unmarshal(raw, &number) == nil {
 		*id = TaskID(number)
 		return nil
@@ -102,8 +100,8 @@ func (id *TaskID) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(id))
 }
 
-// Texts is a JSON object of texts. null is an empty one, as some servers write it. Anything else,
-// and no value, is nil.
+// Texts is a JSON object of strings. null is an empty one, as some servers write it. Any other value, or
+// none, is nil.
 type Texts map[string]string
 
 // UnmarshalJSON never fails.
@@ -124,8 +122,7 @@ func (t *Texts) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Many is a JSON array of T, or one T without the array. What is neither is
-// empty.
+// Many is a JSON array of T, or one T without the array. Any other value is empty.
 type Many[T any] []T
 
 // UnmarshalJSON never fails.

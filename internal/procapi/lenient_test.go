@@ -37,8 +37,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// An answer that carries no labels at all says something else than one that
-// carries none of them.
+// An answer without a labels member means something else than one with empty labels.
 func TestTexts_field(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]Texts{
@@ -60,7 +59,7 @@ func TestTexts_field(t *testing.T) {
 	}
 }
 
-// Numbers beyond the range in which a float64 counts one by one do not overflow.
+// Numbers beyond the range in which float64 has every integer do not overflow.
 func TestNumber_Int(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]int64{"7": 7, `"7.9"`: 7, "-1": -1, "1e300": 1 << 53, "-1e300": -1 << 53, `""`: 0} {

@@ -2,12 +2,10 @@ package procapi
 
 import "github.com/blueking/terraform-provider-bk/internal/fleet"
 
-// Query is the operation that asks for the status; users do not ask for it by
-// that name.
+// Query is the operation that reads the status. Users have another name for it.
 const Query fleet.Operation = "query"
 
-// opTypes are the same numbers in operate_proc_v2 and operate_process
-// (`op_type`); 5 and 6 do not exist.
+// opTypes are the numbers (`op_type`) in operate_proc_v2 and operate_process; 5 and 6 do not exist.
 var opTypes = map[fleet.Operation]int{
 	fleet.Start: 0, fleet.Stop: 1, Query: 2, fleet.Supervise: 3, fleet.Unsupervise: 4,
 	fleet.Restart: 7, fleet.Reload: 8, fleet.Kill: 9,

@@ -6,8 +6,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Source: operate_proc_v2 and operate_process, `op_type`. What runs a command is not sent
-// again after an answer that was lost.
+// Source: operate_proc_v2 and operate_process, `op_type`. Operations that run a command are not sent
+// again after a lost answer.
 func TestOpType(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[fleet.Operation]struct {

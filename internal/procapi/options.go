@@ -11,13 +11,13 @@ import (
 // is the only documented limit of the platform. Other clients send 500 to 2000.
 const DefaultMaxHosts = 1000
 
-// Options of a client. The zero value is fine.
+// Options of a client. The zero value is usable.
 type Options struct {
 	MaxHosts int // hosts in one request
 	Backoff  poll.Backoff
 	Logger   *slog.Logger
-	// Redact makes a text of the platform fit to be shown. Any member of an answer may echo
-	// credentials. Nil is [bkapi.Printable].
+	// Redact makes a text of the platform safe to display. Any member of an answer may echo credentials.
+	// Nil means [bkapi.Printable].
 	Redact func(string) string
 }
 

@@ -13,15 +13,15 @@ import (
 type HostResult struct {
 	Code    int64
 	Message string
-	// Content is a document. The platform sends it inside a string; some of its faces as an object.
+	// Content is a document. The platform sends it inside a string, and on some faces as an object.
 	Content string
 
 	silent     bool // neither code nor message nor content
 	unreadable bool // no code, and so no verdict
 }
 
-// UnmarshalJSON gives an unreadable value the code -1, and never fails: one unreadable host must
-// not fail the others. It quotes all of it, because half of a secret would not be recognized.
+// UnmarshalJSON gives an unreadable value the code -1, and never fails: one unreadable host must not fail
+// the others. It quotes the whole value, because half of a secret would not be recognized.
 func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	var wire wireResult[Text]
 	if err := json.Unmarshal(raw, &wire); err != nil {
@@ -36,8 +36,8 @@ func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// wireResult is a result as it is written. C is string if a content has to be one, and Text if it
-// may be an object.
+// wireResult is the JSON of a result. C is string if the content must be one, and Text if it may be an
+// object.
 type wireResult[C ~string] struct {
 	ErrorCode Code `json:"error_code"`
 	ErrCode   Code `json:"errcode"`
@@ -46,7 +46,7 @@ type wireResult[C ~string] struct {
 	Content   C    `json:"content"`
 }
 
-// result is empty without a code. Of two codes, one that is no success counts.
+// result is empty without a code. Of two codes, one that is not success counts.
 func (w wireResult[C]) result() (result HostResult, known bool) {
 	code := w.ErrorCode
 	if !code.Known || code.Value == CodeOK && w.ErrCode.Known {
@@ -59,14 +59,14 @@ func (w wireResult[C]) result() (result HostResult, known bool) {
 	return HostResult{Code: code.Value, Message: string(message), Content: string(w.Content)}, code.Known
 }
 
-// saysNothing reports whether a result is only a placeholder, and not one that cannot be read.
+// saysNothing reports whether a result is only a placeholder. An unreadable result is not.
 func saysNothing(raw []byte) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal(raw, &members) == nil && len(members) == 0
 }
 
-// ResultMap holds the answers of a call or a task for each host. Any value but an object of results
-// (null, "", []) is no result yet. So is an empty value of a host (null, {}).
+// ResultMap has the results of a call or a task by host. Any value other than an object of results (null,
+// "", []) means that there is no result yet. So does an empty value of a host (null, {}).
 type ResultMap map[string]HostResult
 
 // UnmarshalJSON never fails.
@@ -84,7 +84,7 @@ func (m *ResultMap) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Plain implements [bkapi.Plain]: results where each of them can be read, which is the rule.
+// Plain implements [bkapi.Plain] for results that can all be read, as is usual.
 func (m *ResultMap) Plain() (form any, take func() bool) {
 	var wire map[string]wireResult[string]
 	return &wire, func() bool {
@@ -101,21 +101,21 @@ func (m *ResultMap) Plain() (form any, take func() bool) {
 	}
 }
 
-// Keys are those under which a result map may hold a host, the likeliest first.
-// They are built for the host and looked up. A key of the platform is never taken
-// apart: an IPv6 address, a Windows path or a name may hold the separator.
+// Keys are the keys under which a result map may have a host, the likeliest first. They are built for the
+// host and looked up. A key of the platform is never parsed: an IPv6 address, a Windows path or a name
+// may contain the separator.
 type Keys func(fleet.Host) iter.Seq[string]
 
-// heard is what an answer has of a host, if anything.
-type heard struct {
+// hostAnswer is the result of a host in an answer, if there is one.
+type hostAnswer struct {
 	HostResult
 
 	found bool
 }
 
-// lookUp is what an answer has of each host.
-func lookUp(answers ResultMap, hosts []fleet.Host, keys Keys) []heard {
-	all := make([]heard, len(hosts))
+// lookUp finds the results of the hosts in an answer.
+func lookUp(answers ResultMap, hosts []fleet.Host, keys Keys) []hostAnswer {
+	all := make([]hostAnswer, len(hosts))
 	for i, host := range hosts {
 		for key := range keys(host) {
 			if all[i].HostResult, all[i].found = answers[key]; all[i].found {

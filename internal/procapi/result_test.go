@@ -63,7 +63,7 @@ func TestHostResult(t *testing.T) {
 	}
 }
 
-// One host's oddity does not cost the others their verdicts.
+// An unusual result of one host does not affect the verdicts of the others.
 func TestResultMap(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{"null", `""`, "[]", "7", `[{"error_code":0}]`, "true"} {
@@ -81,7 +81,7 @@ func TestResultMap(t *testing.T) {
 	}
 }
 
-// A host of which nothing is said is missing, and so asked for again.
+// A host without a result is missing, so the client asks again.
 func TestResultMap_silence(t *testing.T) {
 	t.Parallel()
 	var answers ResultMap
@@ -205,7 +205,7 @@ func TestMeaning(t *testing.T) {
 		"registered":      {850, "", "the process is registered already"},
 		"stopping":        {1015012, "", "the process is being stopped"},
 		"command":         {65535, "stop: not found", "the command failed"},
-		"queued-envelope": {1000115, "", ""}, // never a host's
+		"queued-envelope": {1000115, "", ""}, // never the code of a host
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -217,9 +217,8 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// A command's output is kept whole; the provider decides how much of it to show.
-// A result without a verdict is no failure of something that may not be done twice,
-// or that leaves a registration behind.
+// A command's output is kept whole; the provider decides how much of it to show. An unreadable result is
+// not a failure if the call must not be run twice, or leaves a registration behind.
 func TestCall_outcome_unreadable(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[fleet.Operation]fleet.Verdict{

@@ -10,23 +10,23 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// silentLooks is how many answers in a row may say nothing of a host before its task counts as
-// forgotten. A forgotten task otherwise looks like one that is queued for ever. By the default pace
-// that takes half a minute.
+// silentLooks is how many answers in a row may lack a host before its task counts as forgotten. Otherwise
+// a forgotten task looks like one that is queued for ever. At the default interval this takes half a
+// minute.
 const silentLooks = 30
 
-// Resumption asks for the end of an operation that was sent before.
+// Resumption reads the result of an operation that was sent before.
 type Resumption struct {
 	Task  string
 	Call  Call
 	Hosts []fleet.Host
-	// Wait waits for a verdict on each host, where Resume looks once otherwise.
+	// Wait waits for a verdict on each host; otherwise Resume looks once.
 	Wait    bool
 	Observe fleet.Observer
 }
 
-// Resume sends nothing. A host of which the task says nothing comes back Lost. One that is, or may
-// be, in progress when the wait ends comes back Pending.
+// Resume sends nothing. A host that the task does not mention is Lost. A host that is, or may be, in
+// progress when the wait ends is Pending.
 func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
 	w := &wait{
 		Tasks: t, request: Request{Call: r.Call}, task: r.Task, shown: excerpt(t.Options.Redact(r.Task)),
@@ -41,7 +41,7 @@ func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
 func ByTask(tasks map[fleet.Host]fleet.Task) iter.Seq[[]fleet.Host] {
 	hosts := make(map[fleet.Task][]fleet.Host)
 	for host, task := range tasks {
-		task.Fresh, task.Over = false, 0 // of the host
+		task.Fresh, task.Over = false, 0 // these are the host's, not the task's
 		hosts[task] = append(hosts[task], host)
 	}
 	return maps.Values(hosts)

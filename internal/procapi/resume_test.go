@@ -13,9 +13,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// What an earlier run has sent is asked for, once or until it is over, and nothing is sent.
-// A host in progress is waited for; one of which the task tells nothing is not waited for
-// for ever, since a task that was forgotten may look like one that is queued.
+// Resume asks for an earlier run's operation, once or until it is over, and sends nothing. It waits for a
+// host in progress. It does not wait for ever for a host that the task does not mention, since a
+// forgotten task may look like a queued one.
 func TestTasks_Resume(t *testing.T) {
 	t.Parallel()
 	var (
@@ -29,7 +29,7 @@ func TestTasks_Resume(t *testing.T) {
 	)
 	const unread = "the platform's result could not be read"
 	for name, c := range map[string]struct {
-		answers []answer // the last for ever
+		answers []answer // the last is repeated
 		wait    bool
 		want    fleet.Verdict // of the second host
 		meaning string
@@ -75,7 +75,7 @@ func TestTasks_Resume(t *testing.T) {
 	}
 }
 
-// Who has ended the wait has not made the task forgotten.
+// If the caller ends the wait, the task does not count as forgotten.
 func TestTasks_Resume_timeUp(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]answer{"in-progress": said(map[string]int64{two2: 115}), "missing": said(nil), "queued": failing(taskQueued)} {
@@ -95,20 +95,20 @@ func TestTasks_Resume_timeUp(t *testing.T) {
 	}
 }
 
-// A host that is in progress is waited for beside one of which nothing is told, and does
-// not make that one known.
+// One host is in progress, and the task does not mention the other. The wait for the first does not
+// change the verdict on the second.
 func TestTasks_Resume_sideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		busy := said(map[string]int64{one1: 115})
 		p := &platform{t: t, answers: append(slices.Repeat([]answer{busy}, 40), said(map[string]int64{one1: 0}))}
 		hosts := procapitest.Parse(t, one1, two2)
-		var heard int
+		var observed int
 		results := p.tasks().Resume(t.Context(), Resumption{
-			Task: "T", Call: CallOf(fleet.Start, false), Hosts: hosts, Wait: true, Observe: func(fleet.Results) { heard++ },
+			Task: "T", Call: CallOf(fleet.Start, false), Hosts: hosts, Wait: true, Observe: func(fleet.Results) { observed++ },
 		})
-		if !results[hosts[0]].OK() || results[hosts[1]].Verdict != fleet.Lost || heard != 1 {
-			t.Errorf("got %+v, heard of verdicts %d times", results, heard)
+		if !results[hosts[0]].OK() || results[hosts[1]].Verdict != fleet.Lost || observed != 1 {
+			t.Errorf("got %+v, observed verdicts %d times", results, observed)
 		}
 	})
 }

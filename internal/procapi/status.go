@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Contents keeps what the contents of query results say, by host.
+// Contents are the statuses in the contents of query results, by host.
 type Contents struct {
 	// Name is the name of the process in contents about several processes.
 	Name string
@@ -20,9 +20,8 @@ type Contents struct {
 	byHost map[fleet.Host]fleet.Status
 }
 
-// keep reads contents before it takes the lock, so that batches are read side by
-// side.
-func (c *Contents) keep(hosts []fleet.Host, answers []heard, redact func(string) string) {
+// keep reads the contents before it takes the lock, so that batches are read concurrently.
+func (c *Contents) keep(hosts []fleet.Host, answers []hostAnswer, redact func(string) string) {
 	statuses := make(map[fleet.Host]fleet.Status, len(hosts))
 	for i, answer := range answers {
 		if answer.found && answer.Code == CodeOK {
@@ -38,8 +37,8 @@ func (c *Contents) keep(hosts []fleet.Host, answers []heard, redact func(string)
 	maps.Copy(c.byHost, statuses)
 }
 
-// Statuses are the result of a query. An error is returned only if no host got an answer because
-// the call itself failed.
+// Statuses is the result of a query. It returns an error only if no host got an answer because the call
+// itself failed.
 func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[fleet.Host]fleet.Status, error) {
 	var (
 		statuses = make(map[fleet.Host]fleet.Status, len(hosts))
@@ -60,7 +59,7 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 			answered = answered || (o.TaskID != "" && fleet.Ended(o.Err))
 		case fleet.Failed:
 			answered = answered || o.Err == nil
-		default: // nothing came back
+		default: // there was no answer
 		}
 		if o.Err != nil {
 			failed = o.Err
@@ -80,8 +79,8 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 	return statuses, nil
 }
 
-// inProgressAtTheEnd reports whether the platform said until the end that an agent had not
-// answered. A queued task, and one whose result cannot be read, do not say that.
+// inProgressAtTheEnd reports whether the platform's last answer was that an agent had not answered. A
+// queued task, or an unreadable result, is not such an answer.
 func inProgressAtTheEnd(o fleet.Outcome) bool {
 	var failure *bkapi.Error
 	return o.Verdict == fleet.Pending && o.Code == CodeInProgress && errors.Is(o.Err, context.DeadlineExceeded) && !errors.As(o.Err, &failure)

@@ -15,13 +15,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// ErrQueued is returned by Tasks.Result for a task that has not begun, if the platform says so in
-// another way than CodeTaskQueued.
+// ErrQueued is returned by Tasks.Result for a task that has not begun, if the platform uses another sign
+// than CodeTaskQueued.
 var ErrQueued = errors.New("the task is still queued")
 
 var errNoTask = errors.New("the platform accepted the operation and named no task, so its result cannot be asked for")
 
-// Tasks are how the operations of one process are followed to their end.
+// Tasks follow the operations of one process to their end.
 type Tasks struct {
 	Options Options
 	Keys    Keys
@@ -32,16 +32,15 @@ type Tasks struct {
 	Passing func(error) bool
 }
 
-// Request is one operation for the hosts of one batch.
+// Request is one operation on the hosts of one batch.
 type Request struct {
 	Call       Call
 	Repeatable bool
-	// Send sends it and gives the id of the task that it became.
+	// Send sends the request and returns the id of its task.
 	Send func(ctx context.Context) (task string, reply bkapi.Reply, err error)
-	// Contents, if non-nil, gets the contents of the results, which only a query has a
-	// use for.
+	// Contents, if non-nil, gets the contents of the results, which only a query needs.
 	Contents *Contents
-	// Observe is given verdicts while others are waited for.
+	// Observe gets verdicts while other hosts are still waited for.
 	Observe fleet.Observer
 	// StartCheck is how long after a start agents look whether the process runs, 0 if nothing is
 	// started. No host starts in less.
@@ -51,7 +50,7 @@ type Request struct {
 // onTheWay is what a task takes besides that: it goes to agents, and their answers come back.
 const onTheWay = 100 * time.Millisecond
 
-// Part is what a request asks of one process, where it asks something of several.
+// Part is the share of one process in a request on several.
 type Part struct {
 	Call    Call
 	Keys    Keys
@@ -64,8 +63,8 @@ func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host) fleet.
 	return t.SubmitParts(ctx, r, []Part{{Call: r.Call, Keys: t.Keys, Hosts: hosts, Observe: r.Observe}})[0]
 }
 
-// SubmitParts is Submit for several processes in one request, which is one task. The
-// results are those of the parts, in their order.
+// SubmitParts is Submit for several processes in one request, which is one task. Results are in the order
+// of parts.
 func (t Tasks) SubmitParts(ctx context.Context, r Request, parts []Part) []fleet.Results {
 	ctx = bkapi.WithLogFields(ctx, slog.String("operation", r.Call.Name))
 	task, reply, err := r.Send(ctx)
@@ -109,20 +108,20 @@ func codesOf(results fleet.Results) string {
 	return strings.Join(texts, ", ")
 }
 
-// wait is the waiting for the result of one task.
+// wait waits for the result of one task.
 type wait struct {
 	Tasks
 	request Request
 	task    string
-	shown   string // the task as it may be shown
+	shown   string // the task's id as it may be displayed
 	resent  bool
-	resumed bool // it was sent by an earlier run
+	resumed bool // an earlier run sent it
 	once    bool // one look is enough
 	parts   []waitingPart
 	looks   int
-	// refusals counts answers in a row that say nothing.
+	// refusals counts refusals in a row.
 	refusals int
-	passing  error // what was wrong with the last answer, if anything was
+	passing  error // the error of the last answer, if it had one
 }
 
 type waitingPart struct {
@@ -131,7 +130,7 @@ type waitingPart struct {
 	verdicts *Verdicts
 }
 
-// end is what becomes of each host.
+// end returns the outcome of each host.
 func (w *wait) end(ctx context.Context) []fleet.Results {
 	all := w.run(bkapi.WithLogFields(ctx, slog.String("task_id", w.shown)))
 	for i, results := range all {
@@ -148,7 +147,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 	}
 	err := poll.Until(ctx, backoff, w.ask)
 	silence := silenceOf(err, w.passing)
-	// A failed query does not mean that the task is forgotten.
+	// A failed query does not mean that the platform has forgotten the task.
 	forgotten := w.resumed && (err == nil && !w.once && (w.passing == nil || isQueued(w.passing)) || isRefused(err))
 	if err != nil {
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
@@ -164,7 +163,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 			if !said {
 				outcome.Meaning = silence
 			}
-			// The operation was accepted: whatever ended the wait, it may still run.
+			// The operation was accepted. Whatever ended the wait, it may still run.
 			outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, w.shown, err
 			if forgotten && !said {
 				outcome.Verdict = fleet.Lost
@@ -187,7 +186,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 		w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task result not there yet", "task_id", w.shown, "reason", err.Error())
 		return w.over(), nil
 	case w.resumed && isRefused(err) && w.refusals < silentLooks-1:
-		// A platform in trouble also refuses. It always refuses what it has forgotten.
+		// A failing platform also refuses, but a platform that has forgotten a task always refuses.
 		w.refusals++
 		w.passing = err
 		return w.once, nil
@@ -208,8 +207,8 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	return w.over(), nil
 }
 
-// over reports whether nothing is left to wait for. The platform may know nothing of a task that an
-// earlier run has sent.
+// over reports whether there is nothing left to wait for. The platform may have forgotten a task of an
+// earlier run.
 func (w *wait) over() bool {
 	for _, part := range w.parts {
 		for _, h := range part.verdicts.Pending {
@@ -222,13 +221,13 @@ func (w *wait) over() bool {
 	return true
 }
 
-// passes reports whether an answer without a result is worth another look.
+// passes reports whether to ask again after an answer without a result.
 func (t Tasks) passes(err error) bool {
 	return isQueued(err) || bkapi.IsTransient(err) || (t.Passing != nil && t.Passing(err))
 }
 
-// isRefused reports whether the platform answered that it has no result. A missing permission is no
-// such answer.
+// isRefused reports whether the platform answered that it has no result. A missing permission does not
+// count.
 func isRefused(err error) bool {
 	var failure *bkapi.Error
 	return errors.As(err, &failure) && failure.Kind == bkapi.KindRefused && bkapi.DenialOf(err) == bkapi.NotDenied
@@ -236,8 +235,8 @@ func isRefused(err error) bool {
 
 func isQueued(err error) bool { return errors.Is(err, ErrQueued) || bkapi.HasCode(err, CodeTaskQueued) }
 
-// silenceOf says why a host had no answer before err ended the wait. passing is what was wrong with
-// the last answer, if anything was.
+// silenceOf says why a host had no answer before err ended the wait. passing is the error of the last
+// answer, if it had one.
 func silenceOf(err, passing error) string {
 	switch {
 	case isQueued(passing) && (err == nil || fleet.Ended(err)):

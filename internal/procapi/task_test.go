@@ -21,8 +21,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// answer is one answer of a platform about a task: results by host and code, or
-// an error.
+// answer is one answer of a platform about a task: results by host and code, or an error.
 type answer struct {
 	codes map[string]int64
 	err   error
@@ -38,7 +37,7 @@ var (
 	noSuchTask = &bkapi.Error{API: "result", Kind: bkapi.KindRefused, Code: 1, Repeatable: true, Sent: true}
 )
 
-// platform gives its answers one after the other, the last for ever.
+// platform gives its answers in turn, and repeats the last.
 type platform struct {
 	t       *testing.T
 	answers []answer
@@ -50,7 +49,7 @@ type platform struct {
 func (p *platform) tasks() Tasks {
 	return Tasks{
 		Options: Options{}.OrDefaults(),
-		// The second key is the one that is used, so that both are looked up.
+		// The second key is the right one, so that both are looked up.
 		Keys: func(h fleet.Host) iter.Seq[string] { return slices.Values([]string{"not " + h.Address(), h.Address()}) },
 		Result: func(_ context.Context, task string) (ResultMap, bkapi.Reply, error) {
 			if task != "T" {
@@ -115,7 +114,7 @@ func TestTasks_Submit_waits(t *testing.T) {
 				}
 				if test.second != 0 {
 					o := want[both[1]]
-					o.Verdict = fleet.Failed // and not away: it was under way before
+					o.Verdict = fleet.Failed // and not unreachable: it was in progress before
 					want[both[1]] = o
 				}
 				if diff := cmp.Diff(want, got, cmp.AllowUnexported(fleet.Host{}), cmpopts.EquateComparable(both[0].IP())); diff != "" {
@@ -168,8 +167,7 @@ func TestTasks_Submit_startCheck(t *testing.T) {
 	}
 }
 
-// However the wait ends, what is known is kept, and the operation is not sent
-// again.
+// However the wait ends, known verdicts are kept, and the operation is not sent again.
 func TestTasks_Submit_ends(t *testing.T) {
 	t.Parallel()
 	var (
@@ -179,7 +177,7 @@ func TestTasks_Submit_ends(t *testing.T) {
 		unread = "the platform's result could not be read"
 	)
 	tests := map[string]struct {
-		answers []answer // the last for ever
+		answers []answer // the last is repeated
 		code    int64
 		meaning string
 		says    string
@@ -271,7 +269,7 @@ func TestTasks_Submit_notAccepted(t *testing.T) {
 	}
 }
 
-// "Already" may be our own doing where the request path sent the request twice.
+// If the request was sent twice, "already" may be our own effect.
 func TestTasks_Submit_repeated(t *testing.T) {
 	t.Parallel()
 	for _, resent := range []bool{false, true} {
@@ -283,23 +281,23 @@ func TestTasks_Submit_repeated(t *testing.T) {
 	}
 }
 
-// An observer hears of a host as soon as it has its verdict, and of none that waits.
+// An observer gets a host's verdict at once, and nothing for a host without a verdict.
 func TestTasks_Submit_observed(t *testing.T) {
 	t.Parallel()
 	p := &platform{t: t, answers: []answer{said(map[string]int64{two2: 115}), said(map[string]int64{one1: 0}), failing(badGateway), said(map[string]int64{two2: 117})}}
 	request := p.request()
-	var heard []map[string]int64
+	var observed []map[string]int64
 	request.Observe = func(results fleet.Results) {
 		codes := make(map[string]int64)
 		for h, o := range results {
 			codes[h.Address()] = o.Code
 		}
-		heard = append(heard, codes)
+		observed = append(observed, codes)
 	}
 	tasks := p.tasks()
 	tasks.Options.Backoff = poll.Backoff{First: time.Millisecond}
 	tasks.Submit(t.Context(), request, procapitest.Parse(t, one1, two2))
-	if diff := cmp.Diff([]map[string]int64{{one1: 0}, {one1: 0, two2: 117}}, heard); diff != "" {
+	if diff := cmp.Diff([]map[string]int64{{one1: 0}, {one1: 0, two2: 117}}, observed); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -321,9 +319,8 @@ func TestContents_Statuses(t *testing.T) {
 	}
 }
 
-// What a host without a status is said to be unknown for, and when a query as a whole has
-// failed instead. Beside a host that got an answer, what failed for another is the reason
-// there.
+// The reason why a host's status is unknown, and when the query as a whole fails instead. If another host
+// got an answer, the error of the failed batch is the reason.
 func TestContents_Statuses_reasons(t *testing.T) {
 	t.Parallel()
 	var (
@@ -335,7 +332,7 @@ func TestContents_Statuses_reasons(t *testing.T) {
 	tests := map[string]struct {
 		outcome fleet.Outcome
 		want    fleet.Status
-		failed  bool // where no other host got an answer
+		failed  bool // if no other host got an answer
 	}{
 		"late":                      {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, false},
 		"late-in-progress":          {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy", Away: true}, false},

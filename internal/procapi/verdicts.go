@@ -6,12 +6,12 @@ import "github.com/blueking/terraform-provider-bk/internal/fleet"
 // verdict is kept, whatever later answers say.
 type Verdicts struct {
 	Results fleet.Results // of hosts with a final verdict
-	Pending []fleet.Host  // those without
+	Pending []fleet.Host  // hosts without one
 
 	call   Call
 	keys   Keys
 	redact func(string) string
-	last   fleet.Results // what was said of pending hosts
+	last   fleet.Results // the last outcome of pending hosts
 }
 
 // NewVerdicts begins with all hosts pending.
@@ -22,7 +22,7 @@ func NewVerdicts(call Call, keys Keys, redact func(string) string, hosts []fleet
 	}
 }
 
-// Source is where an answer came from.
+// Source is the request that an answer belongs to.
 type Source struct {
 	TaskID    string
 	RequestID string
@@ -35,8 +35,8 @@ func (v *Verdicts) Take(answers ResultMap, from Source) {
 	v.take(lookUp(answers, v.Pending, v.keys), from)
 }
 
-// take reads what an answer has of the pending hosts.
-func (v *Verdicts) take(answers []heard, from Source) {
+// take reads the results of the pending hosts.
+func (v *Verdicts) take(answers []hostAnswer, from Source) {
 	var pending []fleet.Host
 	for i, h := range v.Pending {
 		if !answers[i].found {
@@ -46,7 +46,7 @@ func (v *Verdicts) take(answers []heard, from Source) {
 		outcome, final := v.call.Outcome(answers[i].HostResult)
 		outcome.TaskID, outcome.RequestID, outcome.Repeated = from.TaskID, from.RequestID, from.Repeated
 		outcome.Message = v.redact(outcome.Message)
-		if _, begun := v.last[h]; begun && v.call.RunOnce { // its agent was lost on the way, and may have run it
+		if _, begun := v.last[h]; begun && v.call.RunOnce { // its agent became unreachable meanwhile, and may have run it
 			outcome.Away = false
 		}
 		if final {
@@ -59,14 +59,14 @@ func (v *Verdicts) take(answers []heard, from Source) {
 	v.Pending = pending
 }
 
-// Last is what was last said of a pending host, if anything was.
+// Last is the last outcome of a pending host, if it has one.
 func (v *Verdicts) Last(h fleet.Host) (outcome fleet.Outcome, said bool) {
 	outcome, said = v.last[h]
 	return outcome, said
 }
 
-// End gives all results once a call has ended by err: sent says whether any request
-// may have reached the platform for the hosts without a verdict.
+// End returns all results after a call that ended with err. sent says whether any request may have
+// reached the platform for the hosts without a verdict.
 func (v *Verdicts) End(err error, sent bool) fleet.Results {
 	for _, h := range v.Pending {
 		v.Results[h] = Unfinished(err, sent, v.last[h])

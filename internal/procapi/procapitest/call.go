@@ -6,8 +6,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Call is something that is asked of a process. It gives what came of it: outcomes or
-// statuses by address, or the error.
+// Call makes a call to a process. It returns the outcomes or statuses by address, or the error.
 type Call func(context.Context, fleet.Process, []fleet.Host) any
 
 // Act is a call that changes something.
@@ -24,14 +23,14 @@ func Operate(op fleet.Operation) Call {
 	})
 }
 
-// Ask is a call for statuses.
+// Ask is a call that reads statuses.
 func Ask(ask func(fleet.Process, context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error)) Call {
 	return func(ctx context.Context, p fleet.Process, hosts []fleet.Host) any {
 		return OrError(ask(p, ctx, hosts))
 	}
 }
 
-// OrError is what is known of each host, or why nothing is.
+// OrError is the result for each host, or the error.
 func OrError[V any](byHost map[fleet.Host]V, err error) any {
 	if err != nil {
 		return err
@@ -48,7 +47,7 @@ var (
 	CachedStatus = Ask(fleet.Process.CachedStatus)
 )
 
-// Each is the same of every address.
+// Each has the same value for every address.
 func Each[V any](addresses []string, v V) map[string]V {
 	all := make(map[string]V, len(addresses))
 	for _, a := range addresses {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Ending is a context, and what ends it in the way that cause names:
-// context.Canceled, or context.DeadlineExceeded without a clock.
+// Ending is a context, and a function that ends it with cause: context.Canceled, or
+// context.DeadlineExceeded without a clock.
 func Ending(tb testing.TB, cause error) (context.Context, func()) {
 	tb.Helper()
 	if errors.Is(cause, context.DeadlineExceeded) {
@@ -22,7 +22,7 @@ func Ending(tb testing.TB, cause error) (context.Context, func()) {
 	return ctx, cancel
 }
 
-// deadline is a context whose time is up when the test says so.
+// deadline is a context whose deadline passes when the test says so.
 type deadline struct {
 	context.Context
 
@@ -43,8 +43,8 @@ func (d *deadline) Err() error {
 	}
 }
 
-// OnCall is a logger for a bkapi.Config that calls then after each try of an API,
-// when its answer has been read. A test can so end a context between two polls.
+// OnCall is a logger for a bkapi.Config. It calls then after each try of an API, when its answer has been
+// read. So a test can end a context between two polls.
 func OnCall(api string, then func(n int)) *slog.Logger {
 	return slog.New(&tries{api: api, then: then})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// WantMade compares what a client made of an answer of the corpus. How an outcome is
-// worded is tested elsewhere.
+// WantMade compares what a client returns for an answer of the corpus. Other tests check the texts of
+// outcomes.
 func WantMade(tb testing.TB, want, got any) {
 	tb.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
@@ -19,7 +19,7 @@ func WantMade(tb testing.TB, want, got any) {
 	}
 }
 
-// WantAllTried fails for each case of the corpus that a table has left out.
+// WantAllTried fails the test for each case of the corpus that a table lacks.
 func WantAllTried[C interface{ ID() string }](tb testing.TB, cases []C, tried map[string]bool) {
 	tb.Helper()
 	for _, c := range cases {

@@ -7,7 +7,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Host is 0:10.0.0.n, up to 0:10.0.255.255. Tests speak of hosts by that number.
+// Host is 0:10.0.0.n, up to 0:10.0.255.255. Tests name hosts by that number.
 func Host(n int) fleet.Host {
 	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}))
 }
@@ -21,13 +21,13 @@ func Hosts(n int) []fleet.Host {
 	return list
 }
 
-// NumberOf is the n of Host.
+// NumberOf is the inverse of Host.
 func NumberOf(h fleet.Host) int {
 	ip := h.IP().As4()
 	return int(ip[2])<<8 | int(ip[3])
 }
 
-// ByNumber has the number of each host in place of the host.
+// ByNumber replaces each host by its number.
 func ByNumber[V any](byHost map[fleet.Host]V) map[int]V {
 	numbered := make(map[int]V, len(byHost))
 	for h, v := range byHost {
@@ -36,7 +36,7 @@ func ByNumber[V any](byHost map[fleet.Host]V) map[int]V {
 	return numbered
 }
 
-// ByAddress has the address of each host in place of the host.
+// ByAddress replaces each host by its address.
 func ByAddress[V any](byHost map[fleet.Host]V) map[string]V {
 	named := make(map[string]V, len(byHost))
 	for h, v := range byHost {
@@ -45,7 +45,7 @@ func ByAddress[V any](byHost map[fleet.Host]V) map[string]V {
 	return named
 }
 
-// Parse are hosts as a user writes them.
+// Parse parses hosts as a user writes them.
 func Parse(tb testing.TB, addresses ...string) []fleet.Host {
 	tb.Helper()
 	list := make([]fleet.Host, len(addresses))

@@ -6,10 +6,10 @@ import (
 	"net/http"
 )
 
-// RequestID is what every answer says that it answers.
+// RequestID is the request id in every answer.
 const RequestID = "req-1"
 
-// Answer is a status and a body, whatever they are.
+// Answer is any status and body.
 func Answer(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -19,12 +19,12 @@ func Answer(status int, body string) http.HandlerFunc {
 	}
 }
 
-// Data is a success that carries this.
+// Data is a success with this data.
 func Data(body string) http.HandlerFunc {
 	return Answer(http.StatusOK, `{"result":true,"code":0,"message":"success","data":`+body+`,"permission":null}`)
 }
 
-// Refusal is the platform's no.
+// Refusal is an answer that refuses a request.
 func Refusal(code int, message, data string) http.HandlerFunc {
 	return Answer(http.StatusOK, fmt.Sprintf(`{"result":false,"code":%d,"message":%q,"data":%s}`, code, message, data))
 }
@@ -36,7 +36,7 @@ func Gone(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Hang calls then, and answers nothing until the client goes away.
+// Hang calls then, and does not answer before the client closes the connection.
 func Hang(then func()) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
 		then()
@@ -44,8 +44,7 @@ func Hang(then func()) http.HandlerFunc {
 	}
 }
 
-// After calls first, and then replies: to a client that has left, if first was
-// what ends its context.
+// After calls first, and then replies. If first ended the client's context, the client is gone by then.
 func After(first func(), reply http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		first()

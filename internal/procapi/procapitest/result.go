@@ -26,13 +26,13 @@ func Said(pairs ...string) string {
 	return text + "}"
 }
 
-// Code is the result of one host as the documents spell it.
+// Code is the result of one host as in the documents.
 func Code(n int) string {
 	return fmt.Sprintf(`{"error_code":%d,"error_msg":"message %d","content":""}`, n, n)
 }
 
-// DiffJSON is how two documents differ, apart from the order of their members and
-// the spelling of their numbers.
+// DiffJSON is the difference of two documents, apart from the order of members and the spelling of
+// numbers.
 func DiffJSON(tb testing.TB, want, got []byte) string {
 	tb.Helper()
 	var values [2]any
@@ -52,8 +52,7 @@ func WantResults(tb testing.TB, want map[int]fleet.Outcome, got fleet.Results) {
 	}
 }
 
-// WantSound checks what holds for a status whatever was sent: state can hold it,
-// and a status that is not known says why.
+// WantSound checks what is true of any status: it fits into the state, and if it is unknown it says why.
 func WantSound(tb testing.TB, s fleet.Status) {
 	tb.Helper()
 	for _, usage := range []float64{s.CPUUsage, s.MemUsage} {

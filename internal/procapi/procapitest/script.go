@@ -18,32 +18,32 @@ import (
 type Exchange struct {
 	API   string
 	Reply http.HandlerFunc
-	Times int // 0 means once; ForEver means as often as it is asked, or never
+	Times int // 0 means once; ForEver means any number, including none
 }
 
-// ForEver is for the last exchange of a script: how often it comes is not counted.
+// ForEver is for the last exchange of a script: its requests are not counted.
 const ForEver = -1
 
-// Times is e, n times over.
+// Times repeats e n times.
 func Times(n int, e Exchange) Exchange {
 	e.Times = n
 	return e
 }
 
-// OfContract is a case of the corpus: it answers as that does.
+// OfContract is a case of the corpus: its API, and its answer.
 func OfContract(id string) Exchange {
 	c := contract.Get(id)
 	return Exchange{API: c.Endpoint, Reply: Answer(http.StatusOK, string(c.Response))}
 }
 
-// Seen is an answer that a platform was seen to give.
+// Seen is an answer that was seen from a real platform.
 func Seen(id string) Exchange {
 	s := contract.Answer(id)
 	return Exchange{API: s.Endpoint, Reply: Answer(http.StatusOK, string(s.Body))}
 }
 
-// Script is a server that knows the requests to come, in their order. One that it
-// does not expect fails the test, and so does one that never came.
+// Script is a server that expects certain requests in order. An unexpected request fails the test, and so
+// does a missing one.
 type Script struct {
 	tb   testing.TB
 	path string
@@ -53,8 +53,7 @@ type Script struct {
 	bodies []json.RawMessage
 }
 
-// NewScript serves a script and returns its address. Path is where an API is, with
-// a %s for its name.
+// NewScript serves a script and returns its address. path is where an API is, with a %s for its name.
 func NewScript(tb testing.TB, path string, steps ...Exchange) (*Script, string) {
 	tb.Helper()
 	s := &Script{tb: tb, path: path, steps: slices.Clone(steps)}
@@ -74,7 +73,7 @@ func NewScript(tb testing.TB, path string, steps ...Exchange) (*Script, string) 
 	return s, server.URL
 }
 
-// ServeHTTP gives the answer that is due.
+// ServeHTTP gives the next answer of the script.
 func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -102,7 +101,7 @@ func (s *Script) next(path string, body []byte) http.HandlerFunc {
 	return step.Reply
 }
 
-// Requests are the bodies so far.
+// Requests are the bodies of the requests so far.
 func (s *Script) Requests() []json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

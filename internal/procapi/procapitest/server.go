@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Serve serves a simulator that knows every host of 10.0.0.0/8. A request that no
-// document describes fails the test.
+// Serve serves a simulator that knows every host of 10.0.0.0/8. A request that no document describes
+// fails the test.
 func Serve(tb testing.TB, sim *simulator.Server) string {
 	tb.Helper()
 	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
@@ -27,9 +27,8 @@ func Serve(tb testing.TB, sim *simulator.Server) string {
 	return server.URL
 }
 
-// ClosedEndpoint is an address where nobody listens, nor will before the test ends.
-// The port of a server that was closed might go to the next one of another test;
-// this one is held by a connection, whose near end it is.
+// ClosedEndpoint is an address that refuses connections until the test ends. The port of a closed server
+// might be reused by another test. This port is held: it is the near end of a connection.
 func ClosedEndpoint(tb testing.TB) string {
 	tb.Helper()
 	far, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
