@@ -9,34 +9,33 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// Each case of the contract is what this client sends, and its answer is what the
-// client makes of it.
+// For each case of the contract, the client sends its request, and reads its answer as documented.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	const task = "GSETASK:20180315180551:1000"
 	var (
 		one  = []string{"0:10.0.0.1"}
-		more = []string{"0:10.0.0.1", "3:2001:DB8::1"} // an odd spelling
+		more = []string{"0:10.0.0.1", "3:2001:DB8::1"} // an unusual spelling
 
 		begun    = map[string]fleet.Outcome{"0:10.0.0.1": {Verdict: fleet.Pending, TaskID: task}} // and no more is known
 		begunAll = map[string]fleet.Outcome{"0:10.0.0.1": begun["0:10.0.0.1"], "3:2001:db8::1": begun["0:10.0.0.1"]}
 		stopped  = map[string]fleet.Status{"0:10.0.0.1": {State: fleet.Stopped, PID: -1}}
 
 		sent   = []exchange{procapitest.OfContract("job/" + apiOperate)}
-		unread = exchange{API: apiResult, Reply: refusal(1, "no")} // the task, whose id is to be seen
+		unread = exchange{API: apiResult, Reply: refusal(1, "no")} // the task, to see the id that the client asks for
 
 		queried = Info{
 			ProcName: "bk_gse_unifyTlogc", SetupPath: "/usr/local/gse/gseagent/plugins/unifyTlogc/sbin",
 			PIDPath: "/usr/local/gse/gseagent/plugins/unifyTlogc/log/bk_gse_unifyTlogc.pid",
 		}
 	)
-	// Whoever registers says both, and each endpoint gets its own.
+	// A registration has both members, and each endpoint gets its own one.
 	both := sampleInfo()
 	both.Contact = new("ops")
 	account := both
 	account.Account = new("nginx")
 	tests := map[string]struct {
-		of     string // the case
+		of     string // the name of the case in the contract
 		scope  Scope
 		by     Registration
 		info   Info

@@ -10,22 +10,21 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// codeGSEError is all that JOB says of any trouble with GSE, whether a refusal or a late answer.
+// codeGSEError is JOB's only code for errors of GSE, from a refusal to a late answer.
 const codeGSEError = 1210001
 
-// Codes of the ESB for what is not there. Source: paas2/esb/common/errors.py and
+// Codes of the ESB for something that is missing. Source: paas2/esb/common/errors.py and
 // paas2/esb/esb/outgoing.py of TencentBlueKing/legacy-bk-paas.
 const (
 	esbNoComponent  = 1306404
 	esbNoChannel    = 1306405
 	esbBackendError = 1306201
-	// esbBackendMissing is how the ESB words a backend's 404 in the message of an
-	// esbBackendError.
+	// esbBackendMissing is the ESB's text for a backend's 404, in the message of an esbBackendError.
 	esbBackendMissing = "Status Code: 404"
 )
 
-// IsRemoved reports whether err says that the platform does not have the endpoint, as with JOB from
-// 3.7 on. Only the GSE objects work there. A wrong job_api or job_endpoint looks the same.
+// IsRemoved reports whether err says that the platform lacks the endpoint, as JOB does from 3.7 on. Only
+// the GSE objects work there. A wrong job_api or job_endpoint looks the same.
 func IsRemoved(err error) bool {
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) || !slices.Contains([]string{apiManage, apiOperate, apiResult}, failure.API) {
@@ -40,16 +39,15 @@ func IsRemoved(err error) bool {
 	return failure.Kind == bkapi.KindStatus && failure.Status == http.StatusNotFound
 }
 
-// Meanings of outcomes that come from no code of GSE.
+// Meanings of outcomes without a code of GSE.
 const (
 	meaningRemoved = "this platform's JOB does not have the process API"
 	meaningUnsure  = "JOB had trouble with GSE and does not say whether the operation began"
 	meaningNoAgent = "JOB knows hosts by bk_cloud_id and IP, and not by agent id"
 )
 
-// reread corrects the verdict on a failed request by what only JOB's errors show. If the endpoint
-// is gone, nothing can have begun, whatever the ESB says. If GSE is in trouble, anything can have
-// begun.
+// reread corrects the verdict on a failed request by what only JOB's errors show. If the endpoint is
+// missing, nothing can have begun, whatever the ESB says. If GSE fails, anything can have begun.
 func reread(o fleet.Outcome, repeatable bool) fleet.Outcome {
 	switch {
 	case o.Err == nil || o.TaskID != "": // it was accepted

@@ -12,11 +12,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// What a platform says that has no such endpoint, or seems to.
+// Answers of a platform that lacks such an endpoint, or seems to.
 func TestIsRemoved(t *testing.T) {
 	t.Parallel()
-	// The sentence is the ESB's: RequestThirdPartyException in
-	// paas2/esb/common/errors.py, with the words for a status.
+	// The sentence is the ESB's: RequestThirdPartyException in paas2/esb/common/errors.py, with its text
+	// for a status.
 	bus := func(status string) http.HandlerFunc {
 		return refusal(1306201, "Request third-party interface error, Component request third-party system [JOBV3] "+
 			"interface [operate_process] error: Status Code: "+status+", please try again later")
@@ -56,8 +56,7 @@ func TestIsRemoved(t *testing.T) {
 					t.Errorf("%s: got %t of %v", call, !test.want, err)
 				}
 			}
-			// Nothing can have begun at an endpoint that is not there, whatever the
-			// code says in other cases.
+			// At a missing endpoint nothing can have begun, whatever the code means otherwise.
 			for call, o := range map[string]fleet.Outcome{"start": started, "register": registered, "manage": managed} {
 				if test.want && (o.Verdict != fleet.Failed || !strings.Contains(o.Meaning, "does not have the process API")) {
 					t.Errorf("%s: got %+v", call, o)

@@ -18,8 +18,7 @@ var (
 	setScope = Scope{Type: "biz_set", ID: "7"}
 )
 
-// sampleInfo is the process of manage_proc's samples, with every field that they
-// have.
+// sampleInfo is the process of manage_proc's samples, with all their fields.
 func sampleInfo() Info {
 	return Info{
 		ProcName: "nginx", ProcOwner: new("root"), SetupPath: "/data/home/nginx/bin/", PIDPath: "/data/var/run/nginx/",
@@ -49,7 +48,7 @@ func answered(instance string) string {
 	return `{"error_code":0,"error_msg":"success","content":` + contentOf(instance) + `}`
 }
 
-// Instances as an agent speaks of them.
+// Instances in an agent's answer.
 const (
 	hostedInstance   = `{"pid":-1,"isAuto":true}`
 	unhostedInstance = `{"pid":-1,"isAuto":false}`
@@ -59,7 +58,7 @@ func contentOf(instance string) string {
 	return `{"ip":"10.0.0.1","timezone":8,"process":[{"procname":"gseagent","instance":[` + instance + `]}]}`
 }
 
-// outcome is what becomes of code(n) in task T.
+// outcome is the outcome of code(n) in task T.
 func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	message := fmt.Sprintf("message %d", n)
 	return fleet.Outcome{
@@ -68,7 +67,7 @@ func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	}
 }
 
-// ran is an outcome of which the agent itself tells.
+// ran is an outcome that the agent itself reported.
 func ran(o fleet.Outcome) fleet.Outcome {
 	o.Ran = true
 	return o
@@ -79,7 +78,7 @@ func already(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
-// asked is a request: what was to be done, and where.
+// asked is a request: its operation, and its hosts.
 type asked struct {
 	OpType int
 	Hosts  []int

@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// resident is the process of the samples as one that is to stay.
+// resident is the process of the samples as a permanent one.
 func resident() Info {
 	info := sampleInfo()
 	info.Type, info.CycleTime = new(int64(TypeResident)), nil
@@ -35,12 +35,12 @@ func on(t *testing.T, sim *simulator.Server, n int) simulator.Process {
 	return process
 }
 
-// What agents host is read through JOB, or it is said why not.
+// The client reads through JOB what agents host, or says why not.
 func TestFlow_hostedFiles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fault simulator.Fault
-		want  string // in Why, "" where it is read
+		want  string // in Why, "" if it is read
 	}{
 		"at once":         {},
 		"slow":            {simulator.Fault{Pending: 3}, ""},
@@ -70,7 +70,7 @@ func TestFlow_hostedFiles(t *testing.T) {
 	}
 }
 
-// What is found on host 2, as far as its agent says it, and what is done about it.
+// The drift on host 2, as far as its agent shows it, and its repair.
 func TestFlow_drift(t *testing.T) {
 	t.Parallel()
 	const start, host3 = simulator.OpStart, simulator.OpHost
@@ -141,7 +141,7 @@ func TestFlow_drift(t *testing.T) {
 	}
 }
 
-// The oddities of JOB's answers change nothing.
+// Unusual answers of JOB change nothing.
 func TestFlow_odd(t *testing.T) {
 	t.Parallel()
 	tests := map[string]simulator.Fault{
@@ -187,9 +187,8 @@ func TestFlow_odd(t *testing.T) {
 	}
 }
 
-// On a server with the bug of manage_proc, registering stops the process and
-// unregistering asks about it, and both claim success. Neither is believed;
-// operation 3 repairs what the first one did.
+// A server with the bug of manage_proc stops the process on registering, queries it on unregistering, and
+// reports success for both. The provider believes neither; operation 3 repairs what the first one did.
 func TestFlow_manageProcBug(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{ManageProcBug: true}

@@ -31,20 +31,20 @@ type HostedFiles struct {
 
 var _ procapi.HostedReader = HostedFiles{}
 
-// scriptSeconds is how long the script may take on a host, and maxLogs how many hosts JOB takes in
-// one question for logs, by its public code.
+// scriptSeconds is how long the script may take on a host. maxLogs is how many hosts one request for logs
+// may name, by JOB's public code.
 const (
 	scriptSeconds = 60
 	maxLogs       = 500
 )
 
-// Numbers of languages.
+// Numbers of script languages.
 const (
 	languageShell      = 1
 	languagePowerShell = 5
 )
 
-// What became of a script on a host. Any other number of a finished job is a failure.
+// States of a script on a host. In a finished job, any other number is a failure.
 const (
 	hostAway      = 1
 	hostWaiting   = 5
@@ -67,7 +67,7 @@ type servers struct {
 	IPList []address `json:"ip_list"`
 }
 
-// instance is `data` of a script that was accepted. Its numbers go back as they came.
+// instance is `data` of a script that was accepted. Its numbers are sent back unchanged.
 type instance struct {
 	Job  json.Number `json:"job_instance_id"`
 	Step json.Number `json:"step_instance_id"`
@@ -132,7 +132,7 @@ type scriptRun struct {
 	printed map[address]procapi.Text // logs without their end, when they were seen first
 }
 
-// endpoint is one whose answers have commands of others in them.
+// endpoint is private, because its answers contain commands of other owners.
 func (r *scriptRun) endpoint(name string) bkapi.API {
 	api := r.Client.endpoint(name, true)
 	api.Private = true
@@ -152,7 +152,7 @@ func (r *scriptRun) send(ctx context.Context, hosts []fleet.Host, windows bool) 
 	return r.started.Job.String(), reply, err
 }
 
-// look asks how the script ended on each host, and for what it printed where it ended well.
+// look asks how the script ended on each host, and for the output where it succeeded.
 func (r *scriptRun) look(ctx context.Context, _ string, hosts []fleet.Host) (map[fleet.Host]hostedspec.Reading, error) {
 	var status scriptStatus
 	readings := make(map[fleet.Host]hostedspec.Reading)

@@ -45,7 +45,7 @@ func TestHostedFiles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		steps []exchange
-		why   string // "" where host 1 has ns:web
+		why   string // "" if host 1 has ns:web
 	}{
 		"at once":        {[]exchange{scriptAccepted, ends(true, 9), logs(printedWeb)}, ""},
 		"after a while":  {[]exchange{scriptAccepted, ends(false), ends(false, 5), ends(false, 7), ends(true, 9), logs(printedWeb)}, ""},
@@ -78,7 +78,8 @@ func TestHostedFiles(t *testing.T) {
 	}
 }
 
-// What has ended is read while others run, and each host once. JOB does not know agent ids.
+// The output of hosts that are done is read while others still run, once per host. JOB does not know
+// agent ids.
 func TestHostedFiles_requests(t *testing.T) {
 	t.Parallel()
 	agent := procapitest.Parse(t, "020000000052540000000117000000000001")[0]
@@ -134,7 +135,7 @@ func TestHostedFiles_contract(t *testing.T) {
 	}
 }
 
-// No level of the log, and no error, has anything of what the script printed.
+// Neither the log, at any level, nor an error contains what the script printed.
 func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{

@@ -8,8 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// A result is found under each form of key that the document or a client tells
-// of, and under no other.
+// A result is found under each form of key in the document or in a client, and under no other.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	const (
@@ -67,7 +66,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// An empty value_key is none: it must not make a key of the address alone.
+// An empty value_key is ignored: it must not make a key of the address alone.
 func TestKeys_emptyValueKey(t *testing.T) {
 	t.Parallel()
 	keys := slices.Collect(keysOf(Info{ProcName: "nginx", SetupPath: "/data", ValueKey: new("")})(host(1)))

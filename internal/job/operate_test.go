@@ -17,9 +17,9 @@ var (
 	gseTrouble = exchange{API: apiResult, Reply: refusal(codeGSEError, "GSE error")}
 )
 
-// What JOB answers while a task goes on, each of which is one to ask again after; package
-// procapi tests the wait itself. The status of a result is reserved: only what is said of
-// the hosts counts. The script begins with the one request that starts the operation.
+// JOB's answers while a task is in progress: after each of them the client asks again. Package procapi
+// tests the wait itself. The status of a result is reserved: only the results of the hosts count. The
+// script begins with the one request that starts the operation.
 func TestOperate_waits(t *testing.T) {
 	t.Parallel()
 	raw := func(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
@@ -49,11 +49,11 @@ func TestOperate_waits(t *testing.T) {
 	}
 }
 
-// Once the operation was accepted, no end of the wait can take that back.
+// Once an operation was accepted, it stays accepted, however the wait ends.
 func TestOperate_waitEnds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		last    exchange // for ever
+		last    exchange // repeated
 		meaning string
 		says    string
 	}{
@@ -67,8 +67,7 @@ func TestOperate_waitEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
-			// Which of the last answers the end of the context spoils does not matter:
-			// they are all the same.
+			// The end of the context may interrupt any of the last answers: they are all the same.
 			polls, last := 0, test.last.Reply
 			test.last.Times, test.last.Reply = procapitest.ForEver, procapitest.After(func() {
 				if polls++; polls == 5 {
@@ -88,8 +87,8 @@ func TestOperate_waitEnds(t *testing.T) {
 	}
 }
 
-// An operation whose answer is lost is not sent again; one that can be repeated
-// without harm is. Through manage_proc nothing can.
+// An operation whose answer is lost is not sent again, unless it can be repeated without harm. Through
+// manage_proc nothing can.
 func TestProcess_accepting(t *testing.T) {
 	t.Parallel()
 	type call func(*Process, context.Context, []fleet.Host) fleet.Results
@@ -127,7 +126,7 @@ func TestProcess_accepting(t *testing.T) {
 		"register-no-task":      {RegisterByOperate, (*Process).Register, []exchange{start(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
 		"start-no-task":         {"", operate(fleet.Start), []exchange{start(procapitest.Data("null"))}, fleet.Lost, "named no task"},
 		"start-other-task-name": {"", operate(fleet.Start), []exchange{start(procapitest.Data(`{"task_id":"T"}`))}, fleet.Lost, "named no task"},
-		// JOB of before scopes, by the public code of a client.
+		// JOB before it had scopes, by the public code of a client.
 		"start-older-task": {"", operate(fleet.Start), []exchange{start(procapitest.Answer(http.StatusOK,
 			`{"result":true,"code":"00","message":"","data":{"errorCode":0,"gseTaskId":"GSETASK:20170413215154:8239","errorMessage":"success"}}`))}, fleet.Lost, "named no task"},
 		"start-refused":        {"", operate(fleet.Start), []exchange{start(refusal(1241002, "illegal parameter"))}, fleet.Failed, "1241002"},
@@ -153,8 +152,7 @@ func TestProcess_accepting(t *testing.T) {
 	}
 }
 
-// Only start differs by the kind of process, and only where it is a one-shot: it
-// has ended when its start is checked.
+// Only start depends on the kind of process: a one-shot process has ended when its start is checked.
 func TestOperate_oneShot(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -178,8 +176,8 @@ func TestOperate_oneShot(t *testing.T) {
 	}
 }
 
-// JOB cannot name a host by its agent id, so nothing is sent for one; the others
-// are not held up by it.
+// JOB cannot name a host by its agent id, so nothing is sent for such a host. The other hosts do not wait
+// for it.
 func TestProcess_agentIDs(t *testing.T) {
 	t.Parallel()
 	const agent = "0200000007525400f355781710390005465c"
@@ -209,7 +207,7 @@ func TestProcess_agentIDs(t *testing.T) {
 	}
 }
 
-// What was sent before is asked for by its task and in its scope, and nothing is sent.
+// Resume asks for earlier operations by task and in their scope, and sends nothing.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	forEver := func(e exchange) []exchange { return []exchange{procapitest.Times(procapitest.ForEver, e)} }

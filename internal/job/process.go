@@ -17,13 +17,13 @@ type Registration string
 const (
 	// RegisterByOperate is operate_process with operations 3 and 4.
 	RegisterByOperate Registration = apiOperate
-	// RegisterByManage is manage_proc with operations 1 and 2. The servers whose code is public
-	// (3.4 to 3.6) pass these numbers on to GSE. There, 1 stops the process and 2 asks for its
-	// status, and the answer looks as if all was well.
+	// RegisterByManage is manage_proc with operations 1 and 2. The servers whose code is public (3.4 to
+	// 3.6) pass these numbers on to GSE. There, 1 stops the process and 2 queries its status, and the
+	// answer looks like a success.
 	RegisterByManage Registration = apiManage
 )
 
-// Registrations are all of them, the default one first.
+// Registrations are all registrations, the default one first.
 func Registrations() []Registration { return []Registration{RegisterByOperate, RegisterByManage} }
 
 // Process is one process on the hosts of a scope.
@@ -47,16 +47,16 @@ var (
 	callUnregister = procapi.Call{Name: "unregister", SuccessCodes: []int64{procapi.CodeNotRunning}}
 )
 
-// Register implements fleet.Process. Where another owner hosts the process
-// already, it is the server's to say so: there is no file to look at.
+// Register implements fleet.Process. If another owner hosts the process already, only the server can say
+// so, because there is no cached status.
 func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := p.register(ctx, hosts)
 	for h, o := range results {
-		// The ESB reports a missing backend as one in trouble, which could have acted.
+		// The ESB reports a missing backend like a failing one, which could have acted.
 		if IsRemoved(o.Err) && (bkapi.HasCode(o.Err, esbBackendError) || !bkapi.MayHaveActed(o.Err)) {
 			continue
 		}
-		// JOB does not say which trouble GSE had, so the operation may have begun.
+		// JOB does not say how GSE failed, so the operation may have begun.
 		inTrouble := bkapi.HasCode(o.Err, codeGSEError)
 		results.Merge(procapi.Unconfirmed(fleet.Results{h: o}, inTrouble))
 	}
@@ -70,9 +70,8 @@ func (p *Process) register(ctx context.Context, hosts []fleet.Host) fleet.Result
 	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Supervise), callRegister, true}, hosts, procapi.Request{})
 }
 
-// Reregister implements fleet.Process. JOB has no update. To register again is to
-// replace, except where the server says that there is something already: there it
-// is removed first.
+// Reregister implements fleet.Process. JOB has no update. Registering again replaces, unless the server
+// says that the process exists: then it is removed first.
 func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	registering, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
 	defer cancel()
@@ -104,7 +103,7 @@ func (p *Process) Settles() (command, startCheck time.Duration) { return p.info.
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return true }
 
-// meaningManageBug explains a manage_proc that succeeded without the effect of its document.
+// meaningManageBug explains a manage_proc that succeeded without its documented effect.
 // meaningManageUnseen is for one whose effect was not seen.
 const (
 	meaningManageBug = "JOB answered as if manage_proc had worked, and it had not: this release runs its operations 1 and 2 as stop and query; " +
@@ -113,12 +112,12 @@ const (
 		"set registration_api to operate_process"
 )
 
-// readBack asks the agents whether manage_proc did what its document says. The servers whose code
-// is public do not, so JOB's answer is not sufficient.
+// readBack asks the agents whether manage_proc had its documented effect. With the public server code it
+// does not, so JOB's answer is not sufficient.
 func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []fleet.Host, hosted bool) fleet.Results {
 	for _, h := range hosts {
 		if o := results[h]; hosted && o.Code == procapi.CodeNotRunning && !o.OK() {
-			// Nothing to stop, says a registration.
+			// A registration reports that there is nothing to stop.
 			o.Meaning = meaningManageBug
 			results[h] = o
 		}
@@ -129,13 +128,13 @@ func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []f
 	}
 	unseen := fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageUnseen}
 	if hosted {
-		unseen.Verdict = fleet.Lost // what may be registered is not forgotten
+		unseen.Verdict = fleet.Lost // a possible registration is not forgotten
 	}
 	live, err := p.LiveStatus(ctx, claimed)
 	for _, h := range claimed {
 		o := fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug}
 		switch now := live[h]; {
-		case !now.HostedKnown: // the agent could not be asked, or does not say
+		case !now.HostedKnown: // the agent did not answer, or does not say
 			o = unseen
 			o.Message, o.Err = now.Message, err
 		case now.Hosted == hosted:
@@ -168,7 +167,7 @@ func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	return p.run(ctx, step{apiOperate, procapi.OpType(op), call, procapi.Repeatable(op)}, hosts, r)
 }
 
-// step is one request of an endpoint, whichever hosts it is for.
+// step is one request of an endpoint, without its hosts.
 type step struct {
 	api        string
 	opType     int
@@ -184,7 +183,7 @@ type task struct {
 // LogValue is what is logged of it.
 func (t *task) LogValue() slog.Value { return slog.GroupValue(slog.String("task_id", string(t.ID))) }
 
-// run takes a step on the hosts that JOB can name, with a request for each batch.
+// run makes a step on the hosts that JOB can name, with one request per batch.
 func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	var (
 		api              = p.client.endpoint(s.api, s.repeatable)
@@ -208,7 +207,7 @@ func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, r procapi
 	return results
 }
 
-// runBefore is run, and leaves time to read back what it did.
+// runBefore is run, but leaves time to read back the effect.
 func (p *Process) runBefore(ctx context.Context, s step, hosts []fleet.Host) fleet.Results {
 	ctx, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// What JOB says of a host holds no secret.
+// What the client reports of a host contains no secret.
 func TestProcess_repeatsNoSecret(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, accepted, result(said(key(1), `{"error_code":65535,"error_msg":"sent: s3cret"}`)))

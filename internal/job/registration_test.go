@@ -27,10 +27,10 @@ func TestRegistration(t *testing.T) {
 	stopped.Meaning = meaningManageBug
 	tests := map[string]struct {
 		call  func(*Process) fleet.Results
-		steps []exchange // after the one that is accepted
-		back  []exchange // and then, of manage_proc
+		steps []exchange // after the accepted one
+		back  []exchange // and then, for manage_proc
 		want  map[int]fleet.Outcome
-		bug   map[int]fleet.Outcome // of manage_proc, where it differs
+		bug   map[int]fleet.Outcome // of manage_proc, if it differs
 	}{
 		"register": {
 			register, []exchange{queued, result(said(key(1), code(115), key(2), code(0))), result(said(key(1), code(0)))},
@@ -44,7 +44,7 @@ func TestRegistration(t *testing.T) {
 			map[int]fleet.Outcome{1: taken, 2: done},
 			nil,
 		},
-		"register-stopped": { // what a manage_proc that stops may answer
+		"register-stopped": { // the answer of a manage_proc that stops
 			register, []exchange{result(said(key(1), code(829), key(2), code(0)))},
 			foundOn(hostedInstance, 2),
 			map[int]fleet.Outcome{1: outcome(fleet.Failed, 829), 2: done},
@@ -87,25 +87,25 @@ func TestRegistration(t *testing.T) {
 	}
 }
 
-// What manage_proc claims is held against what the agents say of hosting, on the hosts
-// that it claims alone. What they do not say is not known to be so.
+// On the hosts for which manage_proc reports success, the agents are asked whether they host the process.
+// If an agent does not say, the effect is not known.
 func TestRegistration_readBack(t *testing.T) {
 	t.Parallel()
 	var (
 		done   = outcome(fleet.Done, 0)
 		denied = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug, TaskID: "T"}
 		both   = result(said(key(1), code(0), key(2), code(0)))
-		// answers are those of both agents.
+		// answers are the answers of both agents.
 		answers = func(first, second string) []exchange {
 			return []exchange{accepted, result(said(key(1), first, key(2), second))}
 		}
 		hosted   = answered(hostedInstance)
 		unhosted = answered(unhostedInstance)
 		allDone  = map[int]fleet.Outcome{1: done, 2: done}
-		// lost may be registered, and stuck may be registered still.
+		// With lost the process may be registered, and with stuck it may still be.
 		lost  = fleet.Outcome{Verdict: fleet.Lost, Meaning: meaningManageUnseen, TaskID: "T"}
 		stuck = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageUnseen, TaskID: "T"}
-		// So are those whose agents could not be asked.
+		// The same, if the agents could not be asked.
 		lostUnasked, stuckUnasked = lost, stuck
 		away, blank               = lost, lost
 	)
@@ -165,8 +165,7 @@ func TestRegistration_readBack(t *testing.T) {
 	}
 }
 
-// Where JOB refuses to register what is registered, it is removed first, on those
-// hosts alone.
+// If JOB refuses to register a registered process, it is removed first, on those hosts only.
 func TestReregister_replaces(t *testing.T) {
 	t.Parallel()
 	const query = 2
@@ -201,8 +200,8 @@ func TestReregister_replaces(t *testing.T) {
 	}
 }
 
-// A retry after a lost answer: the 850 may be our own, and an endpoint that is gone may
-// have done something. One that was not there at once has done nothing.
+// A retry after a lost answer: the 850 may be our own, and an endpoint that is missing now may have
+// acted. An endpoint that was missing at once has done nothing.
 func TestRegister_resent(t *testing.T) {
 	t.Parallel()
 	var (

@@ -9,8 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// What is not said is not sent, so that JOB's defaults apply; what is said is,
-// even if it is 0.
+// Unset fields are not sent, so that JOB's defaults apply. Set fields are sent, even if they are 0.
 func TestRequests_omitWhatIsNotSaid(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -58,7 +57,7 @@ func TestClient_generations(t *testing.T) {
 	}
 }
 
-// What is not set takes as long as GSE's documents say.
+// Unset values take the times of GSE's documents.
 func TestInfo_Settles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -13,8 +13,8 @@ type resultRequest struct {
 	TaskID string `json:"bk_gse_taskid"`
 }
 
-// resultAnswer is `data` of get_proc_result. Status is reserved, by the document,
-// whose sample has 115 (in progress) next to a host that has finished.
+// resultAnswer is `data` of get_proc_result. By the document, Status is reserved. In its sample, Status
+// is 115 (in progress) although a host has finished.
 type resultAnswer struct {
 	Status procapi.Number    `json:"status"`
 	Result procapi.ResultMap `json:"result"`
@@ -33,8 +33,8 @@ func (a *resultAnswer) Plain() (form any, take func() bool) {
 	}
 }
 
-// queued reports whether the task has not begun. That is the only use of Status: JOB turns GSE's
-// 1000115 into a success with this status and no result.
+// queued reports whether the task has not begun. Status is used only for this: JOB turns GSE's 1000115
+// into a success with this status and no result.
 func (a *resultAnswer) queued() bool {
 	return a.Status.Int() == procapi.CodeInProgress && len(a.Result) == 0
 }
@@ -52,7 +52,7 @@ func (p *Process) tasks() procapi.Tasks {
 			}
 			return answer.Result, reply, err
 		},
-		// For a result, JOB says this when GSE gave it no answer at all.
+		// For a result, JOB answers this code if GSE gave no answer at all.
 		Passing: func(err error) bool { return bkapi.HasCode(err, codeGSEError) },
 	}
 }

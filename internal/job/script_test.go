@@ -25,13 +25,13 @@ func newScript(t *testing.T, steps ...exchange) (*procapitest.Script, string) {
 	return procapitest.NewScript(t, "/api/c/compapi/v2/jobv3/%s/", steps...)
 }
 
-// refusal is the platform's no.
+// refusal is an answer that refuses a request.
 func refusal(code int, message string) http.HandlerFunc {
 	return procapitest.Refusal(code, message, "null")
 }
 
 var (
-	// accepted and registered are operations that became task T.
+	// accepted and registered are accepted operations with task T.
 	accepted   = exchange{API: apiOperate, Reply: procapitest.Data(`{"bk_gse_taskid":"T"}`)}
 	registered = exchange{API: apiManage, Reply: procapitest.Data(`{"bk_gse_taskid":"T"}`)}
 )
@@ -41,8 +41,7 @@ func result(body string) exchange {
 	return exchange{API: apiResult, Reply: procapitest.Data(`{"status":115,"result":` + body + `}`)}
 }
 
-// foundOn is the query that follows a manage_proc, and what the agents of these
-// hosts say.
+// foundOn is the query after a manage_proc, with the answers of these hosts' agents.
 func foundOn(instance string, numbers ...int) []exchange {
 	pairs := make([]string, 0, 2*len(numbers))
 	for _, n := range numbers {
@@ -51,8 +50,7 @@ func foundOn(instance string, numbers ...int) []exchange {
 	return []exchange{accepted, result(said(pairs...))}
 }
 
-// quick is a client of endpoint that waits a millisecond between polls and does
-// not repeat requests by itself.
+// quick is a client of endpoint that waits a millisecond between polls and does not retry requests.
 func quick(t *testing.T, endpoint string) *Client {
 	t.Helper()
 	return newTestClient(t, endpoint, nil)

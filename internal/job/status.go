@@ -12,14 +12,14 @@ import (
 // and a process that is not hosted counts as not registered (see the package
 // documentation).
 //
-// A caller that reads the cached status has more to do then. So a silent agent does not take all
-// the time there is.
+// A caller that reads the cached status has more to do afterwards. So a silent agent does not use up all
+// the time.
 func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	statuses, err := fleet.LiveStatusWithin(ctx, p, patience, hosts)
 	return hostedOnly(statuses), err
 }
 
-// patience is how long agents are asked in place of a cached status.
+// patience bounds how long agents are asked in place of a cached status.
 const patience = 2 * time.Minute
 
 // hostedOnly treats a process that is not hosted as not registered.
@@ -33,15 +33,14 @@ func hostedOnly(statuses map[fleet.Host]fleet.Status) map[fleet.Host]fleet.Statu
 	return statuses
 }
 
-// SharedStatus implements fleet.Process. A question to the agents is about one
-// process.
+// SharedStatus implements fleet.Process. A query to the agents is about one process only.
 func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	statuses, err := p.LiveStatus(ctx, hosts)
 	return hostedOnly(statuses), err
 }
 
-// LiveStatus implements fleet.Process: operation 2, and its result. An error is
-// returned only where no host got an answer because the call itself failed.
+// LiveStatus implements fleet.Process: operation 2, and its result. It returns an error only if no host
+// got an answer because the call itself failed.
 func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	var (
 		kept             = procapi.Contents{Name: p.info.ProcName}
@@ -67,7 +66,7 @@ func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 // KnownNames implements fleet.Process.
 func (p *Process) KnownNames([]fleet.Host) map[fleet.Host]fleet.HostID { return nil }
 
-// OtherNames implements fleet.Process. JOB names hosts by their addresses alone.
+// OtherNames implements fleet.Process. JOB names hosts only by address.
 func (p *Process) OtherNames(context.Context, []fleet.Host) (map[fleet.Host]fleet.HostID, error) {
 	return nil, nil //nolint:nilnil // no host has another name here
 }

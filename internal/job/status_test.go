@@ -15,11 +15,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// Source: the sample of get_proc_result, which does not speak of hosting.
+// Source: the sample of get_proc_result, which does not mention hosting.
 const documentedInstance = `{"cpuUsageAve":0,"stat":"","phyMemUsage":0,"cmdline":"","freeVMem":"0","pid":-1,"threadCount":0,
 	"cpuUsage":0,"elapsedTime":0,"processName":"gseagent","diskSize":-1,"stime":"0","startTime":"","usePhyMem":0,"utime":"0"}`
 
-// What an agent answers, what is made of it, and what of its registration.
+// An agent's answer, the status read from it, and its registration.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	unreadable := fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}
@@ -67,8 +67,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// One agent that does not answer does not hide the others; a call that fails is
-// an error.
+// One agent that does not answer does not hide the others; a failed call is an error.
 func TestStatus_fails(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, exchange{API: apiOperate, Reply: refusal(codeGSEError, "GSE error")})
@@ -87,8 +86,7 @@ func TestStatus_fails(t *testing.T) {
 	}
 }
 
-// Whatever JOB answers, the results that can be read are kept and no other host has
-// one.
+// For any answer of JOB, readable results are kept and no other host gets one.
 func FuzzResultAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"status":115,"result":{"a":{"error_code":0,"content":{"process":[]}}}}`, `{"status":"115","result":null}`, `{"result":[]}`,
