@@ -20,20 +20,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What holds for each client of the process APIs is tested here, once, at the lowest floor
-// that knows them all. What one of them
-// alone sends or understands is tested in its package.
+// This package imports all clients of the process APIs, so what holds for each of them is tested here
+// once. What is specific to one client is tested in its package.
 
-// face is one way to a process.
+// face is one way to reach a process.
 type face struct {
 	operate, result string // names of APIs
-	namespace       string // of the process on a host, which is called demo
+	namespace       string // of the process demo on a host
 	path            string // behind the endpoint
 	gateway         bkapi.Gateway
 	process         func(api *bkapi.Client, opts procapi.Options, labels map[string]string) fleet.Process
 }
 
-// faces are all of them, by the names of the simulator.
+// faces are all faces, by their names in the simulator.
 var faces = map[string]face{
 	"esb":   {"operate_proc_v2", "get_proc_operate_result_v2", "demo", "", bkapi.ESB, newGSE(bkapi.ESB)},
 	"apigw": {"operate_proc_v2", "get_proc_operate_result_v2", "demo", "/api/bk-gse/prod", bkapi.APIGW, newGSE(bkapi.APIGW)},
@@ -75,13 +74,13 @@ func (f face) at(t *testing.T, endpoint string, maxHosts int, labels map[string]
 	return f.process(api, procapi.Options{MaxHosts: maxHosts, Backoff: poll.Backoff{First: time.Millisecond}}, labels)
 }
 
-// on is what is on a host.
+// on is the simulator's process on a host.
 func (f face) on(sim *simulator.Server, h fleet.Host) simulator.Process {
 	process, _ := sim.Process(h.Address(), f.namespace, "demo")
 	return process
 }
 
-// wantDone fails where any host failed.
+// wantDone fails the test if any host failed.
 func wantDone(t *testing.T, what string, results fleet.Results) {
 	t.Helper()
 	if failures := results.Failures(); len(failures) > 0 {
@@ -89,8 +88,8 @@ func wantDone(t *testing.T, what string, results fleet.Results) {
 	}
 }
 
-// A process is registered, brought up, found as declared, registered again and released,
-// whichever way its hosts are named.
+// A process is registered, started, found as declared, reregistered and unregistered, however its hosts
+// are named.
 func TestFaces_life(t *testing.T) {
 	t.Parallel()
 	const agentA, agentB = "0200000007525400f355781710390005465c", "02000000075254005d52cc171039000570a1"
@@ -107,7 +106,7 @@ func TestFaces_life(t *testing.T) {
 		face  face
 		hosts []string
 		sim   func(*simulator.Server)
-		calls map[fleet.Ensure]map[string]int // that create, where it matters
+		calls map[fleet.Ensure]map[string]int // of a create, if it matters
 	}{
 		"esb": {faces["esb"], addresses, nil, map[fleet.Ensure]map[string]int{
 			fleet.EnsureRegistered: {"register_proc_info": 1, "operate_proc_v2": 2, "get_proc_operate_result_v2": 2},
@@ -192,7 +191,7 @@ func wantCalls(t *testing.T, sim *simulator.Server, want map[string]int) {
 	}
 }
 
-// A start whose answer is lost is sent once. The next run asks before it acts.
+// A start whose answer is lost is sent once. The next run reads the state before it acts.
 func TestFaces_lostAnswer(t *testing.T) {
 	t.Parallel()
 	start := simulator.OpStart
@@ -221,8 +220,7 @@ func TestFaces_lostAnswer(t *testing.T) {
 	}
 }
 
-// A restart that is still under way when the time is up reaches each agent once: the next
-// run waits for it.
+// A restart that is still in progress at the deadline reaches each agent once: the next run waits for it.
 func TestFaces_stillUnderWay(t *testing.T) {
 	t.Parallel()
 	restart := simulator.OpRestart
@@ -242,7 +240,7 @@ func TestFaces_stillUnderWay(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if polled[call.TaskID] = true; len(polled) < 2 { // the other host's has not been sent yet
+				if polled[call.TaskID] = true; len(polled) < 2 { // the request for the other host has not been sent yet
 					return
 				}
 				if end(); waits.Add(1) == 10 { // while the next run waits
@@ -275,7 +273,7 @@ func TestFaces_stillUnderWay(t *testing.T) {
 	}
 }
 
-// Nobody listens, so nothing was sent: nothing ran. Of no hosts nobody is asked.
+// The endpoint refuses connections, so nothing was sent and nothing ran. For no hosts there is no call.
 func TestFaces_noConnectionAndNoHosts(t *testing.T) {
 	t.Parallel()
 	one := procapitest.Hosts(1)

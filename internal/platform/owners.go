@@ -8,19 +8,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Owners knows which object of this provider registered a process last. The cached status
-// shows that minutes later. Within one run two objects may have the same process
-// (create_before_destroy, a rename without `moved`), and then this decides.
-// The zero value is ready to use.
+// Owners knows which object of this provider last registered a process. The cached status shows that
+// minutes later. Within one run two objects may have the same process (create_before_destroy, a rename
+// without `moved`). The zero value is ready to use.
 type Owners struct {
 	// Destroys counts objects whose destroy was planned.
 	Destroys atomic.Int64
 
 	mu   sync.Mutex
 	last map[registration]claim
-	busy map[registration]chan struct{} // closed when whoever holds it releases it
-	// joins is who has announced to register a process, leaves who to unregister it, with the
-	// agent's time of that registration, 0 where it is not known.
+	busy map[registration]chan struct{} // closed when the holder releases it
+	// joins are the owners that have announced a registration. leaves are those that have announced to
+	// unregister, with the agent's time of that registration, 0 if it is not known.
 	joins  map[registration]string
 	leaves map[registration]map[string]int64
 	// stopped are processes that ran and were stopped before they were unregistered.
@@ -33,7 +32,7 @@ type registration struct {
 	host    fleet.HostID
 }
 
-// claim is who registered a process on a host last, by which name of the host.
+// claim is the owner that last registered a process on a host, and the name of the host that it used.
 type claim struct {
 	owner string
 	host  fleet.Host
@@ -55,7 +54,7 @@ func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host) (
 	}
 }
 
-// tryHold gives what to wait for, nil where the hosts are held now.
+// tryHold returns a channel to wait for, or nil if the hosts are held now.
 func (o *Owners) tryHold(process string, hosts []fleet.Host) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,9 +85,9 @@ func (o *Owners) release(process string, hosts []fleet.Host) {
 	}
 }
 
-// Announce says, before owner holds any hosts, which of them it is to register the process on,
-// and which it is to unregister it on, with the agents' times of its registrations there. So a
-// host that moves between two objects of one run is known to move, whichever comes first.
+// Announce is called before owner holds any hosts. joins are the hosts on which it will register the
+// process. leaves are those on which it will unregister it, with the agents' times of the registrations
+// there. So a host that moves between two objects of one run is known to move, whichever comes first.
 func (o *Owners) Announce(process, owner string, joins []fleet.Host, leaves map[fleet.Host]int64) {
 	if owner == "" {
 		return
@@ -110,15 +109,15 @@ func (o *Owners) Announce(process, owner string, joins []fleet.Host, leaves map[
 	}
 }
 
-// Joins is who has announced to register the process on a host, "" where nobody has.
+// Joins is the owner that has announced to register the process on a host, "" if none has.
 func (o *Owners) Joins(process string, host fleet.HostID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.joins[registration{process, host}]
 }
 
-// Leaves reports whether a registration is one that its owner has announced to unregister. An
-// owner that is not known is told by the agent's time.
+// Leaves reports whether the owner of a registration has announced to unregister it. An owner that is not
+// known is identified by the agent's time.
 func (o *Owners) Leaves(process string, host fleet.HostID, found fleet.Owned) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,8 +145,8 @@ func (o *Owners) Stopped(process string, hosts []fleet.Host) {
 	}
 }
 
-// WasStopped reports whether the process ran on a host until it was stopped in this run. It is
-// answered once.
+// WasStopped reports whether the process ran on a host until it was stopped in this run. A second call
+// for the same host returns false.
 func (o *Owners) WasStopped(process string, host fleet.HostID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -172,15 +171,15 @@ func (o *Owners) Registered(process string, hosts []fleet.Host, owner string) {
 	}
 }
 
-// Of is who registered the process on a host last in this run, "" where nobody did.
+// Of is the owner that last registered the process on a host in this run, "" if none did.
 func (o *Owners) Of(process string, host fleet.HostID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.last[registration{process, host}].owner
 }
 
-// OfOthers are the hosts on which another than owner registered the process last in this
-// run, by the names that it has for them.
+// OfOthers are the hosts on which another owner last registered the process in this run, by the names
+// that it used.
 func (o *Owners) OfOthers(process, owner string) []fleet.Host {
 	o.mu.Lock()
 	defer o.mu.Unlock()

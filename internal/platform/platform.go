@@ -1,5 +1,5 @@
-// Package platform holds what the provider block is resolved to and every object works
-// with: the clients, and the settings that are not the clients' business.
+// Package platform holds what the provider block configures, for every object: the clients, and the
+// settings that are not the clients'.
 package platform
 
 import (
@@ -27,7 +27,7 @@ type Platform struct {
 	GSE *gse.Client
 	// Job is nil if the provider is not configured to reach the ESB.
 	Job *job.Client
-	// CMDB is nil if nothing says where it is.
+	// CMDB is nil if no setting says where it is.
 	CMDB *cmdb.Client
 	// Unknown are the attributes of the provider block whose values are not known yet.
 	// If there are any, a plan goes on without calls, and GSE is nil.
@@ -37,18 +37,17 @@ type Platform struct {
 	Log *slog.Logger
 	// Pace is how often actions report their progress.
 	Pace Pace
-	// Clock is what rollouts go by; nil is the one on the wall.
+	// Clock is the clock of rollouts; nil is the real one.
 	Clock poll.Clock
-	// Backoff is the wait between two looks at something that goes on elsewhere.
+	// Backoff is the wait between two checks of something that is in progress.
 	Backoff poll.Backoff
 
 	Gateway bkapi.Gateway
-	// Supplier is the supplier id of host addresses that name none.
+	// Supplier is the supplier id of host addresses that have none.
 	Supplier int
-	// DefaultLabels are merged under the labels of every registration.
+	// DefaultLabels are merged into the labels of every registration, which take precedence.
 	DefaultLabels map[string]string
-	// FingerprintLabel is the label that carries the fingerprint of the declaration; ""
-	// for none.
+	// FingerprintLabel is the label that has the fingerprint of the declaration; "" for none.
 	FingerprintLabel string
 
 	// MaxUnreachable is max_unreachable_hosts of objects that do not set it.
@@ -60,8 +59,8 @@ type Platform struct {
 	Owners *Owners
 }
 
-// From returns the platform that an object's Configure is given: nil while the provider
-// is not configured, as in a validation. Anything else is a bug and appended to diags.
+// From returns the platform that an object's Configure gets: nil while the provider is not configured, as
+// in a validation. Any other type is a bug, which From appends to diags.
 func From(data any, diags *diag.Diagnostics) *Platform {
 	if data == nil {
 		return nil
@@ -92,20 +91,19 @@ func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec, owner string) (fleet.D
 	return desired, err
 }
 
-// ReadHosted is what the agents of hosts host, read from their own files, with a reading of each.
-// windows is about all of them.
+// ReadHosted returns what agents host, read from their own files, with a reading for each host. windows
+// is true if all these hosts run Windows.
 func (p *Platform) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	return p.GSE.ReadHosted(ctx, hosts, windows)
 }
 
-// CannotReadHosted says why nothing can read what agents host, "" if something can.
+// CannotReadHosted says why no API can read what agents host, "" if one can.
 func (p *Platform) CannotReadHosted() string {
 	why, _ := p.GSE.Hosted.(procapi.Unread)
 	return string(why)
 }
 
-// NotReady is the error that says why calls cannot be made, for a platform that is not
-// Ready.
+// NotReady is the error for a platform that is not Ready: it says why calls cannot be made.
 func (p *Platform) NotReady() diag.Diagnostic {
 	if p == nil {
 		return diagnose.NotEvaluated()
@@ -113,8 +111,8 @@ func (p *Platform) NotReady() diag.Diagnostic {
 	return diagnose.NotReady(p.Unknown)
 }
 
-// OwnLabels returns labels without those that the provider adds: its fingerprint, and
-// default labels that have their default value.
+// OwnLabels returns labels without those that the provider adds: its fingerprint, and default labels with
+// their default value.
 func (p *Platform) OwnLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)
 	maps.DeleteFunc(own, func(key, value string) bool {
@@ -124,11 +122,10 @@ func (p *Platform) OwnLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// OwnerLabel is the label that carries the id of the object that registered, "" where
-// there is none.
+// OwnerLabel is the label that has the id of the object that registered, "" if there is none.
 func (p *Platform) OwnerLabel() string { return fleet.OwnerLabel(p.FingerprintLabel) }
 
-// mergedLabels merges the provider's labels with the object's, which win.
+// mergedLabels merges the provider's labels with the object's, which take precedence.
 func mergedLabels(defaults, own map[string]string) map[string]string {
 	merged := make(map[string]string, len(defaults)+len(own))
 	maps.Copy(merged, defaults)
@@ -140,11 +137,11 @@ func mergedLabels(defaults, own map[string]string) map[string]string {
 type Pace struct {
 	// Now is the clock.
 	Now func() time.Time
-	// A change is reported once MinInterval has passed since the last message. After
-	// MaxInterval there is a message even if nothing has changed.
+	// A change is reported once MinInterval has passed since the last message. After MaxInterval there is
+	// a message even without a change.
 	MinInterval, MaxInterval time.Duration
 }
 
-// DefaultPace keeps a terminal readable, and reports often enough for pipelines that end
-// jobs without output.
+// DefaultPace keeps a terminal readable, and reports often enough for pipelines that end jobs without
+// output.
 var DefaultPace = Pace{Now: time.Now, MinInterval: time.Second, MaxInterval: 30 * time.Second}

@@ -12,20 +12,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// maxWaveLines is how many waves of a run are logged. Of more, every so many is; counts
-// are totals, so that nothing is lost by it.
+// maxWaveLines is how many waves of a run are logged. Of more waves, only every n-th is. Counts are
+// totals, so nothing is lost.
 const maxWaveLines = 50
 
-// Run is what the log reports about a rollout: which process it is about, and what is done.
+// Run describes a rollout for the log: its process, and its operation.
 type Run struct {
 	Process, Operation string
-	Keys               fleet.Inventory // names of hosts, for people
+	Keys               fleet.Inventory // names of hosts
 	Rollout            fleet.Rollout
 }
 
-// Logged runs a rollout with lines in the log when it begins, when a wave does, and when it
-// is over, and has the calls logged with the process that they are for. Where there is no
-// host nothing is logged.
+// Logged runs a rollout and logs when it begins, when a wave begins, and when it ends. Calls are logged
+// with the process that they are for. If there are no hosts, nothing is logged.
 func (p *Platform) Logged(ctx context.Context, r Run, hosts []fleet.Host, act func(context.Context, fleet.Rollout) fleet.Results) fleet.Results {
 	parts := []Part{{Keys: r.Keys, Hosts: hosts}}
 	return p.LoggedParts(ctx, r, parts, func(ctx context.Context, rollout fleet.Rollout) []fleet.Results {
@@ -36,12 +35,11 @@ func (p *Platform) Logged(ctx context.Context, r Run, hosts []fleet.Host, act fu
 // Part is one of the processes of a run.
 type Part struct {
 	Name  string          // "" for the only one
-	Keys  fleet.Inventory // names of hosts, for people
+	Keys  fleet.Inventory // names of hosts
 	Hosts []fleet.Host
 }
 
-// LoggedParts is Logged for a run on several processes, whose results are those of the
-// parts, in their order.
+// LoggedParts is Logged for a run on several processes. The results are in the order of parts.
 func (p *Platform) LoggedParts(ctx context.Context, r Run, parts []Part, act func(context.Context, fleet.Rollout) []fleet.Results) []fleet.Results {
 	hosts := 0
 	for _, part := range parts {
@@ -69,7 +67,7 @@ func (p *Platform) LoggedParts(ctx context.Context, r Run, parts []Part, act fun
 	return results
 }
 
-// each is what is to be said of each part, if anything, in one line.
+// each joins in one line what there is to say about each part.
 func each(parts []Part, say func(int) string) string {
 	var texts []string
 	for i, part := range parts {
@@ -106,11 +104,11 @@ type watch struct {
 }
 
 func (w *watch) watch(ctx context.Context, p fleet.Progress) {
-	if p.Wave > w.wave && p.Waves > 1 && told(p) {
+	if p.Wave > w.wave && p.Waves > 1 && hasLine(p) {
 		w.wave = p.Wave
 		w.log.InfoContext(ctx, "wave begins", w.counts(p)...)
 	}
-	if p.Watched > 0 && p.Wave > w.gate && told(p) {
+	if p.Watched > 0 && p.Wave > w.gate && hasLine(p) {
 		w.gate = p.Wave
 		w.log.InfoContext(ctx, "waiting for hosts to be stable",
 			append(w.counts(p), "watched", p.Watched, "stable_for", w.healthy.StableFor.String(), "within", w.healthy.Within.String())...)
@@ -120,13 +118,13 @@ func (w *watch) watch(ctx context.Context, p fleet.Progress) {
 	}
 }
 
-// told reports whether the log reports about a wave: of too many, not of each.
-func told(p fleet.Progress) bool {
+// hasLine reports whether the log has a line for a wave: if there are too many, not all have one.
+func hasLine(p fleet.Progress) bool {
 	every := 1 + (p.Waves-1)/maxWaveLines
 	return (p.Wave-1)%every == 0 || p.Wave == p.Waves
 }
 
-// counts are where a run stands.
+// counts are the counts of hosts so far.
 func (w *watch) counts(p fleet.Progress) []any {
 	return []any{
 		"wave", fmt.Sprintf("%d/%d", p.Wave, p.Waves), "after", w.took(),

@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// logging is a platform whose clock stands still, and its log without times.
+// logging is a platform with a stopped clock, and its log without times.
 func logging() (*Platform, *bytes.Buffer) {
 	var text bytes.Buffer
 	handler := slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -28,7 +28,7 @@ func logging() (*Platform, *bytes.Buffer) {
 	return &Platform{Log: slog.New(handler), Pace: Pace{Now: func() time.Time { return time.Unix(0, 0) }}}, &text
 }
 
-// inWaves is a run in which every host comes out as the outcome of its key says.
+// inWaves runs a rollout in which every host has the outcome of its key.
 func inWaves(p *Platform, inventory fleet.Inventory, rollout fleet.Rollout, outcomes map[string]fleet.Outcome) {
 	run := Run{Process: "web:nginx", Operation: "restart", Keys: inventory, Rollout: rollout}
 	p.Logged(context.Background(), run, inventory.Hosts(), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
@@ -60,11 +60,11 @@ level=INFO msg="operation over" process=web:nginx operation=restart took=0s outc
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if watched == 0 {
-		t.Error("nobody else was told of the progress")
+		t.Error("the caller's observer got no progress")
 	}
 }
 
-// process is one that runs for good.
+// process is a permanent process.
 type process struct{ fleet.Process }
 
 func (process) Settles() (command, startCheck time.Duration) { return time.Minute, 5 * time.Second }
@@ -110,7 +110,7 @@ level=INFO msg="operation over" process=web:nginx operation=restart took=20s out
 	})
 }
 
-// However many waves there are, the log stays short, and has the first and the last.
+// The log stays short with any number of waves, and has the first and the last.
 func TestLogged_manyWaves(t *testing.T) {
 	t.Parallel()
 	for _, waves := range []int{1, 2, 50, 51, 100, 101, 249, 250} {
@@ -123,8 +123,8 @@ func TestLogged_manyWaves(t *testing.T) {
 				t.Errorf("%d lines for %d waves", n, waves)
 			}
 			for _, wave := range []string{fmt.Sprintf("wave=1/%d ", waves), fmt.Sprintf("wave=%d/%[1]d ", waves)} {
-				if told := strings.Contains(text.String(), wave); told != (waves > 1) {
-					t.Errorf("%q is told: %t", wave, told)
+				if logged := strings.Contains(text.String(), wave); logged != (waves > 1) {
+					t.Errorf("%q is logged: %t", wave, logged)
 				}
 			}
 		})
