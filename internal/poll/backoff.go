@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Backoff says how long to wait between checks. The first check is made at once. The delay after
-// check n, counted from 0, is First × Factor^n and never more than Max. Each delay is then
-// shortened at random by up to the fraction Jitter, so that waits begun together get out of step.
-// It is never lengthened, so the bounds hold with and without jitter.
+// Backoff says how long to wait between checks. The first check is made at once. The delay after check n,
+// counted from 0, is First × Factor^n, but at most Max. Each delay is then shortened at random by up to
+// the fraction Jitter, so that waits that began together drift apart. It is never lengthened, so the
+// bounds hold with and without jitter.
 //
-// Due is when the work is likely to be over, counted from the first check; 0 if nothing is known of
-// that. The delay that would pass it ends then.
+// Due is when the work is likely to end, counted from the first check; 0 if that is not known. A delay
+// that would pass it ends then.
 //
-// The zero value means [DefaultBackoff]. A Factor below 1 counts as 1, and a Max below First as
-// First: a delay never shrinks.
+// The zero value means [DefaultBackoff]. A Factor below 1 counts as 1, and a Max below First as First, so
+// a delay never shrinks.
 type Backoff struct {
 	First  time.Duration
 	Max    time.Duration
@@ -24,8 +24,8 @@ type Backoff struct {
 	Due    time.Duration
 }
 
-// DefaultBackoff starts at 200 ms and grows by a tenth up to 5 s, so that
-// waiting adds at most 10 % and 0.2 s to what is waited for.
+// DefaultBackoff starts at 200 ms and grows by a tenth up to 5 s, so that polling adds at most 10 % and
+// 0.2 s to an operation.
 func DefaultBackoff() Backoff {
 	return Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Factor: 1.1, Jitter: 0.1}
 }
@@ -45,8 +45,8 @@ func (b Backoff) delay(n int) time.Duration {
 		b = DefaultBackoff()
 	}
 
-	// In floating point until the cap is applied: First × Factor^n leaves the
-	// range of a Duration long before a patient wait is over.
+	// In floating point until Max is applied: in a long wait, First × Factor^n exceeds the range of a
+	// Duration.
 	delay := float64(b.First) * math.Pow(max(b.Factor, 1), float64(n))
 	delay = min(delay, float64(max(b.Max, b.First)))
 

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Clock tells the time and lets it pass, for waits whose length is part of what they
-// find out: a test need not sit them out.
+// Clock is the time, and a pause, for waits whose length matters. A test can use its own clock and need
+// not wait.
 type Clock interface {
 	Now() time.Time
 	// Pause waits as [Pause] does.
 	Pause(ctx context.Context, d time.Duration) error
 }
 
-// Wall is the clock on the wall.
+// Wall is the real clock.
 type Wall struct{}
 
 // Now implements Clock.

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// Until calls check at once and then after each delay of b, until check reports
-// done, check fails, or ctx ends. It returns nil when done and check's own error
-// as it is. When ctx ends it returns [context.Cause], in a form for which
-// errors.Is finds [context.Canceled] or [context.DeadlineExceeded] whatever the
-// cause is. check gets ctx and is never called after ctx has ended.
+// Until calls check at once and then after each delay of b, until check reports done, check fails, or ctx
+// ends. It returns nil when done, and check's error unchanged. When ctx ends it returns [context.Cause].
+// In that error, errors.Is finds [context.Canceled] or [context.DeadlineExceeded], whatever the cause is.
+// check gets ctx and is never called after ctx has ended.
 func Until(ctx context.Context, b Backoff, check func(context.Context) (done bool, err error)) error {
 	n, began := -1, time.Now()
 
@@ -23,8 +22,7 @@ func Until(ctx context.Context, b Backoff, check func(context.Context) (done boo
 	})
 }
 
-// UntilBy is [Until] by another clock than the one on the wall, and with the delays that
-// check asks for.
+// UntilBy is [Until] with another clock, and with the delays that check returns.
 func UntilBy(ctx context.Context, clock Clock, check func(context.Context) (delay time.Duration, done bool, err error)) error {
 	wait := time.Duration(0)
 	for {
@@ -41,8 +39,8 @@ func UntilBy(ctx context.Context, clock Clock, check func(context.Context) (dela
 	}
 }
 
-// Pause waits for d, or until ctx ends, which it reports as [Until] does. With
-// nothing to wait for it only looks whether ctx has ended.
+// Pause waits for d, or until ctx ends, which it reports as [Until] does. If d is not positive, it only
+// checks whether ctx has ended.
 func Pause(ctx context.Context, d time.Duration) error {
 	if err := ended(ctx); err != nil || d <= 0 {
 		return err
@@ -56,12 +54,12 @@ func Pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 	}
 
-	// Asked again, whichever case ran: when both are ready select picks one at
-	// random, and a cancelled wait must not go on to act once more.
+	// Check again in either case: when both are ready, select picks one at random, and a cancelled wait
+	// must not act once more.
 	return ended(ctx)
 }
 
-// ended returns why ctx ended, and nil while it has not.
+// ended returns why ctx ended, and nil if it has not ended.
 func ended(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// steady is DefaultBackoff without chance.
+// steady is DefaultBackoff without jitter.
 func steady() Backoff {
 	b := DefaultBackoff()
 	b.Jitter = 0
@@ -110,7 +110,7 @@ func TestBackoff_delay(t *testing.T) {
 	}
 }
 
-// The bounds of the default, and of a jitter that is no fraction.
+// The bounds of the default, and of a jitter that is not a fraction.
 //
 // Promised in limits.md: then after 0.2 s. Later pauses grow by a tenth, up to 5 s.
 func TestBackoff_bounds(t *testing.T) {
@@ -137,7 +137,7 @@ func TestBackoff_bounds(t *testing.T) {
 				}
 				low, high = min(low, got), max(high, got)
 			}
-			// All of the range is used.
+			// The whole range is used.
 			if slack := (test.limit - test.shortest) / 10; low > test.shortest+slack || high < test.limit-slack {
 				t.Errorf("from %s to %s, want from %s to %s", low, high, test.shortest, test.limit)
 			}
@@ -145,7 +145,7 @@ func TestBackoff_bounds(t *testing.T) {
 	}
 }
 
-// TestUntil_overhead holds the promise of the package documentation.
+// TestUntil_overhead checks the promise of the package documentation.
 func TestUntil_overhead(t *testing.T) {
 	t.Parallel()
 	for _, takes := range []time.Duration{500 * time.Millisecond, 2 * time.Second, 20 * time.Second, 10 * time.Minute} {
@@ -171,8 +171,8 @@ func TestUntil_ends(t *testing.T) {
 	t.Parallel()
 	errOwn := errors.New("the user pressed Ctrl-C")
 	tests := map[string]struct {
-		after    time.Duration // when it ends
-		deadline bool          // by itself
+		after    time.Duration // when the operation ends
+		deadline bool          // the context has a deadline of its own
 		cause    error
 		want     []error
 		checks   int
@@ -218,9 +218,8 @@ func TestUntil_ends(t *testing.T) {
 	}
 }
 
-// overtakenContext has ended as soon as it is asked, and says so nowhere else: it
-// is a context whose end select has seen too late, because the timer was ready as
-// well.
+// overtakenContext has ended when its Err is called, but its Done channel does not show it. So it is a
+// context whose end select has seen too late, because the timer was ready as well.
 type overtakenContext struct {
 	context.Context
 	end time.Time
