@@ -18,16 +18,15 @@ var files embed.FS
 type Case struct {
 	Face     string // esb, apigw, job, cmdb or cmdb-apigw
 	Endpoint string // operate_proc_v2
-	Name     string // "" for the endpoint's first case
+	Name     string // "" for the first case of the endpoint
 	Request  []byte
 	Response []byte
 }
 
-// ID is face/endpoint, and /name behind it where there is one.
+// ID is face/endpoint, followed by /name if there is a name.
 func (c Case) ID() string { return path.Join(c.Face, c.Endpoint, c.Name) }
 
-// Cases are those of the faces, of all where none is named, in the order of their
-// names.
+// Cases are the cases of the faces, or of all faces if none is given, sorted by name.
 func Cases(faces ...string) []Case {
 	if len(faces) == 0 {
 		faces = slices.DeleteFunc(list(files, "testdata"), func(name string) bool { return name == "script" })
@@ -46,7 +45,7 @@ func Cases(faces ...string) []Case {
 	return cases
 }
 
-// Script is the text of a script that the platform is asked to run.
+// Script is the text of a script that the platform runs.
 func Script(name string) string {
 	raw, err := files.ReadFile(path.Join("testdata/script", name))
 	if err != nil {
@@ -55,8 +54,7 @@ func Script(name string) string {
 	return string(raw)
 }
 
-// Get is the case of an ID. It panics where there is none: an ID in a test is a
-// constant.
+// Get is the case with an ID. It panics if there is none, since an ID in a test is a constant.
 func Get(id string) Case {
 	for _, c := range Cases() {
 		if c.ID() == id {
@@ -66,7 +64,7 @@ func Get(id string) Case {
 	panic("contract: no case " + id)
 }
 
-// names are those of an endpoint's cases; the first comes first, since it has none.
+// names are the names of an endpoint's cases; the first case comes first, since it has no name.
 func names(face, endpoint string) []string {
 	named := []string{""}
 	for _, file := range list(files, path.Join("testdata", face, endpoint)) {
@@ -78,7 +76,7 @@ func names(face, endpoint string) []string {
 	return named
 }
 
-// body is a case's own, or the first case's where it has none of its own.
+// body is the case's own body, or the first case's if it has none.
 func body(face, endpoint, kind, name string) []byte {
 	folder := path.Join("testdata", face, endpoint)
 	if name != "" {
@@ -93,7 +91,7 @@ func body(face, endpoint, kind, name string) []byte {
 	return withScripts(raw)
 }
 
-// withScripts puts scripts in the place of their names.
+// withScripts replaces the names of scripts by their texts.
 func withScripts(raw []byte) []byte {
 	if bytes.IndexByte(raw, '<') < 0 {
 		return raw

@@ -38,7 +38,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// A file with another name would be in no case.
+// A file with another name would belong to no case.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`^(esb|apigw|job|cmdb|cmdb-apigw)/[a-z0-9_]+/(request|response)(-[a-z]+)*\.json$|^script/read_hosted\.(sh|ps1)$`)

@@ -1,7 +1,6 @@
-// Package contract is what BlueKing and its clients agreed on: one request and one
-// answer per endpoint and face, as they go over the wire. The clients' tests and
-// the simulator's read the same bodies, so that neither side can move alone. It
-// holds data and no code of either, and its types know nothing of what is inside.
+// Package contract is the wire format between BlueKing and its clients: one request and one answer per
+// endpoint and face. The clients' tests and the simulator's tests read the same bodies, so neither side
+// can change alone. It contains data only, and its types do not know the content.
 //
 // # Files
 //
@@ -12,16 +11,15 @@
 //	testdata/script/read_hosted.sh                  what the platform runs on hosts
 //	testdata/script/read_hosted.ps1                 and on hosts of Windows
 //
-// The faces are esb (GSE behind the ESB), apigw (GSE 2.0 behind the API gateway),
-// job (JOB behind the ESB), cmdb and cmdb-apigw (CMDB behind either). What a native path
-// of CMDB's has in it, its gateway's bodies have not. Each body stands once, but for
-// CMDB's answers, which are the same behind both.
+// The faces are esb (GSE behind the ESB), apigw (GSE 2.0 behind the API gateway), job (JOB behind the
+// ESB), cmdb and cmdb-apigw (CMDB behind either). Members that are in a native path of CMDB's are not in
+// the gateway's bodies. Each body is stored once, except CMDB's answers, which are the same behind both.
 //
-// # Where they come from
+// # Sources
 //
-// From the ESB's API documents (TencentBlueKing/legacy-bk-paas, confapis/gse and
-// confapis/jobv3, and the same pages in the product documentation), samples and
-// tables, of the endpoint that the folder names:
+// The ESB's API documents (TencentBlueKing/legacy-bk-paas, confapis/gse and confapis/jobv3, and the same
+// pages in the product documentation). These are the samples and tables of the endpoint that the folder
+// names:
 //
 //   - esb: every request.json and response.json. The samples of GSE have no
 //     credentials, which the common parameters want, so bk_test's were put in;
@@ -41,7 +39,7 @@
 //   - sync_proc_status has bk_supplier_id in host and no isauto, in the table as
 //     well; it is as documented here.
 //
-// What no document shows is put together from what public clients send and read:
+// What no document shows is composed from what public clients send and read:
 //
 //   - esb/operate_proc_v2/request-host.json, apigw/operate_proc_v2/request.json: hosting, and
 //     starting at the gateway, with the resource limits of register_proc_info, as NodeMan and
@@ -79,22 +77,21 @@
 //   - job/fast_execute_script, get_job_instance_status and batch_get_job_instance_ip_log: samples of
 //     their documents, with the provider's script. <read_hosted.sh> is its text, also in base64.
 //
-// # What was seen
+// # Recorded bodies
 //
 //	seen/<face>/<endpoint>/asked-<name>.json   a request of another client
 //	seen/<face>/<endpoint>/answer-<name>.json  an answer to one
 //
-// These are literal bodies from the public code, tests and logs of NodeMan, nodemgr,
-// BSCP and others, beyond what documents say: the simulator takes each request, and the
-// client reads each answer. Hosts, agent ids and business ids are replaced. asked-bscp
-// and asked-sidecar are known in part; paths and commands there are made up, and so are values of
-// async_execute_script, of which the names are from the source. Made up as well is
-// the envelope of answer-bare, answer-handling, answer-script and answer-idle.
+// These are literal bodies from the public code, tests and logs of NodeMan, nodemgr, BSCP and others,
+// beyond what documents say. The simulator accepts each request, and the client reads each answer. Hosts,
+// agent ids and business ids are replaced. Of asked-bscp and asked-sidecar only parts are known: their
+// paths and commands are made up. So are the values of async_execute_script, whose names are from the
+// source, and the envelope of answer-bare, answer-handling, answer-script and answer-idle.
 //
-// # What is not here
+// # What is not included
 //
-// Bodies that other clients know and this provider's cannot meet, as it asks for nothing
-// that they answer:
+// Bodies that other clients know and this provider's clients cannot meet, since they do not call those
+// endpoints:
 //
 //   - Lists of agents (list_agent_state, list_agent_info, get_agent_info,
 //     get_agent_status). That an agent is away is an answer of each operation, of the

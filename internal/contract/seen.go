@@ -9,8 +9,7 @@ import (
 //go:embed seen
 var seenFiles embed.FS
 
-// Seen is a request or an answer of a real client or platform, as public code, tests and
-// logs show it.
+// Seen is a request or an answer of a real client or platform, from public code, tests and logs.
 type Seen struct {
 	Face     string // esb or apigw
 	Endpoint string
@@ -21,13 +20,13 @@ type Seen struct {
 // ID is face/endpoint/name.
 func (s Seen) ID() string { return path.Join(s.Face, s.Endpoint, s.Name) }
 
-// Asked are the requests that other clients send, which a platform takes.
+// Asked are requests of other clients, which a platform accepts.
 func Asked() []Seen { return seen("asked-") }
 
-// Answered are the answers that platforms give, which a client has to read.
+// Answered are answers of platforms, which a client must read.
 func Answered() []Seen { return seen("answer-") }
 
-// Answer is the answer of an ID. It panics where there is none.
+// Answer is the answer with an ID. It panics if there is none.
 func Answer(id string) Seen {
 	for _, s := range Answered() {
 		if s.ID() == id {
