@@ -1,31 +1,30 @@
 // Package fold carries a large map of strings through terraform-plugin-framework
 // in one piece.
 //
-// The framework (v1.19) walks every element of every value several times for each
-// request, and each time it looks up the element's path in the schema. None of those
-// walks can find anything in a plain map of strings.
+// The framework (v1.19) walks every element of every value several times for each request, and looks up
+// the element's path in the schema each time. In a plain map of strings, none of those walks can find
+// anything.
 //
-// So [Server] is between Terraform and the framework. Terraform sees a map of strings. The
-// framework gets one string, whose content is the map's own encoding (MessagePack), and passes it
-// on as it is. [Map] is that string in a schema and in a model, and reads it where the elements are
-// needed. An answer is unfolded by putting the bytes back where the string was.
+// So [Server] is between Terraform and the framework. Terraform sees a map of strings. The framework gets
+// one string, whose content is the map's own encoding (MessagePack), and passes it on unchanged. [Map] is
+// that string in a schema and in a model, and reads its elements where they are needed. In an answer, the
+// string is replaced by its bytes.
 //
 // An attribute is folded if its schema has the custom type [Type], and only at the top level of a
-// resource, a data source or an action. Its name does not matter. What a data source computes may
-// also be a map of maps ([MapsType]) or of objects ([ObjectsType]). A state is folded by the schema
-// of its version, so an upgrader of states reads and writes a [Map]. An upgrader without a
-// PriorSchema gets the state as it was stored. So does a mover of states, whatever its
-// SourceSchema, which must have an ordinary map.
+// resource, a data source or an action. Its name does not matter. A data source may also compute a map of
+// maps ([MapsType]) or of objects ([ObjectsType]). A state is folded by the schema of its version, so an
+// upgrader of states reads and writes a [Map]. An upgrader without a PriorSchema gets the state as it was
+// stored. So does a mover of states, whatever its SourceSchema, which must have an ordinary map.
 //
-// What is lost is what the framework could do with elements: validators, plan
-// modifiers and defaults below the map. Those of the whole map work on [Map].
+// The price is what the framework could do with elements: validators, plan modifiers and defaults below
+// the map. Those of the whole map work on [Map].
 //
 // # What it saves
 //
-// This compares the same provider with hosts folded and as an ordinary map, measured by make bench.
-// Times are multiples of what a provider takes that does nothing (medians of 3 runs, Terraform
-// 1.11.4). An early exit is explained below. The two cores were busy with other work, so single
-// figures are off by a third, the last column's by more.
+// This compares the same provider with hosts folded and as an ordinary map, measured by make bench. Times
+// are multiples of the time of a provider that does nothing (medians of 3 runs, Terraform 1.11.4). The
+// early exits are explained below. The two cores were busy with other work, so single figures are off by
+// a third, and the last column's by more.
 //
 //	                                   folded  ordinary  with early exits
 //	 1000 hosts: create                  1.59      2.07      1.44
@@ -39,8 +38,8 @@
 //	             its apply               1.20      2.66      3.18
 //	             destroy                 1.68      1.95      1.30
 //
-// Allocations are the same however busy the machine is. By request with 10,000
-// hosts, in thousands, as make gobench tells (BenchmarkHostedProcess):
+// The number of allocations does not depend on the load. By request with 10,000 hosts, in thousands, from
+// make gobench (BenchmarkHostedProcess):
 //
 //	           folded  ordinary  with early exits
 //	validate       45       526       154
@@ -49,7 +48,7 @@
 //	no-op plan     65      2867      1520
 //	create       2255      6746      4795
 //
-// # What would have to change for it to go
+// # When this package can be removed
 //
 // In the framework:
 //
@@ -64,11 +63,11 @@
 //     element, to find that it is inside of an attribute without a schema of its own.
 //     They could walk the schema in place of the value.
 //
-// The column of early exits is a framework with the first two. They are small, and
-// not enough: half of a plan's allocations stay. The third is a quarter of the time
-// that such a plan still takes; look again when it is there.
+// The column of early exits is a framework with the first two changes. They are small, but not enough:
+// half of a plan's allocations remain. The third is a quarter of the time that such a plan still takes.
+// When the framework has it, measure again.
 //
-// # What costs small resources
+// # The cost of small resources
 //
 // With 200 resources of 50 hosts, most of the provider's time is the framework's, folded or not.
 // These four changes, 16 lines in all, halve the time of a plan:
@@ -79,8 +78,8 @@
 //     variable would do that once.
 //   - NullifyCollectionBlocks and ReifyNullCollectionBlocks, as above.
 //
-// By request with 50 hosts, with a replace in go.mod for a copy of v1.19.0 (go test -bench
-// 'HostedProcess/.*/hosts=50$', the least of 4 runs; a create waits, so its time says little):
+// By request with 50 hosts, with a replace in go.mod by a copy of v1.19.0. Measured by go test -bench
+// 'HostedProcess/.*/hosts=50$', the least of 4 runs. A create waits, so its time means little:
 //
 //	             as it is                    with the changes
 //	validate      1.2 ms   6,700 allocations   0.9 ms   4,200
@@ -90,8 +89,8 @@
 //
 // # How to delete it
 //
-// No package but internal/reference knows of this one. Terraform and its states see
-// an ordinary map either way, so no state has to be upgraded.
+// Only internal/reference imports this package. Terraform and its states see an ordinary map in either
+// case, so no state has to be upgraded.
 //
 //  1. In internal/reference/host_map.go, make HostMap a struct around
 //     basetypes.MapValue with a type around basetypes.MapType, and give it Len, All,

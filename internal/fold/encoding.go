@@ -16,11 +16,11 @@ import (
 
 var errJSON = errors.New("the value came as JSON; this provider takes MessagePack")
 
-// anUnknown is an unknown value without the refinements that Terraform may send
-// along: those of a map mean nothing for a string.
+// anUnknown is an unknown value without the refinements that Terraform may send: those of a map mean
+// nothing for a string.
 var anUnknown = msgpack.RawMessage{msgpcode.FixExt1, 0, 0}
 
-// cut has the library read one value from the beginning of text, and returns what follows.
+// cut reads one value from the beginning of text with the library, and returns the rest.
 func cut[T any](text string, read func(*msgpack.Decoder) (T, error)) (value T, rest string, err error) {
 	from := strings.NewReader(text)
 	value, err = read(msgpack.NewDecoder(from))
@@ -31,8 +31,8 @@ func cutMapLen(text string) (n int, rest string, err error) {
 	return cut(text, (*msgpack.Decoder).DecodeMapLen)
 }
 
-// cutString reads a string. Those of less than 256 bytes, as keys and addresses are, are cut off
-// without a copy: the library would make one of each.
+// cutString reads a string. A string of less than 256 bytes, like keys and addresses, is sliced without a
+// copy: the library would copy each.
 func cutString(text string) (value, rest string, err error) {
 	begin, end := 0, 0
 	switch {
@@ -62,14 +62,13 @@ func cutElement(text string) (element Element, rest string, err error) {
 	return element, rest, err
 }
 
-// dynamicValues folds and unfolds attributes, and keeps the
-// first error.
+// dynamicValues folds and unfolds attributes, and keeps the first error.
 type dynamicValues struct {
 	folded attributes
 	err    error
 }
 
-// fold is what the framework gets of a value that Terraform sent.
+// fold is a value of Terraform, as the framework gets it.
 func (d *dynamicValues) fold(value *tfprotov6.DynamicValue) *tfprotov6.DynamicValue {
 	return d.rewrite(value, func(content msgpack.RawMessage, to *msgpack.Encoder) error {
 		switch {
@@ -82,7 +81,7 @@ func (d *dynamicValues) fold(value *tfprotov6.DynamicValue) *tfprotov6.DynamicVa
 	})
 }
 
-// unfold is what Terraform gets of a value that the framework answered with.
+// unfold is a value of the framework, as Terraform gets it.
 func (d *dynamicValues) unfold(value *tfprotov6.DynamicValue) *tfprotov6.DynamicValue {
 	return d.rewrite(value, func(content msgpack.RawMessage, to *msgpack.Encoder) error {
 		if content[0] == msgpcode.Nil || msgpcode.IsExt(content[0]) {
@@ -99,8 +98,8 @@ func (d *dynamicValues) unfold(value *tfprotov6.DynamicValue) *tfprotov6.Dynamic
 	})
 }
 
-// rewrite copies an object and has the attributes written anew. What is no
-// object (null, as in a destroy) stays as it is.
+// rewrite copies an object and rewrites its attributes. A value that is not an object stays unchanged
+// (null, as in a destroy).
 func (d *dynamicValues) rewrite(value *tfprotov6.DynamicValue, write func(msgpack.RawMessage, *msgpack.Encoder) error) *tfprotov6.DynamicValue {
 	if d.err != nil || value == nil || len(d.folded) == 0 {
 		return value

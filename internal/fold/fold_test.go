@@ -45,12 +45,11 @@ func dynamic(t *testing.T, typ tftypes.Type, value tftypes.Value) *tfprotov6.Dyn
 	return &d
 }
 
-// What is folded is a string, which the framework can read, and unfolds to what it
-// was.
+// A folded value is a string that the framework can read, and unfolds to the original value.
 func TestFold_roundTrip(t *testing.T) {
 	t.Parallel()
 	long := make(map[string]tftypes.Value)
-	for i := range 70000 { // more than a 16-bit length can tell
+	for i := range 70000 { // more than fit a 16-bit length
 		long[fmt.Sprint(i)] = text("0:10.0.0.1")
 	}
 	for name, value := range map[string]tftypes.Value{
@@ -85,8 +84,8 @@ func TestFold_roundTrip(t *testing.T) {
 	}
 }
 
-// Terraform may know of an unknown map that it is not null, or how long it is. A
-// string has no such lengths.
+// Terraform may know that an unknown map is not null, or how long it is. A string has no such
+// refinements.
 func TestFold_refinedUnknown(t *testing.T) {
 	t.Parallel()
 	refined := []byte{0x81, 0xa5, 'h', 'o', 's', 't', 's', 0xc7, 0x05, 0x0c, 0x82, 0x01, 0xc2, 0x05, 0x02}
@@ -171,8 +170,8 @@ func TestMap(t *testing.T) {
 	}
 
 	made := NewMap(map[string]string{"b": "2", "a": "1"})
-	// Terraform sorts the keys of a map. What writes dynamic does not, so the elements
-	// are written by hand in place of an empty map.
+	// Terraform sorts the keys of a map. The encoder of dynamic does not, so the test writes the elements
+	// by hand in place of an empty map.
 	wire := dynamic(t, objectType, object(hosts(map[string]tftypes.Value{})))
 	empty, sorted := []byte("\xa5hosts\x80"), []byte("\xa5hosts\x82\xa1a\xa11\xa1b\xa12")
 	if bytes.Count(wire.MsgPack, empty) != 1 {
@@ -190,7 +189,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// A string that is no map has no elements, and nothing breaks.
+// A string that is not a map has no elements, and nothing panics.
 func FuzzMap(f *testing.F) {
 	f.Add(NewMap(map[string]string{"a": "b"}).ValueString())
 	f.Add("\xdf\xff\xff\xff\xff")
@@ -206,8 +205,8 @@ func FuzzMap(f *testing.F) {
 	})
 }
 
-// Texts of every length come back, those that are cut off and those that the library reads, and one
-// that is cut short is none.
+// Texts of every length are read back, both those that are sliced and those that the library reads. A
+// truncated one is not read.
 func TestMap_lengths(t *testing.T) {
 	t.Parallel()
 	elements := map[string]string{}

@@ -129,7 +129,7 @@ func (m Map) String() string {
 	return fmt.Sprintf("<%d elements>", m.Len())
 }
 
-// Len is the number of elements; 0 where the map is null or unknown.
+// Len is the number of elements; 0 if the map is null or unknown.
 func (m Map) Len() int {
 	if m.ValueString() == "" {
 		return 0
@@ -148,8 +148,8 @@ type Element struct {
 	Null, Unknown bool
 }
 
-// All yields keys and elements in Terraform's order. The texts are parts of the folded one:
-// none is copied.
+// All yields keys and elements in Terraform's order. The texts are slices of the folded one, without
+// copies.
 func (m Map) All() iter.Seq2[string, Element] {
 	return func(yield func(string, Element) bool) {
 		if m.ValueString() == "" {
@@ -182,12 +182,12 @@ func (m Map) Known() iter.Seq2[string, string] {
 	}
 }
 
-// SameAs reports whether both have the same known elements, in whatever order they were folded.
+// SameAs reports whether both have the same known elements, whatever order they were folded in.
 func (m Map) SameAs(other Map) bool {
 	return m.ValueString() == other.ValueString() || maps.Equal(maps.Collect(m.Known()), maps.Collect(other.Known()))
 }
 
-// IsFullyKnown tells whether neither the map nor an element is unknown.
+// IsFullyKnown reports whether neither the map nor an element is unknown.
 func (m Map) IsFullyKnown() bool {
 	if m.IsUnknown() {
 		return false

@@ -19,8 +19,8 @@ var (
 	_ basetypes.StringValuable = Maps{}
 )
 
-// MapsType is the custom type of a string attribute that is a folded map of maps. It is
-// for what a data source computes: nothing reads one, and no state of a resource has one.
+// MapsType is the custom type of a string attribute that is a folded map of maps. Only data sources
+// compute one: no method reads one, and no state of a resource has one.
 type MapsType struct{ basetypes.StringType }
 
 // Equal implements attr.Type.
@@ -50,7 +50,7 @@ func (t MapsType) ValueFromTerraform(ctx context.Context, raw tftypes.Value) (at
 	if err != nil {
 		return nil, err
 	}
-	s, _ := value.(basetypes.StringValue) // which is all that a string type makes
+	s, _ := value.(basetypes.StringValue) // the only type that StringType makes
 	return Maps{s}, nil
 }
 

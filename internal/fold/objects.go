@@ -18,20 +18,20 @@ var (
 	_ basetypes.StringValuable = Objects{}
 )
 
-// Attribute is one of a computed object.
+// Attribute is an attribute of a computed object.
 type Attribute struct {
 	Name        string
 	Type        tftypes.Type
 	Description string // in Markdown
 }
 
-// ObjectsType is the custom type of a string attribute that is a folded map of objects. It is for
-// what a data source computes, as [MapsType] is.
+// ObjectsType is the custom type of a string attribute that is a folded map of objects. Like [MapsType],
+// it is only for what a data source computes.
 type ObjectsType struct {
 	basetypes.StringType
 
 	Attributes []Attribute // of each object
-	// Nested is the type of the whole, if the objects have others in them.
+	// Nested is the type of the whole, if the objects contain other objects.
 	Nested tftypes.Type
 }
 
@@ -72,15 +72,15 @@ func (t ObjectsType) ValueFromTerraform(ctx context.Context, raw tftypes.Value) 
 	if err != nil {
 		return nil, err
 	}
-	s, _ := value.(basetypes.StringValue) // which is all that a string type makes
+	s, _ := value.(basetypes.StringValue) // the only type that StringType makes
 	return Objects{s}, nil
 }
 
 // Objects are objects by key, folded. The zero value is null.
 type Objects struct{ basetypes.StringValue }
 
-// NewObjects folds n objects, each with the values of its attributes in their order. A value is a
-// string, a bool, an int64, a float64 or nil.
+// NewObjects folds n objects. Each has the values of its attributes in order. A value is a string, a
+// bool, an int64, a float64 or nil.
 func NewObjects(attributes []Attribute, n int, objects iter.Seq2[string, []any]) (Objects, error) {
 	var (
 		buffer bytes.Buffer
@@ -101,8 +101,8 @@ func NewObjects(attributes []Attribute, n int, objects iter.Seq2[string, []any])
 	return Objects{basetypes.NewStringValue(buffer.String())}, nil
 }
 
-// NewNested folds objects with others in them: maps of strings to any, with the values that
-// [NewObjects] takes.
+// NewNested folds objects that contain others: maps of strings to any, with the values that [NewObjects]
+// takes.
 func NewNested(objects map[string]any) (Objects, error) {
 	var buffer bytes.Buffer
 	to := msgpack.NewEncoder(&buffer)

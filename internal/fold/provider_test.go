@@ -21,8 +21,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// testProvider has attributes called hosts that are folded and such that are not,
-// and one of another name that is.
+// testProvider has folded and ordinary attributes called hosts, and a folded one with another name.
 type testProvider struct{ resource testResource }
 
 func (testProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -88,8 +87,8 @@ func upgraded(hosts Map) testModel {
 	return testModel{Hosts: hosts, Labels: types.MapNull(types.StringType)}
 }
 
-// UpgradeState: at 0 there were more hosts, at 1 a list of addresses, at 2 an
-// object that held the map.
+// UpgradeState: version 0 had more hosts, version 1 a list of addresses, version 2 an object that
+// contained the map.
 func (testResource) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 	return map[int64]resource.StateUpgrader{
 		0: {
@@ -188,8 +187,7 @@ func checkValue(t *testing.T, got *tfprotov6.DynamicValue, want tftypes.Value, d
 	}
 }
 
-// What is folded is Terraform's map whatever its name is, and what is not keeps its
-// type.
+// A folded attribute is a map to Terraform, whatever its name, and other attributes keep their type.
 func TestServer_schema(t *testing.T) {
 	t.Parallel()
 	resp, err := NewServer(testProvider{}).GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
@@ -205,12 +203,12 @@ func TestServer_schema(t *testing.T) {
 		"action":      {resp.ActionSchemas["x_act"].Schema, map[string]tftypes.Type{"hosts": mapType, "text": tftypes.String}},
 	} {
 		if got := c.schema.ValueType(); !got.Equal(tftypes.Object{AttributeTypes: c.want}) {
-			t.Errorf("%s: Terraform is told of %s", name, got)
+			t.Errorf("%s: Terraform sees %s", name, got)
 		}
 	}
 }
 
-// A folded map inside of another attribute would reach Terraform as a string.
+// A folded map inside another attribute would reach Terraform as a string.
 func TestServer_refusesNested(t *testing.T) {
 	t.Parallel()
 	for name, nested := range map[string]resourceschema.Attribute{
@@ -241,7 +239,7 @@ func TestServer_read(t *testing.T) {
 	checkValue(t, resp.NewState, stateOf(mapOf(map[string]string{"kept": "1"}), spare, labels), resp.Diagnostics, err)
 }
 
-// An attribute that is called like a folded one is left alone.
+// An ordinary attribute with the name of a folded one does not change.
 func TestServer_readDataSource(t *testing.T) {
 	t.Parallel()
 	typ := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"among": mapType, "hosts": mapType}}
@@ -256,8 +254,7 @@ func TestServer_readDataSource(t *testing.T) {
 	checkValue(t, resp.State, want, resp.Diagnostics, err)
 }
 
-// A state of today comes back as it is, and what an upgrader made of an older one
-// counts.
+// A current state is returned unchanged, and of an older one the upgrader's result.
 func TestServer_upgrade(t *testing.T) {
 	t.Parallel()
 	null := hosts(nil)

@@ -14,21 +14,21 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// attributes are those that are folded, by name.
+// attributes are the folded attributes, by name.
 type attributes map[string]pieceType
 
-// folded are the attributes of what a provider has. Each schema is looked through when it is asked
-// for first: most runs of a provider need but one or two.
+// folded are the folded attributes of a provider. Each schema is searched on first use: most runs of a
+// provider need only one or two.
 type folded struct {
 	resources   schemas[foldedResource]
 	dataSources schemas[attributes]
 	actions     schemas[attributes]
 }
 
-// schemas look through schemas, by the name of what they are of.
+// schemas search schemas, by the name of their type.
 type schemas[T any] map[string]func() (T, error)
 
-// of is what was found in a schema, or why it cannot be served.
+// of is what was found in a schema, or the error why it cannot be served.
 func (s schemas[T]) of(name string) (found T, err error) {
 	if find, has := s[name]; has {
 		return find()
@@ -36,14 +36,14 @@ func (s schemas[T]) of(name string) (found T, err error) {
 	return found, nil
 }
 
-// foldedResource are those of a resource now, and in states by the version of their
-// schema.
+// foldedResource has the folded attributes of a resource now, and those in its states by the version of
+// their schema.
 type foldedResource struct {
 	current attributes
 	states  map[int64]attributes
 }
 
-// find names what a provider has.
+// find prepares the search of a provider's schemas, by type name.
 func find(ctx context.Context, p provider.Provider) folded {
 	f := folded{resources: make(schemas[foldedResource]), dataSources: make(schemas[attributes]), actions: make(schemas[attributes])}
 	var metadata provider.MetadataResponse
@@ -86,14 +86,14 @@ func resourceOf(ctx context.Context, name string, r resource.Resource) (foldedRe
 	found := foldedResource{current: current, states: make(map[int64]attributes)}
 	if upgraded, ok := r.(resource.ResourceWithUpgradeState); ok {
 		for version, upgrader := range upgraded.UpgradeState(ctx) {
-			// Without a schema an upgrader reads the state itself, as it was stored.
+			// Without a schema, an upgrader reads the stored state itself.
 			if upgrader.PriorSchema != nil {
 				prior, wrong := attributesIn(name, upgrader.PriorSchema.Type())
 				found.states[version], err = prior, cmp.Or(err, wrong)
 			}
 		}
 	}
-	// The framework asks no upgrader for a state of today.
+	// The framework calls no upgrader for a current state.
 	found.states[schema.Schema.Version] = current
 	return found, err
 }
@@ -111,14 +111,14 @@ func attributesIn(of string, schema attr.Type) (attributes, error) {
 	return found, nil
 }
 
-// pieceType is a type of this package, whose values travel in one piece.
+// pieceType is a type of this package, whose values are sent in one piece.
 type pieceType interface {
 	attr.Type
-	// show has an attribute as Terraform sees it.
+	// show changes an attribute to what Terraform sees.
 	show(*tfprotov6.SchemaAttribute)
 }
 
-// holds tells whether a folded map is somewhere in a type.
+// holds reports whether a type contains a folded map.
 func holds(typ attr.Type) bool {
 	switch t := typ.(type) {
 	case pieceType:
@@ -135,7 +135,7 @@ func holds(typ attr.Type) bool {
 	return false
 }
 
-// GetProviderSchema tells Terraform of maps.
+// GetProviderSchema shows folded attributes to Terraform as maps.
 func (s *Server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
 	found := s.folded(ctx)
 	resp, err := s.Framework.GetProviderSchema(ctx, req)

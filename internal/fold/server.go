@@ -10,15 +10,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// Framework is what the framework's server offers to this package.
+// Framework is the part of the framework's server that this package uses.
 type Framework interface {
 	tfprotov6.ProviderServer
 	tfprotov6.ActionServer
 	tfprotov6.ListResourceServer
 }
 
-// Server is the framework's, for schemas in which attributes at the top level of a
-// resource, a data source or an action are of [Type].
+// Server is the framework's server, for schemas with attributes of [Type] at the top level of a resource,
+// a data source or an action.
 type Server struct {
 	Framework
 
@@ -32,12 +32,12 @@ func NewServer(p provider.Provider) *Server {
 	serves := providerserver.NewProtocol6(p)()
 	framework, ok := serves.(Framework)
 	if !ok {
-		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // met by whatever starts a provider first
+		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // shown at the first start of such a provider
 	}
 	return &Server{Framework: framework, provider: p}
 }
 
-// folded knows what the provider has.
+// folded has the provider's folded attributes.
 func (s *Server) folded(ctx context.Context) *folded {
 	s.once.Do(func() { s.found = find(context.WithoutCancel(ctx), s.provider) })
 	return &s.found
@@ -97,7 +97,7 @@ func (s *Server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportR
 	d := s.resource(ctx, req.TypeName)
 	return call(ctx, d, s.Framework.ImportResourceState, req, func(resp *tfprotov6.ImportResourceStateResponse) {
 		for _, imported := range resp.ImportedResources {
-			imported.State = d.unfold(imported.State) // the framework imports nothing of another type
+			imported.State = d.unfold(imported.State) // the framework imports only into the type of the request
 		}
 	})
 }
@@ -178,7 +178,7 @@ func (s *Server) ListResource(ctx context.Context, req *tfprotov6.ListResourceRe
 	}}, nil
 }
 
-// call asks the framework and unfolds its answer.
+// call calls the framework and unfolds its answer.
 func call[Req, Resp any](ctx context.Context, d *dynamicValues, ask func(context.Context, *Req) (*Resp, error), req *Req, unfold func(*Resp)) (*Resp, error) {
 	if d.err != nil {
 		return nil, d.err

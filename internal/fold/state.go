@@ -10,12 +10,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// A state is JSON, whose strings cannot hold MessagePack. There the string is in this
-// encoding, which is ASCII; a map in MessagePack begins with a byte that is not.
+// A state is JSON, whose strings cannot contain MessagePack. So in a state the string has this encoding,
+// which is ASCII. MessagePack of a map begins with a byte that is not ASCII.
 var inState = base64.StdEncoding
 
-// UpgradeResourceState folds a state, as the schema of its version says. So an
-// upgrader of the provider's reads and writes a [Map] like any method.
+// UpgradeResourceState folds a state by the schema of its version. So the provider's upgraders read and
+// write a [Map] like any method.
 func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	d, in := s.resource(ctx, req.TypeName), *req
 	found, _ := s.folded(ctx).resources.of(req.TypeName) // d has its error
@@ -54,7 +54,7 @@ func foldState(state *tfprotov6.RawState, folded attributes) (*tfprotov6.RawStat
 	return &tfprotov6.RawState{JSON: rewritten}, err
 }
 
-// fromState gives a folded map as MessagePack, whether it came from a state or not.
+// fromState returns a folded map as MessagePack, whether it was in a state or not.
 func fromState(folded string) (string, error) {
 	if folded == "" || folded[0] >= utf8.RuneSelf {
 		return folded, nil
