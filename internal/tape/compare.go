@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// codes are members whose numbers are compared. Of any other number, and of all texts, only the
-// type is: pids, times, versions and tasks differ by nature.
+// codes are members whose numbers are compared. Of any other number, and of all texts, only the type is
+// compared: pids, times, versions and tasks always differ.
 var codes = []string{"code", "error_code", "bk_error_code", "errorCode", "status", "status_code", "auto_type", "op_type"}
 
-// underWay are the codes of what is not done yet. How long that takes is not compared.
+// underWay are the codes of an operation in progress. How long that takes is not compared.
 var underWay = []string{"115", "1000115"}
 
 // comparison collects differences between an answer of the platform and one of the simulator.
@@ -49,7 +49,7 @@ func (c *comparison) compare(where, member string, tape, sim any) {
 	}
 }
 
-// texts compares what a text holds, where that is JSON.
+// texts compares the content of texts that are JSON.
 func (c *comparison) texts(where, member, tape string, sim any) {
 	other, ok := sim.(string)
 	if !ok {
@@ -76,7 +76,7 @@ func contentOf(text string, isJSON bool) string {
 	return "a text that holds no JSON"
 }
 
-// objects compares the codes first: where they differ, what else differs follows from that.
+// objects compares the codes first: if they differ, other differences are only a consequence.
 func (c *comparison) objects(where string, tape, sim map[string]any) {
 	for _, name := range []string{"code", "bk_error_code", "error_code", "errorCode"} {
 		a, b := tape[name], sim[name]
@@ -108,8 +108,8 @@ func (c *comparison) objects(where string, tape, sim map[string]any) {
 	}
 }
 
-// sameKeys gives a host the platform's key where the simulator names it in another form, which is a
-// difference of its own.
+// sameKeys gives a host the platform's key if the simulator's key has another form. That difference is
+// reported by itself.
 func (c *comparison) sameKeys(where string, tape, sim map[string]any) map[string]any {
 	renamed := maps.Clone(sim)
 	for _, name := range sortedKeys(tape) {
@@ -124,12 +124,12 @@ func (c *comparison) sameKeys(where string, tape, sim map[string]any) map[string
 	return renamed
 }
 
-// formOf is how a key names a host.
+// formOf is the form in which a key names a host.
 func formOf(key string) string {
 	return [3]string{"host:…", "cloud:host:…", "cloud:supplier:host:…"}[strings.Count(cloud.FindString(key), ":")]
 }
 
-// inside is the place of a member. Those of a map by hosts are one place.
+// inside is the place of a member. The keys of a map by host all have the same place.
 func inside(where, name string) string {
 	if strings.ContainsAny(name, ":") {
 		name = "*"
@@ -137,7 +137,7 @@ func inside(where, name string) string {
 	return strings.TrimPrefix(where+"."+name, ".")
 }
 
-// arrays compares rows of the same host and process, and the others by their order.
+// arrays compares rows of the same host and process, and the others in order.
 func (c *comparison) arrays(where, member string, tape, sim []any) {
 	where += "[]"
 	var lone []any
@@ -162,7 +162,7 @@ func (c *comparison) arrays(where, member string, tape, sim []any) {
 	}
 }
 
-// rowOf is which host and process an item is about.
+// rowOf is the host and process of an item.
 func rowOf(item any) string {
 	object, ok := item.(map[string]any)
 	if !ok {

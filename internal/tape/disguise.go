@@ -14,8 +14,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// words are what may stay in a text: those of which the platform's messages are made. Any other
-// word of a text is replaced.
+// words are what may stay in a text: the words of the platform's messages. Any other word of a text is
+// replaced.
 //
 //go:embed words.txt
 var wordList string
@@ -31,8 +31,8 @@ var words = func() map[string]bool {
 	return kept
 }()
 
-// kinds are what the members of bodies hold, by their names in small letters. The text of any
-// other member is read word by word.
+// kinds are the kinds of the members of bodies, by their names in lower case. The text of any other
+// member is read word by word.
 var kinds = func() map[string]string {
 	byName := make(map[string]string)
 	for kind, members := range map[string]string{
@@ -59,18 +59,17 @@ var kinds = func() map[string]string {
 	return byName
 }()
 
-// keptKeys are labels by which the provider and the platform know their own.
+// keptKeys are labels that the provider and the platform use themselves.
 var keptKeys = []string{"proc_name", "tf_spec", "tf_owner"}
 
-// credentials are the members by which an application and its user are known.
+// credentials are the members that identify an application and its user.
 var credentials = []string{"bk_app_code", "bk_app_secret", "bk_username", "bk_token", "bk_ticket", "access_token", "bk_nonce", "bk_signature", "operator_token"}
 
 var secretMember = regexp.MustCompile(`(?i)secret|token|passw|pwd|ticket|credential|authorization|cookie|signature|private_?key|access_?key|api_?key`)
 
 const dropped = "***"
 
-// disguise replaces what is of one platform. The same value becomes the same pseudonym, on the
-// whole tape.
+// disguise replaces what identifies a platform. The same value gets the same pseudonym on the whole tape.
 type disguise struct {
 	known   map[string]string
 	counts  map[string]int
@@ -83,7 +82,7 @@ type disguise struct {
 func newDisguise(secrets ...string) *disguise {
 	d := &disguise{
 		known: make(map[string]string), counts: make(map[string]int),
-		// Addresses for benchmarks and for documents: no platform has a host there.
+		// Addresses reserved for benchmarks and documentation: no platform has a host there.
 		four: netip.MustParseAddr("198.18.0.0"), six: netip.MustParseAddr("2001:db8::"),
 		redact: func(text string) string { return text },
 	}
@@ -91,7 +90,7 @@ func newDisguise(secrets ...string) *disguise {
 	return d
 }
 
-// learn makes secrets known, which from now on are taken out of any text.
+// learn adds secrets, which from now on are removed from any text.
 func (d *disguise) learn(secrets ...string) {
 	before := len(d.secrets)
 	for _, s := range secrets {
@@ -104,7 +103,7 @@ func (d *disguise) learn(secrets ...string) {
 	}
 }
 
-// learnFrom makes the secrets of a body known before anything of it is kept.
+// learnFrom learns the secrets of a body before any of the body is kept.
 func (d *disguise) learnFrom(in any) {
 	switch in := in.(type) {
 	case map[string]any:
@@ -127,7 +126,7 @@ func (d *disguise) learnFrom(in any) {
 
 func isSecret(member string) bool { return secretMember.MatchString(member) }
 
-// decode reads one JSON document, and keeps its numbers as they are written.
+// decode reads one JSON document, and keeps the spelling of its numbers.
 func decode(text string) (any, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -139,7 +138,7 @@ func decode(text string) (any, bool) {
 	return value, err == io.EOF
 }
 
-// container reads an object or an array that is the text of a string.
+// container reads an object or an array from the text of a string.
 func container(text string) (any, bool) {
 	if trimmed := strings.TrimSpace(text); !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
 		return nil, false
@@ -147,7 +146,7 @@ func container(text string) (any, bool) {
 	return decode(text)
 }
 
-// value is a JSON value that a member holds, disguised.
+// value is the JSON value of a member, disguised.
 func (d *disguise) value(member string, in any) any {
 	switch in := in.(type) {
 	case map[string]any:
@@ -192,7 +191,7 @@ func (d *disguise) label(key string) string {
 	return d.name("label", key)
 }
 
-// str is the text of a member.
+// str is the text of a member, disguised.
 func (d *disguise) str(member, text string) string {
 	if inner, ok := container(text); ok {
 		clean, err := line(d.value(member, inner))
@@ -219,7 +218,7 @@ func (d *disguise) str(member, text string) string {
 	}
 }
 
-// number keeps codes, counts and times. Ids are replaced, and whatever is too long to be a code.
+// number keeps codes, counts and times. It replaces ids, and numbers too long for a code.
 func (d *disguise) number(member string, n json.Number) json.Number {
 	member = strings.ToLower(member)
 	switch {
@@ -237,7 +236,7 @@ func (d *disguise) number(member string, n json.Number) json.Number {
 	return json.Number(d.id(n.String()))
 }
 
-// maxDigits is how long the platform's codes are at most.
+// maxDigits is the length of the platform's longest codes.
 const maxDigits = 7
 
 func isID(member string) bool {
@@ -248,11 +247,10 @@ func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// firstID is where ids that nobody has begin.
+// firstID is the first of the ids that no platform uses.
 const firstID = 1000
 
-// id replaces a number, by one that a number of the same id has everywhere. 0 and -1 mean nothing
-// in particular.
+// id replaces a number, everywhere by the same one. 0 and -1 are kept: they are not ids.
 func (d *disguise) id(n string) string {
 	if n == "0" || n == "-1" {
 		return n
@@ -274,10 +272,10 @@ func (d *disguise) replace(kind, value string) string {
 	return d.known[value]
 }
 
-// member names and path segments that stay.
+// plainName matches member names and path segments that stay.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,48}$`)
 
-// key is the name of a member, which stays, or the key of a map, which is rewritten with its parts.
+// key is the name of a member, which stays, or the key of a map, whose parts are replaced.
 func (d *disguise) key(key string) string {
 	_, taken := d.known[key]
 	if kinds[strings.ToLower(key)] != "" || plainName.MatchString(key) && !taken && !isAgent(key) && d.redact(key) == key {
@@ -288,7 +286,7 @@ func (d *disguise) key(key string) string {
 
 var cloud = regexp.MustCompile(`^(?:\d{1,7}:){1,2}`)
 
-// keyed is what begins with the name of a host: cloud:supplier:ip:namespace:name, or an agent id.
+// keyed is a text that begins with the name of a host: cloud:supplier:ip:namespace:name, or an agent id.
 func (d *disguise) keyed(text string) string {
 	prefix := cloud.FindString(text)
 	for _, before := range []string{prefix, ""} {
@@ -302,8 +300,8 @@ func (d *disguise) keyed(text string) string {
 	return d.name("process", text)
 }
 
-// ends are the places at which a part of a key may end, the last first: an address of version 6
-// has colons.
+// ends are the places where a part of a key may end, the last first, because an IPv6 address contains
+// colons.
 func ends(text string) []int {
 	found := []int{len(text)}
 	for i := len(text) - 1; i > 0; i-- {
@@ -334,7 +332,7 @@ func (d *disguise) name(kind, text string) string {
 
 var nameParts = regexp.MustCompile(`[^:/\\]+`)
 
-// address is another one of the same family.
+// address is another address of the same family.
 func (d *disguise) address(addr netip.Addr) string {
 	original := addr.WithZone("").String()
 	if d.known[original] == "" {
@@ -377,14 +375,14 @@ func (d *disguise) agent(id string) string {
 }
 
 var (
-	// A word of a text, or what may be an address with colons.
+	// A word of a text, or a possible address with colons.
 	token     = regexp.MustCompile(`[0-9A-Fa-f]*:[0-9A-Fa-f:.]+|[\p{L}\p{M}\p{N}_.@+=-]+`)
 	word      = regexp.MustCompile(`[\p{L}\p{M}\p{N}_.@+=-]+`)
 	keptWord  = regexp.MustCompile(`^(?:\d{1,7}|v?\d{1,4}(?:\.\d{1,4}){1,2}|\d{4}-\d\d-\d\d(?:T\d\d)?)$`)
 	lastMarks = ".-=+"
 )
 
-// text replaces each word that is none of the platform's own.
+// text replaces each word that is not one of the platform's.
 func (d *disguise) text(text string) string {
 	if pseudonym := d.known[text]; pseudonym != "" {
 		return pseudonym
@@ -416,12 +414,12 @@ func (d *disguise) word(found string) string {
 	return d.replace("word", part) + marks
 }
 
-// anchors are where the platform's own part of a path begins. What is before it is of one place.
+// anchors are where the platform's part of a path begins. The part before it depends on the site.
 var anchors = []string{"/api/c/compapi/", "/api/bk-", "/api/v"}
 
 var segment = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,48}$`)
 
-// path keeps the names of APIs, and replaces ids and whatever else is not one.
+// path keeps the names of APIs, and replaces ids and all other segments.
 func (d *disguise) path(path string) string {
 	known := false
 	for _, anchor := range anchors {
@@ -443,8 +441,8 @@ func (d *disguise) path(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// isSegment reports whether a part of a path is the name of an API or leads to one. A name of the
-// platform's may be the same word as one of an API.
+// isSegment reports whether a segment of a path is the name of an API or leads to one. A platform may
+// have a name that is the same word as an API's.
 func (d *disguise) isSegment(part string) bool {
 	if !segment.MatchString(part) || isAgent(part) || d.redact(part) != part {
 		return false

@@ -18,13 +18,13 @@ import (
 	"time"
 )
 
-// Recorder forwards requests to a platform as they are, and writes a tape.
+// Recorder forwards requests to a platform unchanged, and writes a tape.
 type Recorder struct {
 	Target    *url.URL
 	Transport http.RoundTripper
 	// Out is the tape.
 	Out io.Writer
-	// Say is told what went wrong, one sentence at a time.
+	// Say gets each error, one sentence at a time.
 	Say func(string)
 
 	proxy    *httputil.ReverseProxy
@@ -35,7 +35,7 @@ type Recorder struct {
 	failure  error
 }
 
-// NewRecorder begins the tape. Secrets are those that are known before the first request.
+// NewRecorder begins the tape. secrets are those known before the first request.
 func NewRecorder(target *url.URL, transport http.RoundTripper, out io.Writer, say func(string), secrets ...string) (*Recorder, error) {
 	first, err := line(header{Format})
 	if err == nil {
@@ -52,14 +52,14 @@ func NewRecorder(target *url.URL, transport http.RoundTripper, out io.Writer, sa
 	return r, nil
 }
 
-// Count is how many exchanges are on the tape, and what went wrong when writing it.
+// Count is how many exchanges are on the tape, and the error of writing it, if any.
 func (r *Recorder) Count() (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count, r.failure
 }
 
-// asked is what a request was, kept until it is answered.
+// asked is a request, kept until it is answered.
 type asked struct {
 	exchange Exchange
 	header   http.Header
@@ -72,7 +72,7 @@ type asked struct {
 func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		return // the client went away
+		return // the client has closed the connection
 	}
 	began := time.Now()
 	req.Body = io.NopCloser(bytes.NewReader(body))
@@ -83,7 +83,7 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.proxy.ServeHTTP(w, req.WithContext(withAsked(req.Context(), a)))
 }
 
-// rewrite changes the address of a request and nothing else.
+// rewrite changes only the address of a request.
 func (r *Recorder) rewrite(p *httputil.ProxyRequest) {
 	p.SetURL(r.Target)
 	p.Out.URL.RawQuery = p.In.URL.RawQuery
@@ -97,7 +97,7 @@ func (r *Recorder) rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
-// answered reads an answer, writes the exchange, and hands the answer on as it was.
+// answered reads an answer, writes the exchange, and forwards the answer unchanged.
 func (r *Recorder) answered(res *http.Response) error {
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Recorder) answered(res *http.Response) error {
 	return nil
 }
 
-// unpacked is what a body holds; one that cannot be unpacked is kept off the tape.
+// unpacked is a decompressed body. A body that cannot be decompressed is left out of the tape.
 func unpacked(body []byte) []byte {
 	reader, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
@@ -157,7 +157,8 @@ func (r *Recorder) write(a *asked, answer []byte) {
 	r.count++
 }
 
-// exchange is one without what is of the platform. All secrets of the request are learned first.
+// exchange is an exchange without what identifies the platform. All secrets of the request are learned
+// first.
 func (d *disguise) exchange(a *asked, answer []byte) Exchange {
 	e := a.exchange
 	query, err := url.ParseQuery(a.query)
@@ -191,11 +192,11 @@ func (d *disguise) exchange(a *asked, answer []byte) Exchange {
 	e.Query = d.query(query)
 	e.Request = d.body(a.body, body, isJSON)
 	e.Response = d.body(answer, reply, replied)
-	e.Path = d.path(e.Path) // last: ids of the bodies are known by now
+	e.Path = d.path(e.Path) // last, because the ids of the bodies are known now
 	return e
 }
 
-// learnFromHeader makes the credentials of a request known.
+// learnFromHeader learns the credentials of a request.
 func (d *disguise) learnFromHeader(header http.Header) {
 	for name, values := range header {
 		for _, value := range values {
@@ -231,7 +232,7 @@ func (d *disguise) query(query url.Values) string {
 	return clean.Encode()
 }
 
-// maxText is how much is kept of a body that is not JSON: a page of a gateway.
+// maxText is how much is kept of a body that is not JSON, such as a gateway's page.
 const maxText = 2000
 
 func (d *disguise) body(raw []byte, value any, isJSON bool) json.RawMessage {
@@ -253,7 +254,7 @@ func (d *disguise) body(raw []byte, value any, isJSON bool) json.RawMessage {
 
 func sortedKeys[V any](in map[string]V) []string { return slices.Sorted(maps.Keys(in)) }
 
-// askedKey is the key of a request in a context.
+// askedKey is the context key of a request.
 type askedKey struct{}
 
 func withAsked(ctx context.Context, a *asked) context.Context {

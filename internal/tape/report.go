@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Report is what a tape showed.
+// Report is the result of playing a tape.
 type Report struct {
 	Version string `json:"bk_doctor"`
-	// Profile says whether the simulator behaved as a profile says.
+	// Profile says whether the simulator ran with a profile.
 	Profile bool  `json:"profile"`
 	Rows    []Row `json:"apis"`
 }
 
-// Played and Differ count exchanges.
+// Played counts exchanges that were played.
 func (r Report) Played() int { return r.sum(func(row Row) int { return row.Played }) }
 
 // Differ counts the exchanges with a difference.
@@ -37,7 +37,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// String is the report for people, which can be pasted into an issue as it is.
+// String is the report as text, which can be pasted into an issue unchanged.
 func (r Report) String() string {
 	var text strings.Builder
 	for _, row := range r.Rows {

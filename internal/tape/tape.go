@@ -1,7 +1,7 @@
-// Package tape keeps what a platform and its clients said to each other, and plays it against
-// the simulator. A tape is a text file with one JSON document on each line. The first line has
-// the format; each other line is one exchange, without secrets, and with other hosts, ids,
-// names, labels and commands in place of the real ones.
+// Package tape records the exchanges of a platform and its clients, and plays them against the simulator.
+// A tape is a text file with one JSON document on each line. The first line has the format, and each
+// other line is one exchange. It has no secrets, and the real hosts, ids, names, labels and commands are
+// replaced.
 package tape
 
 import (
@@ -25,27 +25,27 @@ type header struct {
 
 // Exchange is one request and its answer.
 type Exchange struct {
-	// At is when the request came, and Took how long the answer took, in milliseconds.
+	// At is when the request arrived, and Took how long the answer took, in milliseconds.
 	At   int64 `json:"at_ms"`
 	Took int64 `json:"took_ms"`
-	// Credentials says where they were: header, body or query, "" for nowhere.
+	// Credentials says where the credentials were: header, body or query, "" for none.
 	Credentials string `json:"credentials,omitempty"`
 	Method      string `json:"method"`
 	Path        string `json:"path"`
 	Query       string `json:"query,omitempty"`
-	// Request and Response are JSON. A body that was none is a string.
+	// Request and Response are JSON. A body that was not JSON is a string.
 	Request  json.RawMessage `json:"request,omitempty"`
 	Status   int             `json:"status"`
 	Response json.RawMessage `json:"response,omitempty"`
 
-	// Line is where it is in the file.
+	// Line is the line in the file.
 	Line int `json:"-"`
 }
 
-// places are what Credentials may be.
+// places are the values of Credentials.
 var places = []string{"", "header", "body", "query"}
 
-// Parse reads the text of a file. An error has the file's name, the line, and what would be right.
+// Parse reads the text of a file. An error has the file's name, the line, and the valid form.
 func Parse(file string, text []byte) ([]Exchange, error) {
 	var exchanges []Exchange
 	begun := false
@@ -98,7 +98,7 @@ func strict(raw []byte, into any) error {
 
 var unknownMember = regexp.MustCompile(`unknown field (".*")`)
 
-// explain says what is wrong with a line, and what would be right.
+// explain says what is wrong with a line, and what would be valid.
 func explain(err error) string {
 	var wrongType *json.UnmarshalTypeError
 	switch member := unknownMember.FindStringSubmatch(err.Error()); {
@@ -114,7 +114,7 @@ func explain(err error) string {
 	return "this is not one JSON document: " + strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// wrong says what an exchange cannot have.
+// wrong says which value an exchange cannot have.
 func (e Exchange) wrong() string {
 	switch {
 	case e.Method == "" || strings.ContainsFunc(e.Method, func(r rune) bool { return r < 'A' || r > 'Z' }):

@@ -21,20 +21,20 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/goldens.jsonl and goldens.txt")
 
-// said is one request, and what the platform says to it.
+// said is one request, and the platform's answer.
 type said struct {
 	Path, Query       string
 	Header            bool
 	Request, Response json.RawMessage
 	Status            int
-	// headers and gzip are a test's own; body, if set, is the answer as it is.
+	// headers and gzip are set by single tests; body, if set, is the whole answer.
 	headers map[string]string
 	body    string
 	gzip    bool
 }
 
-// recordAll sends each request through a recorder to a platform that answers as told, and returns
-// the tape. It fails where the platform or the client did not get what the other one sent.
+// recordAll sends each request through a recorder to a platform that answers as given, and returns the
+// tape. It fails the test if the platform or the client did not get what the other one sent.
 func recordAll(t *testing.T, all []said, secrets ...string) string {
 	t.Helper()
 	var now said
@@ -111,7 +111,7 @@ func (s said) answer() []byte {
 	return packed.Bytes()
 }
 
-// What real clients and logs show, on a tape and played.
+// Exchanges of real clients and logs, recorded and played.
 func TestGoldens(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/goldens.json")
@@ -173,7 +173,7 @@ func TestRecorder_keepsSecretsOff(t *testing.T) {
 		{Path: "/corp/api/v2/" + canary.Begin + "/730551/list", Request: raw(`{}`), Response: answer},
 		{Path: "/api/v2/proc/a", Request: raw(`{}`), Response: raw(`{"message":"for agent process, %61gent%20process","data":"YWdlbnQgcHJvY2Vzcw=="}`)},
 	}
-	for plain, one := range map[string]said{ // a secret that is a plain word, so that only its place tells
+	for plain, one := range map[string]said{ // a plain word, so only its place shows that it is a secret
 		"database":     {headers: map[string]string{"X-Bkapi-Authorization": `{"access_token":"database"}`}},
 		"memory":       {headers: map[string]string{"Cookie": "session=memory"}},
 		"unauthorized": {headers: map[string]string{"Authorization": "Bearer unauthorized"}},
@@ -212,7 +212,7 @@ func TestRecorder_keepsSecretsOff(t *testing.T) {
 	}
 }
 
-// The same value has the same pseudonym everywhere, and one of its own form.
+// The same value has the same pseudonym everywhere, of the same form.
 func TestDisguise(t *testing.T) {
 	t.Parallel()
 	d := newDisguise()
@@ -267,7 +267,7 @@ func TestParse_refuses(t *testing.T) {
 	}
 }
 
-// What counts as a difference, and what differs by nature.
+// Which differences count, and which do not.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ tape, sim, want string }{
@@ -303,7 +303,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What cannot be played is counted apart, and a tape is played in its own time.
+// An exchange that cannot be played is counted separately, and a tape is played with its own times.
 func TestPlay(t *testing.T) {
 	t.Parallel()
 	tape := `{"tape":1}
@@ -338,22 +338,22 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// A platform that goes away is told in one sentence, and nothing of it gets onto the tape.
+// A platform that disappears is reported in one sentence, and the tape has nothing of it.
 func TestRecorder_unreachable(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	target, _ := url.Parse(gone.URL)
 	var out bytes.Buffer
-	var told []string
-	recorder, err := NewRecorder(target, &http.Transport{}, &out, func(text string) { told = append(told, text) })
+	var said []string
+	recorder, err := NewRecorder(target, &http.Transport{}, &out, func(text string) { said = append(said, text) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer := httptest.NewRecorder()
 	recorder.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v2/proc/a?bk_token="+canary.Begin, strings.NewReader("{}")))
-	if answer.Code != http.StatusBadGateway || len(told) != 1 || !strings.HasPrefix(told[0], target.Host+" was not reached, and the client got a 502: ") || strings.Contains(told[0], canary.Begin) {
-		t.Errorf("%d, %q", answer.Code, told)
+	if answer.Code != http.StatusBadGateway || len(said) != 1 || !strings.HasPrefix(said[0], target.Host+" was not reached, and the client got a 502: ") || strings.Contains(said[0], canary.Begin) {
+		t.Errorf("%d, %q", answer.Code, said)
 	}
 	if count, _ := recorder.Count(); count != 0 || out.String() != `{"tape":1}`+"\n" {
 		t.Errorf("%d exchanges: %s", count, out.String())

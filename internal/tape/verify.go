@@ -16,23 +16,23 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Row is what became of the exchanges of one API.
+// Row is the result for the exchanges of one API.
 type Row struct {
 	API    string `json:"api"`
 	Played int    `json:"played"`
 	Differ int    `json:"differ"`
 	// Left counts exchanges that were not played, by the reason.
 	Left map[string]int `json:"not_played,omitempty"`
-	// Differences are each there once.
+	// Differences are distinct.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Difference is one between the platform and the simulator.
+// Difference is a difference between the platform and the simulator.
 type Difference struct {
 	Where     string `json:"where"`
 	Platform  string `json:"platform"`
 	Simulator string `json:"simulator"`
-	// Times is how often it was seen, and Line where first.
+	// Times is how often it was seen, and Line where it was seen first.
 	Times int `json:"times"`
 	Line  int `json:"line"`
 }
@@ -64,15 +64,15 @@ func Play(exchanges []Exchange, sim *simulator.Server) []Row {
 	return sorted
 }
 
-// player keeps what an exchange needs of earlier ones.
+// player keeps the parts of earlier exchanges that later ones need.
 type player struct {
 	sim *simulator.Server
 	now time.Time
-	// tasks are the simulator's, by their names on the tape.
+	// tasks are the simulator's task ids, by those on the tape.
 	tasks map[string]string
 }
 
-// Why exchanges are not played.
+// Reasons why exchanges are not played.
 const (
 	leftCMDB    = "what CMDB knows is not on a tape"
 	leftUnknown = "the simulator has no such API"
@@ -80,7 +80,7 @@ const (
 	leftTask    = "its task began before the tape"
 )
 
-// play plays one exchange, and adds to the row what came of it.
+// play plays one exchange, and adds the result to the row.
 func (p *player) play(e Exchange, row *Row) {
 	request, _ := decode(string(e.Request))
 	response, replied := decode(string(e.Response))
@@ -121,7 +121,7 @@ func (p *player) play(e Exchange, row *Row) {
 	}
 }
 
-// messageOf is why the simulator refused a request.
+// messageOf is the simulator's reason for refusing a request.
 func messageOf(answer any) string {
 	object, _ := answer.(map[string]any)
 	text, _ := object["message"].(string)
@@ -160,7 +160,7 @@ func (e Exchange) api() string {
 	return name
 }
 
-// response takes an answer, as a client does.
+// response is an http.ResponseWriter that keeps the answer.
 type response struct {
 	status int
 	header http.Header
@@ -176,7 +176,7 @@ func (r *response) Write(part []byte) (int, error) {
 	return r.body.Write(part)
 }
 
-// send asks the simulator, with its own credentials where the tape had some.
+// send sends the request to the simulator, with the simulator's credentials if the tape had some.
 func (p *player) send(e Exchange, request any) (int, []byte) {
 	creds := map[string]any{"bk_app_code": simulator.DefaultAppCode, "bk_app_secret": simulator.DefaultAppSecret, "bk_username": "admin"}
 	header := http.Header{"Content-Type": {"application/json"}}
@@ -209,10 +209,10 @@ func (p *player) send(e Exchange, request any) (int, []byte) {
 	return answer.status, answer.body.Bytes()
 }
 
-// taskMembers are where tasks are named.
+// taskMembers are the members that contain task ids.
 var taskMembers = []string{"task_id", "bk_gse_taskid", "gseTaskId"}
 
-// pair learns which task of the simulator is which one of the tape.
+// pair learns which task of the simulator corresponds to which task on the tape.
 func (p *player) pair(tape, sim any) {
 	a, _ := tape.(map[string]any)
 	b, _ := sim.(map[string]any)
@@ -236,7 +236,7 @@ func (p *player) known(request any) bool {
 	return true
 }
 
-// withTasks is a request with the simulator's tasks.
+// withTasks is a request with the simulator's task ids.
 func (p *player) withTasks(request any) any {
 	object, ok := request.(map[string]any)
 	if !ok {
