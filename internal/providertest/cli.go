@@ -15,16 +15,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// CLI runs a real CLI with a real provider process, for what a provider served by the
-// test's own process cannot show: signals, exit codes, output.
+// CLI runs a real CLI with a real provider process, for signals, exit codes and output. A provider in the
+// test's own process cannot show those.
 type CLI struct {
 	T   *testing.T
 	Dir string   // working directory, with the configuration and the state
 	Env []string // whole environment of the CLI
 }
 
-// ProviderBinary returns the directory that the provider is in: BK_TEST_PROVIDER, into which
-// make has built it for all packages, or else one into which it is built once for this package.
+// ProviderBinary returns the directory of the provider binary. It is BK_TEST_PROVIDER, into which make
+// has built it for all packages. Without that, the provider is built once for this package.
 var ProviderBinary = sync.OnceValues(func() (string, error) {
 	if built := os.Getenv("BK_TEST_PROVIDER"); built != "" {
 		return built, nil
@@ -40,8 +40,8 @@ var ProviderBinary = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// NewCLI returns a CLI with a configuration, whose provider block is empty: settings for
-// the simulator are in the environment.
+// NewCLI returns a CLI with a configuration. The provider block is empty: settings for the simulator are
+// in the environment.
 func NewCLI(t *testing.T, sim *Sim, config string) *CLI {
 	t.Helper()
 	c := NewEmptyCLI(t)
@@ -52,8 +52,7 @@ func NewCLI(t *testing.T, sim *Sim, config string) *CLI {
 	return c
 }
 
-// NewEmptyCLI returns a CLI without a configuration. It skips the test unless acceptance
-// tests run.
+// NewEmptyCLI returns a CLI without a configuration. It skips the test unless acceptance tests run.
 func NewEmptyCLI(t *testing.T) *CLI {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" {
@@ -105,8 +104,8 @@ func (c *CLI) EditState(edit func(text string) string) {
 	c.Write(name, edited)
 }
 
-// Command returns a command of the CLI that is not started yet, and where its output will
-// be.
+// Command returns a command of the CLI that is not started yet, and the builder that will have its
+// output.
 func (c *CLI) Command(ctx context.Context, args ...string) (*exec.Cmd, *strings.Builder) {
 	path := os.Getenv("TF_ACC_TERRAFORM_PATH")
 	if path == "" {
@@ -119,7 +118,7 @@ func (c *CLI) Command(ctx context.Context, args ...string) (*exec.Cmd, *strings.
 	return cmd, &out
 }
 
-// Run returns the exit code and what was printed to stdout and stderr.
+// Run returns the exit code, and the output on stdout and stderr.
 func (c *CLI) Run(args ...string) (int, string) {
 	c.T.Helper()
 	cmd, out := c.Command(c.T.Context(), args...)
@@ -141,9 +140,8 @@ func (c *CLI) Expect(code int, args ...string) string {
 	return out
 }
 
-// Interrupt runs a command, presses Ctrl-C once isTime returns true, and returns what was
-// printed. It fails the test if the command does not end soon after: left alone, it would
-// take an hour.
+// Interrupt runs a command, interrupts it as Ctrl-C does once isTime returns true, and returns the
+// output. It fails the test if the command does not end soon after: uninterrupted, it would take an hour.
 func (c *CLI) Interrupt(command string, isTime func() bool, more ...string) string {
 	c.T.Helper()
 	cmd, out := c.Command(c.T.Context(), append([]string{command, "-auto-approve"}, more...)...)
@@ -155,7 +153,7 @@ func (c *CLI) Interrupt(command string, isTime func() bool, more ...string) stri
 		c.T.Fatal(err)
 	}
 	pressed := time.Now()
-	_ = cmd.Wait() // the exit code of an interrupted command is the CLI's business
+	_ = cmd.Wait() // the CLI decides the exit code of an interrupted command
 	c.T.Logf("%s ended %s after the interrupt", command, time.Since(pressed))
 	if took := time.Since(pressed); took > 10*time.Second {
 		c.T.Errorf("%s ended %s after the interrupt\n%s", command, took, out)

@@ -19,8 +19,8 @@ type Object struct {
 	Config map[string]any
 }
 
-// ConfigureJSON replaces the configuration by one object. It writes Terraform's JSON, which
-// takes the same maps as Protocol.
+// ConfigureJSON replaces the configuration by one object. It writes Terraform's JSON, which takes the
+// same maps as Protocol.
 func (c *CLI) ConfigureJSON(settings map[string]any, o Object) {
 	c.T.Helper()
 	text, err := json.MarshalIndent(map[string]any{
@@ -34,7 +34,7 @@ func (c *CLI) ConfigureJSON(settings map[string]any, o Object) {
 	c.Write("main.tf.json", string(text))
 }
 
-// JSONRun is what a command printed with -json.
+// JSONRun is the output of a command with -json.
 type JSONRun struct {
 	Code   int // exit code
 	Said   Diagnostics
@@ -46,7 +46,7 @@ var plannedActions = map[string]PlanKind{
 	"create": PlanCreate, "update": PlanUpdate, "replace": PlanReplace, "delete": PlanDestroy,
 }
 
-// RunJSON runs a command with -json and parses what it prints. Notices are left out.
+// RunJSON runs a command with -json and parses its output, without the notices.
 func (c *CLI) RunJSON(args ...string) JSONRun {
 	c.T.Helper()
 	code, text := c.Run(slices.Insert(slices.Clone(args), 1, "-json")...)
@@ -82,8 +82,8 @@ func (c *CLI) RunJSON(args ...string) JSONRun {
 	return run
 }
 
-// Planned returns the attributes of the one object as the refresh of a saved plan found
-// them, nil if it found no object.
+// Planned returns the attributes of the one object after the refresh of a saved plan, nil if it has no
+// object.
 func (c *CLI) Planned(file string) map[string]any {
 	c.T.Helper()
 	text := c.Expect(0, "show", "-json", file)
@@ -105,8 +105,8 @@ func (c *CLI) Planned(file string) map[string]any {
 	return nil
 }
 
-// InState returns the attributes of the one resource in state, nil if there is none, and
-// its status: "tainted" or "".
+// InState returns the attributes of the one resource in state, nil if there is none, and its status:
+// "tainted" or "".
 func (c *CLI) InState() (attributes map[string]any, status string) {
 	c.T.Helper()
 	text, err := os.ReadFile(filepath.Join(c.Dir, "terraform.tfstate"))

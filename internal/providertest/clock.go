@@ -9,13 +9,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// Clock is a clock for rollouts on which only pauses take time: pauses between waves, and
-// the time between two looks at the process. They take none of the test's.
+// Clock is a clock for rollouts on which only pauses take time: those between waves, and those between
+// two checks of the process. They take none of the test's time.
 type Clock struct {
 	mu     sync.Mutex
 	passed time.Duration
 	pauses int
-	// OnPause, if not nil, is called at each pause, with how many there were.
+	// OnPause, if not nil, is called at each pause, with the number of pauses so far.
 	OnPause func(pauses int)
 }
 
@@ -42,14 +42,14 @@ func (c *Clock) Pause(ctx context.Context, d time.Duration) error {
 	return poll.Pause(ctx, 0)
 }
 
-// Passed is how much time was spent on pauses.
+// Passed is the total time of pauses.
 func (c *Clock) Passed() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.passed
 }
 
-// ConfiguredBy is ConfiguredWith, with rollouts that go by a clock of the test's.
+// ConfiguredBy is ConfiguredWith with a clock of the test's for rollouts.
 func ConfiguredBy(tb testing.TB, clock *Clock, settings map[string]any) *Protocol {
 	tb.Helper()
 	return configured(tb, newProtocol(tb, clock), settings)

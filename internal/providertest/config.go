@@ -42,14 +42,12 @@ func AddressList(numbers []int) []string {
 	return list
 }
 
-// Addresses is AddressList sorted and in one string, as Sim.Changes writes the hosts of a
-// call.
+// Addresses is AddressList sorted and in one string, in the form of Sim.Changes.
 func Addresses(numbers ...int) string {
 	return strings.Join(slices.Sorted(slices.Values(AddressList(numbers))), " ")
 }
 
-// Wrapped compiles a pattern whose spaces match line breaks as well, wherever a CLI wraps
-// its output.
+// Wrapped compiles a pattern whose spaces also match line breaks, because a CLI wraps its output.
 func Wrapped(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `[\s│]+`))
 }
@@ -123,7 +121,7 @@ data "bk_process_status" "test" {
 `, more)
 }
 
-// ProviderBlock is a provider block of settings that are separated by ", ".
+// ProviderBlock is a provider block with settings that are separated by ", ".
 func ProviderBlock(settings string) string {
 	return "provider \"bk\" {\n" + commaToLine.Replace(settings) + "\n}\n"
 }
@@ -157,5 +155,5 @@ resource "bk_hosted_process" "test" {
 `, c.Hosts, c.Labels, SpecConfig(c.Start), c.More)
 }
 
-// commaToLine puts settings on lines of their own.
+// commaToLine puts each setting on its own line.
 var commaToLine = strings.NewReplacer(", ", "\n  ")

@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// invalidPlan is what Terraform objects to in a plan ("Provider produced invalid plan"), as its
-// objchange.AssertPlanValid does. What is configured must be planned as it is, or stay as it was.
-// What is not configured must be null or computed.
+// invalidPlan returns what Terraform would reject in a plan ("Provider produced invalid plan"), as its
+// objchange.AssertPlanValid does. A configured value must be planned unchanged, or keep its prior value.
+// Any other value must be null or computed.
 func invalidPlan(tb testing.TB, attributes []*tfprotov6.SchemaAttribute, prior, config, planned tftypes.Value, at string) []string {
 	tb.Helper()
 	was, wanted, will := AttributesOf(tb, prior), AttributesOf(tb, config), AttributesOf(tb, planned)
@@ -41,8 +41,8 @@ func invalidPlan(tb testing.TB, attributes []*tfprotov6.SchemaAttribute, prior, 
 	return faults
 }
 
-// incompatible is what Terraform holds against a value that follows a planned one, as its
-// objchange.AssertObjectCompatible does: what was known is the same.
+// incompatible returns what Terraform would reject in a value that follows a planned one, as its
+// objchange.AssertObjectCompatible does: known values must be the same.
 func incompatible(tb testing.TB, planned, actual tftypes.Value, at string) []string {
 	tb.Helper()
 	switch {
@@ -77,8 +77,8 @@ func isPrimitive(v tftypes.Value) bool {
 	return v.Type().Is(tftypes.String) || v.Type().Is(tftypes.Number) || v.Type().Is(tftypes.Bool)
 }
 
-// elementsOf are the elements of a list by their numbers, those of a map or an object by
-// their names, and none of what is null.
+// elementsOf are the elements of a list by number, those of a map or an object by name, and none for
+// null.
 func elementsOf(tb testing.TB, v tftypes.Value) map[string]tftypes.Value {
 	tb.Helper()
 	if v.Type() == nil || v.IsNull() {
@@ -98,13 +98,13 @@ func elementsOf(tb testing.TB, v tftypes.Value) map[string]tftypes.Value {
 	return elements
 }
 
-// Inconsistent is what Terraform holds against the plan that it makes in an apply, when all
+// Inconsistent returns what Terraform would reject in the plan that it makes during an apply, when all
 // values are known ("Provider produced inconsistent final plan").
 func Inconsistent(tb testing.TB, planned, again Plan) []string {
 	tb.Helper()
 	faults := incompatible(tb, planned.value, again.value, "")
-	became := planned.Action == PlanUpdate && again.Action == PlanNothing || planned.Action == PlanReplace && again.Action == PlanCreate
-	if planned.Action != again.Action && !became {
+	narrowed := planned.Action == PlanUpdate && again.Action == PlanNothing || planned.Action == PlanReplace && again.Action == PlanCreate
+	if planned.Action != again.Action && !narrowed {
 		faults = append(faults, fmt.Sprintf("the planned action changed from %s to %s", planned.Action, again.Action))
 	}
 	return faults

@@ -10,27 +10,25 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Core is as much of Terraform as a resource sees: refresh, plan, apply, and what is kept
-// in state between them. It is for tests with hundreds of runs, for which a CLI is too
-// slow. What it does on errors is what Terraform was seen to do (TestAccFaultMatrix runs
-// the same cases with a real CLI).
+// Core simulates Terraform for one resource: refresh, plan, apply, and the state between them. It is for
+// tests with hundreds of runs, for which a CLI is too slow. On errors it does what Terraform was seen to
+// do (TestAccFaultMatrix runs the same cases with a real CLI).
 type Core struct {
 	*Protocol
 	typ string
 	*Kept
 	// Between, if not nil, is called between a plan and its apply.
 	Between func()
-	// Fresh, if not nil, starts the provider that applies: Terraform runs one provider for
-	// a plan and another for its apply, which knows nothing of what the first has learnt.
+	// Fresh, if not nil, starts the provider that applies. Terraform starts a second provider for an
+	// apply, which knows nothing that the plan's provider has learnt.
 	Fresh func() *Protocol
-	// Notices are the warnings of the last apply that only say what it did to hosts.
+	// Notices are the warnings of the last apply that only report what it did to hosts.
 	Notices Diagnostics
-	// Replacing is -replace.
+	// Replacing is the option -replace.
 	Replacing bool
 }
 
-// Kept is what state holds of one resource. Runs hand it on to each other, each with a
-// provider of its own.
+// Kept is the state of one resource. Runs pass it on to each other, and each run has its own provider.
 type Kept struct {
 	State    tftypes.Value // null if the resource is not in state
 	Private  []byte
@@ -41,7 +39,7 @@ type Kept struct {
 // PlanKind is what a plan does to the one resource.
 type PlanKind string
 
-// What a plan can do.
+// The kinds of plans.
 const (
 	PlanNothing PlanKind = "no changes"
 	PlanCreate  PlanKind = "create"
@@ -50,11 +48,11 @@ const (
 	PlanDestroy PlanKind = "destroy"
 )
 
-// Changes reports whether a plan was made and would change something.
+// Changes reports whether there is a plan that changes something.
 func (k PlanKind) Changes() bool { return k != "" && k != PlanNothing }
 
-// CoreOf returns a Core for one resource of a type; k is what state holds of it, a pointer
-// to a zero Kept if it does not exist yet.
+// CoreOf returns a Core for one resource of a type. k is its state: a pointer to a zero Kept if it does
+// not exist yet.
 func (p *Protocol) CoreOf(typ string, k *Kept) *Core {
 	p.T.Helper()
 	if k.State.Type() == nil {
@@ -82,7 +80,7 @@ func (c *Core) Unwire(v *tfprotov6.DynamicValue) tftypes.Value {
 	return value
 }
 
-// Refresh reads the resource. If that fails, state stays as it was.
+// Refresh reads the resource. If that fails, the state does not change.
 func (c *Core) Refresh() Diagnostics {
 	c.T.Helper()
 	if c.State.IsNull() {
@@ -142,7 +140,7 @@ func (c *Core) PlanUnrefreshed(config map[string]any) (Plan, Diagnostics) {
 	case c.State.IsNull():
 		p.Action = PlanCreate
 	case replaces, c.Replacing:
-		// What comes is planned as if there had been nothing.
+		// The new object is planned as if there had been none.
 		anew, _, failed := c.planFrom(Kept{State: nothing, Private: p.private, Identity: p.identity}, config)
 		if failed.Failed() {
 			return Plan{}, failed
@@ -157,8 +155,8 @@ func (c *Core) PlanUnrefreshed(config map[string]any) (Plan, Diagnostics) {
 	return p, said
 }
 
-// planFrom plans a configuration where this is what there is, and says whether that has to
-// be replaced.
+// planFrom plans a configuration against a prior state, and reports whether the object has to be
+// replaced.
 func (c *Core) planFrom(prior Kept, config map[string]any) (p Plan, replaces bool, said Diagnostics) {
 	c.T.Helper()
 	schema := c.Schema.ResourceSchemas[c.typ]
@@ -183,7 +181,7 @@ func (c *Core) planFrom(prior Kept, config map[string]any) (p Plan, replaces boo
 	return p, len(resp.RequiresReplace) > 0, said
 }
 
-// faults fails the test with what Terraform would call a bug in the provider.
+// faults fails the test with what Terraform would report as a bug in the provider.
 func (c *Core) faults(produced string, faults []string) {
 	c.T.Helper()
 	for _, fault := range faults {
@@ -191,20 +189,20 @@ func (c *Core) faults(produced string, faults []string) {
 	}
 }
 
-// Planned returns the attributes that were planned, none for a destroy.
+// Planned returns the planned attributes, none for a destroy.
 func (p Plan) Planned(tb testing.TB) map[string]tftypes.Value {
 	tb.Helper()
 	return AttributesOf(tb, p.value)
 }
 
-// proposedState is the configuration, with computed attributes taken from the prior
-// state if there is one.
+// proposedState is the configuration, with computed attributes taken from the prior state if there is
+// one.
 func proposedState(tb testing.TB, schema *tfprotov6.Schema, prior, config tftypes.Value) tftypes.Value {
 	tb.Helper()
 	if config.IsNull() {
 		return config
 	}
-	// A copy: AttributesOf gives the value's own map.
+	// A copy, because AttributesOf returns the value's own map.
 	configured, was := maps.Clone(AttributesOf(tb, config)), AttributesOf(tb, prior)
 	for _, attribute := range schema.Block.Attributes {
 		if !attribute.Computed || !configured[attribute.Name].IsNull() {
@@ -230,8 +228,8 @@ func AttributesOf(tb testing.TB, v tftypes.Value) map[string]tftypes.Value {
 	return attributes
 }
 
-// Apply refreshes, plans a configuration (nil for a destroy) and applies the plan. It
-// returns what was planned, "" if the refresh failed.
+// Apply refreshes, plans a configuration (nil for a destroy) and applies the plan. It returns the kind of
+// plan, "" if the refresh failed.
 func (c *Core) Apply(config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
 	refreshed := c.Refresh()
@@ -248,11 +246,11 @@ func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 	return c.ApplyResolved(config, config)
 }
 
-// notices are warnings of what a plan or an apply does to hosts, with nothing wrong.
+// notices are warnings that only report what a plan or an apply does to hosts.
 var notices = []string{"Hosts Leave Without A Limit", "Hosted Process Is Replaced", "Hosts Taken Over", "Operation On Destroy"}
 
-// ApplyResolved is ApplyUnrefreshed of a configuration with values that are not known before
-// the apply. It returns what was planned. Notices are kept apart.
+// ApplyResolved is ApplyUnrefreshed of a configuration with values that are not known before the apply.
+// It returns the kind of plan. Notices are kept separately.
 func (c *Core) ApplyResolved(unknown, config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
 	kind, said := c.applyResolved(unknown, config)
@@ -260,7 +258,7 @@ func (c *Core) ApplyResolved(unknown, config map[string]any) (PlanKind, Diagnost
 	return kind, said
 }
 
-// withoutNotices are the others, and the notices.
+// withoutNotices splits diagnostics into others and notices.
 func (d Diagnostics) withoutNotices() (others, kept Diagnostics) {
 	for _, one := range d {
 		if slices.ContainsFunc(notices, func(notice string) bool { return strings.HasPrefix(one.Summary, notice) }) {
@@ -287,8 +285,8 @@ func (c *Core) applyResolved(unknown, config map[string]any) (PlanKind, Diagnost
 		c.Until = until
 	}
 	if p.Action == PlanReplace || p.Action == PlanDestroy {
-		// Of a tainted object the destroy gets what the plan of the new one has kept beside
-		// state, which is nothing.
+		// The destroy of a tainted object gets the private state from the plan of the new object, which
+		// is empty.
 		nothing := tftypes.NewValue(c.State.Type(), nil)
 		said = append(said, c.execute(Plan{Action: PlanDestroy, config: nothing, value: nothing, private: p.private, identity: c.Identity})...)
 		if said.Failed() || p.Action == PlanDestroy {
@@ -296,7 +294,7 @@ func (c *Core) applyResolved(unknown, config map[string]any) (PlanKind, Diagnost
 		}
 	}
 	stays := p.Action == PlanCreate || p.Action == PlanUpdate
-	if stays && c.Fresh == nil && c.Between == nil && p.config.IsFullyKnown() { // nothing could come out otherwise
+	if stays && c.Fresh == nil && c.Between == nil && p.config.IsFullyKnown() { // the second plan would be the same
 		return p.Action, append(said, c.execute(p)...)
 	}
 	again, planned := c.PlanUnrefreshed(config)
@@ -311,7 +309,7 @@ func (c *Core) applyResolved(unknown, config map[string]any) (PlanKind, Diagnost
 	return p.Action, append(said, c.execute(again)...)
 }
 
-// execute is what an apply does of a plan.
+// execute applies a plan.
 func (c *Core) execute(p Plan) Diagnostics {
 	c.T.Helper()
 	resp, err := c.Server.ApplyResourceChange(c.Context(), &tfprotov6.ApplyResourceChangeRequest{
@@ -329,7 +327,7 @@ func (c *Core) execute(p Plan) Diagnostics {
 	if !state.IsFullyKnown() {
 		c.faults("invalid result object after apply", []string{": " + state.String()})
 	}
-	// A replacement that fails to destroy leaves what was tainted as it was.
+	// If a replacement fails to destroy the old object, a tainted object stays tainted.
 	c.Tainted = applied.Failed() && (c.Tainted || p.Action == PlanCreate) && !state.IsNull()
 	c.State, c.Private, c.Identity = state, resp.Private, resp.NewIdentity
 	return applied
@@ -351,7 +349,7 @@ func (c *Core) Untaint() {
 	c.Tainted = false
 }
 
-// Imports is `terraform import`, which refreshes what it imported.
+// Imports is `terraform import`, which also refreshes.
 func (c *Core) Imports(id string) Diagnostics {
 	c.T.Helper()
 	resp, err := c.Server.ImportResourceState(c.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: c.typ, ID: id})
@@ -376,8 +374,7 @@ func (c *Core) Attribute(name string) any {
 	return Plain(c.T, value)
 }
 
-// Reasons returns an attribute in state that is a map of reasons by host key, such as
-// out_of_sync.
+// Reasons returns an attribute in state that maps host keys to reasons, such as out_of_sync.
 func (c *Core) Reasons(attribute string) map[string]string {
 	c.T.Helper()
 	return Texts(c.Attribute(attribute))
@@ -401,7 +398,7 @@ func (p *Protocol) ReadData(typ string, config map[string]any) (map[string]any, 
 	return values, resp.Diagnostics
 }
 
-// Diagnostics are what the provider reported in one run.
+// Diagnostics are the provider's diagnostics in one run.
 type Diagnostics []*tfprotov6.Diagnostic
 
 // Failed reports whether there is an error among them.
@@ -409,7 +406,7 @@ func (d Diagnostics) Failed() bool {
 	return slices.ContainsFunc(d, func(one *tfprotov6.Diagnostic) bool { return one.Severity == tfprotov6.DiagnosticSeverityError })
 }
 
-// with are these and those of more that were not reported before.
+// with appends those of more that were not reported before.
 func (d Diagnostics) with(more Diagnostics) Diagnostics {
 	for _, one := range more {
 		reported := func(before *tfprotov6.Diagnostic) bool {
@@ -424,7 +421,7 @@ func (d Diagnostics) with(more Diagnostics) Diagnostics {
 
 func (d Diagnostics) String() string { return DiagnosticsText(d) }
 
-// Severity is "error" or "warning", that of the worst, and "" if there are none.
+// Severity is the worst severity, "error" or "warning", and "" if there are no diagnostics.
 func (d Diagnostics) Severity() string {
 	switch {
 	case d.Failed():

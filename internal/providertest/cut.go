@@ -7,14 +7,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Cut interrupts applies in their middle.
+// Cut interrupts applies while they run.
 type Cut struct {
 	isTime func(simulator.Call) bool
 	end    atomic.Pointer[context.CancelFunc]
 }
 
-// CutAt interrupts applies while such a call waits for its answer. The simulator has not been
-// called before.
+// CutAt interrupts an apply while a call for which isTime is true waits for its answer. The simulator
+// must not have been called before.
 func (s *Sim) CutAt(isTime func(simulator.Call) bool) *Cut {
 	c := &Cut{isTime: isTime}
 	s.OnCall = c.called
@@ -27,7 +27,7 @@ func (c *Cut) called(call simulator.Call) {
 	}
 }
 
-// Apply is that of the core until it is time.
+// Apply is the core's Apply, interrupted at that call.
 func (c *Cut) Apply(core *Core, config map[string]any) Diagnostics {
 	core.T.Helper()
 	ctx, end := context.WithCancel(core.T.Context())

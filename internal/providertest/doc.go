@@ -1,5 +1,5 @@
-// Package providertest is what tests of the provider have in common: a simulator (Sim),
-// and three ways to make a provider work against it.
+// Package providertest is what tests of the provider share: a simulator (Sim), and three ways to run a
+// provider against it.
 //
 //   - Factories and Sim.Step, for terraform-plugin-testing and a real CLI that talks to a
 //     provider in the test's own process
@@ -7,6 +7,6 @@
 //   - Protocol and Core, which speak to the provider as Terraform does, without a CLI:
 //     fast enough for hundreds of runs
 //
-// Tests use hosts web-1, web-2, … whose addresses Address gives, and unless they say
-// otherwise the process nginx in namespace web.
+// Tests use hosts web-1, web-2, … with the addresses of Address, and by default the process nginx in
+// namespace web.
 package providertest

@@ -12,20 +12,20 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// EndpointTable reads the page by which permissions are granted to the application: the
-// APIs that each object calls, by type and gateway.
+// EndpointTable reads the page about the application's permissions: the APIs that each object calls, by
+// type and gateway.
 func EndpointTable() (map[string]map[bkapi.Gateway][]string, error) {
 	return endpointsOf(filepath.Join("..", "..", "docs", "guides", "permissions.md"))
 }
 
-// EndpointTableInChinese is that of the Chinese page.
+// EndpointTableInChinese reads the Chinese page.
 func EndpointTableInChinese() (map[string]map[bkapi.Gateway][]string, error) {
 	return endpointsOf(filepath.Join("..", "..", "docs", "guides", "zh-permissions.md"))
 }
 
-// endpointsOf reads the rows of a page: the API, what for, whether it changes anything, the
-// objects that call it. A chapter whose heading names the ESB is about it, others are about
-// the gateway.
+// endpointsOf reads the rows of a page: the API, its purpose, whether it changes anything, and the
+// objects that call it. A section whose heading contains ESB is about the ESB, others are about the
+// gateway.
 func endpointsOf(page string) (map[string]map[bkapi.Gateway][]string, error) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -64,7 +64,7 @@ var recorded = struct {
 	apis map[bkapi.Gateway]map[string]bool
 }{apis: map[bkapi.Gateway]map[string]bool{bkapi.ESB: {}, bkapi.APIGW: {}}}
 
-// record remembers which APIs of a simulator were called.
+// record notes which APIs of a simulator were called.
 func (s *Sim) record() {
 	recorded.mu.Lock()
 	defer recorded.mu.Unlock()
@@ -84,12 +84,12 @@ func checkRecorded() error {
 		return err
 	}
 	for gateway, apis := range recorded.apis {
-		var told []string
+		var listed []string
 		for _, object := range table {
-			told = append(told, object[gateway]...)
+			listed = append(listed, object[gateway]...)
 		}
 		for api := range apis {
-			if !slices.Contains(told, api) {
+			if !slices.Contains(listed, api) {
 				return fmt.Errorf("the tests called %s through %q, which docs/guides/permissions.md does not list", api, gateway)
 			}
 		}

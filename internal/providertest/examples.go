@@ -16,7 +16,7 @@ func ReadExample(t *testing.T, file string) string {
 	return string(text)
 }
 
-// Examples that others refer to.
+// Examples that other tests use.
 const (
 	HostedExample    = "resources/bk_hosted_process/resource.tf"
 	JobHostedExample = "resources/bk_job_hosted_process/resource.tf"

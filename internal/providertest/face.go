@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Face is a way into the platform, with the objects that use it. The fault matrix chooses
-// the face itself, whatever BK_TEST_GATEWAY says: it is about all of them.
+// Face is a way to reach the platform, and the objects that use it. The fault matrix covers all faces,
+// whatever BK_TEST_GATEWAY says.
 type Face string
 
 // The faces.
@@ -19,10 +19,10 @@ const (
 	FaceJOB     Face = "job"
 )
 
-// Operation is what Terraform is doing when a fault is met: a column of the matrix.
+// Operation is what Terraform is doing when a fault occurs: a column of the matrix.
 type Operation string
 
-// What CRUD of a resource and a read of a data source do.
+// Create, read, update and delete of a resource, and the read of a data source.
 const (
 	OnCreate Operation = "create"
 	OnRead   Operation = "refresh"
@@ -40,25 +40,24 @@ const (
 	OnReload  Operation = "reload"
 )
 
-// Operations that come to a request of their own.
+// Operations that make an additional request.
 const (
 	// OnAsk is a refresh that asks the agents, because the cached status looks changed.
 	OnAsk Operation = "refresh, agents asked"
-	// OnAskFirst is a create that asks the agents before it registers, and OnReadOwner a destroy
-	// that reads whose the registrations are. It is not preceded by a refresh, which reads
-	// the same.
+	// OnAskFirst is a create that asks the agents before it registers. OnReadOwner is a destroy that
+	// reads the owners of the registrations. No refresh precedes it, because that reads the same.
 	OnAskFirst  Operation = "create, agents asked"
 	OnReadOwner Operation = "destroy, owner read"
-	// OnConfirm and OnWait query the result of a task, which can fail by itself.
+	// OnConfirm and OnWait read the result of a task, which can fail by itself.
 	OnConfirm Operation = "create, result asked for"
 	OnWait    Operation = "start, result asked for"
-	// OnHost and OnRun go on from registering to hosting or starting, and OnReadRun and
-	// OnKeepRun look at more, because of ensure. For all others ensure is "registered".
+	// OnHost and OnRun go on from registering to hosting or starting, and OnReadRun and OnKeepRun read
+	// more, because of ensure. All others have ensure = "registered".
 	OnHost    Operation = "create, hosted"
 	OnRun     Operation = "create, running"
 	OnReadRun Operation = "refresh, running"
 	OnKeepRun Operation = "update, running"
-	// OnCached, OnImport and OnList read nothing but the platform's cached status.
+	// OnCached, OnImport and OnList read only the platform's cached status.
 	OnCached Operation = "status, cached"
 	OnImport Operation = "import"
 	OnList   Operation = "list"
@@ -70,7 +69,7 @@ type Command struct {
 	Name string
 }
 
-// Commands are the operations of the process that operations of the matrix send.
+// Commands are the operations of the process in the matrix.
 var Commands = map[Operation]Command{
 	OnOperate: {simulator.OpStart, "start"}, OnWait: {simulator.OpStart, "start"}, OnRun: {simulator.OpStart, "start"},
 	OnStop: {simulator.OpStop, "stop"}, OnKill: {simulator.OpKill, "kill"},
@@ -86,8 +85,7 @@ type Target struct {
 	Op  *int // op type; nil if the API has none
 }
 
-// Target returns the request on which an operation depends, nil if it makes none by this
-// face.
+// Target returns the request on which an operation depends, nil if it makes none on this face.
 func (f Face) Target(o Operation) *Target {
 	gse := map[Operation]Target{
 		OnCreate:    {API: "register_proc_info"},
@@ -142,12 +140,12 @@ func (f Face) Target(o Operation) *Target {
 	return &found
 }
 
-// Calls returns the calls that were made to the target.
+// Calls returns the calls to the target.
 func (t Target) Calls(all simulator.CallList) simulator.CallList {
 	return slices.DeleteFunc(all.Of(t.API), func(c simulator.Call) bool { return t.Op != nil && c.Op != *t.Op })
 }
 
-// Process returns the name by which the simulator knows the process of the matrix.
+// Process returns the name of the matrix's process in the simulator.
 func (f Face) Process() (namespace, name string) {
 	if f == FaceJOB {
 		return "job", "/srv/web/nginx"
@@ -155,7 +153,7 @@ func (f Face) Process() (namespace, name string) {
 	return "web", "nginx"
 }
 
-// SettingsFor is a provider block for the simulator by this face.
+// SettingsFor is a provider block for the simulator on this face.
 func (s *Sim) SettingsFor(f Face) map[string]any {
 	settings := s.Settings()
 	settings["gateway"] = string(FaceESB)
@@ -166,8 +164,8 @@ func (s *Sim) SettingsFor(f Face) map[string]any {
 	return settings
 }
 
-// Reference is the part of an object's configuration that says which process it is about,
-// on hosts web-1 to web-n.
+// Reference is the part of an object's configuration that identifies the process, on hosts web-1 to
+// web-n.
 func (f Face) Reference(start string, hosts int) map[string]any {
 	addresses := make(map[string]string, hosts)
 	for n := 1; n <= hosts; n++ {
@@ -221,8 +219,8 @@ func (f Face) ResultAPI() string {
 	return "get_proc_operate_result_v2"
 }
 
-// Answers reports whether an operation is a call that answers for each host at once, and
-// is repeated for hosts whose answer is 115. Other calls start tasks.
+// Answers reports whether an operation is a call that answers for each host at once. Such a call is
+// repeated for hosts whose answer is 115. Other calls start tasks.
 func (f Face) Answers(o Operation) bool {
 	return f == FaceESB && slices.Contains([]Operation{OnCreate, OnUpdate, OnKeepRun, OnDelete}, o)
 }
@@ -258,12 +256,11 @@ func (o Operation) BeginsWithoutState() bool {
 	return o.Operates() || slices.Contains([]Operation{OnCreate, OnAskFirst, OnConfirm, OnHost, OnRun}, o)
 }
 
-// OnCLI reports whether the tests with a CLI include it. A list needs a later CLI than
-// there may be, and an import that finds nothing needs another configuration than the
-// steps after it.
+// OnCLI reports whether the tests with a CLI include it. A list may need a newer CLI. An import that
+// finds nothing needs another configuration than the steps after it.
 func (o Operation) OnCLI() bool { return o != OnImport && o != OnList }
 
-// Method is the attribute of timeouts that limits it.
+// Method is the attribute of timeouts that applies to it.
 func (o Operation) Method() string {
 	switch o {
 	case OnRead, OnAsk, OnReadRun, OnStatus, OnCached:

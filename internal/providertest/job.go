@@ -19,7 +19,7 @@ func (c JobConfig) Reference() string {
 	return fmt.Sprintf("  %s\n  hosts = %s\n  process = %s\n", c.Scope, c.Hosts, c.Process)
 }
 
-// JobProcess is the HCL of process, with start as its start_cmd.
+// JobProcess is the HCL of process with start as its start_cmd.
 func JobProcess(start string) string {
 	return fmt.Sprintf(`{
     proc_name   = "nginx"

@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// UseMirror has the CLI find the provider as users' CLIs do, in place of a development
-// override: in a mirror, under the registries of both CLIs, so that init works.
+// UseMirror makes the CLI find the provider as users' CLIs do: in a mirror, under the registries of both
+// CLIs, instead of a development override. So init works.
 func (c *CLI) UseMirror() {
 	c.T.Helper()
 	built, err := ProviderBinary()

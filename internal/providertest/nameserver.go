@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// Quiet discards the log of a server whose complaints about its clients are expected.
+// Quiet discards the log of a server whose errors about its clients are expected.
 var Quiet = log.New(io.Discard, "", 0)
 
 // knowNoHost answers every DNS query of this process with "no such host".
@@ -23,8 +23,8 @@ func knowNoHost() {
 	}}
 }
 
-// answerNoSuchHost speaks DNS over TCP: a length, and the query, which two bits and a code
-// turn into its own answer.
+// answerNoSuchHost answers DNS over TCP, where a length precedes the query. Two bits and a code turn the
+// query into its answer.
 func answerNoSuchHost(conn net.Conn) {
 	const answer, noSuchHost = 0x80, 3
 	for {

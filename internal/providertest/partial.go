@@ -1,6 +1,6 @@
 package providertest
 
-// PartialCases are failures on some hosts: of how many hosts how many fail.
+// PartialCases are failures on some hosts: the number of hosts, and of those that fail.
 var PartialCases = map[string]struct{ Hosts, Failing int }{
 	"one-of-5":   {Hosts: 5, Failing: 1},
 	"499-of-500": {Hosts: 500, Failing: 499},

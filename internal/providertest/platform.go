@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// profiled is the profile that BK_TEST_PLATFORM names, an empty one where it names none.
+// profiled is the profile that BK_TEST_PLATFORM names, or an empty one.
 var profiled = sync.OnceValues(func() (belief.Profile, error) {
 	file := os.Getenv("BK_TEST_PLATFORM")
 	if file == "" {
@@ -23,8 +23,8 @@ var profiled = sync.OnceValues(func() (belief.Profile, error) {
 	return belief.ParseProfile(file, text)
 })
 
-// onPlatform makes a simulator behave like the platform whose profile BK_TEST_PLATFORM names.
-// What lags there by a second lags here by a millisecond, as the provider waits.
+// onPlatform makes a simulator behave like the platform whose profile BK_TEST_PLATFORM names. A lag of
+// one second there is one millisecond here, as for the provider's waits.
 func onPlatform(tb testing.TB, sim *simulator.Server) {
 	tb.Helper()
 	profile, err := profiled()
@@ -41,14 +41,14 @@ func onPlatform(tb testing.TB, sim *simulator.Server) {
 	}
 }
 
-// Platform differs from what the provider believes.
+// Platform differs from what the provider assumes.
 type Platform struct {
-	Switches []string // of the simulator, beside those of BK_TEST_PLATFORM
+	Switches []string // of the simulator, in addition to those of BK_TEST_PLATFORM
 	Faces    []Face   // on which that matters
 }
 
-// Platforms are those on which what everybody does is to work: the one that BK_TEST_PLATFORM
-// names, or one for each switch of the simulator.
+// Platforms are those on which the usual operations must work: the one that BK_TEST_PLATFORM names, or
+// one for each switch of the simulator.
 func Platforms() map[string]Platform {
 	faces := []Face{FaceESB, FaceGateway, FaceJOB}
 	if os.Getenv("BK_TEST_PLATFORM") != "" {
@@ -63,7 +63,7 @@ func Platforms() map[string]Platform {
 				p.Faces = append(p.Faces, face)
 			}
 		}
-		if name != "job-removed" { // nothing works there
+		if name != "job-removed" { // on that one nothing works
 			platforms[name] = p
 		}
 	}

@@ -21,12 +21,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Protocol speaks to the provider as Terraform does. It needs no CLI, and does what the CLI
-// at hand may be too old for.
+// Protocol speaks to the provider as Terraform does. It needs no CLI, and supports what the installed CLI
+// may be too old for.
 type Protocol struct {
 	T      testing.TB
 	Server *provider.Server
-	// Over is set when an action has reported how it ended.
+	// Over is set when an action has reported its end.
 	Over   atomic.Bool
 	Schema *tfprotov6.GetProviderSchemaResponse
 	// Until, if not nil, is the context of its calls instead of the test's own.
@@ -41,11 +41,11 @@ func (p *Protocol) Context() context.Context {
 	return p.T.Context()
 }
 
-// NotKnown stands for an unknown value in a configuration.
+// NotKnown is an unknown value in a configuration.
 type NotKnown struct{}
 
-// NewProtocol serves a provider that is not configured yet. Its clock stands still, and
-// actions report every change.
+// NewProtocol serves a provider that is not configured yet. Its clock does not advance, and actions
+// report every change.
 func NewProtocol(tb testing.TB) *Protocol {
 	tb.Helper()
 	return newProtocol(tb, nil)
@@ -66,7 +66,7 @@ func newProtocol(tb testing.TB, clock poll.Clock) *Protocol {
 	return p
 }
 
-// served is the schema, which is requested once: that takes longer than most tests.
+// served is the schema, requested once, because that takes longer than most tests.
 var served struct {
 	once   sync.Once
 	schema *tfprotov6.GetProviderSchemaResponse
@@ -193,8 +193,7 @@ func ValueOf(typ tftypes.Type, v any) tftypes.Value {
 	panic(fmt.Sprintf("no value for %T", v))
 }
 
-// DiagnosticsText is everything that the provider reported, as a terminal would show it
-// without wrapping.
+// DiagnosticsText is all diagnostics, as a terminal would show them without wrapping.
 func DiagnosticsText(diags []*tfprotov6.Diagnostic) string {
 	texts := make([]string, len(diags))
 	for i, d := range diags {

@@ -8,16 +8,15 @@ import (
 	"testing"
 )
 
-// InRounds runs a test as often as ordinary says, a third of it with -short, or BK_TEST_ROUNDS, each
-// round with a random source of its own. Rounds have the seeds from 1 on, the same in every run: what
-// a change breaks is seen with the change. The long job looks further, from other seeds.
-// A round is named after its seed; with that in BK_TEST_SEED the first round is the same
-// again:
+// InRounds runs a test ordinary times, a third of that with -short, or BK_TEST_ROUNDS times. Each round
+// has its own random source. Seeds begin at 1 in every run, so a change that breaks something fails at
+// once. The long job uses other seeds. A round is named after its seed. With that in BK_TEST_SEED, the
+// first round is the same again:
 //
 //	BK_TEST_SEED=4711 BK_TEST_ROUNDS=1 go test -run TestLostConnections ./internal/interruption
 //
-// What runs concurrently within a round has no fixed order, so it may take more than one
-// attempt to see the same thing again.
+// Concurrent work within a round has no fixed order, so it may take several attempts to reproduce a
+// failure.
 func InRounds(t *testing.T, ordinary int, round func(t *testing.T, chance *rand.Rand)) {
 	t.Helper()
 	if testing.Short() {
@@ -34,8 +33,8 @@ func InRounds(t *testing.T, ordinary int, round func(t *testing.T, chance *rand.
 	}
 }
 
-// Through are the faces that a row of a test goes through: all of them, or with -short one, which one
-// by the name of the row.
+// Through are the faces that a row of a test uses: all of them, or with -short one, selected by the name
+// of the row.
 func Through(t *testing.T, row string, faces []Face) []Face {
 	t.Helper()
 	if len(faces) == 0 || !testing.Short() {

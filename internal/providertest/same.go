@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Same fails the test where two values differ. Nothing and an empty list or map of one type
-// are the same.
+// Same fails the test if two values differ. Nil and an empty list or map of the same type are equal.
 func Same(tb testing.TB, what string, want, got any) {
 	tb.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -17,14 +16,13 @@ func Same(tb testing.TB, what string, want, got any) {
 	}
 }
 
-// Changed fails the test unless the calls that changed something, as Changes lists them, are
-// these.
+// Changed fails the test unless the calls that changed something, as Changes lists them, are these.
 func (s *Sim) Changed(tb testing.TB, want ...string) {
 	tb.Helper()
 	Same(tb, "calls that change something", want, s.Changes())
 }
 
-// Operated is how Changes lists an operation of GSE on hosts by number.
+// Operated is an operation of GSE on hosts by number, as Changes lists it.
 func Operated(op int, hosts ...int) string {
 	return fmt.Sprintf("operate_proc_v2/%d %s", op, Addresses(hosts...))
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Factories serve the provider in the test's own process, for terraform-plugin-testing. It
-// waits milliseconds where users wait seconds.
+// Factories serve the provider in the test's own process, for terraform-plugin-testing. It waits
+// milliseconds where users wait seconds.
 var Factories = map[string]func() (tfprotov6.ProviderServer, error){
 	"bk": func() (tfprotov6.ProviderServer, error) {
 		options := provider.DefaultOptions("test")
@@ -33,8 +33,8 @@ type Sim struct {
 	URL string
 }
 
-// NewSim serves a simulator with 10.0.0.0/8 as virtual hosts until the test ends. The test
-// fails if the provider sent anything that the platform's documents do not describe.
+// NewSim serves a simulator with 10.0.0.0/8 as virtual hosts until the test ends. The test fails if the
+// provider sends anything that the platform's documents do not describe.
 func NewSim(tb testing.TB) *Sim {
 	tb.Helper()
 	return NewSimBehind(tb, func(sim http.Handler) http.Handler { return sim })
@@ -138,7 +138,7 @@ func SpecConfig(start string) string {
   }`, start)
 }
 
-// Colleague registers a process on hosts by number, as somebody else with another spec.
+// Colleague registers a process on hosts by number, as another user with another spec.
 func (s *Sim) Colleague(t *testing.T, namespace, name string, labels map[string]string, hosts ...int) {
 	t.Helper()
 	for _, n := range hosts {
@@ -148,8 +148,7 @@ func (s *Sim) Colleague(t *testing.T, namespace, name string, labels map[string]
 	}
 }
 
-// Registered registers the process on hosts web-1 to web-n, as somebody else with the
-// usual spec.
+// Registered registers the process on hosts web-1 to web-n, as another user with the usual spec.
 func (s *Sim) Registered(tb testing.TB, n int) {
 	tb.Helper()
 	for _, number := range HostNumbers(n) {

@@ -14,7 +14,7 @@ func (p *Protocol) CachedStatus(ctx context.Context) string {
 	return p.Status(ctx, map[string]any{"mode": "cached"})
 }
 
-// LiveStatus reads bk_process_status, for which the agents are asked; see Status.
+// LiveStatus reads bk_process_status, which asks the agents; see Status.
 func (p *Protocol) LiveStatus(ctx context.Context) string {
 	p.T.Helper()
 	return p.Status(ctx, map[string]any{"spec": Spec("./start.sh")})
@@ -49,7 +49,7 @@ func (p *Protocol) Configure(settings map[string]any) string {
 	return DiagnosticsText(resp.Diagnostics)
 }
 
-// Validate validates a configuration, which is how a plan begins. nil is a destroy.
+// Validate validates a configuration, as a plan does first. nil is a destroy.
 func (c *Core) Validate(config map[string]any) Diagnostics {
 	c.T.Helper()
 	if config == nil {
@@ -89,8 +89,7 @@ func (p *Protocol) IdentityOf(identity *tfprotov6.ResourceIdentityData) any {
 	return p.Read(identity.IdentityData, schemas.IdentitySchemas[HostedType].ValueType())
 }
 
-// Applied validates and applies a configuration. It fails the test if either reports
-// anything.
+// Applied validates and applies a configuration. It fails the test if there are any diagnostics.
 func (c *Core) Applied(config map[string]any) {
 	c.T.Helper()
 	if said := c.Validate(config); len(said) > 0 {

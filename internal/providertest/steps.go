@@ -20,7 +20,7 @@ func (s *Sim) Changes() []string {
 	for _, call := range s.Calls() {
 		name := call.API
 		switch {
-		case strings.HasPrefix(name, "get_"), name == "sync_proc_status", call.Op == 2, slices.Contains(readers, name): // a question
+		case strings.HasPrefix(name, "get_"), name == "sync_proc_status", call.Op == 2, slices.Contains(readers, name): // a read
 			continue
 		case call.Op >= 0:
 			name = fmt.Sprintf("%s/%d", name, call.Op)
@@ -31,11 +31,11 @@ func (s *Sim) Changes() []string {
 	return changes
 }
 
-// readers are the APIs of scripts. The simulator runs none but those that read.
+// readers are the APIs of scripts. The simulator only runs scripts that read.
 var readers = []string{"async_execute_script", "fast_execute_script", "batch_get_job_instance_ip_log"}
 
-// ExpectChanges checks that Changes since the step began are exactly these, which are
-// written as calls of the ESB (see OnGateway). No argument means no changes.
+// ExpectChanges checks that Changes since the step began are exactly these, written as calls of the ESB
+// (see OnGateway). No argument means no changes.
 func (s *Sim) ExpectChanges(want ...string) resource.TestCheckFunc {
 	return func(*terraform.State) error {
 		if diff := cmp.Diff(append([]string{}, OnGateway(want)...), s.Changes()); diff != "" {
@@ -45,8 +45,7 @@ func (s *Sim) ExpectChanges(want ...string) resource.TestCheckFunc {
 	}
 }
 
-// FailHosts makes an API, which is named as on the ESB, fail on hosts by number, and
-// forgets the calls made so far.
+// FailHosts makes an API, named as on the ESB, fail on hosts by number, and forgets the calls so far.
 func (s *Sim) FailHosts(api string, hosts []int, code int, message string) {
 	fault := simulator.Fault{Code: &code, Message: message}
 	fault.API, fault.Op = FaultOn(api)
@@ -57,12 +56,12 @@ func (s *Sim) FailHosts(api string, hosts []int, code int, message string) {
 	s.ResetCalls()
 }
 
-// FailOperation makes an operation fail on hosts, and nothing else: a query goes through.
+// FailOperation makes one operation fail on hosts. Queries still succeed.
 func (s *Sim) FailOperation(op int, hosts []int, code int, message string) {
 	s.Inject(simulator.Fault{API: "operate_proc_v2", Op: &op, Hosts: AddressList(hosts), Code: &code, Message: message})
 }
 
-// Repair ends all faults, and forgets the calls made so far.
+// Repair ends all faults, and forgets the calls so far.
 func (s *Sim) Repair() {
 	s.ClearFaults()
 	s.ResetCalls()

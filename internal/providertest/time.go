@@ -16,12 +16,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// InTime runs a test with a simulator by the clock of [synctest]: every wait of the provider
-// and of the simulator takes its full time, and none of the test's. The simulator is reached
-// in memory, since a wait for a socket stops that clock.
+// InTime runs a test with a simulator on the clock of [synctest]. Every wait of the provider and of the
+// simulator takes its full time, and none of the test's. The simulator is reached in memory, since
+// waiting for a socket stops that clock.
 func InTime(t *testing.T, test func(t *testing.T, sim *Timed)) {
 	t.Helper()
-	if _, err := servedSchema(t.Context()); err != nil { // outlives the test's clock
+	if _, err := servedSchema(t.Context()); err != nil { // it is kept longer than the test's clock
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -31,7 +31,7 @@ func InTime(t *testing.T, test func(t *testing.T, sim *Timed)) {
 		go func() { _ = server.Serve(sim.wire) }() // until it is closed
 		t.Cleanup(func() {
 			sim.record()
-			<-time.After(time.Hour) // by then all connections of the provider are idle, and closed
+			<-time.After(time.Hour) // by then the provider's connections are idle and closed
 			if err := server.Close(); err != nil {
 				t.Errorf("closing the server: %s", err)
 			}
@@ -53,8 +53,8 @@ type Timed struct {
 	wire wire
 }
 
-// ConfiguredFor serves a provider that reaches the simulator by a face, and waits as it does
-// for users; more holds further settings.
+// ConfiguredFor serves a provider that reaches the simulator on a face, and waits as long as it does for
+// users. more has further settings.
 func (s *Timed) ConfiguredFor(t *testing.T, by Face, more ...map[string]any) *Protocol {
 	t.Helper()
 	settings := s.SettingsFor(by)
@@ -67,7 +67,7 @@ func (s *Timed) ConfiguredFor(t *testing.T, by Face, more ...map[string]any) *Pr
 	return configured(t, p, settings)
 }
 
-// wire is a listener in memory. Each connection is the other end of one that was dialled.
+// wire is a listener in memory. Each connection is the other end of a dialled one.
 type wire chan net.Conn
 
 func (w wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {

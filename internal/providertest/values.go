@@ -44,8 +44,8 @@ func HostsIn(state any) map[string]string {
 	return Texts(values["hosts"])
 }
 
-// ReasonRows returns the reasons by host key that a diagnostic lists. It panics where a
-// row names only some of its hosts.
+// ReasonRows returns the reasons by host key that a diagnostic lists. It panics if a row names only some
+// of its hosts.
 func ReasonRows(said string) map[string]string {
 	rows := make(map[string]string)
 	for _, match := range regexp.MustCompile(`(?m)^  (web-\d.*?) \((?:\S+|\d+ hosts)\): (.*)$`).FindAllStringSubmatch(said, -1) {
@@ -91,7 +91,7 @@ func (b *LogBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// String returns the log with its JSON decoded, so that escapes hide nothing.
+// String returns the log with its JSON decoded, so that no escapes remain.
 func (b *LogBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
