@@ -43,7 +43,7 @@ type processStatusModel struct {
 	statusModel
 }
 
-// process is that of hosted_process, or of the other attributes where that is not set.
+// process is that of hosted_process, or of the other attributes if that is not set.
 func (m *processStatusModel) process(ctx context.Context) *reference.GSEModel {
 	if m.HostedProcess.IsNull() {
 		return &m.GSEModel
@@ -91,8 +91,8 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	case cached:
 		ask = fleet.Process.CachedStatus
 	case !process.HasSpec(ctx):
-		// A process that was imported and not applied yet has none, and an import reads the
-		// data sources that depend on it.
+		// A process that was imported and not applied yet has no spec, and an import reads the data
+		// sources that depend on it.
 		ask = fleet.Process.CachedStatus
 		resp.Diagnostics.Append(statusFromFile(process.Identifier(ctx).ValueString()))
 	}
@@ -106,9 +106,9 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	}
 }
 
-// liveStatus is what the agents say. An agent cannot distinguish a process that is not registered
-// from one that is stopped. So the cached status is read for processes that the agent neither runs
-// nor hosts. A row may lag, and does not count for others.
+// liveStatus is the agents' status. An agent cannot distinguish a process that is not registered from one
+// that is stopped. So the cached status is read for processes that the agent neither runs nor hosts. For
+// others a row may be late, and does not count.
 func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) { //nolint:revive // as methods of fleet.Process are
 	statuses, err := p.LiveStatus(ctx, hosts)
 	if err != nil {
@@ -124,7 +124,7 @@ func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[f
 		return statuses, nil
 	}
 	filed, err := p.CachedStatus(ctx, idle)
-	if err != nil && !fleet.Ended(err) { // without time for more, it is stopped as far as is known
+	if err != nil && !fleet.Ended(err) { // at the deadline, stopped is the best answer
 		return nil, err
 	}
 	for _, h := range idle {

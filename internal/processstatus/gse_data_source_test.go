@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// On a CLI: what it is of may be another object's, and its values are an output's.
+// With a CLI: the process may be another object's, and outputs use the values.
 func TestAccProcessStatusDataSource_lifecycle(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -25,8 +25,8 @@ func TestAccProcessStatusDataSource_lifecycle(t *testing.T) {
 	cli.Expect(0, "destroy", "-auto-approve")
 }
 
-// A host of which nothing is known is counted as that, with the reason and its code, and the
-// others are as they are.
+// A host with unknown status is counted as unknown, with the reason and its code. The other hosts keep
+// their status.
 func TestProcessStatusDataSource_unknown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestProcessStatusDataSource_unknown(t *testing.T) {
 	}
 }
 
-// A whole resource is its parts, and the only thing that says which process it is.
+// A whole resource provides all parts of the process, and no other attribute may do so.
 func TestProcessStatusDataSource_wholeResource(t *testing.T) {
 	t.Parallel()
 	for name, by := range map[string]providertest.Face{"bk_process_status": providertest.FaceESB, "bk_job_process_status": providertest.FaceJOB} {
@@ -104,7 +104,7 @@ func TestProcessStatusDataSource_wholeResource(t *testing.T) {
 	}
 }
 
-// start has the process run on hosts.
+// start makes the process run on hosts.
 func start(t *testing.T, sim *providertest.Sim, hosts ...int) {
 	t.Helper()
 	for _, address := range providertest.AddressList(hosts) {
@@ -114,16 +114,16 @@ func start(t *testing.T, sim *providertest.Sim, hosts ...int) {
 	}
 }
 
-// What an agent neither runs nor hosts and the platform has no row of is not registered,
-// whichever way it is asked. A row of a host that runs or is hosted does not matter live.
+// A process that the agent neither runs nor hosts, and without a row on the platform, is not registered,
+// in either mode. In live mode, a row of a host on which it runs or is hosted does not matter.
 func TestProcessStatusDataSource_unregistered(t *testing.T) {
 	t.Parallel()
 	const running, stopped, unregistered, unknown = "running", "stopped", "unregistered", "unknown"
 	for name, c := range map[string]struct {
-		lag          bool // the file is from before anything was registered
+		lag          bool // the cached status is from before any registration
 		fault        *simulator.Fault
 		live, cached map[string]string
-		said         string // live
+		said         string // in live mode
 	}{
 		"all": {
 			live:   map[string]string{"web-1": running, "web-2": stopped, "web-3": unregistered},
@@ -181,7 +181,7 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 	}
 }
 
-// The file costs a call only where it may say more than the agents.
+// Reading the cached status costs a call only if it may say more than the agents.
 func TestProcessStatusDataSource_fileNotRead(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -193,8 +193,8 @@ func TestProcessStatusDataSource_fileNotRead(t *testing.T) {
 	}
 }
 
-// Without a spec the agents cannot be asked, and the platform's cached status will do: a
-// process that was imported has none yet.
+// Without a spec the agents cannot be asked, so the cached status is used: an imported process has no
+// spec yet.
 //
 // Promised in reference: requires `spec`, and without one, as after an import, warns and takes what is cached
 // Promised in import-and-adoption.md: A `bk_process_status` that is read before the first apply
@@ -240,7 +240,7 @@ func TestProcessStatusDataSource_withoutSpec(t *testing.T) {
 	}
 }
 
-// A file that cannot be read says nothing of who is registered.
+// A cached status that cannot be read does not say which hosts are registered.
 func TestProcessStatusDataSource_unreadableFile(t *testing.T) {
 	t.Parallel()
 	for name, rows := range map[string]map[string]any{

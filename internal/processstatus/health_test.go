@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What the health command printed stands with each host. Those that run and of which it
-// printed nothing are counted, where there is such a command and the agents were asked.
+// Each host has the output of the health command. Hosts on which the process runs and the command printed
+// nothing are counted, if there is such a command and the agents were asked.
 //
 // Promised in reference: Number of hosts on which the process runs and its `health_cmd`
 // printed nothing.
@@ -53,7 +53,7 @@ func TestProcessStatusDataSource_health(t *testing.T) {
 				spec["control"].(map[string]any)["health_cmd"] = c.command //nolint:forcetypeassert // it is made so
 				config["spec"] = spec
 			}
-			if c.mode == "process" { // the same in one value
+			if c.mode == "process" { // the same values in one object
 				text, err := json.Marshal(config)
 				if err != nil {
 					t.Fatal(err)

@@ -40,7 +40,7 @@ type hostedSpecsModel struct {
 	Unreadable types.Map         `tfsdk:"unreadable"`
 }
 
-// Systems of hosts. All hosts of one data source have the same.
+// Operating systems of hosts. All hosts of one data source have the same.
 const (
 	osLinux   = "linux"
 	osWindows = "windows"
@@ -162,7 +162,7 @@ func (m *hostedSpecsModel) fromAPI(hosts fleet.Inventory, readings map[fleet.Hos
 	return diags
 }
 
-// specsOf are the processes of a namespace by name. Of two entries of one name the later one counts.
+// specsOf are the processes of a namespace by name. Of two entries with one name, the later one counts.
 func specsOf(namespace string, entries []hostedspec.Entry) map[string]any {
 	byName := make(map[string]hostedspec.Entry)
 	for _, e := range entries {

@@ -16,7 +16,7 @@ import (
 // throughJob are settings with which JOB runs the script.
 var throughJob = map[string]any{"gateway": "esb", "hosted_specs": map[string]any{"job_scope": map[string]any{"id": "2"}}}
 
-// ways are those to run the script, each with its calls for one batch.
+// ways are the ways to run the script, each with its calls for one batch.
 var ways = map[string]struct {
 	settings map[string]any
 	calls    []string
@@ -25,7 +25,7 @@ var ways = map[string]struct {
 	"job":     {throughJob, []string{"fast_execute_script", "get_job_instance_status", "batch_get_job_instance_ip_log"}},
 }
 
-// nginxSpec is what a file has of providertest's process, with other fields by their paths.
+// nginxSpec is the entry of providertest's process in a file, with some fields changed by path.
 func nginxSpec(change map[string]any) map[string]any {
 	spec := map[string]any{
 		"identity":       map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
@@ -40,7 +40,7 @@ func nginxSpec(change map[string]any) map[string]any {
 	return spec
 }
 
-// hostedOn are hosts that host providertest's process, read by both ways.
+// hostedOn are n hosts that host providertest's process, and that can be read both ways.
 func hostedOn(t *testing.T, n int) *providertest.Sim {
 	t.Helper()
 	sim := providertest.NewSim(t)
@@ -54,7 +54,7 @@ func hostedOn(t *testing.T, n int) *providertest.Sim {
 	return sim
 }
 
-// specsOf are the specs of a host, without their times, which are checked to be there.
+// specsOf are the specs of a host without their times, which must be present.
 func specsOf(t *testing.T, values map[string]any, host string) map[string]any {
 	t.Helper()
 	byHost, _ := values["specs"].(map[string]any)
@@ -69,8 +69,8 @@ func specsOf(t *testing.T, values map[string]any, host string) map[string]any {
 	return byName
 }
 
-// What an agent hosts is what its own file says, whatever the platform has been told. An odd file is
-// read, or it is said why not. Nothing of its secrets is anywhere.
+// The agent's own file says what it hosts, whatever was sent to the platform. An unusual file is read, or
+// the diagnostic says why not. Its secrets appear nowhere.
 //
 // Promised in reference: `specs` lacks these hosts, and a warning names them.
 func TestHostedSpecsDataSource(t *testing.T) {
@@ -169,7 +169,7 @@ func TestHostedSpecsDataSource(t *testing.T) {
 	}
 }
 
-// Each 1000 hosts are one script, all of them sent before the first is waited for.
+// Each 1000 hosts are one script. All scripts are sent before the first one is waited for.
 func TestHostedSpecsDataSource_batches(t *testing.T) {
 	t.Parallel()
 	for way, w := range ways {
@@ -189,7 +189,7 @@ func TestHostedSpecsDataSource_batches(t *testing.T) {
 	}
 }
 
-// The script of Windows is another one, at another path.
+// Windows has another script, at another path.
 func TestHostedSpecsDataSource_windows(t *testing.T) {
 	t.Parallel()
 	for way, w := range ways {
@@ -207,7 +207,7 @@ func TestHostedSpecsDataSource_windows(t *testing.T) {
 	}
 }
 
-// A platform that does not let the application run scripts, and a provider that knows no way to.
+// A platform that does not let the application run scripts, and a provider without a way to run them.
 func TestHostedSpecsDataSource_noWay(t *testing.T) {
 	t.Parallel()
 	config := map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 2)["hosts"]}

@@ -33,7 +33,7 @@ type jobProcessStatusModel struct {
 	statusModel
 }
 
-// process is that of hosted_process, or of the other attributes where that is not set.
+// process is that of hosted_process, or of the other attributes if that is not set.
 func (m *jobProcessStatusModel) process(ctx context.Context) *reference.JobModel {
 	if m.HostedProcess.IsNull() {
 		return &m.JobModel

@@ -136,7 +136,7 @@ func (d *registrationsDataSource) Read(ctx context.Context, req datasource.ReadR
 	})
 	unplaced := (*gse.UnplacedError)(nil)
 	if err != nil && !errors.As(err, &unplaced) {
-		// Some of the rows would look like all of them.
+		// An incomplete list would look complete.
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Registrations", fmt.Sprintf("Namespace %q could not be listed.", namespace), err))
 		return
 	}

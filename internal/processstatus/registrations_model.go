@@ -16,10 +16,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// hostsByNameType is host addresses by host key, by the name of a process.
+// hostsByNameType has host addresses by process name and host key.
 var hostsByNameType = types.MapType{ElemType: types.MapType{ElemType: types.StringType}}
 
-// registrationType is the type of one registration, processType that of all of a process.
+// registrationType is the type of one registration, processType that of all registrations of a process.
 var (
 	registrationType = types.ObjectType{AttrTypes: map[string]attr.Type{
 		"state":       types.StringType,
@@ -31,7 +31,7 @@ var (
 	processType = types.ObjectType{AttrTypes: map[string]attr.Type{"hosts": types.MapType{ElemType: registrationType}}}
 )
 
-// expectedHosts converts expected, nil where it is not set.
+// expectedHosts converts expected, nil if it is not set.
 func expectedHosts(expected types.Map, supplier int) (map[string]fleet.Inventory, diag.Diagnostics) {
 	if expected.IsNull() {
 		return nil, nil
@@ -52,8 +52,8 @@ func expectedHosts(expected types.Map, supplier int) (map[string]fleet.Inventory
 // registered are the rows of a namespace by process and host.
 type registered map[string]map[fleet.HostID]gse.Row
 
-// add takes a row. A platform may keep rows of what was unregistered, and one host may
-// have a row for each of its supplier ids: the later registration is the one that counts.
+// add adds a row. A platform may keep rows after unregistering, and one host may have a row for each of
+// its supplier ids: the later registration counts.
 func (r registered) add(row gse.Row) {
 	if row.Status.State == fleet.Unregistered {
 		return
@@ -67,9 +67,9 @@ func (r registered) add(row gse.Row) {
 	}
 }
 
-// orphans are the hosts that nobody expects, and those of which it cannot be told: they
-// have a name of one kind, and hosts of the other kind are expected that are not found.
-// An address has its supplier id where that is not the provider's.
+// orphans are the registered hosts that are not expected. unclear are those for which that is not known:
+// their names are of one kind, and an expected host of the other kind was not found. An address has its
+// supplier id if that is not the provider's.
 func (r registered) orphans(expected map[string]fleet.Inventory, supplier int) (orphans map[string]map[string]string, unclear []string) {
 	orphans = make(map[string]map[string]string)
 	for name, rows := range r {
@@ -97,8 +97,7 @@ func (r registered) orphans(expected map[string]fleet.Inventory, supplier int) (
 	return orphans, unclear
 }
 
-// missing reports whether hosts by agent id (true) or by address (false) are expected
-// and not found.
+// missing reports whether hosts by agent id (true) or by address (false) are expected and not found.
 func (r registered) missing(name string, expected fleet.Inventory) map[bool]bool {
 	found := make(map[fleet.HostID]bool)
 	for id, row := range r[name] {
@@ -172,7 +171,7 @@ func registrationValue(s fleet.Status, p *platform.Platform) types.Object {
 	return types.ObjectValueMust(registrationType.AttrTypes, values)
 }
 
-// label is null where a label is off, not there or empty.
+// label is null if a label is turned off, missing or empty.
 func label(labels map[string]string, name string) types.String {
 	if name == "" || labels[name] == "" {
 		return types.StringNull()

@@ -14,8 +14,8 @@ const (
 	agent2 = "0200000007525400f355781710390005465V"
 )
 
-// What this provider registered and what somebody else did stand side by side, and what
-// nobody expects is told apart.
+// The listing has registrations of this provider and of others, and separates those that are not
+// expected.
 func TestRegistrationsDataSource(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -24,7 +24,7 @@ func TestRegistrationsDataSource(t *testing.T) {
 	hosted.Applied(config)
 	sim.Colleague(t, "web", "redis", map[string]string{"team": "cache"}, 2)
 	sim.Colleague(t, "other", "nginx", nil, 3)
-	if err := sim.Register("0:7:"+addressOf(3), "web", "redis", nil, "{}"); err != nil { // of another supplier
+	if err := sim.Register("0:7:"+addressOf(3), "web", "redis", nil, "{}"); err != nil { // with another supplier id
 		t.Fatal(err)
 	}
 	sim.ResetCalls()
@@ -75,7 +75,7 @@ func hostsOf(t *testing.T, values map[string]any, name string) map[string]map[st
 	return byAddress
 }
 
-// row is one of a listing.
+// row is one row of a listing.
 func row(name, agent, ip string, more map[string]any) map[string]any {
 	row := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": name, "labels": map[string]any{}},
@@ -87,8 +87,8 @@ func row(name, agent, ip string, more map[string]any) map[string]any {
 	return row
 }
 
-// A machine may be expected under one name and listed under the other. Where nothing
-// tells that they are two, it is no orphan.
+// A machine may be expected under one name and listed under the other. Unless it is known that they are
+// two machines, it is not an orphan.
 //
 // Promised in reference: A host that may be an expected one under another name is left out,
 // with a warning.
@@ -141,8 +141,8 @@ func TestRegistrationsDataSource_orphans(t *testing.T) {
 	}
 }
 
-// Pages move while others come and go. Where a row shows twice all are read again, and a
-// namespace that never stands still is an error: one that slipped past would be no orphan.
+// Rows move between pages while others come and go. If a row appears twice, all pages are read again. A
+// namespace that never settles is an error, because a missed row would not be an orphan.
 func TestRegistrationsDataSource_pages(t *testing.T) {
 	t.Parallel()
 	page := func(from, to int) []any {
@@ -181,7 +181,7 @@ func TestRegistrationsDataSource_pages(t *testing.T) {
 	}
 }
 
-// What cannot be placed is named, and what cannot be listed is an error.
+// Rows that cannot be placed are named in a warning, and a listing that fails is an error.
 //
 // Promised in reference: These are not in `registrations`, and a warning names them.
 func TestRegistrationsDataSource_trouble(t *testing.T) {
@@ -223,7 +223,7 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 	}
 }
 
-// A registration of which only the agent inside its host is told is one of its own.
+// A row that has only an agent id, inside its host, is a registration of its own.
 func TestRegistrationsDataSource_agentInHost(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -242,7 +242,7 @@ func TestRegistrationsDataSource_agentInHost(t *testing.T) {
 	}
 }
 
-// An expected host that is none is refused at its place, before anything is called.
+// An invalid expected host is rejected with its path, before any call.
 func TestRegistrationsDataSource_badHost(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

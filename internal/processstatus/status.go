@@ -26,10 +26,10 @@ type statusModel struct {
 	UnknownCount      types.Int64       `tfsdk:"unknown_count"`
 	UnreachableCount  types.Int64       `tfsdk:"unreachable_count"`
 
-	unhealthy int64 // hosts that run and say nothing of their health
+	unhealthy int64 // hosts on which it runs without health output
 }
 
-// statusOf are the attributes of a status, and of valuesOf. state is the description of the first.
+// statusOf are the attributes of a status and of valuesOf. state is the description of the first.
 func statusOf(state string) []reference.ObjectAttribute {
 	return []reference.ObjectAttribute{
 		{Name: "cpu_usage", Type: tftypes.Number, Description: "CPU usage, as a percentage of the whole machine. Null unless the process is running."},
@@ -69,8 +69,8 @@ func valuesOf(s fleet.Status) []any {
 	return []any{cpu, code, message, health, hosted, mem, pid, string(s.State), version}
 }
 
-// statusAttributes declares what statusModel holds. unregistered is a sentence about when
-// that state occurs.
+// statusAttributes declares the attributes of statusModel. unregistered is a sentence about when that
+// state occurs.
 func statusAttributes(ctx context.Context, unregistered string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["timeouts"] = reference.DataSourceTimeouts(ctx, "the whole read, after which a host that has not answered is `unknown`")
@@ -87,7 +87,7 @@ func statusAttributes(ctx context.Context, unregistered string) map[string]schem
 	return attributes
 }
 
-// read asks for the status of every host and sets the computed values.
+// read reads the status of every host and sets the computed values.
 func (m *statusModel) read(ctx context.Context, p *platform.Platform, which reference.Model,
 	ask func(fleet.Process, context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error),
 ) diag.Diagnostics {
@@ -156,8 +156,8 @@ func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]
 		title, diagnose.CountHosts(len(failures), hosts.Len()), diagnose.Rows(hosts, failures)))
 }
 
-// statusFromFile is the warning for a status that was to come from the agents and could
-// not.
+// statusFromFile is the warning for a status that should have come from the agents, but is from the
+// cached status.
 func statusFromFile(id string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Status Read From The Cache", id+" has no spec here, and asking the agents takes one. The status is the platform's "+
 		"cached one, which may be minutes old.\n\nA process that was imported gets its spec with the first apply. Where the spec was left out on purpose, "+
