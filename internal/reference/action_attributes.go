@@ -5,13 +5,13 @@ import (
 	resource "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// ActionAttributes converts attributes of a resource to those of an action. Computed,
-// Default and plan modifiers have no place there and are left out.
+// ActionAttributes converts attributes of a resource to those of an action. An action has no Computed,
+// Default or plan modifiers, so they are dropped.
 func ActionAttributes(attributes map[string]resource.Attribute) map[string]action.Attribute {
 	return actionForms.attributes(attributes)
 }
 
-// actionForms copy each property by name: a conversion of structs wants all fields to be the same.
+// actionForms copy each property by name, because Go converts structs only if all fields are equal.
 var actionForms = attributeForms[action.Attribute]{
 	text: func(a resource.StringAttribute) action.Attribute {
 		return action.StringAttribute{

@@ -6,12 +6,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// attributeForms converts the attributes of a resource to those of another kind of
-// object, whose attribute interface is A. The framework has a set of types for each
-// kind; writing the long schema of a spec once for each would let them drift apart.
-// Only attributes that a user sets are converted. They keep every property that the
-// other kind has as well; defaults and plan modifiers belong to resources alone, and an
-// action has nothing sensitive.
+// attributeForms converts the attributes of a resource to those of another kind of object, whose
+// attribute interface is A. The framework has separate types for each kind; one schema per kind would
+// drift apart. Only attributes that a user sets are converted. They keep every property that the other
+// kind also has. Only resources have defaults and plan modifiers, and an action has no sensitive
+// attributes.
 type attributeForms[A any] struct {
 	text       func(schema.StringAttribute) A
 	integer    func(schema.Int64Attribute) A
@@ -50,6 +49,6 @@ func (f attributeForms[A]) attribute(name string, attribute schema.Attribute) A 
 	case schema.MapNestedAttribute:
 		return f.objects(a, f.attributes(a.NestedObject.Attributes))
 	}
-	// A schema is built when the provider starts, so a test meets this at once.
+	// A schema is built when the provider starts, so any test finds this.
 	panic(fmt.Sprintf("attribute %q: no other form for %T", name, attribute))
 }

@@ -23,8 +23,8 @@ var convertible = map[string]resource.Attribute{
 	"sequence": resource.ListAttribute{}, "objects": resource.MapNestedAttribute{},
 }
 
-// An attribute keeps every property that its other form has as well, also one that a
-// later release of the framework adds.
+// An attribute keeps every property that its other form also has, even one that a later release of the
+// framework adds.
 func TestAttributeForms(t *testing.T) {
 	t.Parallel()
 	if want := reflect.TypeFor[attributeForms[any]]().NumField(); len(convertible) != want {
@@ -64,7 +64,7 @@ var marks = func() map[reflect.Type]reflect.Value {
 	return marks
 }()
 
-// resourceOnly are properties for what only a resource has: a plan.
+// resourceOnly are properties that only a resource needs, for a plan.
 var resourceOnly = []string{"PlanModifiers", "Default"}
 
 // markEach sets every property.

@@ -31,7 +31,7 @@ func ChoiceAttribute[T ~string](fallback T, all []T, description string) schema.
 	}
 }
 
-// AsStrings returns the values as strings, as validators want them.
+// AsStrings returns the values as strings, for validators.
 func AsStrings[T ~string](values []T) []string {
 	plain := make([]string, len(values))
 	for i, v := range values {
@@ -40,15 +40,15 @@ func AsStrings[T ~string](values []T) []string {
 	return plain
 }
 
-// OnPartialCreate says how a create ends that failed on some of its hosts.
+// OnPartialCreate says how a create ends if it failed on some of its hosts.
 type OnPartialCreate string
 
 const (
-	// PartialWarn ends it with a warning; the next apply deals with the failed hosts alone.
+	// PartialWarn ends it with a warning. The next apply runs only on the failed hosts.
 	PartialWarn OnPartialCreate = "warn"
-	// PartialError ends it with an error, by which Terraform taints the resource.
+	// PartialError ends it with an error, so that Terraform taints the resource.
 	PartialError OnPartialCreate = "error"
 )
 
-// OnPartialCreates are the values that on_partial_create takes, the default first.
+// OnPartialCreates are the values of on_partial_create, the default first.
 var OnPartialCreates = []OnPartialCreate{PartialWarn, PartialError}

@@ -11,22 +11,20 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// commandAttributes is the name of the command that each operation runs: a field of
-// spec.control for GSE, of process for JOB.
+// commandAttributes is the name of each operation's command: a field of spec.control for GSE, of process
+// for JOB.
 var commandAttributes = map[fleet.Operation]string{
 	fleet.Start: "start_cmd", fleet.Stop: "stop_cmd", fleet.Restart: "restart_cmd",
 	fleet.Reload: "reload_cmd", fleet.Kill: "kill_cmd",
 }
 
-// CheckOperation reports, before anything runs, that the operation of an object lacks its
-// command: with an error, or a warning where the platform's documents have an example
-// without. What is not known yet passes.
+// CheckOperation reports, before anything runs, that the operation of an object lacks its command. That
+// is an error, or a warning if the platform's documents have an example without it. Unknown values pass.
 func CheckOperation(ctx context.Context, m Model, config tfsdk.Config, operation types.String) diag.Diagnostics {
 	return checkCommand(ctx, m, config, operation, m.needsCommand(fleet.Operation(operation.ValueString())))
 }
 
-// CheckCommand is CheckOperation for an operation that comes later, by itself: it always
-// needs its command.
+// CheckCommand is CheckOperation for an operation that runs later by itself. It always needs its command.
 func CheckCommand(ctx context.Context, m Model, config tfsdk.Config, operation types.String) diag.Diagnostics {
 	return checkCommand(ctx, m, config, operation, true)
 }
@@ -51,9 +49,9 @@ func checkCommand(ctx context.Context, m Model, config tfsdk.Config, operation t
 	return diags
 }
 
-// CheckHosting reports commands that the agent would need for a process that it hosts: an
-// error where it could not revive it, a warning where it could not stop what exceeds its
-// limits. What is not known yet passes.
+// CheckHosting reports commands that the agent needs for a process that it hosts. It is an error if the
+// agent could not restart the process. It is a warning if the agent could not stop a process that exceeds
+// its limits. Unknown values pass.
 func CheckHosting(ctx context.Context, m Model, config tfsdk.Config, ensure types.String) diag.Diagnostics {
 	var diags diag.Diagnostics
 	commands, at := m.commands(ctx, config)

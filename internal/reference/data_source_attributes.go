@@ -5,13 +5,13 @@ import (
 	resource "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// DataSourceAttributes converts attributes of a resource to those of a data source.
-// Computed, Default and plan modifiers are left out: these are a user's to set.
+// DataSourceAttributes converts attributes of a resource to those of a data source, without Computed,
+// Default and plan modifiers, since users set them.
 func DataSourceAttributes(attributes map[string]resource.Attribute) map[string]datasource.Attribute {
 	return dataSourceForms.attributes(attributes)
 }
 
-// dataSourceForms copy each property by name: a conversion of structs wants all fields to be the same.
+// dataSourceForms copy each property by name, because Go converts structs only if all fields are equal.
 var dataSourceForms = attributeForms[datasource.Attribute]{
 	text: func(a resource.StringAttribute) datasource.Attribute {
 		return datasource.StringAttribute{

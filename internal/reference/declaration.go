@@ -21,14 +21,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
-// parts are the attributes that say what a process is and where, by their names.
+// parts are the attributes that identify a process and its hosts, by name.
 type parts map[string]attr.Value
 
-// hostsPart is the one of them that every API has.
+// hostsPart is the only part that every API has.
 const hostsPart = "hosts"
 
-// encode is their value in one: JSON without null attributes, so that an attribute which a
-// later release adds changes nothing. It is unknown while any part is.
+// encode encodes all parts as one value. It is JSON without null attributes, so that an attribute of a
+// later release changes nothing. It is unknown while any part is.
 func (p parts) encode(ctx context.Context) types.String {
 	plain := make(map[string]any, len(p))
 	for name, value := range p {
@@ -57,15 +57,15 @@ func (p parts) encode(ctx context.Context) types.String {
 	return types.StringValue(string(text))
 }
 
-// declaration is an attribute that holds parts in one value.
+// declaration is an attribute that contains all parts in one value.
 type declaration struct {
 	name string // of the attribute
 	from string // the type of the resource that computes it
-	// parts are its content. Of those that stand together one is needed.
+	// parts are its content. Of the parts in one group, one is required.
 	parts [][]string
 	// instead is how a description names the parts.
 	instead string
-	// several is the attribute that may hold several processes in its place, "" for none.
+	// several is the attribute that may have several processes instead, "" for none.
 	several string
 }
 
@@ -80,14 +80,14 @@ var (
 	}
 )
 
-// specPart is the part that a process has not got between its import and the first apply.
+// specPart is the part that a process lacks between its import and the first apply.
 const specPart = "spec"
 
-// decode reads a value that encode made. attributes are the declarations of the parts.
+// decode reads a value that encode wrote. attributes are the declarations of the parts.
 func (d declaration) decode(ctx context.Context, text string, attributes map[string]schema.Attribute) (parts, error) {
 	var encoded map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &encoded); err != nil {
-		// What was written is not quoted: a command in it may hold a secret.
+		// The text is not quoted: a command in it may contain a secret.
 		return nil, fmt.Errorf("an id, a name or any other text is none; set %s = %s.<name>.%s", d.name, d.from, d.name)
 	}
 	decoded := make(parts)
@@ -131,7 +131,7 @@ func decodePart(ctx context.Context, text json.RawMessage, typ attr.Type) (attr.
 	return typ.ValueFromTerraform(ctx, value)
 }
 
-// plainValue is a known value as encoding/json takes it.
+// plainValue is a known value in the form that encoding/json encodes.
 func plainValue(v tftypes.Value) (any, error) {
 	if v.IsNull() {
 		return nil, nil
@@ -181,13 +181,12 @@ func plainValue(v tftypes.Value) (any, error) {
 	return object, nil
 }
 
-// replaced says that its parts have to be given in its place.
+// replaced says that the parts must be set in place of the declaration.
 func (d declaration) replaced() string { return d.plainly() + " in the place of " + d.name }
 
-// computed declares the attribute of the resource that computes it. It is sensitive for two
-// reasons. A start command may hold a secret that the configuration marks as sensitive, and
-// Terraform does not pass that mark to a provider. And a long value then prints as one short line,
-// however many hosts there are.
+// computed declares the attribute of the resource that computes it. It is sensitive for two reasons. A
+// start command may contain a secret that the configuration marks as sensitive, and Terraform does not
+// pass that mark to a provider. And a long value then prints as one short line, with any number of hosts.
 func (d declaration) computed() schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: d.instead + " as one JSON text, for the `" + d.name + "` of an operation or a status. A command may hold a secret.",
@@ -196,10 +195,9 @@ func (d declaration) computed() schema.StringAttribute {
 	}
 }
 
-// accepted declares the attribute of an object that takes a declaration in place of its parts.
-// optional are the parts that may be missing. Terraform makes it as sensitive as its value. An
-// attribute that is always sensitive would make the object so even if it is null, and no output
-// could hold the object.
+// accepted declares the attribute of an object that accepts a declaration in place of its parts. optional
+// are the parts that may be missing. Terraform makes it as sensitive as its value. An attribute that is
+// always sensitive would make the object so even if it is null, and no output could contain the object.
 func (d declaration) accepted(optional ...string) schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: "The process and its hosts in one sensitive value: the `" + d.name + "` of a `" + d.from + "`. Set it in place of " + d.instead + ".",
@@ -211,8 +209,8 @@ func (d declaration) accepted(optional ...string) schema.StringAttribute {
 // wholePart is the attribute that takes a resource as it is.
 const wholePart = "hosted_process"
 
-// whole declares it; nested are the parts beside hosts. Unlike a declaration it is sensitive just
-// where the configuration says so: Terraform carries those marks along, part by part.
+// whole declares it; nested are the parts other than hosts. Unlike a declaration, it is sensitive only
+// where the configuration says so: Terraform keeps those marks for each part.
 func (d declaration) whole(nested map[string]schema.Attribute) schema.SingleNestedAttribute {
 	attributes := maps.Clone(nested)
 	attributes[hostsPart] = nestedHosts()
@@ -225,7 +223,7 @@ func (d declaration) whole(nested map[string]schema.Attribute) schema.SingleNest
 	}
 }
 
-// orWhole is accepted where a whole resource is taken as well.
+// orWhole is accepted for objects that also accept a whole resource.
 func (d declaration) orWhole(optional ...string) schema.StringAttribute {
 	process := d.accepted(optional...)
 	process.MarkdownDescription += " Or set `hosted_process`, which is not sensitive."
@@ -233,7 +231,7 @@ func (d declaration) orWhole(optional ...string) schema.StringAttribute {
 	return process
 }
 
-// wholeValidator wants the parts of a resource, of which the spec may be missing after an import.
+// wholeValidator requires the parts of a resource, except the spec, which is missing after an import.
 type wholeValidator struct{ declaration }
 
 func (v wholeValidator) Description(context.Context) string { return "must be a " + v.from }
@@ -259,7 +257,7 @@ func (v wholeValidator) ValidateObject(_ context.Context, req validator.ObjectRe
 // plainly is how a message names the parts.
 func (d declaration) plainly() string { return strings.ReplaceAll(d.instead, "`", "") }
 
-// orMore is how a message goes on to name the attribute for several processes.
+// orMore is the end of a message that also names the attribute for several processes.
 func (d declaration) orMore() string {
 	if d.several == "" {
 		return ""
@@ -267,8 +265,8 @@ func (d declaration) orMore() string {
 	return ", or " + d.several + " for several processes"
 }
 
-// declarationValidator wants a declaration or its parts. What is in a declaration is looked
-// at when it is used: a test with a mocked provider validates one that it made up.
+// declarationValidator requires a declaration or its parts. The content of a declaration is checked when
+// it is used: a test with a mocked provider validates one that it made up.
 type declarationValidator struct {
 	declaration
 	optional []string
@@ -296,8 +294,7 @@ func (v declarationValidator) ValidateString(ctx context.Context, req validator.
 	v.check(&resp.Diagnostics, path.Empty(), values, v.optional)
 }
 
-// check wants a declaration or its parts, among values that stand at a path. Those that are
-// optional may be missing.
+// check requires a declaration or its parts, among values at a path. Optional parts may be missing.
 func (d declaration) check(diags *diag.Diagnostics, at path.Path, values parts, optional []string) {
 	var set, missing []string
 	for _, alternatives := range d.parts {

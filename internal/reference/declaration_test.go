@@ -12,8 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// declared is a declaration in its parts, each field with a value of its own, and the
-// names of what hands it on and takes it.
+// declared is a declaration in its parts, with a different value in each field, and the names of the
+// resource and the attributes.
 type declared struct {
 	attribute, hosted, operation, status string
 
@@ -48,7 +48,7 @@ func (d declared) in(t *testing.T, hosted *providertest.Core) string {
 	return value
 }
 
-// An operation that is given a declaration sends what it sends for its parts, every field.
+// An operation with a declaration sends the same requests as one with its parts, in every field.
 func TestDeclaration_everyField(t *testing.T) {
 	t.Parallel()
 	for face, d := range declarations() {
@@ -87,8 +87,7 @@ func TestDeclaration_everyField(t *testing.T) {
 	}
 }
 
-// A declaration can be read by whoever wants to know what is in it, and holds what the
-// configuration says and no more.
+// A declaration is readable JSON, and contains only what the configuration says.
 func TestDeclaration_content(t *testing.T) {
 	t.Parallel()
 	for face, d := range declarations() {
@@ -114,7 +113,7 @@ func TestDeclaration_content(t *testing.T) {
 	}
 }
 
-// The declaration is known in a plan as soon as all of its parts are, whatever else is not.
+// The declaration is known in a plan as soon as all of its parts are, whatever else is unknown.
 func TestDeclaration_planned(t *testing.T) {
 	t.Parallel()
 	with := func(of any, name string) map[string]any {
@@ -162,14 +161,14 @@ func TestDeclaration_planned(t *testing.T) {
 	}
 }
 
-// gseProcess and jobProcess are declarations as they are in state. Each has one command.
+// gseProcess and jobProcess are declarations as in state. Each has one command.
 const (
 	gseProcess = `{"hosts":{"a":"0:10.0.0.1"},"meta":{"namespace":"web","name":"nginx"},` +
 		`"spec":{"identity":{"proc_name":"n","setup_path":"/s","pid_path":"/p","user":"u"},"control":{"restart_cmd":"./r"},"monitor_policy":{"auto_type":1}}}`
 	jobProcess = `{"hosts":{"a":"0:10.0.0.1"},"process":{"proc_name":"n","setup_path":"/s","pid_path":"/p","restart_cmd":"./r","type":1},"scope":{"type":"biz","id":"2"}}`
 )
 
-// A declaration replaces its parts: not beside them, and not without them.
+// A declaration replaces its parts: it is an error to set both, or neither.
 func TestDeclaration_validation(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
@@ -177,7 +176,7 @@ func TestDeclaration_validation(t *testing.T) {
 	for name, c := range map[string]struct {
 		job       bool
 		config    map[string]any
-		operation string // what is said of it; nothing if empty
+		operation string // part of the diagnostic; none if empty
 		status    string
 	}{
 		"parts":        {false, gse, "", ""},
@@ -225,8 +224,8 @@ func TestDeclaration_validation(t *testing.T) {
 	}
 }
 
-// What a declaration holds is looked at by a plan: one that cannot be read is an error
-// there, and one without a spec, as after an import, cannot be operated.
+// A plan checks the content of a declaration. If it cannot be read, that is an error. Without a spec, as
+// after an import, it cannot be operated.
 func TestDeclaration_unreadable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ face, value, want string }{

@@ -11,18 +11,17 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// document is the example of a request in one of the platform's documents (see the package
-// contract), which somebody copies into a configuration without a thought.
+// document is a sample request of one of the platform's documents (see the package contract), which users
+// copy into a configuration.
 type document struct {
 	id   string // of the contract
 	face providertest.Face
 	typ  string
-	// config makes the configuration: all that the request says, empty texts included.
+	// config makes the configuration: all values of the request, including empty texts.
 	config func(request map[string]any) map[string]any
-	// at is the request that comes of it. It says what the document says, apart from what is
-	// empty.
+	// at is the request that the configuration causes. It equals the document's, apart from empty values.
 	at providertest.Target
-	// warns is what a plan says of it.
+	// warns is a warning of the plan.
 	warns string
 }
 
@@ -99,7 +98,7 @@ func hostMapOf(list any) map[string]string {
 	return addresses
 }
 
-// decoded is a request without its credentials and its labels, to which registering adds.
+// decoded is a request without its credentials, and without its labels, because registering adds some.
 func decoded(t *testing.T, body []byte) map[string]any {
 	t.Helper()
 	var request map[string]any
@@ -121,7 +120,7 @@ func withoutLabels(request map[string]any) map[string]any {
 	return request
 }
 
-// withoutEmpty leaves out empty texts, and lists and objects in which nothing is left.
+// withoutEmpty removes empty texts, and lists and objects that are then empty.
 func withoutEmpty(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -155,8 +154,8 @@ func withoutEmpty(value any) any {
 	return nil
 }
 
-// The examples of the platform's own documents can be declared as they are: they plan, they
-// apply, what is empty is not sent, and state has it as it was written.
+// The samples of the platform's own documents can be declared unchanged. They plan and apply, empty
+// values are not sent, and state has what was written.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for name, d := range documents {
@@ -197,8 +196,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// An empty text is as good as none: to set one, or to take one away, registers nothing and
-// replaces nothing.
+// An empty text counts as not set: setting or removing one registers nothing and replaces nothing.
 func TestDocuments_emptyIsNone(t *testing.T) {
 	t.Parallel()
 	for name, d := range documents {

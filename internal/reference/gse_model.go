@@ -20,9 +20,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// GSEModel holds the values of meta, hosts and spec, or of process, which stands for the
-// three. Each may be unknown while planning, so they are kept as Terraform values until
-// something needs them.
+// GSEModel holds the values of meta, hosts and spec, or of process, which replaces all three. Each may be
+// unknown in a plan, so they stay Terraform values until something needs them.
 type GSEModel struct {
 	Meta    types.Object `tfsdk:"meta"`
 	Hosts   HostMap      `tfsdk:"hosts"`
@@ -58,7 +57,7 @@ func (m *GSEModel) write(attributes map[string]attr.Value) {
 	}
 }
 
-// gseParts are what a process is to GSE, however the configuration gives it.
+// gseParts are the parts of a process for GSE, in whichever way the configuration gives them.
 type gseParts struct {
 	meta  types.Object
 	hosts HostMap
@@ -69,7 +68,7 @@ func (p gseParts) encode(ctx context.Context) types.String {
 	return parts{"meta": p.meta, hostsPart: p.hosts, specPart: p.spec}.encode(ctx)
 }
 
-// parts are what is declared, in either way. A process that cannot be read has none.
+// parts are the declared parts. A process that cannot be read has none.
 func (m *GSEModel) parts(ctx context.Context) (gseParts, error) {
 	switch {
 	case !m.Meta.IsNull() || m.Process.IsNull():
@@ -85,7 +84,7 @@ func (m *GSEModel) parts(ctx context.Context) (gseParts, error) {
 	return p, err
 }
 
-// SetProcess makes process what meta, hosts and spec say, unknown while one of them is.
+// SetProcess sets process to the values of meta, hosts and spec. It is unknown while one of them is.
 func (m *GSEModel) SetProcess(ctx context.Context) {
 	m.Process = gseParts{meta: m.Meta, hosts: m.Hosts, spec: m.Spec}.encode(ctx)
 }
@@ -115,7 +114,7 @@ func (m *GSEModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnos
 	return diags
 }
 
-// CheckPeriod implements Model: GSE's periodic processes have no period that is documented.
+// CheckPeriod implements Model: GSE documents no period for periodic processes.
 func (m *GSEModel) CheckPeriod(context.Context) diag.Diagnostics { return nil }
 
 func (m *GSEModel) needsCommand(fleet.Operation) bool { return true }
@@ -182,7 +181,7 @@ func (m *GSEModel) HostsMap(ctx context.Context) HostMap {
 	return parts.hosts
 }
 
-// SetHosts replaces them where they stand.
+// SetHosts replaces hosts in the attribute that has them.
 func (m *GSEModel) SetHosts(ctx context.Context, hosts HostMap) {
 	parts, _ := m.parts(ctx)
 	parts.hosts = hosts
@@ -202,8 +201,7 @@ func (m *GSEModel) InOneValue() string {
 	return gseDeclaration.replaced()
 }
 
-// HasSpec reports whether a spec is declared. A process that was imported has none before
-// it is applied.
+// HasSpec reports whether a spec is declared. An imported process has none before it is applied.
 func (m *GSEModel) HasSpec(ctx context.Context) bool {
 	parts, _ := m.parts(ctx)
 	return !parts.spec.IsNull()
@@ -213,15 +211,15 @@ func (m *GSEModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spe
 
 func (m *GSEModel) reference() []attr.Value { return []attr.Value{m.Meta, m.Spec, m.Process} }
 
-// Open converts the model for GSE's API. A null spec gives a process whose status can
-// be read only from what the platform has cached.
+// Open converts the model for GSE's API. With a null spec, only the cached status of the process can be
+// read.
 func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string) (Target, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	hosts, d := checkedInventory(ctx, p, m)
 	diags.Append(d...)
 	parts, err := m.parts(ctx)
 	if err != nil {
-		return Target{}, diags // the error is among them
+		return Target{}, diags // diags has the error
 	}
 	meta, d := MetaToAPI(ctx, parts.meta)
 	diags.Append(d...)
@@ -235,11 +233,11 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		diags.Append(diagnose.Bug(err))
 	}
 	if spec != nil && spec.OpTimeout != nil && (p.Gateway == bkapi.APIGW || spec.Resource == nil) {
-		// Registering is hosting then, which sends the timeout along.
+		// For such a process hosting registers, and it sends the timeout.
 		desired.Uncounted = strconv.FormatInt(*spec.OpTimeout, 10)
 	}
 	process := p.GSE.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec)
-	if owner != "" && desired.FingerprintLabel != "" { // an operation of nobody's names no owner, which tells as well
+	if owner != "" && desired.FingerprintLabel != "" { // a registration without an object has no owner label, which shows that as well
 		process = process.WithStartLabels(desired.StartLabels())
 	}
 	o := Target{
@@ -247,8 +245,8 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		Title:   diagnose.ProcessTitle(meta.Namespace, meta.Name),
 		Hosts:   hosts,
 		Desired: desired,
-		// The labels go along with every call as registering sends them: a start
-		// registers hosting, and must not do so with other labels.
+		// Every call carries the labels as registering sends them: a start registers hosting, and must
+		// not do so with other labels.
 		Process: process,
 	}
 	o.ImportAdvice = " Or import the existing registration, whose id is " + o.ID + "."

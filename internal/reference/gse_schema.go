@@ -4,13 +4,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// Options are the ways in which what declares a process differs between the objects that
-// take it.
+// Options are the differences between the objects that have the attributes of a process.
 type Options struct {
-	// ReplaceOnRename makes another name of the process replace the object.
+	// ReplaceOnRename makes a change of the process's name replace the object.
 	ReplaceOnRename bool
-	// Registers says that the limits of spec.resource are sent. It also makes process, JOB's
-	// declaration, what the object computes; any other object takes one in place of its parts.
+	// Registers says that the limits of spec.resource are sent. It also makes process, or JOB's
+	// declaration, computed. Any other object accepts one in place of its parts.
 	Registers bool
 	// Several adds processes.
 	Several bool

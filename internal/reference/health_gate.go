@@ -18,7 +18,7 @@ import (
 
 const summaryInvalidGate = "Invalid Health Gate"
 
-// gateSlack is how much longer than stable_for a host has where within is not set.
+// gateSlack is added to stable_for if within is not set.
 const gateSlack = 5 * time.Minute
 
 // healthyAttribute declares the gate of a rollout.
@@ -65,7 +65,7 @@ func expressionValidator() validator.String {
 	}
 }
 
-// gateValidator refuses a gate that no host could pass.
+// gateValidator rejects a gate that no host could pass.
 type gateValidator struct{}
 
 func (gateValidator) Description(context.Context) string { return "within must exceed stable_for" }
@@ -115,9 +115,9 @@ func gateOf(gate types.Object) *fleet.Gate {
 	return g
 }
 
-// CheckGate refuses a gate that the process cannot pass: one that ends by itself does not
-// go on running, and what no command prints matches nothing. The gate itself is known; what
-// else is not known yet passes.
+// CheckGate rejects a gate that the process cannot pass. A process that ends by itself does not keep
+// running, and without a health command there is no output to match. The gate itself is known; other
+// unknown values pass.
 func CheckGate(ctx context.Context, m Model, config tfsdk.Config, rollout types.Object) diag.Diagnostics {
 	var diags diag.Diagnostics
 	gate, at := GateOf(rollout), GatePath()

@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// A gate needs a process that goes on running, and one that compares an output a command that
-// prints it; what is not known yet may be right.
+// A gate needs a process that keeps running. A gate that compares output needs a command that prints it.
+// Unknown values pass.
 func TestHealthGate_refused(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
-// HostMap is the hosts attribute: host addresses by host key. How it travels through
-// the framework is for this package to know, and nobody above it.
+// HostMap is the hosts attribute: host addresses by host key. Only this package knows how the framework
+// passes it on.
 type HostMap = fold.Map
 
 // NewHostMap is the attribute with these addresses. A nil map is an empty one.
@@ -21,7 +21,7 @@ func NewHostMap(addresses map[string]string) HostMap { return fold.NewMap(addres
 // HostMaps are maps of hosts by name, as a data source computes them.
 type HostMaps = fold.Maps
 
-// NewHostMaps is the attribute with these.
+// NewHostMaps is the attribute with these maps.
 func NewHostMaps(byName map[string]map[string]string) HostMaps { return fold.NewMaps(byName) }
 
 // ComputedHosts is a HostMap that a data source computes.
@@ -40,7 +40,7 @@ type ObjectAttribute = fold.Attribute
 // Objects are objects by key, as a data source computes them.
 type Objects = fold.Objects
 
-// NewObjects is the attribute with n objects, each with the values of its attributes in their order.
+// NewObjects is the attribute with n objects. Each has the values of its attributes in order.
 func NewObjects(attributes []ObjectAttribute, n int, objects iter.Seq2[string, []any]) (Objects, error) {
 	return fold.NewObjects(attributes, n, objects)
 }
@@ -50,7 +50,7 @@ func ComputedObjects(description string, attributes []ObjectAttribute) datasourc
 	return datasource.StringAttribute{MarkdownDescription: description, Computed: true, CustomType: fold.ObjectsType{Attributes: attributes}}
 }
 
-// NewNestedObjects is the attribute with objects that have others in them.
+// NewNestedObjects is the attribute with objects that contain others.
 func NewNestedObjects(objects map[string]any) (Objects, error) { return fold.NewNested(objects) }
 
 // ComputedNestedObjects are Objects of a type that a data source computes.
@@ -58,10 +58,10 @@ func ComputedNestedObjects(description string, whole tftypes.Type) datasource.At
 	return datasource.StringAttribute{MarkdownDescription: description, Computed: true, CustomType: fold.ObjectsType{Nested: whole}}
 }
 
-// UnknownHostMap is the attribute while its value is not known.
+// UnknownHostMap is an unknown value of the attribute.
 func UnknownHostMap() HostMap { return HostMap{StringValue: types.StringUnknown()} }
 
-// Server answers Terraform as the framework does.
+// Server is the protocol's server, as the framework has it.
 type Server = fold.Framework
 
 // NewServer serves a provider whose schemas have a [HostMap].

@@ -22,8 +22,7 @@ import (
 const hostsDescription = "Host key to address. A key is a name of your choice; renaming it makes no calls. An address is `<bk_cloud_id>:<ip>`, " +
 	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` or a GSE 2.0 agent id ([forms](../functions/parse_host.md)). At least one, each only once."
 
-// hostsAttribute is a map of strings to users and a string to the framework: see
-// package fold.
+// hostsAttribute is a map of strings to users and a string to the framework: see package fold.
 func hostsAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: hostsDescription,
@@ -33,12 +32,12 @@ func hostsAttribute() schema.StringAttribute {
 	}
 }
 
-// HostsOfDataSource is hosts of a data source that has no process.
+// HostsOfDataSource is the attribute hosts of a data source that has no process.
 func HostsOfDataSource() datasource.Attribute {
 	return DataSourceAttributes(map[string]schema.Attribute{"hosts": hostsAttribute()})["hosts"]
 }
 
-// jobHostsAttribute is hosts for JOB, which takes no agent ids.
+// jobHostsAttribute is hosts for JOB, which does not accept agent ids.
 func jobHostsAttribute() schema.StringAttribute {
 	attribute := hostsAttribute()
 	attribute.MarkdownDescription += " JOB takes no agent ids."
@@ -64,7 +63,7 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 	resp.Diagnostics.Append(checkHostMap(req.Path, HostMap{StringValue: req.ConfigValue})...)
 }
 
-// checkHostMap checks hosts that stand at a path.
+// checkHostMap checks the hosts at a path.
 func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if hosts.IsNull() || hosts.IsUnknown() {
@@ -88,7 +87,7 @@ func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; give the host an address or leave it out; "+fleet.AddressForms)
 		}
 	}
-	// The supplier id does not matter for finding duplicates: see fleet.HostID.
+	// Duplicates are found without the supplier id: see fleet.HostID.
 	_, faults := fleet.NewInventory(hosts.Known(), 0)
 	for _, fault := range faults {
 		AddInvalid(&diags, at.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
@@ -96,9 +95,9 @@ func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 	return diags
 }
 
-// InventoryOf parses a hosts map; supplier is the supplier id of addresses that name
-// none. An address that cannot be used is an error at its key. Hosts whose address is
-// not known yet are left out, so before an apply acts on the result, all must be known.
+// InventoryOf parses a hosts map; supplier is the supplier id of addresses without one. An invalid
+// address is an error at its key. Hosts with an unknown address are left out, so all must be known before
+// an apply acts on the result.
 func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics) {
 	return inventoryAt(HostsPath(), hosts, supplier)
 }
@@ -112,12 +111,12 @@ func inventoryAt(at path.Path, hosts HostMap, supplier int) (fleet.Inventory, di
 	return inventory, diags
 }
 
-// HostsPath is where the hosts are in every object.
+// HostsPath is the path of hosts in every object.
 func HostsPath() path.Path { return path.Root("hosts") }
 
-// CheckHosts reports errors in hosts that depend on the provider's settings, such as an
-// agent id where the platform takes none, and a process without a spec. It reports nothing
-// while the provider is not configured, and skips hosts that are not known yet.
+// CheckHosts reports errors in hosts that depend on the provider's settings, such as an agent id that the
+// platform does not accept. It also reports a process without a spec. It reports nothing while the
+// provider is not configured, and skips unknown hosts.
 func CheckHosts(ctx context.Context, p *platform.Platform, m Model) diag.Diagnostics {
 	if !p.Ready() {
 		return nil

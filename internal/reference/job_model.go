@@ -21,8 +21,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// JobModel holds the values of scope or bk_biz_id, process and hosts, or of declaration,
-// which stands for them.
+// JobModel holds the values of scope or bk_biz_id, process and hosts, or of declaration, which replaces
+// them.
 type JobModel struct {
 	Scope       types.Object `tfsdk:"scope"`
 	BizID       types.Int64  `tfsdk:"bk_biz_id"`
@@ -30,15 +30,14 @@ type JobModel struct {
 	Hosts       HostMap      `tfsdk:"hosts"`
 	Declaration types.String `tfsdk:"declaration"`
 
-	// Registration is the API that registers. Only the object that offers a choice sets
-	// it.
+	// Registration is the API that registers. Only the object that offers a choice sets it.
 	Registration job.Registration `tfsdk:"-"`
 
 	// at is where they are in the configuration.
 	at path.Path
 }
 
-// jobParts are what JOB knows of a process, in whichever way the configuration gives it.
+// jobParts are the parts of a process for JOB, in whichever way the configuration gives them.
 type jobParts struct {
 	scope   types.Object
 	bizID   types.Int64
@@ -50,7 +49,7 @@ func (p jobParts) encode(ctx context.Context) types.String {
 	return parts{"scope": p.scope, "bk_biz_id": p.bizID, "process": p.process, hostsPart: p.hosts}.encode(ctx)
 }
 
-// parts are what is declared, in either way. A declaration that cannot be read has none.
+// parts are the declared parts. A declaration that cannot be read has none.
 func (m *JobModel) parts(ctx context.Context) (jobParts, error) {
 	switch {
 	case !m.declared():
@@ -78,7 +77,8 @@ func (m *JobModel) processPath() path.Path {
 	return m.at.AtName("process")
 }
 
-// SetDeclaration makes declaration what the other attributes say, unknown while one of them is.
+// SetDeclaration sets declaration to the values of the other attributes. It is unknown while one of them
+// is.
 func (m *JobModel) SetDeclaration(ctx context.Context) {
 	m.Declaration = jobParts{scope: m.Scope, bizID: m.BizID, process: m.Process, hosts: m.Hosts}.encode(ctx)
 }
@@ -97,7 +97,7 @@ func (m *JobModel) Identifier(ctx context.Context) types.String {
 	return types.StringValue(id)
 }
 
-// name returns the id, and how a sentence about the process begins.
+// name returns the id, and the beginning of a sentence about the process.
 func (p jobParts) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
 	_, scope, diags := p.scopeToAPI(ctx)
 	key, info, d := p.processToAPI(ctx)
@@ -113,8 +113,7 @@ func (p jobParts) processToAPI(ctx context.Context) (key string, info job.Info, 
 	return cmp.Or(process.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName), info, diags
 }
 
-// keyKnown reports whether the key of the process on a host is known: no other part of the
-// process is in it.
+// keyKnown reports whether the parts are known that make the key of the process on a host.
 func (p jobParts) keyKnown(ctx context.Context) bool {
 	attributes := p.process.Attributes()
 	for _, name := range []string{"proc_name", "setup_path", "value_key"} {
@@ -125,7 +124,7 @@ func (p jobParts) keyKnown(ctx context.Context) bool {
 	return true
 }
 
-// onHost implements Model: whichever scope reaches a host, it is the same process there.
+// onHost implements Model: on a host it is the same process in any scope.
 func (m *JobModel) onHost(ctx context.Context) types.String {
 	parts, err := m.parts(ctx)
 	if err != nil || !parts.keyKnown(ctx) {
@@ -138,8 +137,8 @@ func (m *JobModel) onHost(ctx context.Context) types.String {
 	return types.StringValue(key)
 }
 
-// Check reports a declaration that cannot be read, and a provider that is not configured to
-// reach JOB.
+// Check reports a declaration that cannot be read, and a provider whose configuration has no access to
+// JOB.
 func (m *JobModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if _, err := m.parts(ctx); err != nil && p != nil {
@@ -151,8 +150,7 @@ func (m *JobModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnos
 	return diags
 }
 
-// CheckPeriod reports a periodic process without a period, by which the agent could not run
-// it.
+// CheckPeriod reports a periodic process without a period, which the agent needs.
 func (m *JobModel) CheckPeriod(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics
 	parts, _ := m.parts(ctx)
@@ -278,8 +276,7 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	if diags.HasError() {
 		return Target{}, diags
 	}
-	// JOB has no labels to carry a fingerprint. It distinguishes one declaration from another all
-	// the same.
+	// JOB has no labels for a fingerprint. The fingerprint still distinguishes declarations.
 	fingerprint, err := fleet.Fingerprint(info, nil)
 	if err != nil {
 		diags.Append(diagnose.Bug(err))

@@ -20,8 +20,8 @@ const JobNote = "For platforms whose JOB is older than 3.7. Later releases no lo
 	"name. "
 
 // JobAttributes are scope, bk_biz_id, process and hosts, which identify a process for JOB, and
-// declaration. The object that registers computes declaration. Any other object takes a declaration
-// in place of the four, or several of either.
+// declaration. The object that registers computes declaration. Any other object accepts a declaration in
+// place of the four, or several of either.
 func JobAttributes(o Options) map[string]schema.Attribute {
 	hosts := jobHostsAttribute()
 	hosts.Required, hosts.Optional = o.Registers, !o.Registers

@@ -13,7 +13,7 @@ import (
 
 const mappedAgent = "0200000007525400f355781710390005465c"
 
-// gseMapping is meta.labels and spec in a configuration, and what goes out for them.
+// gseMapping is meta.labels and spec in a configuration, and in the requests.
 type gseMapping struct {
 	fingerprintLabel string
 	labels           map[string]string
@@ -21,12 +21,12 @@ type gseMapping struct {
 
 	wantLabels                          string
 	identity, control, resource, policy string
-	// opTimeout is sent by operations alone.
+	// opTimeout is sent only by operations.
 	opTimeout string
 	more      string
 }
 
-// wholeGSE has a value of its own in every field.
+// wholeGSE has a different value in every field.
 func wholeGSE(autoType int, fingerprint string) gseMapping {
 	return gseMapping{
 		fingerprintLabel: "fingerprint",
@@ -66,8 +66,8 @@ func wholeGSE(autoType int, fingerprint string) gseMapping {
 	}
 }
 
-// leastGSE leaves out what can be left out, and says 0 and "" where it is told to. The 0 is
-// sent, and an empty text is not.
+// leastGSE leaves out optional fields. With zero, it sets them to 0 and "". The 0 is sent, and an empty
+// text is not.
 func leastGSE(zero bool) gseMapping {
 	m := gseMapping{
 		spec: map[string]any{
@@ -110,7 +110,7 @@ var gseMappings = map[string]gseMapping{
 	"zeros":    leastGSE(true),
 }
 
-// Model is meta, hosts and spec as an object takes them.
+// Reference is meta, hosts and spec as an object has them.
 func (m gseMapping) Reference(hosts map[string]string) map[string]any {
 	meta := map[string]any{"namespace": "name-space", "name": "process-name"}
 	if m.labels != nil {
@@ -119,7 +119,7 @@ func (m gseMapping) Reference(hosts map[string]string) map[string]any {
 	return map[string]any{"meta": meta, "hosts": hosts, "spec": m.spec}
 }
 
-// altered is another definition, from which there is a way back to this one.
+// altered is another definition, from which a change back to this one is possible.
 func (m gseMapping) altered(hosts map[string]string) map[string]any {
 	config := m.Reference(hosts)
 	spec := maps.Clone(m.spec)
@@ -132,7 +132,7 @@ func (m gseMapping) altered(hosts map[string]string) map[string]any {
 // OPERATED (as operations send it), HOSTING (as hosting sends it), HOSTS1 and HOSTS2.
 func (m gseMapping) body(template string) string { return m.labelled(template, "") }
 
-// owned is body as a hosted process sends it, which says in a label whose it is.
+// owned is body as a hosted process sends it, with the owner label.
 func (m gseMapping) owned(template string) string {
 	return m.labelled(template, `, "`+m.fingerprintLabel+`_owner": "`+someOwner+`"`)
 }
@@ -164,8 +164,7 @@ func mapped(t *testing.T, s *providertest.Sim, f providertest.Face, m gseMapping
 	return impatient(t, providertest.ConfiguredWith(t, settings))
 }
 
-// Every field of meta, hosts and spec arrives in its place in every request over the
-// ESB.
+// Every field of meta, hosts and spec is in its place in every request on the ESB.
 func TestMappingGSE_esb(t *testing.T) {
 	t.Parallel()
 	for name, m := range gseMappings {
@@ -180,7 +179,7 @@ func TestMappingGSE_esb(t *testing.T) {
 			expectSent(t, sim, providertest.Target{API: "register_proc_info"}, m.owned(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
 			asked := 1 // before it is registered
 			if m.fingerprintLabel != "" {
-				asked++ // and in the end, for when it was registered
+				asked++ // and at the end, for the time of the registration
 			}
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},
 				slices.Repeat([]string{m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`)}, asked)...)
@@ -219,7 +218,7 @@ func limitedFor(op int) string {
 	return "HOSTING"
 }
 
-// The same over the gateway, where hosting registers, and hosts may have agent ids.
+// The same on the gateway, where hosting registers, and hosts may have agent ids.
 func TestMappingGSE_gateway(t *testing.T) {
 	t.Parallel()
 	for name, m := range gseMappings {
@@ -232,16 +231,16 @@ func TestMappingGSE_gateway(t *testing.T) {
 			p := mapped(t, sim, providertest.FaceGateway, m)
 			resource := p.CoreOf("bk_hosted_process", &providertest.Kept{})
 			config := m.Reference(hosts)
-			// Hosts that are named in two ways go in two requests.
+			// Hosts that are named in two ways are in two requests.
 			both := func(body func(string) string, template string) []string {
 				return []string{body(template), body(strings.ReplaceAll(template, `"hosts": HOSTS2`, `"agent_id_list": ["`+mappedAgent+`"]`))}
 			}
 			hosting := both(m.owned, `{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}]}`)
 
 			resource.Applied(config)
-			// The names of the hosts are looked up first, in the cached status and at the agents. Then
-			// the agents are asked before hosting, which would replace what somebody else
-			// hosts, and after it.
+			// The other names of the hosts are looked up first, in the cached status and from the agents.
+			// The agents are asked again before hosting, which would replace a process of another owner,
+			// and after it.
 			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, both(m.owned, `{"meta": NAME, "hosts": HOSTS2}`)...)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_multi", Op: new(simulator.OpHost)}, hosting...)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},

@@ -12,9 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// All that the platform lists of a process comes back in its place, by an import and
-// in a list. The gateway lists no suppliers, and agent ids in place of addresses
-// where it has them.
+// Everything that the platform lists of a process is in its attribute after an import and in a list. The
+// gateway lists no suppliers, and agent ids in place of addresses if it has them.
 //
 // Promised in drift-in-ci.md: `registered`, `hosted` (the default) or `running`.
 func TestMappingGSE_listed(t *testing.T) {
@@ -48,8 +47,8 @@ func TestMappingGSE_listed(t *testing.T) {
 				"adopt_existing": nil, "forget_unreachable": nil, "max_unreachable_hosts": nil, "unreachable": map[string]any{}, "rollout": nil, "rollout_plan": nil, "safety": nil, "timeouts": nil, "verify": nil,
 				"fingerprint": nil, "labels_all": nil, "owner": nil, "process": nil,
 			}
-			// The refresh that follows an import finds the fingerprint and the owner in the cached status,
-			// and what there is of the process.
+			// The refresh after an import finds the fingerprint and the owner in the cached status, and
+			// the process's own values.
 			refreshed := maps.Clone(want)
 			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")
 			process, err := json.Marshal(map[string]any{"meta": want["meta"], "hosts": want["hosts"]})

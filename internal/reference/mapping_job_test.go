@@ -10,19 +10,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// jobMapping is a scope and a process in a configuration, and what goes out for them.
+// jobMapping is a scope and a process in a configuration, and in the requests.
 type jobMapping struct {
 	scope, process map[string]any
 	registration   string
 
 	wantScope, wantProcess string
-	// wantContact is sent by operate_process alone, wantOwner by manage_proc alone.
+	// wantContact is sent only by operate_process, wantOwner only by manage_proc.
 	wantContact, wantOwner string
-	// key is what the agent knows the process by.
+	// key is the agent's key of the process.
 	key string
 }
 
-// wholeJOB has a value of its own in every field.
+// wholeJOB has a different value in every field.
 func wholeJOB(kind int) jobMapping {
 	return jobMapping{
 		scope: map[string]any{"scope": map[string]any{"type": "biz_set", "id": "51"}},
@@ -51,7 +51,7 @@ func manageJOB() jobMapping {
 	return m
 }
 
-// leastJOB leaves out what can be left out.
+// leastJOB leaves out optional fields.
 func leastJOB() jobMapping {
 	return jobMapping{
 		scope:       map[string]any{"bk_biz_id": 52},
@@ -62,7 +62,7 @@ func leastJOB() jobMapping {
 	}
 }
 
-// zeroJOB says 0 and "" where it may. The 0 is sent, and an empty text is not.
+// zeroJOB sets optional fields to 0 and "". The 0 is sent, and an empty text is not.
 func zeroJOB() jobMapping {
 	m := leastJOB()
 	m.scope = map[string]any{"scope": map[string]any{"type": "biz", "id": "53"}}
@@ -77,7 +77,7 @@ func zeroJOB() jobMapping {
 	return m
 }
 
-// Model is scope, process and hosts as an object takes them.
+// Reference is scope, process and hosts as an object has them.
 func (m jobMapping) Reference() map[string]any {
 	config := maps.Clone(m.scope)
 	config["process"], config["hosts"] = m.process, mappedHosts
@@ -96,7 +96,7 @@ func (m jobMapping) hosted(other map[string]any) map[string]any {
 	return config
 }
 
-// body is that of an operation, by the API that takes it.
+// body is the body of an operation, by its API.
 func (m jobMapping) body(api string, op int) string {
 	process := m.wantProcess + m.wantContact
 	if api == "manage_proc" {
@@ -106,8 +106,8 @@ func (m jobMapping) body(api string, op int) string {
 		`, "process_infos": [{` + process + `, "ip_list": ` + mappedHostsV2 + `}]}`
 }
 
-// Every field of a scope, a process and its hosts arrives in its place in every
-// request to JOB, of either generation.
+// Every field of a scope, a process and its hosts is in its place in every request to JOB, of either
+// generation.
 //
 // Promised in reference: Defaults to these two.
 func TestMappingJOB(t *testing.T) {
@@ -131,7 +131,7 @@ func TestMappingJOB(t *testing.T) {
 				register, unregister := providertest.Target{API: "operate_process", Op: new(simulator.OpHost)}, providertest.Target{API: "operate_process", Op: new(simulator.OpUnhost)}
 				registered, unregistered := m.body("operate_process", 3), m.body("operate_process", 4)
 				if m.registration == "manage_proc" {
-					// The simulator keeps the op type that reaches the agent.
+					// The simulator records the op type that reaches the agent.
 					register.API, unregister.API = "manage_proc", "manage_proc"
 					registered, unregistered = m.body("manage_proc", 1), m.body("manage_proc", 2)
 				}
@@ -139,7 +139,7 @@ func TestMappingJOB(t *testing.T) {
 				resource.Applied(m.hosted(nil))
 				expectSent(t, sim, register, registered)
 				questions := []string{m.body("operate_process", 2)}
-				if m.registration == "manage_proc" { // what it did is read back
+				if m.registration == "manage_proc" { // its effect is read back
 					questions = append(questions, questions...)
 				}
 				expectSent(t, sim, providertest.Target{API: "operate_process", Op: new(simulator.OpQuery)}, questions...)

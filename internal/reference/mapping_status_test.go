@@ -8,8 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Every figure that the platform gives arrives in its own attribute, and every host
-// is counted as what it is.
+// Every value that the platform returns is in its own attribute, and every host is counted by its state.
 func TestMappingStatus(t *testing.T) {
 	t.Parallel()
 	running := map[string]any{
@@ -41,7 +40,7 @@ func TestMappingStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			// Three run and two do not; of the last one nothing is known.
+			// It runs on three and not on two; the last one is unknown.
 			var answers []any
 			for n := 1; n <= 5; n++ {
 				if err := sim.Register(providertest.Address(n), "web", "nginx", nil, "{}"); err != nil {

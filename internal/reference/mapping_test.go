@@ -16,28 +16,28 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// The tests of mappings give every field a value of its own, so that a field that is
-// left out or put in the place of another shows in a body that was sent.
+// In tests of mappings every field has a different value, so a missing or misplaced field shows in the
+// body that was sent.
 
-// mappedHosts have ids that tell a cloud, a supplier and an address apart. The third
-// has the supplier of the provider block.
+// mappedHosts have ids with different clouds, suppliers and addresses. The third has the supplier of the
+// provider block.
 var mappedHosts = map[string]string{"first": "3:7:10.0.0.1", "second": "4:8:10.0.0.2", "third": "5:10.0.0.3"}
 
 const (
 	mappedSupplier = 9
-	// mappedHostsV1 and mappedHostsV2 are these hosts in the first and in the second
-	// generation of the documents.
+	// mappedHostsV1 and mappedHostsV2 are these hosts in the first and in the second generation of the
+	// documents.
 	mappedHostsV1 = `[
 		{"bk_cloud_id": 3, "bk_supplier_id": 7, "ip": "10.0.0.1"},
 		{"bk_cloud_id": 4, "bk_supplier_id": 8, "ip": "10.0.0.2"},
 		{"bk_cloud_id": 5, "bk_supplier_id": 9, "ip": "10.0.0.3"}
 	]`
 	mappedHostsV2 = `[{"bk_cloud_id": 3, "ip": "10.0.0.1"}, {"bk_cloud_id": 4, "ip": "10.0.0.2"}, {"bk_cloud_id": 5, "ip": "10.0.0.3"}]`
-	// mappedCaller is the part of every body of the ESB that says who calls.
+	// mappedCaller is the credentials in every body of the ESB.
 	mappedCaller = `"bk_app_code": "bk_test", "bk_app_secret": "***", "bk_username": "admin"`
 )
 
-// someOwner stands for the id of the object that registers, which is random.
+// someOwner replaces the id of the object that registers, which is random.
 const someOwner = "SOME-OWNER"
 
 var ownerLabel = regexp.MustCompile(`(_owner": ?)"[A-Z2-7]{16}"`)
@@ -55,7 +55,7 @@ func expectSent(t *testing.T, s *providertest.Sim, at providertest.Target, want 
 	}
 }
 
-// sortedJSON is a list of documents in the order of their canonical texts.
+// sortedJSON is a list of documents, sorted by their canonical texts.
 func sortedJSON(t *testing.T, documents []string) []byte {
 	t.Helper()
 	canonical := make([]string, len(documents))
@@ -74,8 +74,7 @@ func sortedJSON(t *testing.T, documents []string) []byte {
 	return []byte("[" + strings.Join(canonical, ",") + "]")
 }
 
-// expectAsked compares the bodies of the requests for results with the tasks that
-// were begun.
+// expectAsked compares the bodies of the requests for results with the tasks that began.
 func expectAsked(t *testing.T, s *providertest.Sim, api, body string) {
 	t.Helper()
 	var want []string
@@ -93,7 +92,7 @@ var mappedOperations = map[string]int{
 	"reload": simulator.OpReload, "kill": simulator.OpKill,
 }
 
-// operateMapped runs one operation on hosts where there is something to do for it.
+// operateMapped runs one operation on hosts that need it.
 func operateMapped(s *providertest.Sim, p *providertest.Protocol, typ, operation string, reference map[string]any, hosts map[string]string, namespace, name string) {
 	p.T.Helper()
 	prepare := s.StartProcess
@@ -112,11 +111,11 @@ func operateMapped(s *providertest.Sim, p *providertest.Protocol, typ, operation
 	if said := run.Validate(config); len(said) > 0 {
 		p.T.Fatal(said)
 	}
-	run.Apply(config) // a process that runs once fails some operations, which sends no less
+	run.Apply(config) // some operations fail for a one-shot process, but the requests are the same
 }
 
-// impatient ends what waits for results that never come, as where a host went out
-// under another name.
+// impatient sets a short deadline for results that never come, as when a host was sent under another
+// name.
 func impatient(t *testing.T, p *providertest.Protocol) *providertest.Protocol {
 	t.Helper()
 	until, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -57,7 +57,7 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 	}
 }
 
-// LabelsValidator refuses labels without a value, without a name, or with white space in it.
+// LabelsValidator rejects labels without a value, without a name, or with white space in the name.
 func LabelsValidator() validator.Map { return labelsValidator{} }
 
 type labelsValidator struct{}

@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// missingCommand is how an object comes to run an operation.
+// missingCommand is a way in which an object runs an operation.
 type missingCommand struct {
 	face   providertest.Face
 	object string
@@ -27,8 +27,8 @@ var missingCommands = map[string]missingCommand{
 	"job-hosted":     {providertest.FaceJOB, "bk_job_hosted_process", "on_destroy"},
 }
 
-// An operation whose command is not set is refused while planning, at the command,
-// and one whose command is set or not known yet is not. A stop over JOB is warned of.
+// An operation whose command is not set is rejected by the plan, at the path of the command. It passes if
+// the command is set or not known yet. A stop through JOB brings a warning.
 func TestMissingCommand(t *testing.T) {
 	t.Parallel()
 	for name, c := range missingCommands {
@@ -39,7 +39,7 @@ func TestMissingCommand(t *testing.T) {
 				if strings.HasSuffix(name, "hosted") && operation != "stop" && operation != "kill" {
 					continue
 				}
-				// The other operation of the object needs a command that is there.
+				// The object's other operation needs a command that is set.
 				other := map[string]string{"start": "stop", "stop": "start", "restart": "start", "reload": "start", "kill": "start"}[operation]
 				warned := name == "job-operation" && operation == "stop"
 				for command, missing := range map[any]bool{nil: true, "": true, "./some.sh": false, providertest.NotKnown{}: false} {
@@ -71,7 +71,7 @@ func commandsOf(config map[string]any) map[string]any {
 	return commands
 }
 
-// A process that is to run needs the command that starts it.
+// A process that must run needs its start command.
 func TestMissingCommand_running(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
@@ -88,8 +88,8 @@ func TestMissingCommand_running(t *testing.T) {
 	}
 }
 
-// An action is refused when it is validated and, where only a plan knows the command,
-// when it is planned; nothing is called.
+// An action is rejected when it is validated, or when it is planned if only the plan knows the command.
+// No call is made.
 func TestMissingCommand_action(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -104,7 +104,7 @@ func TestMissingCommand_action(t *testing.T) {
 				}
 			}
 			if f == providertest.FaceJOB && operation == "stop" {
-				continue // JOB's documents have one without
+				continue // JOB's documents have a sample without one
 			}
 			delete(commandsOf(config), operation+"_cmd")
 			for _, said := range []string{p.ValidateAction(object, config), p.PlanAction(object, config), endOf(p, object, config)} {
@@ -119,7 +119,7 @@ func TestMissingCommand_action(t *testing.T) {
 	}
 }
 
-// endOf runs an action and gives how it ended.
+// endOf runs an action and returns its end.
 func endOf(p *providertest.Protocol, name string, config map[string]any) string {
 	p.T.Helper()
 	_, end := p.Invoke(p.T.Context(), name, config)

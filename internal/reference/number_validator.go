@@ -24,7 +24,7 @@ func (WholeNumber) Equal(other attr.Type) bool {
 	return same || basetypes.Int64Type{}.Equal(other)
 }
 
-// ValueFromTerraform makes an unknown value of a fraction. Validate reports that.
+// ValueFromTerraform turns a fraction into an unknown value. Validate reports it.
 func (t WholeNumber) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Value, error) {
 	if fractionOf(in) != nil {
 		return basetypes.NewInt64Unknown(), nil
@@ -44,7 +44,7 @@ func (t WholeNumber) Validate(ctx context.Context, in tftypes.Value, at path.Pat
 	return diags
 }
 
-// fractionOf is nil for anything but a number that is not whole.
+// fractionOf is nil unless the value is a number that is not whole.
 func fractionOf(in tftypes.Value) *big.Float {
 	var number *big.Float
 	if !in.IsKnown() || in.IsNull() || in.As(&number) != nil || number.IsInt() {
@@ -53,8 +53,7 @@ func fractionOf(in tftypes.Value) *big.Float {
 	return number
 }
 
-// percentValidator does not accept 0: the platform does, and then stops the process at
-// once, again and again.
+// percentValidator does not accept 0: the platform does, and then stops the process again and again.
 func percentValidator() validator.Float64 {
 	return aboveZero{
 		max: 100, summary: "Invalid Percentage", unit: "percent of the whole machine",
@@ -84,7 +83,7 @@ func RateValidator() validator.Float64 {
 // aboveZero accepts numbers above 0, up to a maximum.
 type aboveZero struct {
 	max                 float64
-	summary, unit, zero string // zero says what to do instead of 0, or what it would do
+	summary, unit, zero string // zero is the advice for the value 0, or its effect
 }
 
 func (v aboveZero) Description(context.Context) string {

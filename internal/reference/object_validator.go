@@ -15,11 +15,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 )
 
-// droppedNote is what explains most values that are missing from an object.
+// droppedNote explains the usual reason for a value that is missing from an object.
 const droppedNote = "If you meant to set it, check the spelling: Terraform silently drops attributes that an object does not have"
 
-// NotEmpty warns of an object in which nothing is set. Nobody writes one on purpose: its
-// attributes were misspelt, and Terraform has dropped them.
+// NotEmpty warns of an object without any attribute: they were probably misspelt, and Terraform dropped
+// them.
 func NotEmpty() validator.Object { return notEmpty{} }
 
 type notEmpty struct{}
@@ -45,9 +45,9 @@ func warnEmpty(diags *diag.Diagnostics, at path.Path, object types.Object) {
 		strings.Join(slices.Sorted(maps.Keys(object.Attributes())), ", "))
 }
 
-// AddInvalid adds an error about the attribute at a path: what is wrong with it, without
-// a full stop; or asking what was meant. The path is in the text as well: inside an object, and for what may hold
-// a secret, Terraform shows only the line on which the block begins.
+// AddInvalid adds an error about the attribute at a path. what is the fault without a full stop, or a
+// question about the intention. The text contains the path too. Inside an object, or for a sensitive
+// value, Terraform shows only the first line of the block.
 func AddInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
 	if !strings.HasSuffix(what, "?") {
 		what += "."

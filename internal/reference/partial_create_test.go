@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A first apply that failed on some hosts ends as on_partial_create says, and as
-// "warn" where it says nothing. After an error Terraform taints the resource.
+// A first apply that failed on some hosts ends as on_partial_create says, and by default as with "warn".
+// After an error Terraform taints the resource.
 //
 // Promised in reference: `warn`: with a warning; the next apply retries those in
 // Promised in reference: with an error; Terraform taints the resource, and the next apply runs on every host again.
@@ -79,7 +79,7 @@ func TestOnPartialCreate(t *testing.T) {
 	}
 }
 
-// Anything else is refused.
+// Any other value is rejected.
 func TestOnPartialCreate_unknown(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

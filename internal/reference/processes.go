@@ -20,11 +20,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
-// Processes is the part of an object's values that says which processes it is about,
-// where that may be several.
+// Processes is the part of an object's values that identifies its processes, if there may be several.
 type Processes interface {
-	// Entries are the processes, in the order of their names. known is false while it is
-	// not known which there are, or in which order they go.
+	// Entries are the processes in order of their names. known is false while the processes or their
+	// order are not known.
 	Entries(ctx context.Context) (entries []Entry, known bool)
 	// KeepHosts keeps these hosts of each process, by its name, and removes processes without
 	// hosts.
@@ -39,10 +38,10 @@ type Entry struct {
 	Priority int64
 }
 
-// HostKey is what failed_hosts calls a host of the process.
+// HostKey is the key of a host of the process in failed_hosts.
 func (e Entry) HostKey(key string) string { return HostKey(e.Name, key) }
 
-// HostKey is what failed_hosts calls a host of the process with this name in processes.
+// HostKey is the key in failed_hosts of a host of the process with this name in processes.
 func HostKey(process, key string) string {
 	if process == "" {
 		return key
@@ -50,8 +49,8 @@ func HostKey(process, key string) string {
 	return process + "/" + key
 }
 
-// GSEProcesses holds the values of meta, hosts and spec, or of process, or of processes,
-// which has several of those.
+// GSEProcesses holds the values of meta, hosts and spec, of process, or of processes, which contains
+// several of those.
 type GSEProcesses struct {
 	GSEModel
 	Processes types.Map `tfsdk:"processes"`
@@ -71,8 +70,8 @@ func (m *GSEProcesses) KeepHosts(ctx context.Context, hosts map[string]HostMap) 
 	m.Processes = m.several().keepHosts(ctx, hosts)
 }
 
-// JobProcesses holds the values of scope or bk_biz_id, process and hosts, or of declaration,
-// or of processes, which has several of those.
+// JobProcesses holds the values of scope or bk_biz_id, process and hosts, of declaration, or of
+// processes, which contains several of those.
 type JobProcesses struct {
 	JobModel
 	Processes types.Map `tfsdk:"processes"`
@@ -92,17 +91,17 @@ func (m *JobProcesses) KeepHosts(ctx context.Context, hosts map[string]HostMap) 
 	m.Processes = m.several().keepHosts(ctx, hosts)
 }
 
-// several is the value of processes in an object that has that or one process.
+// several is the value of processes in an object with one or several processes.
 type several struct {
 	one       Model
 	processes types.Map
 	empty     func() element
 }
 
-// element is a Model that is in processes.
+// element is a Model inside processes.
 type element interface {
 	Model
-	// read takes the values of an element at a path. write returns them with its current hosts.
+	// read reads the values of an element at a path. write returns them with its current hosts.
 	read(ctx context.Context, at path.Path, attributes map[string]attr.Value)
 	write(attributes map[string]attr.Value)
 }
@@ -131,7 +130,7 @@ func (s several) entries(ctx context.Context) (entries []Entry, known bool) {
 	return entries, known
 }
 
-// keepHosts returns the processes that are left.
+// keepHosts returns the remaining processes.
 func (s several) keepHosts(ctx context.Context, hosts map[string]HostMap) types.Map {
 	if s.processes.IsNull() {
 		s.one.SetHosts(ctx, hosts[""])
@@ -152,8 +151,8 @@ func (s several) keepHosts(ctx context.Context, hosts map[string]HostMap) types.
 	return types.MapValueMust(s.processes.ElementType(ctx), kept)
 }
 
-// SameProcesses reports whether two objects name the same processes on the same hosts, in
-// the same order and in the same way.
+// SameProcesses reports whether two objects name the same processes on the same hosts, in the same order
+// and in the same form.
 func SameProcesses(ctx context.Context, a, b Processes) bool {
 	ours, known := a.Entries(ctx)
 	theirs, _ := b.Entries(ctx)
@@ -162,9 +161,8 @@ func SameProcesses(ctx context.Context, a, b Processes) bool {
 	})
 }
 
-// CheckEntries reports what cannot be told apart: a machine that has one process in two
-// entries, and two hosts that failed_hosts would call the same. What is not known yet
-// passes.
+// CheckEntries reports what cannot be distinguished: a machine with one process in two entries, and two
+// hosts with the same key in failed_hosts. Unknown values pass.
 func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
 	type place struct {
 		process string
@@ -177,7 +175,7 @@ func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
 	)
 	for _, entry := range entries {
 		id := entry.onHost(ctx)
-		inventory, _ := InventoryOf(entry.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
+		inventory, _ := InventoryOf(entry.HostsMap(ctx), 0) // another check reports what cannot be read
 		for key, host := range inventory.All {
 			at := entry.base().AtName("hosts").AtMapKey(key)
 			key := entry.HostKey(key)
@@ -199,8 +197,8 @@ func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
 	return diags
 }
 
-// processesAttribute declares processes, whose parts are these beside hosts. together says
-// how equal priorities go; more is a sentence with a space before it.
+// processesAttribute declares processes. parts are the attributes of an entry besides hosts. together
+// says how processes of equal priority run. more is a sentence with a space before it.
 func processesAttribute(d declaration, parts map[string]schema.Attribute, together, more string) schema.MapNestedAttribute {
 	process := d.accepted()
 	process.Validators = nil // the entry is checked as a whole
@@ -235,7 +233,7 @@ func nestedHosts() schema.MapAttribute {
 	}
 }
 
-// orSeveral is accepted where there may be several processes.
+// orSeveral is accepted for objects that may have several processes.
 func (d declaration) orSeveral() schema.StringAttribute {
 	process := d.accepted()
 	process.MarkdownDescription += " Or set `processes`."
@@ -244,8 +242,8 @@ func (d declaration) orSeveral() schema.StringAttribute {
 	return process
 }
 
-// insteadValidator requires an attribute that replaces a declaration and its parts, or those of the
-// parts that are needed.
+// insteadValidator requires an attribute that replaces a declaration and its parts, or the required
+// parts.
 type insteadValidator struct {
 	declarationValidator
 
@@ -323,7 +321,7 @@ func (v entryValidator) ValidateObject(_ context.Context, req validator.ObjectRe
 	v.check(&resp.Diagnostics, req.Path, req.ConfigValue.Attributes(), nil)
 }
 
-// checkCanary refuses a canary that is none of the hosts with these keys.
+// checkCanary rejects a canary that is not one of the hosts with these keys.
 func checkCanary(keys map[string]bool, rollout types.Object) diag.Diagnostics {
 	var diags diag.Diagnostics
 	canary, _ := rollout.Attributes()["canary"].(types.List)

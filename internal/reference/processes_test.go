@@ -11,8 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// Which processes there are, and in which order, is known once all of them and their priorities
-// are.
+// The processes and their order are known once all processes and their priorities are.
 func TestProcesses_known(t *testing.T) {
 	t.Parallel()
 	typ := types.ObjectType{AttrTypes: map[string]attr.Type{"priority": types.Int64Type}}
@@ -36,7 +35,7 @@ func TestProcesses_known(t *testing.T) {
 	}
 }
 
-// An entry that does not say what its process is, or not all of it, is refused at the entry.
+// An entry without a process, or with an incomplete one, is rejected at the entry's path.
 func TestProcesses_entry(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

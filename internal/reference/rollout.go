@@ -71,26 +71,25 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	}
 }
 
-// ToleranceAttribute declares how many hosts something may happen to: a number of them, or
-// a percentage.
+// ToleranceAttribute declares a number of hosts, or a percentage, that something may happen to.
 func ToleranceAttribute(description string) schema.StringAttribute {
 	return schema.StringAttribute{MarkdownDescription: description, Optional: true, Validators: []validator.String{toleranceValidator{}}}
 }
 
-// ToleranceValidator refuses what is no number or percentage of hosts.
+// ToleranceValidator rejects what is not a number or percentage of hosts.
 func ToleranceValidator() validator.String { return toleranceValidator{} }
 
-// OnFailure is what happens to a rollout once more hosts have failed than it allows.
+// OnFailure is what a rollout does once more hosts have failed than it allows.
 type OnFailure string
 
 const (
 	// OnFailureStop starts no further wave.
 	OnFailureStop OnFailure = "stop"
-	// OnFailureRollback also gives the hosts that were changed the previous declaration back.
+	// OnFailureRollback also returns the changed hosts to the previous declaration.
 	OnFailureRollback OnFailure = "rollback"
 )
 
-// OnFailureAttribute declares on_failure where there is a previous declaration.
+// OnFailureAttribute declares on_failure for objects with a previous declaration.
 func OnFailureAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: "What an update does once more than `max_failed_hosts` have failed. `" + string(OnFailureStop) + "`: no further wave starts. `" + string(OnFailureRollback) +
@@ -101,14 +100,14 @@ func OnFailureAttribute() schema.StringAttribute {
 	}
 }
 
-// RollsBack reports whether a rollout gives the previous declaration back.
+// RollsBack reports whether a rollout returns to the previous declaration.
 func RollsBack(rollout types.Object) bool {
 	onFailure, _ := rollout.Attributes()["on_failure"].(types.String)
 	return onFailure.ValueString() == string(OnFailureRollback)
 }
 
-// noRollbackValidator refuses a rollback if there is nothing to go back to. Without the attribute,
-// Terraform would drop it silently.
+// noRollbackValidator rejects a rollback for objects without a previous declaration. Without the
+// attribute, Terraform would drop it silently.
 type noRollbackValidator struct{}
 
 func (noRollbackValidator) Description(context.Context) string { return `must be "stop"` }
@@ -125,7 +124,7 @@ func (noRollbackValidator) ValidateString(_ context.Context, req validator.Strin
 		"To have a bad spec rolled back, set on_update and rollout.on_failure = %q on the hosted process, and leave the operation out", OnFailureStop, OnFailureRollback))
 }
 
-// wavesValidator refuses sizes that are none, each at its place in the list.
+// wavesValidator rejects invalid sizes, each at its path in the list.
 type wavesValidator struct{}
 
 func (wavesValidator) Description(context.Context) string {
@@ -145,7 +144,7 @@ func (wavesValidator) ValidateList(ctx context.Context, req validator.ListReques
 	}
 }
 
-// toleranceValidator refuses what is no number or percentage of hosts.
+// toleranceValidator rejects what is not a number or percentage of hosts.
 type toleranceValidator struct{}
 
 func (toleranceValidator) Description(context.Context) string {
@@ -165,9 +164,8 @@ func (toleranceValidator) ValidateString(_ context.Context, req validator.String
 	}
 }
 
-// rolloutValidator warns of a rollout without waves: Terraform drops attributes that an
-// object does not have, so a misspelt batch_size would go unnoticed until the whole fleet
-// restarts at once.
+// rolloutValidator warns of a rollout without waves. Terraform drops attributes that an object does not
+// have. So a misspelt batch_size would not be noticed until the whole fleet restarts at once.
 type rolloutValidator struct{}
 
 func (rolloutValidator) Description(context.Context) string { return "should set waves or batch_size" }
@@ -196,7 +194,7 @@ func (rolloutValidator) ValidateObject(_ context.Context, req validator.ObjectRe
 		"If you do want all hosts at once, set waves = [\"100%\"]")
 }
 
-// HasWaves reports whether a rollout says how large its waves are.
+// HasWaves reports whether a rollout sets the size of its waves.
 func HasWaves(rollout types.Object) bool {
 	set := rollout.Attributes()
 	return !rollout.IsNull() && (!set["waves"].IsNull() || !set["batch_size"].IsNull())
@@ -213,7 +211,7 @@ type rolloutModel struct {
 	OnFailure      types.String `tfsdk:"on_failure"`
 }
 
-// CheckRollout refuses a canary that is none of the hosts.
+// CheckRollout rejects a canary that is not one of the hosts.
 func CheckRollout(hosts HostMap, rollout types.Object) diag.Diagnostics {
 	if hosts.IsUnknown() {
 		return nil
@@ -232,7 +230,7 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 	}
 	var m rolloutModel
 	diags := rollout.As(ctx, &m, basetypes.ObjectAsOptions{})
-	// Validators have checked all these; "" is none.
+	// Validators have checked these; "" means not set.
 	pause, _ := time.ParseDuration(m.Pause.ValueString())
 	waveTimeout, _ := time.ParseDuration(m.WaveTimeout.ValueString())
 	waves, _ := fleet.ParseWaves(texts(m.Waves))
@@ -248,8 +246,8 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 			r.Canary[host] = true
 		}
 	}
-	if r.InWaves() && r.WaveTimeout == 0 && t.Process != nil { // a plan has none
-		operation := fleet.Stop // as long as any that does not start the process
+	if r.InWaves() && r.WaveTimeout == 0 && t.Process != nil { // in a plan there is none
+		operation := fleet.Stop // takes as long as any operation that does not start the process
 		if t.Starts {
 			operation = fleet.Start
 		}

@@ -13,8 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// Terraform drops a misspelt batch_size before the provider sees it; what is left
-// is a rollout without waves.
+// Terraform drops a misspelt batch_size before the provider sees it, so a rollout without waves remains.
 //
 // Promised in rolling-restart.md: A `rollout` without `waves` or `batch_size` brings a warning,
 // as all hosts go at once then.
@@ -48,7 +47,7 @@ func TestRollout_withoutWaves(t *testing.T) {
 	}
 }
 
-// What a rollout cannot be is refused before anything runs, with what would be right.
+// An invalid rollout is rejected before anything runs, and the error names valid values.
 func TestRollout_refused(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
@@ -81,8 +80,7 @@ func TestRollout_refused(t *testing.T) {
 	}
 }
 
-// A canary that is none of the hosts is refused while planning, for each object with a
-// rollout.
+// A canary that is not one of the hosts is rejected by the plan, for each object with a rollout.
 func TestRollout_canaryNowhere(t *testing.T) {
 	t.Parallel()
 	const want = `Attribute rollout.canary[1]: "web-9" is not the key of a host in hosts. A canary is named by its key.`
@@ -105,7 +103,7 @@ func TestRollout_canaryNowhere(t *testing.T) {
 	}
 }
 
-// An operation has nothing to go back to, and says what would have.
+// An operation has no previous declaration, and the error says which object has.
 func TestRollout_noRollback(t *testing.T) {
 	t.Parallel()
 	const want = `Attribute rollout.on_failure: an operation can only "stop": there is no declaration before it that hosts could go back to.`
@@ -126,14 +124,14 @@ func TestRollout_noRollback(t *testing.T) {
 	}
 }
 
-// settling is a process on which an operation may take so long.
+// settling is a process whose operations may take this long.
 type settling struct{ fleet.Process }
 
 func (settling) Settles() (command, startCheck time.Duration) {
 	return 30 * time.Second, 7 * time.Second
 }
 
-// A wave has time for its slowest host, unless it is said how much.
+// A wave has time for its slowest host, unless wave_timeout is set.
 //
 // Promised in rolling-restart.md: by default what an operation may take on a host and two
 // minutes more.

@@ -13,19 +13,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 )
 
-// Settled reports whether a configuration has no unknown value. As long as it has one,
-// Terraform plans again in the apply, and then all that was known must be the same.
+// Settled reports whether a configuration has no unknown value. While it has one, Terraform plans again
+// during the apply, and then all known values must stay the same.
 func Settled(ctx context.Context, config tfsdk.Config) (bool, diag.Diagnostics) {
 	var hosts HostMap
-	diags := config.GetAttribute(ctx, HostsPath(), &hosts) // to the framework it is one known string
+	diags := config.GetAttribute(ctx, HostsPath(), &hosts) // to the framework, hosts is one known string
 	return config.Raw.IsFullyKnown() && hosts.IsFullyKnown(), diags
 }
 
-// effects are the attributes that say what an apply does and how it ended. Any value of the
-// configuration may decide that. The other computed attributes follow from some values each.
+// effects are the attributes that say what an apply does and how it ended. Any value of the configuration
+// may affect them. Each of the other computed attributes depends on a few values.
 var effects = []string{"failed_hosts", "out_of_sync", "rollout_plan", "unreachable"}
 
-// PlanUnsettled plans the effects of a plan that will be made again.
+// PlanUnsettled plans the effects of a plan that Terraform will make again.
 func PlanUnsettled(ctx context.Context, plan *tfsdk.Plan) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, name := range effects {
@@ -44,8 +44,8 @@ func PlanUnsettled(ctx context.Context, plan *tfsdk.Plan) diag.Diagnostics {
 	return diags
 }
 
-// replaceIfUnknown is for an object with an attribute whose change forces replacement. That
-// attribute has no say while the whole object is unknown.
+// replaceIfUnknown is for an object with an attribute whose change forces replacement. While the whole
+// object is unknown, that attribute's own plan modifier does not run.
 var replaceIfUnknown = []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(
 	func(_ context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
 		resp.RequiresReplace = req.PlanValue.IsUnknown()

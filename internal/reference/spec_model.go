@@ -130,14 +130,15 @@ func (m specModel) toAPI() *gse.Spec {
 	return spec
 }
 
-// The platform's documented defaults, in seconds, which the agent's file has where nothing was sent.
+// The platform's documented defaults, in seconds. The agent's file has them for values that were not
+// sent.
 const (
 	defaultStartCheckSecs = 5
 	defaultOpTimeout      = 60
 )
 
-// HostedSpec is the value of spec for what an agent hosts. What its file does not keep is null, as
-// is what has its default. A limit without the other cannot be declared, so then both are null.
+// HostedSpec is the value of spec for what an agent hosts. Values that its file does not keep, and
+// defaults, are null. One limit cannot be declared without the other, so then both are null.
 func HostedSpec(e hostedspec.Entry) any {
 	besides := func(standard, n int64) types.Int64 {
 		if n == 0 || n == standard {

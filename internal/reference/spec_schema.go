@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
-// reservedNote ends the description of a field that nobody knows the effect of.
+// reservedNote ends the description of a field whose effect is not known.
 const reservedNote = " Reserved by the platform."
 
 // unsetNote ends the description of an object with optional fields.
@@ -121,7 +121,7 @@ func controlAttribute() schema.SingleNestedAttribute {
 
 func resourceAttribute(o Options) schema.SingleNestedAttribute {
 	validators := []validator.Float64{percentValidator()}
-	if o.Registers { // what refers to its spec does not say it again
+	if o.Registers { // an object that only reads the spec does not repeat it
 		validators = append(validators, shareValidator{})
 	}
 	percent := func(what string) schema.Float64Attribute {

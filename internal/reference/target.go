@@ -9,28 +9,27 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Target is a process, and the hosts that it is about, as the clients know them.
+// Target is a process and its hosts, in the clients' terms.
 type Target struct {
-	// ID is the object's id in Terraform, Title how a sentence about the process begins.
+	// ID is the object's id in Terraform, Title the beginning of a sentence about the process.
 	ID, Title string
 	Hosts     fleet.Inventory
 	Process   fleet.Process
-	// Desired is what registrations are compared with. Ensure is for the caller to set.
+	// Desired is what registrations are compared with. The caller sets Ensure.
 	Desired fleet.Desired
-	// ImportAdvice says how to import a registration that somebody else made. It begins
-	// with a space, and is empty if the object cannot be imported.
+	// ImportAdvice says how to import a registration of another owner. It begins with a space, and is
+	// empty if the object cannot be imported.
 	ImportAdvice string
-	// Starts says that what is to be done starts the process, alone or among other things.
-	// It is for the caller to set.
+	// Starts says that the operation starts the process, among other effects. The caller sets it.
 	Starts bool
 }
 
-// TimeoutOf is a method of timeouts.Value, such as Create: it returns the configured
-// timeout, or else the default.
+// TimeoutOf is a method of timeouts.Value, such as Create: it returns the configured timeout, or the
+// default.
 type TimeoutOf func(ctx context.Context, defaultTimeout time.Duration) (time.Duration, diag.Diagnostics)
 
-// WithDeadline gives ctx the one deadline of a resource's method: the configured timeout,
-// or else the default. cancel must be called in any case.
+// WithDeadline gives ctx the deadline of a resource's method: the configured timeout, or the default.
+// cancel must be called in any case.
 func WithDeadline(ctx context.Context, timeout TimeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics) (context.Context, context.CancelFunc) {
 	limit, d := timeout(ctx, defaultTimeout)
 	diags.Append(d...)

@@ -23,18 +23,18 @@ func optionalPath(description string) schema.StringAttribute {
 
 const summaryInvalidText = "Invalid Value"
 
-// Bounds of values that nobody means. GSE's documents name no length.
+// Bounds beyond all real values. GSE's documents name no length.
 const (
-	// maxNameLength bounds names. They mostly come from CMDB, which stores at most 256
-	// characters of one (FieldTypeSingleLenChar in src/common/definitions.go of
-	// TencentBlueKing/bk-cmdb), and tools add prefixes and numbers to it.
+	// maxNameLength bounds names. They mostly come from CMDB, which stores at most 256 characters of one,
+	// and tools add prefixes and numbers. Source: FieldTypeSingleLenChar in src/common/definitions.go of
+	// TencentBlueKing/bk-cmdb.
 	maxNameLength = 512
-	// maxFileName is NAME_MAX of Linux, in bytes; that of Windows is no more.
+	// maxFileName is NAME_MAX of Linux, in bytes; that of Windows is not larger.
 	maxFileName = 255
 )
 
-// textValidator refuses texts with a fault. fault says what is wrong and what would be right,
-// without a full stop; it returns "" for a valid text.
+// textValidator rejects texts with a fault. fault says what is wrong and what is valid, without a full
+// stop; it returns "" for a valid text.
 type textValidator struct {
 	summary, description string
 	fault                func(text string) string
@@ -76,8 +76,8 @@ func NameValidator(forbidden string) validator.String {
 	}
 }
 
-// accountValidator accepts the name of a system account: those of Windows may contain
-// white space, though not around them.
+// accountValidator accepts the name of a system account: Windows allows white space inside the name, but
+// not around it.
 func accountValidator() validator.String {
 	return textValidator{
 		summaryInvalidText, "must be the name of a system account",
@@ -85,7 +85,7 @@ func accountValidator() validator.String {
 	}
 }
 
-// commandValidator accepts anything that could be run, and nothing.
+// commandValidator accepts any command, and an empty text.
 func commandValidator() validator.String {
 	return textValidator{
 		"Invalid Command", "must be a command",
@@ -98,7 +98,7 @@ func commandValidator() validator.String {
 	}
 }
 
-// binaryValidator accepts the name of a file without its directory.
+// binaryValidator accepts a file name without a directory.
 func binaryValidator() validator.String {
 	return textValidator{
 		"Invalid File Name", "must be the file name of the binary, without its directory",
@@ -119,7 +119,7 @@ func binaryValidator() validator.String {
 	}
 }
 
-// blankOrPadded is the fault of a text that is nothing, or has white space around it.
+// blankOrPadded is the fault of a text that is empty, or has white space around it.
 func blankOrPadded(text, wanted string) string {
 	switch trimmed := strings.TrimSpace(text); {
 	case trimmed == "":
@@ -130,9 +130,9 @@ func blankOrPadded(text, wanted string) string {
 	return ""
 }
 
-// absolutePathValidator accepts absolute paths of Linux and of Windows, because the provider does
-// not know which one a host runs. With file, a path that ends as a directory is refused. With
-// optional, an empty path counts as not set.
+// absolutePathValidator accepts absolute paths of Linux and of Windows, because the provider does not
+// know which one a host runs. With file, it rejects a path that ends like a directory. With optional, an
+// empty path counts as not set.
 type absolutePathValidator struct{ file, optional bool }
 
 var windowsAbsolute = regexp.MustCompile(`^[A-Za-z]:[\\/]|^\\\\`)

@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
-// Timeouts if the configuration sets none. A healthy platform answers a registration in
-// seconds; a broken agent may never answer.
+// Timeouts if the configuration sets none. A healthy platform answers a registration in seconds; a broken
+// agent may never answer.
 const (
 	DefaultChangeTimeout = 10 * time.Minute
 	DefaultReadTimeout   = 2 * time.Minute
@@ -21,8 +21,8 @@ const (
 // TimeoutsDescription describes the timeouts of every object.
 const TimeoutsDescription = "Deadlines, such as `\"15m\"`. When one expires, everything known so far is kept, and hosts without a result are named."
 
-// TimeoutsAttribute declares timeouts, with the description that the library leaves out
-// and a validator that refuses a deadline that is over at once.
+// TimeoutsAttribute declares timeouts, with the description that the library lacks, and with a validator
+// that rejects a deadline of zero.
 func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute {
 	attribute := timeouts.Attributes(ctx, opts)
 	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
@@ -31,7 +31,7 @@ func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 		for name, one := range nested.Attributes {
 			if text, ok := one.(schema.StringAttribute); ok {
 				text.Validators = deadlineValidators
-				text.MarkdownDescription = text.Description // the library takes it for plain text
+				text.MarkdownDescription = text.Description // the library has it as plain text
 				nested.Attributes[name] = text
 			}
 		}
@@ -40,16 +40,15 @@ func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 	return attribute
 }
 
-// DeadlineAttribute declares the one deadline of an action or a data source. what is the
-// noun phrase that TimeoutDescription takes.
+// DeadlineAttribute declares the only deadline of an action or a data source. what is the noun phrase for
+// TimeoutDescription.
 func DeadlineAttribute(name, what string, defaultTimeout time.Duration) map[string]schema.Attribute {
 	return map[string]schema.Attribute{name: schema.StringAttribute{
 		MarkdownDescription: TimeoutDescription(what, defaultTimeout), Optional: true, Validators: deadlineValidators,
 	}}
 }
 
-// DataSourceTimeouts declares the timeouts of a data source; what is as in
-// DeadlineAttribute.
+// DataSourceTimeouts declares the timeouts of a data source; what is as in DeadlineAttribute.
 func DataSourceTimeouts(ctx context.Context, what string) datasource.Attribute {
 	attribute := datasourcetimeouts.Attributes(ctx)
 	if nested, ok := attribute.(datasource.SingleNestedAttribute); ok {
@@ -61,7 +60,7 @@ func DataSourceTimeouts(ctx context.Context, what string) datasource.Attribute {
 	return attribute
 }
 
-// The library's own validator accepts a deadline that is over at once.
+// The library's own validator accepts a deadline of zero.
 var deadlineValidators = []validator.String{DurationValidator{Min: time.Millisecond}}
 
 // TimeoutDescription describes one deadline; what is a noun phrase for what it limits.

@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// Values at the edge of what is taken, on both sides of it.
+// Values just inside and just outside the valid range.
 func TestValidation_edges(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
@@ -60,8 +60,8 @@ func TestValidation_edges(t *testing.T) {
 	}
 }
 
-// Only a resident process can be kept running. What its kind is must be set; where it
-// is not, or is not known yet, nothing is said of its running.
+// Only a permanent process can be kept running. Its kind must be set. If it is not, or is unknown, no
+// diagnostic mentions running.
 func TestValidation_keptRunning(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
@@ -69,7 +69,7 @@ func TestValidation_keptRunning(t *testing.T) {
 	for name, c := range map[string]struct {
 		face providertest.Face
 		kind any
-		said string // "" for nothing
+		said string // "" for none
 	}{
 		"periodic":     {providertest.FaceESB, 0, resident},
 		"resident":     {providertest.FaceESB, 1, ""},
@@ -79,7 +79,7 @@ func TestValidation_keptRunning(t *testing.T) {
 		"job-periodic": {providertest.FaceJOB, 0, resident},
 		"job-resident": {providertest.FaceJOB, 1, ""},
 		"job-one-shot": {providertest.FaceJOB, 2, resident},
-		"job-not-set":  {providertest.FaceJOB, nil, resident}, // which is periodic
+		"job-not-set":  {providertest.FaceJOB, nil, resident}, // the default is periodic
 		"job-unknown":  {providertest.FaceJOB, providertest.NotKnown{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +99,7 @@ func TestValidation_keptRunning(t *testing.T) {
 	}
 }
 
-// What moves to another scope of JOB is another registration; a business is the same in both
-// spellings.
+// Another scope of JOB is another registration. A business is the same in both forms.
 func TestValidation_jobScope(t *testing.T) {
 	t.Parallel()
 	scope := func(kind, id string) map[string]any { return map[string]any{"type": kind, "id": id} }
@@ -132,7 +131,7 @@ func TestValidation_jobScope(t *testing.T) {
 	}
 }
 
-// Commands of which none is set are a misspelling, where the agent needs none either.
+// If no command is set, they were probably misspelt, even if the agent needs none.
 func TestValidation_noCommands(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
@@ -159,7 +158,7 @@ func TestValidation_noCommands(t *testing.T) {
 	}
 }
 
-// max_retries has an end on both sides.
+// max_retries has a lower and an upper bound.
 func TestProvider_maxRetries(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
@@ -177,7 +176,7 @@ func TestProvider_maxRetries(t *testing.T) {
 	}
 }
 
-// No object takes a deadline that is over before it begins.
+// No object accepts a deadline of zero.
 func TestTimeouts_ahead(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

@@ -31,8 +31,8 @@ func StringMapValue(plain map[string]string) types.Map {
 	return types.MapValueMust(types.StringType, elements)
 }
 
-// given is an optional text as a request has it, nil if it is not set. The platform's own
-// examples have empty texts for what is not set, so an empty one is as good as none.
+// given is an optional text as a request has it, nil if it is not set. The platform's own samples have
+// empty texts for unset values, so an empty text counts as not set.
 func given(text types.String) *string {
 	if Unset(text) {
 		return nil
@@ -40,14 +40,13 @@ func given(text types.String) *string {
 	return text.ValueStringPointer()
 }
 
-// Unset reports whether an optional text is null or empty. One that is not known yet may be
-// set.
+// Unset reports whether an optional text is null or empty. An unknown one may be set.
 func Unset(value attr.Value) bool {
 	text, isText := value.(types.String)
 	return value == nil || value.IsNull() || (isText && !text.IsUnknown() && text.ValueString() == "")
 }
 
-// Known reports whether no value is unknown or has an unknown part.
+// Known reports whether no value is unknown or contains an unknown part.
 func Known(ctx context.Context, values ...attr.Value) bool {
 	for _, value := range values {
 		raw, err := value.ToTerraformValue(ctx)
