@@ -15,7 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// actionAttributes are those of actionValues.
+// actionAttributes are the attributes of actionValues.
 func actionAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := reference.ActionAttributes(inputAttributes("", "", "The action ends with a warning that names them. "))
 	limits := timeouts.Attributes(ctx)
@@ -29,8 +29,8 @@ func actionAttributes(ctx context.Context) map[string]schema.Attribute {
 	return attributes
 }
 
-// baseAction is an action that runs an operation, over either API. It keeps no state, so
-// every run is on every host.
+// baseAction is an action that runs an operation, over either API. It keeps no state, so every run is on
+// every host.
 type baseAction struct {
 	platform *platform.Platform
 	newModel func() actionModel
@@ -53,8 +53,8 @@ func (a *baseAction) ValidateConfig(ctx context.Context, req action.ValidateConf
 	}
 }
 
-// ModifyPlan checks once more, because a plan knows what a validation does not:
-// the provider block, and what other objects give.
+// ModifyPlan checks again, because a plan knows more than a validation: the provider block, and values of
+// other objects.
 func (a *baseAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	model, diags := a.check(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
@@ -85,15 +85,15 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	}
 
 	report := newProgress(a.platform.Pace, string(o.name)+" "+o.subject(), func(message string) {
-		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) stops at the next message,
-		// and never reads how the action ended.
+		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) stops at the next message, and
+		// never reads the action's result.
 		if ctx.Err() == nil {
 			resp.SendProgress(action.InvokeProgressEvent{Message: message})
 		}
 	})
 	o.rollout.Watch = report.update
 	results := o.run(limited, everyHost(o.members))
-	// Terraform reads no message once this method has returned.
+	// Terraform reads no messages after this method returns.
 	report.stop()
 
 	entries, _ := model.Entries(ctx)
@@ -106,8 +106,7 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	resp.Diagnostics.Append(invoked(o, addresses, inOneValue, results)...)
 }
 
-// check finds what can be found before anything is called. What is not known yet is
-// left out.
+// check reports what can be found before any call. It skips unknown values.
 func (a *baseAction) check(ctx context.Context, config tfsdk.Config) (actionModel, diag.Diagnostics) {
 	model := a.newModel()
 	diags := config.Get(ctx, model)

@@ -13,9 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// needs114 skips where the command line at hand has neither actions nor queries. It is asked
-// once for the command that came with them, and not for its version, which says nothing of
-// OpenTofu.
+// needs114 skips the test if the installed CLI has neither actions nor queries. It checks for the command
+// that came with them rather than for the version, which does not tell for OpenTofu.
 func needs114(c *providertest.CLI) {
 	c.T.Helper()
 	has114.once.Do(func() {
@@ -34,7 +33,7 @@ var has114 struct {
 
 func TestAccExamples_actions(t *testing.T) {
 	t.Parallel()
-	for action, c := range map[string]struct{ hosted, told, call, again string }{
+	for action, c := range map[string]struct{ hosted, message, call, again string }{
 		"bk_process_operation": {providertest.HostedExample, "restart web:nginx: 2/2 done, 0 failed, wave 1/1 (", "operate_proc_v2/7 0:10.0.0.1 0:10.0.0.2", "operate_proc_v2/7 0:10.0.0.2"},
 		"bk_job_process_operation": {
 			providertest.JobHostedExample, ": 2/2 done, 0 failed, wave 1/1 (", "operate_process/7 0:10.0.0.1 0:10.0.0.2", "operate_process/7 0:10.0.0.2",
@@ -49,12 +48,12 @@ func TestAccExamples_actions(t *testing.T) {
 			cli.Expect(0, "apply", "-auto-approve")
 			sim.ResetCalls()
 			out := cli.Expect(0, "apply", "-auto-approve", "-invoke=action."+action+".restart")
-			if !strings.Contains(out, c.told) {
-				t.Errorf("it does not tell %q:\n%s", c.told, out)
+			if !strings.Contains(out, c.message) {
+				t.Errorf("the output lacks %q:\n%s", c.message, out)
 			}
 			sim.Changed(t, c.call)
 
-			// One line runs it on the hosts that were left, as the message prints them.
+			// The message prints one line that runs the action on the remaining hosts.
 			sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Hosts: []string{"0:10.0.0.2"}, Code: new(65535), Message: "disk full", Times: 1})
 			_, out = cli.Run("apply", "-auto-approve", "-invoke=action."+action+".restart")
 			left := regexp.MustCompile(`(?s)hosts=\{.*?\n  \}`).FindString(out)
@@ -65,8 +64,8 @@ func TestAccExamples_actions(t *testing.T) {
 	}
 }
 
-// The example's trigger runs the action when the configuration changes and not
-// before, and its failure fails the apply with the reason.
+// The example's trigger runs the action only when the configuration changes. Its failure fails the apply
+// with the reason.
 func TestAccProcessOperationAction_trigger(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -92,7 +91,7 @@ func TestAccProcessOperationAction_trigger(t *testing.T) {
 	out := cli.Expect(1, "apply", "-auto-approve")
 	for _, want := range []string{"0/2 done, 2 failed, wave 1/1", "web-1, web-2 (2 hosts): 65535", `"web-1" = "0:10.0.0.1", "web-2" = "0:10.0.0.2"`, "sh: ./nginx: not found", "Task: GSETASK"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("it does not tell %q:\n%s", want, out)
+			t.Errorf("the output lacks %q:\n%s", want, out)
 		}
 	}
 }
@@ -134,7 +133,7 @@ func TestAccExamples_importByIdentity(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends an action at once, with what was done.
+// Ctrl-C ends an action at once, and the message says what was done.
 func TestAccInterrupt_action(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

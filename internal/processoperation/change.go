@@ -13,25 +13,25 @@ import (
 
 // place is a process on a host.
 type place struct {
-	process string // its id
+	process string // the process's id
 	host    fleet.HostID
 }
 
-// change is what a plan asks for beyond what state says was done.
+// change is the difference between a plan and what state says was done.
 type change struct {
 	// everywhere: the operation runs again on every host.
 	everywhere bool
-	// records: hosts that join are only recorded, and the operation does not run there.
+	// records: hosts that join are only recorded, and the operation does not run on them.
 	records bool
 	next    []member
 	prior   map[string][]fleet.Host // by process
 	held    map[place]bool
-	// failed is what the last run left undone, by the hosts' names in state.
+	// failed are the failures of the last run, by the hosts' names in state.
 	failed map[place]diagnose.HostStatus
-	// unreachable are those whose agents did not answer then.
+	// unreachable are the hosts whose agents did not answer in the last run.
 	unreachable unreachable
 	doubt       doubt
-	// renamed holds hosts of next that state has under another name.
+	// renamed maps hosts of next to the other names that state has for them.
 	renamed map[fleet.HostID]fleet.HostID
 }
 
@@ -54,8 +54,7 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 	return c
 }
 
-// newChange compares the processes of a plan with those of state, where failed are the
-// failed_hosts.
+// newChange compares the processes of a plan with those of state. failed is failed_hosts.
 func newChange(next, prior []member, failed map[string]string) *change {
 	c := &change{next: next, prior: make(map[string][]fleet.Host), held: make(map[place]bool), failed: make(map[place]diagnose.HostStatus)}
 	for _, m := range prior {
@@ -101,8 +100,8 @@ func sameTriggers(a, b types.Map) bool {
 	return a.Equal(b) || (len(a.Elements()) == 0 && len(b.Elements()) == 0 && !a.IsUnknown() && !b.IsUnknown())
 }
 
-// findRenamed asks for the other names of hosts that joined and left, if a machine may have changed
-// from its address to its agent id, or back. members are those of next, as the platform knows them.
+// findRenamed asks for the other names of hosts that joined and left, if a machine may have changed from
+// its address to its agent id, or back. members are the processes of next, opened on the platform.
 func (c *change) findRenamed(ctx context.Context, members []member) error {
 	c.renamed = make(map[fleet.HostID]fleet.HostID)
 	asked := make(map[string]bool)
@@ -135,7 +134,7 @@ func (c *change) mayRename() bool {
 	return slices.ContainsFunc(c.next, func(m member) bool { return mayRename(c.moved(m.ID)) })
 }
 
-// mayRename reports whether a host of one list may be one of the other by another name. Only an
+// mayRename reports whether a host of one list may be a host of the other under another name. Only an
 // address and an agent id can be the same machine.
 func mayRename(a, b []fleet.Host) bool {
 	agents, addresses := byForm(a)
@@ -154,7 +153,8 @@ func byForm(hosts []fleet.Host) (agents, addresses bool) {
 	return agents, addresses
 }
 
-// inState is where state may hold a process on a host: under the host's other name, if it has one.
+// inState is the place under which state may have a process on a host: the host's other name, if it has
+// one.
 func (c *change) inState(process string, host fleet.Host) place {
 	if before, renamed := c.renamed[host.WithoutSupplier()]; renamed && c.held[place{process, before}] {
 		return place{process, before}
@@ -162,7 +162,7 @@ func (c *change) inState(process string, host fleet.Host) place {
 	return place{process, host.WithoutSupplier()}
 }
 
-// retries reports whether any host is due because the last run failed on it.
+// retries reports whether the operation runs on any host because the last run failed there.
 func (c *change) retries() bool {
 	return slices.ContainsFunc(c.next, func(m member) bool {
 		return slices.ContainsFunc(m.Hosts.Hosts(), func(host fleet.Host) bool {
@@ -172,9 +172,9 @@ func (c *change) retries() bool {
 	})
 }
 
-// due is where the operation has to run: everywhere, or on added hosts and where the last run
-// failed. With run_on_create = false added hosts are only recorded, as in a create. unsure are the
-// hosts on which it may have worked. silent are those whose agents did not answer.
+// due is where the operation has to run: everywhere, or on added hosts and where the last run failed.
+// With run_on_create = false added hosts are only recorded, as in a create. unsure are the hosts on which
+// it may have worked. silent are the hosts whose agents did not answer.
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {
@@ -185,7 +185,7 @@ func (c *change) due() []duty {
 			if joins := !c.held[at]; joins && !c.records || !joins && (c.everywhere || failed) {
 				duties[i].hosts = append(duties[i].hosts, host)
 			}
-			// Another operation than the one in doubt has not run yet.
+			// An operation other than the unconfirmed one has not run yet.
 			known, kept := c.doubt.at(at)
 			task := known.Task
 			if task.ID != "" && task.As == "" && at.host != host.WithoutSupplier() {

@@ -25,8 +25,8 @@ func only(hosts fleet.Inventory) member {
 	return member{Target: reference.Target{ID: "web:nginx", Title: diagnose.ProcessTitle("web", "nginx"), Hosts: hosts}}
 }
 
-// Which hosts are due, and which are asked first, hangs on codes: the text beside one may
-// say anything.
+// Codes decide which hosts run the operation, and which agents are asked first. The text with a code may
+// be anything.
 func TestChange_due(t *testing.T) {
 	t.Parallel()
 	prior := map[string]string{"a": "0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}

@@ -12,14 +12,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// runFailed is the error for a run that failed on some hosts. todo says what to do, and what the
-// next run does. again says what that does if the outcome is not known.
+// runFailed is the error for a run that failed on some hosts. todo says what to do, and what the next run
+// does. again says what the next run does if the outcome is unknown.
 func runFailed(o operation, results outcome, todo, again string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, again)+todo)
 }
 
-// createdInPart is the end of a first run that succeeded on some hosts, or was interrupted when it
-// may have.
+// createdInPart is the diagnostic of a first run that succeeded on some hosts, or was interrupted when it
+// may have succeeded.
 func createdInPart(o operation, results outcome, as reference.OnPartialCreate) diag.Diagnostic {
 	if as == reference.PartialError {
 		return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
@@ -30,18 +30,16 @@ func createdInPart(o operation, results outcome, as reference.OnPartialCreate) d
 		"The next plan shows an update that retries these hosts alone."+o.raise(results))
 }
 
-// nothingConfirmed is the error for a first run that may have worked, although no host confirmed
-// it.
+// nothingConfirmed is the error for a first run that may have worked, although no host confirmed it.
 func nothingConfirmed(o operation, results outcome) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
 		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs on every host again without asking. "+
 		"`terraform untaint` of this resource makes the next apply ask first.")
 }
 
-// invoked is the end of an action: nothing; a warning, if no more hosts failed than allowed; or
-// else an error. Only its message has what an action leaves undone, so it names every host.
-// addresses are those of the configuration, by key, of each process. inOneValue is what has to be
-// set in place of a declaration.
+// invoked is the diagnostic of an action: none; a warning, if no more hosts failed than allowed; or an
+// error. Only this message has the hosts that are left, so it names all of them. addresses are those of
+// the configuration, by key, of each process. inOneValue is what has to be set in place of a declaration.
 func invoked(o operation, addresses []map[string]string, inOneValue string, results outcome) diag.Diagnostics {
 	failures := results.failures()
 	if failures.count() == 0 {
@@ -82,8 +80,8 @@ func summary(name fleet.Operation) string {
 	return "Unable to " + diagnose.Sentence(string(name))[:len(name)] + " Process"
 }
 
-// failed says on which hosts the operation failed, and why, for one process after the other. again
-// is what the next run does if the outcome is not known.
+// failed says on which hosts the operation failed, and why, process by process. again is what the next
+// run does if the outcome is unknown.
 func (o operation) failed(results outcome, again string) string {
 	if !o.several() {
 		return o.members[0].failed(o.name, results[0], again)
@@ -107,7 +105,7 @@ func (o operation) failed(results outcome, again string) string {
 	return text.String()
 }
 
-// failed is that of one process.
+// failed is the text about one process.
 func (m member) failed(name fleet.Operation, results fleet.Results, again string) string {
 	const doubt = "Where the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run; " +
 		"the status data source reports how the process is now."
@@ -126,8 +124,7 @@ func stagesOf(order fleet.Order, members []member) [][]int {
 	return fleet.Stages(order, priorities)
 }
 
-// applied is what the next apply does if the outcome is not known, destroyed what the next destroy
-// does.
+// applied is what the next apply does if the outcome is unknown, destroyed what the next destroy does.
 func (o operation) applied() string {
 	if fleet.AsksFirst(o.name) {
 		return " The next apply asks the platform and the agent there first, and acts only where it must."

@@ -38,8 +38,8 @@ Fix the cause and apply again: only these hosts are called.`
 	}
 }
 
-// What the next run does where the outcome is not known depends on the operation, and
-// is in the one paragraph about that.
+// What the next run does if the outcome is unknown depends on the operation. Only one paragraph mentions
+// it.
 func TestOperation_failed_doubt(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 1)

@@ -11,29 +11,27 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// doubtKey holds in private state what failed_hosts does not say of operations that may have
-// worked.
+// doubtKey has in private state what failed_hosts cannot express about operations that may have worked.
 const doubtKey = "doubt"
 
-// doubt are the operations whose end was not seen, by process and address, with their tasks
-// where these are known.
+// doubt are the operations whose end was not seen, by process and address, with their tasks if known.
 type doubt map[string]map[string]inDoubt
 
-// inDoubt is one of them.
+// inDoubt is one such operation.
 type inDoubt struct {
 	fleet.Task
-	// Watched is the fingerprint of the spec with which the operation has worked, if its host was
-	// not watched for as long as rollout.healthy requires. With another spec it does not count.
+	// Watched is the fingerprint of a spec with which the operation has worked, if its host was watched
+	// for less time than rollout.healthy requires. It does not count for another spec.
 	Watched string `json:"watched,omitempty"`
 }
 
-// at is what is known of a process on a host.
+// at is the entry of a process on a host.
 func (d doubt) at(p place) (inDoubt, bool) {
 	known, found := d[p.process][p.host.Address()]
 	return known, found
 }
 
-// asDeclared is the doubt without operations that have worked with another spec than the members'.
+// asDeclared is the doubt without operations that worked with another spec than the members'.
 func (d doubt) asDeclared(members []member) doubt {
 	rest := d.without(nil, nil)
 	for _, m := range members {
@@ -56,7 +54,7 @@ func (d doubt) without(members []member, results outcome) doubt {
 	return rest
 }
 
-// doubtOf is what a run leaves in doubt. Hosts whose turn did not come keep their earlier doubt.
+// doubtOf is the doubt after a run. Hosts that were not tried keep their earlier doubt.
 func doubtOf(o operation, duties []duty, results outcome) doubt {
 	d := make(doubt)
 	for i, m := range o.members {
@@ -69,11 +67,11 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 			case r.Verdict == fleet.Pending && r.Left == fleet.Unhealthy:
 				left = inDoubt{Task: fleet.Task{ID: r.TaskID, Operation: o.name}, Watched: m.Desired.Spec}
 				if earlier.ID == r.TaskID {
-					left.Task = earlier // and how it was sent
+					left.Task = earlier // keep the name by which it was sent
 				}
 			}
 			if left.ID == "" && (r.Verdict != fleet.NotTried || !was) {
-				continue // failed_hosts says it all
+				continue // failed_hosts has everything
 			}
 			if d[m.ID] == nil {
 				d[m.ID] = make(map[string]inDoubt)
@@ -84,7 +82,7 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 	return d
 }
 
-// loadDoubt returns nil if nothing was kept.
+// loadDoubt returns nil if private state has none.
 func loadDoubt(ctx context.Context, from privateReader) (doubt, diag.Diagnostics) {
 	raw, diags := from.GetKey(ctx, doubtKey)
 	var d doubt
@@ -94,7 +92,7 @@ func loadDoubt(ctx context.Context, from privateReader) (doubt, diag.Diagnostics
 	return d, diags
 }
 
-// saveDoubt writes nothing if there is none and was none.
+// saveDoubt writes nothing if there is no doubt and was none.
 func saveDoubt(ctx context.Context, to privateWriter, before, now doubt) diag.Diagnostics {
 	if len(before) == 0 && len(now) == 0 {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A first run that may have worked and that no host confirms is an error. State keeps it,
-// and once it is untainted the agents are asked before anything runs again.
+// A first run that may have worked, without confirmation by any host, is an error. State keeps it. After
+// an untaint the agents are asked before anything runs again.
 //
 // Promised in partial-failure.md: If its first run certainly failed on every host, it ends with
 // an error and saves nothing
@@ -38,11 +38,11 @@ func TestProcessOperation_nothingConfirmed(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults  []simulator.Fault // of the start
 		more    map[string]any
-		status  string // of web-2 in state, "" where nothing is saved
+		status  string // of web-2 in state, "" if nothing is saved
 		tainted bool
 		says    string
 		asks    bool     // the next apply asks the agents
-		next    []string // what it sends
+		next    []string // calls of the next apply
 	}{
 		"every-answer-lost":  {faults: []simulator.Fault{{Drop: "after"}}, status: lost, tainted: true, asks: true},
 		"every-answer-cut":   {faults: []simulator.Fault{{Drop: "mid"}}, status: "outcome_unknown", tainted: true, asks: true},
@@ -85,7 +85,7 @@ func TestProcessOperation_nothingConfirmed(t *testing.T) {
 			if asked := len(sim.Calls().OfOp(simulator.OpQuery)) > 0; asked != c.asks {
 				t.Errorf("the agents were asked: %t", asked)
 			}
-			// What had run is found by asking, and not run again.
+			// The agents are asked about what had run, and it does not run again.
 			sim.Changed(t, c.next...)
 			if running, failed := pids(sim), resource.Reasons("failed_hosts"); len(running) != 2 || len(failed) > 0 {
 				t.Errorf("running: %v, failed_hosts: %v", running, failed)
@@ -94,20 +94,20 @@ func TestProcessOperation_nothingConfirmed(t *testing.T) {
 	}
 }
 
-// underWay is a run of an operation that ends while its tasks are under way, and what the
-// next one meets.
+// underWay is a run of an operation that ends while its tasks are in progress, and the state for the next
+// run.
 type underWay struct {
 	*providertest.Core
 	sim    *providertest.Sim
 	op     int
-	late   atomic.Int64 // by how much the platform's clock is ahead
+	late   atomic.Int64 // how far the platform's clock is ahead
 	polls  atomic.Int64 // of the result of the operation
 	cut    func()       // ends the run
-	wakeAt int64        // the poll at which the operation comes to its end, if not 0
+	wakeAt int64        // the poll at which the operation ends, if not 0
 }
 
-// interrupted applies a configuration whose operation takes an hour on hosts, and ends that
-// apply once all has been asked for. The processes have names besides that of the face.
+// interrupted applies a configuration whose operation takes an hour on hosts, and ends that apply once
+// every task was polled. names are processes besides the face's.
 func interrupted(t *testing.T, by providertest.Face, config map[string]any, op int, hosts []string, names ...string) *underWay {
 	t.Helper()
 	u := &underWay{sim: providertest.NewSim(t), op: op}
@@ -151,10 +151,10 @@ func (u *underWay) count(call simulator.Call) {
 	}
 }
 
-// wakes has the operation come to its end while the next run waits for it.
+// wakes makes the operation end while the next run waits for it.
 func (u *underWay) wakes() { u.wakeAt = u.polls.Load() + 4 }
 
-// ran counts what reached agents since the interrupted run, by host.
+// ran counts the calls that reached agents since the interrupted run, by host.
 func (u *underWay) ran(action string) map[string]int {
 	times := make(map[string]int)
 	for _, done := range u.sim.Executions() {
@@ -165,8 +165,8 @@ func (u *underWay) ran(action string) map[string]int {
 	return times
 }
 
-// An operation that is still under way when its run ends reaches each agent once: the next
-// run asks for its task, and waits for it where it still is.
+// An operation that is in progress when its run ends reaches each agent once. The next run asks for its
+// task, and waits while it is in progress.
 //
 // Promised in partial-failure.md: Such an operation is asked for by its
 // task, and never sent a second time while it is.
@@ -202,7 +202,7 @@ func TestProcessOperation_underWay(t *testing.T) {
 	}
 }
 
-// The task of an operation on several processes is asked for each of them.
+// The task of an operation on several processes is polled for each of them.
 func TestProcesses_underWay(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", gseFaces, func(s trial) {
@@ -225,8 +225,8 @@ func TestProcesses_underWay(t *testing.T) {
 	})
 }
 
-// Where the task of an operation tells that it failed, or nothing, the operation is run
-// again, as where no task is known.
+// If the task says that the operation failed, or nothing, the operation runs again, as without a known
+// task.
 func TestProcessOperation_underWayNoMore(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*testing.T, *underWay){
@@ -254,8 +254,8 @@ func TestProcessOperation_underWayNoMore(t *testing.T) {
 	}
 }
 
-// Where nobody can be asked for the task, nothing says that the operation is over: it is not
-// sent again, and asked for by the run after that.
+// If the task cannot be polled, the operation may still be in progress. It is not sent again, and the
+// following run polls it.
 func TestProcessOperation_underWayUnasked(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]simulator.Fault{
@@ -282,7 +282,7 @@ func TestProcessOperation_underWayUnasked(t *testing.T) {
 	}
 }
 
-// What is in doubt still is when a run ends before its turn: the run after that asks.
+// If a run ends before it tries a host, its earlier operation stays unconfirmed, and the next run asks.
 func TestProcessOperation_underWayNotTried(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
@@ -305,7 +305,7 @@ func TestProcessOperation_underWayNotTried(t *testing.T) {
 	u.sim.Changed(t, providertest.Operated(7, 2))
 }
 
-// What became of a task says nothing of a later run, whose answer got lost.
+// The result of a task says nothing about a later run whose answer was lost.
 func TestProcessOperation_underWayForgotten(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
@@ -323,8 +323,7 @@ func TestProcessOperation_underWayForgotten(t *testing.T) {
 	u.sim.Changed(t, providertest.Operated(simulator.OpRestart, 1))
 }
 
-// Another run, for other triggers, is another operation: nothing of the one before is waited
-// for.
+// A run for other triggers is another operation: it does not wait for the earlier one.
 func TestProcessOperation_underWayAnotherRun(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB

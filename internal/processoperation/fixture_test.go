@@ -13,19 +13,19 @@ import (
 
 const agentID = "0200000007525400b95ba81710390009e1d7"
 
-// faces are the ways into the platform, and gseFaces those of GSE itself.
+// faces are all faces, and gseFaces those of GSE itself.
 var (
 	gseFaces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
 	faces    = append(gseFaces[:2:2], providertest.FaceJOB)
 )
 
-// trial is a test, or one row of it, through one face.
+// trial is a test, or one row of it, on one face.
 type trial struct {
 	t  *testing.T
 	by providertest.Face
 }
 
-// onFaces plays a test, or one row of it, through each of some faces.
+// onFaces runs a test, or one row of it, on each of some faces.
 func onFaces(t *testing.T, row string, through []providertest.Face, play func(trial)) {
 	t.Helper()
 	for _, by := range providertest.Through(t, row, through) {
@@ -36,7 +36,7 @@ func onFaces(t *testing.T, row string, through []providertest.Face, play func(tr
 	}
 }
 
-// operationOf is an operation by a face, not created yet.
+// operationOf is an operation on a face, not created yet.
 func operationOf(t *testing.T, sim *providertest.Sim, by providertest.Face) *providertest.Core {
 	t.Helper()
 	return providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnOperate), &providertest.Kept{})
@@ -135,7 +135,7 @@ func operated(by providertest.Face, op int, hosts ...int) string {
 	return providertest.Operated(op, hosts...)
 }
 
-// pids are those of the processes that run, by host and name.
+// pids are the pids of the running processes, by host and name.
 func pids(sim *providertest.Sim) map[string]int {
 	running := make(map[string]int)
 	for _, process := range sim.Processes() {
@@ -151,7 +151,7 @@ func broken(n int) simulator.Fault {
 	return simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(n)}, Code: new(65535), Message: "sh: ./restart.sh: not found"}
 }
 
-// notRunning is the platform's answer to an operation where there was nothing to end.
+// notRunning is the platform's answer to an operation that found nothing to stop.
 func notRunning(op int) simulator.Fault {
 	return simulator.Fault{API: "operate_*", Op: new(op), Code: new(829), Message: "process is not running"}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// sameIDs makes the ids of tasks and requests the same in every run.
+// sameIDs replaces the ids of tasks and requests by fixed ones.
 func sameIDs(text string) string {
 	text = regexp.MustCompile(`GSETASK:[^\s,]+`).ReplaceAllString(text, "GSETASK")
 	return regexp.MustCompile(`Request: .*`).ReplaceAllString(text, "Request: ID")
@@ -58,7 +58,7 @@ func TestProcessOperationAction(t *testing.T) {
 			calls: []string{providertest.Operated(0, 1, 2), providertest.Operated(0, 3)},
 		},
 		"already-as-wanted": {
-			// The status that a stop asks for afterwards is not its progress.
+			// The status that a stop reads afterwards is not progress.
 			operation: "stop", hosts: 2,
 			progress: []string{
 				"stop web:nginx: 0/2 done, 0 failed, wave 1/1 (0s)",
@@ -189,9 +189,8 @@ Fix the cause and invoke the action again. An action keeps no state: no later pl
 	}
 }
 
-// An operation carries the whole spec, so hosts that nobody registered are the
-// platform's to accept or refuse: a refusal is told host by host, and a stop finds
-// nothing to stop.
+// An operation carries the whole spec, so the platform decides whether to accept hosts that are not
+// registered. A refusal is reported host by host, and a stop finds nothing to stop.
 func TestProcessOperationAction_notRegistered(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -212,7 +211,7 @@ func TestProcessOperationAction_notRegistered(t *testing.T) {
 	}
 }
 
-// What cannot work is refused before anything runs.
+// What cannot work is rejected before anything runs.
 func TestProcessOperationAction_refused(t *testing.T) {
 	t.Parallel()
 	const (
@@ -223,7 +222,7 @@ func TestProcessOperationAction_refused(t *testing.T) {
 	for name, c := range map[string]struct {
 		operation      string
 		more           map[string]any
-		validate, plan string // parts of what is said
+		validate, plan string // parts of the diagnostics
 	}{
 		"command-missing":   {operation: "reload", validate: noReload, plan: noReload},
 		"no-hosts":          {operation: "start", more: map[string]any{"hosts": map[string]string{}}, validate: "Attribute hosts must contain at least one host", plan: noHost},
@@ -255,7 +254,7 @@ func TestProcessOperationAction_refused(t *testing.T) {
 			}
 			if c.plan != "" {
 				if progress, end := p.Invoke(t.Context(), providertest.ActionType, config); len(progress) > 0 || !strings.Contains(end, c.plan) {
-					t.Errorf("it told %q and ended with %q", progress, end)
+					t.Errorf("progress %q, ended with %q", progress, end)
 				}
 			}
 			if calls := sim.Calls(); len(calls) > 0 {
@@ -265,8 +264,7 @@ func TestProcessOperationAction_refused(t *testing.T) {
 	}
 }
 
-// Terraform stops a provider on Ctrl-C: what is done is told, the rest is not
-// begun.
+// Terraform stops a provider on Ctrl-C: the message says what was done, and the rest does not begin.
 //
 // Promised in reference: or if it was interrupted.
 func TestProcessOperationAction_interrupted(t *testing.T) {
@@ -290,7 +288,7 @@ func TestProcessOperationAction_interrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !p.Over.Load() {
-		t.Error("the provider counts as stopped before the action told how it ended, which nobody hears then")
+		t.Error("the provider counts as stopped before the action reported its end, which Terraform then does not read")
 	}
 	<-over
 	if took := time.Since(interrupted); took > time.Second {
@@ -325,7 +323,7 @@ func TestProcessOperationAction_timeout(t *testing.T) {
 	}
 }
 
-// The action over JOB is the same one: only what it is told about differs.
+// The action over JOB is the same one: only the process's attributes differ.
 func TestJobProcessOperationAction(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -360,13 +358,12 @@ func TestJobProcessOperationAction(t *testing.T) {
 	}
 }
 
-// The hosts that are left cannot stand beside a declaration, so the message says what has
-// to replace it.
+// The remaining hosts cannot be set beside a declaration, so the message says what has to replace it.
 func TestProcessOperationAction_inOneValue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		face     providertest.Face
-		wrapped  string // the attribute that holds everything, "" for the parts
+		wrapped  string // the attribute that has everything, "" for the parts
 		action   string
 		expected string
 	}{

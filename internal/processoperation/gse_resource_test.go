@@ -20,12 +20,12 @@ func TestProcessOperation_partial(t *testing.T) {
 			registerAll(t, sim, c.Hosts)
 			bad := providertest.Failing(c.Hosts, c.Failing)
 			resource := operationOf(t, sim, providertest.FaceESB)
-			// apply is a run for a trigger, and the hosts on which it ran.
+			// apply runs the operation for a trigger, on these hosts.
 			apply := func(step, trigger string, kind providertest.PlanKind, severity string, hosts ...int) providertest.Diagnostics {
 				t.Helper()
 				sim.ResetCalls()
 				planned, said := resource.Apply(asProcess(t, restartConfig(providertest.FaceESB, c.Hosts, map[string]any{
-					"triggers": map[string]string{"config": trigger}, "rollout": map[string]any{"waves": []string{"100%"}}, // else it warns of many hosts
+					"triggers": map[string]string{"config": trigger}, "rollout": map[string]any{"waves": []string{"100%"}}, // otherwise many hosts bring a warning
 				})))
 				if planned != kind || said.Severity() != severity || resource.Tainted {
 					t.Errorf("%s: %s, tainted: %t, said: %s", step, planned, resource.Tainted, said)
@@ -61,7 +61,7 @@ func TestProcessOperation_partial(t *testing.T) {
 	}
 }
 
-// What the platform does not say at once is waited for, and nothing is sent twice.
+// The operation waits for a late result, and nothing is sent twice.
 func TestProcessOperation_waits(t *testing.T) {
 	t.Parallel()
 	start := new(simulator.OpStart)

@@ -10,14 +10,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A stop that found nothing to stop has worked where the agent says so, and only there. The
-// agents of these hosts are asked, once, and no others.
+// A stop that found nothing to stop has worked only if the agent confirms it. The agents of these hosts
+// are asked once, and no others.
 func TestProcessOperation_nothingToStop(t *testing.T) {
 	t.Parallel()
 	const away, running = "is not known", "829, said not to run, and its agent says afterwards that it runs"
 	for name, op := range map[string]int{"stop": simulator.OpStop, "kill": simulator.OpKill} {
 		for _, by := range faces {
-			for says, want := range map[string]string{"runs": running, "silent": away, "stopped": ""} { // web-2's agent, afterwards
+			for says, want := range map[string]string{"runs": running, "silent": away, "stopped": ""} { // the answer of web-2's agent afterwards
 				t.Run(fmt.Sprintf("%s/%s/%s", by, name, says), func(t *testing.T) {
 					t.Parallel()
 					sim := hosted(t, by, 2)
@@ -44,7 +44,7 @@ func TestProcessOperation_nothingToStop(t *testing.T) {
 					if len(queries) != 1 || strings.Join(queries[0].Hosts, " ") != providertest.Address(2) {
 						t.Errorf("asked %v, want the second host alone", queries)
 					}
-					// What is at rest is unhosted as well, and nothing else is sent to anybody.
+					// A stopped process is unhosted as well, and nothing else is sent.
 					sent := []string{operated(by, op, 1, 2)}
 					if says == "stopped" {
 						sent = append(sent, operated(by, simulator.OpUnhost, 2))
@@ -57,8 +57,8 @@ func TestProcessOperation_nothingToStop(t *testing.T) {
 	}
 }
 
-// To unhost what a stop has found at rest has worked where the agent, which has just said
-// that it hosts it, says so.
+// The agent has just said that it hosts the process. Unhosting after a stop that found nothing has worked
+// only if the agent confirms it.
 func TestProcessOperation_idleStaysHosted(t *testing.T) {
 	t.Parallel()
 	for _, by := range faces {

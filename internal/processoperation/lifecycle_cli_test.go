@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// On a CLI: a plan says in text what will run, a failure is an exit code with its reason, and
-// references to a hosted process are followed.
+// With a CLI: the text of a plan says what will run, a failure is an exit code with its reason, and
+// references to a hosted process work.
 func TestAccProcessOperationResource_lifecycle(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -48,8 +48,8 @@ func TestAccProcessOperationResource_lifecycle(t *testing.T) {
 	ran(simulator.OpKill, 1, 2)
 }
 
-// Over JOB, a database that fails to start on a host holds back the server, the next apply
-// goes on from there, and a destroy stops both.
+// Over JOB, a database that fails to start on a host delays the server there. The next apply continues,
+// and a destroy stops both.
 func TestAccProcesses_job(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

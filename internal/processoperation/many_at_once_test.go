@@ -10,8 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A plan that takes down more than a hundred hosts at once says so, unless somebody has
-// thought of waves.
+// A plan that takes down more than a hundred hosts at once brings a warning, unless waves are set.
 func TestProcessOperation_manyAtOnce(t *testing.T) {
 	t.Parallel()
 	waves := func(size any) map[string]any { return map[string]any{"rollout": map[string]any{"batch_size": size}} }
@@ -58,8 +57,8 @@ func planText(t *testing.T, p *providertest.Protocol, config map[string]any) str
 	return said.String()
 }
 
-// What counts are the hosts on which it runs now: a change that runs on few or none does
-// not warn, and a destroy does where it stops the process.
+// The hosts on which it runs now count. A change that runs on few or none does not warn, and a destroy
+// does if it stops the process.
 //
 // Promised in rolling-restart.md: A plan that stops, restarts or kills a process on more than
 // 100 hosts at once brings a warning.
@@ -100,8 +99,8 @@ func TestProcessOperation_manyAtOnceLater(t *testing.T) {
 	}
 }
 
-// A host on which the first process failed is left out of the turn of the others. That is
-// one machine that failed, and as many as may.
+// A host on which the first process failed is not tried for the others. That is one failed machine, as
+// many as allowed.
 func TestProcesses_actionTolerates(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

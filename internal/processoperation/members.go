@@ -20,16 +20,16 @@ type member struct {
 	priority int64
 }
 
-// duty is what an operation does for a member: on which hosts it runs, and on which of them it may
-// have worked before. Those have their task, if it is known.
+// duty is what an operation does for a member: the hosts on which it runs, and those on which it may have
+// worked before. Those have their task, if it is known.
 type duty struct {
 	hosts   []fleet.Host
 	unsure  map[fleet.Host]fleet.Task
 	watched map[fleet.Host]string // inDoubt's
-	silent  []fleet.HostID        // no agent of these gave the last run a result
+	silent  []fleet.HostID        // the agents of these answered nothing in the last run
 }
 
-// everyHost is the duty of each member when the operation runs everywhere.
+// everyHost is the duty of each member if the operation runs everywhere.
 func everyHost(members []member) []duty {
 	duties := make([]duty, len(members))
 	for i, m := range members {
@@ -38,13 +38,12 @@ func everyHost(members []member) []duty {
 	return duties
 }
 
-// membersOf are the processes of a model with what a plan knows of them: an unknown id is
-// "", and hosts that are not known are left out.
+// membersOf are the processes of a model in a plan: an unknown id is "", and unknown hosts are left out.
 func membersOf(ctx context.Context, m reference.Processes, supplier int) []member {
 	var members []member
 	entries, _ := m.Entries(ctx)
 	for _, entry := range entries {
-		// The plan checked the addresses. Those that cannot be read are left out there.
+		// The plan has checked the addresses, and has left out those that cannot be read.
 		inventory, _ := reference.InventoryOf(entry.HostsMap(ctx), supplier)
 		target := reference.Target{ID: entry.Identifier(ctx).ValueString(), Hosts: inventory}
 		members = append(members, member{Target: target, name: entry.Name, priority: entry.Priority})
@@ -67,7 +66,7 @@ func identifier(ctx context.Context, m reference.Processes) types.String {
 	return types.StringValue(joinedIDs(ids))
 }
 
-// joinedIDs is the id of an object with processes of these.
+// joinedIDs is the id of an object whose processes have these ids.
 func joinedIDs(ids []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(ids))), ",")
 }
@@ -78,8 +77,7 @@ type machine struct {
 	host fleet.Host
 }
 
-// machinesOf are the machines of some members' duties, each once, in the order of their
-// keys.
+// machinesOf are the machines of some members' duties, each once, sorted by key.
 func machinesOf(members []member, duties []duty) []machine {
 	var machines []machine
 	for i, m := range members {
@@ -104,8 +102,8 @@ func hostsOf(machines []machine) []fleet.Host {
 	return hosts
 }
 
-// rolloutOf converts rollout for an operation on members: its canary is machines, and a
-// wave may take as long as the slowest of them.
+// rolloutOf converts rollout for an operation on members. Its canary is machines, and a wave may take as
+// long as the slowest member.
 func rolloutOf(ctx context.Context, members []member, name fleet.Operation, value types.Object) (fleet.Rollout, diag.Diagnostics) {
 	var (
 		diags   diag.Diagnostics

@@ -20,14 +20,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// model holds the values of an object that runs an operation: which processes, on which
-// hosts, and what to do.
+// model holds the values of an object that runs an operation: its processes, their hosts, and the
+// operation.
 type model interface {
 	reference.Processes
 	inputs() *inputValues
 }
 
-// inputValues are the values that resources and actions share, beside the process and its hosts.
+// inputValues are the values that resources and actions share, besides the process and its hosts.
 type inputValues struct {
 	Operation types.String `tfsdk:"operation"`
 	Order     types.String `tfsdk:"order"`
@@ -40,13 +40,13 @@ func (m *inputValues) inputs() *inputValues { return m }
 
 func (m *inputValues) operation() fleet.Operation { return fleet.Operation(m.Operation.ValueString()) }
 
-// order is the one in which the operation takes priorities.
+// order is the order of priorities in which the operation runs.
 func (m *inputValues) order() fleet.Order {
 	return cmp.Or(fleet.Order(m.Order.ValueString()), m.operation().Order())
 }
 
-// checkInputs refuses an operation without its command, an order of one process, and a gate that no
-// host could pass. What is not known yet passes.
+// checkInputs rejects an operation without its command, an order for one process, and a gate that no host
+// could pass. Unknown values pass.
 func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnostics {
 	var diags diag.Diagnostics
 	operation, rollout := m.inputs().Operation, m.inputs().Rollout
@@ -77,7 +77,7 @@ type resourceModel interface {
 	values() *resourceValues
 }
 
-// resourceValues are the values of a resource, beside the process and its hosts.
+// resourceValues are the values of a resource, besides the process and its hosts.
 type resourceValues struct {
 	inputValues
 	Triggers        types.Map      `tfsdk:"triggers"`
@@ -103,7 +103,7 @@ type actionModel interface {
 	values() *actionValues
 }
 
-// actionValues are the values of an action, beside the process and its hosts.
+// actionValues are the values of an action, besides the process and its hosts.
 type actionValues struct {
 	inputValues
 	Timeouts actiontimeouts.Value `tfsdk:"timeouts"`
@@ -122,7 +122,7 @@ type operation struct {
 	unreachable reference.MaxUnreachable
 }
 
-// several reports whether it is for the processes of processes.
+// several reports whether it is for the processes in processes.
 func (o operation) several() bool { return len(o.members) > 0 && o.members[0].name != "" }
 
 // id is the id of the object.
@@ -142,7 +142,7 @@ func (o operation) title() string {
 	return o.members[0].Title
 }
 
-// subject is a short name of it.
+// subject is a short name of the operation.
 func (o operation) subject() string {
 	if o.several() {
 		return o.title()
@@ -178,7 +178,7 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 	return o
 }
 
-// run runs the operation where it is due.
+// run runs the operation on the hosts of duties.
 func (o operation) run(ctx context.Context, duties []duty) outcome {
 	o.rollout.Silent = make(map[fleet.HostID]bool)
 	for _, duty := range duties {
@@ -227,7 +227,7 @@ func (o outcome) but(away unreachable, members []member) outcome {
 	return others
 }
 
-// mayHaveRun are those of failed operations that may have done something.
+// mayHaveRun are the results of failed operations that may have had an effect.
 func (o outcome) mayHaveRun() outcome {
 	ran := make(outcome, len(o))
 	for i, results := range o {
@@ -239,7 +239,7 @@ func (o outcome) mayHaveRun() outcome {
 	return ran
 }
 
-// count is how many there are.
+// count is the number of results.
 func (o outcome) count() int {
 	n := 0
 	for _, results := range o {
@@ -248,7 +248,7 @@ func (o outcome) count() int {
 	return n
 }
 
-// machines counts those with results.
+// machines counts the machines with results.
 func (o outcome) machines() int {
 	ids := make(map[fleet.HostID]bool)
 	for _, results := range o {
@@ -271,7 +271,7 @@ func (o outcome) anyOf(is func(fleet.Outcome) bool) bool {
 	return false
 }
 
-// inDoubt reports whether the operation may have worked in spite of any result.
+// inDoubt reports whether the operation may have worked on any of these hosts, whatever its result.
 func (o outcome) inDoubt() bool { return slices.ContainsFunc(o, diagnose.InDoubt) }
 
 // interrupted reports whether the user ended the run.
@@ -279,8 +279,8 @@ func (o outcome) interrupted() bool {
 	return o.anyOf(func(one fleet.Outcome) bool { return fleet.Interrupted(one.Err) })
 }
 
-// cutShort reports whether the run ended early. max_failed_hosts does not allow that, however few
-// hosts are left.
+// cutShort reports whether the run ended early. max_failed_hosts does not excuse that, even if few hosts
+// are left.
 func (o outcome) cutShort() bool {
 	return o.anyOf(func(one fleet.Outcome) bool {
 		return fleet.Interrupted(one.Err) || (one.Verdict == fleet.NotTried && !one.Blocked)

@@ -12,8 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// checkNames reports machines that a process has under two names, an address and an agent
-// id: the operation would run on them twice.
+// checkNames reports machines for which a process has two names, an address and an agent id: the
+// operation would run on them twice.
 func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
 	twins, err := o.twins(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (o operation) keyOf(process string, host fleet.Host) string {
 	return host.Address()
 }
 
-// twins are hosts of a process that are the same machine as another of its hosts, with that host.
+// twins are hosts of a process that are the same machine as another of its hosts, with that other host.
 func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 	twins, hosts, process := make(map[place]fleet.Host), make(map[string][]fleet.Host), make(map[string]fleet.Process)
 	for _, m := range o.members {
@@ -55,7 +55,7 @@ func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 	}
 	for id, hosts := range hosts {
 		if !mayRename(hosts, hosts) {
-			continue // names of one form are of different machines
+			continue // names of one kind are different machines
 		}
 		others, err := process[id].OtherNames(ctx, hosts)
 		if err != nil {
@@ -67,7 +67,7 @@ func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 		}
 		for _, host := range hosts {
 			other, named := others[host]
-			if _, told := twins[place{id, host.WithoutSupplier()}]; named && byName[other] && !told {
+			if _, is := twins[place{id, host.WithoutSupplier()}]; named && byName[other] && !is {
 				twins[place{id, other}] = host
 			}
 		}
@@ -75,8 +75,8 @@ func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 	return twins, nil
 }
 
-// namesUnknown is the error for hosts that may be the same machines as others, if the platform
-// cannot be asked.
+// namesUnknown is the error for hosts that may be the same machines as others, if the platform cannot be
+// asked.
 func namesUnknown(o operation, err error) diag.Diagnostic {
 	return diagnose.CallFailed(summary(o.name), o.title()+": "+string(o.name)+" was not run on any host. Hosts are given by address and by agent id, "+
 		"and whether two of them are the same machine could not be asked.", err)

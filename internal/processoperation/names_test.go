@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// The cached status of an agent may have its address without the cloud area. It is not the
-// machine of area 0, which a destroy must not pass over.
+// The cached status of an agent may have its address without the cloud area. That is not the machine of
+// area 0, which a destroy must not skip.
 func TestProcessOperation_destroyInAnotherArea(t *testing.T) {
 	t.Parallel()
 	const by, address = providertest.FaceGateway, "0:10.0.0.9"

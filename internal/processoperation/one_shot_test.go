@@ -17,8 +17,8 @@ func oneShot(by providertest.Face, operation string, hosts int) map[string]any {
 	return config
 }
 
-// A one-shot process has ended when its start is checked, and is hosted by it. What
-// nobody hosted before is unhosted, and what somebody did is left to him.
+// A one-shot process has ended when its start is checked, and starting hosts it. It is unhosted again,
+// unless another owner hosted it before.
 //
 // Promised in cookbook.md: The check after the start doesn't find it, and that counts as success.
 // Promised in cookbook.md: The operation ends that hosting again, so that the agent doesn't run
@@ -36,7 +36,7 @@ func TestProcessOperation_oneShot(t *testing.T) {
 				op := map[string]string{"start": "0", "restart": "7"}[operation]
 				want := []string{"operate_proc_v2/" + op + " " + providertest.Addresses(1, 2), providertest.Operated(4, 1)}
 				if op == "7" {
-					want[0], want[1] = want[1], want[0] // they are sorted
+					want[0], want[1] = want[1], want[0] // the calls are sorted
 				}
 				sim.Changed(t, want...)
 				for n, hosted := range map[int]bool{1: false, 2: true} {
@@ -56,8 +56,8 @@ func TestProcessOperation_oneShot(t *testing.T) {
 	}
 }
 
-// To unhost it has worked where the agent says so, and where nobody can be asked only if
-// there was something to end.
+// Unhosting has worked if the agent confirms it. If the agent cannot be asked, it has worked only if
+// there was something to stop.
 func TestProcessOperation_oneShotStaysHosted(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]bool{"nothing-to-end": true, "ended": false} {
@@ -80,8 +80,8 @@ func TestProcessOperation_oneShotStaysHosted(t *testing.T) {
 	}
 }
 
-// A restart that did not stop what ran did not run it anew, though a failed check (836) is
-// what a one-shot process comes to.
+// A restart that did not stop the running process did not run it again. A failed check (836) does not
+// show that, because a one-shot process always fails it.
 func TestProcessOperation_oneShotNotStopped(t *testing.T) {
 	t.Parallel()
 	for _, by := range gseFaces {

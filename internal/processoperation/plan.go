@@ -59,7 +59,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// Without the provider block its max_unreachable_hosts is not known.
+	// Without the provider block, its max_unreachable_hosts is unknown.
 	unlimited := !r.platform.Ready() && plan.values().MaxUnreachable.IsNull()
 	if unlimited && settled && len(state.values().Unreachable.Elements()) > 0 {
 		settled = false
@@ -67,7 +67,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 	change := r.changeOf(ctx, plan, state)
 	if settled {
-		// A run that fails ends with an error, so success is what can be planned.
+		// A failing run ends with an error, so a plan may assume success.
 		failed := reference.StringMapValue(nil)
 		if change.retries() {
 			failed = types.MapUnknown(types.StringType)
@@ -83,7 +83,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("unreachable"), unreachable)...)
 	}
 	if settled && nothing {
-		// Nothing changes, so state has the last run.
+		// Nothing changes, so the last run in state stays.
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), state.values().RolloutPlan)...)
 		return
 	}
@@ -105,10 +105,9 @@ func sameInputs(ctx context.Context, plan, state resourceModel) bool {
 		to.RunOnCreate.Equal(from.RunOnCreate) && to.OnPartialCreate.Equal(from.OnPartialCreate) && to.OnDestroy.Equal(from.OnDestroy) && to.Timeouts.Equal(from.Timeouts)
 }
 
-// run is what an apply does, in the words of rollout_plan.
+// run is what an apply does, as rollout_plan describes it.
 type run struct {
-	// number counts the runs of a resource. So the same run twice changes rollout_plan in the
-	// second plan as well.
+	// number counts the runs of a resource, so that repeating the same run also changes rollout_plan.
 	number    int
 	operation fleet.Operation
 	order     fleet.Order
@@ -125,7 +124,7 @@ func (r run) String() string {
 	if len(steps) == 0 {
 		return runsNothing
 	}
-	run := fmt.Sprintf("run %d: ", r.number) // each line has it, so that a plan has each as new
+	run := fmt.Sprintf("run %d: ", r.number) // each line has it, so that a plan shows each line as new
 	text := fmt.Sprintf("%s%s ", run, r.operation)
 	if len(steps[0].names) == 0 {
 		return diagnose.Lines([]string{text + steps[0].describe(r.rollout)})
@@ -145,14 +144,14 @@ func (r run) String() string {
 // mostSteps is how many priorities are listed.
 const mostSteps = 12
 
-// step is the processes of one priority, which go together.
+// step is the processes of one priority, which run together.
 type step struct {
 	priority int64
 	names    []string // none for the only process of an object without processes
 	machines []machine
 }
 
-// stepsOf are those that have something to do, in their order.
+// stepsOf are the steps that have something to do, in order.
 func stepsOf(order fleet.Order, members []member, duties []duty) []step {
 	var steps []step
 	for _, stage := range stagesOf(order, members) {
@@ -177,7 +176,7 @@ func stepsOf(order fleet.Order, members []member, duties []duty) []step {
 	return steps
 }
 
-// describe says on which hosts it goes, and in which waves.
+// describe says on which hosts a step runs, and in which waves.
 func (s step) describe(rollout fleet.Rollout) string {
 	return "on " + diagnose.Hosts(len(s.machines)) + diagnose.InWaves(rollout.Sizes(hostsOf(s.machines))) + ": " + diagnose.Keys(s.keys())
 }
@@ -190,9 +189,9 @@ func (s step) keys() []string {
 	return keys
 }
 
-// plan writes the run into rollout_plan, unless it is not known yet, and warns of one that takes
-// down many hosts at once. told is the value in state, of the run before.
-func (r run) plan(ctx context.Context, plan resourceModel, known bool, told string, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+// plan writes the run into rollout_plan, unless it is not known yet, and warns of a run that takes down
+// many hosts at once. before is the value in state, of the last run.
+func (r run) plan(ctx context.Context, plan resourceModel, known bool, before string, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.values()
 	r.operation, r.order = values.operation(), values.order()
 	diags := manyInStep(identifier(ctx, plan), values.Rollout, values.Operation, stepsOf(r.order, r.members, r.duties))
@@ -202,11 +201,11 @@ func (r run) plan(ctx context.Context, plan resourceModel, known bool, told stri
 	rollout, d := rolloutOf(ctx, r.members, r.operation, values.Rollout)
 	r.rollout = rollout
 	diags.Append(d...)
-	diags.Append(resp.Plan.SetAttribute(ctx, at, diagnose.Again(r.String(), told))...)
+	diags.Append(resp.Plan.SetAttribute(ctx, at, diagnose.Again(r.String(), before))...)
 	return diags
 }
 
-// recordRun writes a run into rollout_plan that was not known when it was planned.
+// recordRun writes into rollout_plan a run that was unknown when planned.
 func (m *resourceValues) recordRun(o operation, number int, duties []duty) {
 	if m.RolloutPlan.IsUnknown() {
 		m.RolloutPlan = types.StringValue(run{number: number, operation: o.name, order: o.order, members: o.members, duties: duties, rollout: o.rollout}.String())
@@ -238,8 +237,8 @@ func manyAtOnce(ctx context.Context, m model, operation types.String, order flee
 	return manyInStep(identifier(ctx, m), m.inputs().Rollout, operation, stepsOf(order, members, everyHost(members)))
 }
 
-// manyInStep warns of an operation that takes down many hosts without waves. A reload is left out,
-// since the process goes on running. Waves show that somebody thought of it.
+// manyInStep warns of an operation that takes down many hosts without waves. A reload does not count,
+// since the process keeps running. With waves set, the user has considered it.
 func manyInStep(id types.String, rollout types.Object, operation types.String, steps []step) diag.Diagnostics {
 	switch fleet.Operation(operation.ValueString()) {
 	case fleet.Stop, fleet.Restart, fleet.Kill:
@@ -268,7 +267,7 @@ type privateWriter interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// runsSoFar counts from 0 again where nothing was kept.
+// runsSoFar is the number of runs in private state, 0 if it has none.
 func runsSoFar(ctx context.Context, from privateReader) (int, diag.Diagnostics) {
 	raw, diags := from.GetKey(ctx, runsKey)
 	var runs int

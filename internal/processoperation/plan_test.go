@@ -11,8 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// The plan tells what will run and on which hosts, and the plan after it has nothing to
-// tell.
+// The plan says what will run and on which hosts, and the next plan is empty.
 //
 // Promised in reference: One wave by default
 // Promised in reference: By default all hosts go at once
@@ -24,7 +23,7 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 		before map[string]any // nil: the resource is created
 		after  map[string]any
 		want   string
-		// applied is what state tells in the end, where the plan could not.
+		// applied is the rollout_plan in state at the end, if the plan could not know it.
 		applied string
 	}{
 		"created":               {nil, nil, "run 1: restart on 4 hosts: web-1…web-4", ""},
@@ -79,7 +78,7 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 				if got != c.want {
 					t.Errorf("%s: planned %q, want %q", form, got, c.want)
 				}
-				// Terraform plans once more in an apply, when all is known.
+				// Terraform plans again during an apply, when all is known.
 				resolved := maps.Clone(c.after)
 				maps.DeleteFunc(resolved, func(_ string, value any) bool { return value == providertest.NotKnown{} })
 				if c.applied != "" {
@@ -101,8 +100,8 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 	}
 }
 
-// The same run once more is a line of the plan as well: it has another number. So is running nothing
-// once more.
+// Repeating the same run also changes a line of the plan, because its number differs. So does running
+// nothing again.
 func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -124,8 +123,8 @@ func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 	}
 }
 
-// Whether a host that came is one that went is asked by the apply, so the plan does not
-// say on which hosts it runs.
+// The apply finds out whether a joining host is one that left, so the plan does not say on which hosts it
+// runs.
 func TestProcessOperation_rolloutPlanOfRenamedHosts(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -144,8 +143,8 @@ func TestProcessOperation_rolloutPlanOfRenamedHosts(t *testing.T) {
 	}
 }
 
-// With run_on_create = false a create makes no call and is not tried again, and hosts that join
-// are recorded; later changes run on the others as ever.
+// With run_on_create = false a create makes no call and is not retried, and hosts that join are recorded.
+// Later changes run on the others as usual.
 func TestProcessOperation_runOnCreate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -213,7 +212,7 @@ func TestProcessOperation_planOfDestroy(t *testing.T) {
 	}
 }
 
-// A destroy that failed on a host keeps that host in the process, and goes on with it.
+// A destroy that failed on a host keeps that host in the process, and continues with it later.
 func TestProcessOperation_processOfAFailedDestroy(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

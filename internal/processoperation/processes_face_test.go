@@ -12,8 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// way is how several processes are operated: through GSE, in the words of which the tests
-// are, or through JOB.
+// way is how several processes are operated: through GSE, whose terms the tests use, or through JOB.
 type way struct{ face providertest.Face }
 
 var ways = []providertest.Face{providertest.FaceESB, providertest.FaceJOB}
@@ -25,8 +24,7 @@ func (w way) resource(t *testing.T, sim *providertest.Sim) *providertest.Core {
 	return providertest.ConfiguredWith(t, sim.SettingsFor(w.face)).CoreOf(w.face.TypeName(providertest.OnRestart), &providertest.Kept{})
 }
 
-// name is what the simulator calls a process, id what Terraform does, and title how a
-// sentence about it begins.
+// name is the simulator's name of a process, id Terraform's, and title begins a sentence about it.
 func (w way) name(name string) string {
 	if w.job() {
 		return "/srv/" + name
@@ -48,7 +46,7 @@ func (w way) title(name string) string {
 	return fmt.Sprintf("Process %q in namespace \"web\"", name)
 }
 
-// config is a configuration for GSE in the words of the face.
+// config converts a configuration for GSE to one for the face.
 func (w way) config(t *testing.T, gse map[string]any) map[string]any {
 	t.Helper()
 	if !w.job() {
@@ -67,7 +65,7 @@ func (w way) config(t *testing.T, gse map[string]any) map[string]any {
 	return config
 }
 
-// jobReference gives JOB's attributes in the place of GSE's.
+// jobReference returns JOB's attributes in place of GSE's.
 func jobReference(t *testing.T, gse map[string]any) map[string]any {
 	t.Helper()
 	config := maps.Clone(gse)
@@ -91,8 +89,8 @@ func jobReference(t *testing.T, gse map[string]any) map[string]any {
 	return config
 }
 
-// expect wants the operations that were called and change something, in their order. JOB
-// has a call for each process in the place of one for all of a wave, at the same time.
+// expect compares the operations that change something, in order. JOB has concurrent calls, one for each
+// process, in place of one for a whole wave.
 func (w way) expect(t *testing.T, sim *providertest.Sim, want ...string) {
 	t.Helper()
 	calls := slices.DeleteFunc(w.operations(t, sim), func(call string) bool { return call[0] == '2' || call[0] == '4' })
@@ -113,8 +111,7 @@ func (w way) expect(t *testing.T, sim *providertest.Sim, want ...string) {
 	providertest.Same(t, "calls", want, calls)
 }
 
-// operations are the operations that were called, in their order: "0 db[2] …", where host
-// n is 10.0.0.n+1.
+// operations are the operations that were called, in order: "0 db[2] …", where host n is 10.0.0.n+1.
 func (w way) operations(t *testing.T, sim *providertest.Sim) []string {
 	t.Helper()
 	calls := []string{}
@@ -131,7 +128,7 @@ func (w way) operations(t *testing.T, sim *providertest.Sim) []string {
 	return calls
 }
 
-// operatedProcess is a process that a call names, on hosts by the last part of their IP.
+// operatedProcess is a process in a call, with hosts by the last part of their IP.
 type operatedProcess struct {
 	name    string
 	numbers []string

@@ -8,7 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// processes stands for everything else that names a process, and has to have one.
+// processes excludes every other attribute that names a process, and must not be empty.
 func TestProcesses_mistakes(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
@@ -85,7 +85,8 @@ func TestProcesses_canary(t *testing.T) {
 	})
 }
 
-// More than 100 hosts of one priority are taken down at once, and not of all together.
+// More than 100 hosts of one priority are taken down at once, rather than hosts of all priorities
+// together.
 func TestProcesses_manyAtOnce(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", ways, func(s trial) {

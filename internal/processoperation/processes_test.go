@@ -25,12 +25,12 @@ func entry(name string, priority any, numbers ...int) map[string]any {
 	}
 }
 
-// stack is a database on hosts 1 and 2, and above it a web server and its log on 1 to 3.
+// stack is a database on hosts 1 and 2, and with a later priority a web server and its log on 1 to 3.
 func stack() map[string]any {
 	return map[string]any{"db": entry("db", 1, 1, 2), "web": entry("web", 5, 1, 2, 3), "log": entry("log", 5, 1, 2, 3)}
 }
 
-// with is a copy of processes with some replaced, or left out where nil.
+// with is a copy of processes with some replaced, or removed if nil.
 func with(processes map[string]any, more map[string]any) map[string]any {
 	processes = maps.Clone(processes)
 	maps.Copy(processes, more)
@@ -48,7 +48,7 @@ func operation(name string, processes map[string]any, more map[string]any) map[s
 var (
 	upwards   = []string{"0 db[2 3]", "0 log[2 3 4] web[2 3 4]"}
 	restarted = []string{"7 log[2 3 4] web[2 3 4]", "7 db[2 3]"}
-	// ascending has an operation go up that would go down.
+	// ascending makes an operation ascend that would descend.
 	ascending = map[string]any{"order": "ascending"}
 )
 
@@ -59,7 +59,7 @@ func TestProcesses_order(t *testing.T) {
 	t.Parallel()
 	two := entry("web", 5, 1, 2)
 	for name, c := range map[string]struct {
-		before, after map[string]any // of a start of the stack; before nil: it is created
+		before, after map[string]any // of a start of the stack; if before is nil, it is created
 		want          []string
 		plan          string
 	}{
@@ -157,8 +157,8 @@ func TestProcesses_order(t *testing.T) {
 	}
 }
 
-// What fails holds back the priorities behind it. State names process and host, and the
-// next apply goes on from there, in order.
+// A failure holds back later priorities. State names process and host, and the next apply continues from
+// there, in order.
 func TestProcesses_failed(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", ways, func(s trial) {
@@ -185,7 +185,7 @@ func TestProcesses_failed(t *testing.T) {
 		providertest.Same(t, "failed_hosts", want, resource.Reasons("failed_hosts"))
 		sim.Repair()
 		sim.ResetCalls()
-		// An entry and a host that are called otherwise by then are the same all the same.
+		// An entry and a host under other keys by then are still the same.
 		renamed := entry("db", 1, 1)
 		renamed["hosts"] = map[string]string{"web-1": providertest.Address(1), "other": providertest.Address(2)}
 		resource.Applied(w.config(t, operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), ascending)))
@@ -196,7 +196,7 @@ func TestProcesses_failed(t *testing.T) {
 	})
 }
 
-// A machine whose agent does not answer holds up no other, and none of its processes has failed.
+// A machine whose agent does not answer delays no other machine, and none of its processes has failed.
 func TestProcesses_unreachable(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", ways, func(s trial) {
@@ -220,8 +220,8 @@ func TestProcesses_unreachable(t *testing.T) {
 	})
 }
 
-// An answer that got lost leaves all processes of the call in doubt. The next apply asks
-// each, and starts nothing twice.
+// After a lost answer the outcome is unknown for all processes of the call. The next apply asks each
+// agent, and starts nothing twice.
 func TestProcesses_lost(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", ways, func(s trial) {
@@ -229,7 +229,7 @@ func TestProcesses_lost(t *testing.T) {
 		sim := providertest.NewSim(t)
 		resource := w.resource(t, sim)
 		start := simulator.OpStart
-		// Of GSE the second call is that of log and web, of JOB each has one.
+		// With GSE the second call is for log and web; with JOB each has its own.
 		sim.Inject(simulator.Fault{Op: &start, API: "operate_proc*", Skip: 1, Drop: "after"})
 		config := w.config(t, operation("start", stack(), nil))
 		resource.Apply(config)
@@ -244,12 +244,12 @@ func TestProcesses_lost(t *testing.T) {
 			t.Errorf("pids of %d processes (-before +after):\n%s", len(before), diff)
 		}
 		calls := w.operations(t, sim)
-		slices.Sort(calls) // the processes are asked at once
+		slices.Sort(calls) // the processes are asked concurrently
 		providertest.Same(t, "calls", []string{"2 log[2 3 4]", "2 web[2 3 4]"}, calls)
 	})
 }
 
-// A destroy that fails on some keeps those alone, whether or not they are in one value.
+// A destroy that fails for some processes keeps only those, whether or not they are in one value.
 func TestProcesses_destroy(t *testing.T) {
 	t.Parallel()
 	for name, web := range map[string]map[string]any{"parts": entry("web", 5, 1, 2, 3), "one-value": asProcess(t, entry("web", 5, 1, 2, 3))} {
@@ -257,7 +257,7 @@ func TestProcesses_destroy(t *testing.T) {
 			t, w := s.t, way{s.by}
 			sim := providertest.NewSim(t)
 			resource := w.resource(t, sim)
-			// The order is that of the operation, and not of on_destroy.
+			// The order is that of the operation, not of on_destroy.
 			resource.Applied(w.config(t, operation("start", with(stack(), map[string]any{"web": web}), map[string]any{"on_destroy": "stop", "order": "ascending"})))
 			stop, code := simulator.OpStop, 65535
 			sim.Inject(simulator.Fault{Op: &stop, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
@@ -276,7 +276,7 @@ func TestProcesses_destroy(t *testing.T) {
 	}
 }
 
-// The action does the same, and says what is to be named to run on what failed alone.
+// The action does the same, and its message says what to set to run it on the failed hosts only.
 func TestProcesses_action(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", ways, func(s trial) {
@@ -298,7 +298,7 @@ func TestProcesses_action(t *testing.T) {
 	})
 }
 
-// What is not known yet makes no plan that turns out otherwise.
+// A plan with unknown values does not promise a result that may change.
 func TestProcesses_unknown(t *testing.T) {
 	t.Parallel()
 	notKnown := providertest.NotKnown{}

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// progress reports how far a rollout has come. It reports each change, but no more often than the
-// pace allows. Without a change it repeats the last message after a while.
+// progress reports the progress of a rollout. It reports each change, but no more often than the pace
+// allows. Without a change it repeats the last message after a while.
 type progress struct {
 	pace  platform.Pace
 	title string
@@ -43,7 +43,7 @@ func (p *progress) update(latest fleet.Progress) {
 	}
 }
 
-// stop sends what was not sent yet. Nothing is sent after it has returned.
+// stop sends an unsent message. Nothing is sent after it has returned.
 func (p *progress) stop() {
 	close(p.end)
 	p.ended.Wait()
@@ -54,8 +54,8 @@ func (p *progress) stop() {
 	}
 }
 
-// repeat sends what came too soon after another message. It sends the same again if nothing changes
-// for long.
+// repeat sends an update that came too soon after another message. It repeats a message if nothing
+// changes for long.
 func (p *progress) repeat() {
 	ticker := time.NewTicker(max(p.pace.MinInterval, time.Millisecond))
 	defer ticker.Stop()

@@ -23,8 +23,8 @@ func TestProgress(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		steps []step
-		last  time.Duration // between the last step and the end
-		want  []string      // with the second at which it was told
+		last  time.Duration // between the last update and the end
+		want  []string      // with the second at which it was sent
 	}{
 		"nothing-happened": {last: 2 * time.Minute},
 		"on-change": {
@@ -85,10 +85,10 @@ func TestProgress(t *testing.T) {
 				}
 				<-time.After(c.last)
 				p.stop()
-				told := len(got)
+				sent := len(got)
 				<-time.After(time.Hour)
-				if len(got) != told {
-					t.Errorf("told after the end: %q", got[told:])
+				if len(got) != sent {
+					t.Errorf("sent after the end: %q", got[sent:])
 				}
 				if diff := cmp.Diff(c.want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)

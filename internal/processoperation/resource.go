@@ -137,10 +137,10 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		return
 	}
 	o.name = fleet.Operation(state.values().OnDestroy.ValueString())
-	o.rollout.MaxUnreachable, o.unreachable.Hosts = 0, 0 // what is destroyed is not brought up to date later
+	o.rollout.MaxUnreachable, o.unreachable.Hosts = 0, 0 // a destroyed host needs no later operation
 	o.order = o.name.Order()
 
-	// State may hold one machine by two names that were not known to be one when they were added.
+	// State may have one machine under two names that were not known to be one when they were added.
 	twins, err := o.twins(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(namesUnknown(o, err))
@@ -157,8 +157,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	if failures.count() == 0 {
 		return
 	}
-	// Hosts that are done leave the state, so that the next destroy runs only on the
-	// others.
+	// Successful hosts leave the state, so that the next destroy runs only on the others.
 	entries, _ := state.Entries(ctx)
 	left := make(map[string]reference.HostMap)
 	for i, m := range o.members {
@@ -188,8 +187,8 @@ func (m *resourceValues) record(o operation, failures outcome, away unreachable)
 	m.Unreachable = reference.StringMapValue(away.byKey(o.members))
 }
 
-// recordDestroy writes what a destroy has left undone into the model. If the user keeps the
-// resource, the operation is due where it was before, and where on_destroy may have undone it.
+// recordDestroy writes what a destroy has not done into the model. If the user keeps the resource, the
+// operation runs where it would have run before, and where on_destroy may have undone it.
 func (m *resourceValues) recordDestroy(o operation, left outcome) {
 	before := reference.StringMap(m.FailedHosts)
 	m.record(o, left.mayHaveRun(), unreachableOf(o.members, reference.StringMap(m.Unreachable)).leftOf(o, left))
@@ -205,7 +204,7 @@ func (m *resourceValues) recordDestroy(o operation, left outcome) {
 	m.FailedHosts = reference.StringMapValue(failed)
 }
 
-// addTwins adds the results of hosts that are others by a second name.
+// addTwins adds the results of hosts that are another host under a second name.
 func (o operation) addTwins(results outcome, twins map[place]fleet.Host) {
 	for i, m := range o.members {
 		for _, host := range m.Hosts.Hosts() {

@@ -15,8 +15,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// An operation runs again when its triggers, the operation or the process's name change.
-// No other change runs it: a changed limit must not restart a fleet.
+// An operation runs again if its triggers, the operation or the process's name change. Other changes do
+// not run it: a changed limit must not restart a fleet.
 //
 // Promised in partial-failure.md: An operation runs again on all of its hosts only when `triggers`,
 // `operation` or the process's name changes.
@@ -29,7 +29,7 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		more  map[string]any
 		want  []string
-		hosts int // that are left in the end, 2 if 0
+		hosts int // remaining at the end, 2 if 0
 	}{
 		"nothing":       {map[string]any{"run_on_create": true}, nil, 0},
 		"start-command": {map[string]any{"spec": command}, nil, 0},
@@ -79,8 +79,8 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 	}
 }
 
-// A host whose address becomes its agent id, or the other way round, is the same host:
-// nothing runs on it, and what failed on it is retried. So it is at the ESB with a supplier id.
+// A host whose address becomes its agent id, or the reverse, is the same host: nothing runs on it, and a
+// failure on it is retried. The same is true of a supplier id on the ESB.
 //
 // Promised in partial-failure.md: What failed on a host is retried there, also under another name of
 // the host.
@@ -89,7 +89,7 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 	const address, supplied, other = "0:10.0.0.2", "0:0:10.0.0.2", "0:10.0.0.3"
 	for name, c := range map[string]struct {
 		before, after map[string]string
-		fails         bool // on the machine of two names
+		fails         bool // on the machine with two names
 		want          []string
 	}{
 		"to-agent-id":         {map[string]string{"a": address, "b": other}, map[string]string{"a": agentID, "b": other}, false, nil},
@@ -109,7 +109,7 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 			sim.AddAgent(agentID, address)
 			registerAll(t, sim, 2)
 			by := providertest.FaceGateway
-			if c.after["a"] == supplied { // which the gateway does not know
+			if c.after["a"] == supplied { // which the gateway does not have
 				by = providertest.FaceESB
 			}
 			resource := operationOf(t, sim, by)
@@ -121,7 +121,7 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 				t.Fatal(said)
 			}
 			sim.Repair()
-			// A provider that has learnt nothing yet.
+			// A provider that has not learnt any names yet.
 			resource.Protocol = operationOf(t, sim, by).Protocol
 			resource.Applied(restartConfig(by, 0, map[string]any{"hosts": c.after}))
 			sim.Changed(t, c.want...)
@@ -132,8 +132,7 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 	}
 }
 
-// Where the platform cannot be asked whether a host is a new one, nothing runs and state
-// stays as it was.
+// If the platform cannot be asked whether a host is a new one, nothing runs and state does not change.
 func TestProcessOperation_namesNotKnown(t *testing.T) {
 	t.Parallel()
 	const address = "0:10.0.0.2"
@@ -204,7 +203,7 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 		_, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, twice))
 		refused(t, sim, said.String())
 	})
-	t.Run("destroy", func(t *testing.T) { // of state into which both came while nobody told them apart
+	t.Run("destroy", func(t *testing.T) { // of a state with both names, from when they were not known to be one machine
 		t.Parallel()
 		for name, fails := range map[string]bool{"well": false, "fails": true} {
 			t.Run(name, func(t *testing.T) {
@@ -244,16 +243,16 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 	})
 }
 
-// A destroy that is given up has the operation run again where on_destroy may have undone it,
-// and where it was due before, and nowhere else.
+// After an abandoned destroy, the operation runs again where on_destroy may have undone it, and where it
+// would have run before. It runs nowhere else.
 func TestProcessOperation_destroyGivenUp(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
 	second := []string{providertest.Address(2)}
 	for name, c := range map[string]struct {
-		start   simulator.Fault // of the first run, if its API is set
+		start   simulator.Fault // in the first run, if its API is set
 		stop    simulator.Fault
-		started []string // by the apply that follows
+		started []string // by the following apply
 	}{
 		"answers-lost": {stop: simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Drop: "after"}, started: []string{providertest.Operated(0, 1, 2)}},
 		"command-failed": {
@@ -308,8 +307,8 @@ func addressesOf(numbers []int) []string {
 	return addresses
 }
 
-// Hosts whose agents do not answer are no failure, as long as there are no more than
-// max_unreachable_hosts: the operation runs there once they answer, and nowhere else.
+// Hosts whose agents do not answer are not failures, up to max_unreachable_hosts. The operation runs
+// there once they answer, and nowhere else.
 func TestProcessOperation_unreachable(t *testing.T) {
 	t.Parallel()
 	for _, by := range faces {
@@ -325,11 +324,11 @@ func TestProcessOperation_unreachable(t *testing.T) {
 			joined := false
 			for _, s := range []struct {
 				name    string
-				dead    []int // from now on
+				dead    []int // agents that do not answer from now on
 				most    string
 				trigger string
 				kind    providertest.PlanKind
-				ran     []int // on which hosts the restart was sent
+				ran     []int // hosts to which the restart was sent
 				failed  []int
 				away    []int
 				says    string

@@ -13,9 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// inputAttributes are those of inputValues. more is a sentence about a change of the
-// operation, order one about a change of the order, unreachableText one about hosts whose agents do not
-// answer.
+// inputAttributes are the attributes of inputValues. more is a sentence about a change of the operation,
+// order one about a change of the order, unreachableText one about hosts whose agents do not answer.
 func inputAttributes(more, order, unreachableText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{
@@ -38,7 +37,7 @@ func operationValidator() validator.String {
 	return stringvalidator.OneOf(reference.AsStrings(fleet.Operations())...)
 }
 
-// resourceAttributes are those of resourceValues.
+// resourceAttributes are the attributes of resourceValues.
 func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := inputAttributes(" Changing this runs the new operation on every host.",
 		" Changing only this runs nothing. Not for `on_destroy`.",

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A platform in trouble refuses what it is asked, once or twice. That does not say that a
-// restart which is still under way is forgotten, and may be sent again.
+// A failing platform refuses requests once or twice. That does not mean that a restart in progress is
+// forgotten, and may be sent again.
 func TestProcessOperation_underWayRefusedOnce(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", faces, func(s trial) {
@@ -27,8 +27,8 @@ func TestProcessOperation_underWayRefusedOnce(t *testing.T) {
 	})
 }
 
-// A task is asked for by the name that its host was sent it by, also when the host has been
-// called otherwise for more than one run, and nothing tells its former name any more.
+// A task is polled with the name by which the operation was sent to its host. That is so even if the host
+// was renamed several runs ago, and its earlier name is not known any more.
 func TestProcessOperation_underWayRenamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ before, after string }{

@@ -17,7 +17,7 @@ import (
 // unreachable are the processes on hosts whose agents do not answer.
 type unreachable map[place]diagnose.HostStatus
 
-// unreachableOf is what state says of them.
+// unreachableOf reads them from state.
 func unreachableOf(members []member, byKey map[string]string) unreachable {
 	u := make(unreachable)
 	for _, m := range members {
@@ -28,7 +28,7 @@ func unreachableOf(members []member, byKey map[string]string) unreachable {
 	return u
 }
 
-// keysOf are the entries of a member, by the keys of its own hosts.
+// keysOf are the entries of a member's own hosts, by key.
 func keysOf(m member, byKey map[string]string) map[string]string {
 	own := make(map[string]string, len(byKey))
 	for key := range m.Hosts.All {
@@ -39,7 +39,7 @@ func keysOf(m member, byKey map[string]string) map[string]string {
 	return own
 }
 
-// byKey is what state says of them.
+// byKey is their form in state.
 func (u unreachable) byKey(members []member) map[string]string {
 	all := make(map[string]string)
 	for _, m := range members {
@@ -61,7 +61,7 @@ func (u unreachable) of(m member) map[fleet.HostID]diagnose.HostStatus {
 	return statuses
 }
 
-// leftOf are those of hosts that a destroy has left.
+// leftOf are those of hosts on which a destroy failed.
 func (u unreachable) leftOf(o operation, left outcome) unreachable {
 	rest := make(unreachable)
 	for i, m := range o.members {
@@ -89,8 +89,8 @@ func maxUnreachable(p *platform.Platform, m model, members []member) reference.M
 	return reference.MaxUnreachableOf(p, m.inputs().MaxUnreachable, len(machinesOf(members, everyHost(members))))
 }
 
-// judge separates the failures of a run from the unreachable hosts, if these (with before) are no
-// more than allowed. If there are more, they have failed like any other.
+// judge separates the failures of a run from the unreachable hosts, if these, including before, are no
+// more than allowed. If there are more, they count as failures.
 func (o operation) judge(failures outcome, before unreachable) (outcome, unreachable) {
 	away := maps.Clone(before)
 	if away == nil {
@@ -111,8 +111,8 @@ func (o operation) judge(failures outcome, before unreachable) (outcome, unreach
 	return failing, away
 }
 
-// tooMany are the failures of a run, together with the hosts that it left out because their agents
-// had not answered. There are more of these than allowed, so they have failed as well.
+// tooMany are the failures of a run, and the hosts that it skipped because their agents had not answered.
+// There are more of those than allowed, so they count as failed.
 func (o operation) tooMany(failures outcome, before unreachable) outcome {
 	all := make(outcome, len(failures))
 	for i, m := range o.members {
@@ -127,7 +127,7 @@ func (o operation) tooMany(failures outcome, before unreachable) outcome {
 	return all
 }
 
-// now is the time by the clock of rollouts.
+// now is the time of the rollouts' clock.
 func (o operation) now() time.Time {
 	if o.platform.Clock == nil {
 		return time.Now()
@@ -135,7 +135,7 @@ func (o operation) now() time.Time {
 	return o.platform.Clock.Now()
 }
 
-// raise says which max_unreachable_hosts would have been enough for a run that failed.
+// raise says which max_unreachable_hosts would have been sufficient for a failed run.
 func (o operation) raise(failures outcome) string {
 	machines := make(map[fleet.HostID]bool)
 	for _, of := range failures {
@@ -146,7 +146,7 @@ func (o operation) raise(failures outcome) string {
 	return diagnose.RaiseUnreachable(len(machines), o.unreachable.Hosts, o.unreachable.Set)
 }
 
-// warn warns of the unreachable hosts, once. so is what follows from that.
+// warn warns of the unreachable hosts, once. so is the consequence.
 func (u unreachable) warn(o operation, so string) diag.Diagnostics {
 	if len(u) == 0 {
 		return nil
@@ -165,8 +165,8 @@ func (o operation) ranLater() string {
 	return diagnose.KeptUnreachable + " The " + string(o.name) + " runs on such a host in the first apply after its agent answers."
 }
 
-// Read asks the agents that did not answer when the operation was to run. It asks nothing else: an
-// operation is an event, and bk_process_status reports the state of the process.
+// Read asks the agents that did not answer during the operation. It asks nothing else: an operation is an
+// event, and bk_process_status reports the state of the process.
 func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	state := r.newModel()
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
@@ -200,11 +200,10 @@ func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	resp.Diagnostics.Append(away.warn(o, o.ranLater())...)
 }
 
-// patience is how long agents are asked that did not answer before.
+// patience is how long Read asks agents that did not answer before.
 const patience = 15 * time.Second
 
-// unreached are the machines of a change whose agents did not answer, and on which nothing is done
-// now.
+// unreached are the machines of a change whose agents did not answer, and on which nothing runs now.
 func (c *change) unreached() unreachable {
 	left := make(unreachable)
 	for _, m := range c.next {
