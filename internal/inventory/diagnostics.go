@@ -18,7 +18,7 @@ const (
 	summaryNotRead           = "Unable to Read Hosts"
 )
 
-// settings are the attributes that name what CMDB may not have.
+// settings are the attributes that name something CMDB may not have.
 var settings = map[string]path.Path{
 	"business":         path.Root("bk_biz_id"),
 	"set":              path.Root("topology").AtName("set"),
@@ -91,7 +91,7 @@ func (g *processGroups) faults() diag.Diagnostics {
 // maxRows is how many hosts one error names.
 const maxRows = 20
 
-// rows are lines about what has names in CMDB that anybody may have given.
+// rows are lines with names from CMDB, which may contain any character.
 func rows(lines []string) string {
 	var text strings.Builder
 	for i, line := range lines {

@@ -1,3 +1,3 @@
-// Package inventory holds the data sources bk_hosts and bk_cmdb_processes, which read from
-// CMDB which hosts and processes there are. They change nothing.
+// Package inventory holds the data sources bk_hosts and bk_cmdb_processes, which read hosts and processes
+// from CMDB. They change nothing.
 package inventory

@@ -16,8 +16,7 @@ type object = map[string]any
 
 const hostsType = "bk_hosts"
 
-// business has two sets of two modules, and one module with everything that can be wrong
-// with a host.
+// business has two sets of two modules, and one module whose hosts have every possible fault.
 const business = `{"businesses": [{"id": 3, "name": "game", "sets": [
   {"name": "gz-[1-2]", "modules": [
     {"name": "nginx", "hosts": [{"count": 2, "ip": "10.3.0.1", "name": "n[1-4]"}]},
@@ -52,7 +51,7 @@ func serve(t *testing.T, topology string) *providertest.Sim {
 func serveBusiness(t *testing.T) *providertest.Sim {
 	t.Helper()
 	sim := serve(t, business)
-	for host, fields := range map[string]object{ // no agent could be called so
+	for host, fields := range map[string]object{ // hosts that cannot be addressed
 		"0:10.4.0.8": {"bk_agent_id": "a b"}, "0:10.4.0.9": {"bk_host_innerip": "ten"}, "0:10.4.1.2": {"bk_host_innerip": "10.4.1.1"},
 	} {
 		if err := sim.CMDB().ChangeHost(host, fields); err != nil {
@@ -62,7 +61,7 @@ func serveBusiness(t *testing.T) *providertest.Sim {
 	return sim
 }
 
-// in is a configuration of modules by name, with more of it.
+// in is a configuration of modules by name, with further attributes.
 func in(module string, more ...object) object {
 	config := object{"bk_biz_id": 3, "topology": object{"module": module}}
 	for _, m := range more {
@@ -193,12 +192,12 @@ func TestHostsDataSource_refused(t *testing.T) {
 	}
 }
 
-// flat has a summary before its detail.
+// flat is the summary, followed by the detail.
 func flat(said providertest.Diagnostics) string {
 	return strings.Replace(said.String(), "\n\n", ": ", 1)
 }
 
-// What can be told without CMDB is told before it is asked.
+// What is wrong without CMDB is reported before any call.
 func TestHostsDataSource_invalid(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -238,7 +237,7 @@ func TestHostsDataSource_invalid(t *testing.T) {
 	}
 }
 
-// A gateway whose URL does not tell where CMDB's is has no default for it.
+// A gateway URL from which CMDB's URL does not follow has no default.
 func TestHostsDataSource_endpoint(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

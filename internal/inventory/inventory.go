@@ -30,12 +30,12 @@ type inventory struct {
 	keys         map[int64]string // by the id of the host
 	byModule     map[string]map[string]string
 	withoutAgent []string
-	// unusable are hosts without a key or an address, clashes those that share one with another. A
-	// row of either names the hosts.
+	// unusable are hosts without a key or an address, clashes those that share one with another. Each row
+	// names its hosts.
 	unusable, clashes []string
 }
 
-// newInventory names hosts, in their order.
+// newInventory makes the maps of hosts, in their order.
 func newInventory(hosts []cmdb.Host, n naming) *inventory {
 	in := &inventory{
 		addresses: make(map[string]string, len(hosts)), keys: make(map[int64]string, len(hosts)), byModule: make(map[string]map[string]string),
@@ -81,7 +81,7 @@ func (in *inventory) add(h cmdb.Host, key, address string) {
 	}
 }
 
-// address is that of a host, or why it has none.
+// address is the address of a host, or why it has none.
 func (n naming) address(h cmdb.Host) (string, error) {
 	if n.by == byAgentID || (n.by == byEither && n.agents && h.AgentID != "") {
 		return agentAddress(h)

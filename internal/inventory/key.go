@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// keyFields are what a key can be made of, in the order of the documentation.
+// keyFields are the possible parts of a key, in the order of the documentation.
 var keyFields = []struct {
 	name string
 	of   func(cmdb.Host) string
@@ -39,7 +39,7 @@ func keyFieldList() string {
 	return "one of " + strings.Join(names, ", ")
 }
 
-// keyFormat is text and fields in turn, and begins and ends with text.
+// keyFormat is text and fields alternately. It begins and ends with text.
 type keyFormat struct {
 	texts  []string
 	fields []int // of keyFields

@@ -13,20 +13,20 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// namingModel is how hosts are called, and how many there have to be.
+// namingModel is how hosts are named, and how many there must be.
 type namingModel struct {
 	Address  types.String `tfsdk:"address"`
 	Key      types.String `tfsdk:"key"`
 	MinHosts types.Int64  `tfsdk:"min_hosts"`
 }
 
-// Defaults of what a configuration leaves out: a data source has none in its schema.
+// Defaults of unset attributes: the schema of a data source has none.
 const (
 	defaultKey      = "{bk_host_innerip}"
 	defaultMinHosts = 1
 )
 
-// addNamingAttributes declares what namingModel holds.
+// addNamingAttributes declares the attributes of namingModel.
 func addNamingAttributes(attributes map[string]schema.Attribute) {
 	attributes["address"] = schema.StringAttribute{
 		MarkdownDescription: "What hosts are addressed by. `" + byAgentID + "`: their agent ids. `" + byIP + "`: cloud area and first inner address. `" + byEither +
@@ -49,7 +49,7 @@ func addNamingAttributes(attributes map[string]schema.Attribute) {
 	}
 }
 
-// naming is how hosts are called, with the defaults. The key was checked before.
+// naming is how hosts are named, with the defaults. The key was checked before.
 func (m *namingModel) naming(gateway bkapi.Gateway) naming {
 	named := naming{by: byEither, agents: gateway == bkapi.APIGW}
 	if !m.Address.IsNull() {
@@ -63,7 +63,7 @@ func (m *namingModel) naming(gateway bkapi.Gateway) naming {
 	return named
 }
 
-// least is how many hosts there have to be.
+// least is how many hosts there must be.
 func (m *namingModel) least() int64 {
 	if m.MinHosts.IsNull() {
 		return defaultMinHosts

@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A page that fails, repeats, shrinks or has more than was asked for is an error of either
-// data source, through either gateway, and never a smaller map.
+// A page that fails, repeats, shrinks or has more rows than requested is an error of either data source,
+// on either gateway, and never a smaller map.
 func TestDataSources_brokenPages(t *testing.T) {
 	t.Parallel()
 	const many = `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz", "modules": [

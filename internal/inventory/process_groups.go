@@ -23,7 +23,7 @@ type declaration struct {
 	priority int64
 }
 
-// processGroup is instances of one name that are declared alike.
+// processGroup is the instances of one name with equal declarations.
 type processGroup struct {
 	name        string
 	processName string
@@ -39,8 +39,8 @@ type processGroups struct {
 	unusable, clashes []string
 }
 
-// newProcessGroups renders processes and groups them. found has the names of their hosts. Processes
-// of hosts without a name are left out, as that is an error already.
+// newProcessGroups renders processes and groups them. found has the names of their hosts. Processes of
+// hosts without a name are left out, because that is reported as an error already.
 func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[string]int64) *processGroups {
 	g := &processGroups{groups: make(map[string]*processGroup)}
 	byName := make(map[string][]processInstance)
@@ -78,9 +78,9 @@ func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[st
 	return g
 }
 
-// labels are ways to distinguish groups of one name, the shortest first. A key should not change
-// when a process does, or for_each would destroy and create. So it is made of where a process is,
-// and not of how it is declared.
+// labels are ways to distinguish groups of one name, the shortest first. A key must not change when a
+// process does, or for_each would destroy and create. So it depends on where a process is, not on its
+// declaration.
 var labels = []func(cmdb.Process) string{
 	func(cmdb.Process) string { return "" },
 	func(p cmdb.Process) string { return "@" + p.Place.ModuleName },
@@ -88,7 +88,7 @@ var labels = []func(cmdb.Process) string{
 	func(p cmdb.Process) string { return fmt.Sprintf("@%s#%d", p.Place, p.ID) },
 }
 
-// add groups the instances of a name by the first label under which all are declared alike.
+// add groups the instances of a name by the first label for which declarations within a group are equal.
 func (g *processGroups) add(name string, instances []processInstance) {
 	for _, label := range labels {
 		groups, alike := groupsBy(label, name, instances)
@@ -115,7 +115,7 @@ func groupsBy(label func(cmdb.Process) string, name string, instances []processI
 			return nil, false
 		}
 		group.hosts[one.key] = one.address
-		if !slices.Contains(group.ids[max(0, len(group.ids)-1):], one.process.ID) { // they come in the order of their ids
+		if !slices.Contains(group.ids[max(0, len(group.ids)-1):], one.process.ID) { // sorted by id
 			group.ids = append(group.ids, one.process.ID)
 		}
 	}

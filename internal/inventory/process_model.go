@@ -5,8 +5,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// processModel is a group of processes as an element of a for_each: meta, hosts and spec are
-// those of a resource.
+// processModel is a group of processes as an element of a for_each: meta, hosts and spec are those of a
+// resource.
 type processModel struct {
 	Meta       metaModel         `tfsdk:"meta"`
 	Hosts      map[string]string `tfsdk:"hosts"`

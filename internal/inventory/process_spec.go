@@ -7,25 +7,25 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
 
-// processSpec is what GSEKit and BSCP make of a process of CMDB for GSE. It is comparable:
-// hosts with an equal one can be one resource.
+// processSpec is the spec that GSEKit and BSCP send to GSE for a process of CMDB. It is comparable: hosts
+// with equal specs can be one resource.
 type processSpec struct {
 	procName, setupPath, pidPath, user                string
 	startCmd, stopCmd, restartCmd, reloadCmd, killCmd string
 	startCheckSecs, opTimeout                         int64
 }
 
-// What GSEKit and BSCP send where CMDB has nothing.
+// What GSEKit and BSCP send for values that CMDB lacks.
 const (
 	residentProcess       = 1 // auto_type
 	defaultStartCheckSecs = 5
 	defaultOpTimeout      = 60
 )
 
-// namespaceOf is that in which GSEKit hosts the processes of a business.
+// namespaceOf is the namespace in which GSEKit hosts the processes of a business.
 func namespaceOf(biz int64) string { return fmt.Sprintf("GSEKIT_BIZ_%d", biz) }
 
-// instanceName is that of a local instance of a process, which are counted from 1.
+// instanceName is the name of a process's local instance, counted from 1.
 func instanceName(p cmdb.Process, local int64) string { return fmt.Sprintf("%s_%d", p.Name, local) }
 
 // instancesOf is how many instances of a process a host has.

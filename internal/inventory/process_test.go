@@ -59,7 +59,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// whole is a process with everything that a hosted one must have.
+// whole is a process with all required values.
 func whole(id int64, change func(*cmdb.Process)) cmdb.Process {
 	p := cmdb.Process{
 		ID: id, Name: "nginx", FuncName: "nginx", WorkPath: "/data", PIDFile: "/run/nginx.pid", User: "root", StartCmd: "./start.sh",
@@ -191,7 +191,7 @@ func TestProcessGroups(t *testing.T) {
 	}
 }
 
-// described is a group's addresses, its ids and, if a test has put it there, its pid file.
+// described is a group's addresses, its ids and, if the test set it, its pid file.
 func described(group *processGroup) []string {
 	var texts, pid []string
 	for _, key := range slices.Sorted(maps.Keys(group.hosts)) {

@@ -115,8 +115,8 @@ func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Di
 	return diags
 }
 
-// readProcesses asks CMDB for the processes of a scope. Where the platform refuses the API
-// that has them in one piece, the same is read from the service instances, with more calls.
+// readProcesses reads the processes of a scope from CMDB. If the platform refuses the API that returns
+// them in one piece, it reads the same from the service instances, with more calls.
 func readProcesses(ctx context.Context, c *cmdb.Client, scope cmdb.Scope) ([]cmdb.Process, diag.Diagnostics) {
 	all, err := c.Processes(ctx, scope)
 	switch {
@@ -171,7 +171,7 @@ func processNames(all []cmdb.Process) []string {
 	return slices.Compact(names)
 }
 
-// hostsOf are the hosts of processes, each once.
+// hostsOf are the hosts of processes, without duplicates.
 func hostsOf(all []cmdb.Process) []cmdb.Host {
 	var hosts []cmdb.Host
 	seen := make(map[int64]bool)

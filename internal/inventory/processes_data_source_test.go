@@ -70,7 +70,7 @@ func TestProcessesDataSource(t *testing.T) {
 					t.Errorf("called %q", sim.Calls().APIs())
 				}
 
-				// Where the first way is refused, the second has the same in it.
+				// If the first way is refused, the second has the same values.
 				sim.ResetCalls()
 				sim.Inject(refusal(gateway))
 				other, said := provider.ReadData(processesType, c.config)
@@ -86,7 +86,7 @@ func TestProcessesDataSource(t *testing.T) {
 	}
 }
 
-// refusal is how a platform refuses an API that it does not grant.
+// refusal is how a platform refuses an API that is not granted.
 func refusal(gateway string) simulator.Fault {
 	fault := simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(1306403), EnvelopeMessage: "APP permission is insufficient"}
 	if gateway == "apigw" {
@@ -95,7 +95,7 @@ func refusal(gateway string) simulator.Fault {
 	return fault
 }
 
-// What a group has is what GSEKit sends.
+// A group has the spec that GSEKit sends.
 func TestProcessesDataSource_group(t *testing.T) {
 	t.Parallel()
 	sim := serve(t, services)
@@ -131,7 +131,7 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		config object
 		host   object // fields of the first host in CMDB
 		fault  *simulator.Fault
-		second bool // the first way to processes is refused
+		second bool // the first API for processes is refused
 		want   string
 	}{
 		"business":    {config: in("*", object{"bk_biz_id": 9}), want: "Not Found in CMDB: There is no business 9; there are 3 (game)."},
@@ -201,7 +201,7 @@ func TestProcessesDataSource_refused(t *testing.T) {
 	}
 }
 
-// Ten thousand process instances are one question for the topology and twenty pages.
+// Ten thousand process instances are one call for the topology and twenty pages.
 func TestProcessesDataSource_tenThousand(t *testing.T) {
 	t.Parallel()
 	sim := serve(t, `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz-[1-5]", "modules": [{"name": "web", "hosts": [{"count": 1000, "ip": "10.3.0.1"}], "processes": [

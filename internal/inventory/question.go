@@ -15,14 +15,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// question is what both data sources ask of CMDB, and how they name the hosts.
+// question is what both data sources request from CMDB, and how they name the hosts.
 type question struct {
 	scopeModel
 	namingModel
 	Timeouts timeouts.Value `tfsdk:"timeouts"`
 }
 
-// questionAttributes declares what question holds.
+// questionAttributes declares the attributes of question.
 func questionAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := scopeAttributes()
 	addNamingAttributes(attributes)
@@ -30,7 +30,7 @@ func questionAttributes(ctx context.Context) map[string]schema.Attribute {
 	return attributes
 }
 
-// ask says what CMDB is asked, and how long that may take.
+// ask returns the scope to request, and how long that may take.
 func (q *question) ask(ctx context.Context, p *platform.Platform) (cmdb.Scope, time.Duration, diag.Diagnostics) {
 	switch {
 	case !p.Ready():
@@ -46,7 +46,7 @@ func (q *question) ask(ctx context.Context, p *platform.Platform) (cmdb.Scope, t
 	return scope, limit, diags
 }
 
-// asker is what either data source is apart from its question.
+// asker is what both data sources have besides their question.
 type asker struct{ platform *platform.Platform }
 
 func (a *asker) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {

@@ -26,8 +26,8 @@ func renderNames(p cmdb.Process, local int64) map[string]string {
 	return names
 }
 
-// addInstID adds the names of an instance's number among those of all hosts. GSEKit keeps these
-// numbers in its own database.
+// addInstID adds the names for an instance's number among those of all hosts. GSEKit keeps these numbers
+// in its own database.
 func addInstID(names map[string]string, id int64) {
 	text, before := strconv.FormatInt(id, 10), strconv.FormatInt(id-1, 10)
 	maps.Copy(names, map[string]string{"inst_id": text, "inst_id_0": before, "InstID": text, "InstID0": before})
@@ -38,12 +38,12 @@ var instIDNames = []string{"inst_id", "inst_id_0", "InstID", "InstID0"}
 
 var (
 	placeForm = regexp.MustCompile(`\$\{\s*(\w+)\s*\}`)
-	// Mako has more: blocks, control lines, comments, and lines that go on.
+	// Mako has more: blocks, control lines, comments, and continued lines.
 	makoForms = regexp.MustCompile(`<%|%>|</%|\$\{|(?m:^[ \t]*%)|(?m:^[ \t]*##)|\\\r?\n`)
 )
 
-// render replaces ${name} by values. It refuses any other syntax of Mako, whose result is not known
-// here.
+// render replaces ${name} by values. It rejects any other syntax of Mako, since it does not know the
+// result.
 func render(text string, names map[string]string) (string, error) {
 	var fault error
 	rendered := placeForm.ReplaceAllStringFunc(text, func(place string) string {

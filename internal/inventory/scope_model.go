@@ -21,7 +21,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// scopeModel is which hosts of a business are wanted.
+// scopeModel selects hosts of a business.
 type scopeModel struct {
 	BizID           types.Int64    `tfsdk:"bk_biz_id"`
 	Topology        *topologyModel `tfsdk:"topology"`
@@ -39,7 +39,7 @@ type topologyModel struct {
 // environments are CMDB's bk_set_env.
 var environments = []string{"1", "2", "3"}
 
-// scopeAttributes declares what scopeModel holds.
+// scopeAttributes declares the attributes of scopeModel.
 func scopeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"bk_biz_id": schema.Int64Attribute{
@@ -89,7 +89,7 @@ func oneScope() datasource.ConfigValidator {
 		path.MatchRoot("topology"), path.MatchRoot("dynamic_group"), path.MatchRoot("service_template"), path.MatchRoot("bk_host_ids"))
 }
 
-// scope is what CMDB is asked. Everything is known and was checked.
+// scope is the request to CMDB. Everything is known and was checked.
 func (m *scopeModel) scope() (cmdb.Scope, error) {
 	scope := cmdb.Scope{
 		Business: m.BizID.ValueInt64(), Group: m.DynamicGroup.ValueString(), Template: m.ServiceTemplate.ValueString(), HostIDs: m.HostIDs,
@@ -106,7 +106,7 @@ func (m *scopeModel) scope() (cmdb.Scope, error) {
 	return scope, err
 }
 
-// parseExpression is nil for what is left out.
+// parseExpression is nil for an unset text.
 func parseExpression(text types.String) (*expression.Expression, error) {
 	if text.IsNull() {
 		return nil, nil //nolint:nilnil // nothing was asked for
@@ -142,7 +142,7 @@ func (expressionValidator) ValidateString(_ context.Context, req validator.Strin
 	}
 }
 
-// filterModel is which of the hosts in scope are wanted.
+// filterModel selects among the hosts in scope.
 type filterModel struct {
 	OSType   types.String `tfsdk:"os_type"`
 	CloudID  types.Int64  `tfsdk:"bk_cloud_id"`
@@ -174,7 +174,7 @@ func filterAttribute() schema.Attribute {
 	}
 }
 
-// hosts are those that match the filter. It is applied here and not by CMDB, which ignores what it
+// hosts are those that match the filter. It is applied here and not by CMDB, which ignores values that it
 // does not know.
 func (f *filterModel) hosts(all []cmdb.Host) ([]cmdb.Host, error) {
 	if f == nil {
