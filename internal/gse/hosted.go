@@ -99,6 +99,7 @@ type scriptRows struct {
 
 type scriptRow struct {
 	AgentID  procapi.Text   `json:"bk_agent_id"`
+	TaskID   procapi.Number `json:"atomic_task_id"`
 	Status   procapi.Number `json:"status"`
 	Code     procapi.Code   `json:"error_code"`
 	Message  procapi.Text   `json:"error_msg"`
@@ -178,7 +179,9 @@ func (r *scriptRun) look(ctx context.Context, id string, hosts []fleet.Host) (ma
 		}
 		byAgent := make(map[string]scriptRow, len(rows.Result))
 		for _, row := range rows.Result {
-			byAgent[string(row.AgentID)] = row
+			if row.TaskID.Int() == 0 { // the one of the request
+				byAgent[string(row.AgentID)] = row
+			}
 		}
 		var paged []fleet.Host
 		for _, h := range hosts {
@@ -256,8 +259,8 @@ func (s *Spec) Differences(e hostedspec.Entry, sendsTimeout bool) []fleet.Differ
 		{Field: "control.kill_cmd", Declared: orBlank(s.Control.KillCmd), Hosted: e.KillCmd},
 		{Field: "control.version_cmd", Declared: orBlank(s.Control.VersionCmd), Hosted: e.VersionCmd},
 		{Field: "control.health_cmd", Declared: orBlank(s.Control.HealthCmd), Hosted: e.HealthCmd},
-		{Field: "resource.cpu", Declared: number(limits.CPU), Hosted: number(e.CPU)},
-		{Field: "resource.mem", Declared: number(limits.Mem), Hosted: number(e.Mem)},
+		{Field: "resource.cpu", Declared: percent(limits.CPU), Hosted: percent(e.CPU)},
+		{Field: "resource.mem", Declared: percent(limits.Mem), Hosted: percent(e.Mem)},
 	}
 	if e.AutoType != 0 {
 		fields = append(fields, fleet.Difference{Field: "monitor_policy.auto_type", Declared: number(s.MonitorPolicy.AutoType), Hosted: number(e.AutoType)})
@@ -280,7 +283,10 @@ func orBlank(text *string) string {
 	return *text
 }
 
-func number[N int64 | float64](n N) string { return strconv.FormatFloat(float64(n), 'f', -1, 64) }
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// percent has the digits of a float of 32 bits: an agent may keep 10.1 as 10.100000381469727.
+func percent(n float64) string { return strconv.FormatFloat(n, 'f', -1, 32) }
 
 var _ fleet.Verifier = (*Process)(nil)
 

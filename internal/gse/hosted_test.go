@@ -83,6 +83,7 @@ func TestHostedFiles(t *testing.T) {
 		"a while at 115":             {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":115`)), screens(ended(1, web))}, ""},
 		"queued":                     {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1000115, "null")}, screens(ended(1, web))}, ""},
 		"not in the first answer":    {[]exchange{scriptAccepted, screens(), screens(ended(9, web)), screens(ended(1, web))}, ""},
+		"rows of other steps":        {[]exchange{scriptAccepted, screens(ended(1, web), but(ended(1, ""), `"atomic_task_id":1`, `"status":5`, `"script_exit_code":1`))}, ""},
 		"in pages":                   {[]exchange{scriptAccepted, screens(ended(1, web[:20])), screens(ended(1, web[20:30])), screens(ended(1, web[30:]))}, ""},
 		"answer lost":                {[]exchange{{API: runScript, Reply: procapitest.Gone}, scriptAccepted, {API: scriptResult, Reply: procapitest.Gone}, screens(ended(1, web))}, ""},
 		"bad gateway":                {[]exchange{scriptAccepted, {API: scriptResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>")}, screens(ended(1, web))}, ""},
@@ -261,7 +262,8 @@ func TestProcess_Hosting(t *testing.T) {
 	other := func(e *hostedspec.Entry) { e.Namespace = "old" }
 	bare := minimalSpec()
 	bare.Resource, bare.Control.StopCmd = nil, new(" ")
-	standard := sampleSpec()
+	standard, fractions := sampleSpec(), sampleSpec()
+	fractions.Resource = &Resource{CPU: 10.1, Mem: 10}
 	standard.MonitorPolicy.StartCheckSecs, standard.OpTimeout = new(int64), new(int64)
 	for name, c := range map[string]struct {
 		spec    *Spec
@@ -277,6 +279,7 @@ func TestProcess_Hosting(t *testing.T) {
 		"credential in it":   {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.User = "s3cret" })}, want: fleet.Hosting{Hosted: true, Differs: []fleet.Difference{{Field: "identity.user", Declared: "root", Hosted: "***"}}}},
 		"timeout of the ESB": {esb: true, entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.OpTimeout = 60 })}, want: fleet.Hosting{Hosted: true}},
 		"blanks around":      {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.StartCmd, e.User = " ./start.sh\n", "root " })}, want: fleet.Hosting{Hosted: true}},
+		"floats of 32 bits":  {spec: fractions, entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.CPU = 10.100000381469727 })}, want: fleet.Hosting{Hosted: true}},
 		"numbers not kept":   {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.AutoType, e.StartCheckSecs, e.OpTimeout = 0, 0, 0 })}, want: fleet.Hosting{Hosted: true}},
 		"seconds declared 0": {spec: standard, entries: []hostedspec.Entry{kept(as)}, want: fleet.Hosting{Hosted: true}},
 		"not understood":     {entries: []hostedspec.Entry{kept(as), {Namespace: "gse", Name: "proc-test", Why: "odd"}}, want: fleet.Hosting{Why: "odd"}},

@@ -152,7 +152,9 @@ func readSpecs(ctx context.Context, p *platform.Platform, processes ...*foundPro
 // readHosted reads what agents host of whatever system. Hosts on which the script of Linux cannot be
 // run are tried with that of Windows.
 func readHosted(ctx context.Context, p *platform.Platform, hosts []fleet.Host) map[fleet.Host]hostedspec.Reading {
-	readings := p.ReadHosted(ctx, hosts, false)
+	first, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout/2) // leaves time for Windows
+	defer cancel()
+	readings := p.ReadHosted(first, hosts, false)
 	unread := keep(hosts, func(host fleet.Host) bool { return readings[host].Why != "" })
 	if len(unread) == 0 {
 		return readings

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
@@ -140,7 +141,7 @@ func (m *hostedSpecsModel) fromAPI(hosts fleet.Inventory, readings map[fleet.Hos
 		reading := readings[host]
 		for _, e := range reading.Entries {
 			if e.Namespace == m.Namespace.ValueString() && e.Why != "" {
-				reading.Why = e.Key() + ": " + e.Why
+				reading.Why = bkapi.Printable(e.Key()) + ": " + e.Why
 			}
 		}
 		if reading.Why != "" {
