@@ -333,6 +333,29 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// Whether another object leaves a host is asked where the cached status names that object, or cannot
+// say who registered.
+func TestReconcile_leaving(t *testing.T) {
+	t.Parallel()
+	at := taken
+	at.RegisterTime = 5
+	p := &process{register: done(byHost{1: at, 2: at, 3: at}), cached: says(map[int]fleet.Status{
+		1: labelled(row(fleet.Stopped, false, 5), map[string]string{label: "v1-ffffffffffffffff", label + "_owner": "them"}), 2: labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff")), 3: {State: fleet.Unregistered},
+	})}
+	change := fleet.Change{Register: hosts(1, 2, 3), Order: hosts(1, 2, 3)}
+	change.Leaving = func(_ context.Context, found map[fleet.Host]fleet.Owned) []fleet.Host {
+		if diff := cmp.Diff(map[int]fleet.Owned{1: {Owner: "them", At: 5}, 3: {At: 5}}, byNumber(found)); diff != "" {
+			t.Errorf("asked about (-want +got):\n%s", diff)
+		}
+		return hosts(1)
+	}
+	results := fleet.NewReconciliation(p, desired(fleet.EnsureRegistered), change).Run(t.Context())
+	p.wantCalls(t, "register 1 2 3", "cached 1 2 3", "reregister 1", "live 1")
+	if results[host(2)].Left != fleet.RegisteredByOther || results[host(3)].Left != fleet.RegisteredByOther {
+		t.Errorf("results: %+v", results)
+	}
+}
+
 // What is left to do at a host that no wave reached is what was to be done there.
 func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 	t.Parallel()

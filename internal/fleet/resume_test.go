@@ -350,19 +350,22 @@ func TestReconcile_resumesNoStartThatIsNotWanted(t *testing.T) {
 // agent said so: what it did not say is not undone.
 func TestReconcile_hostsAfresh(t *testing.T) {
 	t.Parallel()
+	settle, register := fleet.Change{Settle: hosts(1), Order: hosts(1)}, fleet.Change{Register: hosts(1), Order: hosts(1)}
 	for name, c := range map[string]struct {
-		seen  fleet.Status
-		fresh bool
+		change fleet.Change
+		seen   fleet.Status
+		fresh  bool
 	}{
-		"not-hosted":   {row(fleet.Stopped, false, 5), true},
-		"hosting-mute": {fleet.Status{State: fleet.Stopped, Labels: ownedBy("us")}, false},
+		"not-hosted":           {settle, row(fleet.Stopped, false, 5), true},
+		"idle-when-registered": {register, row(fleet.Stopped, false, 5), true},
+		"hosting-mute":         {settle, fleet.Status{State: fleet.Stopped, Labels: ownedBy("us")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &process{live: answer(c.seen), operate: func(_ context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
+			p := &process{register: done(byHost{1: wasIdle}), live: answer(c.seen), operate: func(_ context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
 				return fleet.Results{hosts[0]: {Verdict: fleet.Pending, TaskID: "T"}}
 			}}
-			results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{Settle: hosts(1), Order: hosts(1)}).Run(t.Context())
+			results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), c.change).Run(t.Context())
 			if o := results[host(1)]; o.Underway.ID != "T" || o.Underway.Fresh != c.fresh {
 				t.Errorf("under way: %+v", o.Underway)
 			}

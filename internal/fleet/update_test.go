@@ -247,6 +247,19 @@ func TestReconciliation_back(t *testing.T) {
 	}
 }
 
+// After going back, the time of a registration is that of the previous declaration.
+func TestReconciliation_Back_registered(t *testing.T) {
+	t.Parallel()
+	prior := &process{live: answer(row(fleet.Running, true, 9))}
+	change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Earlier: fleet.Earlier{Prior: prior}}
+	r := fleet.NewReconciliation(&process{reregister: done(byHost{2: away}), live: answer(row(fleet.Running, true, 5))}, desired(fleet.EnsureHosted), change)
+	r.Run(t.Context())
+	r.Back(t.Context(), desired(fleet.EnsureHosted), func(h fleet.Host) bool { return h == host(1) })
+	if got := byNumber(r.Found().Registered); got[1] != 9 {
+		t.Errorf("registered %v, want host 1 at 9", got)
+	}
+}
+
 // The time of a registration is that which the agent has after the last call: of hosts that were
 // registered, and of those that had this object's registration before the call.
 func TestReconciliation_Registered(t *testing.T) {

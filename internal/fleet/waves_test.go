@@ -147,6 +147,20 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// A check that the process runs follows only what starts it.
+func TestTakes(t *testing.T) {
+	t.Parallel()
+	const command, check = time.Minute, 5 * time.Second
+	for op, want := range map[fleet.Operation]time.Duration{
+		fleet.Start: command + check, fleet.Restart: command + check, fleet.Stop: command, fleet.Reload: command, fleet.Kill: command,
+		fleet.Supervise: fleet.Quick, fleet.Unsupervise: fleet.Quick,
+	} {
+		if got := fleet.Takes(&process{}, op); got != want {
+			t.Errorf("%s takes %s, want %s", op, got, want)
+		}
+	}
+}
+
 func TestShare_unbounded(t *testing.T) {
 	t.Parallel()
 	step, cancel := fleet.Share(t.Context(), fleet.Quick, fleet.Quick)
