@@ -35,8 +35,8 @@ const (
 	cmdbGateway = "bk-cmdb"
 )
 
-// resolve makes the platform from the provider block and the environment. It sends no
-// request: a wrong secret shows when the first call is made.
+// resolve makes the platform from the provider block and the environment. It sends no request: the first
+// call shows whether the secret is valid.
 func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformVersion string) (*settings, *platform.Platform, diag.Diagnostics) {
 	s := newSettings()
 	unknown, diags := s.resolve(ctx, block)
@@ -57,8 +57,8 @@ func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformV
 	return s, connected, diags
 }
 
-// resolve reads every setting from the block, or else from the environment. unknown are
-// the settings whose values are not known yet; if there are any, nothing is read.
+// resolve reads every setting from the block, or from the environment. unknown are the settings whose
+// values are unknown; if there are any, nothing is read.
 func (s *settings) resolve(ctx context.Context, block types.Object) (unknown []string, diags diag.Diagnostics) {
 	identified := false
 	for _, d := range s.declared {
@@ -75,7 +75,7 @@ func (s *settings) resolve(ctx context.Context, block types.Object) (unknown []s
 		value := d.valueOf(block)
 		inBlock := !value.IsNull()
 		if d.identity {
-			// A token left in the environment does not clash with a configured user.
+			// A token in the environment does not clash with a configured user.
 			inBlock = identified
 		}
 		var err error
@@ -112,8 +112,8 @@ func (s *settings) fromEnvironment(d setting) error {
 	return kind.parse(text)
 }
 
-// invalid is the error for a setting that cannot be used. If its value came from the
-// environment, it names the variable.
+// invalid is the error for an invalid setting. If the value came from the environment, it names the
+// variable.
 func (s *settings) invalid(name, why string) diag.Diagnostic {
 	source := "Attribute " + name
 	if given := s.given[name]; given != "" && given != name {
@@ -122,8 +122,7 @@ func (s *settings) invalid(name, why string) diag.Diagnostic {
 	return diagnose.About(pathOf(name), diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider, source+": "+why+"."))
 }
 
-// checkIdentity adds an error unless exactly one user is set, on whose behalf calls are
-// made.
+// checkIdentity adds an error unless exactly one user is set, in whose name calls are made.
 func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 	var names, variables, users []string
 	last := ""
@@ -147,7 +146,7 @@ func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 	}
 }
 
-// checkLabels adds an error if a default label is the one that the provider itself uses.
+// checkLabels adds an error if a default label is one that the provider itself sets.
 func (s *settings) checkLabels(diags *diag.Diagnostics) {
 	if _, taken := s.defaultLabels[s.fingerprintLabel]; taken {
 		reference.AddInvalid(diags, path.Root("default_labels").AtMapKey(s.fingerprintLabel), "Invalid Label",
@@ -155,8 +154,8 @@ func (s *settings) checkLabels(diags *diag.Diagnostics) {
 	}
 }
 
-// readCertificates reads ca_cert_file. A file without a certificate is an error: without
-// one the file would have no effect, and whoever names it means to trust what is in it.
+// readCertificates reads ca_cert_file. A file without a certificate is an error, because it would have no
+// effect, although the user wants to trust it.
 func (s *settings) readCertificates(diags *diag.Diagnostics) {
 	if s.caCertFile == "" {
 		return
@@ -219,7 +218,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 	}
 }
 
-// connectJob returns nil if no ESB is known: JOB's process APIs are nowhere else.
+// connectJob returns nil if no ESB is known: only the ESB has JOB's process APIs.
 func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 	config, known := s.jobConfig()
 	if !known {
@@ -232,14 +231,14 @@ func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 	return job.NewClient(client, job.Options{API: job.API(s.jobAPI), MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: config.Logger}), nil
 }
 
-// jobConfig is how JOB is reached, if anything says where it is.
+// jobConfig is the configuration for JOB, if a setting says where it is.
 func (s *settings) jobConfig() (config bkapi.Config, known bool) {
 	config = s.API
 	config.Endpoint, config.Gateway = cmp.Or(s.jobEndpoint, config.Endpoint), bkapi.ESB
 	return config, s.jobEndpoint != "" || s.API.Gateway == bkapi.ESB
 }
 
-// checkHosted adds an error if what hosted_specs says cannot serve.
+// checkHosted adds an error if hosted_specs cannot work.
 func (s *settings) checkHosted(diags *diag.Diagnostics) {
 	_, esb := s.jobConfig()
 	switch {
@@ -254,7 +253,7 @@ func (s *settings) checkHosted(diags *diag.Diagnostics) {
 	}
 }
 
-// hostedReader is how what agents host is read. checkHosted has seen to what was asked for.
+// hostedReader is the way to read what agents host. checkHosted has checked the settings.
 func (s *settings) hostedReader(gseClient *gse.Client, jobClient *job.Client) procapi.HostedReader {
 	switch {
 	case s.hostedVia != viaJob && s.API.Gateway == bkapi.APIGW:
@@ -265,7 +264,7 @@ func (s *settings) hostedReader(gseClient *gse.Client, jobClient *job.Client) pr
 	return job.HostedFiles{Client: jobClient, Source: s.hosted, Scope: s.jobScope}
 }
 
-// cmdbConfig is how CMDB is reached, if anything says where it is.
+// cmdbConfig is the configuration for CMDB, if a setting says where it is.
 func (s *settings) cmdbConfig() (config bkapi.Config, known bool) {
 	config = s.API
 	switch {
@@ -279,7 +278,7 @@ func (s *settings) cmdbConfig() (config bkapi.Config, known bool) {
 	return config, true
 }
 
-// connectCMDB returns nil if nothing says where CMDB is.
+// connectCMDB returns nil if no setting says where CMDB is.
 func connectCMDB(s *settings) (*cmdb.Client, error) {
 	config, known := s.cmdbConfig()
 	if !known {
@@ -292,8 +291,8 @@ func connectCMDB(s *settings) (*cmdb.Client, error) {
 	return cmdb.NewClient(client, config.Gateway), nil
 }
 
-// configError rewords an error of the clients' configuration with the names of the
-// provider block. endpoint is the setting that bkapi.Config.Endpoint comes from.
+// configError rewords an error of the clients' configuration with the names of the provider block.
+// endpoint is the setting behind bkapi.Config.Endpoint.
 func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
 	var bad *bkapi.ConfigError
 	if !errors.As(err, &bad) {
@@ -319,7 +318,7 @@ func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
 	return s.invalid(name, strings.NewReplacer(renames...).Replace(bad.Reason))
 }
 
-// warn adds warnings about settings that work but expose more than they should.
+// warn adds warnings about settings that work but expose too much.
 func (s *settings) warn(diags *diag.Diagnostics) {
 	if s.API.InsecureSkipVerify {
 		diags.Append(diagnose.About(path.Root("insecure_skip_verify"), diag.NewWarningDiagnostic("Certificate Not Verified",
@@ -340,8 +339,8 @@ func warnPlainHTTP(diags *diag.Diagnostics, name, endpoint string) {
 		"Connections to the "+name+" "+endpoint+" are not encrypted, so app_secret can be read on the way. Use https.")))
 }
 
-// userAgent has the form that other providers use. The version that OpenTofu reports is
-// that of the Terraform release it is compatible with.
+// userAgent has the form that other providers use. OpenTofu reports the version of the Terraform release
+// that it is compatible with.
 func userAgent(version, terraformVersion string) string {
 	agent := fmt.Sprintf("Terraform/%s (+https://www.terraform.io) terraform-provider-bk/%s", terraformVersion, version)
 	if more := strings.TrimSpace(os.Getenv("TF_APPEND_USER_AGENT")); more != "" {

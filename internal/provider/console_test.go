@@ -13,10 +13,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// consoleHost is where somebody at GSEKit's console is busy.
+// consoleHost is the host that a user operates in GSEKit's console.
 const consoleHost = "0:10.0.1.1"
 
-// console is GSEKit's, through one way into the platform.
+// console is GSEKit's console on one face.
 type console struct {
 	*testing.T
 
@@ -24,7 +24,7 @@ type console struct {
 	gateway string
 }
 
-// operate operates gateway_1 on consoleHost, and waits until that is over.
+// operate runs an operation on gateway_1 on consoleHost, and waits for its end.
 func (c console) operate(op int) {
 	c.Helper()
 	on := `"hosts":[{"ip":"10.0.1.1","bk_cloud_id":0}]`
@@ -58,7 +58,7 @@ func (c console) operate(op int) {
 	c.Fatalf("operation %d came to %v", op, said)
 }
 
-// call calls an API of GSE with the credentials of an application.
+// call calls an API of GSE with an application's credentials.
 func (c console) call(api, body string, answer any) {
 	c.Helper()
 	credentials := fmt.Sprintf(`"bk_app_code":%q,"bk_app_secret":%q,"bk_username":"admin"`, simulator.DefaultAppCode, simulator.DefaultAppSecret)
@@ -85,15 +85,15 @@ func (c console) call(api, body string, answer any) {
 	}
 }
 
-// What GSEKit's console does to a process that was taken over, what the next plan shows of
-// it, and what an apply then makes of it: the table of the guide "From GSEKit or BSCP".
+// What GSEKit's console does to an adopted process, what the next plan shows, and what an apply then
+// does: the table of the guide "From GSEKit or BSCP".
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ensure    string
 		ops       []int
 		want      string // out_of_sync of the host
-		atGateway string // if that is not the same
+		atGateway string // if it differs
 		runs      bool   // before the apply
 		started   bool   // by the apply
 	}{
@@ -151,7 +151,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// readGateway is what bk_cmdb_processes reads of gateway_1, as a resource takes it.
+// readGateway is gateway_1 as bk_cmdb_processes reads it, for a resource.
 func readGateway(t *testing.T, p *providertest.Protocol) map[string]any {
 	t.Helper()
 	values, said := p.ReadData("bk_cmdb_processes", map[string]any{"bk_biz_id": 3, "topology": map[string]any{}, "process_name": "gateway"})

@@ -17,19 +17,19 @@ import (
 
 var describedDefault = regexp.MustCompile("Defaults to `([^`]*)`")
 
-// leftOut shows what comes of an attribute that is left out.
+// leftOut shows the effect of an attribute that is not set.
 type leftOut struct {
-	described string // the default, as descriptions give it
-	// same is the value that does the same as none, other one that does not.
+	described string // the default, as in descriptions
+	// same is a value with the effect of the default, other one with another effect.
 	same, other any
-	// outcome is what an object does with a value; nil leaves the attribute out.
+	// outcome is the effect of a value; nil leaves the attribute unset.
 	outcome func(t *testing.T, typ string, value any) string
 }
 
-// durations are settings that a test would have to wait for.
+// durations are settings whose default a test would have to wait for.
 var durations = map[string]bool{"request_timeout": true, "retry_wait_min": true, "retry_wait_max": true, "rollout.healthy.within": true}
 
-// leftOutOf are attributes whose default is in the code that uses them, by name.
+// leftOutOf are attributes with a default in the code that uses them, by name.
 var leftOutOf = map[string]leftOut{
 	"adopt_existing":      {"false", false, true, onExisting},
 	"forget_unreachable":  {"false", false, true, onDeadHosts},
@@ -45,7 +45,7 @@ var leftOutOf = map[string]leftOut{
 	"os":                  {"linux", "linux", "windows", onSystem},
 }
 
-// What a description calls the default of an attribute is what comes of leaving it out.
+// The default in an attribute's description is the effect of leaving it unset.
 //
 // Promised in limits.md: over all resources of a provider block | 8 |.
 // Promised in faq.md: `esb` is the default.
@@ -61,7 +61,7 @@ func TestDefaults_asDescribed(t *testing.T) {
 			switch {
 			case match == nil:
 			case strings.HasPrefix(at, "timeouts.") || durations[at]:
-				// The text is made of the duration that is used, which a test cannot wait for.
+				// The text is made from the duration in the code, for which a test cannot wait.
 			case !listed:
 				check(at, match[1])
 			case match[1] != row.described:
@@ -123,7 +123,7 @@ func eachAttribute(above string, attributes []*tfprotov6.SchemaAttribute, visit 
 	}
 }
 
-// faceOf is the way into the platform of a type.
+// faceOf is the face of a type.
 func faceOf(typ string) providertest.Face {
 	if strings.Contains(typ, "bk_job_") {
 		return providertest.FaceJOB
@@ -131,7 +131,7 @@ func faceOf(typ string) providertest.Face {
 	return providertest.FaceESB
 }
 
-// declaring is what a type needs, on three hosts, and more of it.
+// declaring is what a type requires, on three hosts, with further attributes.
 func declaring(typ string, more map[string]any) map[string]any {
 	config := faceOf(typ).Reference("./start.sh", 3)
 	if strings.HasSuffix(typ, "operation") {
@@ -141,7 +141,7 @@ func declaring(typ string, more map[string]any) map[string]any {
 	return config
 }
 
-// with is an attribute, unless it is left out.
+// with is an attribute, unless it is unset.
 func with(name string, value any) map[string]any {
 	if value == nil {
 		return nil
@@ -149,14 +149,14 @@ func with(name string, value any) map[string]any {
 	return map[string]any{name: value}
 }
 
-// stageFor is a simulator, and a provider that reaches it as a type does.
+// stageFor is a simulator, and a provider on the face of the type.
 func stageFor(t *testing.T, typ string) (*providertest.Sim, *providertest.Protocol) {
 	t.Helper()
 	sim := providertest.NewSim(t)
 	return sim, providertest.ConfiguredWith(t, sim.SettingsFor(faceOf(typ)))
 }
 
-// onExisting creates what is there already on one host.
+// onExisting creates a process that already exists on one host.
 func onExisting(t *testing.T, typ string, value any) string {
 	t.Helper()
 	sim, p := stageFor(t, typ)
@@ -167,8 +167,8 @@ func onExisting(t *testing.T, typ string, value any) string {
 	return fmt.Sprint(slices.Sorted(maps.Keys(resource.Reasons("out_of_sync"))))
 }
 
-// onDeadHosts destroys where an agent does not answer. Its host is forgotten with a warning,
-// or kept with an error: both name it.
+// onDeadHosts destroys when an agent does not answer. The host is forgotten with a warning, or kept with
+// an error: both name it.
 func onDeadHosts(t *testing.T, typ string, value any) string {
 	t.Helper()
 	sim, p := stageFor(t, typ)
@@ -198,7 +198,7 @@ func onFirstRun(t *testing.T, typ string, value any) string {
 	return fmt.Sprint(sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"))
 }
 
-// inWavesThatFail does what a type does in waves of one host, the first of which fails.
+// inWavesThatFail runs a type in waves of one host, the first of which fails.
 func inWavesThatFail(t *testing.T, typ string, value any) string {
 	t.Helper()
 	sim, p := stageFor(t, typ)
@@ -230,7 +230,7 @@ func inWavesThatFail(t *testing.T, typ string, value any) string {
 	return fmt.Sprint(slices.Sorted(maps.Keys(touched)))
 }
 
-// onDestroy destroys what is protected by nothing else.
+// onDestroy destroys a process that no other setting protects.
 func onDestroy(t *testing.T, typ string, value any) string {
 	t.Helper()
 	_, p := stageFor(t, typ)
@@ -242,8 +242,8 @@ func onDestroy(t *testing.T, typ string, value any) string {
 	return fmt.Sprint(said.Failed(), resource.State.IsNull())
 }
 
-// onUpdate changes the command of a process that runs, in waves of one host; where it fails,
-// on the second.
+// onUpdate changes the command of a running process, in waves of one host. With fails, the second wave
+// fails.
 func onUpdate(fails bool) func(t *testing.T, typ string, value any) string {
 	return func(t *testing.T, typ string, value any) string {
 		t.Helper()
@@ -267,7 +267,7 @@ func onUpdate(fails bool) func(t *testing.T, typ string, value any) string {
 	}
 }
 
-// startedBy has the process run everywhere.
+// startedBy makes the process run everywhere.
 func startedBy(t *testing.T, sim *providertest.Sim, typ string) {
 	t.Helper()
 	namespace, name := faceOf(typ).Process()
@@ -321,7 +321,7 @@ func readWith(attribute string) func(t *testing.T, typ string, value any) string
 	}
 }
 
-// A description is read in a moment: what takes more words is in a guide.
+// A description must be short; longer text belongs into a guide.
 func TestDescriptions_areShort(t *testing.T) {
 	t.Parallel()
 	const most = 45

@@ -13,15 +13,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// Every object that the provider serves has its page, every page its object, and
-// both an example. What an older Terraform does not have says since when.
+// Every object of the provider has a page, every page has an object, and both have an example. Objects
+// that an older Terraform lacks say since which version they exist.
 func TestDocs_everyObject(t *testing.T) {
 	t.Parallel()
 	served := providertest.NewProtocol(t).Schema
 	for kind, c := range map[string]struct {
 		objects []string
 		example string // below examples/<kind>/<object>
-		needs   string // what each page says
+		needs   string // text on each page
 	}{
 		"resources":      {names(served.ResourceSchemas), "resource.tf", ""},
 		"data-sources":   {names(served.DataSourceSchemas), "data-source.tf", ""},

@@ -13,14 +13,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// permitted is an object that is driven through all that it can do.
+// permitted is an object that makes every call it can make.
 type permitted struct {
 	*providertest.Protocol
 	sim *providertest.Sim
 	by  providertest.Face
 }
 
-// applied applies a resource in one configuration after the other, and destroys it.
+// applied applies a resource in several configurations, and destroys it.
 func (p permitted) applied(on providertest.Operation, configs ...map[string]any) {
 	p.T.Helper()
 	resource := p.CoreOf(p.by.TypeName(on), &providertest.Kept{})
@@ -31,7 +31,7 @@ func (p permitted) applied(on providertest.Operation, configs ...map[string]any)
 	}
 }
 
-// read reads a data source, which says so much of it.
+// read reads a data source, whose values must contain says.
 func (p permitted) read(typ string, config map[string]any, says string) {
 	p.T.Helper()
 	_, said := p.ReadData(typ, config)
@@ -64,12 +64,12 @@ func (p permitted) hostsByJob() {
 	p.applied(providertest.OnCreate, p.by.Reference("./start.sh", 2), owned)
 }
 
-// operates runs one process, and two in their order.
+// operates runs one process, and two in order.
 func (p permitted) operates() {
 	process := func(name string) map[string]any {
 		config := p.by.Reference("./start.sh", 2)
 		if hosts, ok := config["hosts"].(map[string]string); ok && p.by == providertest.FaceGateway {
-			// Whether an address and an agent id are one machine is asked.
+			// The platform is asked whether an address and an agent id are one machine.
 			p.sim.AdmitAgents = true
 			hosts["web-2"] = strings.Repeat("0a", 18)
 		}
@@ -96,7 +96,7 @@ func (p permitted) asks() {
 	}
 }
 
-// looksUp reads a data source in every scope, and once of a business that does not exist.
+// looksUp reads a data source in every scope, and once for a business that does not exist.
 func (p permitted) looksUp(typ string) {
 	topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "templates": [{"name": "web",
 	  "processes": [{"bk_process_name": "nginx", "bk_func_name": "nginx", "work_path": "/srv", "pid_file": "/run/nginx.pid", "user": "root"}]}], "groups": [{"name": "all", "object": "host"}],
@@ -109,7 +109,7 @@ func (p permitted) looksUp(typ string) {
 		scope["bk_biz_id"] = 3
 		p.read(typ, scope, "")
 	}
-	if typ == "bk_cmdb_processes" { // which has another way where the first is refused
+	if typ == "bk_cmdb_processes" { // it has another way if the first is refused
 		p.sim.Inject(simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(9900403), Times: 1})
 		p.read(typ, map[string]any{"bk_biz_id": 3, "topology": map[string]any{}}, "")
 	}

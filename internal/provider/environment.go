@@ -15,14 +15,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// Environment is what the provider's environment variables come to, for a program beside it.
+// Environment is the result of the provider's environment variables, for another program.
 type Environment struct {
 	Platform *platform.Platform
-	// GSE, JOB and CMDB are how each is reached. JOB and CMDB have no Endpoint where nothing
-	// says where they are. JOBAPI is the segment of JOB's paths.
+	// GSE, JOB and CMDB are the configurations for each. JOB and CMDB have no Endpoint if no setting says
+	// where they are. JOBAPI is the segment of JOB's paths.
 	GSE, JOB, CMDB bkapi.Config
 	JOBAPI         string
-	// Warnings are what the provider would warn of.
+	// Warnings are the provider's warnings.
 	Warnings []string
 }
 
@@ -56,7 +56,7 @@ func FromEnvironment(ctx context.Context, o Options) (*Environment, error) {
 	return env, nil
 }
 
-// each is what to make of the texts of diagnostics, which name variables of the environment.
+// each converts the texts of diagnostics, which name environment variables.
 func each[T any](diags diag.Diagnostics, of func(string) T) []T {
 	list := make([]T, 0, len(diags))
 	for _, d := range diags {

@@ -15,8 +15,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Every published example is applied, a second plan finds nothing to do, and it is destroyed:
-// each as a module of its own, with a platform of its own.
+// Every published example is applied, a second plan is empty, and it is destroyed. Each is a module of
+// its own, with a platform of its own.
 func TestAccExamples(t *testing.T) {
 	t.Parallel()
 	applied := map[string]string{ // example → what it refers to
@@ -117,7 +117,7 @@ func TestAccExamples(t *testing.T) {
 
 const requiredProvider = "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\n"
 
-// What the first steps show is what a newcomer sees.
+// The output in the first steps is what a new user sees.
 //
 // Promised in first-steps.md: by default (`on_destroy = "unregister"`) the processes run on, and
 // nobody revives them.
@@ -127,7 +127,7 @@ func TestAccExamples_firstSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the apply prints, and the plan after somebody stopped the process.
+	// The output of the apply, and of the plan after a process was stopped by hand.
 	shown := regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(string(page), -1)
 	if len(shown) != 2 {
 		t.Fatalf("the page shows %d outputs, want 2", len(shown))
@@ -157,7 +157,7 @@ func TestAccExamples_firstSteps(t *testing.T) {
 	}
 }
 
-// The ids of the import example lead to the process of the resource example.
+// The ids of the import example belong to the process of the resource example.
 func TestAccExamples_import(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -177,7 +177,7 @@ func TestAccExamples_import(t *testing.T) {
 	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: providertest.Factories, Steps: steps})
 }
 
-// exampleTopology is what the examples expect of CMDB.
+// exampleTopology is the CMDB that the examples expect.
 func exampleTopology(t *testing.T) *simulator.Topology {
 	t.Helper()
 	topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "sets": [
@@ -189,8 +189,8 @@ func exampleTopology(t *testing.T) *simulator.Topology {
 	return topology
 }
 
-// exampleText is an example as it stands, with the simulator for its platform where it has a
-// provider block with another one.
+// exampleText is an unchanged example, except that the simulator replaces the platform in its provider
+// block.
 func exampleText(t *testing.T, s *providertest.Sim, file string) string {
 	t.Helper()
 	text := providertest.ReadExample(t, file)

@@ -13,8 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// logged is what a command logs with the variables that the page about logs
-// names.
+// logged is the log of a command with the variables that the page about logs names.
 func logged(c *providertest.CLI, variables string, code int, args ...string) []string {
 	c.T.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "logs.md.tmpl"))
@@ -39,7 +38,7 @@ func logged(c *providertest.CLI, variables string, code int, args ...string) []s
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// linesWith are the lines that hold a text.
+// linesWith are the lines that contain a text.
 func linesWith(lines []string, text string) []string {
 	var found []string
 	for _, line := range lines {
@@ -50,8 +49,8 @@ func linesWith(lines []string, text string) []string {
 	return found
 }
 
-// What an operation on a thousand hosts logs can be read by people: the steps at INFO, and
-// each call in a line at DEBUG.
+// The log of an operation on a thousand hosts is readable: the steps at INFO, and each call in a line at
+// DEBUG.
 func TestAccLogs(t *testing.T) {
 	t.Parallel()
 	const hosts = 1000
@@ -77,7 +76,7 @@ func TestAccLogs(t *testing.T) {
 	calls := logged(cli, "TF_LOG_PROVIDER=DEBUG", 0, "apply", "-auto-approve")
 	made := sim.Calls()
 	bodies := logged(cli, "TF_LOG_PROVIDER=TRACE", 0, "plan")
-	// The level of these lines alone shows fewer and never more.
+	// The subsystem's level shows fewer of these lines, and never more.
 	for variables, own := range map[string]string{steps: "DEBUG", "TF_LOG_PROVIDER=DEBUG": "INFO"} {
 		narrowed := *cli
 		narrowed.Env = append(slices.Clip(cli.Env), "TF_LOG_PROVIDER_BK_GSE="+own)
@@ -122,7 +121,7 @@ func TestAccLogs(t *testing.T) {
 			t.Errorf("no line of the log is like %s:\n%s", c.want, strings.Join(linesWith(c.lines, "module=bk.gse")[:3], "\n"))
 		}
 	}
-	// The lines that the page about trouble asks for look so.
+	// The lines that the page about logs asks for have the documented form.
 	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "logs.md.tmpl"))
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +142,7 @@ func TestAccLogs(t *testing.T) {
 		if found := slices.Concat(linesWith(lines, "calling API"), linesWith(lines, "module=sdk.framework"), linesWith(lines, "timeout configuration not found")); len(found) > 0 {
 			t.Errorf("not asked for: %s", found[0])
 		}
-		// What is left is how Terraform starts and ends the provider's processes.
+		// The other lines are about how Terraform starts and ends the provider's processes.
 		for _, line := range lines {
 			if strings.Contains(line, "terraform-provider-bk: ") && !regexp.MustCompile("module=bk.gse|mTLS|plugin address|Response contains").MatchString(line) {
 				t.Errorf("a line of the SDK: %s", line)
@@ -155,7 +154,7 @@ func TestAccLogs(t *testing.T) {
 	}
 }
 
-// A refused connection is one call and one line of the log, however many retries are allowed.
+// A refused connection is one call and one line of the log, whatever max_retries is.
 //
 // Promised in index.md: An address that has accepted no connection yet is tried once.
 func TestAccLogs_refused(t *testing.T) {

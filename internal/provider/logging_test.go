@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tflogtest"
 )
 
-// A line has its attributes in their order, and is one line whatever they hold.
+// A line has its attributes in order, and stays one line with any values.
 func TestLogger(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer

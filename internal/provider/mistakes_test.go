@@ -15,13 +15,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// mistake is a value that somebody wrote, and the sentence that answers it.
+// mistake is an invalid value, and the diagnostic for it.
 type mistake struct {
 	face  providertest.Face
 	at    string // the attribute, with dots
-	wrote any    // nil for nothing
+	wrote any    // nil for none
 	said  string
-	// in are the objects that say so, all of the face by default. more is written besides.
+	// in are the objects with this diagnostic, all objects of the face by default. more are further
+	// attributes.
 	in   []string
 	more map[string]any
 }
@@ -39,7 +40,7 @@ var (
 	operated  = []string{"bk_process_operation", "action bk_process_operation"}
 	jobHosted = []string{"bk_job_hosted_process"}
 	rolledOut = append(slices.Clone(operated), hosted...)
-	// jobRolledOut are those over JOB.
+	// jobRolledOut are the objects over JOB with a rollout.
 	jobRolledOut = []string{"bk_job_hosted_process", "bk_job_process_operation", "action bk_job_process_operation"}
 	jobOperated  = jobRolledOut[1:]
 	stable       = map[string]any{"stable_for": "30s"}
@@ -47,7 +48,7 @@ var (
 	hostsOf = func(address string) map[string]string { return map[string]string{"web-1": address} }
 )
 
-// Mistakes that a plan finds, each with the whole of what is said about it.
+// Mistakes that a plan finds, each with the whole diagnostic.
 var mistakes = []mistake{
 	{at: "spec.control.start_cmd", in: hosted, said: "the agent runs this command to revive a hosted process that has died, but it is not set. " + spelling},
 	{at: "spec.control.stop_cmd", in: hosted, said: "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. " + spelling},
@@ -150,7 +151,7 @@ var mistakes = []mistake{
 		said: "declaration is set, and holds process, hosts and either scope or bk_biz_id; leave out scope, process, hosts.",
 	},
 	{
-		// It is one process, whichever scope a host is reached by.
+		// It is one process, by any scope that contains the host.
 		face: providertest.FaceJOB, at: `processes["web"].hosts["web-1"]`, in: jobOperated, wrote: entries("db", jobEntry(), "web", jobEntry("scope", nil, "bk_biz_id", 7)),
 		said: `the entry "db" has the process /srv/web/nginx on 0:10.0.0.2 already; name each process once on each host.`,
 	},
@@ -168,8 +169,7 @@ var mistakes = []mistake{
 	},
 }
 
-// jobEntry is an element of processes for JOB, with some values replaced, or left out where
-// nil.
+// jobEntry is an element of processes for JOB, with some values replaced, or removed if nil.
 func jobEntry(nameAndValue ...any) map[string]any {
 	entry := providertest.FaceJOB.Reference("./start.sh", 1)
 	entry["priority"] = 1
@@ -195,7 +195,7 @@ func entries(nameAndEntry ...any) map[string]any {
 	return processes
 }
 
-// entry is an element of processes, with addresses behind their keys.
+// entry is an element of processes; hosts are keys, each followed by its address.
 func entry(name string, priority any, hosts ...string) map[string]any {
 	addresses := make(map[string]string)
 	for i := 0; i < len(hosts); i += 2 {
@@ -260,7 +260,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Each wave that is wrong is named, and where Terraform can show it.
+// Each invalid wave is named, with a path that Terraform can show.
 func TestMistakes_everyWave(t *testing.T) {
 	t.Parallel()
 	m := mistake{face: providertest.FaceESB, at: "rollout.waves", wrote: []string{"x", "10%", "0"}}
@@ -276,8 +276,8 @@ func TestMistakes_everyWave(t *testing.T) {
 	}
 }
 
-// What Terraform says of wrong types itself, and what it drops, is on the page about mistakes as every
-// CLI says it.
+// The page about mistakes has Terraform's own messages about wrong types, and about what it drops, as
+// every CLI prints them.
 func TestAccMistakes_ofTerraform(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "configuration-mistakes.md"))
@@ -310,10 +310,10 @@ func TestAccMistakes_ofTerraform(t *testing.T) {
 	}
 }
 
-// shownAt is where the mistake is, or "" where a secret may be.
+// shownAt is the path of the mistake, or "" if a secret may be there.
 func (m mistake) shownAt() string {
 	if object, _, inside := strings.Cut(m.at, "."); inside && slices.Contains([]string{"meta", "rollout"}, object) {
-		return object // Terraform finds nothing inside an object
+		return object // Terraform cannot show a path inside an object
 	}
 	last, _, _ := strings.Cut(m.at[strings.LastIndex(m.at, ".")+1:], "[")
 	if strings.HasSuffix(last, "_cmd") || slices.Contains([]string{"spec", "control", "process", "processes", "declaration"}, last) {
@@ -325,7 +325,7 @@ func (m mistake) shownAt() string {
 // config is an object with the mistake.
 func (m mistake) config(object string) map[string]any { return m.with(object, m.wrote) }
 
-// unknown is the object with a value that is not known yet, where the mistake is.
+// unknown is the object with an unknown value in place of the mistake.
 func (m mistake) unknown(object string) map[string]any {
 	return m.with(object, providertest.NotKnown{})
 }
@@ -360,7 +360,7 @@ func (m mistake) with(object string, value any) map[string]any {
 	return config
 }
 
-// rollOut gives an object a rollout that is right, where the mistake is in one.
+// rollOut gives an object a valid rollout, if the mistake is in one.
 func (m mistake) rollOut(object string, config map[string]any) {
 	name, inside := strings.CutPrefix(m.at, "rollout.")
 	if !inside {
@@ -383,8 +383,8 @@ func (m mistake) rollOut(object string, config map[string]any) {
 	config["rollout"] = rollout
 }
 
-// validated is what is said about the configuration of an object: the name of a resource,
-// or of a data source or an action behind the word.
+// validated is the diagnostics for the configuration of an object. object is the name of a resource, or
+// the word data or action before the name.
 func validated(t *testing.T, p *providertest.Protocol, object string, config map[string]any) []*tfprotov6.Diagnostic {
 	t.Helper()
 	kind, name, _ := strings.Cut(object, " ")

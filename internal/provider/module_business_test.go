@@ -24,7 +24,7 @@ const shop = `{"businesses": [{"id": 3, "name": "shop",
     {"name": "worker", "template": "worker", "hosts": [{"ip": "10.0.2.1"}]}]},
     {"name": "sz-1", "modules": [{"name": "worker", "template": "worker", "hosts": [{"ip": "10.0.3.1"}]}]}]}]}`
 
-// shopRun by GSEKit: every instance of shop on its host, hosted and running.
+// shopRun is the shop as GSEKit runs it: every instance hosted and running on its host.
 func shopRun(t *testing.T) *providertest.Sim {
 	t.Helper()
 	topology, err := simulator.ParseTopology([]byte(shop))
@@ -68,8 +68,7 @@ func runningPIDs(sim *providertest.Sim) map[string]int {
 	return pids
 }
 
-// operatedHosts is on how many hosts something was started, stopped, restarted, reloaded or
-// killed.
+// operatedHosts is the number of hosts with a start, stop, restart, reload or kill.
 func operatedHosts(sim *providertest.Sim) int {
 	hosts := 0
 	for _, op := range []int{simulator.OpStart, simulator.OpStop, simulator.OpRestart, simulator.OpReload, simulator.OpKill} {
@@ -90,7 +89,7 @@ output "out_of_sync" { value = module.shop.out_of_sync }
 `
 }
 
-// A business is taken over without a restart; then CMDB gains a host, and loses a module.
+// A business is adopted without a restart; then CMDB gains a host, and loses a module.
 //
 // Promised in gsekit-words.md: `ensure = "hosted"` of
 // [bk_hosted_process](../resources/hosted_process.md), which is the default; a destroy ends it.
@@ -138,7 +137,7 @@ func TestAccModule_business(t *testing.T) {
 	if out := cli.Expect(1, "plan"); !strings.Contains(strings.Join(strings.Fields(out), " "), "min_hosts requires 2") {
 		t.Errorf("the plan told\n%s", out)
 	}
-	// Its processes are unregistered once that is meant, and run on.
+	// Its processes are unregistered only with the setting for it, and keep running.
 	cli.Configure(businessModule("topology = { set = \"gz-*\" }"))
 	cli.Expect(0, "apply", "-auto-approve")
 	cli.Expect(0, "destroy", "-auto-approve")
@@ -156,7 +155,7 @@ func TestAccModule_business(t *testing.T) {
 	}
 }
 
-// Without adopt_existing, what GSEKit has registered is left alone.
+// Without adopt_existing, GSEKit's registrations do not change.
 func TestAccModule_businessLeftAlone(t *testing.T) {
 	t.Parallel()
 	sim := shopRun(t)
@@ -172,7 +171,7 @@ func TestAccModule_businessLeftAlone(t *testing.T) {
 	}
 }
 
-// What bk_cmdb_processes reads is what the resources and the status take, as it is.
+// Resources and the status accept the output of bk_cmdb_processes unchanged.
 func TestAccCMDBProcesses_forEach(t *testing.T) {
 	t.Parallel()
 	sim := shopRun(t)
@@ -234,8 +233,8 @@ func decode(t *testing.T, text string, into any) {
 	}
 }
 
-// The module's operation goes by the priorities of CMDB: workers are 3, the gateway is 20. A
-// priority that fails holds back the next one, which the next apply goes on with.
+// The module's operation follows the priorities of CMDB: workers are 3, the gateway is 20. If a priority
+// fails, the next one waits, and the next apply continues with it.
 func TestAccModule_businessInOrder(t *testing.T) {
 	t.Parallel()
 	sim := shopRun(t)
@@ -284,7 +283,7 @@ func TestAccModule_businessInOrder(t *testing.T) {
 	}
 }
 
-// wantOrder compares the processes of the calls of one operation, in their order.
+// wantOrder compares the processes of one operation's calls, in order.
 func wantOrder(t *testing.T, sim *providertest.Sim, op int, want ...string) {
 	t.Helper()
 	type item struct{ Meta struct{ Name string } }

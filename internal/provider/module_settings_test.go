@@ -48,8 +48,7 @@ func readModules(t *testing.T) map[string]moduleFiles {
 	return modules
 }
 
-// mentions reports whether the value of an attribute is made of a variable, or of the local
-// value of its name.
+// mentions reports whether the value of an attribute uses a variable, or the local value with its name.
 func mentions(body *hclsyntax.Body, attribute string) bool {
 	set := body.Attributes[attribute]
 	return set != nil && slices.ContainsFunc(set.Expr.Variables(), func(to hcl.Traversal) bool {
@@ -58,7 +57,7 @@ func mentions(body *hclsyntax.Body, attribute string) bool {
 	})
 }
 
-// typeOf is the type of a variable, as it is written.
+// typeOf is the type of a variable, as written.
 func typeOf(variable *hclsyntax.Body) string {
 	if variable == nil || variable.Attributes["type"] == nil {
 		return ""
@@ -66,8 +65,8 @@ func typeOf(variable *hclsyntax.Body) string {
 	return hcl.ExprAsKeyword(variable.Attributes["type"].Expr)
 }
 
-// A setting of a release that a resource has is one of each module, and reaches the resource:
-// by a variable of its name and type, or by the module that the module is made of.
+// Each module has every release setting of the resource. It passes it to the resource: by a variable of
+// the same name and type, or through the module that it uses.
 func TestModules_haveEverySetting(t *testing.T) {
 	t.Parallel()
 	modules := readModules(t)
@@ -102,7 +101,7 @@ func TestModules_haveEverySetting(t *testing.T) {
 	}
 }
 
-// checkedFields are variables of any type, or what is in them, and the fields that they have.
+// checkedFields are variables of type any, or parts of them, and their fields.
 var checkedFields = []struct{ variable, schema, at, suffix string }{
 	{"rollout", "bk_hosted_process", "rollout", ""},
 	{"rollout.healthy", "bk_hosted_process", "rollout.healthy", ""},
@@ -118,8 +117,8 @@ var checkedFields = []struct{ variable, schema, at, suffix string }{
 	{"filter", "bk_hosts", "filter", ""},
 }
 
-// Terraform drops from an object what its type does not have, so the variables have none: each
-// takes the fields of the schema, and says of any other what it is and which there are.
+// Terraform drops attributes that an object type does not have, so these variables have type any. Each
+// accepts the fields of the schema, and names valid fields when it rejects another.
 func TestModules_refuseFieldsThatDoNotExist(t *testing.T) {
 	t.Parallel()
 	schema := providertest.NewProtocol(t).Schema
@@ -166,7 +165,7 @@ func TestModules_refuseFieldsThatDoNotExist(t *testing.T) {
 	}
 }
 
-// refused is what a variable says of an object with a field at the end of a path.
+// refused is a variable's error for an object with a field at the end of a path.
 func refused(t *testing.T, variable *hclsyntax.Body, path []string, field string) string {
 	t.Helper()
 	value := cty.ObjectVal(map[string]cty.Value{field: cty.StringVal("1")})
@@ -190,7 +189,7 @@ func refused(t *testing.T, variable *hclsyntax.Body, path []string, field string
 	return strings.Join(said, " ")
 }
 
-// The modules that are made of hosted-service have its files, so that they take what it takes.
+// The modules made from hosted-service have its files, so they have the same inputs.
 func TestModules_shareTheirFiles(t *testing.T) {
 	t.Parallel()
 	for copied, from := range map[string][]string{"cmdb-service": {"settings.tf", "variables.tf"}, "windows-service": {"settings.tf", "hosts.tf"}} {

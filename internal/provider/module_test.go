@@ -26,7 +26,7 @@ func newExampleCLI(t *testing.T, sim *providertest.Sim, dir string) *providertes
 	return cli
 }
 
-// The suites of the modules run on mocks: nobody listens at the endpoint.
+// The modules' own tests run on mocks: the endpoint refuses connections.
 func TestAccModule_mocked(t *testing.T) {
 	t.Parallel()
 	for module, runs := range map[string]int{"hosted-service": 12, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
@@ -53,7 +53,7 @@ func TestAccModule_simulator(t *testing.T) {
 	}
 	for op, want := range map[int]int{
 		start:   3, // each host once
-		restart: 6, // none when it was created; two each for a new hash, a new command, and both at once
+		restart: 6, // none on create; two each for a new hash, a new command, and both at once
 	} {
 		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
 			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)
@@ -66,7 +66,7 @@ func TestAccModule_simulator(t *testing.T) {
 	}
 }
 
-// The modules are taken from a repository at a tag, with the module that they are made of.
+// The modules are installed from a repository at a tag, with the module that they use.
 func TestAccModule_fromGit(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -112,8 +112,8 @@ output "healthy" { value = [module.cmdb.healthy, module.windows.healthy] }
 	cli.Expect(0, "plan", "-detailed-exitcode")
 }
 
-// Processes are started in order, also on a host that joins. One whose command changes is
-// restarted alone; triggers restart all of them, the last one first.
+// Processes are started in order, also on a host that joins. A process whose command changes is restarted
+// alone. Triggers restart all of them, the last one first.
 func TestAccModule_ordered(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -8,8 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// The Chinese page lists the permissions of the English one, which is held against what is
-// called.
+// The Chinese page lists the permissions of the English one, which another test compares with the calls.
 func TestPermissions_areTheSameInChinese(t *testing.T) {
 	t.Parallel()
 	english, err := providertest.EndpointTable()

@@ -9,9 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// inLines is how the objects of an API are written: what a hosted process says beside its
-// hosts, and how an operation and a status refer to it. NAME stands for its name, START for
-// its command.
+// inLines are the objects of an API as HCL: what a hosted process has besides its hosts, and how an
+// operation and a status refer to it. NAME is replaced by its name, START by its command.
 type inLines struct{ prefix, is, whole string }
 
 var linesOf = map[string]inLines{
@@ -29,8 +28,8 @@ var linesOf = map[string]inLines{
 	},
 }
 
-// threeProcesses are three hosted processes of 20 hosts, each with an operation and a
-// status that refer to it.
+// threeProcesses are three hosted processes of 20 hosts, each with an operation and a status that refer
+// to it.
 func (l inLines) threeProcesses(start string) string {
 	var config strings.Builder
 	for _, name := range []string{"access", "game", "rank"} {
@@ -59,8 +58,8 @@ output "NAME" {
 	return config.String()
 }
 
-// shortest are three processes of 20 hosts in the fewest lines of a plan: the resource itself finds what
-// does not run, and restarts what a release changes.
+// shortest are three processes of 20 hosts with the fewest lines of a plan: the resource itself finds
+// stopped processes, and restarts what a release changes.
 func (l inLines) shortest(start string) string {
 	var config strings.Builder
 	for _, name := range []string{"access", "game", "rank"} {
@@ -81,7 +80,7 @@ output "NAME" {
 	return config.String()
 }
 
-// planned is what a plan prints between its first and its last words, on any CLI.
+// planned is the output of a plan between its first and its last line, for any CLI.
 func planned(t *testing.T, out string) string {
 	t.Helper()
 	between := regexp.MustCompile(`(?s)will perform the following actions:\n(.*?)(?:\n─────|\z)`).FindStringSubmatch(out)
@@ -91,8 +90,8 @@ func planned(t *testing.T, out string) string {
 	return between[1]
 }
 
-// A person can read the plan of three processes of 20 hosts, over either API: an operation
-// and a status name theirs in one line, and say on how many hosts they run.
+// The plan of three processes of 20 hosts is readable, over either API. An operation and a status name
+// their process in one line, and say on how many hosts they run.
 func TestAccPlanLines(t *testing.T) {
 	t.Parallel()
 	for api, l := range linesOf {
@@ -110,8 +109,8 @@ func TestAccPlanLines(t *testing.T) {
 			cli.Expect(0, "apply", "-auto-approve")
 			cli.Expect(0, "plan", "-detailed-exitcode")
 
-			// A changed declaration is one line of what depends on it, which says that it runs
-			// nothing.
+			// A changed declaration is one line of each object that depends on it, which says that it
+			// runs nothing.
 			cli.Configure(l.threeProcesses("./start.sh -q"))
 			changed := planned(t, cli.Expect(0, "plan"))
 			expectAtMost(t, changed, 130)
@@ -124,7 +123,7 @@ func TestAccPlanLines(t *testing.T) {
 	}
 }
 
-// The shortest form is one that a person reads to its end.
+// The shortest form has few lines.
 func TestAccPlanLines_shortest(t *testing.T) {
 	t.Parallel()
 	for api, l := range linesOf {
@@ -156,7 +155,7 @@ func expectAtMost(t *testing.T, plan string, most int) {
 	}
 }
 
-// expectLines counts the lines that say something, whatever white space they begin with.
+// expectLines counts the lines with this content, after any white space.
 func expectLines(t *testing.T, plan, line string, want int) {
 	t.Helper()
 	got := 0
@@ -170,8 +169,8 @@ func expectLines(t *testing.T, plan, line string, want int) {
 	}
 }
 
-// A status of a whole resource and an operation with its parts are outputs as they are, and what the configuration marks as
-// sensitive stays so: Terraform refuses the output then, and prints nothing of it anywhere.
+// A status of a whole resource and an operation with its parts can be outputs. What the configuration
+// marks as sensitive stays sensitive: Terraform then refuses the output, and does not print it.
 //
 // Promised in reference: Only what the configuration marks as sensitive is sensitive then, so
 // that outputs may use this data source.
@@ -224,7 +223,7 @@ output "whole" {
 	}
 }
 
-// A secret in a command stays one on its way through the declaration.
+// A secret in a command stays sensitive inside the declaration.
 func TestAccPlanLines_secret(t *testing.T) {
 	t.Parallel()
 	for api, l := range linesOf {

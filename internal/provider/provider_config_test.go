@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Each way in which a call can fail gives one diagnostic: what happened, at which
-// URL, the request id, and what to do; and no secret.
+// Each way in which a call can fail gives one diagnostic. It has what happened, the URL, the request id,
+// and what to do, but no secret.
 //
 // Promised in reference: only a call that fails as a whole is an error.
 func TestProvider_callFails(t *testing.T) {
@@ -40,7 +40,7 @@ func TestProvider_callFails(t *testing.T) {
 				settings["max_retries"] = nil
 				if name == "wrong-secret" {
 					settings["app_secret"] = "wrong"
-					t.Cleanup(sim.ResetViolations) // it is what was to be refused
+					t.Cleanup(sim.ResetViolations) // the violation was intended
 				} else {
 					sim.Inject(c.fault)
 				}
@@ -54,7 +54,7 @@ func TestProvider_callFails(t *testing.T) {
 	}
 }
 
-// Settings that another resource has yet to give do not fail the plan.
+// Settings that another resource computes do not fail the plan.
 func TestAccProvider_unknownSettings(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

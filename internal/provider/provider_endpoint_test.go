@@ -13,8 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Wherever the platform sends us, no request goes there, and the user hears where
-// that is.
+// A redirect is not followed, and the error names its target.
 //
 // Promised in security-model.md: and follows no redirect.
 // Promised in security-model.md: Redirects are not followed, so credentials go to the configured
@@ -63,7 +62,7 @@ func TestProvider_warnsOfPlainHTTP(t *testing.T) {
 	)
 	for name, test := range map[string]struct {
 		endpoint, job any
-		warned        []string // attributes that are warned of
+		warned        []string // attributes with a warning
 	}{
 		"https":        {secure, nil, nil},
 		"plain":        {plain, nil, []string{"endpoint"}},
@@ -96,7 +95,7 @@ func TestProvider_warnsOfPlainHTTP(t *testing.T) {
 	}
 }
 
-// What is wrong with a URL is said without the password that may be in it.
+// An error about a URL does not quote the password in it.
 func TestProvider_quotesNoPassword(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{
@@ -114,7 +113,7 @@ func TestProvider_quotesNoPassword(t *testing.T) {
 	}
 }
 
-// The environment is warned of like the configuration.
+// Values from the environment get the same warnings as the configuration's.
 func TestProvider_warnsOfEnvironment(t *testing.T) {
 	t.Setenv("BK_ENDPOINT", "http://paas.example.com")
 	t.Setenv("BK_JOB_ENDPOINT", "http://job.example.com")

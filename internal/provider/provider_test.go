@@ -9,5 +9,5 @@ import (
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
-// longPage is more of a page than any message should show.
+// longPage is longer than what a message may quote.
 var longPage = strings.Repeat("nothing to see here ", 100)

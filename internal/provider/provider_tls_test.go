@@ -65,7 +65,7 @@ func (a authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) tls.C
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// issue gives a certificate for a server on 127.0.0.1, but for what change changes.
+// issue makes a certificate for a server on 127.0.0.1, modified by change.
 func (a authority) issue(change func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
 	template := &x509.Certificate{
@@ -81,7 +81,7 @@ func (a authority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
 }
 
-// file writes a file and gives its path.
+// file writes a file and returns its path.
 func file(t *testing.T, text []byte) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "ca.pem")
@@ -91,8 +91,7 @@ func file(t *testing.T, text []byte) string {
 	return name
 }
 
-// A server that is not to be trusted gets nothing, and the user hears why and what
-// to do.
+// A server that is not trusted gets no request. The error says why, and what to do.
 func TestProvider_trustsServersByTheirCertificate(t *testing.T) {
 	t.Parallel()
 	authority := newAuthority(t)
@@ -102,7 +101,7 @@ func TestProvider_trustsServersByTheirCertificate(t *testing.T) {
 		change   func(*x509.Certificate)
 		version  uint16 // the latest that the server speaks
 		plain    bool
-		want     []string // of the error; none where there is to be none
+		want     []string // parts of the error; none if there must be no error
 	}{
 		"known":       {settings: known},
 		"unknown":     {want: []string{"certificate signed by unknown authority", "set ca_cert_file to that authority's certificate"}},
@@ -138,7 +137,7 @@ func TestProvider_trustsServersByTheirCertificate(t *testing.T) {
 			sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
 			server := httptest.NewUnstartedServer(sim)
 			t.Cleanup(server.Close)
-			server.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the client
+			server.Config.ErrorLog = log.New(io.Discard, "", 0) // it reports the client's errors
 			if test.change == nil {
 				test.change = func(*x509.Certificate) {}
 			}

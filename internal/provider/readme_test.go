@@ -24,7 +24,7 @@ func readme(t *testing.T, begin string) string {
 	return begin + config
 }
 
-// Whoever pastes what the README begins with gets what it says.
+// The first configuration of the README works as described.
 func TestAccReadme_configurations(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -39,7 +39,7 @@ func TestAccReadme_configurations(t *testing.T) {
 	cli.Expect(0, "plan", "-detailed-exitcode")
 }
 
-// What somebody else did to a host shows in the plan, each with its reason.
+// A change by another user on a host shows in the plan, with its reason.
 //
 // Promised in README.md: the plan says which host and why, and with
 // `-detailed-exitcode` it exits with 2.

@@ -14,7 +14,7 @@ import (
 
 const scenarios = "../../examples/scenarios"
 
-// move is one thing that somebody does who plays a scenario, and what comes of it.
+// move is one step of a scenario, and its result.
 type move struct {
 	cli  string // arguments, or "" for the next step of the scenario
 	code int
@@ -22,7 +22,7 @@ type move struct {
 	not  string
 }
 
-// Each shipped scenario is played with its configuration, and is as its README says.
+// Each shipped scenario runs with its configuration, as its README says.
 func TestAccScenarios(t *testing.T) {
 	t.Parallel()
 	apply, plan, next := "apply -auto-approve", "plan -detailed-exitcode", move{}
@@ -32,7 +32,7 @@ func TestAccScenarios(t *testing.T) {
 	}
 	plays := map[string]struct {
 		moves []move
-		did   map[string]int // what the hosts did, and how often
+		did   map[string]int // operations on hosts, with their number
 	}{
 		"silent-agents": {[]move{
 			{cli: apply},

@@ -14,10 +14,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/canary"
 )
 
-// envPanic makes this test's process panic with what it names.
+// envPanic makes this test's process panic with the named value.
 const envPanic = "BK_TEST_PANIC"
 
-// What a panic prints of the provider's own values holds no credential.
+// A panic that prints the provider's own values contains no credential.
 func TestSecrets_areNotInPanics(t *testing.T) {
 	t.Parallel()
 	settings := newSettings()
@@ -33,7 +33,7 @@ func TestSecrets_areNotInPanics(t *testing.T) {
 	values := map[string]any{
 		"settings": *settings, "settings-pointer": settings, "config": config, "config-pointer": &config, "config-in-a-struct": struct{ C bkapi.Config }{config},
 		"platform": platform, "gse-client": platform.GSE, "job-client": platform.Job,
-		// The control is known to hold one.
+		// The control contains one.
 		"control": struct{ Secret string }{canary.Secret},
 	}
 	if name := os.Getenv(envPanic); name != "" {

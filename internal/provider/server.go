@@ -16,34 +16,34 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// stopGrace is how long a stop waits for actions to report how they ended.
+// stopGrace is how long a stop waits for actions to report their end.
 const stopGrace = 800 * time.Millisecond
 
-// Options are what differs between a provider that is served to users and one in tests.
+// Options differ between the provider for users and the one in tests.
 type Options struct {
 	Version string
 	// Backoff is the wait between two queries for a result.
 	Backoff poll.Backoff
 	// Pace is how often an action reports its progress.
 	Pace platform.Pace
-	// Clock is what rollouts go by; nil is the one on the wall.
+	// Clock is the clock of rollouts; nil is the real one.
 	Clock poll.Clock
 	// Dial makes connections to the platform; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// DefaultOptions are those with which users get the provider of the given version.
+// DefaultOptions are the options for users, with the given version.
 func DefaultOptions(version string) Options {
 	return Options{Version: version, Backoff: poll.DefaultBackoff(), Pace: platform.DefaultPace}
 }
 
 // Server is the framework's server, except that a stop waits for actions to end.
 //
-// terraform-plugin-go (v0.31.0, InvokeAction in tf6server) discards what it gets from an
-// action after a stop: the action would end without a word, and Terraform would take that
-// for success. A stop begins for it when StopProvider returns, and the first thing that the
-// framework does in StopProvider is to cancel the contexts of actions. So this server
-// returns from StopProvider only once they have ended.
+// terraform-plugin-go (v0.31.0, InvokeAction in tf6server) discards the events of an action after a stop.
+// The action would end without a message, and Terraform would take that as success. For
+// terraform-plugin-go, the stop begins when StopProvider returns. The framework's StopProvider first
+// cancels the contexts of actions. So this server returns from StopProvider only after the actions have
+// ended.
 type Server struct {
 	reference.Server
 
@@ -51,8 +51,7 @@ type Server struct {
 	actions map[chan struct{}]struct{} // each is closed when its action has ended
 }
 
-// NewServer returns a server of the provider. It takes one provider block: every
-// configured provider has a server of its own.
+// NewServer returns a server of the provider. Each configured provider has its own server.
 func NewServer(o Options) *Server {
 	return &Server{Server: reference.NewServer(&bkProvider{o}), actions: make(map[chan struct{}]struct{})}
 }
@@ -93,9 +92,9 @@ func (s *Server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanReso
 	return resp, err
 }
 
-// pointOut has Terraform show the attribute that a diagnostic is about. Of what is inside an
-// object it finds nothing, and shows the first line of the block: so the object is named to it,
-// unless a secret may be in that. The text of the diagnostic names the attribute itself.
+// pointOut makes Terraform show the attribute that a diagnostic is about. Terraform cannot find a path
+// inside an object, and then shows the first line of the block. So the diagnostic gets the object's path,
+// unless the object may contain a secret. The text of the diagnostic names the attribute itself.
 func pointOut(diags []*tfprotov6.Diagnostic) {
 	for _, d := range diags {
 		steps := d.Attribute.Steps()
@@ -109,13 +108,13 @@ func pointOut(diags []*tfprotov6.Diagnostic) {
 	}
 }
 
-// InvokeAction runs an action, which counts as running until its last event is taken.
+// InvokeAction runs an action, which counts as running until its last event is read.
 func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
 	stream, err := s.Server.InvokeAction(ctx, req)
 	if err != nil || stream == nil {
 		return stream, err
 	}
-	// It counts from now on, not from when its events are read: it has begun.
+	// It counts from now on, not from when its events are read, because it has begun.
 	end := s.begin()
 	return &tfprotov6.InvokeActionServerStream{Events: func(push func(tfprotov6.InvokeActionEvent) bool) {
 		defer end()
@@ -137,8 +136,7 @@ func (s *Server) begin() (end func()) {
 	}
 }
 
-// StopProvider cancels what is running and waits for actions to end, for stopGrace at
-// most.
+// StopProvider cancels running actions and waits for their end, for at most stopGrace.
 func (s *Server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
 	resp, err := s.Server.StopProvider(ctx, req)
 	grace := time.After(stopGrace)

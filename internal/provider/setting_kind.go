@@ -22,14 +22,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// kind is the type of a setting. Like a value of package flag it holds a pointer to where
-// the setting is kept, and its constructor stores the default there.
+// kind is the type of a setting. Like a value of package flag it has a pointer to the setting's variable,
+// and its constructor stores the default there.
 type kind interface {
 	attribute(d setting) schema.Attribute
-	// note is what the description says about the kind and the default, "" for nothing.
+	// note is the part of the description about the kind and the default, "" for none.
 	note() string
-	// set stores a value of the provider block, which has passed the validators of the
-	// attribute.
+	// set stores a value of the provider block, which the validators of the attribute have checked.
 	set(value attr.Value) error
 }
 
@@ -90,8 +89,7 @@ func (k urlKind) parse(text string) error {
 	return nil
 }
 
-// quotedURL returns a user's URL for a message, but not if there may be a password or a
-// token in it.
+// quotedURL returns a user's URL for a message, without a password or token in it.
 func quotedURL(endpoint string) string {
 	if strings.ContainsAny(endpoint, "@?#") {
 		return "the URL"
@@ -132,7 +130,7 @@ func optionalChoice(into *string, choices []string) choiceKind {
 	return choiceKind{newText(into, ""), choices}
 }
 
-// shapedKind is a text of a form. What cannot be in it might end a command on a host.
+// shapedKind is a text of a certain form. Other characters might end a command on a host.
 type shapedKind struct {
 	textKind
 	form *regexp.Regexp
@@ -186,7 +184,7 @@ type numberKind struct {
 	standard, min, max int
 }
 
-// noMax is the maximum of a number that has none.
+// noMax is the maximum of a number without one.
 const noMax = math.MaxInt
 
 func newNumber(into *int, standard, minimum, maximum int) numberKind {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A number of the environment has the limits that one of the provider block has.
+// A number from the environment has the same limits as one from the provider block.
 func TestSettings_numberLimits(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

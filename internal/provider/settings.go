@@ -25,8 +25,8 @@ const (
 	viaJob     = "job"
 )
 
-// settings are the values that the provider works with: from the provider block, the
-// environment, and defaults.
+// settings are the values of the provider's settings: from the provider block, the environment, and
+// defaults.
 type settings struct {
 	// API is exported so that fmt finds its Format, which hides the secrets.
 	API bkapi.Config
@@ -52,20 +52,19 @@ type settings struct {
 	jobScope  job.Scope
 
 	declared []setting
-	// given maps a setting's name to what set it: its own name for the provider block, or
-	// its environment variable. An empty text sets nothing.
+	// given maps a setting's name to its source: its own name for the provider block, or its environment
+	// variable. An empty text sets nothing.
 	given map[string]string
 }
 
-// newSettings returns settings that have their defaults.
+// newSettings returns settings with their defaults.
 func newSettings() *settings {
 	s := &settings{given: make(map[string]string)}
 	s.declared = s.declare()
 	return s
 }
 
-// setting is one setting, as the provider block, the environment, the documentation and
-// messages need it.
+// setting is one setting, as the provider block, the environment, the documentation and messages need it.
 type setting struct {
 	name        string // with the name of its object before a point, if it is in one
 	env         string // variable that is used if the block does not set it; "" for none
@@ -73,12 +72,12 @@ type setting struct {
 	kind        kind // its type, its default, and where its value is kept
 	required    bool // in the block or in the environment
 	secret      bool
-	identity    bool   // names a user; the block's identity wins over all of the environment's
+	identity    bool   // names a user; the block's identity takes precedence over all of the environment's
 	field       string // field of bkapi.Config that it sets, which errors name; "" for none
 }
 
-// declare lists every setting, and stores its default. Everything about a setting is
-// declared here and nowhere else; config.go has what is about several of them.
+// declare lists every setting, and stores its default. Everything about a single setting is declared
+// here; config.go has conditions on several of them.
 func (s *settings) declare() []setting {
 	return []setting{
 		{
@@ -214,13 +213,13 @@ func (s *settings) declare() []setting {
 	}
 }
 
-// objects are the descriptions of settings that have others in them.
+// objects are the descriptions of settings that contain others.
 var objects = map[string]string{
 	"hosted_specs":           "How a script reads [what agents host](data-sources/hosted_specs.md), where that is asked for.",
 	"hosted_specs.job_scope": "Scope of the hosts, for JOB.",
 }
 
-// attributesOf are the attributes of settings, whose names begin with that of their object.
+// attributesOf are the attributes of settings whose names begin with that of their object.
 func attributesOf(declared []setting, object string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	for _, d := range declared {
@@ -253,7 +252,7 @@ func (d setting) valueOf(block types.Object) attr.Value {
 	}
 }
 
-// pathOf is where a setting is.
+// pathOf is the path of a setting.
 func pathOf(name string) path.Path {
 	names := strings.Split(name, ".")
 	at := path.Root(names[0])
@@ -263,7 +262,7 @@ func pathOf(name string) path.Path {
 	return at
 }
 
-// markdown is the description, completed with what follows from the other fields.
+// markdown is the description, with what follows from the other fields.
 func (d setting) markdown() string {
 	text := d.description
 	if d.required {

@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 )
 
-// Errors of the clients' configuration are reported by the names of the provider block.
+// Errors of the clients' configuration use the names of the provider block.
 func TestSettings_configError(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -1,29 +1,29 @@
 package provider_test
 
-// settingRow is a setting of the provider block, and what comes of it. Each value is
-// one that no other setting has, and is seen where the platform would see it.
+// settingRow is a setting of the provider block, and its effect. Each value is unique, and the test
+// observes it where the platform would.
 type settingRow struct {
 	setting string
 	with    map[string]any // other settings
 	seen    func(*settingScene) string
-	// value is the attribute's, and want what is then seen; byDefault is what is seen
-	// without a value, if that is looked at.
+	// value is the attribute's value, and want its effect. byDefault is the effect without a value, if it
+	// is checked.
 	value     any
 	want      string
 	byDefault string
-	// env is the variable, envValue a value of another effect, envWant.
+	// env is the variable, envValue a value with another effect, envWant.
 	env, envValue, envWant string
-	// fits are further values that are taken.
+	// fits are further valid values.
 	fits []any
 	bad  []badSetting
 }
 
-// badSetting is a value that is refused, of the attribute or else of the variable.
+// badSetting is an invalid value, of the attribute or of the variable.
 type badSetting struct {
 	value any
 	env   string
 	with  map[string]any
-	want  string // the attribute, none if it may hold a secret, the summary and the detail
+	want  string // the attribute (none if it may be secret), the summary and the detail
 }
 
 const (

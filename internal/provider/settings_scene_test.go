@@ -26,24 +26,23 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// settingScene is a provider among several platforms that keep all that they are
-// sent, credentials included.
+// settingScene is a provider and several platforms that record all requests, including credentials.
 type settingScene struct {
 	*providertest.Protocol
 	sims map[string]*providertest.Sim
-	// places puts what only this scene knows, such as URLs, into values.
+	// places replaces names in values by what only this scene knows, such as URLs.
 	places *strings.Replacer
 	log    providertest.LogBuffer
-	// front, if not nil, is what a request has to pass.
+	// front, if not nil, gets each request first.
 	front func(*http.Request)
 
 	mu       sync.Mutex
 	requests []sentRequest
-	// inFlight are the requests under way, peak the most of them at once.
+	// inFlight is the number of requests in progress, peak its maximum.
 	inFlight, peak int
 }
 
-// sentRequest is one that a platform got.
+// sentRequest is a request that a platform received.
 type sentRequest struct {
 	platform, path string
 	header         http.Header
@@ -60,7 +59,7 @@ func newSettingScene(t *testing.T) *settingScene {
 		places = append(places, "{"+name+"}", s.sims[name].URL)
 	}
 	secure := httptest.NewUnstartedServer(s.keep("tls", s.sims["here"].Server))
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the client
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it reports the client's errors
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
@@ -94,7 +93,7 @@ func (s *settingScene) keep(platform string, next http.Handler) http.Handler {
 	})
 }
 
-// Settings are the least that makes calls. more overrides them, nil leaves one out.
+// Settings are the fewest settings for a call. more overrides them; nil removes one.
 func (s *settingScene) Settings(more ...map[string]any) map[string]any {
 	settings := map[string]any{
 		"endpoint": "{here}", "app_code": simulator.DefaultAppCode, "app_secret": simulator.DefaultAppSecret, "username": "admin",
@@ -111,7 +110,7 @@ func (s *settingScene) Settings(more ...map[string]any) map[string]any {
 	return nested(settings)
 }
 
-// nested puts settings with a point in their names into their objects.
+// nested moves settings with a point in their names into their objects.
 func nested(settings map[string]any) map[string]any {
 	objects := make(map[string]any)
 	for name, value := range settings {
@@ -133,8 +132,7 @@ func nested(settings map[string]any) map[string]any {
 	return objects
 }
 
-// Begin validates and configures, and gives what is wrong with the settings, each
-// with the attribute that it is said of.
+// begin validates and configures, and returns the errors about settings, each with its attribute.
 func (s *settingScene) begin(settings map[string]any) []string {
 	s.T.Helper()
 	config := s.Dynamic(s.Schema.Provider, settings)
@@ -179,15 +177,15 @@ func attributeText(path *tftypes.AttributePath) string {
 	return text.String()
 }
 
-// The rest is what rows look at.
+// The functions below are what rows observe.
 
-// Platform is the one that a GSE object calls.
+// platform is the one that a GSE object calls.
 func (s *settingScene) platform() string {
 	s.CachedStatus(s.Context())
 	return s.requests[0].platform
 }
 
-// entry is how a GSE object goes into the platform.
+// entry is the gateway by which a GSE object calls the platform.
 func (s *settingScene) entry() string {
 	s.CachedStatus(s.Context())
 	first := s.requests[0]
@@ -219,7 +217,7 @@ func (s *settingScene) jobStatus(hosts int) {
 	}
 }
 
-// script is what runs the script that reads what an agent hosts, with which path and account.
+// script is the call that runs the script that reads what an agent hosts, with its path and account.
 func (s *settingScene) script() string { return s.scriptOf("linux") }
 
 func (s *settingScene) windowsScript() string { return s.scriptOf("windows") }
@@ -243,7 +241,7 @@ func (s *settingScene) scriptOf(os any) string {
 	return fmt.Sprintf("gateway %s %s", command[len(command)-1], first("agents", "user"))
 }
 
-// scripts is how many scripts a refresh runs.
+// scripts is the number of scripts that a refresh runs.
 func (s *settingScene) scripts() string {
 	resource := s.CoreOf(providertest.HostedType, &providertest.Kept{})
 	resource.Apply(hostedSettings())
@@ -258,7 +256,7 @@ func (s *settingScene) scripts() string {
 	return fmt.Sprint(ran)
 }
 
-// cmdbCall is the platform and the path that a question to CMDB goes to.
+// cmdbCall is the platform and the path of a call to CMDB.
 func (s *settingScene) cmdbCall() string {
 	s.ReadData("bk_hosts", map[string]any{"bk_biz_id": 2, "topology": map[string]any{}})
 	for _, request := range s.requests {
@@ -286,7 +284,7 @@ func (s *settingScene) tenant() string {
 	return s.requests[0].header.Get("X-Bk-Tenant-Id")
 }
 
-// register makes a host's process a resource.
+// register creates a resource for a host's process.
 func (s *settingScene) register() {
 	if _, said := s.CoreOf(providertest.HostedType, &providertest.Kept{}).Apply(hostedSettings()); said.Failed() {
 		s.T.Error(said)
@@ -300,7 +298,7 @@ func hostedSettings() map[string]any {
 	return map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(1), "spec": spec}
 }
 
-// unreached is whether a create with a host whose agent does not answer leaves it among those.
+// unreached says whether a create with a host whose agent does not answer lists it as unreachable.
 func (s *settingScene) unreached() string {
 	for _, sim := range s.sims {
 		sim.SetReachable(providertest.Address(2), false)
@@ -317,14 +315,14 @@ func (s *settingScene) suppliers() string {
 	return s.everywhere("bk_supplier_id")
 }
 
-// labels are those with which a process is registered.
+// labels are the labels of a registration.
 func (s *settingScene) labels() string {
 	s.register()
-	// The values of the fingerprint and of the owner are not of interest here.
+	// The values of the fingerprint and of the owner do not matter here.
 	return regexp.MustCompile(`v1-[0-9a-f]+|[A-Z2-7]{16}`).ReplaceAllString(s.everywhere("labels"), "…")
 }
 
-// everywhere are the different values of members of a name, wherever they stand.
+// everywhere are the distinct values of all members with a name.
 func (s *settingScene) everywhere(name string) string {
 	values := make(map[string]bool)
 	var look func(any)
@@ -349,7 +347,7 @@ func (s *settingScene) everywhere(name string) string {
 	return strings.Join(slices.Sorted(maps.Keys(values)), " ")
 }
 
-// batches are how many of five hosts are in each request, of GSE and of JOB.
+// batches are the numbers of hosts per request, for five hosts, of GSE and of JOB.
 func (s *settingScene) batches() string {
 	s.Status(s.Context(), map[string]any{"spec": providertest.Spec("./start.sh"), "hosts": providertest.HostsOf(5)})
 	s.jobStatus(5)
@@ -358,14 +356,14 @@ func (s *settingScene) batches() string {
 		for _, call := range s.sims["here"].Calls().Of(api) {
 			sizes = append(sizes, len(call.Hosts))
 		}
-		slices.Sort(sizes) // they are sent side by side
+		slices.Sort(sizes) // requests are concurrent
 		return sizes
 	}
 	return fmt.Sprintf("GSE %v, JOB %v", sizes("operate_proc_v2"), sizes("operate_process"))
 }
 
-// atOnce is how many of nine requests are under way at the same moment. The first of
-// them wait for each other, and then a while for more than there may be.
+// atOnce is how many of nine requests are in progress at the same time. The first ones wait for each
+// other, and then a while for more than permitted.
 func atOnce(want int) func(*settingScene) string {
 	return func(s *settingScene) string {
 		var (
@@ -391,8 +389,7 @@ func atOnce(want int) func(*settingScene) string {
 	}
 }
 
-// rate is that of which the provider knows that it cannot send a second request in
-// time.
+// rate is the limit in the provider's error that it cannot send a second request in time.
 func (s *settingScene) rate() string {
 	said := s.Status(s.Context(), map[string]any{
 		"spec": providertest.Spec("./start.sh"), "hosts": providertest.HostsOf(2), "timeouts": map[string]any{"read": "50s"},
@@ -400,14 +397,14 @@ func (s *settingScene) rate() string {
 	return firstMatch(`no request was allowed before the deadline at (\S+) requests`, said)
 }
 
-// tries is how often a call is sent that finds the platform in trouble.
+// tries is how often a call is sent to a failing platform.
 func (s *settingScene) tries() string {
 	s.sims["here"].Inject(simulator.Fault{HTTPStatus: 503})
 	s.CachedStatus(s.Context())
 	return fmt.Sprint(len(s.requests))
 }
 
-// waits are those before a call is repeated, in whole milliseconds.
+// waits are the waits before retries, in whole milliseconds.
 func (s *settingScene) waits() string {
 	s.sims["here"].Inject(simulator.Fault{HTTPStatus: 503})
 	s.CachedStatus(s.Context())
@@ -424,7 +421,7 @@ func (s *settingScene) patience() string {
 	return firstMatch(`no answer within ([\w.]*\w)`, s.CachedStatus(s.Context()))
 }
 
-// trust is what comes of a server's certificate.
+// trust is the result of a server's certificate.
 func (s *settingScene) trust() string {
 	said := s.CachedStatus(s.Context())
 	if strings.Contains(said, "unregistered_count:1") {

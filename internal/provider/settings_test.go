@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// A setting without a row is not tested, and a row without a setting tests nothing.
+// Each setting has a row, and each row has a setting.
 func TestSettings_everyOneHasARow(t *testing.T) {
 	t.Parallel()
 	described := make(map[string]string)
@@ -48,7 +48,7 @@ func TestSettings_everyOneHasARow(t *testing.T) {
 	}
 }
 
-// look is what is seen with given values of a row's setting, nil for none.
+// look is the effect of values of a row's setting, nil for none.
 func (row settingRow) look(t *testing.T, attribute any, variable string) string {
 	t.Helper()
 	s := newSettingScene(t)
@@ -106,8 +106,8 @@ func TestSettings_environment(t *testing.T) {
 	}
 }
 
-// An identity of the provider block wins over any of the environment, so that a token
-// left there does not clash with a configured user.
+// An identity of the provider block takes precedence over any of the environment, so that a token there
+// does not clash with a configured user.
 //
 //nolint:paralleltest // it sets environment variables
 func TestSettings_environmentOfAnotherIdentity(t *testing.T) {
@@ -134,7 +134,7 @@ func TestSettings_environmentOfAnotherIdentity(t *testing.T) {
 	}
 }
 
-// noSettingsInEnvironment is for tests that set some of them.
+// noSettingsInEnvironment removes the provider's variables, for tests that set some of them.
 func noSettingsInEnvironment(t *testing.T) {
 	t.Helper()
 	for _, row := range settingRows {
@@ -144,7 +144,7 @@ func noSettingsInEnvironment(t *testing.T) {
 	}
 }
 
-// A plan waits for what it does not know; the call that needs it says what is missing.
+// A plan with unknown settings makes no call. The operation that needs one names what is missing.
 func TestSettings_unknown(t *testing.T) {
 	t.Parallel()
 	for _, row := range settingRows {
@@ -192,7 +192,7 @@ func (s *settingScene) waitsFor(t *testing.T, setting string, config *tfprotov6.
 	}
 }
 
-// What is wrong with a setting is said at its attribute, in the same words each time.
+// An invalid setting is reported at its attribute, always in the same words.
 func TestSettings_bad(t *testing.T) {
 	noSettingsInEnvironment(t)
 	for name, row := range settingRows {

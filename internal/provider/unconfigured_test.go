@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// unconfigured is a provider whose endpoint another resource has yet to give.
+// unconfigured is a provider with an unknown endpoint.
 func unconfigured(t *testing.T, deferral bool) *providertest.Protocol {
 	t.Helper()
 	p := providertest.NewProtocol(t)
@@ -23,8 +23,8 @@ func unconfigured(t *testing.T, deferral bool) *providertest.Protocol {
 	return p
 }
 
-// A plan waits for what it does not know of the provider; what must be called
-// says what is missing.
+// A plan passes while the provider's settings are unknown. An operation that needs a call names what is
+// missing.
 func TestUnconfigured(t *testing.T) {
 	t.Parallel()
 	p := unconfigured(t, false)
@@ -46,7 +46,7 @@ func TestUnconfigured(t *testing.T) {
 	}
 }
 
-// A client that can defer is told to; one that cannot is not.
+// A client that supports deferral gets one; others do not.
 func TestUnconfigured_deferral(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{false, true} {

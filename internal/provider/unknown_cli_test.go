@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// A value that another resource computes is not known in the plan. Where it turns out equal,
-// no host is called; where it turns out different, the one apply is enough.
+// A value that another resource computes is unknown in the plan. If it is then equal, no host is called;
+// if it differs, one apply is sufficient.
 func TestAccUnknown(t *testing.T) {
 	t.Parallel()
 	const release, hosts = "terraform_data.u.output", 2

@@ -17,9 +17,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Every attribute of every resource is unknown in a plan, and turns out equal or different,
-// from a state and beside another attribute that are drawn. Two plans are compared as Terraform
-// compares them. Each round draws again, and the long job runs many.
+// Every attribute of every resource is unknown in a plan, and then equal or different. State and other
+// attributes are drawn at random. Two plans are compared as Terraform compares them. Each round draws
+// again, and the long job runs many.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	for _, o := range unknownObjects {
@@ -50,8 +50,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// unknownObject is a resource with configurations of it, which have all its attributes
-// between them.
+// unknownObject is a resource with configurations that together set all its attributes.
 type unknownObject struct {
 	typ     string
 	face    providertest.Face
@@ -118,7 +117,7 @@ var unknownObjects = []unknownObject{
 	}},
 }
 
-// merged merges objects, the later ones over the earlier.
+// merged merges objects; later ones override earlier ones.
 func merged(all ...object) object {
 	whole := make(object)
 	for _, one := range all {
@@ -135,8 +134,8 @@ func jsonOf(v any) string {
 	return string(encoded)
 }
 
-// place is where a value is in a configuration, with a name that has no keys in it, and
-// with another value.
+// place is the place of a value in a configuration, with a name that has no keys in it, and with another
+// value.
 type place struct {
 	at    []string
 	name  string
@@ -144,18 +143,18 @@ type place struct {
 	other any
 }
 
-// kind is what was seen with another configuration, too: the same attribute, set or not.
+// kind is the same for the same attribute in another configuration, whether it is set or not.
 func (p place) kind() string { return fmt.Sprint(p.name, p.value == nil) }
 
 func (p place) String() string { return strings.Join(p.at, ".") }
 
-// within reports whether a place is another or in it.
+// within reports whether a place is equal to another or inside it.
 func (p place) within(other place) bool {
 	return len(p.at) >= len(other.at) && slices.Equal(p.at[:len(other.at)], other.at)
 }
 
-// placesOf are those of attributes, and of what they hold in a configuration; all of them,
-// whatever it holds, if whole is true.
+// placesOf are the places of attributes, and of the values inside them in a configuration. If whole is
+// true, they are all places, whatever the configuration contains.
 func placesOf(attributes []*tfprotov6.SchemaAttribute, at []string, name string, config any, whole bool) []place {
 	var places []place
 	for _, attribute := range attributes {
@@ -234,8 +233,8 @@ func set(v any, at []string, value any) any {
 	return copied
 }
 
-// unknownOthers are other values of attributes for which a longer text, a greater number or
-// the opposite will not do.
+// unknownOthers are other values of attributes for which a longer text, a greater number or the opposite
+// is not valid.
 var unknownOthers = map[string]any{
 	"ensure": "registered", "on_partial_create": "warn", "on_destroy": "unregister", "on_update": "reload", "registration_api": "manage_proc",
 	"operation": "start", "waves": "2", "canary": "web-1", "pause": "2s", "wave_timeout": "2m", "max_failed_hosts": "10%", "stable_for": "2s", "within": "2m", "on_failure": nil,
@@ -249,11 +248,11 @@ type unknowns struct {
 
 	base   object
 	places []place
-	// providers are those that plan and apply; the one named "" does not know its settings.
+	// providers are the providers that plan and apply; the settings of the one named "" are unknown.
 	providers map[string]*providertest.Protocol
 	states    map[string]providertest.Kept
 
-	mu    sync.Mutex // rounds run at the same time
+	mu    sync.Mutex // rounds run concurrently
 	plans map[string]*providertest.Plan
 }
 
@@ -275,7 +274,7 @@ func newUnknowns(t *testing.T, o unknownObject, base object) *unknowns {
 		p.other = u.otherOf(p)
 		config := u.setting(u.base, p, p.other)
 		if p.name == ".processes[]" {
-			continue // the framework wants to see priority, and cannot while the element is unknown as a whole
+			continue // the framework reads priority, and cannot while the whole element is unknown
 		}
 		if jsonOf(config) != jsonOf(u.base) && !u.planner(t, "ready", "nothing").Validate(config).Failed() {
 			u.places = append(u.places, p)
@@ -295,7 +294,7 @@ func (u *unknowns) setting(config object, p place, value any) object {
 
 // otherOf is another value at a place.
 func (u *unknowns) otherOf(p place) any {
-	for _, inner := range u.places { // those within come first
+	for _, inner := range u.places { // those inside come first
 		if len(inner.at) > len(p.at) && inner.within(p) {
 			return set(p.value, inner.at[len(p.at):], inner.other)
 		}
@@ -326,7 +325,7 @@ func (u *unknowns) otherOf(p place) any {
 	return other
 }
 
-// core is a resource at a simulator, of a provider that waits for nothing.
+// core is a resource at a simulator, of a provider that does not wait.
 func (u *unknowns) core(t *testing.T, sim *providertest.Sim) *providertest.Core {
 	t.Helper()
 	return providertest.ConfiguredBy(t, new(providertest.Clock), sim.SettingsFor(u.face)).CoreOf(u.typ, new(providertest.Kept))
@@ -341,7 +340,7 @@ func (u *unknowns) applied(t *testing.T, sim *providertest.Sim) *providertest.Co
 	return core
 }
 
-// failed is the resource where its last apply has failed on a host.
+// failed is the resource after an apply that failed on a host.
 func (u *unknowns) failed(t *testing.T) *providertest.Core {
 	t.Helper()
 	sim, on := providertest.NewSim(t), providertest.OnCreate
@@ -365,8 +364,8 @@ func (u *unknowns) planner(t *testing.T, provider, state string) *providertest.C
 	return u.providers[provider].CoreOf(u.typ, &kept)
 }
 
-// plan plans a configuration, once. What the provider refuses is an error of the user's, and
-// no plan.
+// plan plans a configuration, once. If the provider rejects it, that is an error of the user, and there
+// is no plan.
 func (u *unknowns) plan(t *testing.T, provider, state string, config object) *providertest.Plan {
 	t.Helper()
 	key := provider + " " + state + " " + jsonOf(config)
@@ -382,8 +381,7 @@ func (u *unknowns) plan(t *testing.T, provider, state string, config object) *pr
 	return u.plans[key]
 }
 
-// round has each place unknown once: alone, beside another change, or with another one that is
-// not known either.
+// round makes each place unknown once: alone, with another change, or with another unknown place.
 func (u *unknowns) round(t *testing.T, chance *rand.Rand) {
 	t.Helper()
 	states := slices.Sorted(maps.Keys(u.states))
@@ -409,8 +407,7 @@ func (u *unknowns) round(t *testing.T, chance *rand.Rand) {
 	}
 }
 
-// turnsOut plans a configuration with places that are not known, and with each combination of
-// what they may turn out to be.
+// turnsOut plans a configuration with unknown places, and with each combination of their possible values.
 func (u *unknowns) turnsOut(t *testing.T, state string, config object, places ...place) {
 	t.Helper()
 	unknown, finals := config, []object{config}
@@ -432,7 +429,7 @@ func (u *unknowns) turnsOut(t *testing.T, state string, config object, places ..
 	}
 }
 
-// providerTurnsOut plans while the provider's settings are not known, and with each of them.
+// providerTurnsOut plans while the provider's settings are unknown, and with each of them.
 func (u *unknowns) providerTurnsOut(t *testing.T, state string, config object) {
 	t.Helper()
 	planned, said := u.planner(t, "", state).PlanUnrefreshed(config)
@@ -447,11 +444,11 @@ func (u *unknowns) providerTurnsOut(t *testing.T, state string, config object) {
 	}
 }
 
-// compare compares a plan with the one that is made when all is known.
+// compare compares a plan with the one made when all is known.
 func (u *unknowns) compare(t *testing.T, state string, planned providertest.Plan, provider string, final object, what string) {
 	t.Helper()
 	if planned.Action == providertest.PlanReplace {
-		state = "nothing" // it is destroyed by then
+		state = "nothing" // it was destroyed by then
 	}
 	again := u.plan(t, provider, state, final)
 	if again == nil {
@@ -462,8 +459,8 @@ func (u *unknowns) compare(t *testing.T, state string, planned providertest.Plan
 	}
 }
 
-// applies applies a value that is not known before: one that turns out equal calls no host,
-// and one that turns out different is applied at once.
+// applies applies a value that was unknown in the plan. An equal one calls no host, and a different one
+// is applied at once.
 func (u *unknowns) applies(t *testing.T, p place) {
 	t.Helper()
 	sim := providertest.NewSim(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// answers has every request answered so.
+// answers answers every request like this.
 func answers(status int, kind, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -23,13 +23,13 @@ func answers(status int, kind, body string) http.HandlerFunc {
 	}
 }
 
-// An endpoint that is not the platform is found with the first request: nothing is
-// repeated, saved or tainted. So is an application that a gateway does not accept.
+// The first request finds an endpoint that is not the platform: nothing is repeated, saved or tainted.
+// The same is true of an application that a gateway does not accept.
 func TestWrongEndpoint(t *testing.T) {
 	t.Parallel()
 	const stranger = "is not the platform: "
 	for name, c := range map[string]struct {
-		there http.HandlerFunc // nil for nobody
+		there http.HandlerFunc // nil if no server listens
 		said  []string
 	}{
 		"nobody":   {nil, []string{"no connection to http://127.0.0.1:", "connection refused.", "Check that the provider's endpoint is correct"}},
@@ -66,7 +66,7 @@ func TestWrongEndpoint(t *testing.T) {
 					calls.Store(0)
 					return providertest.ConfiguredWith(t, map[string]any{
 						"endpoint": endpoint, "app_code": simulator.DefaultAppCode, "app_secret": simulator.DefaultAppSecret, "username": "admin",
-						// A wait that no test would outlast: what is repeated shows.
+						// A test cannot wait this long, so a retry shows.
 						"gateway": gateway, "retry_wait_min": "1h", "retry_wait_max": "1h",
 					})
 				}
@@ -117,7 +117,7 @@ func TestWrongEndpoint(t *testing.T) {
 	}
 }
 
-// text is a text that knows how to show itself.
+// text is an error with this text.
 type text string
 
 func (t text) String() string { return string(t) }
