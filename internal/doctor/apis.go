@@ -6,12 +6,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// api is one that the provider calls, and what it has to be granted for.
+// api is an API that the provider calls, with the features that need it.
 type api struct {
 	name, use string
 }
 
-// system is what an application applies for: a system of the ESB, or a gateway.
+// system is a unit for which an application requests permissions: a system of the ESB, or a gateway.
 type system struct {
 	esb, gateway string
 }
@@ -22,7 +22,7 @@ var (
 	cmdbSystem = system{"CC", "bk-cmdb"}
 )
 
-// gseAPIs are those of bk_hosted_process, bk_process_operation, bk_process_status and
+// gseAPIs are the APIs of bk_hosted_process, bk_process_operation, bk_process_status and
 // bk_registrations, by gateway.
 var gseAPIs = map[bkapi.Gateway][]api{
 	bkapi.ESB: {
@@ -44,14 +44,14 @@ var gseAPIs = map[bkapi.Gateway][]api{
 	},
 }
 
-// jobAPIs are those of the bk_job_* objects.
+// jobAPIs are the APIs of the bk_job_* objects.
 var jobAPIs = []api{
 	{"get_proc_result", "the results of a task"},
 	{"operate_process", "every operation, registering"},
 	{"manage_proc", `registering with registration_api = "manage_proc"`},
 }
 
-// cmdbAPIs are those of bk_hosts and bk_cmdb_processes. {biz} is the business.
+// cmdbAPIs are the APIs of bk_hosts and bk_cmdb_processes. {biz} is the business.
 var cmdbAPIs = []struct{ api, path string }{
 	{"search_business", "api/v3/biz/search/0"},
 	{"list_biz_hosts_topo", "api/v3/hosts/app/{biz}/list_hosts_topo"},
@@ -65,7 +65,7 @@ var cmdbAPIs = []struct{ api, path string }{
 	{"list_service_instance_detail", "api/v3/findmany/proc/service_instance/details"},
 }
 
-// gseAPI is an API of GSE. What the provider may repeat, the doctor may.
+// gseAPI is an API of GSE. The doctor repeats only what the provider repeats.
 func (p *Platform) gseAPI(name string, repeatable bool) bkapi.API {
 	path := "api/c/compapi/v2/gse/" + name + "/"
 	if p.Gateway == bkapi.APIGW {

@@ -18,28 +18,28 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// Questions are what Check is asked beside what it looks at always.
+// Questions are the optional parts of Check.
 type Questions struct {
 	Hosts []fleet.Host
-	// Namespace is one whose cached status is looked at for its age; "" for none.
+	// Namespace is a namespace whose cached status is checked for its age; "" for none.
 	Namespace string
-	// Business is one of CMDB; 0 for none.
+	// Business is a business of CMDB; 0 for none.
 	Business int64
-	// Files has a script run on Hosts, which reads what their agents host.
+	// Files runs a script on Hosts that reads what their agents host.
 	Files bool
-	// Calls is how many calls are made at once to find a limit; 0 for none.
+	// Calls is how many concurrent calls are made to find a limit; 0 for none.
 	Calls int
 }
 
-// Codes of the ESB: what it says of itself, and what it says of a request that it has let in.
+// Codes of the ESB: some are about the ESB itself, and some about a request that it has accepted.
 const (
 	esbFirst, esbLast = 1306000, 1306999
 	esbArguments      = 1306406
 	gatewayArguments  = 1640001
 )
 
-// Check looks at a platform and changes nothing. A call that asks for a permission has an empty
-// body, which names neither a process nor a host.
+// Check examines a platform and changes nothing. A call that tests a permission has an empty body, which
+// names neither a process nor a host.
 func (p *Platform) Check(ctx context.Context, q Questions, report *Report) error {
 	report.add(p.tls())
 	if !p.enter(ctx, report) {
@@ -69,9 +69,8 @@ func (p *Platform) tls() Line {
 	return l
 }
 
-// enter makes the first call, which asks for a task that nobody has: it says whether the platform
-// is there, lets the application in, and what it says of such a task. Nothing else can be asked
-// where it does not.
+// enter makes the first call, for the result of a task that does not exist. It shows whether the platform
+// answers, accepts the application, and what it says of such a task. If it fails, no other call is made.
 func (p *Platform) enter(ctx context.Context, report *Report) bool {
 	var results procapi.ResultMap
 	reply, err := p.Raw.Call(ctx, p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": noTask}, &results)
@@ -84,7 +83,7 @@ func (p *Platform) enter(ctx context.Context, report *Report) bool {
 			there.State, there.Found, there.Next = Found, err.Error(), "Check BK_ENDPOINT and BK_GATEWAY, the proxy and the firewall between this machine and the platform."
 			report.add(there)
 			return false
-		case denial == bkapi.DeniedPermission || apiMissing(failure): // the line of the API says it
+		case denial == bkapi.DeniedPermission || apiMissing(failure): // the line of the API reports it
 		case denial != bkapi.NotDenied || esbRefuses(failure) || failure.Status == http.StatusBadRequest && failure.Code == gatewayArguments:
 			let.State, let.Found = Found, err.Error()
 			let.Next = "Check BK_APP_CODE, BK_APP_SECRET and the user (BK_USERNAME, BK_TOKEN or BK_ACCESS_TOKEN). A bk_username takes an application that needs no login."
@@ -99,7 +98,7 @@ func (p *Platform) enter(ctx context.Context, report *Report) bool {
 	return true
 }
 
-// noTask is the id of a task that nobody has. It has the form that the platform gives out.
+// noTask is the id of a task that does not exist, in the form of the platform's ids.
 const noTask = "GSETASK:S:200001010000000000:1"
 
 // expired is the belief about tasks that the platform does not know.
@@ -115,22 +114,22 @@ func expired(err error, results procapi.ResultMap) Line {
 	return unsettled("expired-empty", err.Error())
 }
 
-// unanswered reports whether nobody answered as the platform does.
+// unanswered reports whether no server answered as the platform does.
 func unanswered(e *bkapi.Error) bool {
 	return slices.Contains([]bkapi.Kind{bkapi.KindRequest, bkapi.KindConnect, bkapi.KindTLS, bkapi.KindLost, bkapi.KindRedirect, bkapi.KindFormat, bkapi.KindCanceled}, e.Kind) || e.Stranger
 }
 
-// apiMissing reports whether the platform does not have the API.
+// apiMissing reports whether the platform lacks the API.
 func apiMissing(e *bkapi.Error) bool {
 	return e.Status == http.StatusNotFound || e.Code == 1306404 || e.Code == 1306405
 }
 
-// esbRefuses reports whether the ESB itself turned a request away, and not for its arguments.
+// esbRefuses reports whether the ESB itself refused a request, other than for its arguments.
 func esbRefuses(e *bkapi.Error) bool {
 	return e.Gateway == bkapi.ESB && e.Code >= esbFirst && e.Code <= esbLast && e.Code != esbArguments && e.Code != 1306201 && e.Code != 1306208
 }
 
-// permission is whether an API may be called: any answer but a denial says so.
+// permission reports whether an API may be called: any answer but a denial shows that.
 func permission(ctx context.Context, c *bkapi.Client, s system, gateway bkapi.Gateway, to bkapi.API, use string, body any) Line {
 	l := Line{ID: to.Name, What: to.Name, State: Well, Found: "granted; for " + use}
 	reply, err := c.Call(ctx, to, body, nil)
@@ -187,7 +186,7 @@ func (p *Platform) checkCMDB(ctx context.Context, q Questions, report *Report) {
 	business := max(q.Business, 1)
 	var (
 		older *bool
-		ways  []Line // to processes
+		ways  []Line // APIs that read processes
 	)
 	for _, a := range cmdbAPIs {
 		to := p.cmdbAPI(a.api, a.path, fmt.Sprint(business))
@@ -223,8 +222,8 @@ func (p *Platform) checkCMDB(ctx context.Context, q Questions, report *Report) {
 	}
 }
 
-// eitherWay are the lines about the two APIs that bk_cmdb_processes can read processes
-// with. One of them is enough.
+// eitherWay are the lines about the two APIs from which bk_cmdb_processes can read processes. One of them
+// is sufficient.
 func eitherWay(related, instances Line) []Line {
 	const enough = "not granted, and not needed: "
 	related.What, instances.What = related.What+" (processes)", instances.What+" (processes, if the other is refused)"
@@ -239,7 +238,7 @@ func eitherWay(related, instances Line) []Line {
 	return []Line{related, instances}
 }
 
-// askHosts asks the agents of hosts about a process that nobody has, which runs nothing.
+// askHosts asks the agents of hosts about a process that does not exist, which runs nothing.
 func (p *Platform) askHosts(ctx context.Context, hosts []fleet.Host, report *Report) {
 	if len(hosts) == 0 {
 		report.add(Line{ID: "agents", What: "agents", State: Untold, Found: "no host is given", Next: "Give some with -host."})
@@ -290,7 +289,7 @@ func (p *Platform) readFiles(ctx context.Context, hosts []fleet.Host, report *Re
 	}
 }
 
-// age is how old the cached status is, by the newest report in it.
+// age is the age of the cached status, from the newest report in it.
 func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 	l := Line{ID: "status-age", What: "age of the cached status", State: Untold}
 	if namespace == "" {
@@ -318,7 +317,7 @@ func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 	report.add(l)
 }
 
-// rate makes calls at once until one is turned away.
+// rate makes concurrent calls until one is refused.
 func (p *Platform) rate(ctx context.Context, calls int) Line {
 	l := Line{ID: "rate", What: "limit on calls", State: Untold, Found: "not asked for", Next: "-calls 50 makes 50 calls that read nothing, at once."}
 	if calls == 0 {
@@ -368,7 +367,7 @@ func settled(id, value, found string) Line {
 	return l
 }
 
-// unsettled is a line about a belief that cannot be told, and why.
+// unsettled is a line about a belief that cannot be checked, with the reason.
 func unsettled(id, why string) Line {
 	b, _ := belief.Find(id)
 	return Line{ID: id, What: strings.TrimSuffix(b.Holds.English, "."), State: Untold, Found: why, Value: belief.Unknown}

@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// checked runs the check, and fails where it changed anything.
+// checked runs the check, and fails the test if it changed anything.
 func (w *world) checked(q doctor.Questions) *doctor.Report {
 	w.Helper()
 	report := &doctor.Report{}
@@ -40,8 +40,8 @@ func line(t *testing.T, report *doctor.Report, id string) doctor.Line {
 	return report.Lines[i]
 }
 
-// A check calls every API that the provider calls, and finds nothing where all is well. It
-// changes nothing.
+// A check calls every API that the provider calls, reports no problem on a healthy platform, and changes
+// nothing.
 func TestCheck_well(t *testing.T) {
 	t.Parallel()
 	table, err := providertest.EndpointTable()
@@ -76,7 +76,7 @@ func TestCheck_well(t *testing.T) {
 	}
 }
 
-// turnsAway has calls of an API end before the platform reads them, as a gateway does.
+// turnsAway makes calls of an API end before the platform reads them, as a gateway does.
 func turnsAway(api string, status int, body string) func(*world) {
 	return func(w *world) {
 		w.front = func(rw http.ResponseWriter, r *http.Request) bool {
@@ -93,7 +93,7 @@ func turnsAway(api string, status int, body string) func(*world) {
 // Promised in your-platform.md: the first call. If it fails, nothing else is asked
 // Promised in your-platform.md: what the provider would warn about: plain HTTP, a certificate that is not verified
 //
-// Each trouble has a line with what to do, and what cannot be asked then is not.
+// Each problem has a line that says what to do, and checks that depend on it are skipped.
 func TestCheck_finds(t *testing.T) {
 	t.Parallel()
 	away := func(w *world) { w.sim.SetReachable(address, false) }
@@ -105,7 +105,7 @@ func TestCheck_finds(t *testing.T) {
 		id      string
 		state   doctor.State
 		says    []string
-		ends    bool // nothing else is asked
+		ends    bool // no further call is made
 	}{
 		"esb-secret":       {bkapi.ESB, &simulator.Server{AppSecret: "another"}, nil, "credentials", doctor.Found, []string{"APP Secret verification failed", "BK_APP_SECRET"}, true},
 		"gateway-secret":   {bkapi.APIGW, &simulator.Server{AppSecret: "another"}, nil, "credentials", doctor.Found, []string{"HTTP 401", "BK_APP_SECRET"}, true},
@@ -184,14 +184,14 @@ func TestCheck_finds(t *testing.T) {
 				t.Errorf("the check ended there: %t, want %t:\n%s", ended, c.ends, lines(report))
 			}
 			if strings.Contains(lines(report), simulator.DefaultAppSecret) {
-				t.Errorf("the secret is told:\n%s", lines(report))
+				t.Errorf("the report contains the secret:\n%s", lines(report))
 			}
 		})
 	}
 }
 
-// Where nobody is there, one line says so.
-func TestCheck_nobody(t *testing.T) {
+// If no server answers, one line says so.
+func TestCheck_noServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bkapi.ESB, &simulator.Server{})
 	w.front = func(rw http.ResponseWriter, _ *http.Request) bool {

@@ -8,15 +8,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// Configs are how the platform's systems are reached. JOB and CMDB have no Endpoint where
-// nothing says where they are.
+// Configs are the configurations of the platform's systems. JOB and CMDB have no Endpoint if no setting
+// says where they are.
 type Configs struct {
 	GSE, JOB, CMDB bkapi.Config
 	JOBAPI         string
 	Warnings       []string
 }
 
-// Connect makes the way to a platform that the provider has resolved, and sends nothing.
+// Connect makes clients for a platform that the provider has resolved, and sends nothing.
 func Connect(p *platform.Platform, c Configs) (*Platform, error) {
 	stranger := c.GSE
 	stranger.AppSecret = "wrong-" + rand.Text()
@@ -43,7 +43,7 @@ func Connect(p *platform.Platform, c Configs) (*Platform, error) {
 	return d, nil
 }
 
-// Close ends what Connect began.
+// Close closes the connections that Connect made.
 func (p *Platform) Close() {
 	for _, c := range []*bkapi.Client{p.Raw, p.Stranger, p.JOB, p.CMDB} {
 		if c != nil {

@@ -1,9 +1,9 @@
-// Package doctor finds out of a platform what the provider believes of it. Check changes
-// nothing; Probe registers, starts and stops one scratch process, and takes it away again.
-// Both ask through the provider's own clients and request path, and answer with lines.
+// Package doctor checks on a platform what the provider assumes about it. Check changes nothing. Probe
+// registers, starts and stops one scratch process, and removes it. Both use the provider's own clients
+// and request path, and report lines.
 //
-// What a line of Probe is about is a row of package belief. Doctor knows no Terraform, and
-// nothing of the simulator: it finds out of either what it can see from outside.
+// Each line of Probe is about a row of package belief. Package doctor imports neither Terraform nor the
+// simulator: it checks a real platform and the simulator in the same way.
 package doctor
 
 import (
@@ -19,19 +19,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// Platform is how one is reached.
+// Platform is the clients of a platform.
 type Platform struct {
 	Gateway bkapi.Gateway
 	GSE     *gse.Client
-	// Raw, JOB and CMDB send what is not for the provider's clients. JOB and CMDB are nil where
-	// nothing says where they are. JOBAPI is the segment of JOB's paths, and CMDBGateway the
-	// way that CMDB takes.
+	// Raw, JOB and CMDB send requests that the provider's clients do not. JOB and CMDB are nil if no
+	// setting says where they are. JOBAPI is the segment of JOB's paths, and CMDBGateway the gateway of
+	// CMDB.
 	Raw, JOB, CMDB *bkapi.Client
 	JOBAPI         string
 	CMDBGateway    bkapi.Gateway
-	// Stranger calls as the same application with a secret that is wrong.
+	// Stranger calls as the same application with a wrong secret.
 	Stranger *bkapi.Client
-	// Warnings are what the provider warns of in the settings: connections that are not safe.
+	// Warnings are the provider's warnings about the settings: insecure connections.
 	Warnings []string
 	Supplier int
 
@@ -39,7 +39,7 @@ type Platform struct {
 	Backoff poll.Backoff
 }
 
-// State is how a line came out.
+// State is the result of a line.
 type State string
 
 // The states.
@@ -51,19 +51,19 @@ const (
 
 var marks = map[State]string{Well: "✓", Found: "✗", Untold: "?"}
 
-// Line is one thing that was looked at.
+// Line is the result of one check.
 type Line struct {
 	ID    string `json:"id"`
 	What  string `json:"what"`
 	State State  `json:"state"`
-	Found string `json:"found"`          // what there is, or why it cannot be told
-	Next  string `json:"next,omitempty"` // what follows, and what to do
-	// Value is what the profile has.
+	Found string `json:"found"`          // the finding, or why there is none
+	Next  string `json:"next,omitempty"` // the consequence, and what to do
+	// Value is the value in the profile.
 	Value        string `json:"value,omitempty"`
 	Milliseconds int64  `json:"milliseconds,omitempty"`
 }
 
-// String is the line for people.
+// String is the line as text.
 func (l Line) String() string {
 	text := marks[l.State] + " " + l.What + ": "
 	if l.State == Untold {
@@ -79,11 +79,11 @@ func (l Line) String() string {
 	return text
 }
 
-// Report is what a command has to say.
+// Report is the result of a command.
 type Report struct {
 	Command string `json:"command"`
 	Lines   []Line `json:"lines"`
-	// Say is given each line as it comes, if non-nil.
+	// Say, if non-nil, gets each line at once.
 	Say func(Line) `json:"-"`
 }
 
@@ -95,7 +95,7 @@ func (r *Report) add(l Line) {
 	}
 }
 
-// Count is how many lines came out so.
+// Count is how many lines have this state.
 func (r *Report) Count(state State) int {
 	count := 0
 	for _, l := range r.Lines {
@@ -114,8 +114,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// took is the milliseconds of a call, 1 at least.
+// took is the milliseconds of a call, at least 1.
 func took(d time.Duration) int64 { return max(d.Milliseconds(), 1) }
 
-// pause lets time pass by the platform's clock.
+// pause waits by the platform's clock.
 func (p *Platform) pause(ctx context.Context, d time.Duration) error { return p.Clock.Pause(ctx, d) }

@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// hosting is what hosting does to a process that does not run.
+// hosting checks what hosting does to a process that does not run.
 func (r *probe) hosting(ctx context.Context) error {
 	r.labelled("registered")
 	if err := r.calm(ctx); err != nil {
@@ -53,7 +53,7 @@ func (r *probe) hosting(ctx context.Context) error {
 	return r.unhosting(ctx)
 }
 
-// hostingAgain hosts what is hosted, which registers it again at the gateway.
+// hostingAgain hosts a hosted process, which registers it again at the gateway.
 func (r *probe) hostingAgain(ctx context.Context, before fleet.Status) error {
 	if err := r.p.pause(ctx, apart); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (r *probe) hostingAgain(ctx context.Context, before fleet.Status) error {
 	return nil
 }
 
-// watch looks whether the agent starts what it hosts.
+// watch checks whether the agent starts what it hosts.
 func (r *probe) watch(ctx context.Context) error {
 	end := r.p.Clock.Now().Add(r.trial.Watch)
 	for {
@@ -95,7 +95,7 @@ func (r *probe) watch(ctx context.Context) error {
 	}
 }
 
-// unhosting unregisters what is hosted.
+// unhosting unregisters a hosted process.
 func (r *probe) unhosting(ctx context.Context) error {
 	before, err := r.live(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *probe) unhosting(ctx context.Context) error {
 	return nil
 }
 
-// calm has the process neither run nor be hosted, whether it is registered or not.
+// calm makes the process neither run nor be hosted, whether it is registered or not.
 func (r *probe) calm(ctx context.Context) error {
 	for range 3 {
 		status, err := r.live(ctx)
@@ -131,7 +131,7 @@ func (r *probe) calm(ctx context.Context) error {
 			if err = unexpected("stop", got, err); err != nil {
 				return err
 			}
-		case status.Hosted && r.p.Gateway == bkapi.ESB: // at the gateway that would unregister it
+		case status.Hosted && r.p.Gateway == bkapi.ESB: // at the gateway, unhosting would unregister it
 			got, err := r.operate(ctx, opUnhost)
 			if err = unexpected("unhosting", got, err); err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
-// onJOB settles whether manage_proc registers, on a scratch process of JOB's.
+// onJOB checks whether manage_proc registers, with a scratch process of JOB's.
 func (r *probe) onJOB(ctx context.Context) (err error) {
 	host := r.host
 	if host.AgentID() != "" && r.trial.Other != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// starting is what a start does to a process that is registered and does not run.
+// starting checks what a start does to a process that is registered and does not run.
 func (r *probe) starting(ctx context.Context) error {
 	r.labelled("registered")
 	if err := r.calm(ctx); err != nil {
@@ -25,7 +25,7 @@ func (r *probe) starting(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.timed { // a second apart, which is time enough to be started by an agent that does
+	if r.timed { // a second apart, so that an agent that starts what it hosts has time to
 		if err := r.p.pause(ctx, apart); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (r *probe) starting(ctx context.Context) error {
 	return r.started(ctx, before, registered)
 }
 
-// started is what there is after a start. registered says that the process was registered before.
+// started checks the state after a start. registered says that the process was registered before.
 func (r *probe) started(ctx context.Context, before fleet.Status, registered bool) error {
 	began := r.p.Clock.Now()
 	after, err := r.live(ctx)
@@ -80,7 +80,7 @@ func (r *probe) started(ctx context.Context, before fleet.Status, registered boo
 	return nil
 }
 
-// restarting is what a restart does to a process that runs and is not hosted.
+// restarting checks what a restart does to a process that runs and is not hosted.
 func (r *probe) restarting(ctx context.Context) error {
 	if err := r.runs(ctx); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (r *probe) restarting(ctx context.Context) error {
 	return nil
 }
 
-// runs has the process run and be hosted.
+// runs makes the process run and be hosted.
 func (r *probe) runs(ctx context.Context) error {
 	status, err := r.live(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *probe) runs(ctx context.Context) error {
 	return unexpected("hosting", got, err)
 }
 
-// stopping is what a stop does to a process that runs and is hosted.
+// stopping checks what a stop does to a process that runs and is hosted.
 func (r *probe) stopping(ctx context.Context) error {
 	if err := r.runs(ctx); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (r *probe) stopping(ctx context.Context) error {
 	return err
 }
 
-// killing is what a kill does to a process that runs and is hosted.
+// killing checks what a kill does to a process that runs and is hosted.
 func (r *probe) killing(ctx context.Context) error {
 	if err := r.runs(ctx); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (r *probe) killing(ctx context.Context) error {
 	return err
 }
 
-// onceOnly starts a process that ends at once, as one of auto_type 2 does.
+// onceOnly starts a process that ends at once, like one with auto_type 2.
 func (r *probe) onceOnly(ctx context.Context) error {
 	if err := r.calm(ctx); err != nil {
 		return err

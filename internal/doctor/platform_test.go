@@ -28,7 +28,7 @@ const (
 	namespace = "doctor_test"
 )
 
-// clock is one on which only pauses take time, and the simulator's supervision with them.
+// clock is a clock on which only pauses take time, and with them the simulator's supervision.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -52,17 +52,17 @@ func (c *clock) Pause(ctx context.Context, d time.Duration) error {
 	return poll.Pause(ctx, 0)
 }
 
-// world is a simulator with one machine of two names, and the doctor's way to it.
+// world is a simulator with one machine that has two names, and the doctor's clients for it.
 type world struct {
 	*testing.T
 	sim      *simulator.Server
 	clock    *clock
 	platform *doctor.Platform
-	// front answers in place of the simulator where it says so, if non-nil.
+	// front, if non-nil, answers in place of the simulator when it returns true.
 	front func(http.ResponseWriter, *http.Request) bool
 }
 
-// newWorld serves a simulator, which a gateway leads to.
+// newWorld serves a simulator behind a gateway.
 func newWorld(t *testing.T, gateway bkapi.Gateway, sim *simulator.Server) *world {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), sim: sim}
@@ -115,7 +115,7 @@ func host(t *testing.T, text string) fleet.Host {
 	return h
 }
 
-// trial is what the doctor is given. The gateway is asked by agent id.
+// trial is the doctor's input. At the gateway, hosts are named by agent id.
 func (w *world) trial() doctor.Trial {
 	h := address
 	if w.platform.Gateway == bkapi.APIGW {
@@ -124,7 +124,7 @@ func (w *world) trial() doctor.Trial {
 	return doctor.Trial{Host: host(w.T, h), Namespace: namespace, User: "root", Watch: 10 * time.Second, Patience: 10 * time.Minute}
 }
 
-// expectNothing fails where anything of the doctor's is left on the machine.
+// expectNothing fails the test if the doctor has left anything on the machine.
 func (w *world) expectNothing() {
 	w.Helper()
 	for _, p := range w.sim.Processes() {

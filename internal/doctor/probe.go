@@ -20,32 +20,32 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// Trial is what Probe works on.
+// Trial is the input of Probe.
 type Trial struct {
 	Host fleet.Host
-	// Other is another name of the same machine, where the platform tells none.
+	// Other is another name of the same machine, for platforms that do not give it.
 	Other *fleet.Host
-	// Namespace is one that nobody uses.
+	// Namespace is an unused namespace.
 	Namespace string
 	User      string
-	// Business is that of the host, which JOB wants to know; 0 asks JOB nothing.
+	// Business is that of the host, which JOB requires; with 0, JOB is not checked.
 	Business int64
-	// Watch is how long an agent is watched that may start what it hosts. Patience is how long the
-	// cached status is waited for.
+	// Watch is how long Probe watches whether an agent starts what it hosts. Patience is how long it
+	// waits for the cached status.
 	Watch, Patience time.Duration
 }
 
-// errLeft says that something was not seen to be gone.
+// errLeft says that the removal of something was not confirmed.
 var errLeft = errors.New("the scratch process may be left")
 
-// cleanup is how long it may take to remove the scratch process.
+// cleanup is how long the removal of the scratch process may take.
 const cleanup = 5 * time.Minute
 
-// apart is how long two registrations are apart, so that their times are not the same second.
+// apart is the time between two registrations, so that their times are not the same second.
 const apart = 2 * time.Second
 
-// Probe settles the beliefs of a face on one scratch process, and removes it whatever happens.
-// An error says that it could not begin, that it was interrupted, or that something is left.
+// Probe checks the beliefs of a face with one scratch process, and always removes it. An error says that
+// it could not begin, that it was interrupted, or that something is left.
 func (p *Platform) Probe(ctx context.Context, t Trial, report *Report) (belief.Profile, error) {
 	name := scratchName()
 	run := &probe{
@@ -76,7 +76,7 @@ func (p *Platform) Probe(ctx context.Context, t Trial, report *Report) (belief.P
 	return belief.Profile{Answers: run.answers}, nil
 }
 
-// scratchName is a name that nobody has.
+// scratchName is an unused name.
 func scratchName() string {
 	random := make([]byte, 6)
 	_, _ = rand.Read(random)
@@ -90,13 +90,13 @@ type probe struct {
 	trial   Trial
 	report  *Report
 	answers map[string]string
-	timed   bool // the agent tells times
+	timed   bool // the agent reports times
 }
 
-// settle answers a belief, once.
+// settle records the answer to a belief, once.
 func (r *probe) settle(id, value, found string) { r.put(settled(id, value, found)) }
 
-// cannot says of beliefs why they cannot be told.
+// cannot records why beliefs cannot be checked.
 func (r *probe) cannot(why string, ids ...string) {
 	for _, id := range ids {
 		r.put(unsettled(id, why))
@@ -111,7 +111,7 @@ func (r *probe) put(l Line) {
 	r.report.add(l)
 }
 
-// yesNo is the value of what a switch is about.
+// yesNo is the value of a switch.
 func yesNo(yes bool) string {
 	if yes {
 		return belief.Yes
@@ -122,10 +122,10 @@ func yesNo(yes bool) string {
 // code is the value of a code.
 func code(got result) string { return strconv.FormatInt(got.Code, 10) }
 
-// face is where the questions arise.
+// face is the face of the probe.
 func (r *probe) face() belief.Face { return belief.Face(r.p.Gateway) }
 
-// mayBegin refuses a namespace with anything in it, and a host whose agent does not answer.
+// mayBegin rejects a namespace that is not empty, and a host whose agent does not answer.
 func (r *probe) mayBegin(ctx context.Context) error {
 	if r.p.Gateway == bkapi.ESB && r.host.AgentID() != "" {
 		return errors.New("the ESB knows hosts by address: give -host as cloud:ip")
@@ -147,7 +147,7 @@ func (r *probe) mayBegin(ctx context.Context) error {
 	return nil
 }
 
-// aside settles what takes no process.
+// aside checks what needs no process.
 func (r *probe) aside(ctx context.Context) {
 	quiet := &Report{}
 	if r.p.enter(ctx, quiet) {
@@ -176,7 +176,7 @@ func (r *probe) aside(ctx context.Context) {
 	}
 }
 
-// onScratch works on the process, and removes it.
+// onScratch runs the checks with the process, and removes it.
 func (r *probe) onScratch(ctx context.Context) (err error) {
 	defer func() {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
@@ -194,19 +194,19 @@ func (r *probe) onScratch(ctx context.Context) (err error) {
 		if err := step(ctx); ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
-			// What this step was to settle stays untold; the next one begins anew.
+			// The beliefs of this step have no answer; the next step starts afresh.
 			r.trouble(err)
 		}
 	}
 	return nil
 }
 
-// trouble is a line about a step that did not come to its end.
+// trouble is a line about a step that did not complete.
 func (r *probe) trouble(err error) {
 	r.report.add(Line{ID: "trouble", What: "a step ended early", State: Found, Found: err.Error(), Next: "See bk-doctor check for permissions. After a start that failed, a process sleep may run on the host for half an hour."})
 }
 
-// unexpected is the error of a call that a step cannot go on without.
+// unexpected is the error of a call that a step depends on.
 func unexpected(what string, got result, err error) error {
 	switch {
 	case err != nil:
@@ -217,7 +217,7 @@ func unexpected(what string, got result, err error) error {
 	return nil
 }
 
-// rest says of every other belief why it is not told.
+// rest records for every other belief why it has no answer.
 func (r *probe) rest() {
 	r.put(r.renamedResults())
 	r.progress()
@@ -227,13 +227,13 @@ func (r *probe) rest() {
 		case b.Settled == belief.SettledByNothing:
 			why = b.Untold.English
 		case !b.On(r.face()) && !b.On(belief.JOB) && !b.On(belief.CMDB):
-			continue // it does not arise here
+			continue // it does not apply here
 		}
 		r.cannot(why, b.ID)
 	}
 }
 
-// progress says what was seen of operations in progress, whose codes the provider goes by.
+// progress reports the observed codes of operations in progress, on which the provider relies.
 func (r *probe) progress() {
 	l := Line{ID: "in-progress", What: "what is in progress", State: Untold, Found: "every result was there at once"}
 	if len(r.pending) > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// arises are the switches that can be found by a gateway. JOB and CMDB are asked by either.
+// arises are the switches that the doctor can find at a gateway. JOB and CMDB are checked at either.
 func arises(gateway bkapi.Gateway) []string {
 	var names []string
 	for _, b := range belief.All() {
@@ -27,8 +27,8 @@ func arises(gateway bkapi.Gateway) []string {
 	return names
 }
 
-// hidden is what is found of switches of which another hides what they do, so that the provider
-// does not meet it either.
+// hidden is the value that the doctor finds for switches whose effect another switch hides. The provider
+// does not meet that effect either.
 func hidden(gateway bkapi.Gateway, on []string) map[string]string {
 	has := func(name string) bool { return slices.Contains(on, name) }
 	values := make(map[string]string)
@@ -37,7 +37,7 @@ func hidden(gateway bkapi.Gateway, on []string) map[string]string {
 			values[name] = value
 		}
 	}
-	hide("reregistering-keeps-time", belief.No, "register-hosts") // to register is to host, which renews it
+	hide("reregistering-keeps-time", belief.No, "register-hosts") // registering is hosting, which renews it
 	hide("reregistering-keeps-time", belief.Unknown, "agents-without-times", "hosting-once")
 	hide("starting-keeps-time", belief.Unknown, "agents-without-times")
 	hide("hosting-keeps-time", belief.Unknown, "agents-without-times")
@@ -49,8 +49,8 @@ func hidden(gateway bkapi.Gateway, on []string) map[string]string {
 	return values
 }
 
-// probed runs the doctor on a simulator with switches, and gives the profile, which was written
-// and read again.
+// probed runs the doctor on a simulator with switches, and returns the profile after writing and reading
+// it.
 func probed(t *testing.T, gateway bkapi.Gateway, on ...string) (belief.Profile, *doctor.Report) {
 	t.Helper()
 	sim := &simulator.Server{}
@@ -61,7 +61,7 @@ func probed(t *testing.T, gateway bkapi.Gateway, on ...string) (belief.Profile, 
 	trial, report := w.trial(), &doctor.Report{}
 	trial.Business = 2
 	if other := host(t, address); gateway == bkapi.APIGW && !slices.Contains(on, "start-replaces") {
-		trial.Other = &other // otherwise the platform tells it
+		trial.Other = &other // otherwise the platform gives it
 	}
 	profile, err := w.platform.Probe(t.Context(), trial, report)
 	if err != nil {
@@ -101,8 +101,8 @@ func lines(report *doctor.Report) string {
 	return text.String()
 }
 
-// The doctor finds every switch of the simulator on each face where it matters, alone and beside
-// each other one, and nothing that is not there. Nothing is left behind.
+// The doctor finds every switch of the simulator on each face where it matters, alone and with each other
+// switch. It finds no other switch, and leaves nothing behind.
 func TestProbe_findsSwitches(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range bkapi.Gateways() {
@@ -125,8 +125,8 @@ func TestProbe_findsSwitches(t *testing.T) {
 				t.Errorf("something is otherwise:\n%s", lines(report))
 			}
 			for _, b := range belief.All() {
-				told := b.Settled != belief.SettledByNothing && b.On(belief.Face(gateway))
-				if value := profile.Value(b.ID); told && !b.As(value) || b.Settled == belief.SettledByNothing && value != belief.Unknown {
+				answered := b.Settled != belief.SettledByNothing && b.On(belief.Face(gateway))
+				if value := profile.Value(b.ID); answered && !b.As(value) || b.Settled == belief.SettledByNothing && value != belief.Unknown {
 					t.Errorf("%s is %s", b.ID, value)
 				}
 			}
@@ -134,7 +134,7 @@ func TestProbe_findsSwitches(t *testing.T) {
 	}
 }
 
-// What the doctor wrote of one simulator makes another one that it cannot tell from the first.
+// A simulator that is configured by the doctor's profile of another one gives the same profile.
 func TestProbe_again(t *testing.T) {
 	t.Parallel()
 	on := []string{"start-replaces", "hosting-starts", "restart-keeps-hosting", "entry-per-name"}
@@ -148,7 +148,8 @@ func TestProbe_again(t *testing.T) {
 	}
 }
 
-// A cached status that lags is waited for, its lag is told, and labels that the platform adds.
+// The doctor waits for a cached status that lags, and reports the lag and the labels that the platform
+// adds.
 func TestProbe_measures(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range bkapi.Gateways() {
@@ -169,9 +170,8 @@ func TestProbe_measures(t *testing.T) {
 	}
 }
 
-// What the platform answers otherwise than believed is told, and what it refuses ends a step and
-// not the run.
-func TestProbe_tells(t *testing.T) {
+// An unexpected answer of the platform is reported. A refusal ends a step, but not the run.
+func TestProbe_reports(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fault simulator.Fault
@@ -209,7 +209,7 @@ func TestProbe_tells(t *testing.T) {
 	}
 }
 
-// Where it may not begin it changes nothing, and says why.
+// If it may not begin, it changes nothing, and says why.
 func TestProbe_refuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -274,7 +274,7 @@ func TestProbe_interrupted(t *testing.T) {
 	}
 }
 
-// What cannot be removed is named, with what to do.
+// If something cannot be removed, a line names it and says what to do.
 func TestProbe_left(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bkapi.APIGW, &simulator.Server{})
@@ -285,8 +285,8 @@ func TestProbe_left(t *testing.T) {
 	}
 }
 
-// A start that takes effect after an interrupt, or after its answer was lost, is waited for and
-// undone.
+// A start may take effect after an interrupt, or after its answer was lost. The doctor waits for it and
+// undoes it.
 func TestProbe_lateStart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// registers registers the process anew, by the way that the face has.
+// registers registers the process again, as the face does.
 func (r *probe) registers(ctx context.Context) error {
 	if r.p.Gateway == bkapi.APIGW {
 		got, err := r.operate(ctx, opHost)
@@ -19,7 +19,7 @@ func (r *probe) registers(ctx context.Context) error {
 	return unexpected("register_proc_info", got, err)
 }
 
-// unregisters takes the registration away.
+// unregisters removes the registration.
 func (r *probe) unregisters(ctx context.Context, supplier int) (result, error) {
 	if r.p.Gateway == bkapi.APIGW {
 		return r.operate(ctx, opUnhost)
@@ -27,7 +27,7 @@ func (r *probe) unregisters(ctx context.Context, supplier int) (result, error) {
 	return r.registration(ctx, "unregister_proc_info", supplier)
 }
 
-// registering is what the ESB's own calls do.
+// registering checks the ESB's own calls.
 func (r *probe) registering(ctx context.Context) error {
 	r.labelled("registered")
 	got, err := r.registration(ctx, "update_proc_info", 0)
@@ -60,13 +60,13 @@ func (r *probe) registering(ctx context.Context) error {
 	return r.suppliers(ctx)
 }
 
-// times is the belief about agents' times, by what they say of a process that was registered.
+// times checks the agents' times, from the answer about a registered process.
 func (r *probe) times(after fleet.Status) {
 	r.timed = after.RegisterTime > 0
 	r.settle("agents-without-times", yesNo(!r.timed), fmt.Sprintf("register_time of a registered process: %d", after.RegisterTime))
 }
 
-// renewing is whether a call renews the agent's time.
+// renewing checks whether a call renews the agent's time.
 func (r *probe) renewing(ctx context.Context, id string, before fleet.Status, call func() (result, error)) error {
 	if err := r.p.pause(ctx, apart); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (r *probe) renewing(ctx context.Context, id string, before fleet.Status, ca
 	return r.renewed(ctx, id, before)
 }
 
-// renewed compares the agent's time with that of before.
+// renewed compares the agent's time with the earlier one.
 func (r *probe) renewed(ctx context.Context, id string, before fleet.Status) error {
 	after, err := r.live(ctx)
 	switch {
@@ -92,7 +92,7 @@ func (r *probe) renewed(ctx context.Context, id string, before fleet.Status) err
 	return nil
 }
 
-// suppliers unregisters by another supplier id, by the right one, and once more.
+// suppliers unregisters with another supplier id, with the right one, and once more.
 func (r *probe) suppliers(ctx context.Context) error {
 	var codes [3]result
 	for i := range codes {

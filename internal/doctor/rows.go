@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// hosts is whether a start hosted a process that was not hosted before.
+// hosts checks whether a start hosted a process that was not hosted before.
 func (r *probe) hosts(before, after fleet.Status) {
 	if !before.Hosted {
 		r.settle("start-keeps-unhosted", yesNo(!after.Hosted), fmt.Sprintf("hosted after a start: %t", after.Hosted))
@@ -44,7 +44,7 @@ func (r *probe) freshRow(ctx context.Context, began time.Time) (*rawRow, error) 
 	}
 }
 
-// labels are what a row says of a start that had other labels than the registration.
+// labels checks the labels in a row after a start with other labels than the registration's.
 func (r *probe) labels(row rawRow, registered bool) {
 	added := slices.DeleteFunc(slices.Collect(maps.Keys(row.Meta.Labels)), func(name string) bool { return name == ownLabel })
 	r.settle("labels-added", yesNo(len(added) > 0), fmt.Sprintf("a row has %d labels that nobody declared", len(added)))
@@ -60,7 +60,7 @@ func (r *probe) labels(row rawRow, registered bool) {
 	}
 }
 
-// names are which names a row of the gateway has for its host.
+// names checks which names a row of the gateway has for its host.
 func (r *probe) names(row rawRow) {
 	switch {
 	case row.Host == nil:

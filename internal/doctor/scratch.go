@@ -17,8 +17,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// scratchSpec is a process that sleeps for half an hour at most, whatever becomes of it, and writes
-// nothing but its pid file. Paths are absolute, since no document says where commands run.
+// scratchSpec is a process that sleeps for at most half an hour, and writes only its pid file. Paths are
+// absolute, since no document says where commands run.
 func scratchSpec(name, user string) *gse.Spec {
 	pidFile := "/tmp/" + name + ".pid"
 	start := "nohup sleep 1800 >/dev/null 2>&1 & echo $! >" + pidFile
@@ -45,25 +45,25 @@ const (
 	opKill    = 9
 )
 
-// scratch is one process on one host that nobody else has.
+// scratch is one process on one host, used by the doctor only.
 type scratch struct {
 	p    *Platform
 	meta gse.Meta
 	host fleet.Host
 	spec *gse.Spec
 
-	// task is one whose end was not seen. doubtful says that an answer was lost.
+	// task is a task whose end was not seen. lost says that an answer was lost.
 	task     string
-	doubtful bool
-	// renamed says that a result came under another name than the request gave the host.
+	lost bool
+	// renamed says that a result named the host differently than the request.
 	renamed bool
-	// seen says that a result came at all.
+	// seen says that there was a result.
 	seen bool
-	// pending are the ways in which something in progress was answered, by API and code.
+	// pending are the answers for operations in progress, by API and code.
 	pending map[string]string
 }
 
-// result is what the platform said of the host.
+// result is the platform's result for the host.
 type result struct {
 	procapi.HostResult
 }
@@ -74,11 +74,11 @@ func (r result) silent() bool {
 	return text == "" || text == "null"
 }
 
-// said is a result in words.
+// said is a result as text.
 func (r result) said() string { return fmt.Sprintf("code %d: %s", r.Code, r.Message) }
 
-// registration is a call of the ESB that answers at once, for the supplier id of the host and so
-// many more. 115 asks for it again.
+// registration is a call of the ESB that answers at once. supplier is added to the host's supplier id.
+// 115 means that the call is repeated.
 func (s *scratch) registration(ctx context.Context, api string, supplier int) (result, error) {
 	body := map[string]any{
 		"meta":  s.meta,
@@ -93,11 +93,12 @@ func (s *scratch) registration(ctx context.Context, api string, supplier int) (r
 		err := s.send(ctx, s.p.gseAPI(api, true), body, &answers)
 		return err == nil && s.find(answers, &got), err
 	})
-	s.doubtful = s.doubtful || ctx.Err() != nil // it may have been in progress
+	s.lost = s.lost || ctx.Err() != nil // it may have been in progress
 	return got, err
 }
 
-// send sends what may have an effect. An interrupt does not end it: what was sent has to be known.
+// send sends a request that may have an effect. An interrupt does not end it, because the effect must be
+// known.
 func (s *scratch) send(ctx context.Context, api bkapi.API, body, out any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -105,7 +106,7 @@ func (s *scratch) send(ctx context.Context, api bkapi.API, body, out any) error 
 	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), taskPatience)
 	defer cancel()
 	_, err := s.p.Raw.Call(sending, api, body, out)
-	s.doubtful = s.doubtful || bkapi.MayHaveActed(err)
+	s.lost = s.lost || bkapi.MayHaveActed(err)
 	return err
 }
 
@@ -138,7 +139,7 @@ func (s *scratch) operate(ctx context.Context, op int) (result, error) {
 		return result{}, err
 	}
 	if accepted.ID == "" {
-		s.doubtful = true
+		s.lost = true
 		return result{}, errors.New(api.Name + " named no task")
 	}
 	s.task = string(accepted.ID)
@@ -164,7 +165,7 @@ func (s *scratch) result(ctx context.Context) (result, error) {
 	return got, err
 }
 
-// taskPatience is how long a call or a task may take: the command, the check after it, and more.
+// taskPatience is how long a call or a task may take: the command, the check after it, and a margin.
 const taskPatience = 2 * time.Minute
 
 func (s *scratch) until(ctx context.Context, check func(context.Context) (bool, error)) error {
@@ -178,7 +179,7 @@ func (s *scratch) until(ctx context.Context, check func(context.Context) (bool, 
 	})
 }
 
-// inProgress notes how the platform says that something is in progress.
+// inProgress notes the platform's answer for an operation in progress.
 func (s *scratch) inProgress(where string, code int64, message string) {
 	if s.pending == nil {
 		s.pending = make(map[string]string)
@@ -186,7 +187,7 @@ func (s *scratch) inProgress(where string, code int64, message string) {
 	s.pending[fmt.Sprintf("%s has code %d", where, code)] = message
 }
 
-// find takes the one result that is there, unless it is still 115.
+// find takes the only result, unless it is still 115.
 func (s *scratch) find(answers procapi.ResultMap, got *result) bool {
 	process := ":" + s.meta.Namespace + ":" + s.meta.Name
 	for key, r := range answers {
@@ -210,7 +211,7 @@ func (s *scratch) find(answers procapi.ResultMap, got *result) bool {
 	return false
 }
 
-// live is what the agent says.
+// live is the agent's answer.
 func (s *scratch) live(ctx context.Context) (fleet.Status, error) {
 	limited, cancel := context.WithTimeout(ctx, agentPatience)
 	defer cancel()
@@ -222,10 +223,10 @@ func (s *scratch) live(ctx context.Context) (fleet.Status, error) {
 	return status, err
 }
 
-// gone is a status that shows nothing of the process.
+// gone reports whether a status shows nothing of the process.
 func gone(s fleet.Status) bool { return s.State != fleet.Running && !s.Hosted && s.RegisterTime == 0 }
 
-// rawRow is a row of the cached status, as it came.
+// rawRow is a row of the cached status, undecoded.
 type rawRow struct {
 	Meta struct {
 		Name   procapi.Text  `json:"name"`
@@ -244,7 +245,7 @@ type rawRows struct {
 	Rows  []rawRow       `json:"proc_infos"`
 }
 
-// row is the cached status of the process under a name of its machine, nil where there is none.
+// row is the cached status of the process under a name of its machine, nil if there is none.
 func (s *scratch) row(ctx context.Context, host fleet.Host) (*rawRow, error) {
 	body := map[string]any{"meta": map[string]any{"namespace": s.meta.Namespace, "name": s.meta.Name}}
 	if id := host.AgentID(); id != "" {
@@ -263,7 +264,7 @@ func (s *scratch) row(ctx context.Context, host fleet.Host) (*rawRow, error) {
 	return &got.Rows[i], nil
 }
 
-// list is the first page of a namespace, and how many rows it counts.
+// list is the first page of a namespace, and its count of rows.
 func (p *Platform) list(ctx context.Context, namespace string) ([]rawRow, int64, error) {
 	var got rawRows
 	body := map[string]any{"meta": map[string]any{"namespace": namespace}, "page": map[string]any{"start": 0, "limit": 1000}}
@@ -280,21 +281,19 @@ func (s *scratch) labelled(value string) {
 	s.meta.Labels[ownLabel] = value
 }
 
-// ownLabel tells what a registration came of.
+// ownLabel identifies the registration's origin.
 const ownLabel = "bk_doctor"
 
-// late is how long what was sent may take to have its effect: op_timeout, the check after it, and
-// more.
+// late is how long a request may take to have its effect: op_timeout, the check after it, and a margin.
 const late = 75 * time.Second
 
-// remove takes away everything of the process, whatever was done to it, and looks whether
-// nothing is left.
+// remove removes everything of the process, whatever was done to it, and checks that nothing is left.
 func (s *scratch) remove(ctx context.Context) error {
 	if s.task != "" {
-		_, _ = s.result(ctx) // what is under way would take effect afterwards
+		_, _ = s.result(ctx) // a task in progress would otherwise take effect afterwards
 		s.task = ""
 	}
-	if s.doubtful {
+	if s.lost {
 		_ = s.p.pause(ctx, late)
 	}
 	var failed error
@@ -313,7 +312,7 @@ func (s *scratch) removeOnce(ctx context.Context) error {
 	if err == nil && gone(status) && s.p.Gateway == bkapi.APIGW {
 		return nil
 	}
-	// The hosting goes first: an agent would revive what is stopped.
+	// Unhost first: an agent would restart what is stopped.
 	if _, failed := s.operate(ctx, opUnhost); failed != nil {
 		err = errors.Join(err, failed)
 	}
