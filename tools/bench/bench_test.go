@@ -14,8 +14,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// measured is a measurement in which each step of 1000 and 10000 hosts took ratio
-// times the floor.
+// measured is a measurement in which each step with 1000 and 10000 hosts took ratio times as long as the
+// floor.
 func measured(ratio float64) *measurement {
 	m := &measurement{}
 	for _, s := range []scenario{oneResource(1000), oneResource(10000), shards()} {
@@ -52,7 +52,7 @@ func TestJudge(t *testing.T) {
 		}
 	}
 
-	// What is counted has no slack.
+	// Counts have no slack.
 	m := measured(1)
 	m.rows[1].provider[0].statusCalls = 2
 	if err := m.judge(&bytes.Buffer{}, 1.5); err == nil || !strings.Contains(err.Error(), "status calls") {
@@ -64,7 +64,7 @@ func TestJudge(t *testing.T) {
 	if err := m.judge(&bytes.Buffer{}, 1.5); err == nil || !strings.Contains(err.Error(), "calls' own time") {
 		t.Errorf("reading the agents' files is slow: %v", err)
 	}
-	agent.provider[0].busy = agent.provider[0].wall // it is the platform that is
+	agent.provider[0].busy = agent.provider[0].wall // here the platform is busy
 	if err := m.judge(&bytes.Buffer{}, 1.5); err != nil {
 		t.Errorf("the platform is slow: %v", err)
 	}
@@ -107,7 +107,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The floor hands back what it was given, and leaves nothing unknown.
+// The floor returns what it was given, and leaves nothing unknown.
 func TestFloor(t *testing.T) {
 	t.Parallel()
 	f := newFloor()

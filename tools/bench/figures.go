@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// figure is what a measurement should reach.
+// figure is a target of a measurement.
 type figure struct {
 	name string
-	// max is the largest value that is good.
+	// max is the largest value that meets the target.
 	max float64
-	// exact figures are counts, and memory, to which no slack applies.
+	// exact figures are counts and memory, which have no slack.
 	exact bool
-	// value is false where this run did not measure it.
+	// value returns false if this run did not measure it.
 	value func(*measurement) (float64, bool)
 }
 
@@ -86,7 +86,8 @@ func growth(m *measurement) (float64, bool) {
 	return float64(large.wall()) / float64(small.wall()), true
 }
 
-// verified is what reading the agents' files costs beside a plan without it and the platform's own time.
+// verified is the cost of reading the agents' files, compared with a plan without it and the platform's
+// own time.
 func verified(m *measurement) (float64, bool) {
 	labels, measured := m.row(oneResource(10000).name, stepNoop)
 	agent, also := m.row(oneResource(10000).name, stepVerify)
@@ -96,7 +97,7 @@ func verified(m *measurement) (float64, bool) {
 	return float64(agent.wall()) / float64(labels.wall()+agent.busy()), true
 }
 
-// memory is the worst of some rows.
+// memory is the largest of some rows.
 func (m *measurement) memory(of func(*row) bool) (mebibytes float64, measured bool) {
 	for _, r := range m.rows {
 		if of(r) {
@@ -106,7 +107,7 @@ func (m *measurement) memory(of func(*row) bool) (mebibytes float64, measured bo
 	return mebibytes, measured
 }
 
-// beyond is how long a step takes beyond the floor, in times of what its processes take.
+// beyond is the time of a step beyond the floor, in multiples of its processes' own time.
 func beyond(step string) figure {
 	span := makespan(1000, 2*time.Second)
 	return timed(fmt.Sprintf("%s of %s, beyond the floor ÷ %s", step, span.name, span.takes), 1.2, span.name, step, func(r *row) float64 {
@@ -114,8 +115,7 @@ func beyond(step string) figure {
 	})
 }
 
-// judge prints what was reached. With a slack, figures that miss by more are an
-// error.
+// judge prints the figures. With a slack, figures that miss by more are an error.
 func (m *measurement) judge(to io.Writer, slack float64) error {
 	var failed []error
 	fmt.Fprintln(to)

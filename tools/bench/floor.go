@@ -10,9 +10,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/provider"
 )
 
-// floor has the provider's schema and does none of its work: a plan is what
-// Terraform proposed, an apply is what was planned, a read is what was there. What
-// it takes is what Terraform takes.
+// floor has the provider's schema and does none of its work: a plan is what Terraform proposed, an apply
+// is what was planned, a read is what was there. So its time is Terraform's.
 type floor struct {
 	tfprotov6.ProviderServer
 }
@@ -20,8 +19,8 @@ type floor struct {
 func newFloor() *floor { return &floor{provider.NewServer(provider.DefaultOptions("floor"))} }
 
 var (
-	// An unknown value and null, as MessagePack has them. No other value of these
-	// configurations has such bytes: they are text of ASCII and small numbers.
+	// An unknown value and null in MessagePack. No other value of these configurations contains such
+	// bytes: they are ASCII text and small numbers.
 	unknown = []byte{0xd4, 0x00, 0x00}
 	null    = []byte{0xc0}
 )
@@ -63,8 +62,7 @@ func (*floor) ApplyResourceChange(_ context.Context, req *tfprotov6.ApplyResourc
 	return &tfprotov6.ApplyResourceChangeResponse{NewState: applied}, nil
 }
 
-// ReadDataSource gives the answer that the provider gave once, so that Terraform
-// has as much to work on.
+// ReadDataSource returns an answer recorded from the provider, so that Terraform has as much to process.
 func (*floor) ReadDataSource(context.Context, *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
 	answer, err := os.ReadFile(os.Getenv(envAnswer))
 	return &tfprotov6.ReadDataSourceResponse{State: &tfprotov6.DynamicValue{MsgPack: answer}}, err

@@ -13,10 +13,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// measurement is all that one run of the bench found.
+// measurement is the result of one run of the bench.
 type measurement struct {
 	rows []*row
-	// idle is the peak memory of a provider that has one host to look after.
+	// idle is the peak memory of a provider with one host.
 	idle int64
 }
 
@@ -83,8 +83,8 @@ func (b *bench) measure(ctx context.Context) (*measurement, error) {
 	return m, nil
 }
 
-// rounds goes through a scenario as often as asked, provider and floor taking
-// turns: what else the machine does meanwhile then troubles both alike.
+// rounds runs a scenario several times and alternates provider and floor, so that other load affects both
+// alike.
 func (b *bench) rounds(ctx context.Context, s scenario, runs int) ([]*row, error) {
 	rows := make([]*row, len(s.steps))
 	for i, step := range s.steps {
@@ -109,7 +109,7 @@ func (b *bench) rounds(ctx context.Context, s scenario, runs int) ([]*row, error
 	return rows, nil
 }
 
-// startOver forgets states, and all that the platform knows beyond a scenario's topology.
+// startOver deletes states, and everything on the platform except the scenario's topology.
 func (b *bench) startOver(s scenario) error {
 	if err := errors.Join(b.platform.close(), b.real.reset(), b.floor.reset()); err != nil {
 		return err

@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// peakBytes is the most memory that a process held at once. macOS counts bytes.
+// peakBytes is the peak memory of a process. macOS counts bytes.
 func peakBytes(usage *syscall.Rusage) int64 { return int64(usage.Maxrss) }

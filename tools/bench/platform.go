@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// platform is a simulator that knows how long it was busy.
+// platform is a simulator that measures how long it was busy.
 type platform struct {
 	sim    *simulator.Server
 	server *httptest.Server
@@ -41,7 +41,7 @@ func (p *platform) close() error {
 	return p.sim.Close()
 }
 
-// serve counts the time in which at least one request is being answered.
+// serve counts the time during which at least one request is in progress.
 func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	if p.inFlight++; p.inFlight == 1 {
@@ -58,14 +58,14 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	p.sim.ServeHTTP(w, r)
 }
 
-// traffic is what the platform saw during one step.
+// traffic is what the platform received during one step.
 type traffic struct {
 	busy        time.Duration
 	calls       int
 	statusCalls int
 }
 
-// take tells what came since the last take.
+// take returns the traffic since the last take.
 func (p *platform) take() traffic {
 	calls := p.sim.Calls()
 	p.sim.ResetCalls()

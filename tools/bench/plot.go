@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// plot draws how many times the floor each step took, over the number of hosts of
-// one resource.
+// plot draws the ratio to the floor of each step, by the number of hosts of one resource.
 func (m *measurement) plot(path string) error {
 	p := plot.New()
 	p.Title.Text = "Wall time of the CLI, as a multiple of Terraform's own"

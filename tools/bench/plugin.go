@@ -12,12 +12,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 )
 
-// What a process that the CLI starts reads from its environment.
+// Environment variables of the process that the CLI starts.
 const (
 	envRole     = "BENCH_ROLE"     // roleMeter or roleFloor
-	envProvider = "BENCH_PROVIDER" // what a meter starts; unset, it is a floor
-	envPeak     = "BENCH_PEAK"     // file that a meter adds a line to: peak memory in bytes
-	envAnswer   = "BENCH_ANSWER"   // file with the answer that a floor gives to a read of a data source
+	envProvider = "BENCH_PROVIDER" // what a meter starts; if unset, it is a floor
+	envPeak     = "BENCH_PEAK"     // file to which a meter appends peak memory in bytes
+	envAnswer   = "BENCH_ANSWER"   // file with the answer of a floor to a read of a data source
 )
 
 const (
@@ -43,7 +43,7 @@ func plugin(ctx context.Context, role string) int {
 	return 0
 }
 
-// meter runs a provider and writes down what it took.
+// meter runs a provider and records its peak memory.
 func meter(ctx context.Context) error {
 	path := os.Getenv(envProvider)
 	role := ""

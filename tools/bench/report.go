@@ -32,7 +32,7 @@ func (m *measurement) write(to io.Writer) error {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
-// writeCSV keeps every run, not only the medians.
+// writeCSV writes every run, not only the medians.
 func (m *measurement) writeCSV(path string) error {
 	file, err := os.Create(path)
 	if err != nil {

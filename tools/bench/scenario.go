@@ -60,9 +60,9 @@ type scenario struct {
 	steps []step
 	// config is the configuration for a number of hosts.
 	config func(hosts int) string
-	// read: the floor gives the answer that the provider gave.
+	// read: the floor returns the provider's recorded answer.
 	read bool
-	// topology is what CMDB knows, in JSON; nothing where it is empty.
+	// topology is the content of CMDB, in JSON; "" for none.
 	topology string
 	// takes is how long a start or restart takes on every host.
 	takes time.Duration

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// row is a step of a scenario, as often as it was run.
+// row is a step of a scenario, with all its runs.
 type row struct {
 	scenario, step string
 	hosts          int
@@ -51,14 +51,14 @@ func floorOf(r *row, value func(usage) time.Duration) time.Duration {
 	return median(values)
 }
 
-// cpuRatio is how many times the floor's CPU time a step took, the CLI's own included: what else the
-// machine does moves it less than the wall time.
+// cpuRatio is the ratio of CPU times of a step and the floor, including the CLI's. Other load affects it
+// less than the wall time.
 func (r *row) cpuRatio() float64 {
 	took := of(r.provider, func(s sample) time.Duration { return s.cpu })
 	return float64(took) / float64(floorOf(r, func(u usage) time.Duration { return u.cpu }))
 }
 
-// statePerHost is the worst of all runs, in bytes.
+// statePerHost is the largest of all runs, in bytes.
 func (r *row) statePerHost() float64 {
 	return float64(worst(r.provider, func(s sample) int64 { return s.state })) / float64(r.hosts)
 }
@@ -68,7 +68,7 @@ func (r *row) own() time.Duration {
 	return of(r.provider, func(s sample) time.Duration { return s.wall - s.busy })
 }
 
-// peak is the worst of all runs, and so are the calls.
+// peak is the largest of all runs, and so are the calls.
 func (r *row) peak() int64 { return worst(r.provider, func(s sample) int64 { return s.peak }) }
 func (r *row) calls() int  { return worst(r.provider, func(s sample) int { return s.calls }) }
 func (r *row) statusCalls() int {
@@ -83,7 +83,7 @@ func worst[T cmp.Ordered](samples []sample, value func(sample) T) T {
 	return worst
 }
 
-// ratio is how many times the floor a step took.
+// ratio is the ratio of a step's time to the floor's.
 func (r *row) ratio() float64 { return float64(r.wall()) / float64(r.floorTime()) }
 
 // ownRatio is that without the simulator's time.

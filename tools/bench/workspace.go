@@ -14,15 +14,14 @@ import (
 	"time"
 )
 
-// workspace is a directory in which a CLI runs one configuration with one
-// provider.
+// workspace is a directory in which a CLI runs one configuration with one provider.
 type workspace struct {
 	dir string
 	cli string
 	env []string
 }
 
-// newWorkspace uses the provider at path, or the floor where path is empty.
+// newWorkspace uses the provider at path, or the floor if path is empty.
 func newWorkspace(cli, path string) (*workspace, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -43,7 +42,7 @@ func newWorkspace(cli, path string) (*workspace, error) {
 	return w, err
 }
 
-// plainEnv is the environment without what would change a measurement.
+// plainEnv is the environment without variables that would change a measurement.
 func plainEnv() []string {
 	var kept []string
 	for _, setting := range os.Environ() {
@@ -60,19 +59,19 @@ func (w *workspace) configure(text string) error {
 	return os.WriteFile(w.path("main.tf"), []byte(text), 0o600)
 }
 
-// reset forgets the state.
+// reset deletes the state.
 func (w *workspace) reset() error {
 	return errors.Join(os.RemoveAll(w.path("terraform.tfstate")), os.RemoveAll(w.path("terraform.tfstate.backup")))
 }
 
 func (w *workspace) close() error { return os.RemoveAll(w.dir) }
 
-// usage is what one run of a CLI took.
+// usage is the cost of one run of a CLI.
 type usage struct {
 	wall  time.Duration
-	cpu   time.Duration // of the CLI and of all that it started
+	cpu   time.Duration // of the CLI and its child processes
 	peak  int64         // of the provider, in bytes
-	state int64         // that it left, in bytes, without what a CLI adds to make it readable
+	state int64         // in bytes, without what a CLI adds to make it readable
 }
 
 // run fails unless the CLI exits with the code of the step.
@@ -84,7 +83,7 @@ func (w *workspace) run(ctx context.Context, of step) (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
-	defer func() { _ = output.Close() }() // it is for people who look what went wrong
+	defer func() { _ = output.Close() }() // for reading after a failure
 	cmd := exec.CommandContext(ctx, w.cli, slices.Concat(of.args, []string{"-no-color"})...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, slices.Concat(w.env, of.env), output, output
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -108,7 +107,7 @@ func (w *workspace) run(ctx context.Context, of step) (usage, error) {
 	return took, err
 }
 
-// stateBytes is what the resources in state take: attributes and private data, 0 where there is none.
+// stateBytes is the size of the resources in state: attributes and private data, 0 if there is none.
 func (w *workspace) stateBytes() (int64, error) {
 	text, err := os.ReadFile(w.path("terraform.tfstate"))
 	if errors.Is(err, os.ErrNotExist) {

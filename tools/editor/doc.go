@@ -1,4 +1,3 @@
-// Package editor holds what the provider says of itself against the library of Terraform's
-// language server, which editors ask for completion, hovers and mistakes: it has tests
-// only.
+// Package editor tests the provider's schema with the library of Terraform's language server, which
+// editors use for completion, hovers and validation.
 package editor

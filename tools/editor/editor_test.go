@@ -27,12 +27,12 @@ import (
 	"github.com/hashicorp/terraform-schema/schema"
 )
 
-// newest is a Terraform that has everything that the provider serves in modules.
+// newest is a Terraform that has everything that the provider serves and the modules use.
 var newest = version.Must(version.NewVersion("1.15.0"))
 
 const requirement = "terraform {\n  required_providers {\n    bk = { source = \"blueking/bk\" }\n  }\n}\n"
 
-// served is what the provider says of itself, as the language server reads it.
+// served is the provider's schema, as the language server reads it.
 var served = sync.OnceValues(func() (*schema.ProviderSchema, error) {
 	command := exec.Command("go", "run", "./internal/cmd/bk-schema")
 	command.Dir = filepath.Join("..", "..")
@@ -48,7 +48,7 @@ var served = sync.OnceValues(func() (*schema.ProviderSchema, error) {
 	return schema.ProviderSchemaFromJson(one, tfaddr.MustParseProviderSource("blueking/bk")), nil
 })
 
-// server is what a language server knows: the one provider, and no module.
+// server is the content of a language server: one provider, and no module.
 type server struct{ provider *schema.ProviderSchema }
 
 func (s server) ProviderSchema(_ string, addr tfaddr.Provider, _ version.Constraints) (*schema.ProviderSchema, error) {
@@ -70,14 +70,14 @@ func (server) RegistryModuleMeta(tfaddr.Module, version.Constraints) (*registry.
 	return nil, fs.ErrNotExist
 }
 
-// opened is the one directory that an editor has open.
+// opened is the only directory that an editor has open.
 type opened struct{ context *decoder.PathContext }
 
 func (opened) Paths(context.Context) []lang.Path { return []lang.Path{{Path: "."}} }
 
 func (o opened) PathContext(lang.Path) (*decoder.PathContext, error) { return o.context, nil }
 
-// open returns what an editor asks about files by their names.
+// open returns a decoder for files by name.
 func open(t *testing.T, texts map[string]string) *decoder.PathDecoder {
 	t.Helper()
 	provider, err := served()
@@ -131,7 +131,7 @@ func open(t *testing.T, texts map[string]string) *decoder.PathDecoder {
 	return path
 }
 
-// An editor finds no mistake in the examples.
+// An editor reports no error in the examples.
 func TestExamples_noMistakes(t *testing.T) {
 	t.Parallel()
 	dirs := make(map[string]map[string]string) // texts by name, by directory
@@ -168,7 +168,7 @@ func TestExamples_noMistakes(t *testing.T) {
 	}
 }
 
-// It does find one that is there.
+// It does report an existing error.
 func TestMistakes_found(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ config, want string }{
@@ -191,7 +191,7 @@ func TestMistakes_found(t *testing.T) {
 	}
 }
 
-// Whoever points at a name reads what the documentation says.
+// Hovering over a name shows the text of the documentation.
 func TestHover(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ config, at, want string }{
@@ -222,7 +222,7 @@ func TestHover(t *testing.T) {
 	}
 }
 
-// Functions are offered with what they do.
+// Functions are completed with their descriptions.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	provider, err := served()

@@ -1,6 +1,6 @@
-// Command gotest reads the events of one or more runs of `go test -json`. It prints what go
-// test prints without -json, then the slowest packages, the time, and how many tests passed.
-// It fails if anything failed, or if there was nothing to read.
+// Command gotest reads the events of one or more runs of `go test -json`. It prints what go test prints
+// without -json, then the slowest packages, the time, and how many tests passed. It fails if anything
+// failed, or if there was no input.
 //
 //	{ go test -json ./a; go test -json -race ./b; } | go run ./tools/gotest [-v]
 package main
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// event is what test2json writes, and go build for what does not compile.
+// event is an event of test2json, or of go build for code that does not compile.
 type event struct {
 	Action  string
 	Package string
@@ -48,7 +48,7 @@ type event struct {
 	Output  string
 }
 
-// results are those of all runs together.
+// results are the results of all runs.
 type results struct {
 	passed, failed, skipped int
 	packages                map[string]float64 // seconds by import path, of all its runs
@@ -57,12 +57,12 @@ type results struct {
 // test names a test of a package; its name is empty for the package itself.
 type test struct{ pkg, name string }
 
-// read shows the output of what fails, and of packages.
+// read prints the output of failed tests, and of packages.
 func read(in io.Reader, out io.Writer, verbose bool) (results, error) {
 	var (
 		r      = results{packages: make(map[string]float64)}
 		output = make(map[test]string)
-		broken = make(map[string]bool) // packages with a test that failed
+		broken = make(map[string]bool) // packages with a failed test
 		lines  = bufio.NewReader(in)
 	)
 	for {
@@ -74,7 +74,7 @@ func read(in io.Reader, out io.Writer, verbose bool) (results, error) {
 			return r, err
 		}
 		var e event
-		if json.Unmarshal([]byte(line), &e) != nil { // what go itself says
+		if json.Unmarshal([]byte(line), &e) != nil { // output of go itself
 			fmt.Fprint(out, line)
 			continue
 		}
@@ -98,13 +98,12 @@ func read(in io.Reader, out io.Writer, verbose bool) (results, error) {
 	}
 }
 
-// isResult reports whether a line of a package is its last, without which go test would print
-// nothing of one that passed.
+// isResult reports whether a line is a package's result, which go test prints even if it passed.
 func isResult(line string) bool {
 	return strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "?   \t")
 }
 
-// count counts a result. A package that fails without a test that failed counts as one.
+// count counts a result. A package that fails without a failed test counts as one.
 func (r *results) count(e event, broken map[string]bool) {
 	if e.Test == "" {
 		r.packages[e.Package] += e.Elapsed

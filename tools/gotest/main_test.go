@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Of a test that passes nothing is shown, of one that fails everything, and of a package its
-// result.
+// A passing test has no output, a failing one has all of it, and a package has its result.
 const events = `{"Action":"start","Package":"x/a"}
 {"Action":"output","Package":"x/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
 {"Action":"output","Package":"x/a","Test":"TestOne","Output":"--- PASS: TestOne (0.00s)\n"}

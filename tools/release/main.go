@@ -1,5 +1,5 @@
-// Command release does for a release what goreleaser leaves open: it signs without an agent,
-// lists what a binary was built from, and packs a mirror for networks without a registry.
+// Command release does what goreleaser does not: it signs without an agent, lists what a binary was built
+// from, and packs a mirror for networks without a registry.
 package main
 
 import (

@@ -20,17 +20,15 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// registries are the host names with which Terraform and OpenTofu complete the source
-// "blueking/bk".
+// registries are the host names that Terraform and OpenTofu put before the source "blueking/bk".
 var registries = []string{"registry.terraform.io", "registry.opentofu.org"}
 
-// handouts are the texts that go into the mirror; VERSION stands for the version.
+// handouts are the text files of the mirror; VERSION is replaced by the version.
 //
 //go:embed mirror
 var handouts embed.FS
 
-// modules is where the modules are that are released with the provider, in the directory of the
-// repository.
+// modules is the directory of the modules that are released with the provider, in the repository.
 const modules = "examples/modules"
 
 var archiveName = regexp.MustCompile(`^terraform-provider-bk_(.+)_([a-z0-9]+_[a-z0-9]+)\.zip$`)
@@ -39,11 +37,11 @@ var archiveName = regexp.MustCompile(`^terraform-provider-bk_(.+)_([a-z0-9]+_[a-
 type archive struct {
 	name, platform string
 	content        []byte
-	hashes         []string // in both forms: of what is in it, and of the archive itself
+	hashes         []string // in both forms: of the content, and of the archive itself
 }
 
-// packMirror packs the archives of a release as a filesystem mirror, which served over
-// HTTPS is a network mirror as well, and signs it.
+// packMirror packs the archives of a release as a filesystem mirror, and signs it. Served over HTTPS, it
+// is also a network mirror.
 func packMirror(dist string) error {
 	version, archives, err := readArchives(dist)
 	if err != nil {
@@ -100,7 +98,7 @@ func readArchives(dist string) (version string, archives []archive, err error) {
 	return version, archives, nil
 }
 
-// writeMirror writes the mirror. Nothing in it tells when it was made or by whom.
+// writeMirror writes the mirror. It contains neither the time nor the author, so that it is reproducible.
 func writeMirror(name, version, dist string, archives []archive) (err error) {
 	file, err := os.Create(name)
 	if err != nil {
@@ -131,7 +129,7 @@ func writeMirror(name, version, dist string, archives []archive) (err error) {
 type packer struct {
 	tar   *tar.Writer
 	root  string
-	first string // the directory of the archives, which those of another registry link to
+	first string // the directory of the archives, to which those of another registry link
 	err   error
 }
 
@@ -154,7 +152,7 @@ func (p *packer) handouts(version string) error {
 	return nil
 }
 
-// modules writes the modules, as they are; their tests need a checkout.
+// modules writes the modules without their tests, which need a checkout.
 func (p *packer) modules() error {
 	names, err := filepath.Glob(filepath.Join(modules, "*", "*"))
 	if err == nil && len(names) == 0 {
@@ -195,8 +193,8 @@ func (p *packer) doctors(dist string) error {
 	return nil
 }
 
-// provider writes index.json, VERSION.json and the archives, as the provider network mirror
-// protocol and packed filesystem mirrors want them.
+// provider writes index.json, VERSION.json and the archives, in the layout of the provider network mirror
+// protocol and of packed filesystem mirrors.
 func (p *packer) provider(dir, version string, archives []archive) {
 	type offer struct {
 		Hashes []string `json:"hashes"`

@@ -15,11 +15,11 @@ func answer(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// registry is an origin registry, as far as an installation asks it.
+// registry is the part of an origin registry that an installation uses.
 type registry struct {
 	release
 	url, key string
-	forged   bool // the checksums are not those that were signed
+	forged   bool // the checksums differ from the signed ones
 }
 
 func (r *registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {

@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// release is what the tests install: make release-dry has built it.
+// release is what the tests install, built by make release-dry.
 type release struct {
 	dist, version string
-	mirror        string // the tarball, unpacked
+	mirror        string // the unpacked tarball
 	platform      string // of this machine
 	simulator     []string
 	clis          []cli
@@ -82,7 +82,7 @@ func rehearse(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// startSimulator gives the plans a platform to talk to.
+// startSimulator starts a platform for the plans.
 func (r *release) startSimulator(dir string) (stop func(), err error) {
 	binary, ready := filepath.Join(dir, "bk-simulator"), filepath.Join(dir, "ready")
 	build := exec.Command("go", "-C", filepath.Join("..", ".."), "build", "-o", binary, "./internal/cmd/bk-simulator")
@@ -126,7 +126,7 @@ func TestAccMirror_network(t *testing.T) {
 	})
 }
 
-// A lock file that names every platform is written without a network, and holds.
+// A lock file for all platforms is written without a network, and is valid.
 func TestAccMirror_lockFile(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
 		providers := filepath.Join(rehearsed.mirror, "providers")
@@ -151,8 +151,7 @@ func TestAccMirror_lockFile(t *testing.T) {
 	})
 }
 
-// An archive that was changed is refused where a lock file knows it, and where the mirror
-// that serves it tells its checksum.
+// A modified archive is rejected if a lock file has its checksum, or if the mirror serves its checksum.
 func TestAccMirror_wrongChecksum(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
 		w.settings(filesystemMirror(filepath.Join(rehearsed.mirror, "providers")))
@@ -178,7 +177,7 @@ func TestAccMirror_wrongChecksum(t *testing.T) {
 	})
 }
 
-// exchange puts another machine's archive in the place of this one's.
+// exchange replaces this machine's archive by another platform's.
 func (w workspace) exchange(dir string) {
 	w.t.Helper()
 	prefix := filepath.Join(dir, "terraform-provider-bk_"+rehearsed.version+"_")
@@ -221,7 +220,7 @@ func TestAccRegistry_signature(t *testing.T) {
 	})
 }
 
-// install.sh needs no network, says what it does, and takes away what it brought.
+// install.sh needs no network, says what it does, and can remove what it installed.
 func TestAccInstallScript(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
 		script := filepath.Join(rehearsed.mirror, "install.sh")
@@ -231,7 +230,7 @@ func TestAccInstallScript(t *testing.T) {
 		}
 		w.write(neighbour, "of somebody else")
 
-		for range 2 { // the second time changes nothing
+		for range 2 { // the second run changes nothing
 			if said := w.must(script); !strings.Contains(said, `version = "`+rehearsed.version+`"`) {
 				t.Errorf("it does not say how to go on:\n%s", said)
 			}
@@ -262,7 +261,7 @@ func TestAccInstallScript(t *testing.T) {
 	})
 }
 
-// The doctor of this release is in the tarball, and runs.
+// The tarball contains this release's doctor, which runs.
 func TestInstallScript_doctor(t *testing.T) {
 	t.Parallel()
 	if rehearsed.dist == "" {
@@ -311,7 +310,7 @@ func TestInstallScript_brokenArchive(t *testing.T) {
 	}
 }
 
-// Whoever builds the commit again, elsewhere, gets the bytes that were released.
+// A build of the same commit elsewhere gives the released bytes.
 func TestRelease_isReproducible(t *testing.T) {
 	t.Parallel()
 	if rehearsed.dist == "" {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// eachCLI runs a test on every CLI, with an empty home and no network but this machine.
+// eachCLI runs a test on every CLI, with an empty home directory and loopback only.
 func eachCLI(t *testing.T, test func(t *testing.T, w workspace)) {
 	t.Helper()
 	t.Parallel()
@@ -36,7 +36,7 @@ func eachCLI(t *testing.T, test func(t *testing.T, w workspace)) {
 	}
 }
 
-// workspace is one user's home and configuration.
+// workspace is a user's home directory and configuration.
 type workspace struct {
 	t         *testing.T
 	cli       cli
@@ -91,7 +91,7 @@ func (w workspace) run(args ...string) (string, error) {
 	process.Env = append([]string{
 		"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + w.home, "TF_CLI_CONFIG_FILE=" + filepath.Join(w.home, "cli.tfrc"),
 		"CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
-		// Whatever asks the network fails at once, and is seen.
+		// Any network access fails at once, and is noticed.
 		"HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:1", "NO_PROXY=127.0.0.1,localhost",
 	}, append(rehearsed.simulator, w.extra...)...)
 	output, err := process.CombinedOutput()
@@ -116,7 +116,7 @@ func (w workspace) reachesAPlan() {
 	}
 }
 
-// reachesAPlanOfModules does the same with the modules of the mirror.
+// reachesAPlanOfModules runs init and a plan with the modules of the mirror.
 func (w workspace) reachesAPlanOfModules() {
 	w.t.Helper()
 	config := "terraform {\n  required_providers {\n    bk = { source = \"blueking/bk\" }\n  }\n}\n\nprovider \"bk\" {}\n"
@@ -140,7 +140,7 @@ module %[1]q {
 	}
 }
 
-// refused runs init, which has to fail and to say why.
+// refused runs init, which must fail with this reason.
 func (w workspace) refused(why string, args ...string) {
 	w.t.Helper()
 	output, err := w.run(append([]string{w.cli.path, "init", "-no-color"}, args...)...)
@@ -150,7 +150,7 @@ func (w workspace) refused(why string, args ...string) {
 	}
 }
 
-// serve serves over HTTPS, and leaves the certificate in the home.
+// serve serves over HTTPS, and leaves the certificate in the home directory.
 func (w workspace) serve(t *testing.T, handler http.Handler) (url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)

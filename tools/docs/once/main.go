@@ -31,10 +31,10 @@ type section struct{ path, text string }
 
 var start = regexp.MustCompile(`(?m)^<a id="nestedatt--([\w-]+)"></a>$`)
 
-// once is the page without the sections that say the same as an earlier one.
+// once is the page without sections that repeat an earlier one.
 func once(page string) string {
 	above, sections, below := split(page)
-	shown := make(map[string]string) // what a schema says to the path of the section that stays
+	shown := make(map[string]string) // by the content of a schema, the path of the section that stays
 	removed := make(map[string]string)
 	for _, s := range shallowFirst(sections) {
 		if inside(s.path, removed) {
@@ -61,7 +61,7 @@ func once(page string) string {
 	return strings.NewReplacer("(see [below for nested schema](", "([below](", "### Nested Schema for `", "### `").Replace(page)
 }
 
-// split returns the sections of a page, and what is above and below them.
+// split returns the sections of a page, and the text above and below them.
 func split(page string) (above string, sections []section, below string) {
 	starts := start.FindAllStringSubmatchIndex(page, -1)
 	if starts == nil {
@@ -81,14 +81,14 @@ func split(page string) (above string, sections []section, below string) {
 	return page[:starts[0][0]], sections, page[end:]
 }
 
-// shallowFirst puts spec before processes--spec, so that the former stays.
+// shallowFirst puts spec before processes--spec, so that spec stays.
 func shallowFirst(sections []section) []section {
 	return slices.SortedStableFunc(slices.Values(sections), func(a, b section) int {
 		return strings.Count(a.path, "--") - strings.Count(b.path, "--")
 	})
 }
 
-// schemaOf is what the sections from a path down say, whatever the path is called.
+// schemaOf is the content of the sections from a path down, without the path.
 func schemaOf(sections []section, path string) string {
 	var b strings.Builder
 	heading := "### Nested Schema for `" + strings.ReplaceAll(path, "--", ".")
@@ -101,7 +101,7 @@ func schemaOf(sections []section, path string) string {
 	return b.String()
 }
 
-// inside reports whether a path is one of the removed, or below one.
+// inside reports whether a path is one of the removed paths, or below one.
 func inside(path string, removed map[string]string) bool {
 	for above := range removed {
 		if path == above || strings.HasPrefix(path, above+"--") {

@@ -1,6 +1,6 @@
-// Command texts writes what Go files say to files of their own, which Vale reads as prose: strings to x.go.md, and
-// comments to x.go.comments.md. Each text is in the line that it has in the code. Vale itself reads no strings, and
-// no sentences in comments. Tests are left out.
+// Command texts extracts the texts of Go files for Vale: strings to x.go.md, and comments to
+// x.go.comments.md. Each text is in the same line as in the code. Vale itself reads no strings, and no
+// sentences in comments. Tests are left out.
 //
 // usage: texts FOLDER TO
 package main
@@ -48,7 +48,7 @@ func write(path string, texts lines) error {
 	return os.WriteFile(path, []byte(strings.Join(texts, "\n")+"\n"), 0o600)
 }
 
-// lines are those of a file, the first of which is line 1.
+// lines are the lines of a file; lines[0] is line 1.
 type lines []string
 
 func (l *lines) add(line int, text string) {
@@ -81,8 +81,8 @@ func messages(file *ast.File, positions *token.FileSet) (texts lines) {
 	return texts
 }
 
-// comments are the paragraphs of the comments in a file, each in its first line. Code, lists and directives end a
-// paragraph and are left out. A comment behind code is a paragraph of its own.
+// comments are the paragraphs of the comments in a file, each in its first line. Code, lists and
+// directives end a paragraph and are left out. A comment after code is a paragraph of its own.
 func comments(file *ast.File, positions *token.FileSet) (texts lines) {
 	hasCode := make(map[int]bool) // by line
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -99,7 +99,7 @@ func comments(file *ast.File, positions *token.FileSet) (texts lines) {
 		for _, comment := range group.List {
 			text, isLine := strings.CutPrefix(comment.Text, "// ")
 			if hasCode[positions.Position(comment.Pos()).Line] {
-				first, text = 0, "- "+text // an item of a list ends with its line
+				first, text = 0, "- "+text // a list item ends with its line
 			}
 			switch {
 			case !isLine || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\t") || strings.HasPrefix(text, "nolint"):
