@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"math/big"
 	"reflect"
 	"slices"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	resource "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 )
 
 // convertible are the kinds of attribute that have other forms.
@@ -117,5 +121,20 @@ func keepsNested(t *testing.T, where string, nested optional, count int) {
 	t.Helper()
 	if count != 1 || nested == nil || !nested.IsOptional() {
 		t.Errorf("%s: the nested attribute is %v of %d", where, nested, count)
+	}
+}
+
+// A limit of an import is the number that a configuration has, or the first plan would not be empty.
+func TestHostedSpec_limits(t *testing.T) {
+	t.Parallel()
+	for n, text := range map[float64]string{10.1: "10.1", 10.100000381469727: "10.1", 20: "20", 0.5: "0.5"} {
+		want, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, _ := HostedSpec(hostedspec.Entry{CPU: n, Mem: 1}).(specModel)
+		if got, err := spec.Resource.CPU.ToTerraformValue(t.Context()); err != nil || !got.Equal(tftypes.NewValue(tftypes.Number, want)) {
+			t.Errorf("%v is %s, want %s: %v", n, got, text, err)
+		}
 	}
 }

@@ -2,10 +2,13 @@ package reference
 
 import (
 	"context"
+	"math/big"
+	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
@@ -161,9 +164,22 @@ func HostedSpec(e hostedspec.Entry) any {
 		},
 	}
 	if e.CPU > 0 && e.Mem > 0 {
-		m.Resource = &resourceModel{CPU: types.Float64Value(e.CPU), Mem: types.Float64Value(e.Mem)}
+		m.Resource = &resourceModel{CPU: asWritten(e.CPU), Mem: asWritten(e.Mem)}
 	}
 	return m
+}
+
+// asWritten is a number as a configuration has it, which is another one than the nearest float.
+// An agent may keep it in 32 bits.
+func asWritten(n float64) types.Float64 {
+	number, _, err := big.ParseFloat(strconv.FormatFloat(n, 'f', -1, 32), 10, 512, big.ToNearestEven) // 512 as Terraform does
+	if err == nil {
+		value, _ := types.Float64Type.ValueFromTerraform(context.Background(), tftypes.NewValue(tftypes.Number, number))
+		if written, ok := value.(types.Float64); ok {
+			return written
+		}
+	}
+	return types.Float64Value(n)
 }
 
 func orNull(text string) types.String {
