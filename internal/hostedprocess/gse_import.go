@@ -283,7 +283,7 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter) diag.Diagn
 	diags.Append(to.SetAttribute(ctx, meta.AtName("namespace"), f.namespace)...)
 	diags.Append(to.SetAttribute(ctx, meta.AtName("name"), f.name)...)
 	if f.spec != nil {
-		diags.Append(to.SetAttribute(ctx, path.Root("spec"), reference.HostedSpec(*f.spec))...)
+		diags.Append(to.SetAttribute(ctx, path.Root("spec"), reference.HostedSpec(ctx, *f.spec))...)
 	}
 	if shared, _ := sharedLabels(f.labels); len(shared) > 0 {
 		diags.Append(to.SetAttribute(ctx, meta.AtName("labels"), shared)...)

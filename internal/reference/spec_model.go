@@ -142,7 +142,7 @@ const (
 
 // HostedSpec is the value of spec for what an agent hosts. Values that its file does not keep, and
 // defaults, are null. One limit cannot be declared without the other, so then both are null.
-func HostedSpec(e hostedspec.Entry) any {
+func HostedSpec(ctx context.Context, e hostedspec.Entry) any {
 	besides := func(standard, n int64) types.Int64 {
 		if n == 0 || n == standard {
 			return types.Int64Null()
@@ -164,17 +164,17 @@ func HostedSpec(e hostedspec.Entry) any {
 		},
 	}
 	if e.CPU > 0 && e.Mem > 0 {
-		m.Resource = &resourceModel{CPU: asWritten(e.CPU), Mem: asWritten(e.Mem)}
+		m.Resource = &resourceModel{CPU: asWritten(ctx, e.CPU), Mem: asWritten(ctx, e.Mem)}
 	}
 	return m
 }
 
 // asWritten is a number as a configuration has it, which is another one than the nearest float.
 // An agent may keep it in 32 bits.
-func asWritten(n float64) types.Float64 {
+func asWritten(ctx context.Context, n float64) types.Float64 {
 	number, _, err := big.ParseFloat(strconv.FormatFloat(n, 'f', -1, 32), 10, 512, big.ToNearestEven) // 512 as Terraform does
 	if err == nil {
-		value, _ := types.Float64Type.ValueFromTerraform(context.Background(), tftypes.NewValue(tftypes.Number, number))
+		value, _ := types.Float64Type.ValueFromTerraform(ctx, tftypes.NewValue(tftypes.Number, number))
 		if written, ok := value.(types.Float64); ok {
 			return written
 		}
