@@ -53,7 +53,7 @@ type scratch struct {
 	spec *gse.Spec
 
 	// task is a task whose end was not seen. lost says that an answer was lost.
-	task     string
+	task string
 	lost bool
 	// renamed says that a result named the host differently than the request.
 	renamed bool
