@@ -1,7 +1,7 @@
 package simulator
 
-// What somebody else does: a colleague at a console, another tool, the process
-// itself. None of it is recorded as a call or meets a fault.
+// Changes by others: a user at a console, another tool, the process itself. None of them is recorded as a
+// call, and faults do not apply.
 
 // Register registers a process, whether or not it is registered already. spec is a JSON object as a
 // request has it. Without one, the process keeps its spec.
@@ -35,15 +35,14 @@ func (s *Server) StartProcess(addr, namespace, name string) error {
 	return s.core.StartProcess(addr, namespace, name)
 }
 
-// StopProcess stops a process behind the agent's back, and unhosts it so that
-// it stays down.
+// StopProcess stops a process without the agent, and unhosts it so that it stays down.
 func (s *Server) StopProcess(addr, namespace, name string) error {
 	s.begin()
 	return s.core.StopProcess(addr, namespace, name)
 }
 
-// KillProcess lets a process die. If it is hosted, supervision brings it back:
-// a virtual one at the next Tick.
+// KillProcess makes a process die. If it is hosted, supervision restarts it: a virtual one at the next
+// Tick.
 func (s *Server) KillProcess(addr, namespace, name string) error {
 	s.begin()
 	return s.core.KillProcess(addr, namespace, name)

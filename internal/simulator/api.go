@@ -15,27 +15,27 @@ type (
 	Call = record.Call
 	// CallList is a record of calls, oldest first.
 	CallList = record.CallList
-	// Process is a copy of what the simulator holds about one process.
+	// Process is a copy of the simulator's data about one process.
 	Process = core.Process
-	// Execution is what one host did with one operation that reached it.
+	// Execution is an operation that reached a host, and its result there.
 	Execution = core.Execution
 	// Fault changes how matching requests or hosts are answered.
 	Fault = fault.Fault
-	// Machine is what is true on one machine, whatever it was called.
+	// Machine is the real state of one machine, under all its names.
 	Machine = core.Machine
 	// MachineProcess is one process there.
 	MachineProcess = core.MachineProcess
-	// Entry is the cached status about a process under one name of its machine.
+	// Entry is the cached status of a process under one name of its machine.
 	Entry = core.Entry
-	// Topology is what CMDB knows; see [ParseTopology].
+	// Topology is the content of CMDB; see [ParseTopology].
 	Topology = cmdb.Topology
 	// TopologyHosts are hosts of a topology.
 	TopologyHosts = cmdb.Hosts
-	// Scenario is what goes wrong by itself; see [ParseScenario].
+	// Scenario is a series of faults; see [ParseScenario].
 	Scenario = scenario.Scenario
-	// ProcFile is what is odd about the file in which an agent keeps what it hosts.
+	// ProcFile is how the file in which an agent keeps what it hosts differs from the usual form.
 	ProcFile = core.ProcFile
-	// TaskInfo is a copy of what the simulator holds about one task.
+	// TaskInfo is a copy of the simulator's data about one task.
 	TaskInfo = core.TaskInfo
 )
 
@@ -87,10 +87,10 @@ const (
 	SecretUserPwd  = core.SecretUserPwd
 )
 
-// DefaultProcPath is where agents keep what they host, unless the server says otherwise.
+// DefaultProcPath is where agents keep what they host, unless the server sets another path.
 const DefaultProcPath = core.DefaultProcPath
 
-// OddFiles are what [ProcFile] may have as Odd, in the order of the alphabet.
+// OddFiles are the values of Odd in [ProcFile], in alphabetical order.
 func OddFiles() []string { return core.OddFiles() }
 
 // Credentials that the zero value of [Server] accepts.
@@ -102,9 +102,9 @@ const (
 // ParseTopology reads a topology from JSON.
 func ParseTopology(data []byte) (*Topology, error) { return cmdb.ParseTopology(data) }
 
-// ParseScenario reads a scenario from JSON. The file is named where it is wrong.
+// ParseScenario reads a scenario from JSON. Errors name the file.
 func ParseScenario(file string, data []byte) (*Scenario, error) { return scenario.Parse(file, data) }
 
-// CheckHost says what is wrong with a host's address, for those who got it from
-// a user and do not want AddHost to panic.
+// CheckHost reports an invalid address of a host, for callers whose address is from a user, because
+// AddHost panics.
 func CheckHost(addr string) error { return core.CheckHost(addr) }

@@ -4,7 +4,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/cmdb"
 )
 
-// openCMDB makes CMDB what Topology declares, and its hosts known to the process service.
+// openCMDB creates the CMDB that Topology declares, and adds its hosts to the process service.
 func (s *Server) openCMDB() {
 	topology := Topology{}
 	if s.Topology != nil {
@@ -17,8 +17,8 @@ func (s *Server) openCMDB() {
 	must(s.cmdb.Admit(s.core.AddMachine))
 }
 
-// CMDB is what CMDB knows, to be changed while it answers. Hosts that are added there are
-// known to the process service at once.
+// CMDB is the simulator's CMDB, which can be changed at any time. The process service knows hosts added
+// there at once.
 func (s *Server) CMDB() *cmdb.CMDB {
 	s.begin()
 	return s.cmdb

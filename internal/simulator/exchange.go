@@ -199,9 +199,9 @@ func targetsOf(req *face.Request) []core.Target {
 // complete finishes the record of a call. Status 0 is for an answer that never
 // left.
 func (s *Server) complete(call *record.Call, status, code int, message string) {
-	told := s.record.Complete(call, status, code, message, s.now())
-	s.play.Saw(told)
+	done := s.record.Complete(call, status, code, message, s.now())
+	s.play.Saw(done)
 	if s.OnCall != nil {
-		s.OnCall(told)
+		s.OnCall(done)
 	}
 }

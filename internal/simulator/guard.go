@@ -9,11 +9,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 )
 
-// stranger says why a request is not answered at all, or nothing if it is. A simulator runs
-// commands for every caller, and its credentials are in its documentation. So only a program on
-// this machine may reach it, and neither another machine nor a page in this machine's browser. A
-// page shows by its origin, or by a host name that was made to point to this machine (DNS
-// rebinding). A browser sends a form with JSON in it without asking first.
+// stranger returns why a request is not answered, "" if it is. A simulator runs commands for every
+// caller, and its credentials are in its documentation. So only a program on this machine may reach it,
+// and neither another machine nor a web page in this machine's browser. A page shows by its origin, or by
+// a host name that resolves to this machine (DNS rebinding). A browser sends a form with JSON in it
+// without a preflight request.
 func stranger(r *http.Request) string {
 	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
 		return "the simulator answers this machine only"
@@ -21,8 +21,8 @@ func stranger(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" && (origin != "http://"+r.Host || !isControl(r)) {
 		return "the simulator does not answer web pages"
 	}
-	// A browser tells who asks even where it leaves the origin out. "none" is an
-	// address that somebody typed.
+	// A browser identifies the origin even without the Origin header. "none" is an address that the user
+	// typed.
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 		return ""
@@ -34,9 +34,8 @@ func stranger(r *http.Request) string {
 // isControl reports whether a request is for the control endpoint.
 func isControl(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, controlPrefix) }
 
-// maySwitch reports whether a request may use the control endpoint. With a secret
-// of its own the simulator wants it there too: what the faces refuse could be done
-// through the control endpoint otherwise.
+// maySwitch reports whether a request may use the control endpoint. A simulator with its own secret
+// requires it there too. Otherwise, the control endpoint would allow what the faces refuse.
 func maySwitch(r *http.Request, c face.Credentials) bool {
 	if !c.Secret() {
 		return true
@@ -45,8 +44,7 @@ func maySwitch(r *http.Request, c face.Credentials) bool {
 	return c.Admit(code, secret)
 }
 
-// isLoopback reports whether "host" or "host:port" is this machine, by an
-// address or as localhost.
+// isLoopback reports whether "host" or "host:port" is this machine, by address or as localhost.
 func isLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

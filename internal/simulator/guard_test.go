@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// What a web page or another machine might send. Each body would have an effect.
+// Requests that a web page or another machine might send. Each body would have an effect.
 var drivers = map[string]struct{ method, path, body, authorization string }{
 	"esb": {method: http.MethodPost, path: "/api/c/compapi/v2/gse/register_proc_info/", body: "{" + simtest.Credentials + "," + simtest.FirstBody("register_proc_info", "{}", "10.0.0.1")[1:]},
 	"gateway": {
@@ -27,7 +27,7 @@ func TestServer_answersProgramsOnThisMachineOnly(t *testing.T) {
 		host, remote string
 		header       map[string]string
 		answered     bool
-		// page is for the simulator's own page, which reaches the control endpoint alone.
+		// page is for the simulator's own page, which may use only the control endpoint.
 		page bool
 	}{
 		"loopback":      {"127.0.0.1:8091", "127.0.0.1:40000", nil, true, false},
@@ -59,7 +59,7 @@ func TestServer_answersProgramsOnThisMachineOnly(t *testing.T) {
 				sim.AddHost("0:10.0.0.1")
 				req := httptest.NewRequestWithContext(t.Context(), request.method, request.path, strings.NewReader(request.body))
 				req.Host, req.RemoteAddr = test.host, test.remote
-				// As a form has it: anything else a browser would ask for first.
+				// As from a form: for any other type, a browser sends a preflight request.
 				req.Header.Set("Content-Type", "text/plain")
 				req.Header.Set("X-Bkapi-Authorization", request.authorization)
 				for name, value := range test.header {
@@ -82,9 +82,9 @@ func TestServer_answersProgramsOnThisMachineOnly(t *testing.T) {
 	}
 }
 
-// The page is there for a browser on this machine, in no frame of another page's, and runs
-// nothing but what is in it. It is no call, and a browser that is asked for the secret by the
-// page is not asked once more.
+// The page is available to a browser on this machine, not in a frame of another page, and runs only its
+// own script. It is not recorded as a call. If the page asks for the secret, the browser does not ask
+// again.
 func TestServer_servesItsPage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -117,7 +117,7 @@ func TestServer_servesItsPage(t *testing.T) {
 	}
 }
 
-// With a secret of its own, nothing moves the simulator without it.
+// With a secret of its own, no request without it changes the simulator.
 func TestControl_wantsOwnSecret(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -151,7 +151,7 @@ func TestControl_wantsOwnSecret(t *testing.T) {
 	}
 }
 
-// What the index shows can be pasted: with the credentials where it needs them.
+// The index shows commands that can be pasted, with the credentials if needed.
 func TestControl_indexToPaste(t *testing.T) {
 	t.Parallel()
 	for secret, want := range map[string]string{

@@ -6,7 +6,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
-// must is for what a test gives as a constant.
+// must is for values that a test gives as constants.
 func must(err error) {
 	if err != nil {
 		panic("simulator: " + err.Error())
@@ -21,17 +21,17 @@ func (s *Server) AddHost(addrs ...string) {
 	must(s.core.AddHost(addrs...))
 }
 
-// AddAgent declares a host that has an agent id and an address: what is done to it under one name
-// is seen under the other. With EntryPerName each name has a registration of its own. Without
-// AddAgent, an agent id is another host. Call it before the first request, since it moves nothing.
-// It panics on a bad agent id or address.
+// AddAgent declares a host that has an agent id and an address: changes under one name are visible under
+// the other. With EntryPerName each name has a registration of its own. Without AddAgent, an agent id is
+// another host. Call it before the first request, since it moves nothing. It panics on a bad agent id or
+// address.
 func (s *Server) AddAgent(agentID, addr string) {
 	s.init()
 	must(s.core.AddAgent(agentID, addr))
 }
 
-// UpgradeToAgentID does what upgrade_to_agent_id does to one host, on somebody else's
-// behalf; with the address in place of the agent id, it undoes it.
+// UpgradeToAgentID is upgrade_to_agent_id of one host by another user; with the address in place of the
+// agent id, it undoes that.
 func (s *Server) UpgradeToAgentID(agentID, addr string) error {
 	s.begin()
 	return s.core.UpgradeToAgentID(agentID, addr)
@@ -52,8 +52,8 @@ func (s *Server) SetReachable(addr string, reachable bool) {
 	must(s.core.SetReachable(addr, reachable))
 }
 
-// Process returns one process, and false if nothing is held about it: it is
-// then neither registered nor hosted nor running.
+// Process returns one process, and false if there is no data about it: it is then neither registered nor
+// hosted nor running.
 func (s *Server) Process(addr, namespace, name string) (core.Process, bool) {
 	s.begin()
 	return s.core.Process(addr, namespace, name)
@@ -65,22 +65,21 @@ func (s *Server) Processes() []core.Process {
 	return s.core.Processes()
 }
 
-// Machines returns what is true on every machine, whatever it was called and whatever
-// the platform says of it, ordered by host. Operations are those since
-// [Server.ResetCalls].
+// Machines returns the real state of every machine, under all its names and whatever the platform
+// reports, ordered by host. Operations are those since [Server.ResetCalls].
 func (s *Server) Machines() []Machine {
 	s.begin()
 	return s.core.Machines()
 }
 
-// Machine returns what is true on one machine, by any of its names.
+// Machine returns the real state of one machine, by any of its names.
 func (s *Server) Machine(addr string) Machine {
 	s.begin()
 	return s.core.Machine(addr)
 }
 
-// ProcFile is the file in which the agent of a host keeps what it hosts, with its secrets, and ""
-// where there is none. It panics on a bad address.
+// ProcFile is the file in which the agent of a host keeps what it hosts, with its secrets, and "" if
+// there is none. It panics on a bad address.
 func (s *Server) ProcFile(addr string) string {
 	s.begin()
 	text, err := s.core.ProcFile(addr)
@@ -88,8 +87,8 @@ func (s *Server) ProcFile(addr string) string {
 	return text
 }
 
-// SetProcFile makes the file of a host's agent odd, or with the zero value as agents write it. It
-// panics on a bad address and on what is none of [OddFiles].
+// SetProcFile gives the file of a host's agent an unusual form, or with the zero value the usual one. It
+// panics on a bad address and on a form that is not in [OddFiles].
 func (s *Server) SetProcFile(addr string, file ProcFile) {
 	s.init()
 	must(s.core.SetProcFile(addr, file))
@@ -102,15 +101,15 @@ func (s *Server) EditProc(addr, namespace, name string, fields map[string]any) e
 	return s.core.EditProc(addr, namespace, name, fields)
 }
 
-// AddProc adds an entry to the file by hand, a JSON object as the file has it. The platform knows
-// nothing of it. Op 4 of its namespace and name removes it, and so does [Server.Unhost].
+// AddProc adds an entry to the file by hand, a JSON object as in the file. The platform does not have it.
+// Op 4 of its namespace and name removes it, and so does [Server.Unhost].
 func (s *Server) AddProc(addr, entry string) error {
 	s.begin()
 	return s.core.AddProc(addr, entry)
 }
 
-// Executions returns what the hosts have done, oldest first. [Server.ResetCalls]
-// forgets it, and MaxCalls bounds it.
+// Executions returns the recorded executions, oldest first. [Server.ResetCalls] deletes them, and
+// MaxCalls bounds them.
 func (s *Server) Executions() []core.Execution {
 	s.begin()
 	return s.core.Executions()
@@ -122,9 +121,8 @@ func (s *Server) Tasks() []core.TaskInfo {
 	return s.core.Tasks()
 }
 
-// ExpireTask makes the server forget a task, as it does some time after the
-// end; see ExpiredEmpty for what its polls get. How long the real server keeps
-// one is not known.
+// ExpireTask makes the server forget a task, as the real one does some time after the end; see
+// ExpiredEmpty for the answers to its polls. How long the real server keeps one is not known.
 func (s *Server) ExpireTask(id string) {
 	s.begin()
 	s.core.ExpireTask(id)
@@ -143,27 +141,27 @@ func (s *Server) ThawStatus() {
 	s.core.ThawStatus()
 }
 
-// SetLag changes LagCalls from now on; 0 brings the cached status up to date.
+// SetLag changes LagCalls; 0 brings the cached status up to date.
 func (s *Server) SetLag(answers int) {
 	s.begin()
 	s.core.SetLag(answers)
 }
 
-// SetRowLabels changes RowLabels from now on.
+// SetRowLabels changes RowLabels.
 func (s *Server) SetRowLabels(labels map[string]string) {
 	s.begin()
 	s.core.SetRowLabels(labels)
 }
 
-// NextStep does the next step of the scenario now, whatever it waits for.
+// NextStep does the next step of the scenario now, without waiting for its condition.
 func (s *Server) NextStep() error {
 	s.begin()
 	return s.play.Next()
 }
 
-// Tick is one round of supervision, and returns when its commands are done. Hosted processes of
-// auto_type 1 that died are started again, as often as start_retries allows. Local ones over their
-// limits are stopped. Virtual processes are restarted at once, local ones start_interval apart.
+// Tick is one round of supervision, and returns when its commands are done. Hosted processes of auto_type
+// 1 that died are restarted, up to start_retries times. Local processes over their limits are stopped.
+// Virtual processes are restarted at once, local ones at intervals of start_interval.
 func (s *Server) Tick() {
 	s.begin()
 	s.core.Tick()

@@ -5,24 +5,21 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// Calls returns the recorded calls to the faces. A call is recorded when it
-// arrives and completed before its answer is sent, so a client that has its
-// answer finds its call complete.
+// Calls returns the recorded calls to the faces. A call is recorded when it arrives and completed before
+// its answer is sent, so a client that has its answer finds its call complete.
 func (s *Server) Calls() record.CallList {
 	s.init()
 	return s.record.Calls()
 }
 
-// ResetCalls forgets the recorded calls, what the hosts have done, and the largest
-// number in flight.
+// ResetCalls deletes the recorded calls and executions, and the largest number in flight.
 func (s *Server) ResetCalls() {
 	s.init()
 	s.record.Reset()
 	s.core.ResetExecutions()
 }
 
-// MaxInFlight returns the largest number of requests that the faces handled at
-// the same moment.
+// MaxInFlight returns the largest number of requests that the faces handled at the same time.
 func (s *Server) MaxInFlight() int {
 	s.init()
 	return s.record.MaxInFlight()
@@ -35,15 +32,15 @@ func (s *Server) Violations() []string {
 	return s.record.Violations()
 }
 
-// ResetViolations forgets them, for tests that provoke some.
+// ResetViolations deletes them, for tests that cause some.
 func (s *Server) ResetViolations() {
 	s.init()
 	s.record.ResetViolations()
 }
 
-// Inject adds a fault and returns its number. It panics on a fault that cannot
-// be: a fault in a test is a constant. Faults apply in the order they were
-// injected; where two answer the same thing, the first one does.
+// Inject adds a fault and returns its number. It panics on an invalid fault: a fault in a test is a
+// constant. Faults apply in the order they were injected; of two that answer the same request, the first
+// one does.
 func (s *Server) Inject(f fault.Fault) int {
 	s.init()
 	id, err := s.faults.Inject(f)
@@ -53,8 +50,8 @@ func (s *Server) Inject(f fault.Fault) int {
 	return id
 }
 
-// ClearFaults removes every fault. What one has already done to a task stays
-// with the task; a first generation call, which has no task, starts afresh.
+// ClearFaults removes every fault. Effects on a task so far stay; a first generation call, which has no
+// task, starts afresh.
 func (s *Server) ClearFaults() {
 	s.init()
 	s.faults.Clear()

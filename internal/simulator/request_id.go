@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// requestID is the one that the client gave, or a new one.
+// requestID is the client's id, or a new one.
 func requestID(r *http.Request) string {
 	for _, name := range []string{"X-Bkapi-Request-Id", "X-Request-Id"} {
 		if id := r.Header.Get(name); id != "" {

@@ -16,116 +16,110 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/scenario"
 )
 
-// controlPrefix is the path of the control endpoint, which no BlueKing has.
+// controlPrefix is the path of the control endpoint, which BlueKing does not use.
 const controlPrefix = "/_sim/"
 
-// Server is BlueKing on one machine. Its zero value is ready to use; the
-// exported fields must not change once it serves.
+// Server is a simulated BlueKing on one machine. Its zero value is ready to use; the exported fields must
+// not change once it serves.
 type Server struct {
-	// AppCode and AppSecret are the only application let in, if non-empty;
-	// otherwise DefaultAppCode and DefaultAppSecret are. The control endpoint asks
-	// for them, as user and password, where the secret is not the default one.
+	// AppCode and AppSecret are the only valid application, if non-empty; otherwise DefaultAppCode and
+	// DefaultAppSecret are. If the secret is not the default one, the control endpoint requires both, as
+	// user and password.
 	AppCode   string
 	AppSecret string
-	// Username, Token and AccessToken are the only values let in as
-	// bk_username, bk_token and access_token, if non-empty; otherwise any
-	// non-empty value is.
+	// Username, Token and AccessToken are the only valid values of bk_username, bk_token and
+	// access_token, if non-empty; otherwise any non-empty value is.
 	Username    string
 	Token       string
 	AccessToken string
-	// TenantID is the only X-Bk-Tenant-Id that the gateway lets in, if
-	// non-empty; otherwise any is, and none. The other faces know no tenants.
+	// TenantID is the only X-Bk-Tenant-Id that the gateway accepts, if non-empty; otherwise any is, and
+	// none. The other faces have no tenants.
 	TenantID string
-	// UnverifiedStatus400 makes the gateway answer refused credentials as its
-	// open source edition does today, with 400 and CodeInvalidArgs, in place of
-	// the 401 and the codes that the same source reserves for them.
+	// UnverifiedStatus400 makes the gateway answer refused credentials with 400 and CodeInvalidArgs, as
+	// its open source edition does today. By default it answers 401 and the codes that the same source
+	// reserves for them.
 	UnverifiedStatus400 bool
 	// AdmitAgents declares every agent id.
 	AdmitAgents bool
-	// EntryPerName keeps, of a machine with two names (see [Server.AddAgent]), a
-	// registration for each name that was used, until upgrade_to_agent_id makes one of
-	// them. The process and its hosting are the machine's all the same: whoever ends
-	// the hosting, by either name, ends it for both.
+	// EntryPerName keeps a registration for each used name of a machine with two names (see
+	// [Server.AddAgent]), until upgrade_to_agent_id merges them. The process and its hosting still belong
+	// to the machine: unhosting by either name unhosts it under both.
 	EntryPerName bool
 
 	// MaxHostsPerRequest refuses requests with more hosts, if non-zero.
 	MaxHostsPerRequest int
-	// MaxCalls and MaxTasks forget the oldest calls and tasks beyond so many,
-	// if non-zero. A forgotten task answers like an expired one.
+	// MaxCalls and MaxTasks drop the oldest calls and tasks beyond that number, if non-zero. A dropped
+	// task answers like an expired one.
 	MaxCalls int
 	MaxTasks int
 
-	// RegisterHosts makes register_proc_info host the process as well. The
-	// documents leave open whether it does.
+	// RegisterHosts makes register_proc_info host the process as well. The documents do not say whether
+	// it does.
 	RegisterHosts bool
 	// UpdateRefuses makes update_proc_info refuse an unregistered process with
 	// CodeNotRegistered, instead of registering it.
 	UpdateRefuses bool
-	// SuppliersApart makes unregister_proc_info find only what was registered under the
-	// supplier id that it sends. What was registered without one, at the gateway or by
-	// somebody at a console, is found under any.
+	// SuppliersApart makes unregister_proc_info find only what was registered under the supplier id that
+	// it sends. What was registered without one, at the gateway or from a console, is found under any.
 	SuppliersApart bool
-	// HostingStarts makes supervision start a process that was hosted while it
-	// was stopped. By default an agent revives only what it saw die.
+	// HostingStarts makes supervision start a process that was hosted while it was stopped. By default an
+	// agent restarts only processes that died while hosted.
 	HostingStarts bool
-	// StartReplaces makes a successful start replace the spec and the labels of
-	// a process that is registered or hosted already. By default a start keeps
-	// them and stores its own only where there were none.
+	// StartReplaces makes a successful start replace the spec and the labels of a process that is
+	// registered or hosted already. By default a start keeps them, and stores its own only if there are
+	// none.
 	StartReplaces bool
-	// RestartKeepsHosting makes a restart leave the hosting as it was. By default it hosts,
-	// as a start does: clients install processes with op 7 alone.
+	// RestartKeepsHosting makes a restart leave the hosting as it was. By default it hosts, as a start
+	// does: clients install processes with op 7 alone.
 	RestartKeepsHosting bool
-	// ReregisteringKeepsTime, StartingKeepsTime and HostingKeepsTime make the agent keep the
-	// registration time of a process that is listed already, when it is registered again (at
-	// the gateway by op 3), started or restarted, or hosted. By default each of them renews it.
-	// No document says either.
+	// ReregisteringKeepsTime, StartingKeepsTime and HostingKeepsTime make the agent keep the registration
+	// time of a process that is listed already. They apply when it is registered again (at the gateway by
+	// op 3), started or restarted, or hosted. By default each of them renews it. The documents do not
+	// say.
 	ReregisteringKeepsTime, StartingKeepsTime, HostingKeepsTime bool
 	// AgentsWithoutTimes makes agents answer a query without the times of registration and
 	// start, as older ones may.
 	AgentsWithoutTimes bool
-	// HostingSilent leaves the content of ops 3 and 4 at the gateway empty, as it always is
-	// at the ESB.
+	// HostingSilent leaves the content of ops 3 and 4 at the gateway empty, as at the ESB.
 	HostingSilent bool
 	// HostingOnce makes op 3 at the gateway refuse a process that has a row with
 	// CodeAlreadyRegistered, instead of giving it the new spec and labels.
 	HostingOnce bool
-	// RowsWithoutHost leaves host out of the cached status at the gateway.
-	// Clients disagree on whether it is there; bk_agent_id is, always. By default it is,
-	// with an empty ip where no address is known.
+	// RowsWithoutHost omits host from the cached status at the gateway. Clients disagree on whether it is
+	// there; bk_agent_id always is. By default host is there, with an empty ip if no address is known.
 	RowsWithoutHost bool
-	// RowsWithoutAgentID leaves bk_agent_id out of it. With both, a row does not say
-	// whose it is. See [Fault.Rows] for what comes and goes.
+	// RowsWithoutAgentID omits bk_agent_id. With both, a row does not name its host. See [Fault.Rows] for
+	// temporary changes.
 	RowsWithoutAgentID bool
-	// RowLabels are labels that the platform adds by itself to every row of the cached
-	// status, beside those that were declared. See [Server.SetRowLabels].
+	// RowLabels are labels that the platform adds to every row of the cached status, in addition to those
+	// of the registration. See [Server.SetRowLabels].
 	RowLabels map[string]string
-	// ManageProcBug makes JOB's manage_proc send its op types 1 and 2 to GSE as
-	// they are, where they mean stop and query, as the public code of JOB 3.4 to
-	// 3.6 does.
+	// ManageProcBug makes JOB's manage_proc pass its op types 1 and 2 unchanged to GSE, where they mean
+	// stop and query. The public code of JOB 3.4 to 3.6 does so.
 	ManageProcBug bool
-	// JobRemoved takes the process APIs away from the JOB faces, as JOB 3.7 did.
-	// That the caller hears of it as a 404 is an invention.
+	// JobRemoved removes the process APIs from the JOB faces, as JOB 3.7 did. The answer 404 is an
+	// invention.
 	JobRemoved bool
 	// ProcPath is where agents keep what they host, DefaultProcPath if empty. See
 	// [Server.SetProcFile] for a single host.
 	ProcPath string
-	// ScreenPage is how many bytes of a screen the gateway's script API answers at most, if
-	// non-zero, whatever limit says.
+	// ScreenPage is how many bytes of a screen the gateway's script API returns at most, if non-zero,
+	// whatever limit says.
 	ScreenPage int
 	// ExpiredEmpty makes the result of an unknown task an empty success instead
 	// of CodeTaskQueued for ever. Clients report either.
 	ExpiredEmpty bool
-	// OldCMDB makes CMDB's answers behind the gateway say bk_error_code and bk_error_msg,
-	// as its API server does that knows no gateways yet.
+	// OldCMDB makes CMDB's answers behind the gateway have bk_error_code and bk_error_msg, as from an API
+	// server that does not know gateways yet.
 	OldCMDB bool
-	// Topology is what CMDB knows, if non-nil. Its hosts are declared here too: see
-	// [Server.CMDB] for changes.
+	// Topology is the content of CMDB, if non-nil. Its hosts are declared here too: see [Server.CMDB] for
+	// changes.
 	Topology *Topology
 	// LagCalls is how many cached status answers about a process still show its old row after each
-	// change. -1 shows for ever what was true before the last change. See [Server.SetLag].
+	// change. -1 always shows the state before the last change. See [Server.SetLag].
 	LagCalls int
-	// Lag is how long the cached status goes on to show the row from before a change, if
-	// non-zero; LagCalls does not count then.
+	// Lag is how long the cached status shows the row from before a change, if non-zero; LagCalls does
+	// not count then.
 	Lag time.Duration
 
 	// Local makes 127.0.0.0/8 local hosts, in every cloud area, without declaring them. Their
@@ -145,20 +139,18 @@ type Server struct {
 	// StopProcesses makes Close stop what local hosts still run.
 	StopProcesses bool
 
-	// Seed makes what faults leave to chance fall the same way in every run that
-	// sends the same requests in the same order, if non-zero.
+	// Seed, if non-zero, makes random faults the same in every run with the same requests in the same
+	// order.
 	Seed uint64
 
-	// Scenario is what goes wrong by itself, from the first request or from Start on, if
-	// non-nil.
+	// Scenario, if non-nil, runs from the first request or from Start.
 	Scenario *Scenario
 
 	// StateFile is loaded by Start and written after changes, if non-empty.
 	StateFile string
-	// OnCall is given each call before its answer is sent, if non-nil. It
-	// must not call the server.
+	// OnCall, if non-nil, gets each call before its answer is sent. It must not call the server.
 	OnCall func(record.Call)
-	// ErrorLog is where failures without a caller go, if non-nil.
+	// ErrorLog, if non-nil, gets errors that have no caller.
 	ErrorLog io.Writer
 	// Now is the clock, if non-nil.
 	Now func() time.Time
@@ -169,13 +161,13 @@ type Server struct {
 	faults *fault.List
 	record *record.Book
 	cmdb   *cmdb.CMDB
-	// started is when the settings were handed out.
+	// started is when the settings took effect.
 	started time.Time
 	play    *scenario.Run
 	faces   face.Settings
 }
 
-// init makes what has to be there before the settings count.
+// init creates what is needed before the settings take effect.
 func (s *Server) init() {
 	s.once.Do(func() {
 		s.core = core.New()
@@ -184,7 +176,7 @@ func (s *Server) init() {
 	})
 }
 
-// begin hands the settings to those whom they concern: they must not change any more.
+// begin passes the settings on: they must not change any more.
 func (s *Server) begin() {
 	s.init()
 	s.ready.Do(func() {
@@ -231,7 +223,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !maySwitch(r, s.faces.Credentials) {
-		if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Mode") != "cors" { // the page asks by itself
+		if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Mode") != "cors" { // the page asks for it itself
 			w.Header().Set("WWW-Authenticate", `Basic realm="bk-simulator"`)
 		}
 		http.Error(w, "the simulator has a secret of its own: curl -u <app code>:<app secret>", http.StatusUnauthorized)
@@ -244,17 +236,15 @@ func (s *Server) endpoint() control.Endpoint {
 	return control.Endpoint{Core: s.core, CMDB: s.cmdb, Faults: s.faults, Record: s.record, Started: s.started, Now: s.now, Scenario: s.play}
 }
 
-// Start loads the state file and begins supervision and saving, as far as
-// StateFile and Supervise ask for them. Close ends what it began. A server that
-// is only an http.Handler in a test needs no Start.
+// Start loads the state file and begins supervision and saving, if StateFile and Supervise are set. Close
+// ends what it began. A server that is only an http.Handler in a test needs no Start.
 func (s *Server) Start() error {
 	s.begin()
 	return s.core.Start()
 }
 
-// Close ends supervision, waits for the commands of local hosts that are still
-// running, and writes the state file. It stops the processes themselves only if
-// StopProcesses asks for it.
+// Close ends supervision, waits for running commands of local hosts, and writes the state file. It stops
+// the processes themselves only with StopProcesses.
 func (s *Server) Close() error {
 	s.begin()
 	s.play.Close()

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// switches are the ways in which platforms differ for good, by the names that With takes.
-// What comes and goes is a fault.
+// switches are the permanent differences between platforms, by the names of With. Temporary ones are
+// faults.
 var switches = map[string]func(*Server){
 	"admit-agents":             func(s *Server) { s.AdmitAgents = true },
 	"agents-without-times":     func(s *Server) { s.AgentsWithoutTimes = true },
@@ -33,7 +33,7 @@ var switches = map[string]func(*Server){
 	"update-refuses":           func(s *Server) { s.UpdateRefuses = true },
 }
 
-// Switches are the names that With takes, in the order of the alphabet.
+// Switches are the names of With, in alphabetical order.
 func Switches() []string { return slices.Sorted(maps.Keys(switches)) }
 
 // With turns switches on, each the field of its name, before the server serves.

@@ -17,21 +17,20 @@ const (
 	CodeNoPermission = 9900403
 )
 
-// Answer is what CMDB says to a question.
+// Answer is CMDB's answer to a question.
 type Answer struct {
 	Code       int
 	Message    string
 	Data       any
 	Permission any
-	// Remarks are what the question has and no document, whether CMDB bears it or not.
+	// Remarks are what the question contains although no document has it, whether CMDB accepts it or not.
 	Remarks []string
 }
 
-// Bent is how a fault has a list answered.
+// Bent is how a fault changes the answer of a list.
 type Bent struct {
-	// Page changes the page of a list. "repeat" is the page before, "shrink" half a page, "empty"
-	// none, and "larger" twice the limit. "unfiltered" has what no filter keeps out, and "shuffled"
-	// another order than asked for.
+	// Page changes the page of a list. "repeat" is the previous page, "shrink" half a page, "empty" none,
+	// and "larger" twice the limit. "unfiltered" ignores filters, and "shuffled" has another order.
 	Page string
 	// Count is added to the count.
 	Count int
@@ -59,15 +58,15 @@ func notJSON(what string) *refusal {
 // question is one request, checked.
 type question struct {
 	c      *CMDB
-	biz    *business // never nil where the API is about one
+	biz    *business // not nil if the API is about one
 	params map[string]any
 	page   page
 	bent   Bent
 	seed   uint64
 }
 
-// Answer answers an API by its name; Known tells which there are. Parameters are a decoded
-// JSON object with numbers as written, those of the path among them.
+// Answer answers an API by its name; Known reports which names exist. params are a decoded JSON object
+// with numbers as written, including the variables of the path.
 func (c *CMDB) Answer(name string, params map[string]any, bent Bent) Answer {
 	api, known := apis[name]
 	if !known {
@@ -88,7 +87,7 @@ func (c *CMDB) Answer(name string, params map[string]any, bent Bent) Answer {
 	return ans
 }
 
-// Known tells whether there is an API of a name.
+// Known reports whether there is an API with a name.
 func Known(name string) bool { _, known := apis[name]; return known }
 
 func (q *question) answer(a api) (any, *refusal) {
@@ -135,7 +134,7 @@ func (q *question) answer(a api) (any, *refusal) {
 	return a.answer(q)
 }
 
-// permission is what an application that may not read a business has to apply for.
+// permission is the permission that an application lacks to read a business.
 func permission(biz *business) any {
 	return row{
 		"system_id": "bk_cmdb", "system_name": "CMDB",
@@ -149,7 +148,7 @@ func permission(biz *business) any {
 	}
 }
 
-// missing tells whether a parameter is not there, or as good as.
+// missing reports whether a parameter is absent or empty.
 func (q *question) missing(name string) bool {
 	switch v := q.params[name].(type) {
 	case nil:
@@ -183,7 +182,7 @@ func (q *question) idsIn(params map[string]any, name string) []int64 {
 	return ids
 }
 
-// keeps tells whether a filter by ids lets one pass.
+// keeps reports whether a filter by ids accepts an id.
 func keeps(ids []int64, id int64) bool { return len(ids) == 0 || slices.Contains(ids, id) }
 
 // filter is a filter by properties, nil for none.
@@ -202,7 +201,7 @@ func (q *question) filter(name string) (*filter, *refusal) {
 	return f, nil
 }
 
-// fields are those that were asked for, nil for all.
+// fields are the requested fields, nil for all.
 func (q *question) fields(always ...string) []string {
 	list, _ := q.params["fields"].([]any)
 	if len(list) == 0 {
@@ -217,7 +216,7 @@ func (q *question) fields(always ...string) []string {
 	return fields
 }
 
-// pick leaves of a row what was asked for.
+// pick returns the requested fields of a row.
 func (r row) pick(fields []string) row {
 	if fields == nil {
 		return r

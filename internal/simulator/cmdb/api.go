@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// api is one API: what its document says about parameters, and what its code does.
+// api is one API: what its document says about parameters, and what its code accepts.
 type api struct {
 	fields map[string]kind
-	// required are refused where they are missing; wanted are required by the document
-	// alone.
+	// required parameters are refused if missing; wanted ones are required only by the document.
 	required, wanted []string
 	most             map[string]int // elements of a list
 	page             paging
@@ -55,7 +54,7 @@ func (k kind) fits(v any) bool {
 	return ok
 }
 
-// remarks are what no document has and CMDB bears.
+// remarks are what no document has although CMDB accepts it.
 func (a api) remarks(q *question) []string {
 	var remarks []string
 	for _, name := range slices.Sorted(maps.Keys(q.params)) {
@@ -75,8 +74,7 @@ func (a api) remarks(q *question) []string {
 	return remarks
 }
 
-// apis are the APIs by the names that they have behind the ESB. Limits are the documents'
-// and the code's.
+// apis are the APIs by their names behind the ESB. Limits are from the documents and the code.
 var apis map[string]api
 
 func init() { //nolint:gochecknoinits // the answers refer to the table through their questions

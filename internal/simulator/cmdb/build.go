@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// created is when everything that a topology declares came to be: at the same moment, as
-// in a batch.
+// created is the creation time of everything that a topology declares, as in a batch.
 const created = "2024-03-01T10:00:00.000+08:00"
 
 func (c *CMDB) addBusiness(declared Business) error {
@@ -151,7 +150,7 @@ func (c *CMDB) newSet(biz *business, declared Set, name string) *set {
 	return s
 }
 
-// levelsOf are the levels above a set, from above, made where they are not there yet.
+// levelsOf are the levels above a set, top down, created if they are missing.
 func (c *CMDB) levelsOf(biz *business, names []string) []*level {
 	var path []*level
 	at := &biz.above
@@ -183,7 +182,7 @@ func (c *CMDB) newModule(s *set, declared Module) *module {
 	return m
 }
 
-// addresses are hosts of which some are made already.
+// addresses are hosts, some of which exist already.
 type addresses struct {
 	Hosts
 	made int
@@ -240,8 +239,7 @@ func (c *CMDB) newHost(run *addresses, name string) *host {
 	return h
 }
 
-// enter puts a host into a module, and gives it a service instance there if it may have
-// one.
+// enter adds a host to a module, with a service instance there if the host may have one.
 func (c *CMDB) enter(m *module, h *host, labels map[string]string, instance bool) {
 	h.modules = append(h.modules, m)
 	m.hosts = append(m.hosts, h)
@@ -280,7 +278,7 @@ func (c *CMDB) addInstance(biz *business, m *module, h *host, processes []map[st
 	biz.instances = append(biz.instances, in)
 }
 
-// made is a process that is made from a template: its bindings tell from which row.
+// made is a process from a template: its bindings say from which row.
 func (pt *processTemplate) made() row {
 	binds, ok := pt.row["bind_info"].([]any)
 	if !ok {
@@ -322,7 +320,7 @@ func processRow(declared map[string]any) row {
 	return r
 }
 
-// share puts hosts into further modules.
+// share adds hosts to further modules.
 func (c *CMDB) share(biz *business, sets []Set) error {
 	for _, s := range sets {
 		for _, m := range s.Modules {

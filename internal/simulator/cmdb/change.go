@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Change is one change of what CMDB knows, as it is asked for and as it is kept. Which
-// members count is for the action to say.
+// Change is one change of CMDB, as requested and as stored. Each action uses some of the members.
 type Change struct {
 	Action string `json:"action"`
 	// Module is "business/set/module".
@@ -21,7 +20,7 @@ type Change struct {
 	Fields  map[string]any `json:"fields,omitempty"`
 }
 
-// actions are what a change may be.
+// actions are the actions of a change.
 var actions = map[string]func(*CMDB, Change) error{
 	"add":            (*CMDB).addLocked,
 	"share":          (*CMDB).shareLocked,
@@ -31,7 +30,7 @@ var actions = map[string]func(*CMDB, Change) error{
 	"change_process": (*CMDB).changeProcessLocked,
 }
 
-// Apply makes a change, and keeps it for the next life.
+// Apply makes a change, and stores it for the next start.
 func (c *CMDB) Apply(change Change) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,25 +50,24 @@ func (c *CMDB) applyLocked(change Change) error {
 	return nil
 }
 
-// Add puts new hosts into a module.
+// Add adds new hosts to a module.
 func (c *CMDB) Add(module string, hosts Hosts) error {
 	return c.Apply(Change{Action: "add", Module: module, Hosts: hosts})
 }
 
-// Share puts a host that is there into a further module, with a service instance.
+// Share adds an existing host to a further module, with a service instance.
 func (c *CMDB) Share(module, host string) error {
 	return c.Apply(Change{Action: "share", Module: module, Host: host})
 }
 
-// Empty moves the hosts of a module that are in no other one to the idle ones, and ends
-// their service instances there.
+// Empty moves the hosts that are only in this module to the idle module, and deletes their service
+// instances here.
 func (c *CMDB) Empty(module string) error { return c.Apply(Change{Action: "empty", Module: module}) }
 
-// Remove takes a host out of CMDB.
+// Remove removes a host from CMDB.
 func (c *CMDB) Remove(host string) error { return c.Apply(Change{Action: "remove", Host: host}) }
 
-// ChangeHost replaces fields of a host. Its agent knows nothing of it, and what it is
-// called here stays.
+// ChangeHost replaces fields of a host. Its agent does not change, and its name here stays.
 func (c *CMDB) ChangeHost(host string, fields map[string]any) error {
 	return c.Apply(Change{Action: "change_host", Host: host, Fields: fields})
 }
@@ -86,8 +84,7 @@ func (c *CMDB) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.changes)
 }
 
-// UnmarshalJSON makes such changes again. Ids come out as they did, as they are given out
-// in order.
+// UnmarshalJSON makes such changes again. Ids are the same, because they are assigned in order.
 func (c *CMDB) UnmarshalJSON(raw []byte) error {
 	var changes []Change
 	if err := json.Unmarshal(raw, &changes); err != nil {

@@ -64,7 +64,7 @@ func TestChanges(t *testing.T) {
 	want(t, "shared", hosts(5), "10.0.0.1 10.0.1.1 10.0.1.2 10.0.7.1,10.0.7.11")
 }
 
-// What changed in CMDB is kept with the processes, those of its new hosts among them.
+// Changes of CMDB are stored with the processes, including those of its new hosts.
 func TestChanges_surviveARestart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "state.json")
@@ -119,7 +119,7 @@ func TestChanges_surviveARestart(t *testing.T) {
 	}
 }
 
-// Whoever does not say in which order gets another one each time.
+// A request without an order gets another order each time.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","sets":[{"name":"s","modules":[{"name":"m","processes":[],"hosts":[{"count":50,"ip":"10.1.0.1"}]}]}]}]}`)

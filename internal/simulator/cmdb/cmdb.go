@@ -15,13 +15,13 @@ type CMDB struct {
 	hosts      []*host
 	named      map[string]*host // by "cloud:ip" and by agent id
 	last       counters
-	answers    uint64 // how many were given, which is what ties fall by
+	answers    uint64 // how many answers there were, which decides ties
 	admit      func(agentID, addr string) error
 	changes    []Change // since the topology
 	changed    func()
 }
 
-// counters are the ids that were given out last.
+// counters are the last ids assigned.
 type counters struct{ business, template, processTemplate, set, module, host, level, instance, process, group int64 }
 
 // next is a free id, or the wanted one, after which the next ones follow.
@@ -50,7 +50,7 @@ type business struct {
 	instances []*instance
 }
 
-// level is an instance of a level above the sets, of which it holds those below.
+// level is an instance of a level above the sets, with the instances below it.
 type level struct {
 	id     int64
 	model  string
@@ -118,7 +118,7 @@ type group struct {
 	from Group
 }
 
-// New returns what a topology declares.
+// New returns the CMDB that a topology declares.
 func New(topology Topology) (*CMDB, error) {
 	c := &CMDB{named: make(map[string]*host), changed: func() {}}
 	for _, declared := range topology.Businesses {
@@ -132,7 +132,7 @@ func New(topology Topology) (*CMDB, error) {
 	return c, nil
 }
 
-// twice tells which id stands for two things.
+// twice reports an id that two objects have.
 func (c *CMDB) twice() error {
 	seen := make(map[string]bool)
 	see := func(kind string, id int64) error {
@@ -167,21 +167,20 @@ func (c *CMDB) twice() error {
 	return errors.Join(errs...)
 }
 
-// Machine is a host as an agent knows it.
+// Machine is a host as its agent identifies it.
 type Machine struct {
-	AgentID string // "" where it has none
-	Address string // "cloud:ip", "" where that is nobody's name
+	AgentID string // "" if it has none
+	Address string // "cloud:ip", "" if several hosts have it
 }
 
-// OnChange calls changed for every change from now on. It must not ask CMDB.
+// OnChange calls changed for every later change. changed must not call CMDB.
 func (c *CMDB) OnChange(changed func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed = changed
 }
 
-// Admit calls admit for every host, also for those that are added later too. A name that a
-// host does not have is "".
+// Admit calls admit for every host, including those added later. A name that a host lacks is "".
 func (c *CMDB) Admit(admit func(agentID, addr string) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,12 +208,12 @@ func (h *host) machine() Machine {
 
 func (h *host) text(name string) string { text, _ := h.row[name].(string); return text }
 
-// names are all by which a host may be called.
+// names are all names of a machine.
 func (m Machine) names() []string {
 	return slices.DeleteFunc([]string{m.AgentID, m.Address}, func(name string) bool { return name == "" })
 }
 
-// register makes a host known by its names.
+// register adds a host under its names.
 func (c *CMDB) register(h *host) error {
 	for _, name := range h.machine().names() {
 		if c.named[name] != nil {
@@ -248,7 +247,7 @@ func (b *business) modules() []*module {
 	return modules
 }
 
-// hosts are those of its modules, each once, in the order of their ids.
+// hosts are the hosts of its modules, without duplicates, sorted by id.
 func (b *business) hosts() []*host {
 	var hosts []*host
 	for _, m := range b.modules() {
@@ -258,7 +257,7 @@ func (b *business) hosts() []*host {
 	return slices.Compact(hosts)
 }
 
-// of tells whether a host is one of a business's.
+// of reports whether a host belongs to a business.
 func (h *host) of(biz *business) bool { return len(h.modules) > 0 && h.modules[0].set.biz == biz }
 
 var (

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// holds tells whether a row passes a condition of the older form, which dynamic groups,
-// set_cond and module_cond have.
+// holds reports whether a row meets a condition in the older form, which dynamic groups, set_cond and
+// module_cond have.
 func (cond Condition) holds(r row) (bool, error) {
 	value := plain(cond.Value)
 	have := any(nil)
@@ -37,8 +37,8 @@ func (cond Condition) holds(r row) (bool, error) {
 	return false, errors.New("operator: " + cond.Operator + " is none of $eq, $ne, $in, $nin and $regex")
 }
 
-// passes tells whether a row passes those conditions that are about its object. They were
-// looked at when they were declared or read.
+// passes reports whether a row meets the conditions on its object. They were checked when declared or
+// read.
 func passes(conditions []Condition, object string, r row) bool {
 	for _, cond := range conditions {
 		if cond.Object != object {
@@ -71,7 +71,7 @@ func (q *question) conditions(name, object string) ([]Condition, *refusal) {
 	return conditions, nil
 }
 
-// shown is how search_dynamic_group shows the conditions of a group.
+// shown is the form of a group's conditions in search_dynamic_group.
 func (g Group) shown() []any {
 	shown := []any{}
 	for _, object := range []string{"set", "module", "host"} {

@@ -2,11 +2,10 @@
 // businesses with their sets, modules, hosts, service instances, processes, service templates and
 // dynamic groups.
 //
-// A [Topology] declares them, in a few lines for many hosts. A [CMDB] holds what became
-// of it, answers the APIs by name, and changes while it does. It knows no HTTP: package
-// face has the ways in.
+// A [Topology] declares them, in a few lines for many hosts. A [CMDB] is made from it, answers the APIs
+// by name, and can change meanwhile. It does not know HTTP: package face has the endpoints.
 //
-// # What it does as the real one does
+// # Behaviour of the real CMDB
 //
 // After the public code of CMDB 3.14 (TencentBlueKing/bk-cmdb) and its API documents:
 //
@@ -22,6 +21,6 @@
 //   - Processes whose service instance lost its module have set and module 0.
 //   - Built-in sets and modules are in no topology tree.
 //
-// Whose business it may not read, an application hears with [CodeNoPermission] and the
-// permission to apply for. Its own codes are those of src/common/errInfo.go.
+// An application that may not read a business gets [CodeNoPermission] and the permission to apply for.
+// CMDB's own codes are those of src/common/errInfo.go.
 package cmdb

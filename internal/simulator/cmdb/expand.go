@@ -12,10 +12,10 @@ import (
 
 var rangePattern = regexp.MustCompile(`\[(\d+)-(\d+)\]`)
 
-// mostNames is far beyond any topology, and keeps a slip of the finger from eating memory.
+// mostNames is far beyond any topology. It keeps a typing error from using up the memory.
 const mostNames = 1_000_000
 
-// expand is every name that a name with ranges means. Zeros in front of a number stay.
+// expand returns all names of a name with ranges. Leading zeros of a number stay.
 func expand(name string) ([]string, error) {
 	at := rangePattern.FindStringSubmatchIndex(name)
 	if at == nil {
@@ -48,13 +48,13 @@ func expand(name string) ([]string, error) {
 	return names, nil
 }
 
-// with adds fields to a row, which is returned.
+// with adds fields to a row and returns it.
 func with(r row, fields map[string]any) row {
 	maps.Copy(r, plain(fields).(map[string]any)) //nolint:forcetypeassert // a map stays one
 	return r
 }
 
-// plain turns numbers into int64 or float64, however they came.
+// plain converts numbers of any type to int64 or float64.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mostNested is how deep CMDB lets filters be nested.
+// mostNested is how deep filters may be nested in CMDB.
 const mostNested = 3
 
 // filter is a filter by properties: one rule, or several of them.
@@ -19,8 +19,7 @@ type filter struct {
 	value           any
 }
 
-// readFilter reads a filter as the query builder does. It returns the path of what is
-// wrong, if anything is.
+// readFilter reads a filter as the query builder does. where is the path of an error, if there is one.
 func readFilter(v any, depth int) (f *filter, where string) {
 	given, ok := v.(map[string]any)
 	if !ok {
@@ -64,8 +63,8 @@ type operator struct {
 	holds func(have, want any) bool
 }
 
-// operators are those of the query builder. The documents list between and not_between as
-// well, which it does not have.
+// operators are those of the query builder. The documents also list between and not_between, which the
+// code lacks.
 var operators = map[string]operator{
 	"equal":            {isPlain, equal},
 	"not_equal":        {isPlain, not(equal)},
@@ -103,7 +102,7 @@ func isNumber(v any) bool { _, ok := number(v); return ok }
 
 func isText(v any) bool { text, ok := v.(string); return ok && text != "" }
 
-// isList wants elements of one type.
+// isList requires elements of one type.
 func isList(v any) bool {
 	list, ok := v.([]any)
 	for _, element := range list {
@@ -134,7 +133,7 @@ func not(holds func(have, want any) bool) func(have, want any) bool {
 	return func(have, want any) bool { return !holds(have, want) }
 }
 
-// like takes the text for a regular expression, as CMDB does.
+// like treats the text as a regular expression, as CMDB does.
 func like(before, after string) func(have, want any) bool {
 	return func(have, want any) bool {
 		text, _ := have.(string)
@@ -143,11 +142,10 @@ func like(before, after string) func(have, want any) bool {
 	}
 }
 
-// joined are the fields in which several values are kept, which a rule is held against
-// one by one.
+// joined are the fields that contain several values, each of which a rule tests.
 var joined = []string{"bk_host_innerip", "bk_host_innerip_v6", "bk_host_outerip", "bk_host_outerip_v6"}
 
-// holds tells whether a row passes; no filter lets every row pass.
+// holds reports whether a row passes; without a filter every row passes.
 func (f *filter) holds(r row) bool {
 	switch {
 	case f == nil:
@@ -174,7 +172,7 @@ func (f *filter) holdsRule(r row) bool {
 	if !isText || !slices.Contains(joined, f.field) || strings.HasPrefix(f.operator, "is_") {
 		return holds(have, f.value)
 	}
-	// A negation wants all of them.
+	// A negation must be true of all values.
 	negated := strings.HasPrefix(f.operator, "not_")
 	for part := range strings.SplitSeq(text, ",") {
 		if holds(part, f.value) != negated {

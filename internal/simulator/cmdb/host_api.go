@@ -2,7 +2,7 @@ package cmdb
 
 import "slices"
 
-// listHosts answers hosts that are in a module which the sets and the modules let pass.
+// listHosts answers hosts that are in a module that matches the conditions on sets and modules.
 func (q *question) listHosts() (any, *refusal) {
 	sets, refused := q.conditions("set_cond", "set")
 	if refused != nil {
@@ -29,17 +29,17 @@ func (q *question) listHosts() (any, *refusal) {
 	}), nil
 }
 
-// in tells whether a host is in a module that passes.
+// in reports whether a host is in a module that passes.
 func (h *host) in(passes func(*module) bool) bool { return slices.ContainsFunc(h.modules, passes) }
 
-// hosts answers a page of those hosts of the business that pass.
+// hosts answers a page of the business's hosts that pass.
 func (q *question) hosts(passes func(*host) bool) row {
 	found := q.whole(passes)
 	found["info"] = picked(q.pageOf(found), q.fields())
 	return found
 }
 
-// whole is hosts with every field.
+// whole is the hosts with every field.
 func (q *question) whole(passes func(*host) bool) row {
 	var rows []row
 	for _, h := range q.biz.hosts() {
@@ -73,7 +73,7 @@ func (q *question) listHostsTopology() (any, *refusal) {
 	return found, nil
 }
 
-// topology is every module of a host, whichever was asked for.
+// topology is every module of a host, whichever was requested.
 func (h *host) topology() []row {
 	var sets []row
 	for _, m := range h.modules {
@@ -120,7 +120,7 @@ func (q *question) findHostsOfTemplate() (any, *refusal) {
 	})), nil
 }
 
-// past makes null of a page without hosts, as the older of these APIs do.
+// past returns null for a page without hosts, as the older of these APIs do.
 func (q *question) past(found row) row {
 	if info, ok := found["info"].([]row); ok && len(info) == 0 {
 		found["info"] = nil
@@ -140,7 +140,7 @@ func (q *question) searchGroups() (any, *refusal) {
 	return q.counted(q.list(rows, "id", "create_time")), nil
 }
 
-// counted leaves out the count where the question does not want it.
+// counted removes the count if the question disables it.
 func (q *question) counted(found row) row {
 	if q.flag("disable_counter") {
 		found["count"] = 0
@@ -148,7 +148,7 @@ func (q *question) counted(found row) row {
 	return found
 }
 
-// executeGroup answers hosts, or sets where the group is one of sets.
+// executeGroup answers hosts, or sets if it is a group of sets.
 func (q *question) executeGroup() (any, *refusal) {
 	at := slices.IndexFunc(q.biz.groups, func(g *group) bool { return g.row["id"] == q.text("id") })
 	if at < 0 {

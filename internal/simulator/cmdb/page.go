@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// paging is how much an API gives on one page: what its document says, and what its code
-// lets pass.
+// paging is the page size of an API: by its document, and by its code.
 type paging struct {
 	documented, most int
-	tooLong          int // the code of a page beyond, CodeParamInvalid if 0
-	// optional: without a page there is everything.
+	tooLong          int // the code for a larger page, CodeParamInvalid if 0
+	// optional: without a page, all rows are returned.
 	optional bool
 }
 
-// noLimit is more than there is of anything.
+// noLimit is more than the number of any rows.
 const noLimit = 1 << 30
 
 type page struct {
@@ -57,8 +56,8 @@ func readPage(v any, allowed paging) (page, *refusal) {
 	return p, nil
 }
 
-// list answers a page of rows. They are in the order of what the API sorts by itself;
-// unique is the field that no two of them share.
+// list answers a page of rows, in the API's own order. unique is a field with a different value in each
+// row.
 func (q *question) list(rows []row, unique string, natural string) row {
 	rows = q.sorted(rows, unique, natural)
 	count := len(rows) + q.bent.Count
@@ -77,8 +76,7 @@ func (q *question) list(rows []row, unique string, natural string) row {
 	return row{"count": count, "info": append([]row{}, rows[start:end]...)}
 }
 
-// sorted sorts by what was asked for, else by what is natural. Rows that tie fall
-// differently each time.
+// sorted sorts by the requested field, or in the natural order. Ties have another order each time.
 func (q *question) sorted(rows []row, unique, natural string) []row {
 	by := strings.Split(cmp.Or(q.page.sort, natural), ",")
 	field := strings.TrimLeft(strings.TrimSpace(by[0]), "+-")
@@ -108,7 +106,7 @@ func (q *question) sorted(rows []row, unique, natural string) []row {
 	return rows
 }
 
-// compare puts null before numbers, and those before texts, as the database does.
+// compare sorts null before numbers, and numbers before texts, as the database does.
 func compare(a, b any) int {
 	rank := func(v any) int {
 		switch v.(type) {
@@ -143,7 +141,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// picked leaves of each row what was asked for.
+// picked returns the requested fields of each row.
 func picked(rows []row, fields []string) []row {
 	if fields == nil {
 		return rows

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// listInstances answers service instances with their processes. Whoever made them made
-// many at once, so its own order says nothing about them.
+// listInstances answers service instances with their processes. Many were created at the same time, so
+// the natural order by time does not order them.
 func (q *question) listInstances() (any, *refusal) {
 	if q.id("bk_host_id") != 0 && !q.missing("bk_host_list") {
 		return nil, invalid("bk_host_id and bk_host_list can't both be set")
@@ -136,8 +136,8 @@ func (q *question) processes() []*process {
 	return processes
 }
 
-// listRelated answers processes with everything above them. Its "process", which its
-// document has, is one of the things that it ignores.
+// listRelated answers processes with everything above them. It ignores "process", although its document
+// has it.
 func (q *question) listRelated() (any, *refusal) {
 	f, refused := q.filter("process_property_filter")
 	if refused != nil {

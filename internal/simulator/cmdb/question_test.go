@@ -102,7 +102,7 @@ func TestList_byOtherThings(t *testing.T) {
 	}
 }
 
-// What no filter knows is no filter.
+// A filter by an unknown field is ignored.
 func TestAnswer_ignoresWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, shop)

@@ -8,10 +8,9 @@ import (
 	"io"
 )
 
-// Topology declares what CMDB knows. Names of sets and of hosts may hold ranges, such as
-// "gz-[1-20]"; Hosts have a Count. Ids that are 0 are given out in order, from 1.
-// Fields are further members of an object as CMDB returns it, and replace those that it
-// would have: {"bk_os_type": null}.
+// Topology declares the content of CMDB. Names of sets and of hosts may contain ranges, such as
+// "gz-[1-20]"; Hosts have a Count. Ids that are 0 are assigned in order, from 1. Fields are further
+// members of an object as CMDB returns it, and replace existing ones: {"bk_os_type": null}.
 type Topology struct {
 	Businesses []Business `json:"businesses"`
 }
@@ -21,9 +20,9 @@ type Business struct {
 	ID     int64          `json:"id,omitempty"`
 	Name   string         `json:"name"`
 	Fields map[string]any `json:"fields,omitempty"`
-	// NoPermission makes every question about it end in CodeNoPermission.
+	// NoPermission makes every question about it fail with CodeNoPermission.
 	NoPermission bool `json:"no_permission,omitempty"`
-	// Levels are the models of levels between business and set, from above.
+	// Levels are the models of the levels between business and set, top down.
 	Levels    []string   `json:"levels,omitempty"`
 	Templates []Template `json:"templates,omitempty"`
 	Sets      []Set      `json:"sets,omitempty"`
@@ -40,20 +39,20 @@ type Template struct {
 	Processes []map[string]any `json:"processes,omitempty"`
 }
 
-// Set is a set, or many where its name holds a range.
+// Set is a set, or many if its name contains a range.
 type Set struct {
 	ID   int64  `json:"id,omitempty"`
 	Name string `json:"name"`
 	// Env is "1" for test, "2" for experience and "3", the default, for production.
 	Env    string         `json:"env,omitempty"`
 	Fields map[string]any `json:"fields,omitempty"`
-	// Under names the instances of the business's Levels that it is below, from above.
+	// Under names the instances of the business's Levels above it, top down.
 	Under   []string `json:"under,omitempty"`
 	Modules []Module `json:"modules,omitempty"`
 }
 
-// Module is a module of a set. Each of its hosts has a service instance there if it has
-// a Template or Processes, even if that is an empty list.
+// Module is a module of a set. Each of its hosts has a service instance there if it has a Template or
+// Processes, even an empty list.
 type Module struct {
 	ID        int64            `json:"id,omitempty"`
 	Name      string           `json:"name"`
@@ -65,17 +64,16 @@ type Module struct {
 	Shares []string `json:"shares,omitempty"`
 }
 
-// Hosts are hosts with consecutive addresses. In a module of many sets they run on from
-// set to set.
+// Hosts are hosts with consecutive addresses. In a module of many sets, they continue from set to set.
 type Hosts struct {
 	Count int   `json:"count,omitempty"` // 1 if 0
 	ID    int64 `json:"id,omitempty"`    // of the first
 	Cloud int64 `json:"cloud,omitempty"`
-	// IP is the inner address of the first, IPv4 or IPv6. Without one they have none.
+	// IP is the inner address of the first host, IPv4 or IPv6. Without it they have none.
 	IP string `json:"ip,omitempty"`
-	// Name is bk_host_name; a range in it goes along with the count.
+	// Name is bk_host_name; a range in it counts along with the hosts.
 	Name string `json:"name,omitempty"`
-	// AgentID is the agent id of a single host; otherwise one is made of its host id.
+	// AgentID is the agent id of a single host; otherwise it is made from the host id.
 	AgentID string `json:"agent_id,omitempty"`
 	NoAgent bool   `json:"no_agent,omitempty"`
 	// Fields may replace bk_host_innerip ("10.0.0.1,10.1.0.1"), bk_addressing and others.
@@ -91,7 +89,7 @@ type Group struct {
 	ID     string `json:"id,omitempty"`
 	Name   string `json:"name"`
 	Object string `json:"object"` // "host" or "set"
-	// Conditions all have to hold, on a host and on one module and set that it is in.
+	// Conditions must all be true, for a host and for one module and set that it is in.
 	Conditions []Condition `json:"conditions,omitempty"`
 }
 
@@ -103,14 +101,14 @@ type Condition struct {
 	Value    any    `json:"value"`
 }
 
-// Orphan is what is left of a service instance whose module is gone.
+// Orphan is a service instance whose module was deleted.
 type Orphan struct {
 	Host      string           `json:"host"` // "cloud:ip" or an agent id
 	Processes []map[string]any `json:"processes"`
 }
 
-// ParseTopology reads a topology from JSON. It refuses unknown members, so that nothing
-// that is misspelt is silently not there.
+// ParseTopology reads a topology from JSON. It rejects unknown members, so that a misspelt one is
+// noticed.
 func ParseTopology(data []byte) (*Topology, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

@@ -16,7 +16,7 @@ func (q *question) searchBusiness() (any, *refusal) {
 	condition, _ := q.params["condition"].(map[string]any)
 	var rows []row
 	for _, biz := range q.c.businesses {
-		// Which businesses there are is known of those that may be read.
+		// Only businesses that may be read are listed.
 		if !biz.denied && f.holds(biz.row) && q.has(biz.row, condition, like("(?i)", "")) {
 			rows = append(rows, biz.row)
 		}
@@ -26,8 +26,8 @@ func (q *question) searchBusiness() (any, *refusal) {
 	return found, nil
 }
 
-// has tells whether a row passes a condition of the oldest form, which holds values by
-// field. What a text means there differs from API to API.
+// has reports whether a row meets a condition in the oldest form, which has values by field. APIs differ
+// in the meaning of a text there.
 func (q *question) has(r row, condition map[string]any, text func(have, want any) bool) bool {
 	if q.bent.Page == "unfiltered" {
 		return true
@@ -53,7 +53,7 @@ func (q *question) has(r row, condition map[string]any, text func(have, want any
 	return true
 }
 
-// searchTopology answers the tree, without what is built in.
+// searchTopology answers the tree, without built-in sets and modules.
 func (q *question) searchTopology() (any, *refusal) {
 	if q.biz.row == nil {
 		return []row{}, nil
@@ -118,7 +118,7 @@ func (q *question) searchSet() (any, *refusal) {
 	return found, nil
 }
 
-// findModules answers modules in no order that anybody promised: here the latest first.
+// findModules answers modules in no guaranteed order: here the latest first.
 func (q *question) findModules() (any, *refusal) {
 	ids := q.ids("bk_ids")
 	rows := []row{}
@@ -144,7 +144,7 @@ func (q *question) listTemplates() (any, *refusal) {
 	return q.list(rows, "id", "id"), nil
 }
 
-// listProcessTemplates answers all of a service template, or those asked for.
+// listProcessTemplates answers all templates of a service template, or the requested ones.
 func (q *question) listProcessTemplates() (any, *refusal) {
 	if q.id("service_template_id") == 0 && q.missing("process_template_ids") {
 		return nil, notSet("service_template_id")
@@ -167,7 +167,7 @@ func (q *question) listProcessTemplates() (any, *refusal) {
 	return row{"count": len(rows), "info": rows}, nil
 }
 
-// wrapped is how a template holds values: each beside whether it is locked.
+// wrapped is the form of a template's values: each with a flag whether it is locked.
 func wrapped(r map[string]any) row {
 	out := make(row, len(r))
 	for name, v := range r {

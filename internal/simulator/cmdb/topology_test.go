@@ -77,7 +77,7 @@ func TestTopology_becomesWhatItDeclares(t *testing.T) {
 	want(t, "sets of processes", values(t, related, "set", "bk_set_id"), "2 2 2 2 3 3 3 3 2 3 0")
 }
 
-// nodes are those of a tree, each before those below it.
+// nodes are the nodes of a tree, each before those below it.
 func nodes(v any) []string {
 	node, _ := v.(map[string]any)
 	names := []string{fmt.Sprintf("%v:%v", node["bk_obj_id"], node["bk_inst_name"])}
@@ -88,7 +88,7 @@ func nodes(v any) []string {
 	return names
 }
 
-// An id is that of the first of many sets.
+// A declared id is that of the first of many sets.
 func TestTopology_ids(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","sets":[{"id":7,"name":"s[1-2]","modules":[{"id":9,"name":"m","hosts":[{"id":20,"count":2,"ip":"10.0.0.1"}]}]}]}]}`)
@@ -127,7 +127,7 @@ func TestTopology_hostsAreThoseOfTheProcessService(t *testing.T) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
-	// Nobody is called by an address that several hosts may have.
+	// An address that several hosts may have names none of them.
 	if err := c.Sim.Register("7:10.0.9.1", "web", "nginx", nil, simtest.OperateSpec); err == nil {
 		t.Error("a host with dynamic addressing is known by its address")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
-// Act is what somebody else does. Which members count is for the action to say.
+// Act is a change by another user. Each action uses some of the members.
 type Act struct {
 	Action    string            `json:"action"`
 	Host      string            `json:"host,omitempty"`
@@ -50,7 +50,7 @@ var actions = map[string]func(e Endpoint, act Act, host string) error{
 	},
 }
 
-// Check says what is wrong with an act, as far as that can be told before it is done.
+// Check reports an invalid act, as far as possible before it is done.
 func (a Act) Check() error {
 	if actions[a.Action] == nil {
 		return fmt.Errorf("action: %q is unknown; it is %s", a.Action, strings.Join(slices.Sorted(maps.Keys(actions)), ", "))
@@ -73,7 +73,7 @@ func (a Act) hosts() []string {
 	return a.Hosts
 }
 
-// Act acts as somebody else, on each host that it can.
+// Act makes the change on each host for which it is possible.
 func (e Endpoint) Act(act Act) error {
 	if err := act.Check(); err != nil {
 		return err
@@ -85,8 +85,7 @@ func (e Endpoint) Act(act Act) error {
 	return errors.Join(errs...)
 }
 
-// Status is what becomes of the cached status; see the methods of the same names of
-// [core.GSE].
+// Status is a change of the cached status; see the methods of the same names of [core.GSE].
 type Status struct {
 	Frozen *bool             `json:"frozen,omitempty"`
 	Lag    *int              `json:"lag,omitempty"`

@@ -1,5 +1,5 @@
-// Package control is the control endpoint, /_sim/, which lets another process look at the
-// simulator, bend its answers and act as somebody else.
+// Package control is the control endpoint, /_sim/, with which another process can inspect the simulator,
+// change its answers and act as another user.
 package control
 
 import (
@@ -17,28 +17,28 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// Endpoint is the control endpoint, which lets another process do what a test in this
-// one does with methods.
+// Endpoint is the control endpoint, which offers another process the methods that a test in this process
+// has.
 type Endpoint struct {
 	Core   *core.GSE
 	CMDB   *cmdb.CMDB
 	Faults *fault.List
 	Record *record.Book
-	// Started is when the simulator began, Now its clock.
+	// Started is when the simulator started, Now its clock.
 	Started time.Time
 	Now     func() time.Time
-	// Scenario is what happens by itself.
+	// Scenario is the scenario that runs.
 	Scenario Scenario
 }
 
-// Scenario is a list of what goes wrong, step by step.
+// Scenario is a series of faults, step by step.
 type Scenario interface {
 	Progress() Progress
-	// Next does the next step now, whatever it waits for.
+	// Next does the next step now, without waiting for its condition.
 	Next() error
 }
 
-// Progress is how far a scenario has got.
+// Progress is the progress of a scenario.
 type Progress struct {
 	Title   string   `json:"title,omitempty"`
 	Teaches string   `json:"teaches,omitempty"`
@@ -127,7 +127,7 @@ func (e Endpoint) exchange(w http.ResponseWriter, seq string) {
 	writeJSON(w, map[string]any{"call": call, "request": request, "response": response})
 }
 
-// procFile shows the file of one host's agent, as it is on the host.
+// procFile shows the file of one host's agent, as on the host.
 func (e Endpoint) procFile(w http.ResponseWriter, r *http.Request) {
 	text, err := e.Core.ProcFile(r.URL.Query().Get("host"))
 	if err != nil {
@@ -175,7 +175,7 @@ func (e Endpoint) act(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer says what was wrong, if anything was.
+// answer reports an error, if there is one.
 func answer(w http.ResponseWriter, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -215,10 +215,10 @@ func (e Endpoint) status(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// limit is far beyond any switch, a spec included.
+// limit is far beyond any request, including one with a spec.
 const limit = 64 << 20
 
-// readControl decodes a body strictly, and answers itself if it cannot.
+// readControl decodes a body strictly. If it cannot, it answers and returns false.
 func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
 	dec.DisallowUnknownFields()

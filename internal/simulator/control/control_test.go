@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// turnedOn calls a switch of the control endpoint, which answers with words.
+// turnedOn calls a switch of the control endpoint, whose answer contains want.
 func turnedOn(c *simtest.Client, method, path, body, want string) {
 	c.T.Helper()
 	if status, got := c.SwitchOn(method, path, body); status != http.StatusOK || !strings.Contains(got, want) {
@@ -37,7 +37,7 @@ func TestControl_acts(t *testing.T) {
 		switch step.act {
 		case "register":
 			turnedOn(c, "GET", "processes", "", `"registered": true`)
-		case "kill": // the agent revives it
+		case "kill": // the agent restarts it
 			turnedOn(c, "POST", "tick", "", "")
 			if got := simtest.State(c.Sim, "10.0.0.1"); got != "RHr" {
 				t.Errorf("after a tick: %s", got)
@@ -46,8 +46,7 @@ func TestControl_acts(t *testing.T) {
 	}
 }
 
-// What somebody does to an agent's file is there, and each act of the index is one that the endpoint
-// takes.
+// Changes by hand of an agent's file take effect, and the endpoint accepts each act of the index.
 func TestControl_procFile(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -152,7 +151,7 @@ func TestControl_refuses(t *testing.T) {
 	}
 }
 
-// Every fault in the index is one that the endpoint takes.
+// The endpoint accepts every fault in the index.
 func TestControl_indexIsTrue(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

@@ -1,6 +1,6 @@
 package control
 
-// index is what GET /_sim/ shows. $SIM stands for the server's own URL.
+// index is the answer to GET /_sim/. $SIM is replaced by the server's own URL.
 const index = `bk-simulator: BlueKing's process service on one machine
 
 GSE behind the ESB is at $SIM/api/c/compapi/v2/gse/<name>/, GSE behind the API

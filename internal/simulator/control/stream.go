@@ -16,16 +16,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// How often whoever looks hears of changes, and that there were none.
+// How often viewers get changes, or a sign that there were none.
 const (
 	streamInterval = 200 * time.Millisecond
 	streamBeat     = time.Second
 )
 
-// streamCalls is how many calls are told at once, at most.
+// streamCalls is the maximum number of calls in one event.
 const streamCalls = 300
 
-// cell is a process on a machine as the stream tells it, under a number of its own.
+// cell is a process on a machine in the stream, with a number of its own.
 type cell struct {
 	ID int `json:"id"`
 	// Places are the modules of CMDB that the host is in, by their paths.
@@ -33,25 +33,25 @@ type cell struct {
 	core.Cell
 }
 
-// fleetEvent is what has changed of the fleet. The first one of a stream is the whole of it.
+// fleetEvent is the changes of the fleet. The first one of a stream is the whole fleet.
 type fleetEvent struct {
 	Cells []cell `json:"cells"`
 	Gone  []int  `json:"gone,omitempty"`
 }
 
-// callsEvent are the calls that came in, and those that have been answered since.
+// callsEvent is the new calls, and those answered since the last event.
 type callsEvent struct {
 	Lines []record.Line `json:"calls"`
 }
 
-// daysEvent are the bad days that are on.
+// daysEvent is the active faults.
 type daysEvent struct {
 	Faults []fault.Active `json:"faults"`
 	Frozen bool           `json:"frozen"`
 	Lag    int            `json:"lag"`
 }
 
-// statsEvent comes every second, whether or not anything has happened.
+// statsEvent is sent every second, with or without changes.
 type statsEvent struct {
 	Now         time.Time `json:"now"`
 	Started     time.Time `json:"started"`
@@ -63,7 +63,7 @@ type statsEvent struct {
 	Violation  string `json:"violation,omitempty"`
 }
 
-// viewer is somebody who looks at the fleet, and what they have been told.
+// viewer is one reader of the stream, and what was sent to it.
 type viewer struct {
 	Endpoint
 	w http.ResponseWriter
@@ -73,21 +73,20 @@ type viewer struct {
 	places   map[string][]string
 	changes  int // of CMDB, when places were read
 	lastCall int
-	open     map[int]bool // calls that were under way
+	open     map[int]bool // calls that were in progress
 	days     daysEvent
 	done     int // steps of the scenario
 	beat     time.Time
 }
 
-// stream tells whoever listens of the fleet, the calls and the faults, as server-sent
-// events: first all of it, then what has changed.
+// stream sends the fleet, the calls and the faults as server-sent events: first everything, then changes.
 func (e Endpoint) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	v := &viewer{Endpoint: e, w: w, cells: make(map[core.ProcKey]cell), changes: -1, open: make(map[int]bool)}
 	ticker := time.NewTicker(streamInterval)
 	defer ticker.Stop()
-	for v.tell() == nil {
+	for v.send() == nil {
 		select {
 		case <-ticker.C:
 		case <-r.Context().Done():
@@ -98,8 +97,8 @@ func (e Endpoint) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// tell sends what has changed.
-func (v *viewer) tell() error {
+// send sends what has changed.
+func (v *viewer) send() error {
 	first := v.beat.IsZero()
 	events := []struct {
 		name string
@@ -136,10 +135,10 @@ func (v *viewer) fleet() (fleetEvent, bool) {
 	left := maps.Clone(v.cells)
 	for _, seen := range v.Core.Fleet() {
 		key := core.ProcKey{Host: core.HostKey(seen.Host), Namespace: seen.Namespace, Name: seen.Name}
-		told, known := v.cells[key]
+		before, known := v.cells[key]
 		delete(left, key)
-		now := cell{ID: told.ID, Places: v.places[seen.Host], Cell: seen}
-		if known && now.Cell == told.Cell && slices.Equal(now.Places, told.Places) {
+		now := cell{ID: before.ID, Places: v.places[seen.Host], Cell: seen}
+		if known && now.Cell == before.Cell && slices.Equal(now.Places, before.Places) {
 			continue
 		}
 		if !known {
@@ -157,7 +156,7 @@ func (v *viewer) fleet() (fleetEvent, bool) {
 	return event, len(event.Cells)+len(event.Gone) > 0
 }
 
-// places turns round which hosts are in a module.
+// places is the modules of each host, from the hosts of each module.
 func places(modules map[string][]string) map[string][]string {
 	places := make(map[string][]string)
 	for _, path := range slices.SortedFunc(maps.Keys(modules), natural) {
@@ -168,7 +167,7 @@ func places(modules map[string][]string) map[string][]string {
 	return places
 }
 
-// natural orders paths, a shorter one before those of the same length: gz-2 before gz-10.
+// natural orders paths, shorter ones first: gz-2 before gz-10.
 func natural(a, b string) int {
 	x, y := strings.Split(a, "/"), strings.Split(b, "/")
 	return slices.CompareFunc(x, y, func(a, b string) int {

@@ -69,8 +69,8 @@ type fleetEvent struct {
 	Gone []int
 }
 
-// A stream begins with all there is, and goes on with what has changed and no more.
-func TestStream_tellsWhatHasChanged(t *testing.T) {
+// A stream begins with everything, and continues with changes only.
+func TestStream_sendsChanges(t *testing.T) {
 	t.Parallel()
 	topology, err := simulator.ParseTopology([]byte(`{"businesses":[{"name":"shop","sets":[{"name":"gz","modules":[{"name":"web","hosts":[{"count":3,"ip":"10.0.0.9"}]}]}]}]}`))
 	if err != nil {
@@ -90,7 +90,7 @@ func TestStream_tellsWhatHasChanged(t *testing.T) {
 			t.Errorf("%s is in %v", cell.Host, cell.Places)
 		}
 	}
-	// Those without a process come first, each in the order of its address.
+	// Those without a process come first, each sorted by address.
 	if want := []string{"0:10.0.0.10", "0:10.0.0.11", "0:10.0.0.9"}; !slices.Equal(hosts, want) {
 		t.Fatalf("hosts %v, want %v", hosts, want)
 	}
@@ -138,7 +138,7 @@ func TestStream_tellsWhatHasChanged(t *testing.T) {
 		t.Errorf("after it went: %+v", fleet)
 	}
 
-	// A simulator that ends does not wait for those who look.
+	// A simulator that ends does not wait for viewers.
 	if err := sim.Close(); err != nil {
 		t.Error(err)
 	}
@@ -146,7 +146,7 @@ func TestStream_tellsWhatHasChanged(t *testing.T) {
 	}
 }
 
-// One call is shown with both bodies, and without a secret wherever it is.
+// One call is shown with both bodies, and without any secret.
 func TestControl_showsAnExchange(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

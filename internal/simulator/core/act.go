@@ -6,8 +6,8 @@ import (
 	"maps"
 )
 
-// What somebody else does: a colleague at a console, another tool, the process
-// itself. None of it is recorded as a call or meets a fault.
+// Changes by others: a user at a console, another tool, the process itself. None of them is recorded as a
+// call, and faults do not apply.
 
 // Register registers a process, whether or not it is registered already. spec is a JSON object as a
 // request has it. Without one, the process keeps its spec.
@@ -71,8 +71,7 @@ func (g *GSE) StartProcess(addr, namespace, name string) error {
 	})
 }
 
-// StopProcess stops a process behind the agent's back, and unhosts it so that
-// it stays down.
+// StopProcess stops a process without the agent, and unhosts it so that it stays down.
 func (g *GSE) StopProcess(addr, namespace, name string) error {
 	return g.actOnProcess(addr, namespace, name, func(p *process) {
 		p.unhost()
@@ -80,11 +79,11 @@ func (g *GSE) StopProcess(addr, namespace, name string) error {
 	}, g.stopForGood)
 }
 
-// KillProcess lets a process die. If it is hosted, supervision brings it back:
-// a virtual one at the next Tick.
+// KillProcess makes a process die. If it is hosted, supervision restarts it: a virtual one at the next
+// Tick.
 func (g *GSE) KillProcess(addr, namespace, name string) error {
 	return g.actOnProcess(addr, namespace, name, func(p *process) {
-		// A look at it may have found it dead already.
+		// An earlier check may have found it dead already.
 		if p.running {
 			p.died = p.hosted
 		}
@@ -119,8 +118,8 @@ func (g *GSE) act(addr, namespace, name string, change func(*process)) error {
 	return nil
 }
 
-// actOnProcess is act for what happens to the process itself, which on a local
-// host is done for real and then looked at.
+// actOnProcess is act for a change of the process itself. On a local host the change is real, and its
+// result is observed.
 func (g *GSE) actOnProcess(addr, namespace, name string, virtual func(*process), local func(Target, *Spec)) error {
 	g.mu.Lock()
 	p, err := g.lookup(addr, namespace, name)

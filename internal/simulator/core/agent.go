@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// localProcess is what the agent of a local host holds beyond the process.
+// localProcess is what the agent of a local host knows besides the process.
 type localProcess struct {
-	// turn is held while a command runs. An agent does one thing at a time to a process, or a stop
-	// could overtake the earlier start.
+	// turn is held while a command runs. An agent does one thing at a time with a process, otherwise a
+	// stop could overtake an earlier start.
 	turn    sync.Mutex
 	sampled sample
 }
 
-// localLocked finds it by the machine and not by the name of its host.
+// localLocked finds it by the machine, not by the name of its host.
 func (g *GSE) localLocked(t Target, key ProcKey) *localProcess {
 	key.Host = t.Machine
 	lp := g.locals[key]
@@ -37,8 +37,8 @@ func (g *GSE) needsAgent(it *Item) bool {
 	}
 }
 
-// runLocked carries out an operation on a local host in the background; until
-// it is done it is in progress.
+// runLocked carries out an operation on a local host in the background. Until it is done, it is in
+// progress.
 func (g *GSE) runLocked(o *operation) {
 	if g.closed {
 		g.settleOperationLocked(o, newVerdict(CodeAgentAbnormal), g.now())
@@ -95,8 +95,7 @@ func (g *GSE) runItem(lp *localProcess, it *Item, t Target) verdict {
 	return v
 }
 
-// conclude writes down what a command has done. pid is that of the process
-// after it, 0 if there is none.
+// conclude records the result of a command. pid is that of the process after it, 0 if there is none.
 func (g *GSE) conclude(p *process, it *Item, code, pid int, version string) {
 	switch {
 	case pid == 0:
@@ -112,7 +111,7 @@ func (g *GSE) conclude(p *process, it *Item, code, pid int, version string) {
 	}
 	starts := it.Op == OpStart || it.Op == OpRestart
 	if starts && code == CodeCheckFailed && it.Spec.autoType == autoOnce {
-		g.commandHostsLocked(p, it) // it has done what it is for
+		g.commandHostsLocked(p, it) // it has succeeded
 	}
 	if code != CodeOK {
 		return
@@ -160,7 +159,7 @@ func (g *GSE) queryLocal(it *Item, t Target) verdict {
 	g.mu.Lock()
 	sp := it.Spec
 	if hosted := g.viewLocked(it, t).spec; sp.pidPath == "" && hosted != nil {
-		sp = hosted // whoever asks by the name of the binary alone means what is hosted
+		sp = hosted // a query by the name of the binary alone is about what is hosted
 	}
 	g.mu.Unlock()
 	version := g.ask(t, sp, "version_cmd")
@@ -175,8 +174,8 @@ func (g *GSE) queryLocal(it *Item, t Target) verdict {
 	return v
 }
 
-// ask returns the raw output of an optional command, as the real agent does:
-// whatever it prints is the version.
+// ask returns the raw output of an optional command, as the real agent does: the whole output is the
+// version.
 func (g *GSE) ask(t Target, sp *Spec, field string) string {
 	if sp.commands[field] == "" {
 		return ""
@@ -188,15 +187,15 @@ func (g *GSE) ask(t Target, sp *Spec, field string) string {
 	return output
 }
 
-// observeLocked brings what is held about a local process up to date.
+// observeLocked updates the data about a local process.
 func (g *GSE) observeLocked(p *process) {
 	if p.spec != nil && g.isLocal(p.target) {
 		g.lookLocked(p, p.spec)
 	}
 }
 
-// lookLocked finds a local process by its pid file. One that is gone without a
-// stop has died, and supervision may revive it.
+// lookLocked finds a local process by its pid file. One that ended without a stop has died, and
+// supervision may restart it.
 func (g *GSE) lookLocked(p *process, sp *Spec) {
 	pid := livePID(g.localPath(p.target, sp.pidPath))
 	switch {
@@ -214,8 +213,8 @@ func (g *GSE) lookLocked(p *process, sp *Spec) {
 	}
 }
 
-// localPath maps a path of a spec to this machine; see Root. Above the root of a
-// host's tree there is nothing, as above the root of a machine.
+// localPath maps a path of a spec to this machine; see Root. No path leads above the root of a host's
+// tree.
 func (g *GSE) localPath(t Target, path string) string {
 	if g.Root == "" {
 		return path
@@ -225,8 +224,7 @@ func (g *GSE) localPath(t Target, path string) string {
 
 func (g *GSE) localRoot(t Target) string { return filepath.Join(g.Root, t.IP.String()) }
 
-// seconds is a number of seconds of a monitor policy. A number that no duration can
-// hold is the longest one.
+// seconds is a number of seconds of a monitor policy, limited to the longest duration.
 func (g *GSE) seconds(n int64) time.Duration {
 	second := g.Second
 	if second == 0 {
@@ -251,7 +249,7 @@ func (g *GSE) pause(d time.Duration) {
 	}
 }
 
-// isClosing tells whether Close was called.
+// isClosing reports whether Close was called.
 func (g *GSE) isClosing() bool {
 	select {
 	case <-g.closing:
@@ -261,8 +259,7 @@ func (g *GSE) isClosing() bool {
 	}
 }
 
-// waitGone waits until the process is gone and returns 0, or its pid if it is
-// still there after limit.
+// waitGone waits until the process has ended and returns 0, or its pid if it still exists after limit.
 func (g *GSE) waitGone(pidPath string, limit time.Duration) int {
 	deadline := time.Now().Add(limit)
 	for {

@@ -38,7 +38,7 @@ func TestAgent_staysInItsTree(t *testing.T) {
 	}
 }
 
-// More seconds than a duration holds are many, not none.
+// More seconds than a duration can hold mean the longest one, not 0.
 func TestAgent_waitsAsLongAsAnybodyAsks(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)

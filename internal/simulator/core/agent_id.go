@@ -8,15 +8,13 @@ import (
 	"strings"
 )
 
-// agentIDPattern is what an agent id of GSE 2.0 looks like, such as
-// "0200000007525400f355781710390005465c". It is opaque: nobody promises that it is
-// hexadecimal. A request may hold anything of up to 64 characters; whoever declares
-// a host means this.
+// agentIDPattern is the form of an agent id of GSE 2.0, such as "0200000007525400f355781710390005465c".
+// It is opaque, and not necessarily hexadecimal. A request may contain any text of up to 64 characters; a
+// declared host has this form.
 var agentIDPattern = regexp.MustCompile(`^[^:\s\pZ\pC\x{FFFD}]{16,64}$`)
 
-// AgentTarget is a host that a request named by its agent id. Which address it
-// has is for resolveLocked to say. The id of a host without an agent of GSE 2.0 is its
-// address.
+// AgentTarget is a host that a request named by its agent id. resolveLocked finds its address. The id of
+// a host without an agent of GSE 2.0 is its address.
 func AgentTarget(id string) Target {
 	t := Target{Key: HostKey(id), Machine: HostKey(id)}
 	if cloud, ip, found := strings.Cut(id, ":"); found {
@@ -30,10 +28,10 @@ func AgentTarget(id string) Target {
 	return t
 }
 
-// AddAgent declares a host that has an agent id and an address: what is done to it under one name
-// is seen under the other. Without it, an agent id is a host of its own. A process registered under
-// the address of the same machine is then another process. The real server does the same until
-// upgrade_to_agent_id is called. Call it before the first request, since it moves nothing.
+// AddAgent declares a host that has an agent id and an address: changes under one name are visible under
+// the other. Without it, an agent id is a host of its own. A process registered under the address of the
+// same machine is then another process. The real server does the same until upgrade_to_agent_id is
+// called. Call it before the first request, since it moves nothing.
 func (g *GSE) AddAgent(agentID, addr string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -58,8 +56,7 @@ func (g *GSE) linkLocked(agentID, addr string) error {
 	return nil
 }
 
-// Resolve gives the hosts of items that were named by agent ids the addresses that
-// are known for them.
+// Resolve sets the known addresses of hosts that items name by agent id.
 func (g *GSE) Resolve(items []*Item) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,7 +67,7 @@ func (g *GSE) Resolve(items []*Item) {
 	}
 }
 
-// HostKey is the machine of a host, which may be given by any name.
+// HostKey is the machine of a host, by any of its names.
 func (g *GSE) HostKey(addr string) (HostKey, error) {
 	t, err := ParseTarget(addr)
 	if err != nil {
@@ -81,8 +78,7 @@ func (g *GSE) HostKey(addr string) (HostKey, error) {
 	return g.resolveLocked(t).Machine, nil
 }
 
-// resolveLocked gives a host that was named by its agent id the address that is
-// known for it, if there is one.
+// resolveLocked sets the known address of a host that was named by its agent id.
 func (g *GSE) resolveLocked(t Target) Target {
 	if known, ok := g.addresses[t.Agent]; ok && t.Agent != "" {
 		agent := t.Agent
@@ -95,8 +91,8 @@ func (g *GSE) resolveLocked(t Target) Target {
 	return t
 }
 
-// agentIDLocked is the agent id of a host, nothing if it is known by its address
-// alone and was not asked for by an id.
+// agentIDLocked is the agent id of a host, "" if only its address is known and the request did not use an
+// id.
 func (g *GSE) agentIDLocked(t Target) string {
 	if t.IP.IsValid() {
 		return cmp.Or(g.agentIDs[t.Machine], t.Agent)
@@ -112,8 +108,7 @@ func targetOf(key string) (Target, error) {
 	return ParseTarget(key)
 }
 
-// Name is how the request named the host, with an address in its canonical
-// form.
+// Name is the name of the host in the request, with an address in its canonical form.
 func (t Target) Name() string {
 	if t.Agent != "" {
 		return t.Agent
@@ -121,7 +116,7 @@ func (t Target) Name() string {
 	return string(t.Key)
 }
 
-// address is the ip in its canonical form, nothing if none is known.
+// address is the ip in its canonical form, "" if none is known.
 func (t Target) address() string {
 	if !t.IP.IsValid() {
 		return ""

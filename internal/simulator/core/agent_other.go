@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Local hosts need a Unix; elsewhere their commands fail to be found alive.
+// Local hosts need a Unix; on other systems their processes are not found alive.
 
 func ownSession() *syscall.SysProcAttr { return nil }
 

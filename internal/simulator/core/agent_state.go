@@ -1,17 +1,17 @@
 package core
 
-// Agent is what the platform knows of a host's agent.
+// Agent is the platform's data about a host's agent.
 type Agent struct {
 	Target Target
 	// Known says that there is such an agent, Alive that it answers.
 	Known, Alive bool
-	// ReportTime is when it last reported, in epoch seconds, and 0 while it is away: an
+	// ReportTime is the time of its last report, in epoch seconds, and 0 while it is unreachable: an
 	// invention.
 	ReportTime int64
 }
 
-// Agents says for each host whether its agent is there. A fault by which operations find
-// an agent away has it away here, and one that leaves a host out of answers does so here.
+// Agents reports for each host whether its agent is reachable. A fault that makes an agent unreachable
+// for operations does so here, and one that omits a host from answers does so here.
 func (g *GSE) Agents(api string, targets []Target) []Agent {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// The agent counts a command once, and a refusal that ran none.
+// The agent counts a command once, and also a refusal that ran none.
 func TestAgent_executions(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)
@@ -59,7 +59,7 @@ func TestAgent_lifeOfADaemon(t *testing.T) {
 		t.Errorf("query: %v", live)
 	}
 
-	// Whoever asks by the name of the binary alone hears of what is hosted.
+	// A query by the name of the binary alone is about what is hosted.
 	live = simtest.Instance(t, c.Local(simulator.OpQuery, `{"identity":{"proc_name":"sleep"}}`))
 	if live["pid"] != float64(first) || live["version"] != "1.2.3\n" {
 		t.Errorf("query by the binary: %v", live)
@@ -145,7 +145,7 @@ func TestAgent_givesUp(t *testing.T) {
 
 func TestAgent_failures(t *testing.T) {
 	t.Parallel()
-	// Fifty seconds are one here, in which a busy machine starts a shell as well.
+	// Fifty seconds are one second here, enough for a busy machine to start a shell.
 	policy := `"auto_type":1,"start_check_secs":1,"stop_check_secs":2,"op_timeout":50`
 	tests := map[string]struct {
 		control string
@@ -188,7 +188,7 @@ func TestAgent_stopsWhatIsOverItsLimits(t *testing.T) {
 	c := simtest.LocalHost(t)
 	c.Local(simulator.OpStart, simtest.LocalSpec("", ""))
 	first := c.PID()
-	// A shell takes more than nothing of the memory.
+	// A shell uses some memory.
 	c.Local(simulator.OpHost, strings.Replace(simtest.LocalSpec("", ""), `"alive_monitor_policy"`, `"resource":{"cpu":100,"mem":0},"alive_monitor_policy"`, 1))
 	c.Eventually("its end", func() bool {
 		c.Sim.Tick()
@@ -284,8 +284,7 @@ func TestAgent_stalePIDFile(t *testing.T) {
 	c.Local(simulator.OpStart, spec)
 	pid := c.PID()
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	// The file of a daemon from before a reboot, whose pid is somebody else's
-	// by now.
+	// The pid file of a daemon from before a reboot, whose pid now belongs to another process.
 	old := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(c.Path("run.pid"), old, old); err != nil {
 		t.Fatal(err)

@@ -20,15 +20,14 @@ const (
 	CodeCheckFailed = 836
 	// CodeAlreadyRegistered refuses a register_proc_info.
 	CodeAlreadyRegistered = 850
-	// CodeNotRegistered refuses an update_proc_info of an unregistered process.
-	// An invention: no document or client tells what GSE says there.
+	// CodeNotRegistered refuses an update_proc_info of an unregistered process. An invention: no document
+	// or client shows GSE's answer.
 	CodeNotRegistered = 851
 	// CodeCommandFailed means that the command itself failed; the message
 	// carries its output.
 	CodeCommandFailed = 65535
-	// CodeFailed is any other failure, such as an IPv6 address in a first
-	// generation call. An invention in the spirit of "anything but 0 and 115 is
-	// an error", the rule that JOB agreed on with GSE.
+	// CodeFailed is any other failure, such as an IPv6 address in a first generation call. An invention
+	// that follows the rule of JOB and GSE: "anything but 0 and 115 is an error".
 	CodeFailed = -1
 )
 
@@ -44,7 +43,7 @@ const (
 	OpKill    = 9
 )
 
-// The first generation has no op types, and scripts have none; these are for their API names.
+// The first generation has no op types, and neither have scripts. These are used for their APIs.
 const (
 	NoOp         = -1
 	OpRegister   = -2

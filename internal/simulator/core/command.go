@@ -13,16 +13,15 @@ import (
 // outputLimit is how much of a command's output is kept.
 const outputLimit = 64 << 10
 
-// keptEnvironment is what a command sees of the simulator's own environment. It
-// is a short list because that environment may hold credentials.
+// keptEnvironment is the part of the simulator's own environment that a command gets. It is short because
+// that environment may contain credentials.
 var keptEnvironment = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "SHELL", "TMPDIR", "TZ"}
 
 // shell runs a command line of a spec in its setup_path and returns its output.
 //
-// The output goes to a file and not through a pipe, because a daemon that the command leaves behind
-// keeps it open. To wait for the end of a pipe would be to wait for the daemon. The command has a
-// session of its own. So the daemon outlives the simulator, and a timeout ends all of the command
-// and nothing else.
+// The output goes to a file instead of a pipe, because a daemon that the command starts keeps it open.
+// Waiting for the end of a pipe would be waiting for the daemon. The command has a session of its own. So
+// the daemon outlives the simulator, and a timeout kills the whole command and nothing else.
 func (g *GSE) shell(t Target, sp *Spec, line string) (string, error) {
 	dir := g.localPath(t, sp.SetupPath)
 	if g.Root != "" {
@@ -41,8 +40,8 @@ func (g *GSE) shell(t Target, sp *Spec, line string) (string, error) {
 		_ = os.Remove(out.Name())
 	}()
 
-	// A command that is under way is let finish when the server closes: killing
-	// it half way would leave a process that nobody knows of.
+	// A running command may finish when the server closes. Killing it would leave a process without a
+	// record.
 	limit := g.seconds(sp.opTimeout)
 	cmd := exec.Command("sh", "-c", line) //nolint:noctx // no caller's context may end what an agent does
 	cmd.Dir = dir

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// document is a content that is still to be encoded. Encoding a thousand of them takes longer than
-// all the rest of a query, so it is done after the lock is released. A document is a copy and does
-// not change.
+// document is a content that is not encoded yet. Encoding a thousand of them takes longer than the rest
+// of a query, so it is done after the lock is released. A document is a copy and does not change.
 type document struct{ v any }
 
-// Text is the content of a result, encoded where that was put off.
+// Text is the content of a result, encoded now if it was not.
 func (r Result) Text() any {
 	if doc, ok := r.content.(document); ok {
 		return EncodeContent(doc.v)

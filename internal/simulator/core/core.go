@@ -1,6 +1,6 @@
-// Package core is BlueKing's process service without its wire: hosts and their agents,
-// processes, tasks, supervision, commands, the cached status and the state file. Faces
-// ask it, and it asks [Faults] what goes wrong; it knows neither.
+// Package core is BlueKing's process service without the HTTP API: hosts and their agents, processes,
+// tasks, supervision, commands, the cached status and the state file. Faces call it, and it asks [Faults]
+// for faults; it imports neither.
 package core
 
 import (
@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// GSE is the process service and its agents: hosts, processes, tasks and the cached
-// status. It knows nothing of how it is asked; faces translate to it. Its methods may
-// be called at any time by anybody; Configure comes before them.
+// GSE is the process service and its agents: hosts, processes, tasks and the cached status. It does not
+// know the API; faces translate to it. Its methods are safe for concurrent use, after Configure.
 type GSE struct {
 	Settings
 
@@ -30,24 +29,24 @@ type GSE struct {
 	admitted    []netip.Prefix
 	unreachable map[HostKey]bool
 	procs       map[ProcKey]*process
-	registered  map[ProcKey]int64 // the last register_time given out, outliving the process
+	registered  map[ProcKey]int64 // the last register_time assigned, kept after the process
 	nextPID     int
 	tasks       map[string]*task
 	taskOrder   []string
 	taskSeq     int
-	due         []*operation // those that settle at a time of their own
+	due         []*operation // operations with a later effect
 	repeats     map[repeatKey]*operation
 	status      statusCache
 	executions  []Execution
-	missed      map[ProcKey]Last // what was to be there and is not
+	missed      map[ProcKey]Last // processes that an operation should have brought up
 	procFiles   map[HostKey]keptFile
 	changed     chan struct{} // capacity 1: something to save
 	saving      sync.Mutex
 	locals      map[ProcKey]*localProcess
 }
 
-// Settings are how one platform differs from another. The fields of the same names of
-// the package simulator's Server say what each does.
+// Settings are the differences between platforms. The fields of the same names of the package simulator's
+// Server describe them.
 type Settings struct {
 	AdmitAgents         bool
 	EntryPerName        bool
@@ -85,14 +84,13 @@ type Settings struct {
 
 	ErrorLog io.Writer
 	Now      func() time.Time
-	// Faults go wrong where they choose, if non-nil.
+	// Faults, if non-nil, decides which faults apply.
 	Faults Faults
 	// CMDB is kept in the state file as well, if non-nil.
 	CMDB Kept
 }
 
-// Kept is what has something to keep from one life to the next. It tells GSE.Changed when
-// there is more.
+// Kept is data of another package that is stored in the state file. It calls GSE.Changed after a change.
 type Kept interface {
 	json.Marshaler
 	json.Unmarshaler
@@ -130,8 +128,7 @@ func (g *GSE) Configure(set Settings) {
 	g.status.labels = maps.Clone(set.RowLabels)
 }
 
-// Start loads the state file and begins supervision and saving, as far as the settings
-// ask for them.
+// Start loads the state file and begins supervision and saving, if the settings say so.
 func (g *GSE) Start() error {
 	if g.StateFile != "" {
 		if err := g.loadState(); err != nil {
@@ -175,10 +172,10 @@ func (g *GSE) now() time.Time {
 	return time.Now()
 }
 
-// Changed asks for a save of what the service keeps for others.
+// Changed requests a save of data of other packages.
 func (g *GSE) Changed() { g.changedLocked() }
 
-// changedLocked asks for a save.
+// changedLocked requests a save.
 func (g *GSE) changedLocked() {
 	select {
 	case g.changed <- struct{}{}:

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Execution is what one host did with one operation that reached it. There is one for each time
-// that it was carried out or refused, whatever happened to the answer. Queries are not among them.
+// Execution is an operation that reached one host, and its result there. Each one that was carried out or
+// refused is recorded, whatever happened to the answer. Queries are not recorded.
 type Execution struct {
 	Host      string `json:"host"` // "cloud:ip", or an agent id without a known address
 	Namespace string `json:"namespace"`
@@ -28,8 +28,8 @@ var actionNames = map[int]string{
 	OpStart: "start", OpStop: "stop", OpRestart: "restart", OpReload: "reload", OpKill: "kill",
 }
 
-// Executions returns what the hosts have done, oldest first. ResetExecutions
-// forgets it, and MaxExecutions bounds it.
+// Executions returns the recorded executions, oldest first. ResetExecutions deletes them, and
+// MaxExecutions bounds them.
 func (g *GSE) Executions() []Execution {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,7 +37,7 @@ func (g *GSE) Executions() []Execution {
 	return slices.Clone(g.executions)
 }
 
-// ResetExecutions forgets what the hosts have done.
+// ResetExecutions deletes the recorded executions.
 func (g *GSE) ResetExecutions() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,7 +16,7 @@ func TestExecutions(t *testing.T) {
 	for _, op := range []int{simulator.OpStart, simulator.OpStart, simulator.OpQuery, simulator.OpRestart, simulator.OpStop} {
 		c.Do(op, "10.0.0.1")
 	}
-	// What a fault keeps from a host is not done there; what it hides is.
+	// If a fault keeps an operation from a host, it is not recorded there; if a fault hides it, it is.
 	code := simulator.CodeFailed
 	start := simulator.OpStart
 	c.Sim.Inject(simulator.Fault{Op: &start, Hosts: []string{"0:10.0.0.2"}, Code: &code, Times: 1})

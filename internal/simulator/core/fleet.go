@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Cell is one process on one machine, as somebody would see it who looks at the platform
-// and at the machine at once. A machine without any process is a cell without a name.
+// Cell is one process on one machine, with the platform's and the machine's state. A machine without any
+// process is a cell without a name.
 type Cell struct {
 	Host       string `json:"host"` // "cloud:ip", or an agent id without a known address
 	AgentID    string `json:"agent_id,omitempty"`
@@ -20,15 +20,14 @@ type Cell struct {
 	Hosted     bool   `json:"hosted,omitempty"`
 	Running    bool   `json:"running,omitempty"`
 	PID        int    `json:"pid,omitempty"`
-	// Away says that somebody cut the agent off; see [GSE.SetReachable].
+	// Away says that the agent is disconnected; see [GSE.SetReachable].
 	Away bool `json:"away,omitempty"`
 	// Busy says that an operation was accepted and has no verdict.
 	Busy bool `json:"busy,omitempty"`
 	Last Last `json:"last,omitzero"`
 }
 
-// Last is the last operation on a process that was more than a question, and what became
-// of it, faults included.
+// Last is the last operation on a process, except queries, with its result, including faults.
 type Last struct {
 	Action  string    `json:"action"` // see [Execution]
 	Code    int       `json:"code"`
@@ -36,11 +35,11 @@ type Last struct {
 	At      time.Time `json:"at"`
 }
 
-// keptMissed bounds the processes that are not there and are shown all the same.
+// keptMissed bounds the processes that do not exist and are still shown.
 const keptMissed = 10_000
 
-// noteLocked keeps what became of an operation, for whoever looks at the fleet. A process
-// that an operation was to bring about and did not is kept apart.
+// noteLocked records the result of an operation for the fleet view. A process that an operation should
+// have brought up, and did not, is recorded separately.
 func (g *GSE) noteLocked(o *operation) {
 	if o.busy != nil {
 		o.busy.busy--
@@ -78,9 +77,9 @@ func (g *GSE) awaitLocked(o *operation) {
 	o.busy = p.instance
 }
 
-// Fleet returns a cell for each process on each machine, and for each declared machine
-// without one, ordered by namespace, name and host. Addresses that are only admitted have
-// none until something is asked of them.
+// Fleet returns a cell for each process on each machine, and for each declared machine without one,
+// ordered by namespace, name and host. Addresses that are only admitted have no cell until the first
+// request about them.
 func (g *GSE) Fleet() []Cell {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -141,7 +140,7 @@ func CompareHosts(a, b string) int {
 	return cmp.Or(cmp.Compare(len(cloudA), len(cloudB)), cmp.Compare(cloudA, cloudB), addrA.Compare(addrB))
 }
 
-// Lagging tells whether the cached status is frozen, and by how many answers it lags; see
+// Lagging reports whether the cached status is frozen, and by how many answers it lags; see
 // [GSE.FreezeStatus] and [GSE.SetLag].
 func (g *GSE) Lagging() (frozen bool, answers int) {
 	g.mu.Lock()

@@ -20,8 +20,8 @@ func TestFleet_ordersHostsAsPeopleDo(t *testing.T) {
 	}
 }
 
-// A machine is one cell, whatever it is called, with its last operation and what the
-// platform said of it; one that is under way is told from one that has ended.
+// A machine is one cell, under any name, with its last operation and the platform's result. An operation
+// in progress is distinguished from a finished one.
 func TestFleet_isWhatSomebodyWouldSee(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
@@ -57,7 +57,7 @@ func TestFleet_isWhatSomebodyWouldSee(t *testing.T) {
 	}
 }
 
-// slow has every operation take five seconds.
+// slow makes every operation take five seconds.
 type slow struct{}
 
 func (slow) OnHost(met *core.Met, _ string, _ core.Affected) []core.Trouble {

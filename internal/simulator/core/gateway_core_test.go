@@ -70,7 +70,7 @@ func TestGateway_hostingAgainReplaces(t *testing.T) {
 	}
 }
 
-// Hosting and unhosting say what they have done, unless the platform says nothing.
+// Hosting and unhosting have a content, unless the platform sends none.
 func TestGateway_hostingContent(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []bool{false, true} {
@@ -283,7 +283,7 @@ func TestAgentID_survivesARestart(t *testing.T) {
 	}
 }
 
-// An agent id is opaque: hosts are declared, and found again, by whatever it holds.
+// An agent id is opaque: hosts are declared and found with any characters in it.
 func TestAgentID_opaque(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{

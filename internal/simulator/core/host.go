@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// HostKey names a host in its one canonical form, "cloud:ip", or its agent id if
-// no address is known for it. The supplier is no part of it: the second
-// generation of the API knows the same hosts without.
+// HostKey names a host in its canonical form, "cloud:ip", or its agent id if no address is known for it.
+// It has no supplier, since the second generation of the API names the same hosts without.
 type HostKey string
 
-// Target is a host as one request spelt it.
+// Target is a host as one request named it.
 type Target struct {
-	// Key is the name under which the platform keeps what it is told about the host.
+	// Key is the name under which the platform stores data about the host.
 	Key HostKey
 	// Machine is the same for every name of one machine.
 	Machine  HostKey
 	Cloud    int64
 	Supplier int64
 	IP       netip.Addr
-	// Spelling is the ip as it was sent. Result keys repeat it, so an IPv6 address in a long form
-	// comes back in that form.
+	// Spelling is the ip as it was sent. Result keys repeat it, so a long form of an IPv6 address is
+	// returned unchanged.
 	Spelling string
 	// Agent is the agent id, if the request named the host by it.
 	Agent string
@@ -107,8 +106,7 @@ func (g *GSE) Admit(prefix netip.Prefix) {
 }
 
 // SetReachable disconnects or reconnects a host's agent. While it is disconnected, every operation
-// answers 117 and does nothing, and the cached status keeps its old row. It declares an unknown
-// host.
+// answers 117 and does nothing, and the cached status keeps its old row. It declares an unknown host.
 func (g *GSE) SetReachable(addr string, reachable bool) error {
 	t, err := ParseTarget(addr)
 	if err != nil {
@@ -149,15 +147,14 @@ func (g *GSE) isLocal(t Target) bool {
 	return g.Local && t.IP.Is4() && t.IP.IsLoopback()
 }
 
-// CheckHost says what is wrong with a host's address, for those who got it from
-// a user and do not want AddHost to panic.
+// CheckHost reports an invalid address of a host, for callers whose address is from a user, because
+// AddHost panics.
 func CheckHost(addr string) error {
 	_, err := ParseTarget(addr)
 	return err
 }
 
-// CloudIP is the part of a key that names a host by its address, as it was
-// spelt.
+// CloudIP is the part of a key that names a host by its address, as sent.
 func (t Target) CloudIP() string {
 	return strconv.FormatInt(t.Cloud, 10) + ":" + t.Spelling
 }

@@ -4,8 +4,7 @@ import (
 	"fmt"
 )
 
-// Item is one process on some hosts, and what to do about it: the unit that
-// every face translates to.
+// Item is one process on some hosts, and an operation on it: the unit to which every face translates.
 type Item struct {
 	Op              int // an op type, noOp, or one of the first generation below
 	Namespace, Name string
@@ -16,21 +15,21 @@ type Item struct {
 	taskID string // that it belongs to, once it was accepted
 
 	IPv4 bool // the API takes no other addresses
-	// ByBinary says that contents name the process by its binary and not by its name.
+	// ByBinary says that contents name the process by its binary.
 	ByBinary bool
-	// ByRegistration says that there is no spec in the request: that of the registration
-	// counts, with its labels. It is the first generation's operate_proc.
+	// ByRegistration says that the request has no spec: the registration's spec and labels are used, as
+	// in the first generation's operate_proc.
 	ByRegistration bool
-	// Script is what OpScript runs. Its task has a number in place of an id where Numbered says so.
+	// Script is what OpScript runs. With Numbered, its task has a number instead of an id.
 	Script   *Script
 	Numbered bool
-	// Whole says that op 3 registers too, and that op 4 leaves no row: the
-	// gateway has no other names for that.
+	// Whole says that op 3 also registers, and that op 4 leaves no row: the gateway has no other calls
+	// for that.
 	Whole bool
 }
 
-// Illegal reports whether no document knows the op type. It is answered per
-// host, as the table of per-host codes has it.
+// Illegal reports whether no document has the op type. It is answered per host, as in the table of
+// per-host codes.
 func (it *Item) Illegal() bool {
 	switch it.Op {
 	case NoOp, OpRegister, OpUpdate, OpUnregister, OpScript, OpQuery, OpHost, OpUnhost:
@@ -41,7 +40,7 @@ func (it *Item) Illegal() bool {
 	}
 }
 
-// verdict is how an operation ended on one host.
+// verdict is the result of an operation on one host.
 type verdict struct {
 	code    int
 	message string
@@ -57,9 +56,9 @@ func (v verdict) because(format string, args ...any) verdict {
 	return v
 }
 
-// applyLocked carries out an operation on a virtual host, or that part of one
-// on a local host that runs no command. What each op does to hosting is in the
-// op_type row of operate_proc_v2's document; the rest is told by clients.
+// applyLocked carries out an operation on a virtual host, or on a local host the part that runs no
+// command. The op_type row of operate_proc_v2's document says what each op does to hosting; the rest is
+// from clients.
 func (g *GSE) applyLocked(it *Item, t Target) verdict {
 	key := ProcKey{t.Key, it.Namespace, it.Name}
 	switch it.Op {
@@ -90,7 +89,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 		g.registerLocked(p, it, t)
 		return newVerdict(CodeOK)
 	case OpUpdate:
-		// At the gateway a process that is hosted is registered, however it came.
+		// At the gateway a hosted process is registered, in whichever way it was hosted.
 		known := p.registered || (it.Whole && p.listed())
 		if !known && g.UpdateRefuses {
 			return newVerdict(CodeNotRegistered)
@@ -131,7 +130,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 	}
 }
 
-// hostingVerdict is the good end of op 3 or 4. At the gateway it has a content.
+// hostingVerdict is the success of op 3 or 4. At the gateway it has a content.
 func (g *GSE) hostingVerdict(p *process, it *Item) verdict {
 	v := newVerdict(CodeOK)
 	if it.Whole && it.Spec != nil && !g.HostingSilent {
@@ -148,13 +147,13 @@ func (g *GSE) queryLocked(it *Item, t Target) verdict {
 	return v
 }
 
-// controlLocked pretends to run a command on a virtual host.
+// controlLocked simulates a command on a virtual host.
 func (g *GSE) controlLocked(p *process, it *Item) verdict {
 	if v, refused := refuseControl(p, it); refused {
 		return v
 	}
 	if it.Spec.opTimeout == 0 {
-		// Clients learnt never to send 0: it is no "no limit".
+		// Clients have learnt not to send 0, which does not mean "no limit".
 		return newVerdict(CodeCommandFailed).because("%s timed out after 0s", commandNames[it.Op])
 	}
 	switch it.Op {
@@ -187,9 +186,8 @@ func (g *GSE) controlLocked(p *process, it *Item) verdict {
 // virtualVersion is what the version_cmd of every virtual process prints.
 const virtualVersion = "1.0.0"
 
-// refuseControl is what the agent checks before it runs a command, the same for
-// virtual and local hosts. A refusal leaves hosting as it was, which clients
-// have seen: a real 829 says isAuto true.
+// refuseControl is the agent's check before it runs a command, for virtual and local hosts. A refusal
+// leaves hosting as it was, as clients have seen: a real 829 says isAuto true.
 func refuseControl(p *process, it *Item) (verdict, bool) {
 	switch {
 	case it.Op == OpStart && p.running:
@@ -246,9 +244,9 @@ func (g *GSE) hostLocked(p *process, it *Item) {
 	g.stampLocked(p, listed, keeps)
 }
 
-// commandHostsLocked is the hosting that a successful start or restart brings along,
-// that of a one-shot process too, which its clients unhost again. Whether it replaces
-// the spec of an earlier registration is not known; keeping it is the cautious reading.
+// commandHostsLocked is the hosting by a successful start or restart. It also applies to a one-shot
+// process, which clients unhost again. Whether it replaces the spec of an earlier registration is not
+// known; it is kept.
 func (g *GSE) commandHostsLocked(p *process, it *Item) {
 	if it.Op == OpRestart && g.RestartKeepsHosting {
 		return
@@ -263,11 +261,11 @@ func (g *GSE) commandHostsLocked(p *process, it *Item) {
 	g.stampLocked(p, listed, g.StartingKeepsTime)
 }
 
-// host notes that the agent watches over the process from now on, because it was asked
+// host notes that the agent hosts the process from now on, by a request under this name.
 // to under this name.
 func (p *process) host() { p.hosted, p.hosts = true, true }
 
-// unhost ends the hosting, which an agent does not know by name: whoever asked for it.
+// unhost ends the hosting, under all names, since an agent does not know them.
 func (p *process) unhost() {
 	p.hosted, p.hosts = false, false
 	p.died = false

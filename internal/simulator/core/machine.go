@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Machine is what is true on one machine, whatever it was called. Faults, a cached
-// status that lags and answers that were lost are no part of it.
+// Machine is the real state of one machine, under all its names. It does not show faults, a cached status
+// that lags, or lost answers.
 type Machine struct {
 	Host      string           `json:"host"` // "cloud:ip", or an agent id without a known address
 	AgentID   string           `json:"agent_id,omitempty"`
 	Processes []MachineProcess `json:"processes"`
 }
 
-// MachineProcess is one process there: the cached status about it, under which name, what
-// it does, and what reached its agent.
+// MachineProcess is one process of a machine: its cached status under each name, its state, and the
+// operations that reached its agent.
 type MachineProcess struct {
 	Namespace  string    `json:"namespace"`
 	Name       string    `json:"name"`
@@ -26,7 +26,7 @@ type MachineProcess struct {
 	Operations []Reached `json:"operations"`
 }
 
-// Entry is the cached status about a process under one name of its host.
+// Entry is the cached status of a process under one name of its host.
 type Entry struct {
 	Host         string            `json:"host"` // the name
 	Registered   bool              `json:"registered"`
@@ -35,8 +35,8 @@ type Entry struct {
 	Spec         string            `json:"spec,omitempty"` // as sent, keys sorted
 }
 
-// Reached is an operation that reached the agent, and how often: more than once for one
-// task means that it was carried out again.
+// Reached is an operation that reached the agent, and how often: more than once for one task means that
+// it was repeated.
 type Reached struct {
 	TaskID string `json:"task_id,omitempty"` // of a call that answers at once, nothing
 	Action string `json:"action"`            // see [Execution]
@@ -44,7 +44,7 @@ type Reached struct {
 	Times  int    `json:"times"`
 }
 
-// Process is one process of a machine; of one that is not there, nothing is true.
+// Process is one process of a machine, or the zero value if it does not exist.
 func (m Machine) Process(namespace, name string) MachineProcess {
 	for _, p := range m.Processes {
 		if p.Namespace == namespace && p.Name == name {
@@ -54,7 +54,7 @@ func (m Machine) Process(namespace, name string) MachineProcess {
 	return MachineProcess{Namespace: namespace, Name: name, PID: -1}
 }
 
-// Registered tells whether the process is registered under any name.
+// Registered reports whether the process is registered under any name.
 func (p MachineProcess) Registered() bool {
 	for _, e := range p.Entries {
 		if e.Registered {
@@ -69,8 +69,8 @@ func compareProcess(a, b MachineProcess) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// Machines is what is true on every machine about which anything is known, ordered by
-// host. Operations are those since the executions were last forgotten.
+// Machines is the real state of every known machine, ordered by host. Operations are those since
+// ResetExecutions.
 func (g *GSE) Machines() []Machine {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -109,7 +109,7 @@ func (g *GSE) Machines() []Machine {
 	return machines
 }
 
-// Machine is what is true on one machine, by any of its names.
+// Machine is the real state of one machine, by any of its names.
 func (g *GSE) Machine(addr string) Machine {
 	key, err := g.HostKey(addr)
 	if err != nil {
@@ -123,7 +123,7 @@ func (g *GSE) Machine(addr string) Machine {
 	return Machine{Host: string(key)}
 }
 
-// addEntry adds the cached status about a process under one name.
+// addEntry adds the cached status of a process under one name.
 func addEntry(m *MachineProcess, p *process) {
 	m.Hosted, m.Running, m.PID = p.hosted, p.running, p.pid
 	if !p.listed() {

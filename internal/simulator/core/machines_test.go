@@ -8,7 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// What reached an agent is counted by task, whatever was answered.
+// Operations that reached an agent are counted by task, whatever the answer was.
 func TestMachines_countWhatReachedTheAgent(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)

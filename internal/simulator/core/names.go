@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A machine may have two names, its address and its agent id. An agent knows of no
-// names, so there is one instance of a process on a machine. The cached status about it
-// is kept under one name, or under each that was used: see EntryPerName.
+// A machine may have two names, its address and its agent id. An agent does not know them, so there is
+// one instance of a process on a machine. Its cached status is stored under one name, or under each that
+// was used: see EntryPerName.
 
-// separateLocked tells whether a machine has an entry for each of its names.
+// separateLocked reports whether a machine has an entry for each of its names.
 func (g *GSE) separateLocked(machine HostKey) bool { return g.EntryPerName && !g.upgraded[machine] }
 
 // machineLocked is the machine that has a name.
@@ -44,7 +44,7 @@ func (g *GSE) twinLocked(key ProcKey) *process {
 	return g.procs[key]
 }
 
-// findLocked is a process by whichever name of its host is in the cached status.
+// findLocked is a process by any name of its host in the cached status.
 func (g *GSE) findLocked(key ProcKey) *process {
 	if p := g.procs[key]; p != nil {
 		return p
@@ -52,7 +52,7 @@ func (g *GSE) findLocked(key ProcKey) *process {
 	return g.twinLocked(key)
 }
 
-// viewLocked is the process of an item on a host, to be looked at and not to be changed.
+// viewLocked is the process of an item on a host, read-only.
 func (g *GSE) viewLocked(it *Item, t Target) *process {
 	key := ProcKey{t.Key, it.Namespace, it.Name}
 	if p := g.procs[key]; p != nil {
@@ -65,10 +65,10 @@ func (g *GSE) viewLocked(it *Item, t Target) *process {
 	return p
 }
 
-// Upgrade makes one entry of the cached status from those of a host's address and agent id. It
-// undoes that if the agent id is the address itself. Of two entries the later registration stays,
-// which is an invention. It returns the hosts on which that succeeded, as "cloud:ip", and the
-// others: unknown ones, and those whose agent id belongs to another host.
+// Upgrade merges the cached status of a host's address and of its agent id into one entry. It undoes that
+// if the agent id is the address itself. Of two entries the later registration stays, which is an
+// invention. success are the hosts on which that worked, as "cloud:ip". failed are unknown hosts, and
+// those whose agent id belongs to another host.
 func (g *GSE) Upgrade(api string, hosts []Target, agentIDs []string) (success, failed []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,8 +90,8 @@ func (g *GSE) Upgrade(api string, hosts []Target, agentIDs []string) (success, f
 	return success, failed
 }
 
-// UpgradeToAgentID is Upgrade of one host by somebody else. It fails nowhere but where
-// the host or the agent id is wrong.
+// UpgradeToAgentID is Upgrade of one host by another user. It fails only if the host or the agent id is
+// invalid.
 func (g *GSE) UpgradeToAgentID(agentID, addr string) error {
 	t, err := ParseTarget(addr)
 	if err != nil {
@@ -139,8 +139,7 @@ func (g *GSE) upgradeLocked(t Target, agentID string) error {
 	return nil
 }
 
-// mergeLocked puts a process that was in the cached status under an agent id where the machine has
-// its entry now.
+// mergeLocked moves a process from the entry of an agent id to the entry that the machine has now.
 func (g *GSE) mergeLocked(p *process, t Target) {
 	p.key.Host, p.target = t.Key, t
 	there := g.procs[p.key]

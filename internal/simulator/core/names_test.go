@@ -34,7 +34,7 @@ func TestNames_shareOneProcess(t *testing.T) {
 			}
 			c.Over(simtest.ByAddress, simulator.OpUnhost, simulator.CodeOK)
 			if got := c.Entries(); got != test.third {
-				t.Errorf("let go by address: %s, want %s", got, test.third)
+				t.Errorf("unhosted by address: %s, want %s", got, test.third)
 			}
 			if now := c.Sim.Machine(simtest.ByAgent).Process("web", "nginx").PID; now != pid {
 				t.Errorf("pid %d, was %d", now, pid)
@@ -43,14 +43,13 @@ func TestNames_shareOneProcess(t *testing.T) {
 			c.Over(simtest.ByAddress, simulator.OpStop, simulator.CodeOK)
 			c.Over(simtest.ByAgent, simulator.OpUnhost, simulator.CodeOK)
 			if got := c.Entries(); got != "[] false false" {
-				t.Errorf("let go by both: %s", got)
+				t.Errorf("unhosted by both: %s", got)
 			}
 		})
 	}
 }
 
-// Each name has its own row, spec and labels; whether the process runs and is hosted is
-// the same in both.
+// Each name has its own row, spec and labels; both rows show the same running and hosted state.
 func TestNames_eachHasARow(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)
@@ -128,7 +127,7 @@ func TestUpgradeToAgentID_mergesTwoEntries(t *testing.T) {
 	}
 }
 
-// Of two entries that nobody knew to be of one machine, one stays.
+// Of two entries that turn out to be of one machine, one stays.
 func TestUpgradeToAgentID_mergesTwoHosts(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
@@ -212,7 +211,7 @@ func TestNames_surviveARestart(t *testing.T) {
 	}
 }
 
-// A console may call a machine by either name, too, and a fault is the machine's.
+// A console may also use either name of a machine, and a fault applies to the machine.
 func TestNames_ofAConsoleAndOfFaults(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)
@@ -239,7 +238,7 @@ func TestNames_ofAConsoleAndOfFaults(t *testing.T) {
 	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeCommandFailed)
 }
 
-// A process that only runs is known once, and an earlier hosting is no entry.
+// A process that only runs has one entry, and an earlier hosting leaves none.
 func TestNames_leaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)
@@ -266,7 +265,7 @@ func TestNames_leaveNothingBehind(t *testing.T) {
 	}
 }
 
-// A change under one name is a change of both rows, so both lag.
+// A change under one name changes both rows, so both lag.
 func TestNames_lagTogether(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)

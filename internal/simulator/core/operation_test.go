@@ -179,7 +179,7 @@ func TestOperation_content(t *testing.T) {
 		t.Errorf("running: %v", running)
 	}
 
-	// A stop that had nothing to do leaves hosting on, and says so.
+	// A stop that had nothing to do leaves hosting on, and its result shows that.
 	if err := c.Sim.KillProcess("0:10.0.0.1", "web", "nginx"); err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +190,8 @@ func TestOperation_content(t *testing.T) {
 
 func TestOperation_registerTimeGrows(t *testing.T) {
 	t.Parallel()
-	stands := time.Unix(1_700_000_000, 0)
-	c := simtest.NewVirtual(t, &simulator.Server{Now: func() time.Time { return stands }})
+	fixed := time.Unix(1_700_000_000, 0)
+	c := simtest.NewVirtual(t, &simulator.Server{Now: func() time.Time { return fixed }})
 	last := int64(0)
 	for i, do := range []func(){
 		func() { c.Call("register_proc_info", "10.0.0.1") },
@@ -209,8 +209,8 @@ func TestOperation_registerTimeGrows(t *testing.T) {
 		}
 		last = p.RegisterTime
 	}
-	if last < stands.Unix()+4 {
-		t.Errorf("register_time %d, want at least 4 steps after %d", last, stands.Unix())
+	if last < fixed.Unix()+4 {
+		t.Errorf("register_time %d, want at least 4 steps after %d", last, fixed.Unix())
 	}
 }
 
@@ -300,7 +300,7 @@ func TestOperation_hostingStarts(t *testing.T) {
 	}
 }
 
-// Only a resident process (auto_type 1) that may be retried is brought back.
+// Only a permanent process (auto_type 1) with retries left is restarted.
 func TestOperation_policyDecidesRevival(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]string{
@@ -319,7 +319,7 @@ func TestOperation_policyDecidesRevival(t *testing.T) {
 	}
 }
 
-// Contents name the process as it is registered, whatever its binary is called.
+// Contents name the process as registered, whatever its binary is called.
 func TestOperation_contentName(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

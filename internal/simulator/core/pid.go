@@ -15,8 +15,8 @@ func livePID(path string) int {
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(word))
-	// 1 and our own pid are never a hosted process, but are what a broken
-	// script writes, and pids found here may be killed.
+	// 1 and our own pid are never a hosted process, but a broken script may write them. Pids found here
+	// may be killed.
 	if err != nil || pid <= 1 || pid == os.Getpid() || !pidExists(pid) || isZombie(pid) || isReused(pid, path) {
 		return 0
 	}
@@ -44,7 +44,7 @@ func isZombie(pid int) bool {
 	return ok && (fields[statState] == "Z" || fields[statState] == "X")
 }
 
-// processAge returns how long ago a process started, as far as /proc tells.
+// processAge returns how long ago a process started, if /proc has it.
 func processAge(pid int) (time.Duration, bool) {
 	fields, ok := procStat(pid)
 	up := uptime()
@@ -63,8 +63,8 @@ const (
 	statRSS       = 21
 )
 
-// procStat returns the fields of /proc/<pid>/stat after the name, which is in
-// brackets and may hold anything.
+// procStat returns the fields of /proc/<pid>/stat after the name, which is in brackets and may contain
+// any character.
 func procStat(pid int) ([]string, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// An agent keeps what it hosts in a file, .proc. Its entries are those of real files, as public
-// clients show them. The file is made up each time that somebody reads it, so it is always what the
-// agent hosts, apart from what somebody did to it by hand.
+// An agent keeps what it hosts in a file, .proc. Its entries have the form of real files, from public
+// clients. The file is generated at each read. So it always has what the agent hosts, except for changes
+// by hand.
 
 // DefaultProcPath is where the file is, unless the settings say otherwise.
 const DefaultProcPath = "/usr/local/gse2_bkte/agent/etc/.proc"
@@ -52,25 +52,25 @@ type procEntry struct {
 	Timestamp      int64   `json:"timestamp"`
 }
 
-// ProcFile is what is odd about the file of one agent.
+// ProcFile is how the file of one agent differs from the usual form.
 type ProcFile struct {
-	// Path is where it is, if not where the agents of the platform have it. A path with a drive
-	// makes a host of Windows.
+	// Path is where it is, if not at the platform's usual path. A path with a drive makes it a Windows
+	// host.
 	Path string `json:"path,omitempty"`
 	// Odd is one of OddFiles, or "" for a file as agents write it.
 	Odd string `json:"odd,omitempty"`
-	// Text is the whole of the file, if non-nil, whatever the agent hosts.
+	// Text, if non-nil, is the whole file, whatever the agent hosts.
 	Text *string `json:"text,omitempty"`
 }
 
-// keptFile is what somebody did by hand to the file of one agent.
+// keptFile is the changes by hand of the file of one agent.
 type keptFile struct {
 	ProcFile
-	// Added are entries that nobody asked the platform for.
+	// Added are entries that were added by hand, and are not on the platform.
 	Added []json.RawMessage `json:"added,omitempty"`
 }
 
-// fileState is what a script finds, in the script's words.
+// fileState is what a script finds, in the script's terms.
 type fileState string
 
 const (
@@ -88,7 +88,7 @@ type procFile struct {
 	before, after string // what the host's profile prints
 }
 
-// oddFiles are the ways in which a file may be odd. Each makes the file of its entries.
+// oddFiles are the unusual forms of a file. Each makes the file from its entries.
 var oddFiles = map[string]func(f *procFile, entries []json.RawMessage){
 	"missing":           func(f *procFile, _ []json.RawMessage) { f.state = fileMissing },
 	"missing-directory": func(f *procFile, _ []json.RawMessage) { f.state = folderMissing },
@@ -128,7 +128,7 @@ var oddFiles = map[string]func(f *procFile, entries []json.RawMessage){
 		f.text = strings.Replace(procText(more), "{", `{"version":7,"secret":"`+SecretPassword+`",`, 1)
 	},
 	"gbk": func(f *procFile, entries []json.RawMessage) {
-		// A command with the word for start, as a host of that encoding writes it.
+		// A command with the word for start, in that encoding.
 		text := procText(append(strangers(1), entries...))
 		f.text = strings.ReplaceAll(text, "./start.sh", "./start.sh \xc6\xf4\xb6\xaf")
 	},
@@ -145,7 +145,7 @@ var oddFiles = map[string]func(f *procFile, entries []json.RawMessage){
 	},
 }
 
-// OddFiles are the ways in which a file may be odd, in the order of the alphabet.
+// OddFiles are the unusual forms of a file, in alphabetical order.
 func OddFiles() []string { return slices.Sorted(maps.Keys(oddFiles)) }
 
 // procText is a file as agents write it.
@@ -157,7 +157,7 @@ func procText(entries []json.RawMessage) string {
 	return `{"proc":[` + strings.Join(texts, ",\n ") + "]}\n"
 }
 
-// edited is an entry with other members; nil removes one.
+// edited is an entry with some members replaced; nil removes one.
 func edited(entry json.RawMessage, fields map[string]any) json.RawMessage {
 	members := make(map[string]any)
 	_ = json.Unmarshal(entry, &members)
@@ -210,7 +210,7 @@ func encodeLine(v any) string {
 	return text.String()
 }
 
-// entry is what the agent's file has of a process that it hosts.
+// entry is the entry of a hosted process in the agent's file.
 func (p *process) entry() json.RawMessage {
 	e := procEntry{
 		Contact: p.key.Namespace, ValueKey: p.key.Namespace + ":" + p.key.Name,
@@ -238,8 +238,7 @@ func (p *process) entry() json.RawMessage {
 	return encodeEntry(e)
 }
 
-// wroteLocked notes that the agent has written the entry of a process, over whatever somebody did to
-// it by hand.
+// wroteLocked notes that the agent has written the entry of a process, which replaces changes by hand.
 func (g *GSE) wroteLocked(p *process, op int) {
 	p.writtenBy, p.writtenAt, p.byHand = op, g.now().Unix(), nil
 }
@@ -268,8 +267,8 @@ func (g *GSE) procFileLocked(machine HostKey) procFile {
 	return f
 }
 
-// hostedOnLocked are the processes that a machine's agent hosts, ordered by namespace and name, one
-// of those with two names.
+// hostedOnLocked are the processes that a machine's agent hosts, ordered by namespace and name. A process
+// with two names is included once.
 func (g *GSE) hostedOnLocked(machine HostKey) []*process {
 	if g.status.machines == nil {
 		g.status.machines = make(map[HostKey][]ProcKey, len(g.procs))
@@ -298,8 +297,8 @@ func (g *GSE) hostedOnLocked(machine HostKey) []*process {
 	return hosted
 }
 
-// SetProcFile makes the file of a host's agent odd, or with the zero value as agents write it.
-// Entries that were added stay.
+// SetProcFile gives the file of a host's agent an unusual form, or with the zero value the usual one.
+// Added entries stay.
 func (g *GSE) SetProcFile(addr string, f ProcFile) error {
 	if f.Odd != "" && oddFiles[f.Odd] == nil {
 		return fmt.Errorf("odd: %q is none of %q", f.Odd, OddFiles())
@@ -317,7 +316,7 @@ func (g *GSE) SetProcFile(addr string, f ProcFile) error {
 	return nil
 }
 
-// ProcFile is the file of a host's agent, and "" where there is none.
+// ProcFile is the file of a host's agent, "" if there is none.
 func (g *GSE) ProcFile(addr string) (string, error) {
 	machine, err := g.HostKey(addr)
 	if err != nil {
@@ -359,8 +358,8 @@ func (g *GSE) EditProc(addr, namespace, name string, fields map[string]any) erro
 	return fmt.Errorf("%s hosts no process %s:%s", addr, namespace, name)
 }
 
-// AddProc adds an entry by hand, a JSON object as the file has it. The platform knows nothing of it.
-// Op 4 of its namespace and name removes it.
+// AddProc adds an entry by hand, a JSON object as in the file. The platform does not have it. Op 4 of its
+// namespace and name removes it.
 func (g *GSE) AddProc(addr, entry string) error {
 	var members map[string]any
 	if err := json.Unmarshal([]byte(entry), &members); err != nil || members == nil {
@@ -379,7 +378,7 @@ func (g *GSE) AddProc(addr, entry string) error {
 	return nil
 }
 
-// dropAddedLocked removes entries that somebody added by hand, and reports whether there were any.
+// dropAddedLocked removes entries that were added by hand, and reports whether there were any.
 func (g *GSE) dropAddedLocked(machine HostKey, namespace, name string) bool {
 	kept, there := g.procFiles[machine]
 	if !there {

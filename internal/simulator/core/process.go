@@ -31,10 +31,10 @@ type process struct {
 	*instance
 }
 
-// instance is what the agent holds about a process. There is one on a machine, however
-// many names the machine has.
+// instance is the agent's data about a process. There is one per machine, however many names the machine
+// has.
 type instance struct {
-	hosted  bool // the agent watches over it
+	hosted  bool // the agent restarts it if it dies
 	running bool
 	wanted  int // flag of the cached status: statusRunning or statusStopped
 	pid     int
@@ -44,15 +44,13 @@ type instance struct {
 
 	lastStartTime int64 // epoch seconds
 
-	// died is set when a hosted process is found dead that nobody stopped: only
-	// those are revived.
+	// died is set if a hosted process died without a stop: only such processes are restarted.
 	died      bool
 	retries   int
 	nextTry   time.Time
 	revivedAt time.Time
 
-	// Of its entry in the agent's file: the op that wrote it last, when, and what somebody changed
-	// in it by hand.
+	// The entry in the agent's file: the op that last wrote it, when, and changes by hand.
 	writtenBy int
 	writtenAt int64 // epoch seconds
 	byHand    map[string]any
@@ -60,15 +58,15 @@ type instance struct {
 	busy int // operations without a verdict
 	last Last
 
-	// ailment is that of a virtual process, queriesLeft how many it survives.
+	// ailment is the fault of a virtual process, queriesLeft how many queries it survives.
 	ailment     Ailment
 	queriesLeft int
 }
 
 func newInstance() *instance { return &instance{pid: -1, wanted: statusStopped} }
 
-// Numbers of flag and status in a cached status row. 0 is "not registered",
-// which no row ever says: such a process has no row.
+// Numbers of flag and status in a cached status row. 0 is "not registered", but no row has it, because
+// such a process has no row.
 const (
 	statusRunning = 1
 	statusStopped = 2
@@ -77,7 +75,7 @@ const (
 // listed reports whether the cached status has a row for the process.
 func (p *process) listed() bool { return p.registered || (p.hosts && p.hosted) }
 
-// Process is a copy of what the simulator holds about one process.
+// Process is a copy of the simulator's data about one process.
 type Process struct {
 	Host       string `json:"host"` // "cloud:ip", or an agent id without a known address
 	Namespace  string `json:"namespace"`
@@ -87,8 +85,8 @@ type Process struct {
 	Running    bool   `json:"running"`
 	PID        int    `json:"pid"` // -1 when not running
 	Version    string `json:"version"`
-	// RegisterTime and LastStartTime are epoch seconds. RegisterTime grows with
-	// every registration and hosting, even within one second.
+	// RegisterTime and LastStartTime are epoch seconds. RegisterTime grows with every registration and
+	// hosting, even within one second.
 	RegisterTime  int64             `json:"register_time"`
 	LastStartTime int64             `json:"last_start_time"`
 	Labels        map[string]string `json:"labels"`
@@ -110,8 +108,8 @@ func (p *process) snapshot() Process {
 	return out
 }
 
-// Process returns one process, and false if nothing is held about it: it is
-// then neither registered nor hosted nor running.
+// Process returns one process, and false if there is no data about it: it is then neither registered nor
+// hosted nor running.
 func (g *GSE) Process(addr, namespace, name string) (Process, bool) {
 	t, err := ParseTarget(addr)
 	if err != nil {
@@ -148,7 +146,7 @@ func (g *GSE) Processes() []Process {
 	return out
 }
 
-// processLocked returns the process of an item on a host, made if need be.
+// processLocked returns the process of an item on a host, and creates it if it is missing.
 func (g *GSE) processLocked(it *Item, t Target) *process {
 	key := ProcKey{t.Key, it.Namespace, it.Name}
 	p := g.procs[key]
@@ -163,8 +161,7 @@ func (g *GSE) processLocked(it *Item, t Target) *process {
 	return p
 }
 
-// pruneLocked forgets a process about which there is nothing left to know, under this
-// name and under the other one.
+// pruneLocked deletes a process without any data left, under this name and under the other one.
 func (g *GSE) pruneLocked(p *process) {
 	twin := g.twinLocked(p.key)
 	if twin != nil && !twin.listed() {
@@ -183,9 +180,9 @@ func (g *GSE) forgetLocked(p *process) {
 	}
 }
 
-// stampLocked gives a registration its time. It is the clock's, but never one that this process had
-// before on the machine, by whichever name. So clients can distinguish two registrations within one
-// second. A process that was listed before may keep its time.
+// stampLocked sets the time of a registration. It is the clock's, but never one that this process had
+// before on the machine, under any name. So clients can distinguish two registrations within one second.
+// A process that was listed before may keep its time.
 func (g *GSE) stampLocked(p *process, listed, keeps bool) {
 	if listed && keeps {
 		return
@@ -212,13 +209,13 @@ func (p *process) stopped() {
 	p.pid = -1
 }
 
-// newPIDLocked invents the pid of a virtual process.
+// newPIDLocked makes up the pid of a virtual process.
 func (g *GSE) newPIDLocked() int {
 	g.nextPID++
 	return g.nextPID
 }
 
-// store keeps the spec and labels of an item.
+// store stores the spec and labels of an item.
 func (p *process) store(it *Item) {
 	p.labels = it.Labels
 	if it.Spec != nil {

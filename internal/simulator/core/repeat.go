@@ -21,12 +21,12 @@ func (g *GSE) Answer(api string, it *Item) []Result {
 			o.item, o.target = it, t
 			g.meetLocked(o, api, false)
 			if o.apply && o.code == nil && g.answersLocked(t) {
-				// The work is done before the client hears of it, so its
-				// repeated call will be told 850 or the like.
+				// The operation is done before the client gets the result, so its repeated call gets 850
+				// or the like.
 				g.applyLocked(it, t)
 			}
 		}
-		o.item, o.target = it, t // of a repeated call, the last body counts
+		o.item, o.target = it, t // for a repeated call, the last body counts
 		if g.heldBackLocked(o) {
 			g.repeats[key] = o
 		} else {

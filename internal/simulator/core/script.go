@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// The scripts that read what an agent hosts, as clients send them. No other script runs here.
+// The scripts that read what an agent hosts, as clients send them. The simulator runs no others.
 var (
 	//go:embed read_hosted.sh
 	shellScript string
@@ -28,7 +28,7 @@ var printScript = regexp.MustCompile(`^\s*(?:#!\S+[ \t]*\n\s*)?(?:@echo off\s+)?
 type Script struct {
 	kind scriptKind
 	path string
-	// read and printed are the last file and what was printed of it: hosts are often alike.
+	// read and printed are the last file and its output: hosts are often alike.
 	read, printed string
 }
 
@@ -63,19 +63,19 @@ func (s *Script) Language() int {
 	return map[scriptKind]int{scriptShell: 1, scriptCat: 1, scriptType: 2, scriptPowerShell: 5}[s.kind]
 }
 
-// Screen is what a script prints, and how it ends.
+// Screen is a script's output, and its exit code.
 type Screen struct {
 	Text string
 	Exit int
 }
 
-// runScriptLocked is what a script prints on a machine.
+// runScriptLocked is the output of a script on a machine.
 func (g *GSE) runScriptLocked(s *Script, machine HostKey) Screen {
 	f := g.procFileLocked(machine)
 	screen := s.run(f)
 	screen.Text = f.before + screen.Text + f.after
 	if !utf8.ValidString(screen.Text) {
-		// What is no UTF-8 does not survive the way through the platform, byte by byte.
+		// Bytes that are not UTF-8 are replaced on the way through the platform.
 		screen.Text = string([]rune(screen.Text))
 	}
 	return screen
@@ -158,13 +158,13 @@ var printed = func() map[string]bool {
 	return keys
 }()
 
-// marks are what a file consists of besides strings and literals.
+// marks are the characters of a file outside strings and literals.
 const marks = "[]{}:, \t"
 
 var noLines = strings.NewReplacer("\x00", "", "\r", "", "\n", "")
 
-// filterFile is what the script prints of a file: brackets, commas, colons, and the values of the
-// keys that it knows. It goes through the file as the script does, from quote to quote.
+// filterFile is the script's output for a file: brackets, commas, colons, and the values of known keys.
+// It scans the file as the script does, from quote to quote.
 func filterFile(text string) string {
 	text = noLines.Replace(text)
 	records := strings.Split(text, `"`)
@@ -217,7 +217,7 @@ func filterFile(text string) string {
 	return out.String()
 }
 
-// blank writes a text with 0 in the place of each run of what is no mark and no space.
+// blank writes a text and replaces each run of other characters than marks and spaces by 0.
 func blank(out *bytes.Buffer, text string) {
 	run := false
 	for i := range len(text) {
@@ -250,21 +250,21 @@ func escapeText(text string) string {
 	return out.String()
 }
 
-// ScriptResult is what one answer shows of a script on one host.
+// ScriptResult is the state of a script on one host in one answer.
 type ScriptResult struct {
 	Result
 	Screen Screen
-	// Status is how the script ended, 0 where it came to its own end.
+	// Status is how the script ended, 0 if it ended by itself.
 	Status int
-	// Running says that the host has no verdict yet. Its screen may have a part of the text.
+	// Running says that the host has no verdict yet. Its screen may have part of the text.
 	Running bool
-	// Answers is how many answers were about the host, this one included.
+	// Answers is how many answers included the host, with this one.
 	Answers    int
 	Start, End time.Time
 }
 
-// PollScript answers for a script's task: about some hosts, or about all of them where none is
-// named. The results are nil while the task is queued.
+// PollScript answers for a script's task, about some hosts, or about all if hosts is empty. The results
+// are nil while the task is queued.
 func (g *GSE) PollScript(api, id string, hosts []Target) (results []ScriptResult, data any, queued bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -292,8 +292,8 @@ func (g *GSE) PollScript(api, id string, hosts []Target) (results []ScriptResult
 	return results, nil, false
 }
 
-// ScriptLog is what a script's task has printed on some hosts so far. It does not count as a poll.
-// It is false where there is no such task.
+// ScriptLog is what a script's task has printed on some hosts so far. It does not count as a poll. It
+// returns false if there is no such task.
 func (g *GSE) ScriptLog(id string, hosts []Target) ([]ScriptResult, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -304,7 +304,7 @@ func (g *GSE) ScriptLog(id string, hosts []Target) ([]ScriptResult, bool) {
 	}
 	var results []ScriptResult
 	for _, o := range t.on(hosts) {
-		seen := *o // what is counted down is for the polls
+		seen := *o // only polls count down
 		if r, there := g.reportLocked(&seen); there {
 			results = append(results, o.script(r))
 		}
@@ -354,8 +354,8 @@ func (o *operation) script(r Result) ScriptResult {
 	return result
 }
 
-// Page is the part of a screen from a byte on, and of so many bytes at most, 0 for all. No character
-// is cut into two.
+// Page is the part of a screen from a byte offset, with at most limit bytes, 0 for all. No character is
+// split.
 func (s Screen) Page(offset, limit int) string {
 	if offset < 0 || offset >= len(s.Text) {
 		return ""

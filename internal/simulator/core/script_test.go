@@ -23,7 +23,7 @@ const host = "0:10.0.0.1"
 
 var shellScript, powerShellScript = contract.Script("read_hosted.sh"), contract.Script("read_hosted.ps1")
 
-// The scripts that run here are those of the contract.
+// The scripts that run here are those of package contract.
 func TestScript_isTheContracts(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"read_hosted.sh": shellScript, "read_hosted.ps1": powerShellScript} {
@@ -33,7 +33,7 @@ func TestScript_isTheContracts(t *testing.T) {
 	}
 }
 
-// The script prints on a virtual host what it prints where it runs.
+// The script's output on a virtual host is the same as on a real one.
 func TestScript_printsWhatItPrints(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -54,10 +54,10 @@ func TestScript_printsWhatItPrints(t *testing.T) {
 			_ = os.RemoveAll(filepath.Dir(file))
 		case "unreadable":
 			_ = os.Remove(file)
-			_ = os.Mkdir(file, 0o700) // root reads whatever is a file
+			_ = os.Mkdir(file, 0o700) // root can read any file
 			defer func() { _ = os.Remove(file) }()
 		case "banner":
-			return // it is not the script that prints it
+			return // then the script does not print it
 		}
 		script := filepath.Join(t.TempDir(), "read.sh")
 		if err := os.WriteFile(script, []byte(shellScript), 0o600); err != nil {
@@ -107,7 +107,7 @@ func entry(t *testing.T, sim *simulator.Server, addr string) map[string]any {
 	return file.Proc[0]
 }
 
-// An entry has what the process was hosted with, as real files have it.
+// An entry has what the process was hosted with, as in real files.
 func TestProcFile_entry(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -126,7 +126,7 @@ func TestProcFile_entry(t *testing.T) {
 	}
 }
 
-// The file has what is hosted, whoever asked for it and by whichever way.
+// The file has what is hosted, however it was hosted.
 func TestProcFile_followsTheHosting(t *testing.T) {
 	t.Parallel()
 	const other = `{"identity":{"proc_name":"other","setup_path":"/opt","pid_path":"/run/o.pid","user":"www"},"resource":{"cpu":30.5,"mem":10},"monitor_policy":{"auto_type":2,"start_check_secs":9,"op_timeout":7}}`
@@ -192,8 +192,7 @@ func TestProcFile_followsTheHosting(t *testing.T) {
 	}
 }
 
-// What somebody changes by hand is there until an operation writes the entry, and survives a restart
-// of the simulator.
+// Changes by hand stay until an operation writes the entry, and survive a restart of the simulator.
 func TestProcFile_byHand(t *testing.T) {
 	t.Parallel()
 	live := simtest.Lives(t, func(sim *simulator.Server) { sim.AddHost(host) })

@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// Spec is what the agent acts on, read from a checked body. raw is the whole of
-// it, canonical JSON that hosts of one request share.
+// Spec is the agent's view of a checked body. raw is the whole of it, canonical JSON that hosts of one
+// request share.
 type Spec struct {
 	Raw       json.RawMessage
 	ProcName  string
@@ -67,8 +67,7 @@ func NewSpec(v any) *Spec {
 	return s
 }
 
-// setTimes reads the times of a policy, with the documents' defaults for those
-// that are not given.
+// setTimes reads the times of a policy, with the documents' defaults for missing ones.
 func (s *Spec) setTimes(policy map[string]any, given func(any) bool) {
 	for name, setting := range map[string]struct {
 		value *int64

@@ -7,11 +7,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// jobSpec is what JOB's form has in place of a namespace.
+// jobSpec has JOB's fields, in place of a namespace.
 type jobSpec struct{ contact string }
 
-// NewJobSpec reads what newJobSpec keeps. For JOB, 0 is what a field has that
-// was not given, so it stands for the agent's default and not for 0.
+// NewJobSpec reads what newJobSpec keeps. In JOB, an unset field is 0, so 0 means the agent's default.
 func NewJobSpec(tree map[string]any) *Spec {
 	raw, err := json.Marshal(tree)
 	if err != nil {

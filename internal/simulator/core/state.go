@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// savedState is the state file. Calls, faults and tasks are not in it: a task
-// of an earlier life is unknown, like an expired one. Which hosts there are is
-// said by AddHost and Admit each time, and by CMDB.
+// savedState is the state file. Calls, faults and tasks are not in it: an earlier task is unknown, like
+// an expired one. Hosts are declared by AddHost and Admit at each start, and by CMDB.
 type savedState struct {
 	Version     int         `json:"version"`
 	Unreachable []HostKey   `json:"unreachable"`
@@ -25,7 +24,7 @@ type savedState struct {
 	// Upgraded are the agent ids of the machines with one entry for both names.
 	Upgraded map[string]HostKey `json:"upgraded,omitempty"`
 	CMDB     json.RawMessage    `json:"cmdb,omitempty"`
-	// ProcFiles are the agents' files to which somebody did something by hand.
+	// ProcFiles are the agents' files that were changed by hand.
 	ProcFiles map[HostKey]keptFile `json:"proc_files,omitempty"`
 }
 
@@ -43,8 +42,8 @@ type savedProc struct {
 	ByHand    map[string]any `json:"by_hand,omitempty"`
 }
 
-// savedTime is the last register_time of a process that is gone, kept so that a
-// later registration gets a greater one.
+// savedTime is the last register_time of a process that was deleted. It is kept so that a later
+// registration gets a greater one.
 type savedTime struct {
 	Host         HostKey `json:"host"`
 	Namespace    string  `json:"namespace"`
@@ -52,7 +51,7 @@ type savedTime struct {
 	RegisterTime int64   `json:"register_time"`
 }
 
-// saveDelay gathers the changes of a burst into one write.
+// saveDelay combines the changes of a burst into one write.
 const saveDelay = 200 * time.Millisecond
 
 func (g *GSE) saveLoop() {
@@ -75,15 +74,14 @@ func (g *GSE) logf(format string, args ...any) {
 	}
 }
 
-// saveState replaces the state file in one step, so that a crash leaves the old
-// one or the new one.
+// saveState replaces the state file atomically, so that a crash leaves the old one or the new one.
 func (g *GSE) saveState() error {
 	g.saving.Lock()
 	defer g.saving.Unlock()
 	state := g.stateNow()
 	var err error
 	if g.CMDB != nil {
-		// It tells this service of its hosts while it changes, so it is not asked under lock.
+		// CMDB calls this service while it changes, so it must not be called with the lock held.
 		if state.CMDB, err = g.CMDB.MarshalJSON(); err != nil {
 			return err
 		}
@@ -140,7 +138,7 @@ func (g *GSE) stateNow() savedState {
 	return state
 }
 
-// loadState reads the state file; there need not be one yet.
+// loadState reads the state file, if there is one.
 func (g *GSE) loadState() error {
 	data, err := os.ReadFile(g.StateFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -156,7 +154,7 @@ func (g *GSE) loadState() error {
 	if state.Version != stateVersion {
 		return fmt.Errorf("state file %s: version %d is not %d", g.StateFile, state.Version, stateVersion)
 	}
-	// The hosts first: what CMDB gained has processes here.
+	// The hosts first: hosts added in CMDB have processes here.
 	if g.CMDB != nil && len(state.CMDB) > 0 {
 		if err := g.CMDB.UnmarshalJSON(state.CMDB); err != nil {
 			return fmt.Errorf("state file %s: %w", g.StateFile, err)

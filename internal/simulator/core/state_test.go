@@ -14,9 +14,9 @@ import (
 
 func TestState_survivesARestart(t *testing.T) {
 	t.Parallel()
-	stands := time.Unix(1_700_000_000, 0)
+	fixed := time.Unix(1_700_000_000, 0)
 	live := simtest.Lives(t, func(sim *simulator.Server) {
-		sim.Now = func() time.Time { return stands }
+		sim.Now = func() time.Time { return fixed }
 		sim.AddHost("0:10.0.0.1", "0:10.0.0.2")
 	})
 	first := live()
@@ -79,8 +79,8 @@ func TestState_refusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// Where suppliers are told apart, a process is unregistered under the one that registered
-// it, also after a restart. Who registered without one is found under any.
+// If suppliers are distinguished, a process is unregistered under the supplier that registered it, also
+// after a restart. One registered without a supplier is found under any.
 func TestState_suppliersApart(t *testing.T) {
 	t.Parallel()
 	const (

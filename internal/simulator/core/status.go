@@ -25,25 +25,24 @@ type Row struct {
 	CPUUsage, MemUsage float64
 }
 
-// statusCache is what lies between the processes and the cached status.
+// statusCache is the state between the processes and the cached status.
 type statusCache struct {
-	// index holds the keys of a namespace in paging order. It is made when asked
-	// for and dropped when a key comes or goes.
+	// index has the keys of a namespace in paging order. It is made on demand and dropped when a key is
+	// added or removed.
 	index map[string][]ProcKey
-	// machines holds the keys of each machine, in no order, made and dropped likewise.
+	// machines has the keys of each machine, in no order, made and dropped likewise.
 	machines map[HostKey][]ProcKey
-	// frozen holds all rows as they were at FreezeStatus, if it is non-nil.
+	// frozen, if non-nil, has all rows as they were at FreezeStatus.
 	frozen map[ProcKey]Row
 	// lagging holds old rows that are still shown.
 	lagging map[ProcKey]*lag
-	// behind is LagCalls, or what SetLag made of it.
+	// behind is LagCalls, or the value of SetLag.
 	behind int
 	// labels are those that the platform adds to every row.
 	labels map[string]string
 }
 
-// lag is an old row, absent if the process had none, and how many answers still
-// show it.
+// lag is an old row, absent if the process had none, and how many more answers show it.
 type lag struct {
 	row    Row
 	absent bool
@@ -79,9 +78,8 @@ func (g *GSE) ThawStatus() {
 	g.status.index = nil
 }
 
-// SetLag changes LagCalls from now on: after a change, so many answers about a process
-// still show its old row; -1 shows, for ever, what was true before the last change. 0
-// brings the rows up to date.
+// SetLag changes LagCalls. After a change, that many answers about a process still show its old row. -1
+// always shows the state before the last change, and 0 brings the rows up to date.
 func (g *GSE) SetLag(answers int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,14 +91,14 @@ func (g *GSE) SetLag(answers int) {
 	}
 }
 
-// SetRowLabels are labels that the platform adds by itself to every row.
+// SetRowLabels sets labels that the platform adds to every row.
 func (g *GSE) SetRowLabels(labels map[string]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.status.labels = maps.Clone(labels)
 }
 
-// beforeChangeLocked keeps the row that a lag will go on to show.
+// beforeChangeLocked keeps the row that a lag will show.
 func (g *GSE) beforeChangeLocked(key ProcKey) {
 	if g.status.behind == 0 && g.Lag == 0 {
 		return
@@ -132,7 +130,7 @@ func (g *GSE) keepRowLocked(key ProcKey) {
 	}
 }
 
-// catchUpLocked ends a lag whose time is up.
+// catchUpLocked ends a lag that has expired.
 func (g *GSE) catchUpLocked(key ProcKey) {
 	if old := g.status.lagging[key]; old != nil && !old.until.IsZero() && !g.now().Before(old.until) {
 		delete(g.status.lagging, key)
@@ -164,8 +162,7 @@ func (g *GSE) rowLocked(p *process) Row {
 	return r
 }
 
-// showLocked returns the row of a process as the cached status has it now, and
-// counts the answer where it lags.
+// showLocked returns the current row of a process in the cached status, and counts the answer if it lags.
 func (g *GSE) showLocked(key ProcKey) (Row, bool) {
 	if g.status.frozen != nil {
 		r, ok := g.status.frozen[key]
@@ -186,8 +183,8 @@ func (g *GSE) showLocked(key ProcKey) (Row, bool) {
 	return g.rowLocked(p), true
 }
 
-// Status answers get_proc_status_v2. A host without a row is left out: that is
-// how an unregistered process looks.
+// Status answers get_proc_status_v2. A host without a row is omitted: that means that the process is not
+// registered.
 func (g *GSE) Status(api string, it *Item) []Row {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -146,7 +146,7 @@ func BenchmarkServer_thousandHosts(b *testing.B) {
 	}
 }
 
-// With a lag in time the rows show what was true before a change, until that time is up.
+// With a lag in time, the rows show the state before a change until that time has passed.
 func TestStatus_lagsInTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -190,7 +190,7 @@ func rowsInNamespace(c *simtest.Client) int {
 	return len(rows)
 }
 
-// An agent without times tells none, running or not.
+// An agent without times reports none, whether the process runs or not.
 func TestQuery_withoutTimes(t *testing.T) {
 	t.Parallel()
 	for without, want := range map[bool]bool{false: true, true: false} {
@@ -198,7 +198,7 @@ func TestQuery_withoutTimes(t *testing.T) {
 		c.Call("register_proc_info", "10.0.0.1")
 		c.Do(simulator.OpStart, "10.0.0.1")
 		instance := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
-		if tells := instance["register_time"] != 0.0 && instance["last_start_time"] != 0.0; tells != want {
+		if has := instance["register_time"] != 0.0 && instance["last_start_time"] != 0.0; has != want {
 			t.Errorf("without times %t: %v", without, instance)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Tick is one round of supervision, and returns when its commands are done. Hosted processes of
-// auto_type 1 that died are started again, as often as start_retries allows. Local ones over their
-// limits are stopped. Virtual processes are restarted at once, local ones start_interval apart.
+// Tick is one round of supervision, and returns when its commands are done. Hosted processes of auto_type
+// 1 that died are restarted, up to start_retries times. Local processes over their limits are stopped.
+// Virtual processes are restarted at once, local ones at intervals of start_interval.
 func (g *GSE) Tick() {
 	var round sync.WaitGroup
 	g.superviseRound(&round)
@@ -20,8 +20,8 @@ func (g *GSE) superviseLoop() {
 	for {
 		select {
 		case <-ticker.C:
-			// Rounds overlap on purpose: one slow start_cmd must not leave the
-			// other processes unwatched. A process that is busy is skipped.
+			// Rounds may overlap: one slow start_cmd must not leave the other processes without
+			// supervision. A busy process is skipped.
 			g.superviseRound(&g.wg)
 		case <-g.closing:
 			return
@@ -63,7 +63,7 @@ func (g *GSE) reviveVirtualLocked(p *process) {
 	g.changedLocked()
 }
 
-// superviseLocal looks after one hosted local process.
+// superviseLocal supervises one hosted local process.
 func (g *GSE) superviseLocal(key ProcKey) {
 	g.mu.Lock()
 	p := g.procs[key]
@@ -92,8 +92,8 @@ func (g *GSE) superviseLocal(key ProcKey) {
 		g.stopForGood(t, sp)
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		// Hosting goes on, so the process comes back and may be stopped again:
-		// the loop that clients have reported of limits set too low.
+		// Hosting continues, so the process is restarted and may be stopped again: clients have reported
+		// this loop for limits that are too low.
 		p.message = excess
 		g.lookLocked(p, sp)
 		g.changedLocked()
@@ -104,7 +104,7 @@ func (g *GSE) superviseLocal(key ProcKey) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if pid > 0 {
-			// It may have been unregistered meanwhile, yet there it is.
+			// It was unregistered meanwhile, but it exists.
 			p = g.processLocked(&Item{Namespace: key.Namespace, Name: key.Name}, t)
 			g.startedLocked(p, pid)
 			p.revivedAt = g.now()
@@ -116,8 +116,7 @@ func (g *GSE) superviseLocal(key ProcKey) {
 	}
 }
 
-// stopForGood stops a local process by its stop_cmd, or kills it if that does
-// not help.
+// stopForGood stops a local process by its stop_cmd, or kills it if that fails.
 func (g *GSE) stopForGood(t Target, sp *Spec) {
 	pidPath := g.localPath(t, sp.pidPath)
 	if line := sp.commands["stop_cmd"]; line != "" {
@@ -132,8 +131,8 @@ func (g *GSE) stopForGood(t Target, sp *Spec) {
 	}
 }
 
-// stopLocalProcesses stops what local hosts still run. It leaves hosting as it
-// is: a server that starts with the same state file brings the processes back.
+// stopLocalProcesses stops all processes of local hosts. Hosting stays: a server that starts with the
+// same state file restarts the processes.
 func (g *GSE) stopLocalProcesses() {
 	type victim struct {
 		target Target

@@ -18,7 +18,7 @@ type operation struct {
 	state    operationState
 	verdict  verdict
 
-	// What faults did to it.
+	// The effects of faults on it.
 	met              Met
 	missing, pending int // answers left, -1 for ever
 	unreachable      string
@@ -76,8 +76,8 @@ type TaskInfo struct {
 	// Op is the op type of the task's first item.
 	Op       int       `json:"op"`
 	Accepted time.Time `json:"accepted"`
-	// Settled is when the last host got its verdict, zero before. Faults that
-	// count polls put off the report, not this.
+	// Settled is when the last host got its verdict, zero before. Faults that count polls delay the
+	// report, not this time.
 	Settled time.Time `json:"settled"`
 	Polls   int       `json:"polls"`
 	Hosts   int       `json:"hosts"`
@@ -106,7 +106,7 @@ func (g *GSE) Tasks() []TaskInfo {
 	return out
 }
 
-// TaskItems are what a task is about, nothing for one that is not known.
+// TaskItems are the items of a task, nil if it is not known.
 func (g *GSE) TaskItems(id string) []*Item {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,9 +123,8 @@ func (g *GSE) KnowsTask(id string) bool {
 	return g.tasks[id] != nil
 }
 
-// ExpireTask makes the server forget a task, as it does some time after the
-// end; see ExpiredEmpty for what its polls get. How long the real server keeps
-// one is not known.
+// ExpireTask makes the server forget a task, as the real one does some time after the end; see
+// ExpiredEmpty for the answers to its polls. How long the real server keeps one is not known.
 func (g *GSE) ExpireTask(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -142,7 +141,7 @@ func (g *GSE) expireLocked(id string) {
 	}
 }
 
-// firstNumber is before the numbers of JOB's job instances. Each has one step, of the next number.
+// firstNumber precedes the numbers of JOB's job instances. Each has one step, with the next number.
 const firstNumber = int64(20_000_000_000)
 
 // Operate accepts operations and returns the id of their task.
@@ -180,7 +179,7 @@ func (g *GSE) Operate(api string, items []*Item) string {
 	return t.id
 }
 
-// beginLocked starts an operation: at once, or when it is due.
+// beginLocked starts an operation, at once or when it is due.
 func (g *GSE) beginLocked(o *operation) {
 	if o.due.After(g.now()) {
 		g.due = append(g.due, o)
@@ -189,18 +188,17 @@ func (g *GSE) beginLocked(o *operation) {
 	g.carryOutLocked(o, g.now())
 }
 
-// carryOutLocked lets an operation take effect.
+// carryOutLocked makes an operation take effect.
 func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 	if o.item.ByRegistration {
 		o.item = g.registeredItemLocked(o)
 	}
 	switch {
 	case o.unreachable == "pending":
-		// It never settles: nobody carries it out.
+		// It never settles, because it is not carried out.
 		return
 	case o.item.IPv4 && !o.target.IP.Is4():
-		// The first generation's keys cannot hold an IPv6 address, and clients
-		// keep to IPv4 there.
+		// The first generation's keys cannot contain an IPv6 address, and clients use only IPv4 there.
 		g.settleOperationLocked(o, newVerdict(CodeFailed).because("ip %s is not an IPv4 address", o.target.Spelling), at)
 	case o.unreachable != "" || !g.answersLocked(o.target):
 		g.settleOperationLocked(o, newVerdict(CodeAgentAbnormal), at)
@@ -223,8 +221,8 @@ func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 	}
 }
 
-// registeredItemLocked is an operation with the spec and the labels of the registration,
-// and without a spec where there is none.
+// registeredItemLocked is an operation with the spec and the labels of the registration, without a spec
+// if there is none.
 func (g *GSE) registeredItemLocked(o *operation) *Item {
 	it := *o.item
 	if p := g.findLocked(o.key()); p != nil {
@@ -240,9 +238,8 @@ func (g *GSE) settleOperationLocked(o *operation, v verdict, at time.Time) {
 	g.noteLocked(o)
 }
 
-// settleLocked carries out what has become due. It is called before anything
-// looks at the state, so that no timer is needed and the moment of an effect is
-// exact.
+// settleLocked carries out operations that are due. It is called before any access to the state, so that
+// no timer is needed and the time of an effect is exact.
 func (g *GSE) settleLocked() {
 	if len(g.due) == 0 {
 		return

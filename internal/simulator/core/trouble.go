@@ -2,21 +2,20 @@ package core
 
 import "time"
 
-// Faults say what goes wrong on the hosts. They are asked while the service is locked,
-// so they must not call it.
+// Faults decides what goes wrong on the hosts. Its methods are called while the service is locked, so
+// they must not call it.
 type Faults interface {
-	// OnHost lists what an operation on a host meets at api, which is the API that
-	// started it or, of a poll, the one that asks. What it has met before, by Met, it
-	// does not meet again: a fault that let it through when it was accepted must not
-	// catch it at a poll.
+	// OnHost returns the faults that apply to an operation on a host. api is the API that started it or,
+	// for a poll, the one that polls. Faults in met do not apply again. So a fault that did not apply
+	// when the operation was accepted does not apply at a poll.
 	OnHost(met *Met, api string, op Affected) []Trouble
-	// OnTask lists what keeps a task from having a result.
+	// OnTask returns the faults that delay the result of a task.
 	OnTask(met *Met, api string, items []*Item) []Queue
-	// HidesRow tells whether a status API leaves the row of a process out.
+	// HidesRow reports whether a status API omits the row of a process.
 	HidesRow(api string, key ProcKey) bool
 }
 
-// Affected is an operation that a fault may meet.
+// Affected is an operation to which faults may apply.
 type Affected struct {
 	API  string // that started it
 	Poll bool
@@ -24,7 +23,7 @@ type Affected struct {
 	Host HostKey
 }
 
-// Met are the faults that something has met, by number.
+// Met are the faults that have been tested already, by number.
 type Met []int
 
 // Trouble is what a fault does to an operation on one host. The fields of the same names of the
@@ -43,8 +42,7 @@ type Trouble struct {
 	Ailment
 }
 
-// Ailment is what ails the process of a virtual host after an operation that left it
-// running.
+// Ailment is the fault of a virtual host's process after an operation that left it running.
 type Ailment struct {
 	Dies    int
 	Revived bool
@@ -57,22 +55,22 @@ type Queue struct {
 	Data  any // of those answers
 }
 
-// noFaults is a good day.
+// noFaults has no faults.
 type noFaults struct{}
 
 func (noFaults) OnHost(*Met, string, Affected) []Trouble { return nil }
 func (noFaults) OnTask(*Met, string, []*Item) []Queue    { return nil }
 func (noFaults) HidesRow(string, ProcKey) bool           { return false }
 
-// meetLocked hands an operation on a host the faults that it meets at api.
+// meetLocked applies the faults for api to an operation on a host.
 func (g *GSE) meetLocked(o *operation, api string, poll bool) {
 	for _, trouble := range g.Faults.OnHost(&o.met, api, Affected{API: o.api, Poll: poll, Item: o.item, Host: o.target.Machine}) {
 		o.suffer(trouble)
 	}
 }
 
-// suffer gives an operation what a fault does to it. Counts add up, with -1,
-// for ever, winning; where only one can be, the first one is.
+// suffer adds a fault's effects to an operation. Counts add up, and -1, for ever, takes precedence. Of
+// effects that exclude each other, the first one counts.
 func (o *operation) suffer(t Trouble) {
 	o.missing = addPolls(o.missing, t.Missing)
 	o.pending = addPolls(o.pending, t.Pending)
@@ -98,7 +96,7 @@ func (o *operation) suffer(t Trouble) {
 	}
 }
 
-// ailLocked leaves the process that an operation has brought up with what ails it.
+// ailLocked gives the process that an operation has started its ailment.
 func (g *GSE) ailLocked(o *operation) {
 	p := g.procs[o.key()]
 	if o.ailment == (Ailment{}) || p == nil || !p.running {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// usage is what a process takes of the machine.
+// usage is a process's use of the machine.
 type usage struct {
 	cpu, mem float64 // percent of the whole machine
 	rss      int64   // bytes
 }
 
-// virtualUsage is that of every running virtual process, the documents' sample.
+// virtualUsage is the usage of every running virtual process, from the documents' sample.
 var virtualUsage = usage{cpu: 0.1, mem: 0.1}
 
-// sample is a look at a local process. Its cpu is the share since the sample
-// before, or since the process started if there is none.
+// sample is a measurement of a local process. Its cpu is the share since the previous sample, or since
+// the process started if there is none.
 type sample struct {
 	pid  int
 	at   time.Time
@@ -26,7 +26,7 @@ type sample struct {
 	used usage
 }
 
-// usageLocked is what a running process takes now.
+// usageLocked is the current usage of a running process.
 func (g *GSE) usageLocked(p *process) usage {
 	if !g.isLocal(p.target) {
 		return virtualUsage
@@ -45,7 +45,7 @@ func (g *GSE) sampleLocked(p *process) usage {
 	return lp.sampled.used
 }
 
-// over says which limit of the spec is exceeded, nothing if none is.
+// over says which limit of the spec is exceeded, "" if none is.
 func (u usage) over(sp *Spec) string {
 	switch {
 	case sp.cpu != nil && u.cpu > *sp.cpu:
@@ -56,9 +56,8 @@ func (u usage) over(sp *Spec) string {
 	return ""
 }
 
-// takeSample reads /proc: the process alone, without its children, which is
-// simpler than what an agent does. Where there is no /proc it finds nothing, so
-// limits have no effect.
+// takeSample reads /proc: only the process itself, without its children, which is simpler than a real
+// agent. Without /proc it finds nothing, so limits have no effect.
 func takeSample(pid int, last sample) sample {
 	now := sample{pid: pid, at: time.Now()}
 	fields, ok := procStat(pid)

@@ -7,14 +7,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
-// What GSE says about agents, and about tasks as a whole. No document of it is public but the
-// ESB's: the gateway's is what clients send and read.
+// GSE's APIs about agents, and about tasks as a whole. Only the ESB has a public document; the gateway's
+// APIs are as clients send and read them.
 
-// CodeNoAgentKnown is the gateway's answer to list_agent_state about agents of which it
-// knows none.
+// CodeNoAgentKnown is the gateway's answer to list_agent_state if it knows none of the agents.
 const CodeNoAgentKnown = 1011003
 
-// mostAgents is how many ids one question may have.
+// mostAgents is the maximum number of ids in one question.
 const mostAgents = 1000
 
 var agentListShape = shape{kind: kindList, elem: agentIDListShape.elem, check: func(v any) (string, string) {
@@ -26,21 +25,21 @@ var agentListShape = shape{kind: kindList, elem: agentIDListShape.elem, check: f
 
 var agentsShape = object(map[string]field{"agent_id_list": required(agentListShape)})
 
-// taskStateShape is BSCP's request. The ids choose which agents are told.
+// taskStateShape is BSCP's request. The ids select the agents in the answer.
 var taskStateShape = object(map[string]field{
 	"task_id":       required(nameShape),
 	"agent_id_list": optional(shape{kind: kindList, elem: agentIDListShape.elem}),
 })
 
-// agentHostsFields are those of the ESB's get_agent_info and get_agent_status. Its document
-// requires the account, and its code does not.
+// agentHostsFields are the fields of the ESB's get_agent_info and get_agent_status. The document requires
+// the account, but the code does not.
 var agentHostsFields = map[string]field{
 	"hosts":               required(hostsShape(false)),
 	"bk_supplier_account": wanted(textShape),
 	"bk_supplier_id":      optional(integerShape),
 }
 
-// Numbers of an agent's status. Clients agree on 2, and call 5 stopped or upgrading.
+// Numbers of an agent's status. Clients agree on 2, but call 5 stopped or upgrading.
 const (
 	agentRunning = 2
 	agentStopped = 5
@@ -48,7 +47,7 @@ const (
 
 var agentStatusNames = map[int]string{agentRunning: "running", agentStopped: "stopped"}
 
-// Every agent is of this version and runs on a machine like this one. Inventions.
+// Every agent has this version and this machine. Inventions.
 const (
 	agentVersion    = "2.1.6"
 	agentParentPort = 28668
@@ -108,13 +107,13 @@ func infoOf(a core.Agent) agentInfo {
 	}
 }
 
-// knownAgents leaves out those that the platform does not know.
+// knownAgents removes agents that the platform does not know.
 func knownAgents(agents []core.Agent) []core.Agent {
 	return slices.DeleteFunc(slices.Clone(agents), func(a core.Agent) bool { return !a.Known })
 }
 
-// agentsData is the data about agents, by API. Of agents that it does not know, the ESB says
-// that they are not alive, and nothing else: an invention.
+// agentsData is the data about agents, by API. For agents that it does not know, the ESB says only that
+// they are not alive: an invention.
 func agentsData(api string, agents []core.Agent) (code int, message string, data any) {
 	known := knownAgents(agents)
 	switch api {
@@ -159,8 +158,8 @@ func byHost(agents []core.Agent, of func(core.Agent) map[string]any) map[string]
 	return rows
 }
 
-// taskState is the data of get_task_state, by BSCP's types. No process operation times out
-// as a whole or is told to have met a restart.
+// taskState is the data of get_task_state, by BSCP's types. No process operation times out as a whole or
+// reports a restart.
 func taskState(req *Request, results []core.Result) any {
 	agents := map[string][]string{
 		"successed_agents": {}, "timeout_agents": {}, "failed_agents": {}, "pending_agents": {}, "offline_agents": {}, "restarted_agents": {},

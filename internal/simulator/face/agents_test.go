@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// Lists of agents say who is away, as operations do, whoever cut the agent off.
+// Lists of agents report unreachable ones, as operations do, for any cause.
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	const (
@@ -80,7 +80,7 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// A host may be left out of the lists, and is not dead for that.
+// A host that is omitted from the lists is not reported as dead.
 func TestAgents_leftOut(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewGateway(t)
@@ -94,7 +94,7 @@ func TestAgents_leftOut(t *testing.T) {
 	}
 }
 
-// The state of a task sorts its agents by how far they are.
+// The state of a task groups its agents by their progress.
 func TestTaskState(t *testing.T) {
 	t.Parallel()
 	all := []string{simtest.AgentA, simtest.AgentB, "0:10.0.0.1"}
@@ -145,7 +145,7 @@ func TestTaskState(t *testing.T) {
 	}
 }
 
-// The first generation operates on what was registered, and names results with the supplier.
+// The first generation operates on the registration's spec, and result keys have the supplier.
 func TestESB_firstGeneration(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -200,14 +200,14 @@ func TestESB_firstGeneration(t *testing.T) {
 	}
 }
 
-// An address in place of an agent id is that host, whoever declared it, and its row says the
+// An address in place of an agent id means that host, however it was declared, and its row has the
 // address.
 func TestGateway_addressAsAgentID(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		knob func(*simulator.Server)
 		id   string
-		ip   string // of the row, "" where nobody knows the host
+		ip   string // of the row, "" if the host is not known
 	}{
 		"declared": {func(sim *simulator.Server) { sim.AddHost("3:10.0.0.8") }, "3:10.0.0.8", "10.0.0.8"},
 		"admitted": {func(sim *simulator.Server) { sim.Admit(netip.MustParsePrefix("10.0.0.0/8")) }, "11:10.0.0.8", "10.0.0.8"},

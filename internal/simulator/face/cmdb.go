@@ -10,11 +10,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// cmdbESBPrefix is the path of CMDB's APIs behind the ESB. Everything is in the body
-// there, the credentials and what the native path has in it.
+// cmdbESBPrefix is the path of CMDB's APIs behind the ESB. There the body has everything: the
+// credentials, and the variables of the native path.
 const cmdbESBPrefix = "/api/c/compapi/v2/cc/"
 
-// cmdbPrefix is what a path of CMDB's has behind the address of its gateway's stage.
+// cmdbPrefix is the part of CMDB's paths after the address of its gateway's stage.
 const cmdbPrefix = "/api/v3/"
 
 // cmdbPaths are the native paths, by the names behind the ESB.
@@ -66,8 +66,7 @@ func nativeCMDB(path string) (name string, variables map[string]string) {
 	return strings.TrimSuffix(rest, "/"), nil
 }
 
-// cmdbFace is CMDB behind the ESB, whose own answers it passes on with the permission
-// that they name.
+// cmdbFace is CMDB behind the ESB, which passes on CMDB's own answers with the permission in them.
 type cmdbFace struct{ esbFace }
 
 func (f cmdbFace) Read(r *http.Request, api string, body []byte) (*Request, *Refusal) {
@@ -91,8 +90,8 @@ func (cmdbFace) Envelope(code int, message string, data any, requestID string) m
 	}
 }
 
-// cmdbGatewayFace is CMDB behind the API gateway: it wants an application and no user, and
-// an answer has result as behind the ESB.
+// cmdbGatewayFace is CMDB behind the API gateway. It requires an application but no user, and an answer
+// has result as behind the ESB.
 type cmdbGatewayFace struct{ gatewayFace }
 
 func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, *Refusal) {
@@ -111,7 +110,7 @@ func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, 
 		return nil, refused
 	}
 	params := make(map[string]any)
-	// An API that has everything in its path reads no body.
+	// An API with everything in its path reads no body.
 	if len(raw) > 0 || name != "search_biz_inst_topo" {
 		tree, err := jsontree.Decode(raw)
 		if err != nil {
@@ -135,7 +134,7 @@ func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, 
 	return &Request{API: name, Verb: VerbAsk, Params: params, Findings: found.texts()}, nil
 }
 
-// pathValue is a variable of a path as a body would have it.
+// pathValue is a variable of a path, as in a body.
 func pathValue(variable, value string) any {
 	if variable != "bk_biz_id" {
 		return value
@@ -151,8 +150,8 @@ func (cmdbGatewayFace) Data(_ *Request, ans Answer) (code int, message string, d
 	return ans.Asked()
 }
 
-// Envelope has the names of codes and messages that CMDB's API server gives them for a
-// gateway; one that does not know gateways yet keeps its own.
+// Envelope has the names that CMDB's API server gives codes and messages for a gateway. A server that
+// does not know gateways yet keeps its own names.
 func (f cmdbGatewayFace) Envelope(code int, message string, data any, _ string) map[string]any {
 	if f.OldCMDB {
 		return map[string]any{"result": code == 0, "bk_error_code": code, "bk_error_msg": message, "data": data, "permission": nil}

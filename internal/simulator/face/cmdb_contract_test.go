@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// contractTopology is what the contract's cases are about.
+// contractTopology is the topology of the contract's cases.
 const contractTopology = `{"businesses":[
 	{"id":3,"name":"shop",
 		"templates":[{"id":50,"name":"nginx","processes":[{
@@ -30,14 +30,14 @@ const contractTopology = `{"businesses":[
 		"orphans":[{"host":"0:10.0.0.8","processes":[{"bk_process_name":"ghost"}]}]},
 	{"id":4,"name":"closed","no_permission":true}]}`
 
-// cmdbSays is what the simulator reports about CMDB beyond the contract.
+// cmdbSays are members in the simulator's CMDB that the contract lacks.
 var cmdbSays = []string{"request_id"}
 
-// chosen are numbers that a topology does not choose.
+// chosen replaces numbers that a topology cannot set.
 var chosen = strings.NewReplacer(`"service_instance_ids":[49]`, `"service_instance_ids":[1]`, `"ids":[49]`, `"ids":[1]`,
 	`"service_instance_id":49`, `"service_instance_id":1`, `"bk_process_ids":[45]`, `"bk_process_ids":[1]`, `"process_template_ids":[48]`, `"process_template_ids":[1]`)
 
-// Each case of CMDB's contract is let in, and answered in the contract's shape.
+// Each case of CMDB's contract is accepted, and answered in the contract's shape.
 func TestContract_cmdb(t *testing.T) {
 	t.Parallel()
 	for _, c := range contract.Cases("cmdb", "cmdb-apigw") {
@@ -76,7 +76,7 @@ func TestContract_cmdb(t *testing.T) {
 				t.Logf("answer: %v", got.Body)
 			}
 			if slices.Contains([]string{"ignored", "limit", "fields", "both"}, c.Name) {
-				client.Sim.ResetViolations() // which it provokes
+				client.Sim.ResetViolations() // which the cases cause
 			}
 		})
 	}

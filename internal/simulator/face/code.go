@@ -12,10 +12,9 @@ const (
 	CodeArgumentError = 1306406
 )
 
-// Codes of the gateway itself, which come with an HTTP status. They are those of
-// the open source gateway (TencentBlueKing/blueking-apigateway-apisix,
-// plugins/bk-core/errorx.lua); which of them bk-gse's edition says is known with
-// medium confidence.
+// Codes of the gateway itself, sent with an HTTP status. They are from the open source gateway
+// (TencentBlueKing/blueking-apigateway-apisix, plugins/bk-core/errorx.lua). Which of them bk-gse's
+// edition uses is known with medium confidence.
 const (
 	// CodeInvalidArgs comes with 400.
 	CodeInvalidArgs = 1640001
@@ -28,5 +27,5 @@ const (
 	CodeGatewayAPINotFound = 1640401
 )
 
-// CodeJobIllegalParameter is JOB's answer to a request it does not take.
+// CodeJobIllegalParameter is JOB's answer to an invalid request.
 const CodeJobIllegalParameter = 1241002

@@ -14,7 +14,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// Each case of the contract is let in, and answered in the contract's shape.
+// Each case of the contract is accepted, and answered in the contract's shape.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	for _, c := range contract.Cases("esb", "apigw", "job") {
@@ -62,7 +62,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// What other clients send is taken. What no document has of it is found, and is theirs.
+// Requests of other clients are accepted. What no document has of them is a finding.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	finds := map[string][]string{
@@ -104,7 +104,7 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// first is what happens before a case, so that there is something to report.
+// first prepares a case, so that there is something to report.
 type first struct {
 	of     string // the case that is sent
 	edit   func(body map[string]any)
@@ -160,7 +160,7 @@ func toAddress(body map[string]any) {
 	body["hosts"] = cloudOne(1)
 }
 
-// asJobQuery asks about the process of get_proc_result's sample.
+// asJobQuery turns a body into a query of the process in get_proc_result's sample.
 func asJobQuery(body map[string]any) {
 	asQuery(body)
 	for _, info := range body["process_infos"].([]any) { //nolint:forcetypeassert // a panic is as good as a failure
@@ -169,7 +169,7 @@ func asJobQuery(body map[string]any) {
 	}
 }
 
-// says is what the simulator tells beyond the contract, on each face.
+// says are members of the simulator's answers that the contract lacks, by face.
 var says = map[string][]string{
 	"esb": {
 		"request_id", // of the ESB itself
@@ -184,7 +184,7 @@ var says = map[string][]string{
 	},
 }
 
-// exchange sends a body as the face of a case wants it.
+// exchange sends a body in the form of a case's face.
 func exchange(c *simtest.Client, of contract.Case, body map[string]any) simtest.Reply {
 	c.T.Helper()
 	path := map[string]string{
@@ -217,8 +217,8 @@ func tree(t *testing.T, text []byte) map[string]any {
 	return object
 }
 
-// unlike tells where got is not of the shape of want: members, types of values, and
-// those of a document inside a text. more are members that got may have besides.
+// unlike reports where got does not have the shape of want: members, types of values, and those of a
+// document inside a text. more are members that got may have in addition.
 func unlike(path string, want, got any, more []string) (problems []string) {
 	if jsonType(want) != jsonType(got) {
 		return []string{fmt.Sprintf("%s: %s, want %s", path, jsonType(got), jsonType(want))}
@@ -254,7 +254,7 @@ func unlike(path string, want, got any, more []string) (problems []string) {
 	return problems
 }
 
-// document is the object that a text holds, nil if it holds none.
+// document is the object inside a text, nil if there is none.
 func document(text any) any {
 	var object map[string]any
 	if err := json.Unmarshal([]byte(text.(string)), &object); err != nil { //nolint:forcetypeassert // its type was checked

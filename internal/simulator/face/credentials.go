@@ -18,14 +18,14 @@ var credentialFields = map[string]field{
 	"access_token":  optional(textShape),
 }
 
-// Credentials that empty [Credentials] let in.
+// Credentials that empty [Credentials] accept.
 const (
 	DefaultAppCode   = "bk_test"
 	DefaultAppSecret = "s3cret"
 )
 
-// Credentials are the only ones let in. An empty application is the default one, any
-// value will do in place of an empty identity of a user.
+// Credentials are the only valid ones. An empty application means the default one. For an empty identity
+// of a user, any value is valid.
 type Credentials struct {
 	AppCode, AppSecret           string
 	Username, Token, AccessToken string
@@ -35,11 +35,10 @@ func (c Credentials) app() (code, secret string) {
 	return cmp.Or(c.AppCode, DefaultAppCode), cmp.Or(c.AppSecret, DefaultAppSecret)
 }
 
-// Secret tells whether the application's secret is another than the one that everybody
-// knows.
+// Secret reports whether the application's secret differs from the published default.
 func (c Credentials) Secret() bool { _, secret := c.app(); return secret != DefaultAppSecret }
 
-// Admit tells whether these are the application's own.
+// Admit reports whether these are the application's credentials.
 func (c Credentials) Admit(code, secret string) bool {
 	wantCode, wantSecret := c.app()
 	return equalSecrets(code, wantCode) && equalSecrets(secret, wantSecret)
@@ -48,8 +47,7 @@ func (c Credentials) Admit(code, secret string) bool {
 // equalSecrets takes the same time wherever two texts differ.
 func equalSecrets(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// credentialFault is what is wrong with credentials. Each platform has its own
-// words for it.
+// credentialFault is an error in credentials. Each platform has its own text for it.
 type credentialFault int
 
 const (
@@ -62,14 +60,13 @@ const (
 	noUser
 )
 
-// check judges the members of a body or of a header, in the order in
-// which the ESB does. Where one user identity is wrong, name is its member.
-// bk_username is good enough, as for applications that the platform's
-// administrators have put on a list; the simulator's one application is on it.
+// check checks the members of a body or of a header, in the ESB's order. If one user identity is wrong,
+// name is its member. bk_username is sufficient, as for applications that the platform's administrators
+// have listed. The simulator's only application is listed.
 func (c Credentials) check(members map[string]any) (fault credentialFault, name string) {
 	wantCode, wantSecret := c.app()
 	if token := jsontree.String(members["access_token"]); token != "" && members["bk_app_code"] == nil && members["bk_app_secret"] == nil {
-		// It was given out to an application, and names it.
+		// The token was issued to an application, and names it.
 		if c.AccessToken != "" && !equalSecrets(token, c.AccessToken) {
 			return wrongUser, "access_token"
 		}
@@ -101,11 +98,11 @@ func (c Credentials) check(members map[string]any) (fault credentialFault, name 
 	return fault, ""
 }
 
-// olderSpellings are those of members of a body that the ESB still reads.
+// olderSpellings are the older names of members that the ESB still reads.
 var olderSpellings = map[string]string{"app_code": "bk_app_code", "app_secret": "bk_app_secret", "username": "bk_username"}
 
-// esbCredentials are the members that the ESB goes by: those of the gateway's header
-// where it is given, and of the body.
+// esbCredentials are the members that the ESB reads: from the gateway's header if there is one, and from
+// the body.
 func esbCredentials(header http.Header, body map[string]any) map[string]any {
 	members := maps.Clone(body)
 	for older, name := range olderSpellings {
@@ -119,7 +116,7 @@ func esbCredentials(header http.Header, body map[string]any) map[string]any {
 	return members
 }
 
-// refuseESB is the ESB's answer to bad credentials, nil if they are good.
+// refuseESB is the ESB's answer to bad credentials, nil if they are valid.
 func (f esbFace) refuseESB(body map[string]any) *Refusal {
 	fault, name := f.check(body)
 	code := jsontree.String(body["bk_app_code"])
@@ -137,8 +134,8 @@ func (f esbFace) refuseESB(body map[string]any) *Refusal {
 	return &Refusal{Status: http.StatusOK, Code: CodeSystemError, Message: message}
 }
 
-// refuseGateway is the gateway's answer to bad credentials, nil if they are
-// good. The reasons are those of the open source gateway's bk-auth-verify.
+// refuseGateway is the gateway's answer to bad credentials, nil if they are valid. The reasons are those
+// of the open source gateway's bk-auth-verify.
 func (f gatewayFace) refuseGateway(members map[string]any) *Refusal {
 	fault, name := f.check(members)
 	reason := map[credentialFault]string{

@@ -10,8 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// The ESB wants credentials in the body, the gateway in a header. Each says in its own words what
-// is wrong with them.
+// The ESB requires credentials in the body, the gateway in a header. Each has its own error texts.
 func TestFaces_credentials(t *testing.T) {
 	t.Parallel()
 	const (
@@ -55,10 +54,10 @@ func TestFaces_credentials(t *testing.T) {
 				if test.credentials != "" {
 					header["X-Bkapi-Authorization"] = "{" + test.credentials + "}"
 				}
-				// What the ESB takes is nothing to a gateway.
+				// A gateway does not read the ESB's credentials.
 				got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", "{"+app+","+admin+`,"task_id":""}`, header)
 				if test.gateway == "" {
-					// It got as far as the body.
+					// The credentials passed, and the body was checked.
 					if got.Status != http.StatusBadRequest || !strings.Contains(got.Message, "meta: required field is missing") {
 						t.Errorf("HTTP %d %v", got.Status, got.Body)
 					}
@@ -89,8 +88,8 @@ func TestFaces_credentials(t *testing.T) {
 	})
 }
 
-// The ESB reads the gateway's header first, and the older spellings of its own members.
-// A gateway reads no credentials in a body.
+// The ESB reads the gateway's header first, and the older names of its own members. A gateway reads no
+// credentials in a body.
 func TestFaces_credentialsOfTheOther(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewGateway(t)

@@ -9,9 +9,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// esbFace is GSE behind the ESB, first and second generation. Everything is POST, credentials
-// travel in the body, and every error of the platform is a 200 with result false. Codes and order
-// of checks are those of the open source ESB (TencentBlueKing/legacy-bk-paas, paas2/esb).
+// esbFace is GSE behind the ESB, first and second generation. Every request is a POST, the body has the
+// credentials, and every error of the platform is a 200 with result false. Codes and order of checks are
+// those of the open source ESB (TencentBlueKing/legacy-bk-paas, paas2/esb).
 type esbFace struct{ Settings }
 
 func (esbFace) Name() string { return "esb" }
@@ -35,7 +35,7 @@ func (f esbFace) Read(r *http.Request, api string, raw []byte) (*Request, *Refus
 	req := translate(api, tree)
 	req.Findings = found.texts()
 	for _, it := range req.Items {
-		// The first generation's keys cannot hold an IPv6 address.
+		// The first generation's keys cannot contain an IPv6 address.
 		it.IPv4 = req.Verb == VerbAnswer || it.ByRegistration
 	}
 	if p := f.overLimit(req); p != nil {
@@ -44,8 +44,7 @@ func (f esbFace) Read(r *http.Request, api string, raw []byte) (*Request, *Refus
 	return req, nil
 }
 
-// readESB does what the ESB does for every system behind it, and returns the
-// body with the credentials still in it.
+// readESB makes the ESB's own checks, and returns the body with the credentials still in it.
 func (f esbFace) readESB(r *http.Request, component string, known bool, body []byte) (map[string]any, *Refusal) {
 	if !known {
 		return nil, &Refusal{
@@ -151,8 +150,8 @@ func (esbFace) Data(req *Request, ans Answer) (code int, message string, data an
 	return gseData(req, ans, esbRows(ans.Rows, req.API != "get_proc_status_v2"), func(r core.Result) string { return esbKey(req, r, ans.Effects.Keys) })
 }
 
-// esbKey is the key of a result map: the first generation's has the supplier,
-// unless a fault asks for the other form.
+// esbKey is the key of a result map: the first generation's has the supplier, unless a fault sets the
+// other form.
 func esbKey(req *Request, r core.Result, keys string) string {
 	host := r.Target.CloudIP()
 	first := req.Verb == VerbAnswer || req.API == "get_proc_operate_result"
@@ -162,8 +161,7 @@ func esbKey(req *Request, r core.Result, keys string) string {
 	return host + ":" + r.Namespace + ":" + r.Name
 }
 
-// Envelope is what the ESB makes of a backend's answer: result says whether
-// code is 0.
+// Envelope is the ESB's envelope for a backend's answer: result says whether code is 0.
 func (esbFace) Envelope(code int, message string, data any, requestID string) map[string]any {
 	return map[string]any{
 		"result": code == 0, "code": code, "message": message, "data": data, "request_id": requestID,

@@ -84,7 +84,7 @@ func TestESB_keys(t *testing.T) {
 	sim.AddHost("0:10.0.0.1", "0:2001:db8::1")
 	c := simtest.NewClient(t, sim)
 
-	// An address comes back as it was spelt, whatever its canonical form.
+	// An address is returned as it was sent, whatever its canonical form.
 	for _, ip := range []string{"2001:db8::1", "2001:0db8:0::1"} {
 		if v := c.Do(simulator.OpQuery, ip); v.Code != 0 {
 			t.Errorf("query on %s: %+v", ip, v)

@@ -1,6 +1,6 @@
-// Package face is the dialects in which BlueKing is asked: GSE and CMDB, each behind the
-// ESB and behind the API gateway, and JOB. A face lints and reads what its documents
-// describe, translates it for the core, and shows the answer as its platform does.
+// Package face is the dialects of BlueKing's APIs: GSE and CMDB, each behind the ESB and behind the API
+// gateway, and JOB. A face checks and reads requests as its documents describe them, translates them for
+// the core, and formats the answer as its platform does.
 package face
 
 import (
@@ -26,8 +26,8 @@ type Face interface {
 	Envelope(code int, message string, data any, requestID string) map[string]any
 }
 
-// Settings are how the faces of one platform differ from another's. The fields of the
-// same names of the package simulator's Server say what each does.
+// Settings are the differences between the faces of platforms. The fields of the same names of the
+// package simulator's Server describe them.
 type Settings struct {
 	Credentials
 	TenantID            string
@@ -70,7 +70,7 @@ type Request struct {
 	Verb  Verb
 	Items []*core.Item
 
-	// Findings are what no document knows of the request, and the platform does not mind.
+	// Findings are what no document has of the request, although the platform accepts it.
 	Findings []string
 
 	TaskID       string   // of a poll
@@ -85,7 +85,7 @@ type Request struct {
 	eachHost bool            // of a question to JOB: it asks for each host's status
 }
 
-// PageStart is where the page begins that a request asks for, nil for none.
+// PageStart is the start of the requested page, nil for none.
 func (r *Request) PageStart() *int {
 	switch page := jsontree.Object(r.Params["page"]); {
 	case r.Verb == VerbSync:
@@ -97,7 +97,7 @@ func (r *Request) PageStart() *int {
 	return nil
 }
 
-// Verb is what a request asks of the core.
+// Verb is what a request does in the core.
 type Verb int
 
 // The verbs.
@@ -115,7 +115,7 @@ const (
 	VerbAsk    // CMDB
 )
 
-// Answer is what the core says to a request.
+// Answer is the core's answer to a request.
 type Answer struct {
 	TaskID  string
 	Results []core.Result
@@ -134,16 +134,16 @@ type Answer struct {
 	Queued     bool // the task has no results yet
 	QueuedData any
 
-	// Effects are what faults ask of the face.
+	// Effects are the effects of faults on the face.
 	Effects fault.Effects
 }
 
-// Asked is what CMDB says.
+// Asked is CMDB's answer.
 func (a Answer) Asked() (code int, message string, data any) {
 	return a.CMDB.Code, a.CMDB.Message, a.CMDB.Data
 }
 
-// Refusal is an answer that a face gives by itself.
+// Refusal is an answer by the face itself.
 type Refusal struct {
 	Status    int
 	Code      int

@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// What a platform lets pass is let pass, and what no document has of it is found all the
-// same: our own client must not send it.
+// What a platform accepts is accepted. What no document has is still a finding, because our own client
+// must not send it.
 func TestFaces_findings(t *testing.T) {
 	t.Parallel()
 	const esb, apigw, job = "esb", "apigw", "job"
@@ -73,7 +73,7 @@ func TestFaces_findings(t *testing.T) {
 	}
 }
 
-// Of one request so many findings are kept as anybody reads.
+// Only a limited number of findings is kept per request.
 func TestFaces_manyFindings(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

@@ -11,18 +11,17 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// gatewayFace is GSE 2.0 behind the API gateway. Credentials travel in a header, hosts may be named
-// by agent ids, and an answer of GSE has no result. What the gateway itself refuses has an HTTP
-// status. The refusals are those of the open source gateway
-// (TencentBlueKing/blueking-apigateway-apisix). It is an invention that bk-gse's gateway answers a
-// malformed body through its own bk-request-validation.
+// gatewayFace is GSE 2.0 behind the API gateway. A header has the credentials, hosts may be named by
+// agent ids, and an answer of GSE has no result. What the gateway itself refuses has an HTTP status. The
+// refusals are those of the open source gateway (TencentBlueKing/blueking-apigateway-apisix). It is an
+// invention that bk-gse's gateway answers a malformed body through its own bk-request-validation.
 //
-// There is no register_proc_info and no unregister_proc_info: clients call op 3 and op 4 in their
-// place. So op 3 registers and hosts, replacing the spec and the labels. Op 4 removes the
-// registration with the hosting.
+// There is no register_proc_info and no unregister_proc_info: clients use op 3 and op 4 instead. So op 3
+// registers and hosts, and replaces the spec and the labels. Op 4 removes the registration and the
+// hosting.
 type gatewayFace struct{ Settings }
 
-// gatewayPrefix is what a path has behind the address of the gateway's stage.
+// gatewayPrefix is the part of a path after the address of the gateway's stage.
 const gatewayPrefix = "/api/v2/"
 
 const (
@@ -30,8 +29,7 @@ const (
 	tenantHeader        = "X-Bk-Tenant-Id"
 )
 
-// gatewayAPI is the name of the API in a path, or what stands for it in the path
-// of something else.
+// gatewayAPI is the name of the API in a path, or the corresponding part of any other path.
 func gatewayAPI(address string) string {
 	_, rest, _ := strings.Cut(address, gatewayPrefix)
 	rest = strings.TrimSuffix(rest, "/")
@@ -42,7 +40,7 @@ func gatewayAPI(address string) string {
 	return rest
 }
 
-// gatewayFolders are where APIs are that are not about processes.
+// gatewayFolders are the folders of APIs that are not about processes.
 var gatewayFolders = map[string]string{
 	"list_agent_state": "cluster", "list_agent_info": "cluster", "get_task_state": "task",
 	"async_execute_script": scriptFolder, "get_execute_script_result": scriptFolder,
@@ -58,8 +56,7 @@ func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *R
 	body, known := gatewayShapes[api]
 	known = known && strings.Contains(r.URL.Path, gatewayPrefix+gatewayFolder(api)+"/"+api)
 	if !known || r.Method != http.MethodPost {
-		// To a gateway, a name it does not have and a verb it does not have are
-		// the same.
+		// A gateway answers the same for an unknown name and an unknown method.
 		refused := gatewayRefusal(http.StatusNotFound, CodeGatewayAPINotFound, "API_NOT_FOUND",
 			"API not found [method="+strconv.Quote(r.Method)+" path="+strconv.Quote(r.URL.Path)+"]", "")
 		refused.Violation = true
@@ -90,7 +87,7 @@ func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *R
 	return req, nil
 }
 
-// refuseAuthorization judges the header that holds the credentials.
+// refuseAuthorization checks the header with the credentials.
 func (f gatewayFace) refuseAuthorization(header http.Header, found *findings) *Refusal {
 	given := header.Get(authorizationHeader)
 	if given == "" {
@@ -132,7 +129,7 @@ func invalidArgs(reason string) *Refusal {
 	return gatewayRefusal(http.StatusBadRequest, CodeInvalidArgs, "INVALID_ARGS", "Parameters error", reason)
 }
 
-// gatewayRefusal is a refusal in the form that the gateway gives all of its own.
+// gatewayRefusal is a refusal in the gateway's own form.
 func gatewayRefusal(status, code int, codeName, message, reason string) *Refusal {
 	if reason != "" {
 		message += ` [reason="` + reason + `"]`
@@ -149,7 +146,7 @@ func gatewayRefusal(status, code int, codeName, message, reason string) *Refusal
 	}
 }
 
-// headerRune leaves out what would end a header.
+// headerRune drops characters that would end a header.
 func headerRune(r rune) rune {
 	if r < ' ' {
 		return -1
@@ -172,8 +169,7 @@ func gatewayKey(r core.Result, keys string) string {
 	return gatewayHost(r, keys) + ":" + r.Namespace + ":" + r.Name
 }
 
-// gatewayHost is the name that the request gave a host, unless a fault asks for the other
-// one and there is one.
+// gatewayHost is the name of the host in the request, unless a fault sets the other one and there is one.
 func gatewayHost(r core.Result, keys string) string {
 	host := r.Target.Agent
 	switch {
@@ -185,7 +181,7 @@ func gatewayHost(r core.Result, keys string) string {
 	return host
 }
 
-// Envelope is that of an answer of GSE, which the gateway passes on as it is.
+// Envelope is that of an answer of GSE, which the gateway passes on unchanged.
 func (gatewayFace) Envelope(code int, message string, data any, _ string) map[string]any {
 	return map[string]any{"code": code, "message": message, "data": data}
 }

@@ -3,8 +3,7 @@ package face
 // agentIDLimit is the length of an agent id that the gateway's documents allow.
 const agentIDLimit = 64
 
-// agentIDListShape refuses the whole request for one empty id, as the real
-// server has been seen to.
+// agentIDListShape refuses the whole request for one empty id, as was seen from the real server.
 var agentIDListShape = shape{
 	kind: kindList,
 	elem: &shape{kind: kindString, check: func(v any) (string, string) {
@@ -19,8 +18,8 @@ var agentIDListShape = shape{
 	check: notEmpty,
 }
 
-// aSelector wants hosts named in one of two ways. The platform ignores hosts beside
-// agent_id_list; a client that sends both means something else.
+// aSelector requires hosts named in one of two ways. The platform ignores hosts beside agent_id_list,
+// which a client that sends both does not expect.
 func aSelector(v any) (string, string) {
 	if members, _ := v.(map[string]any); members["agent_id_list"] == nil && members["hosts"] == nil {
 		return "agent_id_list", missingField + ", or hosts"
@@ -45,17 +44,17 @@ func atGateway(s shape) shape {
 	return s
 }
 
-// upgradedHostShape is a host of upgrade_to_agent_id, as NodeMan sends it. To take the
-// host back to its address, that is its bk_agent_id.
+// upgradedHostShape is a host of upgrade_to_agent_id, as NodeMan sends it. To return the host to its
+// address, bk_agent_id is that address.
 var upgradedHostShape = object(map[string]field{
 	"ip":          required(ipShape),
 	"bk_cloud_id": required(countShape),
 	"bk_agent_id": required(*agentIDListShape.elem),
 })
 
-// gatewayShapes are the bodies by API name. No document of them is public: they
-// are the ESB's of the second generation with agent ids, which is what clients
-// send. Of the policy's two names either may be used, and op_timeout in both.
+// gatewayShapes are the bodies by API name. No document of them is public. They are the ESB's of the
+// second generation with agent ids, as clients send them. Both names of the policy are valid, and both
+// may have op_timeout.
 var gatewayShapes = map[string]shape{
 	"update_proc_info": atGateway(object(asAtGateway(map[string]field{
 		"meta": required(metaShape),

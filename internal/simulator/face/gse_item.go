@@ -5,7 +5,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// itemOf reads what an item of a checked request says about one process.
+// itemOf reads an item of a checked request about one process.
 func itemOf(tree map[string]any) *core.Item {
 	meta := jsontree.Object(tree["meta"])
 	it := &core.Item{
@@ -22,7 +22,7 @@ func itemOf(tree map[string]any) *core.Item {
 	return it
 }
 
-// targetsOf reads the hosts of a checked item, of which one kind counts.
+// targetsOf reads the hosts of a checked item. Only one of the two kinds counts.
 func targetsOf(hosts, agents any) []core.Target {
 	named, _ := hosts.([]any)
 	ids, _ := agents.([]any)
@@ -32,8 +32,8 @@ func targetsOf(hosts, agents any) []core.Target {
 	targets := make([]core.Target, 0, len(named)+len(ids))
 	seen := make(map[core.HostKey]int, len(named)+len(ids))
 	add := func(t core.Target) {
-		// The same host twice is one operation, and the later spelling is the
-		// one that answers: on the wire both would have the same key.
+		// The same host twice is one operation, and the later spelling counts: in the answer both would
+		// have the same key.
 		if i, again := seen[t.Key]; again {
 			targets[i] = t
 			return
@@ -54,8 +54,8 @@ func targetsOf(hosts, agents any) []core.Target {
 	return targets
 }
 
-// upgradeOf reads the hosts of a checked upgrade_to_agent_id, which is about no process,
-// and the agent ids that go with them.
+// upgradeOf reads the hosts of a checked upgrade_to_agent_id, which names no process, and their agent
+// ids.
 func upgradeOf(tree map[string]any) ([]*core.Item, []string) {
 	it := &core.Item{Op: core.NoOp}
 	var agentIDs []string

@@ -8,10 +8,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// The request shapes of GSE's process APIs, after the ESB documents of the same
-// names. Names and obligations are the documents'; where the tables and the
-// samples spell a field differently, both spellings are let in. What real clients send
-// beyond the documents is let in too, as a finding.
+// The request shapes of GSE's process APIs, after the ESB documents of the same names. Names and required
+// fields are the documents'. If the tables and the samples spell a field differently, both spellings are
+// accepted. What real clients send beyond the documents is accepted too, as a finding.
 
 var metaShape = object(map[string]field{
 	"namespace": required(nameShape),
@@ -36,7 +35,7 @@ var pageShape = object(map[string]field{
 
 const pageLimit = 1000
 
-// ipShape leaves IPv6 in: only the first generation refuses it, per host.
+// ipShape accepts IPv6: only the first generation refuses it, per host.
 var ipShape = shape{kind: kindString, check: func(v any) (string, string) {
 	if _, err := core.NewTarget(0, 0, v.(string)); err != nil { //nolint:forcetypeassert // its kind was checked
 		return "", err.Error()
@@ -44,7 +43,7 @@ var ipShape = shape{kind: kindString, check: func(v any) (string, string) {
 	return "", ""
 }}
 
-// hostsShape differs by generation: the first tells suppliers apart.
+// hostsShape differs by generation: only the first distinguishes suppliers.
 func hostsShape(supplier bool) shape {
 	host := map[string]field{
 		"ip":          required(ipShape),
@@ -98,7 +97,7 @@ var autoTypeShape = shape{kind: kindInteger, check: func(v any) (string, string)
 	return "", ""
 }}
 
-// policyShape differs by generation: only the second knows op_timeout.
+// policyShape differs by generation: only the second has op_timeout.
 func policyShape(opTimeout bool) shape {
 	policy := map[string]field{
 		"auto_type":        required(autoTypeShape),
@@ -131,16 +130,15 @@ var registerSpecShape = object(with(specFields, map[string]field{
 	"monitor_policy": required(policyShape(false)),
 }))
 
-// operateSpecFields are the spec of operate_proc_v2 and operate_proc_multi. Their
-// documents have no resource, yet real clients send it; and monitor_policy is
-// the older name of the policy.
+// operateSpecFields are the spec of operate_proc_v2 and operate_proc_multi. Their documents have no
+// resource, but real clients send it. monitor_policy is the older name of the policy.
 var operateSpecFields = with(specFields, map[string]field{
 	"resource":             optional(resourceShape),
 	"monitor_policy":       optional(policyShape(true)),
 	"alive_monitor_policy": optional(policyShape(true)),
 })
 
-// onePolicy wants the policy under one of its two names.
+// onePolicy requires the policy under one of its two names.
 func onePolicy(v any) (string, string) {
 	spec, _ := v.(map[string]any)
 	older, newer := spec["monitor_policy"] != nil, spec["alive_monitor_policy"] != nil
@@ -153,8 +151,8 @@ func onePolicy(v any) (string, string) {
 	return "", ""
 }
 
-// The spec of an operation. To unhost takes no paths (GSEKit sends none), and a question
-// no more than a binary's name (nodemgr).
+// The spec of an operation. Unhosting needs no paths (GSEKit sends none), and a query only the name of a
+// binary (nodemgr).
 var (
 	operateSpecShape = shape{kind: kindObject, fields: operateSpecFields, check: onePolicy}
 	unhostSpecShape  = shape{kind: kindObject, check: onePolicy, fields: with(operateSpecFields, map[string]field{
@@ -173,7 +171,7 @@ var (
 	})}
 )
 
-// operateFields are an operation whose spec is this.
+// operateFields are an operation with this spec.
 func operateFields(spec shape) map[string]field {
 	return map[string]field{
 		"meta":    required(metaShape),
@@ -183,7 +181,7 @@ func operateFields(spec shape) map[string]field {
 	}
 }
 
-// operateShape is an operation, as edit makes its fields fit a face.
+// operateShape is an operation; edit adapts its fields to a face.
 func operateShape(edit func(map[string]field) map[string]field) shape {
 	usual, unhost, query := edit(operateFields(operateSpecShape)), edit(operateFields(unhostSpecShape)), edit(operateFields(querySpecShape))
 	return shape{kind: kindObject, choose: func(members map[string]any) map[string]field {

@@ -11,10 +11,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// jobFace is JOB behind the ESB, under the name of either generation. It hosts
-// processes by a path of its own that knows no namespaces: see jobNamespace.
-// What it does with a request is taken from the public code of JOB 3.4 to 3.6,
-// as far as that differs from the documents.
+// jobFace is JOB behind the ESB, under the name of either generation. It identifies processes without
+// namespaces: see jobNamespace. Where the public code of JOB 3.4 to 3.6 differs from the documents, the
+// face does what the code does.
 type jobFace struct {
 	esbFace
 	component string // "job" or "jobv3"
@@ -45,8 +44,8 @@ func (f jobFace) Read(r *http.Request, api string, body []byte) (*Request, *Refu
 		return nil, jobRefusal(p)
 	}
 	if hasBlankPath(tree) {
-		// The document of manage_proc says optional, the server says no, and it
-		// does not say to what.
+		// The field is optional in the document of manage_proc, but the server refuses the request
+		// without naming the field.
 		return nil, &Refusal{Status: http.StatusOK, Code: CodeJobIllegalParameter, Message: jobIllegalParameter}
 	}
 	translate := f.translate
@@ -63,7 +62,7 @@ func (f jobFace) Read(r *http.Request, api string, body []byte) (*Request, *Refu
 
 const jobIllegalParameter = "Illegal parameter"
 
-// jobRefusal refuses what no document allows. The real one names no field.
+// jobRefusal refuses what no document allows. The real server names no field.
 func jobRefusal(p *problem) *Refusal {
 	return &Refusal{
 		Status: http.StatusOK, Code: CodeJobIllegalParameter, Violation: true,
@@ -105,7 +104,7 @@ func (jobFace) Data(req *Request, ans Answer) (code int, message string, data an
 	}
 	status := core.CodeOK
 	if ans.Queued {
-		// JOB makes a success of CodeTaskQueued.
+		// JOB turns CodeTaskQueued into a success.
 		status = core.CodePending
 	}
 	for _, r := range ans.Results {
@@ -123,9 +122,8 @@ func (jobFace) Data(req *Request, ans Answer) (code int, message string, data an
 	return core.CodeOK, core.CodeMessage(core.CodeOK), map[string]any{"status": status, "result": results}
 }
 
-// jobResultKey is the process's key before its host; clients have also seen it
-// behind. Which of the two names of a process with a value_key it is depends on
-// the agent.
+// jobResultKey is the process's key before its host; clients have also seen it after the host. The agent
+// decides which of the two names of a process with a value_key is used.
 func jobResultKey(r core.Result, keys string) string {
 	switch {
 	case keys == "host-first":
@@ -137,8 +135,8 @@ func jobResultKey(r core.Result, keys string) string {
 	}
 }
 
-// unpack is JOB's form of GSE's content: an object for JSON, null for other text, and the empty
-// text unchanged.
+// unpack is JOB's form of GSE's content: an object for JSON, null for other text, and the empty text
+// unchanged.
 func unpack(content any) any {
 	text, isText := content.(string)
 	if !isText || strings.TrimSpace(text) == "" {

@@ -10,8 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// The document of manage_proc allows what its server refuses, so that this is
-// no violation.
+// The server of manage_proc refuses what its document allows, so this is no violation.
 func TestJob_refusesWhatTheDocumentAllows(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

@@ -22,7 +22,7 @@ var jobAliases = map[string]string{
 	"gse_proc_operate":   "operate_process",
 }
 
-// jobProcessFields are what manage_proc and operate_process have in common.
+// jobProcessFields are the common fields of manage_proc and operate_process.
 var jobProcessFields = map[string]field{
 	"proc_name":              required(nameShape),
 	"cfg_path":               optional(emptyOrAbsolutePathShape),
@@ -56,7 +56,7 @@ var jobShapes = func() map[string]shape {
 			}
 			return "", ""
 		}}, map[string]field{
-			"proc_owner": wanted(nameShape), // its server does not look
+			"proc_owner": wanted(nameShape), // its server ignores it
 			"setup_path": optional(emptyOrAbsolutePathShape),
 			"pid_path":   optional(emptyOrAbsolutePathShape),
 		}),
@@ -81,8 +81,7 @@ func jobOperateShape(op shape, process map[string]field) shape {
 	})
 }
 
-// jobShape adds the credentials and the business or the set of businesses, of
-// which one must be named in one of two ways.
+// jobShape adds the credentials and the scope, which must be named in one of two ways.
 func jobShape(fields map[string]field) shape {
 	return shape{
 		kind: kindObject,
@@ -95,7 +94,7 @@ func jobShape(fields map[string]field) shape {
 	}
 }
 
-// jobOpShape are the op types that JOB knows; any other is an illegal parameter.
+// jobOpShape are JOB's op types; any other is an illegal parameter.
 var jobOpShape = shape{kind: kindInteger, check: func(v any) (string, string) {
 	if op := (&core.Item{Op: int(jsontree.Integer(v))}); op.Op < core.OpStart || op.Illegal() {
 		return "", "no such operation"
@@ -134,8 +133,7 @@ func oneScope(v any) (string, string) {
 	}
 }
 
-// hasBlankPath looks for a process without one of the paths that JOB's server
-// wants.
+// hasBlankPath reports a process without one of the paths that JOB's server requires.
 func hasBlankPath(tree map[string]any) bool {
 	infos, _ := tree["process_infos"].([]any)
 	for _, v := range infos {

@@ -9,10 +9,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// jobNamespace is where the core keeps JOB's processes. They have no namespace and no name. Their
-// name here is the key by which the agent identifies them on one host, value_key or
-// setup_path/proc_name. The cached status has them under this namespace, which JOB itself cannot
-// ask for.
+// jobNamespace is the namespace of JOB's processes in the core. They have no namespace and no name. Their
+// name here is the key by which the agent identifies them on one host, value_key or setup_path/proc_name.
+// The cached status has them under this namespace, which JOB itself cannot read.
 const jobNamespace = "job"
 
 // jobKey is the key of one of process_infos.
@@ -23,8 +22,8 @@ func jobKey(info map[string]any) string {
 	return jobPathKey(jsontree.String(info["setup_path"]), jsontree.String(info["proc_name"]))
 }
 
-// jobPathKey joins as the documents' sample has it, with one slash. It is an invention that a slash
-// at the end of setup_path counts as that one.
+// jobPathKey joins with one slash, as the documents' sample does. It is an invention that a slash at the
+// end of setup_path counts as that one.
 func jobPathKey(setupPath, procName string) string {
 	return strings.TrimSuffix(setupPath, "/") + "/" + procName
 }
@@ -37,14 +36,13 @@ func newJobSpec(info map[string]any, operate bool) *core.Spec {
 		kept[name] = jobLimit(info[name])
 	}
 	if begin, given := info["start_check_begin_time"]; operate && given {
-		// operate_process copies it over the end.
+		// operate_process overwrites the end with it.
 		kept["start_check_end_time"] = begin
 	}
 	return core.NewJobSpec(kept)
 }
 
-// jobLimit is a limit as JOB's server understands it: what is missing or out of
-// range is 0, without a word.
+// jobLimit is a limit as JOB's server reads it: a missing or invalid one is silently 0.
 func jobLimit(v any) json.Number {
 	n, _ := v.(json.Number)
 	if limit := jsontree.Integer(v); limit < 0 || limit > 100 || n == "" {

@@ -110,7 +110,7 @@ func TestJob_manageProc(t *testing.T) {
 		unregistered := simtest.JobState(c.Sim)
 		want := "true true, then false true"
 		if bug {
-			want = "none, then none" // it was stopped, and then asked about
+			want = "none, then none" // it was stopped, and then queried
 		}
 		if got := registered + ", then " + unregistered; got != want || register.Code != 0 || unregister.Code != 0 {
 			t.Errorf("bug %v: %s, want %s; %+v, %+v", bug, got, want, register, unregister)

@@ -47,7 +47,7 @@ func (b *syncBuffer) String() string {
 // signed is a body with credentials before it.
 func signed(members string) string { return "{" + simtest.Credentials + "," + members + "}" }
 
-// hostList is n hosts as the first generation has them.
+// hostList is n hosts in the form of the first generation.
 func hostList(n int) string {
 	hosts := make([]string, n)
 	for i := range hosts {
@@ -56,8 +56,8 @@ func hostList(n int) string {
 	return "[" + strings.Join(hosts, ",") + "]"
 }
 
-// Whatever a program on this machine sends, the simulator refuses it in its own
-// words, or hangs up, and serves the next one.
+// The simulator refuses any malformed request with an error of its own, or closes the connection, and
+// serves the next request.
 func TestServer_survivesMalformedRequests(t *testing.T) {
 	t.Parallel()
 	nested := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)
@@ -71,7 +71,7 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 	}
 	tests := map[string]struct {
 		method, path, body, authorization string
-		want                              string // of the answer; nothing for a connection that is cut
+		want                              string // of the answer; "" for a closed connection
 	}{
 		"valid":            {path: registerPath, body: body("", ""), want: `"error_code":`}, // the control
 		"empty":            {path: registerPath, want: "not JSON"},
@@ -146,7 +146,7 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 	}
 }
 
-// sendRaw sends a path as it is written, and gives status 0 where the server hung up.
+// sendRaw sends a path unchanged, and returns status 0 if the server closed the connection.
 func sendRaw(t *testing.T, url, method, path, body string, header map[string]string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -170,8 +170,8 @@ func sendRaw(t *testing.T, url, method, path, body string, header map[string]str
 	return resp.StatusCode, string(data)
 }
 
-// FuzzServer sends a fault and then a request. Whatever they are, the server does
-// not panic and answers a good request afterwards.
+// FuzzServer sends a fault and then a request. With any input, the server does not panic and answers a
+// valid request afterwards.
 func FuzzServer(f *testing.F) {
 	valid := signed(strings.Trim(simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"), "{}") + "}}")
 	operate := `{` + simtest.Meta("{}") + `,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}],"op_type":0,"spec":` + simtest.OperateSpec + `}`
@@ -203,7 +203,7 @@ func FuzzServer(f *testing.F) {
 		}()
 		serve(t, sim, "/_sim/faults", []byte(fault))
 		serve(t, sim, path, body)
-		// What was registered then meets its operation, and both are looked at.
+		// What was registered then gets its operation, and both are read.
 		serve(t, sim, gatewayPath, []byte(operate))
 		for _, task := range sim.Tasks() {
 			serve(t, sim, "/api/c/compapi/v2/gse/get_proc_operate_result_v2/", []byte(signed(fmt.Sprintf(`"task_id":%q`, task.ID))))
@@ -221,8 +221,8 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// serve hands a request to the server without a connection. Its context has ended,
-// so that no fault can make it wait.
+// serve passes a request to the server without a connection. Its context has ended, so that no fault can
+// make it wait.
 func serve(t *testing.T, sim *simulator.Server, path string, body []byte) *httptest.ResponseRecorder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -232,7 +232,7 @@ func serve(t *testing.T, sim *simulator.Server, path string, body []byte) *httpt
 	req.Header.Set("X-Bkapi-Authorization", "{"+simtest.Credentials+"}")
 	rec := httptest.NewRecorder()
 	defer func() {
-		// This is how a handler hangs up; every other panic is one.
+		// A handler closes the connection in this way; any other panic is an error.
 		if cause := recover(); cause != nil {
 			if err, ok := cause.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 				panic(cause)

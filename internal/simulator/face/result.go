@@ -9,12 +9,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// gseData is the data of GSE's own answers, which the ESB and the gateway pass
-// on. They differ in how they name a process on a host, and in
-// its row.
+// gseData is the data of GSE's own answers, which the ESB and the gateway pass on. They differ in the
+// name of a process on a host, and in its row.
 func gseData(req *Request, ans Answer, rows any, key func(core.Result) string) (code int, message string, data any) {
 	if ans.Queued {
-		// In the words of the result store, as clients have logged them.
+		// The text of the result store, as clients have logged it.
 		return CodeTaskQueued, "redis reply is not string", ans.QueuedData
 	}
 	switch req.Verb {
@@ -57,7 +56,7 @@ func (ans Answer) resultMap(key func(core.Result) string, content func(core.Resu
 	return out
 }
 
-// twoObjects are written as one, which has a key twice where both have it.
+// twoObjects are encoded as one, with a duplicate key if both have it.
 type twoObjects [2]map[string]any
 
 func (o twoObjects) MarshalJSON() ([]byte, error) {

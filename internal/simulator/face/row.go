@@ -2,7 +2,7 @@ package face
 
 import "github.com/blueking/terraform-provider-bk/internal/simulator/core"
 
-// shownRow is one of proc_infos, under the names of get_proc_status_v2's document.
+// shownRow is one of proc_infos, with the names of get_proc_status_v2's document.
 type shownRow struct {
 	Meta          rowMeta  `json:"meta"`
 	AgentID       *string  `json:"bk_agent_id,omitempty"` // at the gateway
@@ -66,9 +66,9 @@ func esbRows(rows []core.Row, supplier bool) []shownRow {
 	return shown
 }
 
-// rows are the rows with bk_agent_id, empty for a host that is known by its address
-// alone. host is there, its ip empty where no address is known. Clients disagree about
-// both, so the platform may leave either out, and a fault may name what is left in.
+// rows are the rows with bk_agent_id, empty for a host of which only the address is known. host is
+// present, with an empty ip if no address is known. Clients disagree about both, so the platform may omit
+// either, and a fault may set what stays.
 func (f gatewayFace) rows(rows []core.Row, names string) []shownRow {
 	host, agent := !f.RowsWithoutHost, !f.RowsWithoutAgentID
 	if names != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// Rows of the gateway say whose they are by either name, by both or not at all.
+// Rows of the gateway name their host by either name, by both or by none.
 func TestRows_names(t *testing.T) {
 	t.Parallel()
 	knob := func(host, agent bool) func(*simulator.Server) {
@@ -72,7 +72,7 @@ func TestRows_labelsOfThePlatform(t *testing.T) {
 	}
 }
 
-// The cached status says what was true before the last change.
+// The cached status shows the state before the last change.
 func TestSetLag_beforeTheLastChange(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t)

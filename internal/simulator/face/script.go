@@ -9,11 +9,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// The script API of the gateway. No document of it is public: it is what BSCP, nodemgr and JOB send
-// and read. What status and error_code say is JOB's reading of them.
+// The script API of the gateway. It has no public document: this is what BSCP, nodemgr and JOB send and
+// read. The meaning of status and error_code is JOB's.
 
-// Status of a script on one host. One that failed has its exit code beside it. Those of scripts that
-// did not come to an end are nodemgr's; see the ScriptStatus of a fault.
+// Status of a script on one host. A failed script also has its exit code. The numbers for scripts that
+// did not complete are nodemgr's; see the ScriptStatus of a fault.
 const (
 	scriptRunning   = 1
 	scriptSucceeded = 2
@@ -83,7 +83,7 @@ var scriptResultShape = object(map[string]field{
 	"agent_tasks": required(some(agentTaskShape)),
 })
 
-// gatewayScript is the script of a request, which is one, and where the request is wrong.
+// gatewayScript is the script of a request, or the place of an error in the request.
 func gatewayScript(tree map[string]any) (script *core.Script, where string, err error) {
 	scripts, _ := tree["scripts"].([]any)
 	tasks, _ := tree["atomic_tasks"].([]any)
@@ -112,7 +112,7 @@ func gatewayScript(tree map[string]any) (script *core.Script, where string, err 
 	return script, "scripts[0].script_content", err
 }
 
-// words are those of a command, as a shell splits it. Nothing but quotes has a meaning.
+// words splits a command as a shell does, where only quotes are special.
 func words(command string) ([]string, error) {
 	var found []string
 	var word strings.Builder
@@ -145,7 +145,7 @@ func words(command string) ([]string, error) {
 	return found, nil
 }
 
-// page is the part of a screen that a poll asks for.
+// page is the part of a screen that a poll requests.
 type page struct{ offset, limit int }
 
 // scriptItem is a checked async_execute_script.
@@ -159,7 +159,7 @@ func scriptItem(tree map[string]any) *core.Item {
 	return &core.Item{Op: core.OpScript, Script: script, Targets: targetsOf(nil, ids)}
 }
 
-// screensOf are the hosts of a checked get_execute_script_result, and the part of each one's screen.
+// screensOf are the hosts of a checked get_execute_script_result, and the requested part of each screen.
 func screensOf(tree map[string]any) (*core.Item, map[string]page) {
 	it := &core.Item{Op: core.NoOp}
 	pages := make(map[string]page)
@@ -179,7 +179,7 @@ func screensOf(tree map[string]any) (*core.Item, map[string]page) {
 	return it, pages
 }
 
-// scriptRow is a script on one host, as one answer shows it.
+// scriptRow is a script on one host, in one answer.
 type scriptRow struct {
 	AgentID      string `json:"bk_agent_id"`
 	ContainerID  string `json:"bk_container_id"`

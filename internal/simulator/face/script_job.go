@@ -10,9 +10,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// Scripts through JOB, by the ESB documents of jobv3, which older releases and 3.7 have alike.
+// Scripts through JOB, by the ESB documents of jobv3, which older releases and 3.7 share.
 
-// CodeJobNoInstance is JOB's answer about a job instance that it does not know, from its public code.
+// CodeJobNoInstance is JOB's answer about an unknown job instance, from its public code.
 const CodeJobNoInstance = 1244006
 
 // Status of a job and of its step, and of the step on one host.
@@ -56,7 +56,7 @@ var jobScriptShapes = map[string]shape{
 	}),
 }
 
-// mostLogs is how many hosts one question for logs may have, by JOB's public code.
+// mostLogs is the maximum number of hosts in one request for logs, by JOB's public code.
 const mostLogs = 500
 
 var jobLogHostsShape = shape{kind: kindList, elem: hostsShape(false).elem, check: func(v any) (string, string) {
@@ -99,7 +99,7 @@ func jobScriptShape() shape {
 	return s
 }
 
-// jobScript is the script of a request, and where the request is wrong.
+// jobScript is the script of a request, or the place of an error in the request.
 func jobScript(body map[string]any) (script *core.Script, where string, err error) {
 	content, err := base64.StdEncoding.DecodeString(jsontree.String(body["script_content"]))
 	if err != nil {
@@ -249,7 +249,7 @@ func jobHostOf(r core.ScriptResult) jobHost {
 	return h
 }
 
-// jobLog has the screens. That of a host on which nothing ran says why.
+// jobLog has the screens. The screen of a host on which nothing ran says why.
 func jobLog(req *Request, results []core.ScriptResult) any {
 	logs := make([]map[string]any, 0, len(results))
 	for _, r := range results {
@@ -263,7 +263,7 @@ func jobLog(req *Request, results []core.ScriptResult) any {
 	return map[string]any{"log_type": jobLogOfScript, "job_instance_id": id, "step_instance_id": req.stepID, "script_task_logs": logs}
 }
 
-// hostID is a number for a host of which CMDB was not asked: an invention.
+// hostID is a number for a host that is not read from CMDB: an invention.
 func hostID(r core.ScriptResult) int64 {
 	address := r.Target.IP.As16()
 	return 1 + (int64(address[13])<<16 | int64(address[14])<<8 | int64(address[15])) + r.Target.Cloud<<24

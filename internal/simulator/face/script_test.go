@@ -30,12 +30,12 @@ func scripts(t *testing.T, knobs ...func(*simulator.Server)) *simtest.Client {
 	return c
 }
 
-// outcome is what one result says, in short.
+// outcome is a short form of one result.
 func outcome(row map[string]any) string {
 	return fmt.Sprint(row["status"], " ", row["error_code"], " ", row["script_exit_code"], " ", row["screen"])
 }
 
-// Each agent's result says how far it is, in the forms that clients know.
+// Each agent's result shows its progress, in the forms that clients know.
 func TestScript_results(t *testing.T) {
 	t.Parallel()
 	half := wholeFile[:len(wholeFile)/2]
@@ -83,7 +83,7 @@ func TestScript_results(t *testing.T) {
 	}
 }
 
-// A poll asks for some agents and a part of each screen, and hears of those in its order.
+// A poll requests some agents and a part of each screen, and gets those in its order.
 func TestScript_pages(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 7} {
@@ -112,7 +112,7 @@ func TestScript_pages(t *testing.T) {
 	}
 }
 
-// A task is one of scripts or one of processes. One that was forgotten stays queued.
+// A task is one of scripts or one of processes. A forgotten one stays queued.
 func TestScript_tasks(t *testing.T) {
 	t.Parallel()
 	c := scripts(t)
@@ -143,7 +143,7 @@ func TestScript_tasks(t *testing.T) {
 	}
 }
 
-// What no client sends is refused or found, and no other script runs.
+// Requests that no client sends are refused or are findings, and no other script runs.
 func TestScript_refused(t *testing.T) {
 	t.Parallel()
 	body := simtest.ScriptBody(readHosted, simulator.DefaultProcPath, scriptHost)
@@ -201,7 +201,7 @@ func TestScript_refused(t *testing.T) {
 	}
 }
 
-// JOB runs the same script on hosts by address, and has its own numbers for what came of it.
+// JOB runs the same script on hosts by address, and has its own numbers for the result.
 func TestScript_job(t *testing.T) {
 	t.Parallel()
 	half := wholeFile[:len(wholeFile)/2]
@@ -254,7 +254,7 @@ func TestScript_job(t *testing.T) {
 	}
 }
 
-// JOB refuses what its document does not allow, and the simulator every other script.
+// JOB refuses what its document does not allow, and the simulator refuses any other script.
 func TestScript_jobRefuses(t *testing.T) {
 	t.Parallel()
 	body := simtest.JobScriptBody(readHosted, simulator.DefaultProcPath, "10.0.0.1")

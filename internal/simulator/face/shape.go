@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// shape describes one JSON value as the documents do. It checks the decoded tree instead of
-// decoding into structs. encoding/json matches names regardless of case, accepts null for anything,
-// and cannot name the path of an unknown field.
+// shape describes one JSON value as the documents do. It checks the decoded tree, since encoding/json
+// into structs would match names regardless of case, accept null for anything, and not give the path of
+// an unknown field.
 //
-// What the platform refuses is a problem. A finding is what it accepts although no document has it:
-// an unknown field, or null for one that was not set. It is likely a mistake of the client.
+// A problem is what the platform refuses. A finding is what it accepts although no document has it: an
+// unknown field, or null for an unset one. It is likely a mistake of the client.
 type shape struct {
 	kind   kind
 	fields map[string]field // of an object
-	// choose, if non-nil, has the fields of this object, which depend on what is in it.
+	// choose, if non-nil, returns the fields of this object, which depend on its content.
 	choose func(members map[string]any) map[string]field
 	elem   *shape // of a list, or of a map's values
 	// check says what else is wrong with a value of the right kind, and at
@@ -31,7 +31,7 @@ type field struct {
 	presence presence
 }
 
-// presence is whether a field may be left out.
+// presence is whether a field may be omitted.
 type presence int
 
 const (
@@ -66,8 +66,7 @@ func optional(s shape) field { return field{shape: s} }
 func object(fields map[string]field) shape { return shape{kind: kindObject, fields: fields} }
 func list(elem shape) shape                { return shape{kind: kindList, elem: &elem} }
 
-// problem is the first thing wrong with a request. Its path is empty at the
-// root.
+// problem is the first error in a request. Its path is empty at the root.
 type problem struct {
 	path, text string
 }
@@ -79,10 +78,10 @@ func (p *problem) Error() string {
 	return p.path + ": " + p.text
 }
 
-// findings are what a request has in it that no document knows and no platform minds.
+// findings are what no document has of a request, although platforms accept it.
 type findings []problem
 
-// mostFindings is how many of one request are kept: hosts come by the thousand.
+// mostFindings is how many are kept per request, because hosts come by the thousand.
 const mostFindings = 20
 
 func (f *findings) add(path, text string) {
@@ -91,7 +90,7 @@ func (f *findings) add(path, text string) {
 	}
 }
 
-// texts are in the order of their paths.
+// texts are sorted by path.
 func (f *findings) texts() []string {
 	texts := make([]string, len(*f))
 	for i, p := range *f {
@@ -101,8 +100,8 @@ func (f *findings) texts() []string {
 	return texts
 }
 
-// match checks v at path, and adds what is only a finding to found. Of several problems
-// it reports missing fields first, in alphabetical order, so that messages are stable.
+// match checks v at path, and adds findings to found. Of several problems it reports missing fields
+// first, in alphabetical order, so that messages are stable.
 func (s shape) match(path string, v any, found *findings) *problem {
 	switch s.kind {
 	case kindString:
@@ -253,7 +252,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// The vocabulary of the documents' tables.
+// The terms of the documents' tables.
 var (
 	textShape    = shape{kind: kindString}
 	integerShape = shape{kind: kindInteger}
@@ -276,7 +275,7 @@ var (
 		}
 		return "", ""
 	}}
-	// neededPathShape lets "" in where the platform does.
+	// neededPathShape accepts "", as the platform does.
 	neededPathShape = shape{kind: kindString, check: emptyOrAbsolutePathShape.check, lint: absolutePathShape.check}
 	// The samples give optional paths as "".
 	emptyOrAbsolutePathShape = shape{kind: kindString, check: func(v any) (string, string) {
@@ -287,5 +286,5 @@ var (
 	}}
 )
 
-// absolutePattern allows for Windows, whose agents take "C:\gse" and "C:/gse".
+// absolutePattern allows paths of Windows, whose agents accept "C:\gse" and "C:/gse".
 var absolutePattern = regexp.MustCompile(`^(/|[A-Za-z]:[\\/])`)

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// A process of a bad release dies after so many queries, is revived if it is hosted, and
-// prints what is to be printed. One that is started again by a good release is well.
+// A process of a bad release dies after a number of queries, is restarted if it is hosted, and prints the
+// given output. Started again with a good release, it is healthy.
 func TestFault_ailing(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// dice decide what Chance and DelayMax leave open.
+// dice decide the random parts of Chance and DelayMax.
 type dice struct {
 	mu     sync.Mutex
 	random *rand.Rand
@@ -19,7 +19,7 @@ func newDice(seed uint64) *dice {
 	return &dice{random: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // bad luck is no secret
 }
 
-// roll gives a number in [0, 1).
+// roll returns a number in [0, 1).
 func (d *dice) roll() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

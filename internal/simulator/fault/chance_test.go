@@ -16,7 +16,7 @@ const statusBody = `{"meta":{"namespace":"web","name":"nginx"},` + oneHost + `}`
 
 const oneHost = `"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}]`
 
-// strikes tells which of n requests a fault with a chance has hit.
+// strikes shows which of n requests a fault with a chance has affected.
 func strikes(t *testing.T, seed uint64, chance float64, n int) string {
 	t.Helper()
 	c := simtest.NewVirtual(t, &simulator.Server{Seed: seed})
@@ -36,7 +36,7 @@ func strikes(t *testing.T, seed uint64, chance float64, n int) string {
 func TestFault_chance(t *testing.T) {
 	t.Parallel()
 	first := strikes(t, 1, 0.3, 100)
-	// Less than once in 10^9 seeds does 0.3 come out as anything else.
+	// For fewer than one in 10^9 seeds, 0.3 gives a number outside this range.
 	if n := strings.Count(first, "x"); n < 5 || n > 65 {
 		t.Errorf("%d of 100 requests were hit: %s", n, first)
 	}

@@ -2,8 +2,7 @@ package fault
 
 import "time"
 
-// Effects are the faults of one request put together; the fields of the same names of
-// [Fault] say what each is.
+// Effects are the combined faults of one request; the fields of the same names of [Fault] describe them.
 type Effects struct {
 	Delay, Stall    time.Duration
 	Wire            Wire

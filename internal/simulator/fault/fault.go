@@ -1,5 +1,5 @@
-// Package fault is the bad days: what a test injects, what it matches, and what it does
-// to an answer on its way out. What it does to an operation is for the core to carry out.
+// Package fault is the faults that a test injects: what they match, and what they do to an answer. The
+// core carries out what they do to an operation.
 package fault
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
-// Fault changes how matching requests or hosts are answered. Its JSON form,
-// with durations as "500ms", is what the control endpoint takes.
+// Fault changes how matching requests or hosts are answered. The control endpoint takes its JSON form,
+// with durations as "500ms".
 //
-// The first block of fields says what a fault matches; the zero value matches
-// everything. The others say what it does, and with whom it is matched:
+// The first block of fields says what a fault matches; the zero value matches everything. The others are
+// its effects, by what they apply to:
 //
 //   - effects per request apply to one exchange;
 //   - effects per host and per task are handed to an operation on a host when
@@ -38,32 +38,28 @@ type Fault struct {
 	// Start is where the page of a listing begins.
 	Start *int   `json:"start,omitempty"`
 	Name  string `json:"name,omitempty"`
-	// Command is part of a command of the spec that an operation comes with: a bad
-	// release, wherever it gets to.
+	// Command is part of a command in the operation's spec, to simulate a bad release on any host.
 	Command string `json:"command,omitempty"`
-	// Skip lets the first so many matches through, Times ends the fault after
-	// it applied so often; 0 means never. Matches are requests for effects per
-	// request, tasks for Queued, and operations on one host (not polls) for
-	// effects per host.
+	// Skip skips the first matches, and Times ends the fault after that many applications; 0 means never.
+	// Matches are requests for effects per request, tasks for Queued, and operations on one host (not
+	// polls) for effects per host.
 	Skip  int `json:"skip,omitempty"`
 	Times int `json:"times,omitempty"`
-	// Chance, if non-zero, is the probability with which a match counts as one;
-	// see the Seed of the server.
+	// Chance, if non-zero, is the probability that a match counts; see the Seed of the server.
 	Chance float64 `json:"chance,omitempty"`
 
 	// Effects per host.
 
-	// Missing leaves the host out of the next so many answers, -1 for ever.
-	// With an API that names get_proc_status_v2 or sync_proc_status, it leaves
-	// the row of every match out of the answer.
+	// Missing omits the host from the next answers, -1 for ever. With an API that matches
+	// get_proc_status_v2 or sync_proc_status, it omits the row of every match.
 	Missing int `json:"missing,omitempty"`
-	// Pending answers 115 for the host so many times, -1 for ever; after Missing, if both are
-	// given. An operation with a task takes effect when it is accepted, and is only reported late.
-	// A first generation call takes effect when it settles, or at once with Apply. The repeated
-	// call then finds its own work done.
+	// Pending answers 115 for the host that many times, -1 for ever; after Missing, if both are set. An
+	// operation with a task takes effect when it is accepted, and is only reported late. A first
+	// generation call takes effect when it settles, or at once with Apply. The repeated call then finds
+	// its own effect.
 	Pending int `json:"pending,omitempty"`
-	// Code is the host's verdict. The operation then does not happen, unless
-	// Apply is true. Message and Content go with it; Content is any JSON value.
+	// Code is the host's verdict. The operation then does not happen, unless Apply is true. Message and
+	// Content accompany it; Content is any JSON value.
 	Code    *int   `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
 	Content any    `json:"content,omitempty"`
@@ -71,31 +67,29 @@ type Fault struct {
 	// StillHosts hosts the process although its start failed by Code. A client saw isAuto true
 	// after such a start, and the agent may restart it later.
 	StillHosts bool `json:"still_hosts,omitempty"`
-	// Dies lets the process of a virtual host die at the given query (op 2) after an operation that
-	// left it running. With Revived the agent starts it again at once if it is hosted, with another
-	// pid. It dies again after as many queries. Health is what its health_cmd prints from then on.
+	// Dies makes the process of a virtual host die at the given query (op 2) after an operation that left
+	// it running. With Revived the agent restarts it at once if it is hosted, with another pid. It dies
+	// again after as many queries. Health is the output of its health_cmd from then on.
 	Dies    int    `json:"dies,omitempty"`
 	Revived bool   `json:"revived,omitempty"`
 	Health  string `json:"health,omitempty"`
-	// ContentShape changes the content. "object" is the JSON unpacked, "null" is null, "broken" is
-	// cut in half, and "empty" is "". "no-instance" is a query's content with an empty instance
-	// list. "no-isauto" does not say whether the process is hosted.
+	// ContentShape changes the content. "object" is the JSON unpacked, "null" is null, "broken" is cut in
+	// half, and "empty" is "". "no-instance" is a query's content with an empty instance list.
+	// "no-isauto" does not say whether the process is hosted.
 	ContentShape string `json:"content_shape,omitempty"`
-	// Unreachable is how an agent that is away looks: "117" at once, or
-	// "pending", 115 for ever. The operation does not happen, and the cached
-	// status keeps its old row.
+	// Unreachable is the answer of an unreachable agent: "117" at once, or "pending", 115 for ever. The
+	// operation does not happen, and the cached status keeps its old row.
 	Unreachable string `json:"unreachable,omitempty"`
-	// ScriptStatus ends a script on the host before it has printed all: 3 is that it took too long, 4
-	// that somebody stopped it, 6 that the agent was restarted.
+	// ScriptStatus ends a script on the host before its output is complete: 3 for a timeout, 4 for a
+	// stop, 6 for a restart of the agent.
 	ScriptStatus int `json:"script_status,omitempty"`
-	// Takes makes the operation settle so long after it was accepted.
+	// Takes delays the verdict of an operation by this time after it was accepted.
 	Takes time.Duration `json:"-"`
 
 	// Effects per task.
 
-	// Queued answers so many result polls with code 1000115, -1 for ever; before
-	// Missing and Pending. QueuedData is the data of those answers, null unless
-	// given.
+	// Queued answers that many result polls with code 1000115, -1 for ever; before Missing and Pending.
+	// QueuedData is the data of those answers, null by default.
 	Queued     int `json:"queued,omitempty"`
 	QueuedData any `json:"queued_data,omitempty"`
 
@@ -113,45 +107,42 @@ type Fault struct {
 	// Envelope replaces members of the envelope; null removes one. For example
 	// {"code": "00", "result": null}.
 	Envelope map[string]any `json:"envelope,omitempty"`
-	// BodyBytes repeats Body until it has so many bytes. They are made while they
-	// are sent, so a gigabyte costs no memory; see Sent of the recorded call.
+	// BodyBytes repeats Body up to this size. The bytes are generated while they are sent, so a gigabyte
+	// needs no memory; see Sent of the recorded call.
 	BodyBytes int64 `json:"body_bytes,omitempty"`
-	// Replace puts values in the place of members of the answer, by path, with
-	// "*" for every member: {"data/*/error_code": "zero"}.
+	// Replace replaces members of the answer, by path, with "*" for every member: {"data/*/error_code":
+	// "zero"}.
 	Replace map[string]any `json:"replace,omitempty"`
-	// Backwards turns round the order of every list and of every object's members.
+	// Backwards reverses the order of every list and of every object's members.
 	Backwards bool `json:"backwards,omitempty"`
-	// Drop closes the connection. "before" is before processing, "after" after it without an
-	// answer, and "mid" in the middle of the answer. "reset" is after processing, by a reset in
-	// place of an end.
+	// Drop closes the connection. "before" is before processing, "after" after it without an answer, and
+	// "mid" in the middle of the answer. "reset" is after processing, with a TCP reset.
 	Drop string `json:"drop,omitempty"`
-	// Delay holds the request back before it is processed, or with a DelayMax for a
-	// time between the two. Stall holds the answer back afterwards, and Drip waits so
-	// long before each byte of it.
+	// Delay holds the request back before it is processed. With DelayMax the time is random between the
+	// two. Stall holds the answer back afterwards, and Drip waits before each byte of it.
 	Delay    time.Duration `json:"-"`
 	DelayMax time.Duration `json:"-"`
 	Stall    time.Duration `json:"-"`
 	Drip     time.Duration `json:"-"`
 	// ExtraKeys are added to a result map.
 	ExtraKeys map[string]any `json:"extra_keys,omitempty"`
-	// FirstKeys are in a result map before its own results, also under a key that follows again. A
-	// client that submits a host twice gets its key twice.
+	// FirstKeys are in a result map before its own results, and may repeat a key that follows. A client
+	// that submits a host twice gets its key twice.
 	FirstKeys map[string]any `json:"first_keys,omitempty"`
-	// Keys names the hosts of a result map in another way than the request did, if another is
-	// known. At the ESB these are "supplier" (cloud:supplier:ip) and "no-supplier" (cloud:ip), and
-	// at the gateway "address" and "agent". From JOB they are "path" (setup_path/proc_name for a
-	// process with a value_key) and "host-first" (cloud:ip:value_key).
+	// Keys names the hosts of a result map differently than the request did, if another name is known. At
+	// the ESB these are "supplier" (cloud:supplier:ip) and "no-supplier" (cloud:ip), and at the gateway
+	// "address" and "agent". From JOB they are "path" (setup_path/proc_name for a process with a
+	// value_key) and "host-first" (cloud:ip:value_key).
 	Keys string `json:"keys,omitempty"`
-	// Rows says by which names the gateway's cached status tells hosts, whatever the
-	// platform does otherwise: "both", "host", "agent" or "none".
+	// Rows sets the names of hosts in the gateway's cached status, whatever the platform's default is:
+	// "both", "host", "agent" or "none".
 	Rows string `json:"rows,omitempty"`
-	// Page says how a list of CMDB's is answered. "repeat" is the page before once more, "shrink"
-	// half a page, "empty" none of it, "larger" twice the size asked for. "unfiltered" includes
-	// what a filter should have kept out, and "shuffled" has another order. The count stays, or is
-	// off by CountOff.
+	// Page changes a list of CMDB's. "repeat" repeats the previous page, "shrink" is half a page, "empty"
+	// none of it, "larger" twice the requested size. "unfiltered" includes what a filter should have
+	// excluded, and "shuffled" has another order. The count stays, or is off by CountOff.
 	Page     string `json:"page,omitempty"`
 	CountOff int    `json:"count_off,omitempty"`
-	// JobStatus is the status beside JOB's results, which says nothing about them.
+	// JobStatus is the status beside JOB's results, which does not describe them.
 	JobStatus *int `json:"job_status,omitempty"`
 	// Spelling "errcode" names the members of a result errcode and errmsg.
 	Spelling string `json:"spelling,omitempty"`
@@ -191,8 +182,7 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON refuses unknown members, so that a misspelt switch does not
-// silently do nothing.
+// UnmarshalJSON rejects unknown members, so that a misspelt switch is noticed.
 func (f *Fault) UnmarshalJSON(data []byte) error {
 	*f = Fault{}
 	in := faultDurations{faultJSON: (*faultJSON)(f)}
@@ -214,7 +204,7 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Validate says what cannot be of a fault.
+// Validate reports an invalid fault.
 func (f Fault) Validate() error {
 	if _, err := path.Match(f.API, ""); err != nil {
 		return fmt.Errorf("api: %w", err)

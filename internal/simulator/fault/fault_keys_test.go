@@ -8,7 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// A host's key comes in another form, or comes twice.
+// A host's key has another form, or is there twice.
 func TestFault_keys(t *testing.T) {
 	t.Parallel()
 	const key = "0:10.0.0.1:web:nginx"
@@ -55,8 +55,7 @@ func TestFault_keysWithoutSupplier(t *testing.T) {
 	}
 }
 
-// A start that fails hosts the process where it is told to, and no other operation
-// does.
+// With the fault, a start that fails hosts the process, and no other operation does.
 func TestFault_stillHosts(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

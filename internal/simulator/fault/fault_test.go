@@ -352,7 +352,7 @@ func TestFault_json(t *testing.T) {
 func TestServer_concurrentCalls(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
-	// Each call is held until both are there.
+	// Each call is held until both have arrived.
 	c.Sim.Inject(simulator.Fault{Delay: time.Hour})
 	both := func() bool { return c.Sim.MaxInFlight() >= 2 }
 	var calls sync.WaitGroup

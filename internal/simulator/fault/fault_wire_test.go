@@ -86,8 +86,7 @@ func TestFault_reset(t *testing.T) {
 	}
 }
 
-// A client that does not wait for the answer finds its request processed after a
-// stall and not after a delay.
+// If a client does not wait for the answer, its request is processed after a stall but not after a delay.
 func TestFault_stall(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -124,7 +123,7 @@ func TestFault_drip(t *testing.T) {
 	}
 }
 
-// The body is made while it is sent: whoever stops reading early stops it.
+// The body is generated while it is sent: a client that stops reading early ends it.
 func TestFault_bodyBytes(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
-// List holds the faults of a server. It is what the core asks for trouble.
+// List is the faults of a server. It implements [core.Faults].
 type List struct {
 	names Names
 	dice  *dice
@@ -19,7 +19,7 @@ type List struct {
 	seq    int
 }
 
-// Names tells which host a name in a fault means.
+// Names resolves the name of a host in a fault.
 type Names interface {
 	HostKey(addr string) (core.HostKey, error)
 }
@@ -54,7 +54,7 @@ func (l *List) Inject(f Fault) (int, error) {
 	return added.id, nil
 }
 
-// Clear removes every fault. What one has already done to an operation stays with it.
+// Clear removes every fault. Effects on an operation so far stay.
 func (l *List) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,17 +68,17 @@ func (l *List) Remove(id int) {
 	l.faults = slices.DeleteFunc(l.faults, func(f *fault) bool { return f.id == id })
 }
 
-// Active is a fault that is there.
+// Active is an active fault.
 type Active struct {
 	ID    int   `json:"id"`
 	Fault Fault `json:"fault"`
-	// Machines are those that Hosts names, by the name that the platform has for each.
+	// Machines are the machines of Hosts, by the platform's name for each.
 	Machines []core.HostKey `json:"machines,omitempty"`
-	// Struck is how often it applied so far.
+	// Struck is how often it has applied.
 	Struck int `json:"struck"`
 }
 
-// Active lists the faults that are there, in the order they were injected.
+// Active lists the active faults, in the order they were injected.
 func (l *List) Active() []Active {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,8 +92,8 @@ func (l *List) Active() []Active {
 	return active
 }
 
-// fault is an injected Fault and how often it matched so far, per kind of
-// effect: a fault that has two kinds counts them apart.
+// fault is an injected Fault and how often it matched, per kind of effect: two kinds are counted
+// separately.
 type fault struct {
 	Fault
 	id       int
@@ -138,9 +138,8 @@ func (f *fault) matchesHost(key core.HostKey) bool {
 	return f.hosts == nil || f.hosts[key]
 }
 
-// matchesRequest looks for an item and a host that the fault means. A fault
-// that names neither matches requests without any, such as a poll of a task
-// that is gone.
+// matchesRequest reports whether a request has an item and a host that the fault matches. A fault that
+// names neither also matches requests without any, such as a poll of a forgotten task.
 func (f *fault) matchesRequest(api string, items []*core.Item) bool {
 	if !f.matchesAPI(api) {
 		return false
@@ -156,8 +155,8 @@ func (f *fault) matchesRequest(api string, items []*core.Item) bool {
 	})
 }
 
-// OnRequest puts together the faults that apply to one exchange; start is where
-// the page begins that it asks for, nil for none.
+// OnRequest combines the faults that apply to one exchange; start is the start of the requested page, nil
+// for none.
 func (l *List) OnRequest(api string, items []*core.Item, start *int) Effects {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,8 +181,7 @@ func (l *List) OnHost(met *core.Met, api string, op core.Affected) []core.Troubl
 		if !f.perHost() || slices.Contains(*met, f.id) {
 			continue
 		}
-		// A poll belongs to the operation it asks for, so a fault may name
-		// either.
+		// A poll belongs to an operation, so a fault may name the API of either.
 		named := f.matchesAPI(api) || (op.Poll && f.matchesAPI(op.API))
 		if !named || !f.matchesItem(op.Item) || !f.matchesHost(op.Host) {
 			continue
@@ -222,7 +220,7 @@ func (l *List) OnTask(met *core.Met, api string, items []*core.Item) []core.Queu
 	return queues
 }
 
-// HidesRow implements [core.Faults]: only a fault that names a status API does.
+// HidesRow implements [core.Faults]: only a fault that matches a status API hides rows.
 func (l *List) HidesRow(api string, key core.ProcKey) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

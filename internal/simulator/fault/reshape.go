@@ -10,7 +10,7 @@ import (
 // Render is the content of a result as it is sent.
 func Render(r core.Result) any { return reshape(r.Text(), r.Shape) }
 
-// reshape spoils a content in one of the ways that clients have had to bear.
+// reshape changes a content in one of the ways that clients have seen.
 func reshape(content any, how string) any {
 	doc, isText := content.(string)
 	switch how {

@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// Wire is what faults do to an answer on its way out.
+// Wire is the effects of faults on an answer.
 type Wire struct {
 	Half      bool          // cut the connection in the middle
 	Drip      time.Duration // before each byte
@@ -42,7 +42,7 @@ func (w Wire) Bend(encoded []byte) []byte {
 	return bent
 }
 
-// replaceAt puts a value where a path leads, if it leads anywhere.
+// replaceAt replaces the value at a path, if it exists.
 func replaceAt(tree any, path []string, value any) any {
 	if len(path) == 0 {
 		return value
@@ -64,8 +64,7 @@ func replaceAt(tree any, path []string, value any) any {
 	return tree
 }
 
-// backwards turns round every list, and every object as it is written: whoever
-// relies on an order will see another.
+// backwards reverses every list, and the members of every object, for clients that rely on an order.
 func backwards(tree any) any {
 	switch tree := tree.(type) {
 	case map[string]any:

@@ -1,5 +1,5 @@
-// Package jsontree reads JSON that was decoded into a tree, numbers as written. A member
-// of another type than asked for reads as nothing.
+// Package jsontree reads JSON that was decoded into a tree, with numbers as written. A member of another
+// type reads as the zero value.
 package jsontree
 
 import (
@@ -23,7 +23,7 @@ func Decode(data []byte) (any, error) {
 	return tree, nil
 }
 
-// Encode writes one JSON document, and HTML in it as it is.
+// Encode encodes one JSON document without escaping HTML.
 func Encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

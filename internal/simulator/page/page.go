@@ -1,7 +1,6 @@
-// Package page is what the simulator shows a browser at /: the fleet, the calls and the bad
-// days, live. It is one file that loads nothing from elsewhere, and knows no secret: who
-// opens it gives that to the page, which sends it to the control endpoint and keeps it for
-// the tab.
+// Package page is the simulator's page for a browser at /: the fleet, the calls and the faults, live. It
+// is one file that loads nothing else and contains no secret. The user enters the secret, which the page
+// sends to the control endpoint and keeps for the tab.
 package page
 
 import (
@@ -16,13 +15,13 @@ import (
 //go:embed page.html
 var html []byte
 
-// policy lets the page run what is in it and talk to where it came from, and nothing else.
+// policy lets the page run only its own script and connect only to its own origin.
 var policy = fmt.Sprintf(
 	"default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	hash("<script>", "</script>"), hash("<style>", "</style>"),
 )
 
-// hash is how the policy names what is between two tags.
+// hash is the policy's hash of the text between two tags.
 func hash(begin, end string) string {
 	_, after, _ := bytes.Cut(html, []byte(begin))
 	inside, _, _ := bytes.Cut(after, []byte(end))

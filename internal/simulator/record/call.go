@@ -19,15 +19,15 @@ type Call struct {
 	// Method and Path are as sent.
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// RequestID is the X-Bkapi-Request-Id that was sent, or the one made up.
+	// RequestID is the X-Bkapi-Request-Id of the request, or a generated one.
 	RequestID string `json:"request_id"`
 	// Op is the op type, of the first item or of the polled task; -1 if none. For
 	// JOB's manage_proc it is the one that reaches the agent.
 	Op        int    `json:"op"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Hosts are those of all items, as "cloud:ip" or, where the request named a
-	// host by it, its agent id. For a poll it is empty.
+	// Hosts are those of all items, as "cloud:ip", or as an agent id if the request used that. For a poll
+	// it is empty.
 	Hosts []string `json:"hosts,omitempty"`
 	// TaskID is the task that was started or polled.
 	TaskID string            `json:"task_id,omitempty"`
@@ -37,16 +37,16 @@ type Call struct {
 	// Body is the request with its secrets replaced by "***". It is shared
 	// between copies and must not be changed.
 	Body json.RawMessage `json:"body,omitempty"`
-	// Header holds the headers that clients of BlueKing send on purpose.
+	// Header has the headers that clients of BlueKing set themselves.
 	Header map[string]string `json:"header,omitempty"`
-	// Status is the HTTP status, 0 while the call is under way or if it was
-	// dropped. Code and Message are the envelope's.
+	// Status is the HTTP status, 0 while the call is in progress or if it was dropped. Code and Message
+	// are the envelope's.
 	Status  int    `json:"status"`
 	Code    int    `json:"code"`
 	Message string `json:"message,omitempty"`
-	// Sent is how many bytes of a body left whose length a fault chose.
+	// Sent is how many bytes of the body were sent, if a fault set its length.
 	Sent int64 `json:"sent,omitempty"`
-	// Start is when the call came in, End when its answer was ready.
+	// Start is when the call arrived, End when its answer was ready.
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
 }
@@ -70,7 +70,7 @@ func (c CallList) Of(api string) CallList {
 func (c CallList) OfOp(op int) CallList {
 	var out CallList
 	for _, call := range c {
-		// A poll has the op of its task too, but no spec.
+		// A poll also has the op of its task, but no spec.
 		if call.Op == op && op != core.NoOp && call.Spec != nil {
 			out = append(out, call)
 		}
@@ -81,7 +81,7 @@ func (c CallList) OfOp(op int) CallList {
 // Count returns how many calls of an API there are.
 func (c CallList) Count(api string) int { return len(c.Of(api)) }
 
-// HostCalls returns how many host entries the calls of an API have together.
+// HostCalls returns the total number of host entries in the calls of an API.
 func (c CallList) HostCalls(api string) int {
 	n := 0
 	for _, call := range c.Of(api) {
@@ -90,8 +90,7 @@ func (c CallList) HostCalls(api string) int {
 	return n
 }
 
-// On returns the calls that name a host, given as "cloud:ip" or, if they name it
-// by that, its agent id.
+// On returns the calls that name a host, given as "cloud:ip", or as an agent id if the calls use that.
 func (c CallList) On(host string) CallList {
 	var out CallList
 	for _, call := range c {
@@ -110,8 +109,7 @@ func (c CallList) Last() Call {
 	return c[len(c)-1]
 }
 
-// MostWithin returns the largest number of calls that arrived within any span of
-// time so long.
+// MostWithin returns the largest number of calls that arrived within any interval of length span.
 func (c CallList) MostWithin(span time.Duration) int {
 	arrivals := make([]time.Time, 0, len(c))
 	for _, call := range c {
@@ -128,7 +126,7 @@ func (c CallList) MostWithin(span time.Duration) int {
 	return largest
 }
 
-// APIs returns the API names in order, which is how a test reads a sequence.
+// APIs returns the API names in order, so that a test can check a sequence.
 func (c CallList) APIs() []string {
 	out := make([]string, 0, len(c))
 	for _, call := range c {
@@ -145,7 +143,7 @@ func (c *Call) clone() Call {
 	return out
 }
 
-// Describe fills in what a request says.
+// Describe sets the fields that describe a request.
 func (c *Call) Describe(items []*core.Item) {
 	if len(items) == 0 {
 		return
@@ -163,7 +161,7 @@ func (c *Call) Describe(items []*core.Item) {
 	}
 }
 
-// DescribePoll fills in what a poll asks for.
+// DescribePoll sets the fields that describe a poll.
 func (c *Call) DescribePoll(taskID string, items []*core.Item) {
 	c.TaskID = taskID
 	if len(items) > 0 {

@@ -1,4 +1,4 @@
-// Package record keeps what was asked of the faces, without secrets, and what came of it.
+// Package record keeps the requests to the faces, without secrets, and their results.
 package record
 
 import (
@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Book keeps what was asked and what no document allows of it. Its zero value is
-// empty.
+// Book keeps the requests, and what no document allows of them. Its zero value is empty.
 type Book struct {
 	mu          sync.Mutex
 	calls       []*Call
@@ -20,16 +19,16 @@ type Book struct {
 	answerBytes int
 }
 
-// answer is the body that a call was answered with.
+// answer is the body of an answer.
 type answer struct {
 	seq  int
 	body []byte
 }
 
-// keptAnswers is how many bytes of answers are kept, at most. The oldest go first.
+// keptAnswers is how many bytes of answers are kept, at most. The oldest are dropped first.
 const keptAnswers = 16 << 20
 
-// Enter counts a request that came in, Leave one that is done.
+// Enter counts a request that arrived, Leave one that is done.
 func (b *Book) Enter() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,8 +43,8 @@ func (b *Book) Leave() {
 	b.inFlight--
 }
 
-// Add records a call as it arrives; from then on it belongs to the record. The oldest
-// beyond limit are forgotten, if that is not zero.
+// Add records a call as it arrives; from then on it belongs to the record. If limit is not zero, the
+// oldest calls beyond it are dropped.
 func (b *Book) Add(call *Call, limit int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +63,7 @@ func (b *Book) Started(call *Call, taskID string) {
 	call.TaskID = taskID
 }
 
-// Answered keeps the body that a call is answered with, which must not be changed.
+// Answered keeps the body of a call's answer, which must not be changed.
 func (b *Book) Answered(call *Call, body []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,8 +75,8 @@ func (b *Book) Answered(call *Call, body []byte) {
 	}
 }
 
-// Exchange returns one call and both bodies without their secrets, nil for one that is not
-// kept, and false if there is no such call.
+// Exchange returns one call and both bodies without their secrets, nil for a body that is not kept, and
+// false if there is no such call.
 func (b *Book) Exchange(seq int) (call Call, request, response any, found bool) {
 	b.mu.Lock()
 	i := slices.IndexFunc(b.calls, func(c *Call) bool { return c.Seq == seq })
@@ -112,8 +111,8 @@ type Line struct {
 	Millis    float64   `json:"ms"`
 }
 
-// Lines returns the calls after one, the latest if they are more than most. It also returns those
-// of open, which were under way, and the number of the last call.
+// Lines returns the calls after one, the latest if they are more than most. It also returns the calls in
+// open, which were in progress, and the number of the last call.
 func (b *Book) Lines(after, most int, open map[int]bool) (lines []Line, last int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,15 +138,14 @@ func (c *Call) line() Line {
 	return l
 }
 
-// Sent notes how many bytes of a body have left.
+// Sent notes how many bytes of a body were sent.
 func (b *Book) Sent(call *Call, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	call.Sent = bytes
 }
 
-// Complete finishes a call and returns a copy of it. Status 0 is for an answer that
-// never left.
+// Complete finishes a call and returns a copy of it. Status 0 means that no answer was sent.
 func (b *Book) Complete(call *Call, status, code int, message string, end time.Time) Call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,7 +164,7 @@ func (b *Book) Calls() CallList {
 	return out
 }
 
-// Reset forgets the recorded calls and the largest number in flight.
+// Reset deletes the recorded calls and the largest number in flight.
 func (b *Book) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,14 +172,14 @@ func (b *Book) Reset() {
 	b.maxInFlight = b.inFlight
 }
 
-// InFlight returns the number of requests under way.
+// InFlight returns the number of requests in progress.
 func (b *Book) InFlight() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.inFlight
 }
 
-// MaxInFlight returns the largest number of requests under way at the same moment.
+// MaxInFlight returns the largest number of requests in progress at the same time.
 func (b *Book) MaxInFlight() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -202,7 +200,7 @@ func (b *Book) Violations() []string {
 	return slices.Clone(b.violations)
 }
 
-// ResetViolations forgets them.
+// ResetViolations deletes them.
 func (b *Book) ResetViolations() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// credentialsHeader is the one whose secrets are taken out.
+// credentialsHeader is the header whose secrets are removed.
 const credentialsHeader = "X-Bkapi-Authorization"
 
 var recordedHeaders = []string{
@@ -15,7 +15,7 @@ var recordedHeaders = []string{
 	"X-Bk-Tenant-Id", "X-Bkapi-Request-Id", "X-Request-Id",
 }
 
-// PickHeader keeps the headers that clients send on purpose.
+// PickHeader keeps the headers that clients set themselves.
 func PickHeader(h http.Header) map[string]string {
 	out := make(map[string]string)
 	for _, name := range recordedHeaders {
@@ -32,8 +32,8 @@ func PickHeader(h http.Header) map[string]string {
 // secretNames are the members of a body that a record must not keep.
 var secretNames = []string{"bk_app_secret", "app_secret", "bk_token", "access_token", "bk_ticket"}
 
-// Redact removes secrets from a body, and everything from one that cannot be
-// read, since nobody knows what is in it.
+// Redact removes secrets from a body, and the whole content of one that cannot be read, because it may
+// contain any.
 func Redact(body []byte) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {
@@ -51,8 +51,8 @@ func Redact(body []byte) json.RawMessage {
 	return out
 }
 
-// show decodes a body for somebody to read, with its secrets replaced wherever they are.
-// What is no JSON is text.
+// show decodes a body for display, with its secrets replaced wherever they are. A body that is not JSON
+// is text.
 func show(body []byte) any {
 	if len(body) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func show(body []byte) any {
 	return hide(tree)
 }
 
-// shownText is how much of a text is shown.
+// shownText is how much of a text is displayed.
 const shownText = 64 << 10
 
 func hide(tree any) any {

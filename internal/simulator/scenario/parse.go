@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 )
 
-// Parse reads a scenario. What is wrong is told as "file:line: what, and what would be right".
+// Parse reads a scenario. An error is "file:line: what is wrong, and what is valid".
 func Parse(file string, data []byte) (*Scenario, error) {
 	var outline struct {
 		Title     string            `json:"title"`
@@ -48,19 +48,19 @@ func Parse(file string, data []byte) (*Scenario, error) {
 	return scenario, nil
 }
 
-// source is a file that is read.
+// source is the file being read.
 type source struct {
 	file string
 	data []byte
 }
 
-// wrong says where something is wrong, by a place in the file.
+// wrong adds the file and line of a place to an error.
 func (s source) wrong(at int, err error) error {
 	line := 1 + bytes.Count(s.data[:min(at, len(s.data))], []byte("\n"))
 	return fmt.Errorf("%s:%d: %w", s.file, line, err)
 }
 
-// decode decodes a part of the file strictly, of which at is the beginning.
+// decode decodes a part of the file strictly. at is the part's beginning.
 func (s source) decode(at int, part []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(part))
 	dec.DisallowUnknownFields()
@@ -89,7 +89,7 @@ func (s source) decode(at int, part []byte, into any) error {
 
 var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
 
-// place is where a member is in a part of the file, or the beginning of that.
+// place is the place of a member in a part of the file, or the beginning of the part.
 func place(part []byte, member string) int {
 	found := regexp.MustCompile(`"` + regexp.QuoteMeta(member) + `"\s*:`).FindIndex(part)
 	if found == nil {
@@ -100,7 +100,7 @@ func place(part []byte, member string) int {
 
 func lastOf(field string) string { return field[strings.LastIndex(field, ".")+1:] }
 
-// kind is a type as JSON calls it.
+// kind is the JSON name of a type.
 func kind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
@@ -116,7 +116,7 @@ func kind(t reflect.Type) string {
 	}
 }
 
-// suggestion says what a member may have been meant to be.
+// suggestion returns the known member that is most like an unknown one.
 func suggestion(unknown string, into any) string {
 	known := members(reflect.TypeOf(into))
 	if step, ok := into.(*Step); ok {
@@ -132,7 +132,7 @@ func suggestion(unknown string, into any) string {
 	return "a scenario has " + strings.Join(members(reflect.TypeFor[Scenario]()), ", ") + ", and a step " + strings.Join(members(reflect.TypeFor[Step]()), ", ")
 }
 
-// members are the names that a type has in JSON.
+// members are the names of a type's members in JSON.
 func members(t reflect.Type) []string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -146,7 +146,7 @@ func members(t reflect.Type) []string {
 	return names
 }
 
-// distance is how many letters have to be changed, put in or taken out.
+// distance is the number of letters to change, insert or remove.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

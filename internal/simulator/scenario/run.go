@@ -26,7 +26,7 @@ type Run struct {
 	ended  bool
 }
 
-// NewRun begins a scenario. What happens is written to log, if that is not nil.
+// NewRun begins a scenario. It writes its steps to log, if that is not nil.
 func NewRun(s *Scenario, by control.Endpoint, log io.Writer) *Run {
 	if log == nil {
 		log = io.Discard
@@ -38,7 +38,7 @@ func NewRun(s *Scenario, by control.Endpoint, log io.Writer) *Run {
 	return r
 }
 
-// Saw takes note of a call that has been carried out, before it is answered.
+// Saw notes a call that has been carried out, before it is answered.
 func (r *Run) Saw(call record.Call) {
 	if r == nil {
 		return
@@ -63,7 +63,7 @@ func (w *When) matches(call record.Call) bool {
 		(w.Namespace == "" || w.Namespace == call.Namespace) && (w.Name == "" || w.Name == call.Name)
 }
 
-// goOn turns to the next step, which may be due.
+// goOn moves to the next step, which may be due.
 func (r *Run) goOn() {
 	r.seen = 0
 	if r.next < len(r.scenario.Steps) && r.scenario.Steps[r.next].When == nil {
@@ -71,7 +71,7 @@ func (r *Run) goOn() {
 	}
 }
 
-// await does the next step when its time has come.
+// await does the next step when it is due.
 func (r *Run) await() {
 	step, number := r.scenario.Steps[r.next], r.next
 	if step.After == 0 {
@@ -122,7 +122,7 @@ func (r *Run) perform(step Step) error {
 	}
 }
 
-// Next does the next step now, whatever it waits for.
+// Next does the next step now, without waiting for its condition.
 func (r *Run) Next() error {
 	if r == nil {
 		return errors.New("no scenario is played; start the simulator with -scenario")
@@ -136,7 +136,7 @@ func (r *Run) Next() error {
 	return nil
 }
 
-// Progress is how far it has got.
+// Progress is the progress of the scenario.
 func (r *Run) Progress() control.Progress {
 	if r == nil {
 		return control.Progress{}
@@ -150,7 +150,7 @@ func (r *Run) Progress() control.Progress {
 	return progress
 }
 
-// Close ends it.
+// Close ends the scenario.
 func (r *Run) Close() {
 	if r == nil {
 		return

@@ -1,5 +1,5 @@
-// Package scenario is bad days by appointment: a file says what goes wrong, when, and what it
-// teaches, and a [Run] does it while somebody works with the simulator.
+// Package scenario is scripted faults: a file says what goes wrong, when, and what it teaches. A [Run]
+// carries it out while a user works with the simulator.
 package scenario
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 )
 
-// Scenario is what a file declares. Its steps happen in order.
+// Scenario is the content of a file. Its steps happen in order.
 type Scenario struct {
 	Title   string `json:"title"`
 	Teaches string `json:"teaches"`
@@ -22,26 +22,25 @@ type Scenario struct {
 	Steps     []Step            `json:"steps"`
 }
 
-// Step is one thing that happens: a Fault, the End of one, or an act of somebody else. It
-// waits first for the calls that When names, if any, and then for so long as After says. Both
-// count from the step before, or from the start.
+// Step is one event: a Fault, the End of one, or an act of another user. It waits first for the calls of
+// When, if set, and then for the time After. Both count from the previous step, or from the start.
 type Step struct {
-	Say   string   `json:"say"` // what happens, in words
+	Say   string   `json:"say"` // a description
 	When  *When    `json:"when,omitempty"`
 	After Duration `json:"after,omitempty"`
 
-	// Fault begins; Name is for the step that ends it.
+	// Fault begins; a later step ends it by Name.
 	Fault *fault.Fault `json:"fault,omitempty"`
 	Name  string       `json:"name,omitempty"`
-	// End is the Name of a fault that ends.
+	// End is the Name of a fault to end.
 	End    string          `json:"end,omitempty"`
 	Act    *control.Act    `json:"act,omitempty"`
 	Status *control.Status `json:"status,omitempty"`
 	CMDB   *cmdb.Change    `json:"cmdb,omitempty"`
 }
 
-// When names calls to wait for: so many that were answered, one if Calls is 0. API is a name
-// or a path.Match pattern.
+// When is the calls to wait for: this many answered ones, one if Calls is 0. API is a name or a
+// path.Match pattern.
 type When struct {
 	API       string `json:"api,omitempty"`
 	Op        *int   `json:"op,omitempty"`
@@ -63,7 +62,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check says what is wrong with a step; begun are the names of the faults before it.
+// check reports an invalid step; begun are the names of the faults before it.
 func (s Step) check(begun map[string]bool) error {
 	if s.Say == "" {
 		return errors.New(`"say" is missing: what happens, in words`)

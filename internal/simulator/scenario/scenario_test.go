@@ -47,7 +47,7 @@ func TestParse_saysWhereAndWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-// Each shipped scenario can be read, teaches something and comes with a configuration.
+// Each shipped scenario can be read, says what it teaches, and has a configuration.
 func TestParse_shipped(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../../examples/scenarios/*/scenario.json")
@@ -83,8 +83,8 @@ func done(c *simtest.Client, want string) {
 	}
 }
 
-// A step waits for its calls, counted from the step before. It happens after the call that
-// it waits for was carried out, and before the next one, so that a fault is there for its poll.
+// A step waits for its calls, counted from the previous step. It happens after the call that it waits for
+// was carried out. It happens before the next call, so that a fault applies to the poll.
 func TestRun_waitsForCalls(t *testing.T) {
 	t.Parallel()
 	c, log := played(t, `
@@ -93,7 +93,7 @@ func TestRun_waitsForCalls(t *testing.T) {
 		{"say":"third","act":{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"other"}},
 		{"say":"fourth","act":{"action":"kill","host":"0:10.0.0.1","namespace":"web","name":"nobody"}},
 		{"say":"fifth","when":{"op":7},"status":{"lag":1}}`)
-	c.Call("register_proc_info", "10.0.0.1") // which is none of them
+	c.Call("register_proc_info", "10.0.0.1") // which does not match
 	for i, want := range []int{0, -1, -1, 0} {
 		if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != want {
 			t.Errorf("query %d: %+v", i+1, v)
@@ -109,7 +109,7 @@ func TestRun_waitsForCalls(t *testing.T) {
 	}
 }
 
-// A step that waits for its time can be done before it, and is not done twice.
+// A step that waits for a time can be done earlier, and is not done twice.
 func TestRun_nextStepNow(t *testing.T) {
 	t.Parallel()
 	c, _ := played(t, `

@@ -1,5 +1,5 @@
-// Package simtest is how the simulator's own tests talk to it. They use the wire, as clients do,
-// with raw JSON in and decoded JSON out.
+// Package simtest is the client of the simulator's own tests. They use HTTP, as clients do, with raw JSON
+// in and decoded JSON out.
 package simtest
 
 import (
@@ -19,15 +19,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Client is a test's way to the simulator: raw JSON in, decoded JSON out.
+// Client is a test's client of the simulator: raw JSON in, decoded JSON out.
 type Client struct {
 	T   *testing.T
 	URL string
 	Sim *simulator.Server
 }
 
-// NewClient serves sim to a test. Violations fail the test, unless it takes
-// them away with ResetViolations.
+// NewClient serves sim to a test. Violations fail the test, unless it removes them with ResetViolations.
 func NewClient(t *testing.T, sim *simulator.Server) *Client {
 	t.Helper()
 	srv := httptest.NewServer(sim)
@@ -43,7 +42,7 @@ func NewClient(t *testing.T, sim *simulator.Server) *Client {
 	return &Client{T: t, URL: srv.URL, Sim: sim}
 }
 
-// Envelope is the outside of every answer.
+// Envelope is the envelope of every answer.
 type Envelope struct {
 	Result    *bool          `json:"result"`
 	Code      int            `json:"code"`
@@ -213,7 +212,7 @@ func (c *Client) Settle(id, ip string) Verdict {
 	return v
 }
 
-// Changed is a body with other words in it, once.
+// Changed is a body with one text replaced, once.
 func Changed(t *testing.T, body, old, other string) string {
 	t.Helper()
 	after := strings.Replace(body, old, other, 1)
@@ -223,8 +222,7 @@ func Changed(t *testing.T, body, old, other string) string {
 	return after
 }
 
-// WantOneViolation checks that a request was refused with these words, and did
-// nothing.
+// WantOneViolation checks that a request was refused with this text, and had no effect.
 func (c *Client) WantOneViolation(words string) {
 	c.T.Helper()
 	if got := c.Sim.Violations(); len(got) != 1 || got[0] != words {
@@ -236,8 +234,8 @@ func (c *Client) WantOneViolation(words string) {
 	c.Sim.ResetViolations()
 }
 
-// Eventually waits for an effect of a real process, for as long as the run has time. How long that
-// takes on a busy machine does not matter to the test.
+// Eventually waits for an effect of a real process, until the end of the test's time, because a busy
+// machine may be slow.
 func (c *Client) Eventually(what string, done func() bool) {
 	c.T.Helper()
 	var deadline <-chan time.Time // never
@@ -307,7 +305,7 @@ func ReadFile(t *testing.T, path string) string {
 	return string(bytes.TrimSpace(data))
 }
 
-// NewVirtual is a client of a simulator with two virtual hosts, of the zero one if none is given.
+// NewVirtual is a client of a simulator with two virtual hosts: the given one, or the zero value.
 func NewVirtual(t *testing.T, given ...*simulator.Server) *Client {
 	t.Helper()
 	sim := append(given, &simulator.Server{})[0]
@@ -315,7 +313,7 @@ func NewVirtual(t *testing.T, given ...*simulator.Server) *Client {
 	return NewClient(t, sim)
 }
 
-// Lives begins, at each call, the next life of a simulator that keeps its state in a file.
+// Lives starts, at each call, a simulator anew from its state file.
 func Lives(t *testing.T, knob func(*simulator.Server)) func() *Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "sandbox", "state.json")
@@ -355,7 +353,7 @@ func (c *Client) OnFace(face, api, body string) Reply {
 	}
 }
 
-// NewBench posts without looking at the answer, and fails on HTTP errors alone.
+// NewBench posts without reading the answer, and fails only on HTTP errors.
 func NewBench(b *testing.B, sim *simulator.Server) func(api, body string) {
 	b.Helper()
 	srv := httptest.NewServer(sim)

@@ -31,13 +31,13 @@ var CMDBPaths = map[string]string{
 	"list_process_related_info":     "findmany/proc/process_related_info/biz/%biz",
 }
 
-// CMDBPath is where an API is asked about a business, or about a dynamic group of it.
+// CMDBPath is the path of an API for a business, or for a dynamic group of it.
 func CMDBPath(api string, biz int64, group string) string {
 	path := strings.NewReplacer("%biz", strconv.FormatInt(biz, 10), "%id", group).Replace(CMDBPaths[api])
 	return "/api/bk-cmdb/prod/api/v3/" + path
 }
 
-// NewCMDB serves what a topology declares.
+// NewCMDB serves the CMDB of a topology.
 func NewCMDB(t *testing.T, topology string, change ...func(*simulator.Server)) *Client {
 	t.Helper()
 	declared, err := simulator.ParseTopology([]byte(topology))
@@ -63,7 +63,7 @@ func (c *Client) Ask(api, body string) Reply {
 	return got
 }
 
-// AskESB asks CMDB behind the ESB, with the credentials put in.
+// AskESB asks CMDB behind the ESB, with credentials.
 func (c *Client) AskESB(api, body string) Reply {
 	c.T.Helper()
 	return c.Request(http.MethodPost, "/api/c/compapi/v2/cc/"+api+"/", "{"+Credentials+","+strings.TrimPrefix(body, "{"), nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Agent ids, and where the gateway is.
+// Agent ids, and the path of the gateway.
 const (
 	AgentA = "0200000007525400f355781710390005465c"
 	AgentB = "02000000075254005d52cc171039000570a1"
@@ -30,7 +30,7 @@ type Reply struct {
 	Data    map[string]any
 }
 
-// Request sends anything anywhere.
+// Request sends any request to any path.
 func (c *Client) Request(method, path, body string, header map[string]string) Reply {
 	c.T.Helper()
 	req, err := http.NewRequestWithContext(c.T.Context(), method, c.URL+path, strings.NewReader(body))
@@ -118,8 +118,8 @@ func GatewayRowsOf(t *testing.T, got Reply) []map[string]any {
 	return rows
 }
 
-// NewGateway is a client of a simulator with two hosts known by agent ids alone
-// and one known by its address alone.
+// NewGateway is a client of a simulator with two hosts that have only agent ids and one that has only an
+// address.
 func NewGateway(t *testing.T, knobs ...func(*simulator.Server)) *Client {
 	t.Helper()
 	sim := &simulator.Server{}

@@ -76,8 +76,7 @@ func JobInstance(t *testing.T, v Verdict) map[string]any {
 	return instance
 }
 
-// JobState is what is held about the process that jobInfo describes: whether it
-// is hosted and whether it runs.
+// JobState is the state of the process that jobInfo describes: whether it is hosted and whether it runs.
 func JobState(sim *simulator.Server) string {
 	p, ok := sim.Process("0:10.0.0.1", "job", "/opt/nginx/nginx")
 	if !ok {

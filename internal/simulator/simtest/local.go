@@ -44,7 +44,7 @@ func LocalSpec(control, policy string) string {
 		`"control":{` + control + `},"alive_monitor_policy":{` + policy + `}}`
 }
 
-// Path is where a file of the local host really is.
+// Path is the real path of a file of the local host.
 func (c *Client) Path(name string) string {
 	return filepath.Join(c.Sim.Root, LocalIP, "opt/app", name)
 }
@@ -59,7 +59,7 @@ func (c *Client) PID() int {
 	return pid
 }
 
-// Alive tells whether a process is there.
+// Alive reports whether a process exists.
 func Alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 // Local operates on the local host and returns the verdict.
@@ -68,7 +68,7 @@ func (c *Client) Local(op int, spec string) Verdict {
 	return c.Settle(c.OperateWith(op, spec, LocalIP), LocalIP)
 }
 
-// Running is alive without zombies, which nobody may be there to collect.
+// Running is Alive without zombies, which may have no parent to collect them.
 func Running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -21,7 +21,7 @@ func State(sim *simulator.Server, ip string) string {
 	return string(out)
 }
 
-// Executed lists what the hosts have done, each with its verdict.
+// Executed lists the recorded executions, each with its verdict.
 func (c *Client) Executed() []string {
 	list := []string{}
 	for _, e := range c.Sim.Executions() {
@@ -44,8 +44,8 @@ func (c *Client) Sync(start, limit int) []string {
 	return out
 }
 
-// Codes polls so many times and returns what each poll says about a host: its
-// code, -2 if it is left out, or the envelope's code.
+// Codes polls several times and returns what each poll says about a host: its code, -2 if it is omitted,
+// or the envelope's code.
 func (c *Client) Codes(id, ip string, polls int) []int {
 	c.T.Helper()
 	var out []int

@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// TwoNames is a client of a simulator with one machine that has two names, and another
-// one that has only an address.
+// TwoNames is a client of a simulator with one machine that has two names, and another that has only an
+// address.
 func TwoNames(t *testing.T, knobs ...func(*simulator.Server)) *Client {
 	t.Helper()
 	sim := &simulator.Server{}
@@ -29,7 +29,7 @@ const (
 	ByAgent   = AgentA
 )
 
-// Over operates by one name of the machine and wants a code.
+// Over operates by one name of the machine and requires a code.
 func (c *Client) Over(name string, op, want int) {
 	c.T.Helper()
 	selector := Agents(name)
@@ -41,7 +41,7 @@ func (c *Client) Over(name string, op, want int) {
 	}
 }
 
-// Entries are the names under which web:nginx is in the cached status, and what the machine does.
+// Entries are the names under which web:nginx is in the cached status, and the machine's state.
 func (c *Client) Entries() string {
 	p := c.Sim.Machine(ByAddress).Process("web", "nginx")
 	var names []string
@@ -51,7 +51,7 @@ func (c *Client) Entries() string {
 	return fmt.Sprint(names, p.Hosted, p.Running)
 }
 
-// Upgrade calls upgrade_to_agent_id and returns who succeeded and who failed.
+// Upgrade calls upgrade_to_agent_id and returns the succeeded and the failed hosts.
 func (c *Client) Upgrade(ip, agentID string) string {
 	c.T.Helper()
 	got := c.Gateway("upgrade_to_agent_id", fmt.Sprintf(`{"hosts":[{"ip":%q,"bk_cloud_id":0,"bk_agent_id":%q}]}`, ip, agentID))

@@ -32,7 +32,7 @@ func (c *Client) RunScript(script, file string, ids ...string) string {
 	return id
 }
 
-// ScreensBody asks for a part of what a script has printed on agents.
+// ScreensBody requests a part of what a script has printed on agents.
 func ScreensBody(id string, offset, limit int, ids ...string) string {
 	tasks := make([]string, len(ids))
 	for i, agent := range ids {
@@ -56,7 +56,7 @@ func (c *Client) Screens(id string, offset, limit int, ids ...string) []map[stri
 	return rows
 }
 
-// Screen is what a script prints on one agent, in one poll.
+// Screen is a script's output on one agent, in one poll.
 func (c *Client) Screen(script, file, id string) string {
 	c.T.Helper()
 	rows := c.Screens(c.RunScript(script, file, id), 0, 0, id)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BodyOf reads all of an answer.
+// BodyOf reads the whole answer.
 func (c *Client) BodyOf(api, body string) string {
 	c.T.Helper()
 	resp, err := c.Post(api, body)
@@ -23,8 +23,7 @@ func (c *Client) BodyOf(api, body string) string {
 	return string(text)
 }
 
-// Impatient posts, and goes away when the request has got as far as it will. It
-// gives what was answered, if anything was.
+// Impatient posts, and closes the connection when far returns true. It returns the answer so far.
 func (c *Client) Impatient(api, body string, far func() bool) (string, error) {
 	c.T.Helper()
 	ctx, cancel := context.WithCancel(c.T.Context())
