@@ -169,8 +169,8 @@ func (s spelling) number(next sign, inner, base, least, most int) (sign, bool) {
 	return sign{rune(value), end}, digits >= least && value <= unicode.MaxRune
 }
 
-// joined reads a character that was split into the halves of UTF-16, or into the bytes of UTF-8 that were
-// escaped one by one or read as Latin-1.
+// joined reads a character that was split into the halves of UTF-16, or into the bytes of UTF-8. Those
+// bytes were escaped one by one or read as Latin-1.
 func (s spelling) joined(first sign, inner int) (sign, bool) {
 	if first.char >= 0xD800 && first.char < 0xDC00 {
 		second := s.at(first.end, inner)

@@ -29,9 +29,9 @@ func newTransport(cfg Config) (*http.Transport, error) {
 		return nil, err
 	}
 
-	// HTTP/1.1 only. Go's HTTP/2 client repeats a request after a PROTOCOL_ERROR from the peer
-	// (golang/go#47635), whether or not the server has acted on it. The HTTP/1.1 client repeats a POST
-	// only if no byte was written.
+	// HTTP/1.1 only. Go's HTTP/2 client may repeat a request that the server has acted on, after a
+	// PROTOCOL_ERROR from the peer (golang/go#47635). The HTTP/1.1 client repeats a POST only if no byte
+	// was written.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 

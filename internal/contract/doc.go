@@ -11,8 +11,8 @@
 //	testdata/script/read_hosted.sh                  what the platform runs on hosts
 //	testdata/script/read_hosted.ps1                 and on hosts of Windows
 //
-// The faces are esb (GSE behind the ESB), apigw (GSE 2.0 behind the API gateway), job (JOB behind the
-// ESB), cmdb and cmdb-apigw (CMDB behind either). Members that are in a native path of CMDB's are not in
+// The faces are esb (GSE behind the ESB), apigw (GSE 2.0 behind the API gateway) and job (JOB behind the
+// ESB). CMDB behind either is cmdb and cmdb-apigw. Members that are in a native path of CMDB's are not in
 // the gateway's bodies. Each body is stored once, except CMDB's answers, which are the same behind both.
 //
 // # Sources

@@ -1,8 +1,8 @@
 // Package fold carries a large map of strings through terraform-plugin-framework
 // in one piece.
 //
-// The framework (v1.19) walks every element of every value several times for each request, and looks up
-// the element's path in the schema each time. In a plain map of strings, none of those walks can find
+// For each request, the framework (v1.19) walks every element of every value several times. Each time it
+// looks up the element's path in the schema. In a plain map of strings, none of those walks can find
 // anything.
 //
 // So [Server] is between Terraform and the framework. Terraform sees a map of strings. The framework gets
@@ -10,7 +10,7 @@
 // that string in a schema and in a model, and reads its elements where they are needed. In an answer, the
 // string is replaced by its bytes.
 //
-// An attribute is folded if its schema has the custom type [Type], and only at the top level of a
+// An attribute is folded if its schema has the custom type [Type]. It must be at the top level of a
 // resource, a data source or an action. Its name does not matter. A data source may also compute a map of
 // maps ([MapsType]) or of objects ([ObjectsType]). A state is folded by the schema of its version, so an
 // upgrader of states reads and writes a [Map]. An upgrader without a PriorSchema gets the state as it was

@@ -240,7 +240,7 @@ func (r *scriptRun) take(h fleet.Host, row scriptRow, requestID string) (reading
 }
 
 // Differences are the fields in which an agent hosts another spec. They are compared as far as the
-// agent's file keeps them. A type or a number of seconds that is not declared, or is 0 on either side,
+// agent's file keeps them. A type or a number of seconds may be undeclared, or 0 on either side. Then it
 // is a default of the server or of the agent. White space around a text is ignored.
 func (s *Spec) Differences(e hostedspec.Entry, sendsTimeout bool) []fleet.Difference {
 	var limits Resource

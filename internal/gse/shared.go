@@ -21,8 +21,8 @@ const (
 	// calls, a listing saves nothing.
 	sharedFrom = 5
 	// sharedFor is how long a listing answers for other processes. It is long enough for those of one
-	// refresh, which follow each other in milliseconds, and far less than the minutes by which the cached
-	// status lags.
+	// refresh, which follow each other in milliseconds. It is far less than the minutes by which the
+	// cached status lags.
 	sharedFor = 10 * time.Second
 	// sharedPatience is the longest that a listing may take.
 	sharedPatience = 10 * time.Second

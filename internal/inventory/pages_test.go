@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A page that fails, repeats, shrinks or has more rows than requested is an error of either data source,
-// on either gateway, and never a smaller map.
+// A page that fails, repeats, shrinks or has too many rows is an error of either data source on either
+// gateway. It never makes the map smaller.
 func TestDataSources_brokenPages(t *testing.T) {
 	t.Parallel()
 	const many = `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz", "modules": [

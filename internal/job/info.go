@@ -6,8 +6,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Scope is the set of hosts that JOB allows a request to touch: Type ("biz" or "biz_set") and ID, or only
-// BizID, as in older documents.
+// Scope is the set of hosts that JOB allows a request to touch. It has Type ("biz" or "biz_set") and ID,
+// or only BizID, as in older documents.
 type Scope struct {
 	Type  string `json:"bk_scope_type,omitempty"`
 	ID    string `json:"bk_scope_id,omitempty"`

@@ -24,8 +24,8 @@ type Backoff struct {
 	Due    time.Duration
 }
 
-// DefaultBackoff starts at 200 ms and grows by a tenth up to 5 s, so that polling adds at most 10 % and
-// 0.2 s to an operation.
+// DefaultBackoff starts at 200 ms and grows by a tenth up to 5 s. So polling adds at most 10 % and 0.2 s
+// to an operation.
 func DefaultBackoff() Backoff {
 	return Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Factor: 1.1, Jitter: 0.1}
 }

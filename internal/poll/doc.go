@@ -11,8 +11,8 @@
 //
 // # Why delays grow by a tenth
 //
-// Polling is late: an operation that ends just after a check is noticed at the next one. With a first
-// delay of 0.2 s and a factor of 1.1, the delay is always 0.2 s plus a tenth of the time already waited,
+// Polling is late: an operation that ends just after a check is noticed at the next one. The first delay
+// is 0.2 s and the factor 1.1. So the delay is always 0.2 s plus a tenth of the time already waited,
 // because
 //
 //	0.2 × 1.1ⁿ = 0.2 + 0.1 × (0.2 × (1.1⁰ + … + 1.1ⁿ⁻¹))

@@ -7,9 +7,9 @@
 //
 // # Waiting
 //
-// A queued task (envelope code 1000115), a host missing from a result and a host in progress (115) are
-// pending until the deadline of the caller's context. So is a transport error that may pass. A host's
-// first final verdict is kept, whatever later answers say.
+// Until the deadline of the caller's context, these are pending: a queued task (envelope code 1000115), a
+// host missing from a result, and a host in progress (115). So is a transport error that may pass. A
+// host's first final verdict is kept, whatever later answers say.
 //
 // # Repeated requests
 //

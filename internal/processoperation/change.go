@@ -100,8 +100,9 @@ func sameTriggers(a, b types.Map) bool {
 	return a.Equal(b) || (len(a.Elements()) == 0 && len(b.Elements()) == 0 && !a.IsUnknown() && !b.IsUnknown())
 }
 
-// findRenamed asks for the other names of hosts that joined and left, if a machine may have changed from
-// its address to its agent id, or back. members are the processes of next, opened on the platform.
+// findRenamed asks for the other names of hosts that joined and left. It does so only if a machine may
+// have changed from its address to its agent id, or back. members are the processes of next, opened on
+// the platform.
 func (c *change) findRenamed(ctx context.Context, members []member) error {
 	c.renamed = make(map[fleet.HostID]fleet.HostID)
 	asked := make(map[string]bool)

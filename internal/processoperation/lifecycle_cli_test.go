@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// With a CLI: the text of a plan says what will run, a failure is an exit code with its reason, and
-// references to a hosted process work.
+// With a CLI: the text of a plan says what will run, and a failure is an exit code with its reason.
+// References to a hosted process work.
 func TestAccProcessOperationResource_lifecycle(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -79,7 +79,7 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 	}
 }
 
-// A host whose address becomes its agent id, or the reverse, is the same host: nothing runs on it, and a
+// A host whose address becomes its agent id, or the reverse, is the same host. Nothing runs on it, and a
 // failure on it is retried. The same is true of a supplier id on the ESB.
 //
 // Promised in partial-failure.md: What failed on a host is retried there, also under another name of

@@ -14,7 +14,8 @@ import (
 )
 
 // inputAttributes are the attributes of inputValues. more is a sentence about a change of the operation,
-// order one about a change of the order, unreachableText one about hosts whose agents do not answer.
+// and order one about a change of the order. unreachableText is one about hosts whose agents do not
+// answer.
 func inputAttributes(more, order, unreachableText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{

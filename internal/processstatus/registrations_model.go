@@ -67,9 +67,9 @@ func (r registered) add(row gse.Row) {
 	}
 }
 
-// orphans are the registered hosts that are not expected. unclear are those for which that is not known:
-// their names are of one kind, and an expected host of the other kind was not found. An address has its
-// supplier id if that is not the provider's.
+// orphans are the registered hosts that are not expected. unclear are those for which that is not known,
+// because an expected host with the other kind of name was not found. An address has its supplier id if
+// that is not the provider's.
 func (r registered) orphans(expected map[string]fleet.Inventory, supplier int) (orphans map[string]map[string]string, unclear []string) {
 	orphans = make(map[string]map[string]string)
 	for name, rows := range r {

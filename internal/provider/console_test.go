@@ -86,7 +86,7 @@ func (c console) call(api, body string, answer any) {
 }
 
 // What GSEKit's console does to an adopted process, what the next plan shows, and what an apply then
-// does: the table of the guide "From GSEKit or BSCP".
+// does. It is the table of the guide "From GSEKit or BSCP".
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

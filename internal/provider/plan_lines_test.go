@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// inLines are the objects of an API as HCL: what a hosted process has besides its hosts, and how an
-// operation and a status refer to it. NAME is replaced by its name, START by its command.
+// inLines are the objects of an API as HCL. They are what a hosted process has besides its hosts, and how
+// an operation and a status refer to it. NAME is replaced by its name, START by its command.
 type inLines struct{ prefix, is, whole string }
 
 var linesOf = map[string]inLines{
@@ -58,7 +58,7 @@ output "NAME" {
 	return config.String()
 }
 
-// shortest are three processes of 20 hosts with the fewest lines of a plan: the resource itself finds
+// shortest are three processes of 20 hosts with the fewest lines of a plan. The resource itself finds
 // stopped processes, and restarts what a release changes.
 func (l inLines) shortest(start string) string {
 	var config strings.Builder

@@ -19,8 +19,8 @@ func Main(m *testing.M) {
 	code := m.Run()
 	err := checkRecorded()
 	if code == 0 { // a failed test may have left something running
-		// If go-plugin serves a provider in the test's own process, it never closes the pipes from which
-		// it reads output.
+		// go-plugin, which serves a provider in the test's own process, reads output from pipes that it
+		// never closes.
 		err = errors.Join(err, goleak.Find(goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.copyChan")))
 	}
 	if err != nil {

@@ -128,8 +128,8 @@ func (m gseMapping) altered(hosts map[string]string) map[string]any {
 	return config
 }
 
-// body fills in a template: META, REGISTERED (the spec as registering sends it),
-// OPERATED (as operations send it), HOSTING (as hosting sends it), HOSTS1 and HOSTS2.
+// body fills in a template: META, HOSTS1, HOSTS2, and the spec as registering (REGISTERED), operations
+// (OPERATED) and hosting (HOSTING) send it.
 func (m gseMapping) body(template string) string { return m.labelled(template, "") }
 
 // owned is body as a hosted process sends it, with the owner label.

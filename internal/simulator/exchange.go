@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// bodyLimit is far beyond 1,000 hosts, and keeps a mistake from eating memory.
+// bodyLimit is far beyond 1,000 hosts, and keeps a mistake from using up the memory.
 const bodyLimit = 64 << 20
 
 // exchange takes one request through a face, the faults and the core.
@@ -27,7 +27,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face.Face, a
 
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 	if err != nil {
-		// The client went away or sent too much: there is nothing to answer.
+		// The client closed the connection or sent too much: there is nothing to answer.
 		panic(http.ErrAbortHandler)
 	}
 	call.Body = record.Redact(body)
@@ -70,7 +70,7 @@ func refusalReply(f face.Face, refused *face.Refusal, requestID string) reply {
 	return rep
 }
 
-// about are the items that a request is about: a poll is about those of its task.
+// about are the items of a request: those of its task, for a poll.
 func (s *Server) about(req *face.Request) []*core.Item {
 	switch req.Verb {
 	case face.VerbPoll, face.VerbTask, face.VerbScript, face.VerbLog:
@@ -82,7 +82,7 @@ func (s *Server) about(req *face.Request) []*core.Item {
 	}
 }
 
-// answer gives the answer to a request that its face understood.
+// answer answers a request that its face has translated.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, f face.Face, req *face.Request, call *record.Call, fx fault.Effects) {
 	if !s.hold(r, fx.Delay) || fx.Drop == "before" {
 		s.complete(call, 0, 0, "")
@@ -133,7 +133,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f face.Face, req
 	s.send(w, r, call, rep)
 }
 
-// hold waits, and reports whether the client still does.
+// hold waits, and reports whether the client still waits.
 func (s *Server) hold(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -149,7 +149,7 @@ func (s *Server) hold(r *http.Request, d time.Duration) bool {
 	return true
 }
 
-// perform lets the core answer.
+// perform calls the core.
 func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
 	ans := face.Answer{Effects: fx}
 	switch req.Verb {
@@ -188,7 +188,7 @@ func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
 	return ans
 }
 
-// targetsOf are the hosts that a question about a task names, nil for all.
+// targetsOf are the hosts named by a question about a task, nil for all.
 func targetsOf(req *face.Request) []core.Target {
 	if len(req.Items) == 0 {
 		return nil
@@ -196,8 +196,7 @@ func targetsOf(req *face.Request) []core.Target {
 	return req.Items[0].Targets
 }
 
-// complete finishes the record of a call. Status 0 is for an answer that never
-// left.
+// complete finishes the record of a call. Status 0 means that no answer was sent.
 func (s *Server) complete(call *record.Call, status, code int, message string) {
 	done := s.record.Complete(call, status, code, message, s.now())
 	s.play.Saw(done)

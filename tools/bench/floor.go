@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/provider"
 )
 
-// floor has the provider's schema and does none of its work: a plan is what Terraform proposed, an apply
+// floor has the provider's schema and does none of its work. A plan is what Terraform proposed, an apply
 // is what was planned, a read is what was there. So its time is Terraform's.
 type floor struct {
 	tfprotov6.ProviderServer

@@ -1,4 +1,4 @@
-// Command release does what goreleaser does not: it signs without an agent, lists what a binary was built
+// Command release does what goreleaser does not. It signs without an agent, lists what a binary was built
 // from, and packs a mirror for networks without a registry.
 package main
 
