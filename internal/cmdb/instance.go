@@ -40,9 +40,9 @@ func (r instanceRow) processes() ([]processFieldsRow, error) {
 	return processes, nil
 }
 
-// ProcessesOfInstances are what [Client.Processes] returns, by the APIs that every site
-// may grant: the hosts of the scope, and the service instances of each of their modules.
-// It takes a call for each module.
+// ProcessesOfInstances returns the same as [Client.Processes], by APIs that every site may grant. It
+// reads the hosts of the scope, and the service instances of each of their modules, with a call for each
+// module.
 func (c *Client) ProcessesOfInstances(ctx context.Context, s Scope) ([]Process, error) {
 	to, err := c.resolve(ctx, s)
 	if err != nil {

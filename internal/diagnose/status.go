@@ -81,8 +81,8 @@ func hostedWith(fields []fleet.Difference) string {
 	return textHosted + strings.Join(parts, ", ")
 }
 
-// differFrom is the character from which on two texts are shown: the first one, or one shortly before
-// they differ, if a beginning would not show how.
+// differFrom is the index from which two texts are shown. It is 0, or shortly before the first difference
+// if the beginnings would not show it.
 func differFrom(a, b string) int {
 	one, other := []rune(a), []rune(b)
 	same := 0

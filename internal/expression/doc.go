@@ -1,7 +1,6 @@
-// Package expression selects names as GSEKit does, whose users know its grammar from
-// the scope of their processes (apps/gsekit/utils/expression_utils of
-// TencentBlueKing/bk-process-config-manager, a dialect of Python's fnmatch). A whole
-// name has to match, and case matters.
+// Package expression selects names as GSEKit does, whose users know the grammar from the scope of their
+// processes. Source: apps/gsekit/utils/expression_utils of TencentBlueKing/bk-process-config-manager, a
+// dialect of Python's fnmatch. A whole name has to match, and case matters.
 //
 //   - any text, also none
 //     ?            one character

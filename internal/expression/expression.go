@@ -160,8 +160,8 @@ func class(set string) (string, error) {
 	return pattern.String(), nil
 }
 
-// Slice is a part of a list by position, as Python's: a negative bound counts from the
-// end, and what lies beyond the list is not there.
+// Slice is a part of a list by position, as in Python. A negative bound counts from the end, and
+// positions beyond the list are ignored.
 type Slice struct{ from, to *int }
 
 var sliceForm = regexp.MustCompile(`\A\[([-+]?\d+)?\s?:\s?([-+]?\d+)?\]\z`)

@@ -13,10 +13,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// cliCells are the cells that every run takes through a real CLI, by name, each with
-// the plan that comes after: one of each way that Terraform goes with something that does not
-// end well, since it does not go by the fault or the face. What the provider makes of those is
-// TestFaultMatrix's.
+// cliCells are the cells that every run tests with a real CLI, by name, each with the following plan.
+// There is one for each way in which Terraform handles a failure, which does not depend on the fault or
+// the face. TestFaultMatrix tests what the provider does.
 var cliCells = map[string]providertest.PlanKind{
 	"404-job/job/create":                      providertest.PlanCreate,
 	"agent-away/apigw/create-agents-asked":    providertest.PlanUpdate,

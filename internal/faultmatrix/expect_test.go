@@ -64,8 +64,8 @@ func (r *faultRun) expectTries() {
 	}
 }
 
-// expectOnce fails the test where an operation may have been done twice: a request
-// that the platform got to see and did not turn away is never sent again.
+// expectOnce fails the test if an operation may have been done twice. A request that the platform
+// received and did not refuse must not be sent again.
 func (r *faultRun) expectOnce() {
 	r.t.Helper()
 	at := *r.face.Target(providertest.OnOperate)
@@ -76,8 +76,8 @@ func (r *faultRun) expectOnce() {
 	}
 }
 
-// expectState looks at what the run left behind: the hosts of the resource, none
-// where it is not in state, and what it keeps of those that did not come out well.
+// expectState checks the state after the run: the hosts of the resource, none if it is not in state, and
+// the reasons of failed hosts.
 func (r *faultRun) expectState(hosts, reasons map[string]string) {
 	r.t.Helper()
 	var (
@@ -144,15 +144,15 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	return providertest.PlanCreate
 }
 
-// filed reports whether the platform can show what the operation did: it keeps a file of
-// registrations, except for JOB, where the agents know what runs.
+// filed reports whether the platform can show what the operation did. It has a cached status, except for
+// JOB, where only the agents know what runs.
 func (r *faultRun) filed() bool {
 	return r.on == providertest.OnRun || r.face != providertest.FaceJOB && slices.Contains([]providertest.Operation{providertest.OnCreate, providertest.OnAskFirst, providertest.OnConfirm, providertest.OnHost, providertest.OnUpdate, providertest.OnKeepRun}, r.on)
 }
 
-// nextTouched are the hosts that the next apply has to change. Those on which the
-// platform did act are found by looking, where there is a look before the leap: on
-// file, or with the agents where an operation may have worked.
+// nextTouched are the hosts that the next apply has to change. If the provider looks first, it finds
+// those on which the platform did act. It looks in the cached status, or asks the agents if an operation
+// may have worked.
 func (r *faultRun) nextTouched(acted map[int]bool) []string {
 	var numbers []int
 	looks := (r.filed() && (r.on != providertest.OnCreate || r.face == providertest.FaceGateway)) || (r.on.Operates() && r.on != providertest.OnRestart && r.on != providertest.OnReload && r.cell.ending == warns)

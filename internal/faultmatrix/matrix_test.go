@@ -30,9 +30,9 @@ type faultRun struct {
 	over  atomic.Pointer[untilThen] // the deadline
 }
 
-// Every fault on every operation that can meet it: what is said, what state holds,
-// what was sent, and what the next plan and apply do once the fault has gone. With -short, as
-// make test runs it, a face has every third of them.
+// Every fault with every operation that it can affect: what is reported, what state has, and what was
+// sent. It also tests what the next plan and apply do once the fault is gone. With -short, as in make
+// test, a face has every third of them.
 //
 //nolint:paralleltest // the cells are parallel by another way than t.Parallel, which would keep those that wait from waiting together
 func TestFaultMatrix(t *testing.T) {
@@ -197,8 +197,8 @@ func (r *faultRun) meet() (*providertest.Core, providertest.Diagnostics) {
 	return core, said
 }
 
-// deadline begins to count calls. Where the time is up with the last of them, that is
-// what ends the context that it gives: no clock has a part in it.
+// deadline begins to count calls. If the time is up with the last of them, that call ends the context
+// that it returns, without a clock.
 func (r *faultRun) deadline() context.Context {
 	if !r.cell.timeUp {
 		return nil

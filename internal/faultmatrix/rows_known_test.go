@@ -158,8 +158,8 @@ func listFaults() []fault {
 	}
 }
 
-// moveRows has a namespace of two pages. For so many readings a row of the first page stands
-// on the second as well, another one each time, where one that is on no page should be.
+// moveRows creates a namespace of two pages. For that many readings, a row of the first page is on the
+// second as well, another one each time. So another row is on no page.
 func (r *faultRun) moveRows(readings int) {
 	r.t.Helper()
 	rows := []any{}

@@ -87,8 +87,8 @@ const (
 	// the hosts that were hit are in state with their reason. A refresh keeps state,
 	// and a destroy leaves the hosts that were hit as they are and removes them from state.
 	warns ending = "warns"
-	// taints: an error of a create that may have registered: the hosts that were hit
-	// are in state with their reason, and Terraform taints the resource.
+	// taints: an error of a create that may have registered. The affected hosts are in state with their
+	// reason, and Terraform taints the resource.
 	taints ending = "taints"
 	// refused: an error before anything is asked or done, when the configuration is
 	// validated or planned.
@@ -110,9 +110,8 @@ type cell struct {
 	timeUp bool
 	// planned: the apply refuses what a plan cannot tell.
 	planned bool
-	// next is the plan after the fault has gone, where it is not what the ending
-	// makes it, and touches are the hosts that its apply calls, where they are not
-	// those hit.
+	// next is the plan after the fault is gone, if it does not follow from the ending. touches are the
+	// hosts that its apply calls, if they are not the affected ones.
 	next    providertest.PlanKind
 	touches []int
 	faces   []providertest.Face // of the fault's, all if nil

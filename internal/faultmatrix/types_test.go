@@ -49,8 +49,8 @@ func typedCells() []typedCell {
 	return cells
 }
 
-// A value of another type in any member of any answer: whatever is made of it, state
-// is not dropped, an operation is not sent twice, and the next apply converges.
+// A value of another type in any member of any answer. State is not dropped, an operation is not sent
+// twice, and the next apply converges.
 //
 //nolint:paralleltest // as TestFaultMatrix
 func TestFaultMatrix_types(t *testing.T) {

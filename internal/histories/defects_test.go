@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// A provider with a defect is found: each invariant is broken on purpose, by something
-// that is done after an apply as if the provider had done it.
+// The tests find a provider with a defect. Each invariant is broken on purpose, by a change after an
+// apply as if the provider had made it.
 func TestInvariants_canFail(t *testing.T) {
 	t.Parallel()
 	applied := []Step{{Do: Join, On: A, Hosts: []int{1}, To: ByAddress}, {Do: Apply, On: A}}

@@ -4,8 +4,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// passing are faults that nothing but a deadline ends if they do not pass by themselves:
-// what they hold up is asked for again and again.
+// passing are faults that only a deadline ends if they do not pass by themselves: the affected request is
+// repeated again and again.
 var passing = map[string]bool{
 	"register-late": true, "result-lost": true, "result-missing": true, "queued": true, "all-lost": true, "all-unsent": true,
 }

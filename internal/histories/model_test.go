@@ -19,8 +19,8 @@ const (
 	EndsAsDeclared Invariant = iota + 1
 	// LeavesOthersAlone: what is not ours is never changed, stopped or unregistered.
 	LeavesOthersAlone
-	// DoesNoMore: what we declared is never stopped, started, restarted, killed or let
-	// go unless the configuration said so.
+	// DoesNoMore: a declared process is never stopped, started, restarted, killed or unregistered unless
+	// the configuration said so.
 	DoesNoMore
 	// ReachesOnce: no operation reaches an agent twice.
 	ReachesOnce
@@ -156,8 +156,8 @@ func (m model) others(u unit, machine int) *Breach {
 	return nil
 }
 
-// besides tells whether nothing came but an entry under the machine's other name, where
-// what was in the cached status was neither hosted nor running: no platform reports it.
+// besides reports whether the only change is an entry under the machine's other name, and the process was
+// neither hosted nor running. No platform reports such an entry.
 func besides(before, after Truth) bool {
 	return !before.Hosted && (!before.Running || before.PID == after.PID) && len(after.Entries) > len(before.Entries) &&
 		!slices.ContainsFunc(before.Entries, func(was simulator.Entry) bool {
@@ -228,9 +228,9 @@ func (m model) gone(u unit, machine int) *Breach {
 // theirs tells whether an entry is the console's, which also hosts without a spec.
 func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console.sh") || e.Spec == "" }
 
-// leftOthers tells whether of two entries, one for each name of a machine, only one that
-// somebody else registered is left: the console, or another object by the other name. It
-// may be hosted no more, as an agent goes by one name, or it was put back as it was.
+// leftOthers reports whether only one of two entries is left, which another owner registered: the
+// console, or another object by the machine's other name. It may not be hosted any more, because an agent
+// uses one name, or it may have been restored.
 func leftOthers(before, after Truth) bool {
 	if len(before.Entries) < 2 || len(after.Entries) != 1 || after.Hosted && !putBack(before, after) {
 		return false
@@ -250,18 +250,18 @@ func putBack(before, after Truth) bool {
 	})
 }
 
-// leftTheirs tells whether nothing is left but what the console registered under a name
-// that the object never had: of whatever the console has written over, only the object's
-// own entry was there to be unregistered.
+// leftTheirs reports whether the only entry left is one that the console registered under a name that the
+// object never had. Of what the console has overwritten, only the object's own entry could be
+// unregistered.
 func (u unit) leftTheirs(after Truth) bool {
 	return after.Registered() && !after.Hosted && !slices.ContainsFunc(after.Entries, func(e simulator.Entry) bool {
 		return !theirs(e) || u.hadAs[e.Host]
 	})
 }
 
-// namesOwner tells whether an entry names an object. What goes on running after it was
-// unregistered keeps its labels in the simulator: whoever hosts it then does so in the name
-// of that object, and nobody can tell.
+// namesOwner reports whether an entry names an object. A process that keeps running after it was
+// unregistered keeps its labels in the simulator. A later hosting then carries that object's label, which
+// cannot be distinguished.
 func namesOwner(is Truth) bool {
 	return slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return e.Labels[ownerLabel] != "" })
 }

@@ -139,8 +139,8 @@ func (w *world) givesIn() {
 	}
 }
 
-// leavesFirst takes what is not declared any more out before anything is added: hosts of one form
-// that leave and of the other that come may be one machine.
+// leavesFirst removes hosts that are not declared any more before it adds any: a leaving and a joining
+// host with different kinds of names may be one machine.
 func (w *world) leavesFirst(c *config) {
 	names, all := w.namesInState(c.object), c.want.Forms
 	stays, leaves := make(map[int]string), false

@@ -110,8 +110,8 @@ func (w *world) converge(c *config) {
 	w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "plan-not-empty", Text: "after two applies there is something to do\nstate: " + w.stateOf(c.object)})
 }
 
-// concede leaves a machine to the console where the platform keeps an entry per name, and
-// the one under the declared name is the console's: no platform reports the other.
+// concede leaves a machine to the console if the platform keeps an entry per name, and the entry under
+// the declared name is the console's. No platform reports the other entry.
 func (w *world) concede(c *config, machine int) {
 	if !w.history.EntryPerName || w.upgraded[machine] {
 		return
@@ -129,9 +129,9 @@ func (w *world) ends(c *config) bool {
 	return ended() || w.history.EntryPerName && ended()
 }
 
-// undecided tells whether objects are right to let nothing go of what is not declared: the agents
-// of the machines that are left host the process, and that it is somebody else's by the other
-// name no platform tells. In waves the others are not tried then.
+// undecided reports whether objects are right to unregister nothing that is not declared. The agents of
+// the remaining machines host the process, and no platform reports that it belongs to another owner by
+// the other name. In waves, the other hosts are not tried then.
 func (w *world) undecided(declared *declaration, objects ...*object) bool {
 	stays := make(map[string]bool)
 	if declared != nil {
@@ -176,9 +176,8 @@ func (w *world) wrongWith(d *declaration, machine int) string {
 	truth := w.look(process)[machine]
 	entries := truth.Entries
 	if w.history.EntryPerName && !w.upgraded[machine] {
-		// Somebody else's entry under the other name stays where nobody can report it, where
-		// to unregister it would be to unregister this one, and so does what an operation has
-		// left there.
+		// Another owner's entry under the other name stays if no platform reports it, or if unregistering
+		// it would unregister this one. So does what an operation has left there.
 		name := nameOnFile(machine, d.Forms[machine])
 		entries = slices.DeleteFunc(slices.Clone(entries), func(e simulator.Entry) bool {
 			return theirs(e) || e.Host != name && (e.Labels[ownerLabel] == "" || overtakes(truth, name, e))

@@ -2,8 +2,8 @@ package histories
 
 import "slices"
 
-// shrink gives the shortest history that still fails, as fails tells: steps are dropped
-// in ever smaller pieces, and then what is left is made simpler.
+// shrink returns the shortest history for which fails is still true. It drops steps in ever smaller
+// pieces, and then simplifies the rest.
 func shrink(h History, fails func(History) bool) History {
 	for {
 		before := h.size()

@@ -128,8 +128,8 @@ func TestOvertaken_unheard(t *testing.T) {
 	})
 }
 
-// The file lags and shows our registration of before, and an agent that told us its time
-// then tells none now: the other's process is not killed.
+// The cached status lags and shows our earlier registration, and the agent does not report times any
+// more. The other owner's process is not killed.
 func TestOvertaken_timeUntold(t *testing.T) {
 	t.Parallel()
 	cases := make(map[string]func(hostile))

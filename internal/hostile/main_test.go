@@ -1,6 +1,5 @@
-// Package hostile tries to have a host lost, as a platform can that means ill: each test is a
-// way in which the provider once lost one, stopped what was not its own, or said that it had
-// done what it had not.
+// Package hostile tests the provider on a hostile platform. Each test is a case in which the provider
+// once lost a host, stopped another owner's process, or reported something that it had not done.
 package hostile_test
 
 import (

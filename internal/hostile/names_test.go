@@ -23,9 +23,9 @@ func newTwoNamed(t *testing.T) hostile {
 	return h
 }
 
-// Where the platform keeps an entry for each name of a machine, an object unregisters its own
-// without touching the process that another configuration has registered by the other one: an
-// agent hosts one process, whoever registered it last.
+// If the platform keeps an entry for each name of a machine, an object unregisters only its own. The
+// process that another configuration registered by the other name does not change. An agent hosts one
+// process, the one registered last.
 //
 // Promised in shared-hosts.md: leaves the machine alone, with the warning *Machines Belong To Another Resource*.
 // Promised in shared-hosts.md: If the other one used another name of the machine, it is *Machines
@@ -98,9 +98,9 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 	}
 }
 
-// An update that renames a host dies once the new name is registered, and Terraform keeps what
-// was before: state has the machine by the old name alone, by which nothing is registered.
-// That the machine is this object's by the other one does not let it be forgotten.
+// An update that renames a host dies once the new name is registered, and Terraform keeps the earlier
+// state. State has only the old name, under which nothing is registered. The machine is this object's by
+// the new name, so it must not be forgotten.
 func TestNames_diedInRename(t *testing.T) {
 	t.Parallel()
 	for name, refused := range map[string]simulator.Fault{

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// That another object had registered a host, and this one has since, is not forgotten: what
-// the file does not show then is not unregistered as the other's.
+// Another object had registered a host, and this one has registered it since. That is not forgotten: a
+// host that the cached status does not show is not unregistered as the other's.
 func TestOvertaken_noMore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -76,8 +76,8 @@ func frozenAndMute(h hostile, first *providertest.Core, config map[string]any) {
 	first.Apply(config)
 }
 
-// What another object had, and has unregistered, is not killed: not where registering anew came
-// to no end, not by a destroy after one that failed, and not when the object is tainted.
+// What another object had, and has unregistered, is not killed. That holds if registering again did not
+// complete, for a destroy after a failed one, and for a tainted object.
 //
 // Promised in changing-hosts.md: a process that the cached status does not show is left running, with the warning *Processes Not Stopped*.
 func TestOvertaken_still(t *testing.T) {

@@ -77,8 +77,8 @@ func TestRemoval_neverItsOwn(t *testing.T) {
 	}})
 }
 
-// No host is unregistered because a call says that nothing is there, because the time is up, or
-// because the file shows no row: its agent answers, and tells.
+// A host does not count as unregistered because a call says that nothing is there, because the time is
+// up, or because the cached status has no row. Its agent answers that it is not.
 func TestRemoval_goneBySayingSo(t *testing.T) {
 	t.Parallel()
 	forgetful := map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "2s"}}
@@ -230,8 +230,8 @@ func TestRemoval_keyOfTheStuck(t *testing.T) {
 	}})
 }
 
-// No document says that to unregister is to unhost, and at the ESB the platform's word is no
-// proof that the agent has unregistered it.
+// No document says that unregistering unhosts. At the ESB, the platform's answer is not sufficient to
+// show that the agent has unregistered it.
 func TestRemoval_unregistersAtTheESB(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[:1], map[string]func(hostile){

@@ -50,7 +50,7 @@ func (s *slow) hindered(config map[string]any) {
 	s.Helper()
 	said := s.cut.Apply(s.first, config)
 	if !said.Failed() || s.first.State.IsNull() {
-		s.Errorf("it is let go of; said: %s", said)
+		s.Errorf("it was removed from the resource; said: %s", said)
 	}
 	if diff := cmp.Diff([]string(nil), s.sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
 		s.Errorf("sent (-want +got):\n%s", diff)
@@ -143,8 +143,8 @@ func TestUnderWay_declaredAnew(t *testing.T) {
 	}
 }
 
-// A platform that goes on saying that a task is in progress whose effect the agent shows does
-// not keep a host for ever; nor does one whose machine is gone, where it is to be forgotten.
+// A platform may report a task as in progress for ever although the agent shows its effect. That does not
+// keep a host for ever. Neither does a task on a machine that is gone, if the host may be forgotten.
 func TestUnderWay_ends(t *testing.T) {
 	t.Parallel()
 	const result = "get_proc_operate_result_v2"
@@ -282,7 +282,7 @@ func TestUnderWay_known(t *testing.T) {
 			s.sim.ClearFaults()
 			s.sim.ResetCalls()
 			if said := s.cut.Apply(s.first, nil); !said.Failed() || s.first.State.IsNull() {
-				t.Errorf("it is let go of; said: %s", said)
+				t.Errorf("it was removed from the resource; said: %s", said)
 			}
 			s.passed.Add(2)
 			if _, said := s.first.Apply(nil); said.Failed() || !s.first.State.IsNull() {

@@ -36,8 +36,8 @@ func stopWhen(p *providertest.Protocol, isTime func() bool) (stopped func() time
 	return func() time.Time { <-done; return moment }
 }
 
-// Whatever the provider is at and however long that would take, an interrupt ends
-// it within a second, no further wave begins, and what is known by then is kept.
+// An interrupt ends any step of the provider within a second, however long the step would take. No
+// further wave begins, and what is known by then is kept.
 //
 // Promised in partial-failure.md: a create that Ctrl-C or its deadline cut off once a host was
 // done | ends with a warning.

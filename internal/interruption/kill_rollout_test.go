@@ -11,9 +11,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// The CLI and its provider are killed together at any call of a rolling restart, and state is
-// as it was before. No host is restarted once more unless an apply has named it in an error
-// before, whatever times the agents report and however old the cached status is.
+// The CLI and its provider are killed together at any call of a rolling restart, and state does not
+// change. No host is restarted again unless an apply has named it in an error before. That holds for any
+// times that the agents report and any age of the cached status.
 //
 // The long job runs 200 rounds: BK_TEST_ROUNDS sets their number.
 func TestAccKill_rollout(t *testing.T) {

@@ -13,14 +13,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// The provider or the CLI is killed at any call of a create, an update or a delete,
-// or Ctrl-C is pressed, once or twice.
-// Then the same is applied again, at once and once only, and that is all it takes: the
-// platform is as declared, and nothing was done to it on the way that nobody asked
-// for.
+// The provider or the CLI is killed at any call of a create, an update or a delete, or Ctrl-C is pressed,
+// once or twice. Then one more apply of the same configuration is sufficient. The platform is as
+// declared, and nothing was changed on the way that was not declared.
 //
-// Over JOB there is no file of registrations and no fingerprint: registered is hosted,
-// and what a create whose answer was lost has hosted is taken for ours and hosted again.
+// Over JOB there is no cached status and no fingerprint: registered means hosted. What a create with a
+// lost answer has hosted counts as ours and is hosted again.
 //
 // The long job runs 200 rounds of each: BK_TEST_ROUNDS sets their number.
 func TestAccKill(t *testing.T) {

@@ -188,8 +188,8 @@ func (k *killer) Run(n int, args ...string) (at string, gone func() time.Duratio
 	return k.at, gone
 }
 
-// restore puts the state of before the command back where the CLI has left none: a
-// second Ctrl-C may catch it while it writes its state file, of which it warns.
+// restore restores the earlier state if the CLI has left none. A second Ctrl-C may interrupt the CLI
+// while it writes its state file, and it warns of that.
 func (k *killer) restore() {
 	k.t.Helper()
 	state := filepath.Join(k.cli.Dir, "terraform.tfstate")

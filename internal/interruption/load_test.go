@@ -9,10 +9,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A fleet of 10000 hosts on a platform that fails one request in twenty and takes
-// its time with every one: it is created, looked at, changed by one host and
-// destroyed with a bounded number of requests, and never with more of them at once
-// or in a second than the provider block allows.
+// A fleet of 10000 hosts on a slow platform that fails one request in twenty. Creating, reading, changing
+// one host and destroying take a bounded number of requests. There are never more of them at once or per
+// second than the provider block allows.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	for _, by := range providertest.Through(t, "", []providertest.Face{providertest.FaceESB, providertest.FaceGateway}) {

@@ -119,8 +119,8 @@ func (r *lossRound) startKept(resource *providertest.Core) string {
 	return providertest.Texts(spec["control"])["start_cmd"]
 }
 
-// checkRegistered fails the test where a host was registered or hosted that is not
-// declared, or where one was unregistered that is, unless it was all replaced.
+// checkRegistered fails the test if an undeclared host was registered or hosted, or a declared one
+// unregistered, unless everything was replaced.
 func (r *lossRound) checkRegistered(declared map[string]string, kind providertest.PlanKind, said string) {
 	r.T.Helper()
 	for _, e := range r.sim.Executions() {
@@ -245,8 +245,8 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 	}
 }
 
-// What cannot be read in the cached status says nothing of whose a registration is: it is kept
-// in state until it can, and then unregistered as ours.
+// A row that cannot be read does not show the owner of a registration. The host is kept in state until it
+// can be read, and then unregistered as ours.
 //
 // Promised in partial-failure.md: a destroy, or the removal of a host, where
 // [ownership](ownership.md) cannot be determined | ends with an error, exit code 1.
@@ -284,8 +284,7 @@ func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	}
 }
 
-// Two declarations were sent and neither was answered. Whichever of them is on
-// file is ours.
+// Two declarations were sent and neither was answered. Either of them in the cached status is ours.
 func TestHostedProcess_lostTwice(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -311,9 +310,9 @@ func TestHostedProcess_lostTwice(t *testing.T) {
 	}
 }
 
-// Hosts leave while another one fails, so that nothing is done about them yet. What
-// state knows of them goes on to decide what may be done: nothing to another owner's
-// process, and nothing but unregistering where ours never came to be.
+// Hosts leave while another one fails, so nothing is done about them yet. What state knows of them still
+// decides what may be done. Nothing is done to another owner's process, and where ours was never
+// registered it is only unregistered.
 func TestHostedProcess_leaveWhileOthersFail(t *testing.T) {
 	t.Parallel()
 	const kill = 9

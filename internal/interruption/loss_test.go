@@ -10,15 +10,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Connections are lost at random: before a request is taken, after it was carried
-// out, and in the middle of its answer, on any call. However many are, and however
-// often it is applied, no operation is sent to a host twice in one apply, and what
-// may have happened is never told as what did not.
+// Connections are lost at random on any call: before a request is accepted, after it was carried out, and
+// in the middle of its answer. No operation is sent to a host twice in one apply, however many are lost
+// and however often it is applied. A possible effect is never reported as none.
 //
-// The same holds over JOB, which differs in what there is to look at. It keeps no
-// file of registrations, so that registered is hosted, and the agents are asked. Its
-// processes carry no fingerprint: whether a host is hosted with what was declared is
-// not seen there, and a host in doubt counts as ours.
+// The same is true over JOB, which has no cached status: registered means hosted, and the agents are
+// asked. Its processes have no fingerprint. So the spec with which a host is hosted is not known, and a
+// host whose outcome is unknown counts as ours.
 //
 // The long job runs 1000 rounds of each: BK_TEST_ROUNDS sets their number.
 func TestLostConnections(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 
 var link = regexp.MustCompile(`(?m)^Its page: +(http://\S+)$`)
 
-// Whoever has the page open sees what the demo tells: three hosts come up, one is killed and
-// revived, one is unregistered by somebody, healed, and all are taken down.
+// The open page shows the demo. Three hosts come up, one is killed and restarted, one is unregistered by
+// another user and repaired, and all are destroyed.
 func TestAccPage_demo(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("TF_ACC") == "" {

@@ -256,8 +256,8 @@ func TestAccPolicies_exceptions(t *testing.T) {
 	says(t, p.script(1, "policy.sh"), "settings.json does not have the limits")
 }
 
-// No CLI that runs here may have actions, which came with Terraform 1.14. What it writes
-// about them into a plan is added to a real one, in the form of its package jsonplan.
+// The installed CLIs may not have actions, which came with Terraform 1.14. So the test adds to a real
+// plan what Terraform writes about them, in the form of its package jsonplan.
 func TestAccPolicies_actions(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, providertest.NewSim(t), hosted(providertest.HostsConfig(3), "", ""))

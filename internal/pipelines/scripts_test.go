@@ -106,15 +106,15 @@ func TestAccScripts(t *testing.T) {
 	says(t, p.script(2, "drift.sh", night), "Not as declared: bk_hosted_process.test: update bk_hosted_process.test: web-2: unregistered")
 	want := []string{"Not as declared:\nbk_hosted_process.test: update\nbk_hosted_process.test: web-2: unregistered"}
 	if diff := cmp.Diff(want, robot.texts(t)); diff != "" {
-		t.Errorf("told of drift (-want +got):\n%s", diff)
+		t.Errorf("drift reported (-want +got):\n%s", diff)
 	}
 
 	// Promised in pipelines.md: with 1 where that could not be found out
 	sim.Inject(simulator.Fault{HTTPStatus: http.StatusForbidden})
 	says(t, p.script(1, "drift.sh", night), "Nobody knows whether there is drift")
 	sim.ClearFaults()
-	if told := robot.texts(t); len(told) != 2 || !strings.Contains(told[1], "failed") {
-		t.Errorf("told of a search that failed: %q", told)
+	if reported := robot.texts(t); len(reported) != 2 || !strings.Contains(reported[1], "failed") {
+		t.Errorf("report of a failed search: %q", reported)
 	}
 	// A robot that is not there changes nothing about what was found.
 	says(t, p.script(2, "drift.sh", "NOTIFY_URL=http://127.0.0.1:1"), "Nobody could be notified.")

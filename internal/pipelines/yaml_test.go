@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The keys that each system documents, as far as these files use them: BK-CI's JSON schema
-// of version v3.0 and the parameters of its two plug-ins, GitLab's and Atlantis' references.
+// The documented keys of each system that these files use. Sources: BK-CI's JSON schema of version v3.0
+// and the parameters of its two plug-ins, GitLab's and Atlantis' references.
 var documented = map[string]string{
 	"bkci": `version name on push branches schedules cron always concurrency group cancel-in-progress queue-length stages label
 		jobs check-in reviews flows reviewers description timeout-hours runs-on container image steps checkout run env uses with

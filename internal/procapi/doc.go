@@ -7,9 +7,9 @@
 //
 // # Waiting
 //
-// Until the deadline of the caller's context, these are pending: a queued task (envelope code 1000115), a
-// host missing from a result, and a host in progress (115). So is a transport error that may pass. A
-// host's first final verdict is kept, whatever later answers say.
+// These are pending until the deadline of the caller's context. A task may be queued (envelope code
+// 1000115), a host missing from a result, or in progress (115). A transport error that may pass counts as
+// well. A host's first final verdict is kept, whatever later answers say.
 //
 // # Repeated requests
 //

@@ -117,8 +117,8 @@ func gated(face providertest.Face, hosts int, more map[string]any) map[string]an
 	return config
 }
 
-// What dies and is revived, again and again, passes the platform's check of the start, and
-// not the gate: the second wave is not begun.
+// A process that dies and is restarted, again and again, passes the platform's check of the start but not
+// the gate. The second wave does not begin.
 func TestGate_operation(t *testing.T) {
 	t.Parallel()
 	onEach(t, "restart", faces, func(t *testing.T, face providertest.Face) {
@@ -190,9 +190,8 @@ func TestGate_action(t *testing.T) {
 	}
 }
 
-// A hosted process that is to run is watched after its start. What does not pass stays
-// unhealthy for a refresh, however well it looks at that moment, until it has passed: then
-// it is not started once more.
+// A hosted process that must run is watched after its start. If it fails, a refresh reports it as
+// unhealthy until it has passed, even if it looks healthy at that moment. It is not started again then.
 func TestGate_hosted(t *testing.T) {
 	t.Parallel()
 	onEach(t, "start", faces, func(t *testing.T, face providertest.Face) {

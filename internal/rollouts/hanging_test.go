@@ -104,9 +104,8 @@ func stopped(sim *providertest.Sim, by providertest.Face, host string) error {
 	return sim.StopProcess(host, namespace, name)
 }
 
-// A host that never answers fails alone, whichever step of a wave waits for it: what is to be
-// done on the others is done once, in this wave and those after it, and in the time that
-// there is.
+// A host that never answers fails alone, whichever step of a wave waits for it. The operations on the
+// other hosts are done once, in this wave and the following ones, and within the time.
 //
 // Promised in partial-failure.md: A host that hangs fails alone
 // Promised in rolling-restart.md: One host that hangs fails alone
@@ -255,8 +254,8 @@ func (h hang) most(by providertest.Face, b bound) time.Duration {
 	return most + time.Second // of the retries
 }
 
-// wantOnce expects that whatever was done since then on the other hosts was done once for each
-// process, and that the operations of the row were.
+// wantOnce checks that what was done since then on the other hosts was done once for each process, and
+// that these are the operations of the row.
 func (h hang) wantOnce(t *testing.T, sim *providertest.Sim, since time.Time) {
 	t.Helper()
 	type done struct{ host, process, action string }

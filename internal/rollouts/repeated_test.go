@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// timed is a platform that may keep the time of a registration when the process is registered
-// again, started or hosted, and whose file may stay as it is.
+// timed is a platform with two options. It may keep the time of a registration when the process is
+// registered again, started or hosted. And its cached status may stay unchanged.
 type timed struct {
 	by            providertest.Face
 	keeps, frozen bool
@@ -80,9 +80,9 @@ func TestOnUpdate_olderPicture(t *testing.T) {
 	})
 }
 
-// A run that is killed together with Terraform leaves state as it was before. No host is
-// operated once more without being named: those that were not reached are operated, and of the
-// others the apply says that it does not know.
+// A run that is killed together with Terraform does not change state. No host is operated again without
+// being named. The hosts that were not reached are operated, and for the others the apply reports that
+// the outcome is unknown.
 //
 // Promised in rolling-restart.md: The apply names these hosts and fails; the apply after that
 // restarts them.
@@ -98,8 +98,8 @@ func TestOnUpdate_cutOff(t *testing.T) {
 			*r.kept = before
 
 			if operation == "reload" && p.keeps && p.frozen {
-				// The pid stays, and neither the agent nor the file shows that anything was
-				// registered: this is the one case in which a reload is repeated.
+				// The pid is the same, and neither the agent nor the cached status shows a registration.
+				// Only in this case is a reload repeated.
 				r.apply("")
 				r.want("reloaded again", "v2 reload", "v2 reload", "v2 reload", "v2 reload")
 				return

@@ -16,10 +16,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Whatever the fleet, its waves and the way in which a release is bad: it gets to the hosts
-// of the first waves, until more have failed than may, and to no other; no host is operated
-// on twice; what state says of each host is so; and a good release that follows ends well
-// everywhere.
+// With any fleet, any waves and any bad release, the release reaches the hosts of the first waves, until
+// more have failed than allowed, and no others. No host is operated on twice. State is correct for each
+// host, and a later good release succeeds everywhere.
 func TestRollouts(t *testing.T) {
 	t.Parallel()
 	providertest.InRounds(t, 50, func(t *testing.T, chance *rand.Rand) {

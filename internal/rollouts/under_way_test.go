@@ -17,8 +17,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// slow is a platform on which an operation takes an hour by a clock of its own, that counts
-// how often it is asked for the result.
+// slow is a platform on which an operation takes an hour by its own clock. It counts the polls for the
+// result.
 type slow struct {
 	sim   *providertest.Sim
 	op    int
@@ -165,8 +165,8 @@ func onEach(t *testing.T, name string, at []providertest.Face, play func(*testin
 	}
 }
 
-// What is under way of on_update when its apply ends reaches its agent once: the next apply asks
-// for its task, and waits for it where it still is.
+// An operation of on_update that is in progress when its apply ends reaches its agent once. The next
+// apply polls its task, and waits while it is in progress.
 func TestOnUpdate_underWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -344,8 +344,8 @@ func withoutTasks(t *testing.T, private []byte) []byte {
 	return private
 }
 
-// A restart that takes longer than its wave may is one failure of the apply, and no second
-// restart of the next, which waits for it.
+// A restart that takes longer than its wave may is one failure of the apply. The next apply waits for it
+// and does not restart again.
 //
 // Promised in rolling-restart.md: A restart that was still under way when its wave ended is
 // waited for by the next apply, and not sent again.

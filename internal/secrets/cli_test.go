@@ -59,9 +59,8 @@ func keepOutput(c *providertest.CLI, code int, name string, args ...string) {
 	c.Write(name, c.Expect(code, args...))
 }
 
-// No credential gets into anything that Terraform prints, logs or keeps: not where
-// all goes well, not where the platform says back what it was sent, and not where
-// the provider's process dies.
+// No credential gets into anything that Terraform prints, logs or stores. That holds if all succeeds, if
+// the platform echoes requests, and if the provider's process dies.
 func TestAccSecrets_stayInside(t *testing.T) {
 	t.Parallel()
 	spellings := slices.Sorted(maps.Keys(echoes(canary.Secret)))
@@ -207,9 +206,8 @@ func childrenOf(t *testing.T, parent int) []int {
 	return children
 }
 
-// A secret in the configuration is in Terraform's hands. It keeps one in a plan that
-// comes from an ordinary variable, sensitive or not, and none that comes from an
-// ephemeral variable; our documentation says so.
+// Terraform handles a secret in the configuration. It stores the value of an ordinary variable in a plan,
+// sensitive or not, but not the value of an ephemeral variable. Our documentation says so.
 func TestAccSecrets_ofVariables(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

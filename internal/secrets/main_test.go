@@ -1,5 +1,5 @@
-// Package secrets puts secrets into every setting and every answer of the platform, and
-// looks for them in everything that is printed, logged or kept in state.
+// Package secrets puts secrets into every setting and every answer of the platform. It looks for them in
+// everything that is printed, logged or stored in state.
 package secrets
 
 import (

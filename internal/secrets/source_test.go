@@ -21,9 +21,9 @@ import (
 // secret into every attribute that may hold one, make every mistake beside it, and look at
 // where the diagnostics point.
 
-// secretive are the attributes at the top of a block that may hold a secret: what the schema
-// marks as sensitive, URLs, what has commands in it, be it in one value, and triggers, whose
-// values are anybody's.
+// secretive are the attributes at the top of a block that may contain a secret. These are attributes that
+// the schema marks as sensitive, URLs, attributes that contain commands, also in one value, and triggers,
+// which may have any value.
 func secretive(schema *tfprotov6.Schema) []string {
 	var names []string
 	for _, a := range schema.Block.Attributes {
@@ -41,8 +41,8 @@ func hasCommands(a *tfprotov6.SchemaAttribute) bool {
 // settable reports whether a configuration can set it.
 func settable(a *tfprotov6.SchemaAttribute) bool { return a.Required || a.Optional }
 
-// shown is the attribute whose source Terraform prints for a diagnostic (tfdiags,
-// contextual.go): the one of the last name in its path, if the block has it.
+// shown is the attribute whose source Terraform prints for a diagnostic (tfdiags, contextual.go): the
+// last name in its path, if the block has it.
 func shown(d *tfprotov6.Diagnostic) string {
 	for _, step := range slices.Backward(d.Attribute.Steps()) {
 		if name, ok := step.(tftypes.AttributeName); ok {

@@ -31,8 +31,8 @@ type onFile struct {
 	Spec      json.RawMessage   `json:"spec"`
 }
 
-// A state that a release wrote is read, nothing in it differs from what its configuration
-// declares, and who registered is still known: a destroy takes everything away.
+// A state of an earlier release can be read, and does not differ from what its configuration declares.
+// The owner is still known: a destroy removes everything.
 //
 // Promised in upgrades.md: The first plan after an upgrade is empty
 // Promised in upgrades.md: the same declaration keeps its fingerprint.

@@ -1,7 +1,7 @@
 package versions_test
 
-// since says by command line which release was the first to have something; nil is all that
-// are supported, and one that is not named has it not at all.
+// since is the first release with a feature, by CLI. nil means all supported releases, and a CLI that is
+// not in the map lacks the feature.
 type since map[string]string
 
 var (

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What came with releases after the oldest that is supported, and what shows that an older
-// one has it not: it refuses the configuration or the command.
+// Features of releases after the oldest supported one. An older release rejects the configuration or the
+// command.
 
 func (w workspace) configureEphemeral() {
 	w.T.Helper()

@@ -35,8 +35,8 @@ func field(sim *simulator.Server, name string) reflect.Value {
 	return reflect.ValueOf(sim).Elem().FieldByNameFunc(func(f string) bool { return strings.EqualFold(f, name) })
 }
 
-// Each switch sets one field of the simulator, the one of its name, and is a row of the table
-// of beliefs, but for the one that test networks need. So does a profile.
+// Each switch sets the field of its name in the simulator, and is a row of the table of beliefs. The only
+// exception is the switch that test networks need. The same is true of a profile.
 func TestQuirks(t *testing.T) {
 	t.Parallel()
 	for _, name := range simulator.Switches() {

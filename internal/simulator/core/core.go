@@ -1,6 +1,6 @@
-// Package core is BlueKing's process service without the HTTP API: hosts and their agents, processes,
-// tasks, supervision, commands, the cached status and the state file. Faces call it, and it asks [Faults]
-// for faults; it imports neither.
+// Package core is BlueKing's process service without the HTTP API. It has hosts and their agents,
+// processes, tasks, supervision, commands, the cached status and the state file. Faces call it, and it
+// asks [Faults] for faults; it imports neither.
 package core
 
 import (

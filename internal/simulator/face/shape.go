@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// shape describes one JSON value as the documents do. It checks the decoded tree, since encoding/json
-// into structs would match names regardless of case, accept null for anything, and not give the path of
-// an unknown field.
+// shape describes one JSON value as the documents do. It checks the decoded tree. Decoding into structs
+// would match names regardless of case and accept null for anything. It could not give the path of an
+// unknown field either.
 //
 // A problem is what the platform refuses. A finding is what it accepts although no document has it: an
 // unknown field, or null for an unset one. It is likely a mistake of the client.

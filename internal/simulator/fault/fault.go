@@ -80,8 +80,8 @@ type Fault struct {
 	// Unreachable is the answer of an unreachable agent: "117" at once, or "pending", 115 for ever. The
 	// operation does not happen, and the cached status keeps its old row.
 	Unreachable string `json:"unreachable,omitempty"`
-	// ScriptStatus ends a script on the host before its output is complete: 3 for a timeout, 4 for a
-	// stop, 6 for a restart of the agent.
+	// ScriptStatus ends a script on the host before its output is complete. 3 is a timeout, 4 a stop, 6 a
+	// restart of the agent.
 	ScriptStatus int `json:"script_status,omitempty"`
 	// Takes delays the verdict of an operation by this time after it was accepted.
 	Takes time.Duration `json:"-"`

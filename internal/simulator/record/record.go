@@ -75,8 +75,8 @@ func (b *Book) Answered(call *Call, body []byte) {
 	}
 }
 
-// Exchange returns one call and both bodies without their secrets, nil for a body that is not kept, and
-// false if there is no such call.
+// Exchange returns one call and both bodies without their secrets. A body that is not kept is nil. found
+// is false if there is no such call.
 func (b *Book) Exchange(seq int) (call Call, request, response any, found bool) {
 	b.mu.Lock()
 	i := slices.IndexFunc(b.calls, func(c *Call) bool { return c.Seq == seq })

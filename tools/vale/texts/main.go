@@ -1,4 +1,4 @@
-// Command texts extracts the texts of Go files for Vale: strings to x.go.md, and comments to
+// Command texts extracts the texts of Go files for Vale. Strings go to x.go.md, and comments to
 // x.go.comments.md. Each text is in the same line as in the code. Vale itself reads no strings, and no
 // sentences in comments. Tests are left out.
 //
