@@ -28,7 +28,7 @@ type Belief struct {
 	Switch bool
 	// Settled is how bk-doctor finds out.
 	Settled Settled
-	// Untold is why it cannot be told from outside, for SettledByNothing.
+	// Untold is why it cannot be checked from outside, for SettledByNothing.
 	Untold Words
 	// Code is the product code that depends on it.
 	Code []string
@@ -48,7 +48,7 @@ const (
 	CMDB Face = "cmdb"
 )
 
-// Confidence is how sure a belief is, before anybody asks the platform.
+// Confidence is how sure a belief is before the platform is checked.
 type Confidence string
 
 // The degrees of confidence.

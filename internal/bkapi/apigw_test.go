@@ -18,7 +18,7 @@ func TestDenialOf(t *testing.T) {
 		"wrong-token":    {reply(http.StatusUnauthorized, `{"code":1640102,"message":"User authentication failed","data":null,"result":false}`), bkapi.DeniedUser},
 		"unknown-code":   {reply(http.StatusUnauthorized, `{"error":{"code":"UNAUTHENTICATED","message":"who?"}}`), bkapi.DeniedIdentity},
 		"no-permission":  {reply(http.StatusForbidden, `{"code":1640301,"message":"App has no permission to the resource"}`), bkapi.DeniedPermission},
-		"somebody-else":  {replyAs("text/html", http.StatusForbidden, "<html>403</html>"), bkapi.NotDenied},
+		"another-server": {replyAs("text/html", http.StatusForbidden, "<html>403</html>"), bkapi.NotDenied},
 		"not-found":      {reply(http.StatusNotFound, `{"code":1640401}`), bkapi.NotDenied},
 		"in-an-envelope": {reply(http.StatusOK, `{"code":1640101}`), bkapi.NotDenied},
 	} {

@@ -31,17 +31,17 @@ const (
 func traces(word string) []string {
 	found := []string{word, hex.EncodeToString([]byte(word)), fmt.Sprintf("%X", word)}
 	for before := range 3 {
-		// Without the characters that what stands beside the word has a part in.
+		// Without the characters that also depend on what is beside the word.
 		encoded := base64.RawStdEncoding.EncodeToString([]byte("xxx"[:before] + word))
 		found = append(found, encoded[[]int{0, 2, 3}[before]:(before+len(word))*8/6])
 	}
 	return found
 }
 
-// escaped is a byte as it is in a URL, and in a text of Python's or of JSON.
+// escaped is a byte in the form of a URL, or of a text of Python's or of JSON.
 var escaped = regexp.MustCompile(`(?:%|\\+x|\\+u00)[0-9a-fA-F]{2}`)
 
-// plain is a text in which every letter stands as it is.
+// plain is a text in which no letter is encoded.
 func plain(text string) string {
 	return escaped.ReplaceAllStringFunc(html.UnescapeString(text), func(spelt string) string {
 		letter, err := hex.DecodeString(spelt[len(spelt)-2:])
@@ -52,7 +52,7 @@ func plain(text string) string {
 	})
 }
 
-// In tells where in a text there is a piece of a canary.
+// In returns where a text contains a piece of a canary.
 func In(text string) []string {
 	var found []string
 	for _, text := range []string{text, plain(text), plain(plain(text))} {

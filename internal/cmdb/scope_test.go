@@ -127,7 +127,7 @@ func TestSelect_noPermission(t *testing.T) {
 	}
 }
 
-// What came of a listing that is not whole is an error, whatever it lacks.
+// An incomplete listing is an error, whatever it lacks.
 func TestSelect_pages(t *testing.T) {
 	t.Parallel()
 	const many = `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz-[1-2]", "modules": [{"name": "m", "hosts": [{"count": 500, "ip": "10.3.0.1"}]}]}],

@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
 
-// What comes with a business is in some trees (with_default), and is nobody's choice.
+// What comes with a business is in some trees (with_default), and was not selected.
 func TestTopology_builtIn(t *testing.T) {
 	t.Parallel()
 	const tree = `{"bk_error_code": 0, "bk_error_msg": "success", "data": [{"bk_obj_id": "biz", "bk_inst_id": 3, "bk_inst_name": "game", "default": 0, "child": [

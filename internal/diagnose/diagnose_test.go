@@ -101,7 +101,7 @@ Request: r1, r2
 Time ran out. What was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.
 `,
 		},
-		"a-call-that-failed-is-told-once": {
+		"a-failed-call-is-reported-once": {
 			fleet.Results{
 				hosts[0]: {Verdict: fleet.Lost, Err: lost},
 				hosts[1]: {Verdict: fleet.Lost, Err: lost},
@@ -132,7 +132,7 @@ The platform, or something on the way to it, is failing. Apply again once it has
 Time ran out. What was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.
 `,
 		},
-		"nobody-tells-the-result": {
+		"result-not-known": {
 			fleet.Results{hosts[0]: {Verdict: fleet.Pending, Meaning: "the platform's result could not be read", TaskID: "GSETASK:1", Err: badGateway}},
 			`  h01 (0:10.0.0.1): outcome unknown (the platform's result could not be read)
 

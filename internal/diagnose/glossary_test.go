@@ -151,7 +151,7 @@ func TestGlossary_isComplete(t *testing.T) {
 		}
 	}
 	if found < len(told) {
-		t.Errorf("%d codes are declared, and %d are told", found, len(told))
+		t.Errorf("%d codes are declared, and %d are listed", found, len(told))
 	}
 	var states []fleet.Code
 	for _, known := range stateCodes {

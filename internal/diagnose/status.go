@@ -95,7 +95,7 @@ func differFrom(a, b string) int {
 	return same - maxValue/4
 }
 
-// value is a number as it is, or a quoted part of a text.
+// value is a number unchanged, or a quoted part of a text.
 func value(text string, start int) string {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return text
@@ -259,7 +259,7 @@ func operationCode(o fleet.Outcome) fleet.Code {
 		return Failed
 	case fleet.Interrupted(o.Err):
 		return Interrupted
-	case o.Err != nil && !fleet.Ended(o.Err): // the platform refuses to tell
+	case o.Err != nil && !fleet.Ended(o.Err): // the platform refuses to answer
 		return OutcomeUnknown
 	}
 	return NoVerdict

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Forms tells users what an expression looks like.
+// Forms shows users what an expression looks like.
 const Forms = "`*` stands for any text, `?` for one character, `[a, b]` for one of these words. `[1-100]` stands for a number, `[a-f]` for a letter, " +
 	"`[!ab]` for another character. Several brackets multiply. `[ab]` is the word `ab`"
 
@@ -74,7 +74,7 @@ func Parse(text string) (*Expression, error) {
 	return &Expression{text: text, names: names}, nil
 }
 
-// String is the expression as it was written.
+// String is the expression as written.
 func (e *Expression) String() string { return e.text }
 
 // Match reports whether a name is meant.

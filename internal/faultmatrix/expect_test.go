@@ -127,13 +127,13 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	case r.cell.ending == taints && (r.face != providertest.FaceGateway || r.on != providertest.OnCreate || len(acted) > 0 && !undone):
 		return providertest.PlanReplace
 	case r.cell.ending == taints:
-		return providertest.PlanCreate // agents tell that nothing is hosted, which is all that registering means there
+		return providertest.PlanCreate // agents report that nothing is hosted, and there hosting is registering
 	case r.cell.ending == drifts:
 		return providertest.PlanUpdate
 	case r.cell.ending == well, r.on.Refreshes(), r.on.Destroys() && r.cell.ending == warns:
 		return providertest.PlanNothing
 	case r.on.Destroys() && !undone && r.face == providertest.FaceGateway:
-		return providertest.PlanNothing // agents tell that nothing is left
+		return providertest.PlanNothing // agents report that nothing is left
 	case r.on.Destroys():
 		return providertest.PlanDestroy
 	case r.filed() && !undone && (r.on.Updates() || r.cell.ending == warns):
@@ -177,7 +177,7 @@ func (r *faultRun) touched() []string {
 	return r.keysOf(addresses)
 }
 
-// acted tells on which hosts the platform has done what it was asked for, whatever
+// acted returns the hosts on which the platform has done the operation, whatever
 // it answered.
 func (r *faultRun) acted() map[int]bool {
 	acted := make(map[int]bool)

@@ -28,8 +28,8 @@ func (r *faultRun) listen() net.Listener {
 	return listener
 }
 
-// nobodyListens leads the run to a port where nobody does.
-func (r *faultRun) nobodyListens() {
+// refusesConnections leads the run to a port that refuses connections.
+func (r *faultRun) refusesConnections() {
 	r.t.Helper()
 	listener := r.listen()
 	_ = listener.Close()

@@ -11,7 +11,7 @@ func networkFaults() []fault {
 	return []fault{
 		{
 			name: "refused", title: "The connection is refused", says: "connection refused.",
-			pattern: patternUnreachable, faces: esbOnlyFace, arrange: (*faultRun).nobodyListens,
+			pattern: patternUnreachable, faces: esbOnlyFace, arrange: (*faultRun).refusesConnections,
 		},
 		{
 			name: "no-such-host", title: "DNS does not know the endpoint's host", says: "no such host.",

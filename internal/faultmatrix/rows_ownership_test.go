@@ -49,7 +49,7 @@ func ownershipFaults() []fault {
 			},
 			gone: func(r *faultRun) {
 				if p := r.at(3); p.Labels["team"] != "other" || strings.Contains(string(p.Spec), "./other.sh") {
-					r.t.Errorf("somebody else's registration is %+v", p)
+					r.t.Errorf("the other owner's registration is %+v", p)
 				}
 				if err := r.sim.Unregister(providertest.Address(3), "web", "nginx"); err != nil {
 					r.t.Fatal(err)

@@ -132,7 +132,7 @@ func hostFaults() []fault {
 				providertest.OnRun:     {ending: warns, reason: notRegistered, tries: 1},
 				providertest.OnOperate: {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
 				providertest.OnStop:    {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
-				// Its task tells once it can be read.
+				// Its task has the result once it can be read.
 				providertest.OnRestart: {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1, touches: []int{}},
 			},
 		},
@@ -215,7 +215,7 @@ func taskFaults() []fault {
 	}
 }
 
-// ownerFaults are the deeds of somebody else.
+// ownerFaults are changes by another owner.
 func ownerFaults() []fault {
 	taken := func(r *faultRun) {
 		namespace, name := r.face.Process()

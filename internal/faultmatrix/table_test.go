@@ -64,7 +64,7 @@ type fault struct {
 	after func(r *faultRun)
 }
 
-// pattern is what becomes of the operations that meet a fault of one kind.
+// pattern is the result of the operations affected by a fault of one kind.
 type pattern struct {
 	name, title, about string
 	// An operation that is not among the cells cannot meet such a fault.
@@ -81,7 +81,7 @@ const (
 	// fails: an error. A create and a first operation leave nothing in state; an
 	// update and a destroy leave the hosts that were hit.
 	fails ending = "fails"
-	// stays: an error before anything was done, and state is as it was.
+	// stays: an error before anything was done, and state does not change.
 	stays ending = "stays"
 	// warns: a create or a first operation that did, or may have done, something:
 	// the hosts that were hit are in state with their reason. A refresh keeps state,
@@ -108,7 +108,7 @@ type cell struct {
 	triesBy map[providertest.Face]int
 	// timeUp: the time is up when the result was asked for enough times.
 	timeUp bool
-	// planned: the apply refuses what a plan cannot tell.
+	// planned: the apply refuses what a plan cannot know.
 	planned bool
 	// next is the plan after the fault is gone, if it does not follow from the ending. touches are the
 	// hosts that its apply calls, if they are not the affected ones.
@@ -117,7 +117,7 @@ type cell struct {
 	faces   []providertest.Face // of the fault's, all if nil
 }
 
-// cell is what becomes of an operation.
+// cell is the result of an operation.
 func (f fault) cell(o providertest.Operation, by providertest.Face) (cell, bool) {
 	c, ok := f.except[o]
 	if !ok {

@@ -26,7 +26,7 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 		return now.Hosted || now.RegisterTime > 0, meaningRegistered
 	})
 	for h, o := range procapi.Unconfirmed(p.client.face.host(ctx, p, fleet.Supervise, free), false) {
-		if refused(o) { // somebody hosted it since we asked
+		if refused(o) { // another owner has hosted it meanwhile
 			o.Verdict = fleet.Failed
 		}
 		results[h] = o

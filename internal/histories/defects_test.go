@@ -39,7 +39,7 @@ func TestInvariants_canFail(t *testing.T) {
 		"stops-another-process": {applied, Apply, func(w *world, _ *object) {
 			w.fine(w.sim.StopProcess(address(1), namespace, bystander))
 		}, LeavesOthersAlone, "bystander"},
-		"registers-where-nobody-asked": {foreign[1:], Apply, func(w *world, _ *object) {
+		"registers-undeclared-hosts": {foreign[1:], Apply, func(w *world, _ *object) {
 			w.fine(w.sim.Register(address(2), namespace, process, nil, consoleSpec))
 		}, LeavesOthersAlone, "undeclared"},
 		"takes-from-another-object": {

@@ -84,7 +84,7 @@ func (c claim) overtaken(by string) map[string]bool {
 // what the provider says or does.
 type model map[int]claim
 
-// unit is what one apply of one object was asked for, and what came of it.
+// unit is what one apply of one object was to do, and its result.
 type unit struct {
 	object    string
 	want      *declaration    // nil of a destroy
@@ -225,7 +225,7 @@ func (m model) gone(u unit, machine int) *Breach {
 	return nil
 }
 
-// theirs tells whether an entry is the console's, which also hosts without a spec.
+// theirs reports whether an entry is the console's, which also hosts without a spec.
 func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console.sh") || e.Spec == "" }
 
 // leftOthers reports whether only one of two entries is left, which another owner registered: the
@@ -241,7 +241,7 @@ func leftOthers(before, after Truth) bool {
 	})
 }
 
-// putBack tells whether a process is hosted as it was, with an entry less.
+// putBack reports whether a process is hosted as it was, with an entry less.
 func putBack(before, after Truth) bool {
 	return before.Hosted && after.Hosted && before.Running == after.Running && before.PID == after.PID &&
 		len(before.Entries) == 2 && len(after.Entries) == 1 && slices.ContainsFunc(before.Entries, func(e simulator.Entry) bool {
@@ -269,7 +269,7 @@ func namesOwner(is Truth) bool {
 // ownerLabel carries the id of the object that registered.
 const ownerLabel = "tf_spec_owner"
 
-// anyLeft tells whether there was anything to destroy: a process that is registered
+// anyLeft reports whether there was anything to destroy: a process that is registered
 // nowhere any more is no resource.
 func (u unit) anyLeft() bool {
 	for machine := range u.had {
@@ -280,15 +280,15 @@ func (u unit) anyLeft() bool {
 	return false
 }
 
-// held tells whether anybody has hosted or registered a process.
+// held reports whether anybody has hosted or registered a process.
 func held(is Truth) bool { return is.Hosted || is.Registered() }
 
-// registers tells whether a machine was registered.
+// registers reports whether a machine was registered.
 func registers(e simulator.Execution) bool {
 	return e.Code == simulator.CodeOK && slices.Contains([]string{"register", "update", "host"}, e.Action)
 }
 
-// starts tells whether a process was started.
+// starts reports whether a process was started.
 func starts(e simulator.Execution) bool { return e.Code == simulator.CodeOK && e.Action == "start" }
 
 // learn notes whose it is now: whoever registered it last, or who says since its
@@ -319,7 +319,7 @@ func (m model) learn(u unit, machine int) {
 	m[machine] = c.nowThat(u.after[machine])
 }
 
-// sees tells whether an object finds the latest registration of a machine by its own name
+// sees reports whether an object finds the latest registration of a machine by its own name
 // of it.
 func (u unit) sees(machine int) bool {
 	entries := u.before[machine].Entries

@@ -29,7 +29,7 @@ var refusals = []string{"which it keeps; to register it with another one"}
 // found, so it need not be foretold.
 const notRenamed = "Hosts Cannot Be Renamed Now"
 
-// renames tells whether a declaration may name a machine of state otherwise.
+// renames reports whether a declaration may name a machine of state otherwise.
 func renames(u unit) bool {
 	var leaves, comes [2]bool // by address, by agent id
 	for name := range u.hadAs {

@@ -51,7 +51,7 @@ func (s *scissors) before(platform http.Handler) http.Handler {
 		end()
 		select {
 		case <-r.Context().Done():
-		case <-time.After(5 * time.Second): // nobody cares about the end of its context
+		case <-time.After(5 * time.Second): // the end of its context does not matter
 		}
 		panic(http.ErrAbortHandler)
 	})

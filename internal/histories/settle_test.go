@@ -54,7 +54,7 @@ func (w *world) settle() {
 	}
 }
 
-// compete tells whether two configurations declare one machine, or hold one in state:
+// compete reports whether two configurations declare one machine, or hold one in state:
 // then each undoes what the other does.
 func (w *world) compete() bool {
 	a, b := w.configs[A], w.configs[B]
@@ -83,7 +83,7 @@ func (w *world) converge(c *config) {
 	if c.object.kept.Tainted && w.undecided(nil, c.object) {
 		return // what cannot be unregistered cannot be replaced
 	}
-	open := false // where somebody else has a machine, there is no end, and waves stop
+	open := false // if a machine belongs to another owner, there is no end, and waves stop
 	for machine := 1; machine <= w.history.Machines; machine++ {
 		if !c.want.has(machine) {
 			continue
@@ -122,7 +122,7 @@ func (w *world) concede(c *config, machine int) {
 	}
 }
 
-// ends tells whether a configuration can be destroyed. Where a platform keeps an entry for each
+// ends reports whether a configuration can be destroyed. Where a platform keeps an entry for each
 // name, a machine may first have to be unregistered by one of them.
 func (w *world) ends(c *config) bool {
 	ended := func() bool { return !w.destroy(c, Step{}) || w.undecided(nil, c.objectsLeft()...) }
@@ -163,7 +163,7 @@ func (w *world) stateOf(o *object) string {
 	return fmt.Sprint(core.Reasons("hosts"), core.Reasons("out_of_sync"))
 }
 
-// overtakes tells whether another object has registered by a name of a machine since an entry
+// overtakes reports whether another object has registered by a name of a machine since an entry
 // under the other one was made.
 func overtakes(is Truth, name string, e simulator.Entry) bool {
 	return slices.ContainsFunc(is.Entries, func(later simulator.Entry) bool {

@@ -18,7 +18,7 @@ type History struct {
 	SuppliersApart bool
 	// Verify: what agents really host is compared, where they can be asked for it.
 	Verify bool
-	// KeepsTime are the calls after which an agent still tells the registration time of before.
+	// KeepsTime are the calls after which an agent still reports the earlier registration time.
 	KeepsTime KeepsTime
 	Steps     []Step
 }
@@ -100,7 +100,7 @@ const (
 	ByAgent    = "agent"
 )
 
-// String is a step as a person would tell it.
+// String describes a step.
 func (s Step) String() string {
 	words := []string{string(s.Do)}
 	if s.On != "" {

@@ -168,7 +168,7 @@ func (w *world) repair() {
 	w.faulty = false
 }
 
-// act is what somebody does at a console, as far as there is anything to do it to.
+// act is a change at a console, if there is anything to change.
 func (w *world) act(act string, machine int) {
 	name := w.nameFound(machine)
 	objects := w.objectsOn(machine)

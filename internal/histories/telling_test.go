@@ -17,7 +17,7 @@ func seen(before, after Truth, done []simulator.Execution, said string) string {
 	return fmt.Sprintf("before: %s\nafter:  %s\ndone:   %s\nsaid:   %s", told(before), told(after), toldDone(done), strings.TrimSpace(said))
 }
 
-// told is a truth in a line.
+// told is a truth as one line.
 func told(is Truth) string {
 	words := []string{"not hosted", "not running"}
 	if is.Hosted {

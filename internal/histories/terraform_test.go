@@ -90,7 +90,7 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	return u.failed
 }
 
-// ended tells whether the run was cut off: Terraform begins nothing more then.
+// ended reports whether the run was cut off: Terraform begins nothing more then.
 func (s *session) ended() bool { return s.ctx.Err() != nil }
 
 // bury destroys what was deposed, which every apply does first.
@@ -104,7 +104,7 @@ func (s *session) bury(c *config) {
 	}
 }
 
-// apply tells whether the plan before it, if there was one, had nothing to do.
+// apply reports whether the plan before it, if there was one, had nothing to do.
 func (w *world) apply(c *config, s Step) (promised bool) {
 	promised = s.Planned && !w.faulty && s.Cut == 0 && !s.Blind && !w.unsteady && w.plansNothing(c)
 	w.resupply(c.object)
@@ -121,7 +121,7 @@ func (w *world) apply(c *config, s Step) (promised bool) {
 	return promised
 }
 
-// plansNothing tells whether a plan has nothing to do. It leaves no trace in state.
+// plansNothing reports whether a plan has nothing to do. It leaves no trace in state.
 func (w *world) plansNothing(c *config) bool {
 	if len(c.deposed) > 0 || len(c.want.Forms) == 0 {
 		return false
@@ -228,7 +228,7 @@ func (w *world) operate(s Step) {
 	}
 	for _, name := range w.idle.CoreOf(providertest.ActionType, op.kept).Reasons("hosts") {
 		if machine := machineOf(name); name == agentID(machine) && w.gateway() == providertest.FaceESB {
-			delete(op.ran, machine) // nobody tells there that it is the same machine
+			delete(op.ran, machine) // the platform does not show there that it is the same machine
 		}
 	}
 	run, done := w.session(s)

@@ -15,10 +15,10 @@ import (
 const (
 	namespace = "web"
 	process   = "nginx"
-	bystander = "redis" // a process of other people, whom nobody declares
+	bystander = "redis" // a process of other users, which no object declares
 )
 
-// Acts of somebody at a console.
+// Changes at a console.
 const (
 	actStart      = "start"
 	actStop       = "stop"
@@ -40,7 +40,7 @@ type object struct {
 	suppliers map[int]any // the ids of the machines that it has by address, from when they joined
 }
 
-// exists tells whether there is anything in state.
+// exists reports whether there is anything in state.
 func (o *object) exists() bool { return o.kept.State.Type() != nil && !o.kept.State.IsNull() }
 
 // config is one configuration, with its state.
@@ -239,7 +239,7 @@ func (w *world) objectsOn(machine int) []string {
 	return ids
 }
 
-// inDoubt tells whether a state names a machine and does not know whether its process is
+// inDoubt reports whether a state names a machine and does not know whether its process is
 // registered.
 func (w *world) inDoubt(machine int) bool {
 	for _, c := range w.configs {
@@ -256,7 +256,7 @@ func (w *world) inDoubt(machine int) bool {
 	return false
 }
 
-// byAgent tells whether a configuration or a state names a machine by its agent id.
+// byAgent reports whether a configuration or a state names a machine by its agent id.
 func (w *world) byAgent() bool {
 	for _, c := range w.configs {
 		for _, form := range c.want.Forms {

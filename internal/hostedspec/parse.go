@@ -23,7 +23,7 @@ const (
 // MaxBytes is the largest output that is read. Ten thousand entries are about half of it.
 const MaxBytes = 16 << 20
 
-// Whole reports whether an output has its end, as opposed to one of which more may follow.
+// Whole reports whether an output is complete. Otherwise more may follow.
 func Whole(output string) bool {
 	found, _ := find(output)
 	return found == markEnd || found != "" && found != markBegin

@@ -133,7 +133,7 @@ func TestShellScript_withoutAFile(t *testing.T) {
 	}
 }
 
-// What agents write comes through script and parser as it is.
+// Script and parser keep what agents write unchanged.
 func TestShellScript_parses(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), ".proc")

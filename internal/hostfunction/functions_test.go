@@ -54,7 +54,7 @@ func TestFunctions(t *testing.T) {
 
 		"match":              {"match", []any{"gz-[1-2]*", []string{"gz-2b", "gz-3", "gz-1", "sh-1", "gz-1"}}, []any{"gz-2b", "gz-1", "gz-1"}, ""},
 		"match-none":         {"match", []any{"x*", []string{"gz-1"}}, []any{}, ""},
-		"match-nobody":       {"match", []any{"*", []string{}}, []any{}, ""},
+		"match-no-names":     {"match", []any{"*", []string{}}, []any{}, ""},
 		"match-slice":        {"match", []any{"[1:]", []string{"30", "10", "20"}}, []any{"10", "20"}, ""},
 		"match-open":         {"match", []any{"gz-[1-2", []string{"gz-1"}}, nil, `"gz-[1-2" cannot be read from character 4 on: a [ without its ]`},
 		"waves":              {"waves", []any{[]string{"1", "10%", "*2"}, 1000}, []any{1, 100, 200, 400, 299}, ""},

@@ -36,7 +36,7 @@ func (h hostile) frozenBehind() *providertest.Core {
 }
 
 // What another object has registered since is not killed, whatever clocks and the file say.
-func TestOvertaken_unheard(t *testing.T) {
+func TestOvertaken_lostAnswer(t *testing.T) {
 	t.Parallel()
 	one, two := map[string]any{"spec_fingerprint_label": "one"}, map[string]any{"spec_fingerprint_label": "two"}
 	plays(t, labelled, map[string]func(hostile){
@@ -130,7 +130,7 @@ func TestOvertaken_unheard(t *testing.T) {
 
 // The cached status lags and shows our earlier registration, and the agent does not report times any
 // more. The other owner's process is not killed.
-func TestOvertaken_timeUntold(t *testing.T) {
+func TestOvertaken_timeNotReported(t *testing.T) {
 	t.Parallel()
 	cases := make(map[string]func(hostile))
 	for name, query := range map[string]simulator.Fault{

@@ -109,7 +109,7 @@ func (h hostile) onQuery(f simulator.Fault) {
 	h.sim.Inject(f)
 }
 
-// told is what an agent says of the process that it hosts.
+// told is an agent's answer about a hosted process.
 func told(pid int, registered int64) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid, "isAuto": true, "register_time": registered}}}}}
 }
@@ -119,7 +119,7 @@ func mum(pid int) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid}}}}}
 }
 
-// untimed is an agent that hosts nothing, and tells no time.
+// untimed is an agent that hosts nothing, and reports no time.
 func untimed() any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": -1, "isAuto": false}}}}}
 }

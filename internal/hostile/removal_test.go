@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What this object never registered is not its own, and a destroy leaves it as it is.
+// What this object never registered is not its own, and a destroy does not change it.
 func TestRemoval_neverItsOwn(t *testing.T) {
 	t.Parallel()
 	// two are two hosts, of which the first is refused or another team's.
@@ -94,7 +94,7 @@ func TestRemoval_goneBySayingSo(t *testing.T) {
 		"forget-unreachable": {forgetful, func(h hostile) {
 			h.onRelease(simulator.Fault{Pending: -1, Code: new(simulator.CodeFailed)})
 		}},
-		"forget-unreachable-and-nobody-to-ask": {forgetful, func(h hostile) {
+		"forget-unreachable-and-no-agent-to-ask": {forgetful, func(h hostile) {
 			h.onRelease(simulator.Fault{Pending: -1, Code: new(simulator.CodeFailed)})
 			// The agents are asked before hosts are unregistered, and once the time is up.
 			h.onQuery(simulator.Fault{HTTPStatus: 403, Skip: 1})
@@ -186,11 +186,11 @@ func TestRemoval_forgetsWhoIsAway(t *testing.T) {
 func TestRemoval_forgetsWhoAnswers(t *testing.T) {
 	t.Parallel()
 	for name, query := range map[string]simulator.Fault{
-		"broken":      {ContentShape: "broken"},
-		"no-instance": {ContentShape: "no-instance"},
-		"terminated":  {Code: new(126)},
-		"command":     {Code: new(simulator.CodeCommandFailed), Message: "version_cmd: exit status 1"},
-		"not-on-file": {Code: new(832)},
+		"broken":         {ContentShape: "broken"},
+		"no-instance":    {ContentShape: "no-instance"},
+		"terminated":     {Code: new(126)},
+		"command":        {Code: new(simulator.CodeCommandFailed), Message: "version_cmd: exit status 1"},
+		"not-registered": {Code: new(832)},
 	} {
 		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
 			resource := h.object()

@@ -164,7 +164,7 @@ func TestUnderWay_ends(t *testing.T) {
 	}{
 		"came-about":        {more: within("4s"), then: lasts},
 		"came-over-another": {before: func(s *slow) { s.colleague() }, more: within("4s"), then: lasts},
-		// Where the platform refuses to tell, it is said why.
+		// If the platform refuses to answer, the message says why.
 		"refused": {then: func(s *slow) {
 			s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), HTTPStatus: 403})
 		}, says: "HTTP 403 Forbidden", stays: true},

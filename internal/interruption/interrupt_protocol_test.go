@@ -153,7 +153,7 @@ func polled(s *providertest.Sim, task string) bool {
 	return slices.ContainsFunc(s.Tasks(), func(t simulator.TaskInfo) bool { return t.ID == task && t.Polls > 0 })
 }
 
-// A question that is interrupted is an answer that nobody has: state stays as it was.
+// An interrupted query has no result: state does not change.
 func TestInterrupt_questions(t *testing.T) {
 	t.Parallel()
 	op := simulator.OpQuery
@@ -199,7 +199,7 @@ func TestInterrupt_questions(t *testing.T) {
 			t.Errorf("ended %s after the interrupt", took)
 		}
 		if said := providertest.Diagnostics(resp.Diagnostics); !said.Failed() {
-			t.Errorf("it was told as an answer: %s", said)
+			t.Errorf("it was reported as an answer: %s", said)
 		}
 	})
 }

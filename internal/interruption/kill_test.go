@@ -138,7 +138,7 @@ func TestAccKill_orphan(t *testing.T) {
 	k.sim.Inject(simulator.Fault{API: api, Op: op, Hosts: []string{providertest.Address(2)}, Pending: -1})
 	at, gone := k.Run(8, "apply", "-auto-approve")
 	if at == "" {
-		t.Fatal("nobody was killed")
+		t.Fatal("no process was killed")
 	}
 	if _, err := os.Stat(filepath.Join(k.cli.Dir, ".terraform.tfstate.lock.info")); err != nil {
 		t.Errorf("no lock is left, so this shows nothing: %s", err)
@@ -298,7 +298,7 @@ func (r *killRound) checkExecutions() {
 			allowed = leaving && onDestroy == "stop"
 		}
 		if !allowed {
-			r.t.Errorf("nobody asked for %+v", e)
+			r.t.Errorf("not requested: %+v", e)
 		}
 	}
 	for _, n := range next.hosts {

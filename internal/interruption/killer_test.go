@@ -183,7 +183,7 @@ func (k *killer) Run(n int, args ...string) (at string, gone func() time.Duratio
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.left = 0; k.at == "" && cmd.ProcessState.ExitCode() != 0 {
-		k.t.Fatalf("nobody was killed, and %v failed: %s", args, out)
+		k.t.Fatalf("no process was killed, and %v failed: %s", args, out)
 	}
 	return k.at, gone
 }

@@ -60,7 +60,7 @@ func underLoad(t *testing.T, sim *providertest.Timed, by providertest.Face) {
 	changed := persist(t, fleet, config)
 	for _, e := range sim.Executions()[before:] {
 		if !slices.Contains([]string{providertest.Address(hosts), providertest.Address(hosts + 1)}, e.Host) {
-			t.Fatalf("nobody asked for %+v", e)
+			t.Fatalf("not requested: %+v", e)
 		}
 	}
 

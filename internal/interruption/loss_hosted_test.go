@@ -90,7 +90,7 @@ func (r *lossRound) applyHosted(resource *providertest.Core, ensure string, conf
 		_, wanted := declared[key]
 		switch reason, failing := reasons[key]; {
 		case ensure != "running" || !wanted:
-			r.T.Errorf("%s was operated, which nobody asked for\n%s", key, said)
+			r.T.Errorf("%s was operated, which was not requested\n%s", key, said)
 		case before[key].Running:
 			r.T.Errorf("%s was running, and was started again\n%s", key, said)
 		case failing && (!strings.Contains(reason, "outcome unknown") || !strings.Contains(providertest.ReasonRows(said)[key], "outcome unknown")):
@@ -104,7 +104,7 @@ func (r *lossRound) applyHosted(resource *providertest.Core, ensure string, conf
 		_, mentioned := providertest.ReasonRows(said)[key] // perhaps as one that could not be asked
 		if kind.Changes() && wanted && kept && !failing && !mentioned &&
 			!r.asDeclared(process, ensure, r.startKept(resource)) {
-			r.T.Errorf("%s is told as done and is %+v\n%s", key, process, said)
+			r.T.Errorf("%s is reported as done and is %+v\n%s", key, process, said)
 		}
 	}
 }
@@ -128,11 +128,11 @@ func (r *lossRound) checkRegistered(declared map[string]string, kind providertes
 		switch e.Action {
 		case "register", "update", "host":
 			if !wanted {
-				r.T.Errorf("nobody declared %+v\n%s", e, said)
+				r.T.Errorf("not declared: %+v\n%s", e, said)
 			}
 		case "unregister", "unhost":
 			if wanted && kind != providertest.PlanReplace {
-				r.T.Errorf("nobody took back %+v\n%s", e, said)
+				r.T.Errorf("not unregistered: %+v\n%s", e, said)
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func (r *lossRound) invocation(operation string) map[string]any {
 	return config
 }
 
-// Begin puts processes on the hosts, some of which run.
+// Begin creates processes on the hosts, some of which run.
 func (r *lossRound) begin() {
 	r.T.Helper()
 	if r.by != providertest.FaceJOB {
@@ -183,11 +183,11 @@ func (r *lossRound) checkTold(operation string, rows map[string]string, said str
 				r.T.Errorf("%s: %s, and no word of what to do\n%s", key, reason, said)
 			}
 		case failing && operated[key]:
-			r.T.Errorf("%s was operated and is told as %q\n%s", key, reason, said)
+			r.T.Errorf("%s was operated and is reported as %q\n%s", key, reason, said)
 		case failing:
 		case operation == "start" && !process.Running,
 			(operation == "stop" || operation == "kill") && (process.Running || process.Hosted):
-			r.T.Errorf("%s is told as done and is %+v\n%s", key, process, said)
+			r.T.Errorf("%s is reported as done and is %+v\n%s", key, process, said)
 		}
 	}
 }
@@ -234,11 +234,11 @@ func (r *lossRound) applyOperation(resource *providertest.Core, operation string
 	}
 	for key, reason := range rows {
 		if status, ok := kept[key]; !resource.State.IsNull() && (!ok || inDoubt(status) != open(reason)) {
-			r.T.Errorf("%s is told as %q and kept as %q", key, reason, status)
+			r.T.Errorf("%s is reported as %q and kept as %q", key, reason, status)
 		}
 	}
 	if !resource.State.IsNull() && len(kept) != len(rows) {
-		r.T.Errorf("told were %v, kept are %v", rows, kept)
+		r.T.Errorf("reported were %v, kept are %v", rows, kept)
 	}
 	r.checkTold(operation, rows, said)
 	operated := r.operated(said)
@@ -250,11 +250,11 @@ func (r *lossRound) applyOperation(resource *providertest.Core, operation string
 		asWanted := (operation == "start" && process.Running) || (operation != "start" && operation != "restart" && !process.Running && !process.Hosted)
 		switch {
 		case sent && doubt && asWanted:
-			r.T.Errorf("%s was as wanted, only nobody knew, and was not asked before it was operated again\n%s", key, said)
+			r.T.Errorf("%s was as wanted, which was not known, and was not asked before it was operated again\n%s", key, said)
 		case sent && !first && !again:
 			r.T.Errorf("%s was done, and operated again\n%s", key, said)
 		case !operated[key] && kind.Changes() && operation == "restart" && !failing && (first || again):
-			r.T.Errorf("%s is told as restarted and was not\n%s", key, said)
+			r.T.Errorf("%s is reported as restarted and was not\n%s", key, said)
 		}
 	}
 }
@@ -271,13 +271,13 @@ func (r *lossRound) action() {
 	}
 }
 
-// inDoubt tells whether state leaves open that the operation worked.
+// inDoubt reports whether state leaves open that the operation worked.
 func inDoubt(status string) bool {
 	code, _, _ := strings.Cut(status, ": ")
 	return slices.Contains([]string{"outcome_unknown", "no_verdict", "interrupted"}, code)
 }
 
-// Open tells whether a message leaves open that the operation worked.
+// Open reports whether a message leaves open that the operation worked.
 func open(reason string) bool {
 	return strings.HasPrefix(reason, "outcome unknown") || strings.HasPrefix(reason, "no verdict when the time was up") || strings.HasPrefix(reason, "interrupted")
 }

@@ -243,9 +243,9 @@ func TestHostsDataSource_endpoint(t *testing.T) {
 	for name, c := range map[string]struct {
 		path, want string
 	}{
-		"derived":    {"/api/bk-gse/prod", ""},
-		"not-told":   {"/api/gse/prod", "Set cmdb_endpoint to the URL of CMDB's gateway"},
-		"told-twice": {"/bk-gse/bk-gse", "Set cmdb_endpoint to the URL of CMDB's gateway"},
+		"derived":   {"/api/bk-gse/prod", ""},
+		"not-named": {"/api/gse/prod", "Set cmdb_endpoint to the URL of CMDB's gateway"},
+		"twice":     {"/bk-gse/bk-gse", "Set cmdb_endpoint to the URL of CMDB's gateway"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

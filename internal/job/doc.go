@@ -14,7 +14,7 @@
 //
 //	the agent's answer     state         why
 //	hosted                 as it runs    hosted is registered
-//	not hosted             unregistered  even where it runs: nobody would revive it
+//	not hosted             unregistered  even if it runs: no agent would restart it
 //	does not mention it    as it runs    nothing speaks against the registration
 //
 // The last row is JOB's own sample of an answer. On such a platform a removed registration cannot be

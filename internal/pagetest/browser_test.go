@@ -206,7 +206,7 @@ func (b *tab) media(name, value string) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": name, "value": value}}})
 }
 
-// eval runs an expression in the page, and returns what comes of it as text.
+// eval runs an expression in the page, and returns its value as text.
 func (b *tab) eval(expression string) string {
 	b.t.Helper()
 	var out struct {

@@ -129,7 +129,7 @@ func fleetPlans() map[string]fleetPlan {
 	}
 }
 
-// unknownHosts is a fleet whose hosts nobody knows before the apply, with an operation.
+// unknownHosts is a fleet whose hosts are unknown before the apply, with an operation.
 func unknownHosts(rollout string) string {
 	hosts := "terraform_data.hosts.output"
 	return "resource \"terraform_data\" \"hosts\" {\n  input = { web-1 = \"0:10.0.0.2\" }\n}\n" +
@@ -216,7 +216,7 @@ func TestAccPolicies_leftOver(t *testing.T) {
 	p.expectReasons("in-batches", nil)
 }
 
-// Whoever means it names the address, for one policy.
+// An exception names the address, for one policy.
 func TestAccPolicies_exceptions(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, providertest.NewSim(t), operated(hosted(providertest.HostsConfig(150), "", ""), "kill", ""))

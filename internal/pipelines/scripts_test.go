@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// robot is a chat's robot, which keeps what it is told.
+// robot is a chat robot that keeps its messages.
 type robot struct {
 	URL string
 
@@ -97,7 +97,7 @@ func TestAccScripts(t *testing.T) {
 	sim.ResetCalls()
 	p.script(0, "drift.sh", night)
 	if diff := cmp.Diff([]string{}, robot.texts(t)); diff != "" {
-		t.Errorf("told without drift:\n%s", diff)
+		t.Errorf("reported without drift:\n%s", diff)
 	}
 	if err := sim.Unregister(providertest.Address(2), "web", "nginx"); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestAccScripts(t *testing.T) {
 	p.script(0, "drift.sh")
 }
 
-// Nothing is applied that the policies refuse, whoever forgot to ask them before.
+// What the policies refuse is not applied, even if they were not checked before.
 func TestAccScripts_refused(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

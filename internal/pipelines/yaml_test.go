@@ -81,7 +81,7 @@ func TestAccYAML(t *testing.T) {
 	}
 }
 
-// A person stands between plan and apply.
+// A person approves between plan and apply.
 func TestAccYAML_approval(t *testing.T) {
 	t.Parallel()
 	opa := needOPA(t)
@@ -93,7 +93,7 @@ func TestAccYAML_approval(t *testing.T) {
 	} {
 		eval := exec.CommandContext(t.Context(), opa, "eval", "--fail", "--data=file:"+filepath.Join(dir, name), approval)
 		if out, err := eval.CombinedOutput(); err != nil {
-			t.Errorf("%s: nobody has to approve: %s\n%s", name, err, out)
+			t.Errorf("%s: no approval is required: %s\n%s", name, err, out)
 		}
 	}
 }

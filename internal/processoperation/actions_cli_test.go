@@ -14,7 +14,7 @@ import (
 )
 
 // needs114 skips the test if the installed CLI has neither actions nor queries. It checks for the command
-// that came with them rather than for the version, which does not tell for OpenTofu.
+// that came with them rather than for the version, which for OpenTofu means something else.
 func needs114(c *providertest.CLI) {
 	c.T.Helper()
 	has114.once.Do(func() {

@@ -143,7 +143,7 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 			fault: &simulator.Fault{API: "get_proc_status_v2", EnvelopeCode: new(1), EnvelopeMessage: "broken"},
 			said:  "Unable to Read Process Status",
 		},
-		"hosting-not-told": {
+		"hosting-not-reported": {
 			fault: &simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(3)}, Code: new(0),
 				Content: map[string]any{"process": []any{map[string]any{"instance": []any{map[string]any{"pid": -1}}}}}},
 			live:   map[string]string{"web-1": running, "web-2": stopped, "web-3": stopped},

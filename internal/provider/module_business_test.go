@@ -105,7 +105,7 @@ func TestAccModule_business(t *testing.T) {
 	cli.Configure(config)
 	cli.Expect(0, "get")
 	if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "Resources: 3 added, 0 changed, 0 destroyed") {
-		t.Errorf("the apply told\n%s", out)
+		t.Errorf("output of the apply:\n%s", out)
 	}
 	if diff := cmp.Diff(pids, runningPIDs(sim)); diff != "" {
 		t.Errorf("pids (-before +after):\n%s", diff)
@@ -135,7 +135,7 @@ func TestAccModule_business(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := cli.Expect(1, "plan"); !strings.Contains(strings.Join(strings.Fields(out), " "), "min_hosts requires 2") {
-		t.Errorf("the plan told\n%s", out)
+		t.Errorf("output of the plan:\n%s", out)
 	}
 	// Its processes are unregistered only with the setting for it, and keep running.
 	cli.Configure(businessModule("topology = { set = \"gz-*\" }"))
@@ -164,7 +164,7 @@ func TestAccModule_businessLeftAlone(t *testing.T) {
 	cli.Configure(businessModule("adopt_existing = false"))
 	cli.Expect(0, "get")
 	if out := cli.Expect(1, "apply", "-auto-approve"); !strings.Contains(out, "adopt_existing") {
-		t.Errorf("the apply told\n%s", out)
+		t.Errorf("output of the apply:\n%s", out)
 	}
 	if diff := cmp.Diff(before, sim.Processes()); diff != "" {
 		t.Errorf("processes (-before +after):\n%s", diff)
@@ -257,7 +257,7 @@ func TestAccModule_businessInOrder(t *testing.T) {
 	sim.Inject(simulator.Fault{Op: &start, Name: "worker_2", Hosts: []string{"0:10.0.2.2"}, Code: &code, Message: "no such file"})
 	cli.Configure(config("start", "1"))
 	if out := cli.Expect(1, "apply", "-auto-approve"); !strings.Contains(out, `"worker_2", priority 3: Process "worker_2" in namespace "GSEKIT_BIZ_3"`) {
-		t.Errorf("the apply told\n%s", out)
+		t.Errorf("output of the apply:\n%s", out)
 	}
 	wantOrder(t, sim, simulator.OpStart, "worker_1 worker_2", "worker_1 worker_2")
 	state := strings.Join(strings.Fields(cli.Expect(0, "state", "show", "module.shop.bk_process_operation.this[0]")), " ")

@@ -154,7 +154,7 @@ func TestModules_refuseFieldsThatDoNotExist(t *testing.T) {
 		}
 		for block, body := range module {
 			if variable, is := strings.CutPrefix(block, "variable "); is && typeOf(body) == "any" && !checked[variable] {
-				t.Errorf("%s: nobody knows the fields of %s", name, variable)
+				t.Errorf("%s: the fields of %s are not known", name, variable)
 			}
 			if strings.HasPrefix(block, "variable ") && body.Attributes["type"] != nil {
 				if call, is := body.Attributes["type"].Expr.(*hclsyntax.FunctionCallExpr); is && call.Name == "object" {

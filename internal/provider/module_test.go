@@ -36,7 +36,7 @@ func TestAccModule_mocked(t *testing.T) {
 			cli.Expect(0, "get")
 			out := cli.Expect(0, "test")
 			if !strings.Contains(out, fmt.Sprintf("Success! %d passed, 0 failed.", runs)) {
-				t.Errorf("the suite told\n%s", out)
+				t.Errorf("output of the suite:\n%s", out)
 			}
 		})
 	}
@@ -49,7 +49,7 @@ func TestAccModule_simulator(t *testing.T) {
 	cli := newExampleCLI(t, sim, "modules/hosted-service")
 	out := cli.Expect(0, "test", "-test-directory=tests/simulator")
 	if !strings.Contains(out, "Success! 6 passed, 0 failed.") {
-		t.Errorf("the suite told\n%s", out)
+		t.Errorf("output of the suite:\n%s", out)
 	}
 	for op, want := range map[int]int{
 		start:   3, // each host once

@@ -34,7 +34,7 @@ func TestUnconfigured(t *testing.T) {
 	}
 	progress, end := p.Invoke(t.Context(), providertest.ActionType, config)
 	if len(progress) > 0 || !strings.Contains(end, "are not known until apply: endpoint.") {
-		t.Errorf("the action told %q and ended with %q", progress, end)
+		t.Errorf("progress %q, ended with %q", progress, end)
 	}
 	results, said := p.List(tfprotov6.ListResourceRequest{}, map[string]any{"namespace": "web"})
 	if len(results) > 0 || !strings.Contains(said, "are not known until apply: endpoint.") {

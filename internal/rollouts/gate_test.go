@@ -78,7 +78,7 @@ func (r *run) applied(config map[string]any) providertest.PlanKind {
 	return kind
 }
 
-// cutAtPause is an apply that somebody interrupts at a pause.
+// cutAtPause is an apply that is interrupted at a pause.
 func (r *run) cutAtPause(config map[string]any, pause int) providertest.Diagnostics {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())

@@ -146,8 +146,8 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.want("restarted", "v2 restart", "v2 restart")
 			r.wantSettled()
 		}},
-		// Another spec that somebody registered is replaced, and the process restarted, since
-		// nothing tells what it runs by.
+		// Another owner's spec is replaced, and the process restarted, since the spec by which it runs is
+		// not known.
 		"drift": {withLabels, 2, nil, func(r *rollout) {
 			r.sim.Colleague(r.t, "web", "nginx", map[string]string{"by": "console"}, 2)
 			r.apply("")

@@ -41,7 +41,7 @@ type release struct {
 	keepsTime bool
 	// lost: the answer to the first call that operates gets lost.
 	lost bool
-	// interrupt, if not 0, is the pause at which somebody presses Ctrl-C.
+	// interrupt, if not 0, is the pause at which the user presses Ctrl-C.
 	interrupt int
 }
 

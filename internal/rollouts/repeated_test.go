@@ -105,7 +105,7 @@ func TestOnUpdate_cutOff(t *testing.T) {
 				return
 			}
 			said := r.apply("whether an apply that was cut off")
-			if operation == "restart" { // another pid tells which were restarted
+			if operation == "restart" { // another pid shows which were restarted
 				r.want("went on", "v2", "v2 restart", "v2 restart", "v2 restart")
 				r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
 			}

@@ -73,7 +73,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			}
 			r.wantUnchanged("./v1.sh")
 		}},
-		// With a canary and waves, whoever was changed goes back.
+		// With a canary and waves, every changed host is rolled back.
 		"in-waves": {faces, 6, inWaves(map[string]any{"on_failure": "rollback"}), func(r *rollout) {
 			r.failOnce(2)
 			said := r.update("./v2.sh", "Hosted Process Rolled Back")

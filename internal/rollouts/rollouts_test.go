@@ -179,7 +179,7 @@ func (r *run) touched(op int, start string) []int {
 		}
 	}
 	if len(times) > 0 {
-		r.t.Errorf("operation %d on hosts that nobody named: %v", op, slices.Sorted(maps.Keys(times)))
+		r.t.Errorf("operation %d on hosts that were not named: %v", op, slices.Sorted(maps.Keys(times)))
 	}
 	return numbers
 }

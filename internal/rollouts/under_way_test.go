@@ -307,7 +307,7 @@ func TestRollback_underWay(t *testing.T) {
 	})
 }
 
-// withoutTasks is private state of which the tasks are lost.
+// withoutTasks is private state without its tasks.
 func withoutTasks(t *testing.T, private []byte) []byte {
 	t.Helper()
 	var kept map[string][]byte

@@ -8,7 +8,7 @@ import "strings"
 var configurations = map[string]string{
 	"hosted-minimal": onESB + minimalHosted,
 	"hosted-whole":   withDefaults + wholeHosted,
-	// The label is off: state has to tell whose the registrations are.
+	// The label is off, so only state has the owner of the registrations.
 	"hosted-without-fingerprint": onESBWith(`spec_fingerprint_label = ""`) + minimalHosted,
 	"hosted-through-apigw":       strings.Replace(withDefaults, "esb", "apigw", 1) + wholeHosted,
 	"operation-minimal":          onESB + minimalHosted + minimalOperation,

@@ -160,7 +160,7 @@ func brokenPromise(broken []string) string {
 		"names its successor; take it out with the next major version, with an UpgradeState and a line in CHANGELOG.md, and write testdata/schema.json by hand then."
 }
 
-// compared tells what of a promise is broken, and what is new.
+// compared reports what of a promise is broken, and what is new.
 func compared(promised, now schema) (broken, added []string) {
 	for _, object := range slices.Sorted(maps.Keys(promised)) {
 		current, ok := now[object]

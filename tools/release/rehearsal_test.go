@@ -337,7 +337,7 @@ func TestRelease_isReproducible(t *testing.T) {
 	}
 }
 
-func TestRelease_tellsItsVersion(t *testing.T) {
+func TestRelease_reportsItsVersion(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
 		w.settings(filesystemMirror(filepath.Join(rehearsed.mirror, "providers")))
 		w.must(w.cli.path, "init", "-no-color")

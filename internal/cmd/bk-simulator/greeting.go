@@ -37,7 +37,7 @@ Its flags:     bk-simulator -h, or make simulator SIMFLAGS=-h
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// shellWord quotes what a shell would not take as it is.
+// shellWord quotes what a shell would interpret.
 func shellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text

@@ -244,7 +244,7 @@ func TestRun_refusesFlags(t *testing.T) {
 	}
 }
 
-// Whoever is to reach a simulator needs what it has printed, and that is enough.
+// The simulator prints everything that is needed to use it.
 func TestRun_printsHowItIsReached(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "it's a secret")
@@ -331,7 +331,7 @@ func TestListen_asksTheSocket(t *testing.T) {
 	}
 }
 
-// What anybody can send comes to the terminal of whoever runs the simulator.
+// Requests may contain anything, and the simulator's terminal prints them safely.
 // Who asks it to end has not met a failure.
 func TestMain_endsWhenAsked(t *testing.T) {
 	t.Parallel()
@@ -356,7 +356,7 @@ func TestMain_endsWhenAsked(t *testing.T) {
 	}
 }
 
-// A port that is taken is told with how to take another.
+// If a port is taken, the error says how to choose another.
 func TestRun_portIsTaken(t *testing.T) {
 	t.Parallel()
 	url, _ := start(t, io.Discard, "-hosts", "0:10.0.0.1")

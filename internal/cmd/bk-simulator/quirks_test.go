@@ -105,7 +105,7 @@ func TestPlatform_refused(t *testing.T) {
 	}
 }
 
-// Every boolean that tells platforms apart has a switch.
+// Every boolean that distinguishes platforms has a switch.
 func TestQuirks_complete(t *testing.T) {
 	t.Parallel()
 	own := map[string]bool{"Local": true, "StopProcesses": true} // flags of their own

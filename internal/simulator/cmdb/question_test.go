@@ -95,7 +95,7 @@ func TestList_byOtherThings(t *testing.T) {
 	want(t, "group of hosts", values(t, group(ids[0], `"fields":["bk_host_id"],"page":{"start":0,"limit":200,"sort":"bk_host_id"}}`), "bk_host_id"), "1 2")
 	want(t, "group of sets", values(t, group(ids[1], `"fields":["bk_set_id"],"page":{"start":0,"limit":200,"sort":"bk_set_id"}}`), "bk_set_id"), "2 3")
 	if got := group(ids[0], `"disable_counter":true,"fields":["bk_host_id"],"page":{"start":0,"limit":200}}`); got.Data["count"] != 0.0 {
-		t.Errorf("a count that nobody wants: %v", got.Body)
+		t.Errorf("a count that was not requested: %v", got.Body)
 	}
 	if got := group("none", `"fields":["bk_host_id"],"page":{"start":0,"limit":200}}`); got.Code != 1199019 {
 		t.Errorf("unknown group: %v", got.Body)

@@ -102,7 +102,7 @@ func TestAgent_revivesWhatDied(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Sim.Tick(); simtest.State(c.Sim, simtest.LocalIP) != "---" {
-		t.Errorf("revived although nobody hosts it: %s", simtest.State(c.Sim, simtest.LocalIP))
+		t.Errorf("restarted although it is not hosted: %s", simtest.State(c.Sim, simtest.LocalIP))
 	}
 }
 

@@ -22,7 +22,7 @@ func TestFleet_ordersHostsAsPeopleDo(t *testing.T) {
 
 // A machine is one cell, under any name, with its last operation and the platform's result. An operation
 // in progress is distinguished from a finished one.
-func TestFleet_isWhatSomebodyWouldSee(t *testing.T) {
+func TestFleet(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	g := core.New()

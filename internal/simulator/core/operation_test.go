@@ -282,7 +282,7 @@ func TestOperation_supervision(t *testing.T) {
 	c.Call("register_proc_info", "10.0.0.1")
 	kill()
 	if c.Sim.Tick(); simtest.State(c.Sim, "10.0.0.1") != "R--" {
-		t.Errorf("revived although nobody hosts it: %s", simtest.State(c.Sim, "10.0.0.1"))
+		t.Errorf("restarted although it is not hosted: %s", simtest.State(c.Sim, "10.0.0.1"))
 	}
 
 	c.Do(simulator.OpHost, "10.0.0.1")

@@ -293,7 +293,7 @@ func TestScript_jobRefuses(t *testing.T) {
 	got := c.Job("get_job_instance_status", fmt.Sprintf(`{"bk_biz_id":2,"job_instance_id":%v}`, job))
 	steps, _ := got.Data["step_instance_list"].([]any)
 	if first, _ := steps[0].(map[string]any); first["step_ip_result_list"] != nil || got.Data["finished"] != true {
-		t.Errorf("hosts that nobody asked for: %v", got.Body)
+		t.Errorf("hosts that were not requested: %v", got.Body)
 	}
 	if apis := c.Sim.Calls().APIs(); !slices.Contains(apis, "fast_execute_script") || len(c.Sim.Calls().On("0:10.0.0.2")) != 1 {
 		t.Errorf("calls: %v", apis)
