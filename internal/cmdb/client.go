@@ -78,8 +78,8 @@ func (e endpoint) native(p params) (path string, body params) {
 // codeNoPermission is CCNoPermission of src/common/errInfo.go.
 const codeNoPermission = 9900403
 
-// refusedByESB are the codes with which the ESB itself refuses an API: for the user, for the application,
-// because it is missing, or because it is switched off. Source: paas2/esb/common/errors.py.
+// refusedByESB are the codes with which the ESB itself refuses an API. The user or the application may
+// not call it, or it is missing or switched off. Source: paas2/esb/common/errors.py.
 var refusedByESB = []int64{1306402, 1306403, 1306404, 1306405}
 
 // IsProcessInfoRefused reports whether [Client.Processes] failed because the platform did

@@ -102,8 +102,7 @@ type cell struct {
 	ending ending
 	says   string // in the diagnostics, where it is not what the fault says
 	reason string // of the hosts hit, in out_of_sync or failed_hosts, to begin with
-	// tries is how often the target is called, 0 where no request arrives, and
-	// triesBy where that differs.
+	// tries is how often the target is called, 0 if no request arrives. triesBy are the exceptions.
 	tries   int
 	triesBy map[providertest.Face]int
 	// timeUp: the time is up when the result was asked for enough times.

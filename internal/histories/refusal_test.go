@@ -139,7 +139,7 @@ func (w *world) givesIn() {
 	}
 }
 
-// leavesFirst removes hosts that are not declared any more before it adds any: a leaving and a joining
+// leavesFirst removes hosts that are not declared any more before it adds any. A leaving and a joining
 // host with different kinds of names may be one machine.
 func (w *world) leavesFirst(c *config) {
 	names, all := w.namesInState(c.object), c.want.Forms

@@ -110,8 +110,8 @@ func (w *world) converge(c *config) {
 	w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "plan-not-empty", Text: "after two applies there is something to do\nstate: " + w.stateOf(c.object)})
 }
 
-// concede leaves a machine to the console if the platform keeps an entry per name, and the entry under
-// the declared name is the console's. No platform reports the other entry.
+// concede leaves a machine to the console if the console has the entry under the declared name, on a
+// platform with an entry per name. No platform reports the other entry.
 func (w *world) concede(c *config, machine int) {
 	if !w.history.EntryPerName || w.upgraded[machine] {
 		return

@@ -34,8 +34,8 @@ type Step struct {
 	Hosts []int  // the machines
 	To    string // a value, a form of a name, a fault, an act at the console
 	Times int    // of a fault: so many matches, 0 for all until it is repaired
-	// Cut ends an apply at its call of that number: before the platform carries it out
-	// or, if Late, before its answer is heard.
+	// Cut ends an apply at its call of that number, before the platform carries it out or, if Late,
+	// before its answer arrives.
 	Cut  int
 	Late bool
 	// Blind is -refresh=false.

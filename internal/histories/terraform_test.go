@@ -198,8 +198,8 @@ type operation struct {
 	name    string // "" before it is first applied
 	trigger string
 	last    string // its key when it was last applied
-	// ran and tried are what it is known to have done on a machine, and what it was
-	// seen to do there: the operation and its trigger.
+	// ran and tried are the operation and its trigger: those known to have been done on a machine, and
+	// those seen there.
 	ran, tried map[int]string
 }
 

@@ -1,5 +1,5 @@
 // Package hostile tests the provider on a hostile platform. Each test is a case in which the provider
-// once lost a host, stopped another owner's process, or reported something that it had not done.
+// once lost a host or stopped another owner's process. Or it reported something that it had not done.
 package hostile_test
 
 import (

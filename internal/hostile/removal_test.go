@@ -77,8 +77,8 @@ func TestRemoval_neverItsOwn(t *testing.T) {
 	}})
 }
 
-// A host does not count as unregistered because a call says that nothing is there, because the time is
-// up, or because the cached status has no row. Its agent answers that it is not.
+// A host does not count as unregistered if a call says that nothing is there, the time is up, or its row
+// is missing. The agent's answer decides.
 func TestRemoval_goneBySayingSo(t *testing.T) {
 	t.Parallel()
 	forgetful := map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "2s"}}

@@ -193,8 +193,8 @@ func TestPage_takesAnyFault(t *testing.T) {
 	b.sees(pressed("Cached status lags"), "false")
 }
 
-// In light and in dark mode, text and states have the contrast that WCAG 2.2 requires: 4.5 to 1 for text,
-// 3 to 1 for shapes.
+// In light and in dark mode, text and states have the contrast that WCAG 2.2 requires. That is 4.5 to 1
+// for text, and 3 to 1 for shapes.
 func TestPage_hasContrast(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -2,6 +2,6 @@
 // sources, actions and functions are in packages of their own (hostedprocess, processoperation,
 // processstatus, hostfunction), and get a platform.Platform from here.
 //
-// Every setting is declared once, in settings.go. config.go reads the settings from the block and the
-// environment, checks conditions on several of them, and connects the clients.
+// Every setting is declared once, in settings.go. The file config.go reads the settings from the block
+// and the environment, checks conditions on several of them, and connects the clients.
 package provider

@@ -18,9 +18,8 @@ func Main(m *testing.M) {
 	knowNoHost()
 	code := m.Run()
 	err := checkRecorded()
-	if code == 0 { // a failed test may have left something running
-		// go-plugin, which serves a provider in the test's own process, reads output from pipes that it
-		// never closes.
+	if code == 0 { // failed tests may leave goroutines
+		// go-plugin, in the test's own process, never closes the pipes of the output.
 		err = errors.Join(err, goleak.Find(goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.copyChan")))
 	}
 	if err != nil {

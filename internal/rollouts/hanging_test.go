@@ -254,8 +254,8 @@ func (h hang) most(by providertest.Face, b bound) time.Duration {
 	return most + time.Second // of the retries
 }
 
-// wantOnce checks that what was done since then on the other hosts was done once for each process, and
-// that these are the operations of the row.
+// wantOnce checks the operations on the other hosts since then. They must be those of the row, once for
+// each process.
 func (h hang) wantOnce(t *testing.T, sim *providertest.Sim, since time.Time) {
 	t.Helper()
 	type done struct{ host, process, action string }

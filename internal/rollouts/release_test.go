@@ -23,9 +23,9 @@ const (
 // release is what is rolled out, and how.
 type release struct {
 	face   providertest.Face
-	hosted bool // by a hosted process that is to run, or else by an operation
-	// update: the fleet runs an earlier release, which the hosted process restarts with
-	// this one; rollback: it takes back what fails.
+	hosted bool // run by a hosted process, or else by an operation
+	// update: the fleet runs an earlier release, which the hosted process restarts with this one.
+	// rollback: a failure is rolled back.
 	update, rollback bool
 	hosts            int
 

@@ -16,8 +16,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// With any fleet, any waves and any bad release, the release reaches the hosts of the first waves, until
-// more have failed than allowed, and no others. No host is operated on twice. State is correct for each
+// With any fleet and any waves, a bad release reaches the hosts of the first waves, until more have
+// failed than allowed. It reaches no others. No host is operated on twice. State is correct for each
 // host, and a later good release succeeds everywhere.
 func TestRollouts(t *testing.T) {
 	t.Parallel()

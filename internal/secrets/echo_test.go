@@ -65,8 +65,8 @@ var echoPlaces = map[string]echoPlace{
 	}, (*providertest.Protocol).CachedStatus},
 }
 
-// Whatever a platform echoes, in any place and spelling, no secret of the provider's is output: not in a
-// diagnostic, not in state, and not in the log.
+// Whatever a platform echoes, in any place and spelling, no secret of the provider's is output. It is not
+// in a diagnostic, not in state, and not in the log.
 func TestSecrets_areNotEchoed(t *testing.T) {
 	t.Parallel()
 	for gateway, identity := range map[bkapi.Gateway]struct{ attribute, secret string }{

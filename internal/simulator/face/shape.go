@@ -21,8 +21,8 @@ type shape struct {
 	// choose, if non-nil, returns the fields of this object, which depend on its content.
 	choose func(members map[string]any) map[string]field
 	elem   *shape // of a list, or of a map's values
-	// check returns another error in a value of the right kind, with its path below the value. Both are
-	// empty if there is none. lint does so for a finding.
+	// check returns another error in a value of the right kind, and its path below the value, or both
+	// empty. lint does so for a finding.
 	check, lint func(v any) (path, problem string)
 }
 
