@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -179,8 +180,8 @@ func (m *hostedProcessModel) setSent(d fleet.Desired) {
 	m.Fingerprint, m.LabelsAll = types.StringValue(d.Fingerprint), reference.StringMapValue(d.Labels)
 }
 
-func (m *hostedProcessModel) sent() map[string]any {
-	return map[string]any{"fingerprint": m.Fingerprint, "labels_all": m.LabelsAll}
+func (m *hostedProcessModel) sent() map[string]attr.Value {
+	return map[string]attr.Value{"fingerprint": m.Fingerprint, "labels_all": m.LabelsAll}
 }
 
 func (m *hostedProcessModel) setWhole(ctx context.Context) (string, types.String) {

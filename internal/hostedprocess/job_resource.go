@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/resourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -76,8 +77,8 @@ func (m *jobHostedProcessModel) setWhole(ctx context.Context) (string, types.Str
 	return "declaration", m.Declaration
 }
 
-func (m *jobHostedProcessModel) sent() map[string]any {
-	return map[string]any{"fingerprint": m.Fingerprint}
+func (m *jobHostedProcessModel) sent() map[string]attr.Value {
+	return map[string]attr.Value{"fingerprint": m.Fingerprint}
 }
 
 func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, hostedProcess, fleet.Report) diag.Diagnostics {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
@@ -37,7 +38,7 @@ type hostedModel interface {
 	// returns its name and value.
 	setWhole(ctx context.Context) (attribute string, value types.String)
 	// sent are those attributes by name.
-	sent() map[string]any
+	sent() map[string]attr.Value
 }
 
 // lifecycleModel is what such resources have in common.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"maps"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -31,9 +31,9 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		return
 	}
 	id := plan.Identifier(ctx)
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), id)...)
+	resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "id", id)...)
 	whole, value := plan.setWhole(ctx) // needs no platform to be known
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(whole), value)...)
+	resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, whole, value)...)
 	resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, plan)...)
 	resp.Diagnostics.Append(reference.CheckRollout(plan.HostsMap(ctx), plan.lifecycle().Rollout)...)
 	if resp.Diagnostics.HasError() {
@@ -133,8 +133,8 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	}
 	if settled {
 		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes, last.known || req.Plan.Raw.Equal(req.State.Raw))
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("unreachable"), unreachable)...)
+		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "out_of_sync", outOfSync)...)
+		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)
 	}
 	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && last.known && known {
 		words = words.operating(operation, r.remains(ctx, state, last, desired))
@@ -153,7 +153,7 @@ func planOwner(ctx context.Context, state hostedModel, sameHosts bool, req resou
 	if !state.lifecycle().Owner.IsNull() || same(resp.Plan.Raw, req.State.Raw, sameHosts) {
 		return nil
 	}
-	return resp.Plan.SetAttribute(ctx, path.Root("owner"), types.StringUnknown())
+	return reference.SetPlanned(ctx, &resp.Plan, "owner", types.StringUnknown())
 }
 
 // planStatuses plans out_of_sync and unreachable. Terraform plans an update if a planned value
@@ -181,29 +181,37 @@ func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedMod
 // planRollout writes the effect of a plan into rollout_plan, unless it is not known yet. before is
 // the value in state, of the change before. It stays if nothing changes.
 func planRollout(ctx context.Context, e effect, plan hostedModel, before types.String, known, sameHosts bool, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
-	at := path.Root("rollout_plan")
+	const at = "rollout_plan"
 	if !known {
-		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
+		return reference.SetPlanned(ctx, &resp.Plan, at, types.StringUnknown())
 	}
 	if e.callsNothing() {
-		diags := resp.Plan.SetAttribute(ctx, at, before)
+		diags := reference.SetPlanned(ctx, &resp.Plan, at, before)
 		if !same(resp.Plan.Raw, req.State.Raw, sameHosts) {
-			diags.Append(resp.Plan.SetAttribute(ctx, at, diagnose.Again(callsNoHost, before.ValueString()))...)
+			diags.Append(reference.SetPlanned(ctx, &resp.Plan, at, types.StringValue(diagnose.Again(callsNoHost, before.ValueString())))...)
 		}
 		return diags
 	}
 	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, plan.lifecycle().Rollout)
-	diags.Append(resp.Plan.SetAttribute(ctx, at, diagnose.Again(e.describe(rollout), before.ValueString()))...)
+	diags.Append(reference.SetPlanned(ctx, &resp.Plan, at, types.StringValue(diagnose.Again(e.describe(rollout), before.ValueString())))...)
 	return diags
 }
 
 // same reports whether a plan is what is in state. Their hosts are compared apart: each comes as one
 // text, in any order.
 func same(plan, state tftypes.Value, sameHosts bool) bool {
-	differs, err := plan.Diff(state)
-	return err == nil && sameHosts && !slices.ContainsFunc(differs, func(d tftypes.ValueDiff) bool {
-		return !d.Path.Equal(tftypes.NewAttributePath()) && !d.Path.Equal(tftypes.NewAttributePath().WithAttributeName("hosts"))
-	})
+	var planned, stored map[string]tftypes.Value
+	if plan.As(&planned) != nil || state.As(&stored) != nil {
+		return false
+	}
+	return sameHosts && maps.EqualFunc(without(planned, "hosts"), without(stored, "hosts"), tftypes.Value.Equal)
+}
+
+// without is a copy of a map that lacks a key.
+func without[V any](all map[string]V, key string) map[string]V {
+	rest := maps.Clone(all)
+	delete(rest, key)
+	return rest
 }
 
 // callsNoHost is the rollout_plan of an apply that only records.
@@ -266,7 +274,7 @@ func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, d
 // planSent plans the attributes that show what registering sends, so that a change of
 // the provider block is a line of the plan. They are unknown while any part of it is.
 func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *resource.ModifyPlanResponse) (fleet.Desired, bool) {
-	unknown := map[string]any{}
+	unknown := map[string]attr.Value{}
 	for name := range plan.sent() {
 		unknown[name] = types.StringUnknown()
 		if name == "labels_all" {
@@ -286,7 +294,7 @@ func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *r
 		values = plan.sent()
 	}
 	for name, value := range values {
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(name), value)...)
+		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, name, value)...)
 	}
 	return desired, known
 }

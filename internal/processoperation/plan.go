@@ -36,7 +36,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if known {
 		resp.Diagnostics.Append(reference.CheckRolloutOf(ctx, entries, plan.values().Rollout)...)
 	}
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), identifier(ctx, plan))...)
+	resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "id", identifier(ctx, plan))...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -72,7 +72,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		if change.retries() {
 			failed = types.MapUnknown(types.StringType)
 		}
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("failed_hosts"), failed)...)
+		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "failed_hosts", failed)...)
 	}
 	nothing := !change.retries() && sameInputs(ctx, plan, state)
 	if settled {
@@ -80,16 +80,16 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		if most := maxUnreachable(r.platform, plan, change.next).Hosts; !nothing && (most > 0 || unlimited || len(unreachable.Elements()) > 0) {
 			unreachable = types.MapUnknown(types.StringType)
 		}
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("unreachable"), unreachable)...)
+		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)
 	}
 	if settled && nothing {
 		// Nothing changes, so the last run in state stays.
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), state.values().RolloutPlan)...)
+		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "rollout_plan", state.values().RolloutPlan)...)
 		return
 	}
 	if change.mayRename() {
 		// The update asks the platform which hosts are new.
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), types.StringUnknown())...)
+		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "rollout_plan", types.StringUnknown())...)
 		return
 	}
 	number, diags := runsSoFar(ctx, req.Private)
@@ -192,16 +192,16 @@ func (s step) keys() []string {
 // plan writes the run into rollout_plan, unless it is not known yet, and warns of a run that takes down
 // many hosts at once. before is the value in state, of the last run.
 func (r run) plan(ctx context.Context, plan resourceModel, known bool, before string, resp *resource.ModifyPlanResponse) diag.Diagnostics {
-	at, values := path.Root("rollout_plan"), plan.values()
+	values := plan.values()
 	r.operation, r.order = values.operation(), values.order()
 	diags := manyInStep(identifier(ctx, plan), values.Rollout, values.Operation, stepsOf(r.order, r.members, r.duties))
 	if !known {
-		return append(diags, resp.Plan.SetAttribute(ctx, at, types.StringUnknown())...)
+		return append(diags, reference.SetPlanned(ctx, &resp.Plan, "rollout_plan", types.StringUnknown())...)
 	}
 	rollout, d := rolloutOf(ctx, r.members, r.operation, values.Rollout)
 	r.rollout = rollout
 	diags.Append(d...)
-	diags.Append(resp.Plan.SetAttribute(ctx, at, diagnose.Again(r.String(), before))...)
+	diags.Append(reference.SetPlanned(ctx, &resp.Plan, "rollout_plan", types.StringValue(diagnose.Again(r.String(), before)))...)
 	return diags
 }
 

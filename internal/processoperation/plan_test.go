@@ -223,12 +223,12 @@ func TestProcessOperation_processOfAFailedDestroy(t *testing.T) {
 	if _, said := resource.Apply(nil); !said.Failed() {
 		t.Fatal("the destroy did not fail")
 	}
-	var left struct{ Hosts map[string]string }
+	var left struct{ Hosts string }
 	process, _ := resource.Attribute("process").(string)
 	if err := json.Unmarshal([]byte(process), &left); err != nil {
 		t.Fatal(err)
 	}
-	providertest.Same(t, "hosts in state", map[string]string{"web-2": providertest.Address(2)}, left.Hosts)
+	providertest.Same(t, "hosts in state", "web-2="+providertest.Address(2), left.Hosts)
 	sim.Repair()
 	sim.ResetCalls()
 	if _, said := resource.Apply(nil); len(said) > 0 {

@@ -2,7 +2,9 @@ package reference_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,7 +89,16 @@ func TestDeclaration_everyField(t *testing.T) {
 	}
 }
 
-// A declaration is readable JSON, and contains only what the configuration says.
+// hostsText are hosts as a declaration has them, if no key has a special character.
+func hostsText(hosts map[string]any) string {
+	var entries []string
+	for _, key := range slices.Sorted(maps.Keys(hosts)) {
+		entries = append(entries, fmt.Sprintf("%s=%s", key, hosts[key]))
+	}
+	return strings.Join(entries, ",")
+}
+
+// A declaration is readable JSON, and contains only what the configuration says. Its hosts are one text.
 func TestDeclaration_content(t *testing.T) {
 	t.Parallel()
 	for face, d := range declarations() {
@@ -106,8 +117,43 @@ func TestDeclaration_content(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			want["hosts"] = "first=3:7:10.0.0.1,second=4:8:10.0.0.2,third=5:10.0.0.3" // half as long as JSON in state
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", d.attribute, diff)
+			}
+		})
+	}
+}
+
+// A key may be any text, also one that separates hosts in a declaration. A person may write hosts as a
+// JSON object.
+func TestDeclaration_keys(t *testing.T) {
+	t.Parallel()
+	hosts := map[string]any{`a=b, "c"`: "0:10.0.0.1", "100%25": "0:10.0.0.2", "主机%": "0:10.0.0.3", "%2C": "0:10.0.0.4"}
+	for face, d := range declarations() {
+		t.Run(face, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			p := sim.Configured(t)
+			hosted := p.CoreOf(d.hosted, &providertest.Kept{})
+			d.parts["hosts"] = hosts
+			hosted.Applied(d.parts)
+			text := d.in(t, hosted)
+			written := map[string]any{}
+			if err := json.Unmarshal([]byte(text), &written); err != nil {
+				t.Fatal(err)
+			}
+			written["hosts"] = hosts
+			object, err := json.Marshal(written)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for form, declaration := range map[string]string{"computed": text, "written": string(object)} {
+				read, said := p.ReadData(d.status, map[string]any{d.attribute: declaration})
+				statuses, _ := read["statuses"].(map[string]any)
+				if diff := cmp.Diff(slices.Sorted(maps.Keys(hosts)), slices.Sorted(maps.Keys(statuses))); diff != "" || len(said) > 0 {
+					t.Errorf("%s: keys of the status (-declared +read):\n%s%s", form, diff, said)
+				}
 			}
 		})
 	}

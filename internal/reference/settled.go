@@ -2,9 +2,12 @@ package reference
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
@@ -19,6 +22,23 @@ func Settled(ctx context.Context, config tfsdk.Config) (bool, diag.Diagnostics) 
 	var hosts HostMap
 	diags := config.GetAttribute(ctx, HostsPath(), &hosts) // to the framework, hosts is one known string
 	return config.Raw.IsFullyKnown() && hosts.IsFullyKnown(), diags
+}
+
+// SetPlanned plans a value of an attribute at the top level. Plan.SetAttribute does so at any path, for
+// which it copies the whole plan and looks up each attribute in it.
+func SetPlanned(ctx context.Context, plan *tfsdk.Plan, name string, value attr.Value) diag.Diagnostics {
+	raw, err := value.ToTerraformValue(ctx)
+	var planned map[string]tftypes.Value
+	if err = errors.Join(err, plan.Raw.As(&planned)); err != nil {
+		return diag.Diagnostics{diagnose.Bug(err)}
+	}
+	attributes := maps.Clone(planned) // As returns the map of the value itself
+	attributes[name] = raw
+	if err := tftypes.ValidateValue(plan.Raw.Type(), attributes); err != nil {
+		return diag.Diagnostics{diagnose.Bug(fmt.Errorf("planning %s: %w", name, err))}
+	}
+	plan.Raw = tftypes.NewValue(plan.Raw.Type(), attributes)
+	return nil
 }
 
 // effects are the attributes that say what an apply does and how it ended. Any value of the configuration
@@ -39,7 +59,7 @@ func PlanUnsettled(ctx context.Context, plan *tfsdk.Plan) diag.Diagnostics {
 			diags.Append(diagnose.Bug(err))
 			continue
 		}
-		diags.Append(plan.SetAttribute(ctx, path.Root(name), unknown)...)
+		diags.Append(SetPlanned(ctx, plan, name, unknown)...)
 	}
 	return diags
 }
