@@ -127,7 +127,7 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 			return true
 		}
 		if l.statuses[host.WithoutSupplier()].Code != fleet.RegisteredByOther {
-			l.gone.owned = append(l.gone.owned, host)
+			l.gone.note(anothers, host, left(meaningAnothers))
 		}
 		return false
 	})

@@ -217,12 +217,7 @@ func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Ho
 			l.gone.registered[host], l.gone.ran[host] = s.live.RegisterTime, s.live.State == fleet.Running
 			return true
 		case ownership.Theirs:
-			switch {
-			case s.evidence.Row == ownership.Beside:
-				l.gone.beside[host] = s.twin.WithoutSupplier()
-			case s.Claim != ownership.Foreign && s.evidence.Row == ownership.Others:
-				l.gone.owned = append(l.gone.owned, host)
-			}
+			l.theirs(host, s)
 		case ownership.Nobodys:
 			l.nobodys(host, s.Claim)
 		default:
@@ -232,13 +227,28 @@ func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Ho
 	})
 }
 
+// theirs notes a host with a registration that is not this object's, if state did not say so.
+func (l departure) theirs(host fleet.Host, s *sight) {
+	switch {
+	case s.evidence.Row == ownership.Beside:
+		l.gone.note(besides, host, left("registered by another resource since, as "+s.twin.Address()))
+	case s.Claim == ownership.Foreign:
+	case s.evidence.Row == ownership.Others:
+		l.gone.note(anothers, host, left(meaningAnothers))
+	default:
+		l.gone.note(unowned, host, left("registered without an owner"))
+	}
+}
+
+const meaningAnothers = "registered by another resource since"
+
 // nobodys notes a host on which nothing is registered, where there is more to be said of it.
 func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 	switch {
 	case claim == ownership.Overtaken:
-		l.gone.lapsed = append(l.gone.lapsed, host)
+		l.gone.note(lapsed, host, left(meaningAnothers+", and not in the cached status now"))
 	case claim == ownership.Unconfirmed && !l.last.known && l.Process.HostingRegisters():
-		l.gone.unseen = append(l.gone.unseen, host)
+		l.gone.note(unseen, host, left("not hosted now, and how registering it ended was not seen"))
 	}
 }
 

@@ -2,11 +2,7 @@ package hostedprocess
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"time"
-
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -25,30 +21,16 @@ type leave struct {
 type released struct {
 	// results hold those that needed a call, and those that could not go.
 	results fleet.Results
-	// owned belong to another object now, and were left alone.
-	owned []fleet.Host
-	// beside were left alone because another object has registered since by the machine's other
-	// name, which is the value.
-	beside map[fleet.Host]fleet.HostID
+	// noted are those of which a warning says more.
+	noted map[note]fleet.Results
 	// registered is when their agents said that the process was registered.
 	registered map[fleet.Host]int64
 	// ran is where they said that it ran.
 	ran map[fleet.Host]bool
-	// lapsed were another object's, and nothing is in the cached status now.
-	lapsed []fleet.Host
-	// unstopped were to be stopped or killed, and were unregistered without.
-	unstopped []fleet.Host
-	// unseen may have been registered by a task whose id is lost.
-	unseen []fleet.Host
-	// forgotten could not be asked, and were to be forgotten then.
-	forgotten fleet.Results
 }
 
 func newReleased() released {
-	return released{
-		results: make(fleet.Results), forgotten: make(fleet.Results),
-		beside: make(map[fleet.Host]fleet.HostID), registered: make(map[fleet.Host]int64), ran: make(map[fleet.Host]bool),
-	}
+	return released{results: make(fleet.Results), noted: make(map[note]fleet.Results), registered: make(map[fleet.Host]int64), ran: make(map[fleet.Host]bool)}
 }
 
 // silent reports whether a host could not be unregistered because its agent does not answer.
@@ -81,7 +63,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 		answering := h.answering(ctx, gone.results)
 		for host, o := range gone.results {
 			if silent(o) && !answering[host] {
-				gone.forgotten[host] = o
+				gone.note(forgotten, host, o)
 				delete(gone.results, host)
 			}
 		}
@@ -177,7 +159,7 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 		for _, host := range ours {
 			if onFile[host].State == fleet.Unregistered {
 				spared[host] = true
-				l.gone.unstopped = append(l.gone.unstopped, host)
+				l.gone.note(unstopped, host, left("not stopped, as it is not in the cached status"))
 			}
 		}
 	}
@@ -202,54 +184,6 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 
 // meaningTwinsUnread: a machine that state may have by two names is not to be stopped twice.
 const meaningTwinsUnread = "not stopped, because whether another of the hosts is the same machine could not be asked"
-
-// warnings name hosts that left state without having been unregistered.
-func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnostics {
-	var diags diag.Diagnostics
-	if len(r.owned) > 0 {
-		rows := fleet.Same(r.owned, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since"})
-		diags.AddWarning("Hosts Belong To Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one: a replacement that was "+
-			"created first, a resource that was renamed without a moved block, or another configuration. It was left as it is there, hosted and running, "+
-			"and is no longer managed by this one.\n\n%s", h.Title, diagnose.CountHosts(len(r.owned), keys.Len()), diagnose.Rows(keys, rows)))
-	}
-	if len(r.beside) > 0 {
-		rows := make(fleet.Results, len(r.beside))
-		for host, other := range r.beside {
-			rows[host] = fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, as " + other.Address()}
-		}
-		diags.AddWarning("Machines Belong To Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one, by another name of the "+
-			"machine: its agent id or its address. The agent hosts one process, and would stop hosting it if this resource's registration were removed. So it was left "+
-			"as it is there, hosted and running, and is no longer managed by this resource, whose own registration stays.\n\n%s",
-			h.Title, diagnose.CountHosts(len(r.beside), keys.Len()), diagnose.Rows(keys, rows)))
-	}
-	if len(r.lapsed) > 0 {
-		rows := fleet.Same(r.lapsed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, and not in the cached status now"})
-		diags.AddWarning("Hosts Last Registered By Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one, and the platform does not show it there now. "+
-			"Nothing of this resource's was left to unregister, and nothing was stopped or killed: what may still run there was the other one's.\n\n%s",
-			h.Title, diagnose.CountHosts(len(r.lapsed), keys.Len()), diagnose.Rows(keys, rows)))
-	}
-	if len(r.unstopped) > 0 {
-		rows := fleet.Same(r.unstopped, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not stopped, as it is not in the cached status"})
-		diags.AddWarning("Processes Not Stopped", fmt.Sprintf("%s was to be stopped or killed on %s, where the platform does not show it. What this resource had kept "+
-			"to tell its own process from another resource's is lost, as it is when a tainted one is replaced, so what may run there was left running. "+
-			"Look whether it is to run on, and stop it there if not.\n\n%s",
-			h.Title, diagnose.CountHosts(len(r.unstopped), keys.Len()), diagnose.Rows(keys, rows)))
-	}
-	if len(r.unseen) > 0 {
-		rows := fleet.Same(r.unseen, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not hosted now, and how registering it ended was not seen"})
-		diags.AddWarning("Registration May Come Yet", fmt.Sprintf("%s was sent to be registered on %s, and how that ended was not seen. Their agents do not host it "+
-			"now, so there was nothing to unregister. What this resource had kept to ask the platform for the end is lost, as it is when a tainted one is replaced: "+
-			"if the platform is only late, the process will be hosted there as this resource declared it, over what its replacement registers. "+
-			"The next plans will show that.\n\n%s",
-			h.Title, diagnose.CountHosts(len(r.unseen), keys.Len()), diagnose.Rows(keys, rows)))
-	}
-	if len(r.forgotten) > 0 {
-		diags.AddWarning("Unreachable Hosts Forgotten", fmt.Sprintf("%s could not be unregistered on %s, whose agents do not answer, and "+
-			"forget_unreachable is set: they are no longer in state. If one of these machines comes back, its agent goes on hosting the process, and nobody "+
-			"here knows of it.\n\n%s", h.Title, diagnose.CountHosts(len(r.forgotten), keys.Len()), diagnose.Rows(keys, maps.Clone(r.forgotten))))
-	}
-	return diags
-}
 
 func keep(hosts []fleet.Host, wanted func(fleet.Host) bool) []fleet.Host {
 	var kept []fleet.Host

@@ -86,8 +86,11 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	}
 	u.gone = u.release(ctx, results)
 	u.stuck = u.gone.results.Failures()
-	u.gone.owned = append(u.gone.owned, u.names.dropped.owned...)
-	maps.Copy(u.gone.beside, u.names.dropped.beside)
+	for as, rows := range u.names.dropped.noted {
+		for host, o := range rows {
+			u.gone.note(as, host, o)
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,73 @@
+package hostedprocess
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// note is what a warning says of hosts that left state otherwise than by being unregistered as asked.
+type note int
+
+const (
+	anothers  note = iota // another object owns the registration
+	besides               // another object owns one by the machine's other name
+	unowned               // somebody registered it without an owner
+	lapsed                // it was another object's, and is not there now
+	unstopped             // it was unregistered, and not stopped or killed
+	unseen                // a task whose id is lost may register it yet
+	forgotten             // its agent does not answer
+)
+
+// notes are the warnings in their order. %[1]s is the process, %[2]s how many of the hosts.
+var notes = []struct {
+	of            note
+	summary, text string
+}{
+	{anothers, "Hosts Belong To Another Resource", "%[1]s was registered on %[2]s by another resource after this one: a replacement that was " +
+		"created first, a resource that was renamed without a moved block, or another configuration. It was left as it is there, hosted and running, " +
+		"and is no longer managed by this one."},
+	{besides, "Machines Belong To Another Resource", "%[1]s was registered on %[2]s by another resource after this one, by another name of the " +
+		"machine: its agent id or its address. The agent hosts one process, and would stop hosting it if this resource's registration were removed. So it was left " +
+		"as it is there, hosted and running, and is no longer managed by this resource, whose own registration stays."},
+	{unowned, "Hosts Registered Without An Owner", "%[1]s is registered on %[2]s by something that is no resource, such as a console. Whether that replaced this " +
+		"resource's registration or another's is not known, so it was left as it is, and is no longer managed by this resource."},
+	{lapsed, "Hosts Last Registered By Another Resource", "%[1]s was registered on %[2]s by another resource after this one, and the platform does not show it there now. " +
+		"Nothing of this resource's was left to unregister, and nothing was stopped or killed: what may still run there was the other one's."},
+	{unstopped, "Processes Not Stopped", "%[1]s was to be stopped or killed on %[2]s, where the platform does not show it. What this resource had kept " +
+		"to tell its own process from another resource's is lost, as it is when a tainted one is replaced, so what may run there was left running. " +
+		"Look whether it is to run on, and stop it there if not."},
+	{unseen, "Registration May Come Yet", "%[1]s was sent to be registered on %[2]s, and how that ended was not seen. Their agents do not host it " +
+		"now, so there was nothing to unregister. What this resource had kept to ask the platform for the end is lost, as it is when a tainted one is replaced: " +
+		"if the platform is only late, the process will be hosted there as this resource declared it, over what its replacement registers. " +
+		"The next plans will show that."},
+	{forgotten, "Unreachable Hosts Forgotten", "%[1]s could not be unregistered on %[2]s, whose agents do not answer, and " +
+		"forget_unreachable is set: they are no longer in state. If one of these machines comes back, its agent goes on hosting the process, and nobody " +
+		"here knows of it."},
+}
+
+// left is the outcome of a host to which nothing was done.
+func left(why string) fleet.Outcome { return fleet.Outcome{Verdict: fleet.NotTried, Meaning: why} }
+
+// note adds a host to those of a warning.
+func (r *released) note(as note, host fleet.Host, o fleet.Outcome) {
+	if r.noted[as] == nil {
+		r.noted[as] = make(fleet.Results)
+	}
+	r.noted[as][host] = o
+}
+
+// warnings name the noted hosts. keys are all hosts of the object.
+func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, n := range notes {
+		if rows := r.noted[n.of]; len(rows) > 0 {
+			text := fmt.Sprintf(n.text, h.Title, diagnose.CountHosts(len(rows), keys.Len()))
+			diags.AddWarning(n.summary, text+"\n\n"+diagnose.Rows(keys, rows))
+		}
+	}
+	return diags
+}
