@@ -176,7 +176,11 @@ func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	found := make(map[fleet.HostID]refreshed)
 	for host, drift := range report.Drift {
-		found[host.WithoutSupplier()] = refreshed{found: diagnose.Drifted(drift, report.Differs[host], report.Fields(host))}
+		status := diagnose.Drifted(drift, report.Differs[host], report.Fields(host))
+		if file := report.Cached[host]; outdated(status.Code) && held.OwnedByOther(file) {
+			status.Text += fleet.ByOwner(file.Labels[held.OwnerLabel()])
+		}
+		found[host.WithoutSupplier()] = refreshed{found: status}
 	}
 	for id, was := range known {
 		r := found[id]
