@@ -48,6 +48,7 @@ func TestDriftStatuses_texts(t *testing.T) {
 		neither = fleet.Report{
 			Drift:   map[fleet.Host]fleet.Code{hosts[0]: fleet.NotHosted},
 			Differs: map[fleet.Host][]fleet.Code{hosts[0]: {fleet.NotHosted, fleet.NotRunning}},
+			Cached:  map[fleet.Host]fleet.Status{hosts[0]: {}},
 		}
 	)
 	for before, want := range map[string]string{

@@ -172,47 +172,43 @@ func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 	return false
 }
 
-// driftStatuses are what state says of hosts after a refresh.
+// driftStatuses are what state says of hosts after a refresh. known is what it said before.
 func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
-	found := make(map[fleet.HostID]refreshed)
-	for host, drift := range report.Drift {
-		status := diagnose.Drifted(drift, report.Differs[host], report.Fields(host))
-		if file := report.Cached[host]; outdated(status.Code) && held.OwnedByOther(file) {
-			status.Text += fleet.ByOwner(file.Labels[held.OwnerLabel()])
+	statuses := make(map[fleet.HostID]diagnose.HostStatus)
+	for host, file := range report.Cached {
+		was, out := known[host.WithoutSupplier()]
+		found, e := driftOn(host, report, held), last.on(host)
+		if !out && found.Code == "" && !e.IsDue {
+			continue
 		}
-		found[host.WithoutSupplier()] = refreshed{found: status}
-	}
-	for id, was := range known {
-		r := found[id]
 		if was.Since != "" {
 			was = was.AnswersAgain()
 		}
-		r.was, r.labelled = was, held.FingerprintLabel != ""
-		found[id] = r
-	}
-	for host := range report.Unreachable {
-		if r, known := found[host.WithoutSupplier()]; known {
-			r.away = true
-			found[host.WithoutSupplier()] = r
+		_, away := report.Unreachable[host]
+		status := refreshed{
+			was: was, found: found, away: away, file: file, made: held.Made(file) || held.AsFound(file), ours: last.ours(held, file),
+			labelled: held.FingerprintLabel != "", owner: file.Labels[held.OwnerLabel()],
+		}.status()
+		if status.Code == "" && e.IsDue && !e.Due.Operated { // registered as declared after all, and not operated
+			status = diagnose.StillDue(e.Due)
 		}
-	}
-	for host, file := range report.Cached {
-		id := host.WithoutSupplier()
-		r, known := found[id]
-		if known {
-			r.file, r.made, r.ours, r.owner = file, held.Made(file) || held.AsFound(file), last.ours(held, file), file.Labels[held.OwnerLabel()]
-			found[id] = r
-		}
-		// Registered as declared after all, and not operated.
-		if e := last.on(host); e.IsDue && !e.Due.Operated && r.status().Code == "" {
-			found[id] = refreshed{found: diagnose.StillDue(e.Due)}
-		}
-	}
-	statuses := make(map[fleet.HostID]diagnose.HostStatus)
-	for id, r := range found {
-		if status := r.status(); status.Code != "" {
-			statuses[id] = status
+		if status.Code != "" {
+			statuses[host.WithoutSupplier()] = status
 		}
 	}
 	return statuses
+}
+
+// driftOn is how a host differs from what was last registered, and who registered that if it was
+// another owner.
+func driftOn(host fleet.Host, report fleet.Report, held fleet.Desired) diagnose.HostStatus {
+	drift, drifted := report.Drift[host]
+	if !drifted {
+		return diagnose.HostStatus{}
+	}
+	status := diagnose.Drifted(drift, report.Differs[host], report.Fields(host))
+	if file := report.Cached[host]; outdated(status.Code) && held.OwnedByOther(file) {
+		status.Text += fleet.ByOwner(file.Labels[held.OwnerLabel()])
+	}
+	return status
 }
