@@ -240,8 +240,8 @@ func (r *scriptRun) take(h fleet.Host, row scriptRow, requestID string) (reading
 }
 
 // Differences are the fields in which an agent hosts another spec. They are compared as far as the
-// agent's file keeps them. A type or a number of seconds may be undeclared, or 0 on either side. Then it
-// is a default of the server or of the agent. White space around a text is ignored.
+// agent's file keeps them. A number of seconds may be undeclared, or 0 on either side. Then it is a
+// default of the server or of the agent. White space around a text is ignored.
 func (s *Spec) Differences(e hostedspec.Entry, sendsTimeout bool) []fleet.Difference {
 	var limits Resource
 	if s.Resource != nil {
@@ -262,7 +262,7 @@ func (s *Spec) Differences(e hostedspec.Entry, sendsTimeout bool) []fleet.Differ
 		{Field: "resource.cpu", Declared: percent(limits.CPU), Hosted: percent(e.CPU)},
 		{Field: "resource.mem", Declared: percent(limits.Mem), Hosted: percent(e.Mem)},
 	}
-	if e.AutoType != 0 {
+	if e.HasAutoType {
 		fields = append(fields, fleet.Difference{Field: "monitor_policy.auto_type", Declared: number(s.MonitorPolicy.AutoType), Hosted: number(e.AutoType)})
 	}
 	if secs := s.MonitorPolicy.StartCheckSecs; secs != nil && *secs != 0 && e.StartCheckSecs != 0 {

@@ -193,7 +193,7 @@ func TestHostedFiles_contract(t *testing.T) {
 		Namespace: "GSEKIT_BIZ_3", Name: "nginx_1", ProcName: "nginx", SetupPath: "/usr/sbin", PIDPath: "/run/nginx-1.pid", User: "root",
 		StartCmd: "nginx -c /etc/nginx/nginx-1.conf", StopCmd: "nginx -c /etc/nginx/nginx-1.conf -s stop",
 		RestartCmd: "nginx -c /etc/nginx/nginx-1.conf -s reload", ReloadCmd: "nginx -c /etc/nginx/nginx-1.conf -s reload", KillCmd: "kill -9 $(cat /run/nginx-1.pid)",
-		AutoType: 1, StartCheckSecs: 10, OpTimeout: 10, WrittenAt: 1782360282,
+		AutoType: 1, HasAutoType: true, StartCheckSecs: 10, OpTimeout: 10, WrittenAt: 1782360282,
 	}
 	if diff := cmp.Diff(map[fleet.Host]hostedspec.Reading{agents[0]: {Entries: []hostedspec.Entry{want}}, agents[1]: {}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -253,7 +253,7 @@ func TestProcess_Hosting(t *testing.T) {
 		e := hostedspec.Entry{
 			Namespace: "gse", Name: "proc-test", ProcName: s.Identity.ProcName, SetupPath: s.Identity.SetupPath, PIDPath: s.Identity.PIDPath, User: "root",
 			StartCmd: "./start.sh", StopCmd: "./stop.sh", RestartCmd: "./restart.sh", ReloadCmd: "./reload.sh", KillCmd: "./kill.sh", VersionCmd: "./version.sh", HealthCmd: "./health.sh",
-			AutoType: 1, CPU: 10, Mem: 10, StartCheckSecs: 5, OpTimeout: 30,
+			AutoType: 1, HasAutoType: true, CPU: 10, Mem: 10, StartCheckSecs: 5, OpTimeout: 30,
 		}
 		change(&e)
 		return e
@@ -280,7 +280,8 @@ func TestProcess_Hosting(t *testing.T) {
 		"timeout of the ESB": {esb: true, entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.OpTimeout = 60 })}, want: fleet.Hosting{Hosted: true}},
 		"blanks around":      {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.StartCmd, e.User = " ./start.sh\n", "root " })}, want: fleet.Hosting{Hosted: true}},
 		"floats of 32 bits":  {spec: fractions, entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.CPU = 10.100000381469727 })}, want: fleet.Hosting{Hosted: true}},
-		"numbers not kept":   {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.AutoType, e.StartCheckSecs, e.OpTimeout = 0, 0, 0 })}, want: fleet.Hosting{Hosted: true}},
+		"numbers not kept":   {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.HasAutoType, e.AutoType, e.StartCheckSecs, e.OpTimeout = false, 0, 0, 0 })}, want: fleet.Hosting{Hosted: true}},
+		"type 0":             {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.AutoType = 0 })}, want: fleet.Hosting{Hosted: true, Differs: []fleet.Difference{{Field: "monitor_policy.auto_type", Declared: "1", Hosted: "0"}}}},
 		"seconds declared 0": {spec: standard, entries: []hostedspec.Entry{kept(as)}, want: fleet.Hosting{Hosted: true}},
 		"not understood":     {entries: []hostedspec.Entry{kept(as), {Namespace: "gse", Name: "proc-test", Why: "odd"}}, want: fleet.Hosting{Why: "odd"}},
 		"another's is odd":   {entries: []hostedspec.Entry{kept(as), {Namespace: "gse", Name: "x", Why: "odd"}}, want: fleet.Hosting{Hosted: true}},
@@ -299,7 +300,7 @@ func TestProcess_Hosting(t *testing.T) {
 			want: fleet.Hosting{Hosted: true},
 		},
 		"all differs": {
-			entries: []hostedspec.Entry{{Namespace: "gse", Name: "proc-test", AutoType: 2, StartCheckSecs: 6, OpTimeout: 31}},
+			entries: []hostedspec.Entry{{Namespace: "gse", Name: "proc-test", AutoType: 2, HasAutoType: true, StartCheckSecs: 6, OpTimeout: 31}},
 			want: fleet.Hosting{Hosted: true, Differs: []fleet.Difference{
 				{Field: "identity.proc_name", Declared: "proc-test"}, {Field: "identity.setup_path", Declared: "/data/gsetest/"},
 				{Field: "identity.pid_path", Declared: "/data/gsetest/proc-test.pid"}, {Field: "identity.user", Declared: "root"},

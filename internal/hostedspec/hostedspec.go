@@ -14,6 +14,7 @@ type Entry struct {
 	ReloadCmd, KillCmd                 string
 	VersionCmd, HealthCmd              string
 	AutoType                           int64
+	HasAutoType                        bool    // 0 is a type, not a default
 	CPU, Mem                           float64 // percent of the machine
 	StartCheckSecs, OpTimeout          int64   // seconds
 	LastOperation                      int64   // op_type that wrote the entry last

@@ -148,7 +148,7 @@ type row struct {
 	VersionCmd string `json:"versionCmd"`
 	HealthCmd  string `json:"healthCmd"`
 
-	Type                whole  `json:"type"`
+	Type                kind   `json:"type"`
 	CPULmt              number `json:"cpulmt"`
 	MemLmt              number `json:"memlmt"`
 	StartCheckBeginTime whole  `json:"startCheckBeginTime"`
@@ -179,7 +179,7 @@ func (r row) entry() Entry {
 		ProcName: r.ProcName, SetupPath: r.SetupPath, PIDPath: r.PIDPath, User: r.User,
 		StartCmd: r.StartCmd, StopCmd: r.StopCmd, RestartCmd: r.RestartCmd, ReloadCmd: r.ReloadCmd,
 		KillCmd: r.KillCmd, VersionCmd: r.VersionCmd, HealthCmd: r.HealthCmd,
-		AutoType: int64(r.Type), CPU: float64(r.CPULmt), Mem: float64(r.MemLmt),
+		AutoType: int64(r.Type.whole), HasAutoType: r.Type.known, CPU: float64(r.CPULmt), Mem: float64(r.MemLmt),
 		StartCheckSecs: int64(r.StartCheckBeginTime), OpTimeout: int64(r.OpTimeOut),
 		LastOperation: int64(r.OperateType), WrittenAt: int64(r.Timestamp),
 	}
@@ -217,4 +217,17 @@ func (w *whole) UnmarshalJSON(raw []byte) error {
 	}
 	*w = whole(n)
 	return nil
+}
+
+// kind is a whole number that may be missing, which is not 0.
+type kind struct {
+	whole
+	known bool
+}
+
+// UnmarshalJSON fails for what is no whole number.
+func (k *kind) UnmarshalJSON(raw []byte) error {
+	text := strings.Trim(string(raw), `" `)
+	k.known = text != "" && text != "null"
+	return k.whole.UnmarshalJSON(raw)
 }

@@ -19,7 +19,7 @@ const nginx = `{"procName":"nginx","setupPath":"/usr/sbin","pidPath":"/run/nginx
 var nginxEntry = hostedspec.Entry{
 	Namespace: "GSEKIT_BIZ_3", Name: "nginx_1", ProcName: "nginx", SetupPath: "/usr/sbin", PIDPath: "/run/nginx-1.pid", User: "root",
 	StartCmd: `nginx -c "a b"`, StopCmd: "nginx -s stop", RestartCmd: "r", ReloadCmd: "l", KillCmd: "kill -9 $(cat /run/nginx-1.pid)",
-	VersionCmd: "v", HealthCmd: "h", AutoType: 1, CPU: 10.5, Mem: 20, StartCheckSecs: 9, OpTimeout: 70, LastOperation: 7, WrittenAt: 1782360282,
+	VersionCmd: "v", HealthCmd: "h", AutoType: 1, HasAutoType: true, CPU: 10.5, Mem: 20, StartCheckSecs: 9, OpTimeout: 70, LastOperation: 7, WrittenAt: 1782360282,
 }
 
 func printed(file string) string { return "bk-hosted begin\n" + file + "\nbk-hosted end\n" }
@@ -28,16 +28,18 @@ func listed(entries ...string) string {
 	return printed(`{"proc":[` + strings.Join(entries, ",") + `]}`)
 }
 
-func TestParse(t *testing.T) {
-	t.Parallel()
+// printedCase is an output of a script and its meaning.
+type printedCase struct {
+	output string
+	want   []hostedspec.Entry
+	why    string
+}
+
+func printedCases() map[string]printedCase {
 	web := hostedspec.Entry{Namespace: "ns", Name: "web"}
 	odd, gbk := web, web
 	odd.Why, gbk.Why = "its entry in the agent's file has a value of an unknown form", "its entry in the agent's file has text that is not UTF-8"
-	for name, c := range map[string]struct {
-		output string
-		want   []hostedspec.Entry
-		why    string
-	}{
+	return map[string]printedCase{
 		"as agents write it":     {listed(nginx), []hostedspec.Entry{nginxEntry}, ""},
 		"two of one key":         {listed(nginx, nginx), []hostedspec.Entry{nginxEntry, nginxEntry}, ""},
 		"little":                 {listed(`{"valuekey":"ns:web","contact":"ns"}`), []hostedspec.Entry{web}, ""},
@@ -45,7 +47,9 @@ func TestParse(t *testing.T) {
 		"another contact":        {listed(`{"valuekey":"ns:web","contact":"admin"}`), []hostedspec.Entry{web}, ""},
 		"no namespace in key":    {listed(`{"valuekey":"web","contact":"ns"}`), []hostedspec.Entry{web}, ""},
 		"colons":                 {listed(`{"valuekey":"a:b:c:d","contact":"a:b"}`), []hostedspec.Entry{{Namespace: "a:b", Name: "c:d"}}, ""},
-		"numbers as text":        {listed(`{"valuekey":"ns:web","cpulmt":"10","type":" 2 ","memlmt":"","opTimeOut":null}`), []hostedspec.Entry{{Namespace: "ns", Name: "web", CPU: 10, AutoType: 2}}, ""},
+		"numbers as text":        {listed(`{"valuekey":"ns:web","cpulmt":"10","type":" 2 ","memlmt":"","opTimeOut":null}`), []hostedspec.Entry{{Namespace: "ns", Name: "web", CPU: 10, AutoType: 2, HasAutoType: true}}, ""},
+		"type 0":                 {listed(`{"valuekey":"ns:web","type":0}`), []hostedspec.Entry{{Namespace: "ns", Name: "web", HasAutoType: true}}, ""},
+		"no type":                {listed(`{"valuekey":"ns:web","type":null}`, `{"valuekey":"ns:web","type":" "}`), []hostedspec.Entry{web, web}, ""},
 		"unknown keys":           {printed(`{"plugins":[{"proc":[1]}],"nested":{"a":{}},"proc":[{"valuekey":"ns:web","new":[1,{}]}],"x":0}`), []hostedspec.Entry{web}, ""},
 		"nothing hosted":         {listed(), nil, ""},
 		"null":                   {printed(`{"proc":null}`), nil, ""},
@@ -76,7 +80,12 @@ func TestParse(t *testing.T) {
 		"GBK through JSON":       {listed(`{"valuekey":"ns:web","startCmd":"` + "\uFFFD" + `"}`), []hostedspec.Entry{gbk}, ""},
 		"GBK through PowerShell": {listed(`{"valuekey":"ns:web","startCmd":"\ufffd"}`), []hostedspec.Entry{gbk}, ""},
 		"too long":               {strings.Repeat(" ", hostedspec.MaxBytes) + listed(), nil, "longer than 16 MiB"},
-	} {
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for name, c := range printedCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := hostedspec.Parse(c.output)
@@ -117,8 +126,10 @@ func TestWhole(t *testing.T) {
 // Whatever a script prints, either it was read or it says why not. Nothing that was cut off says
 // that nothing is hosted.
 func FuzzParse(f *testing.F) {
-	for _, output := range []string{listed(nginx), listed(nginx, nginx), "bk-hosted missing\n", "bk-hosted missing-directory\n", printed(""), printed("0{}0"), "bk-hosted begin\n"} {
-		f.Add(output, len(output)/2)
+	for name, c := range printedCases() {
+		if name != "too long" {
+			f.Add(c.output, len(c.output)/2)
+		}
 	}
 	f.Fuzz(func(t *testing.T, output string, cut int) {
 		got := hostedspec.Parse(output)

@@ -183,6 +183,10 @@ func specValue(e hostedspec.Entry) map[string]any {
 	if e.CPU != 0 || e.Mem != 0 {
 		limits = map[string]any{"cpu": e.CPU, "mem": e.Mem}
 	}
+	var autoType any
+	if e.HasAutoType {
+		autoType = e.AutoType
+	}
 	return map[string]any{
 		"identity": map[string]any{"proc_name": orNull(e.ProcName), "setup_path": orNull(e.SetupPath), "pid_path": orNull(e.PIDPath), "user": orNull(e.User)},
 		"control": map[string]any{
@@ -190,7 +194,7 @@ func specValue(e hostedspec.Entry) map[string]any {
 			"kill_cmd": orNull(e.KillCmd), "version_cmd": orNull(e.VersionCmd), "health_cmd": orNull(e.HealthCmd),
 		},
 		"resource":       limits,
-		"monitor_policy": map[string]any{"auto_type": e.AutoType, "start_check_secs": orNull(e.StartCheckSecs), "op_timeout": orNull(e.OpTimeout)},
+		"monitor_policy": map[string]any{"auto_type": autoType, "start_check_secs": orNull(e.StartCheckSecs), "op_timeout": orNull(e.OpTimeout)},
 		"written_at":     orNull(e.WrittenAt),
 	}
 }

@@ -98,6 +98,21 @@ func TestHostedSpecsDataSource(t *testing.T) {
 				},
 			},
 		},
+		"types": {
+			change: func(sim *providertest.Sim) error {
+				return errors.Join(
+					sim.EditProc(providertest.Address(1), "web", "nginx", map[string]any{"type": 0}),
+					sim.AddProc(providertest.Address(1), `{"valuekey":"web:cron","contact":"web","procName":"cron","timestamp":7}`))
+			},
+			want: map[string]any{
+				"nginx": nginxSpec(map[string]any{"monitor_policy.auto_type": 0}),
+				"cron": map[string]any{
+					"identity": map[string]any{"proc_name": "cron", "setup_path": nil, "pid_path": nil, "user": nil},
+					"control":  nginxSpec(map[string]any{"control.start_cmd": nil})["control"], "resource": nil,
+					"monitor_policy": map[string]any{"auto_type": nil, "start_check_secs": nil, "op_timeout": nil},
+				},
+			},
+		},
 		"odd-entry": {
 			change: func(sim *providertest.Sim) error {
 				return sim.AddProc(providertest.Address(1), `{"contact":"web","startCmd":7,"valuekey":"web:odd"}`)

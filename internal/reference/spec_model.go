@@ -149,6 +149,10 @@ func HostedSpec(ctx context.Context, e hostedspec.Entry) any {
 		}
 		return types.Int64Value(n)
 	}
+	autoType := types.Int64Null()
+	if e.HasAutoType {
+		autoType = types.Int64Value(e.AutoType)
+	}
 	m := specModel{
 		Identity: identityModel{
 			ProcName: types.StringValue(e.ProcName), SetupPath: types.StringValue(e.SetupPath),
@@ -159,7 +163,7 @@ func HostedSpec(ctx context.Context, e hostedspec.Entry) any {
 			KillCmd: orNull(e.KillCmd), VersionCmd: orNull(e.VersionCmd), HealthCmd: orNull(e.HealthCmd),
 		},
 		MonitorPolicy: monitorPolicyModel{
-			AutoType:       types.Int64Value(e.AutoType),
+			AutoType:       autoType,
 			StartCheckSecs: besides(defaultStartCheckSecs, e.StartCheckSecs), OpTimeout: besides(defaultOpTimeout, e.OpTimeout),
 		},
 	}
