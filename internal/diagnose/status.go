@@ -49,6 +49,10 @@ var driftTexts = []driftText{
 	{fleet.NotHosted, "not hosted"},
 }
 
+// textNotKept replaces the text of OtherSpec where the agent hosts what is declared, as far as its own file
+// shows.
+const textNotKept = "registered with another spec (in what the agent's file does not keep)"
+
 // Overtaken is what state says of a host that another object has registered with the very same
 // declaration.
 func Overtaken(owner string) HostStatus {
@@ -111,19 +115,22 @@ func value(text string, start int) string {
 }
 
 // Drifted is what state says of a host that differs from the last apply. drift decides, and the
-// text has every difference. fields are those that its agent hosts otherwise.
-func Drifted(drift fleet.Code, differs []fleet.Code, fields []fleet.Difference) HostStatus {
+// text has every difference. kept is what its agent's own file shows, nil if it was not read.
+func Drifted(drift fleet.Code, differs []fleet.Code, kept *fleet.Hosting) HostStatus {
 	status := HostStatus{Code: drift}
 	if drift == fleet.NotRegistered {
 		status.Code = fleet.NoLongerRegistered // it was registered, or state would say that it was not
 	}
 	var texts []string
 	for _, d := range driftTexts {
-		if slices.Contains(differs, d.drift) {
-			texts = append(texts, d.text)
+		if text := d.text; slices.Contains(differs, d.drift) {
+			if d.drift == fleet.OtherSpec && kept.Verified() {
+				text = textNotKept
+			}
+			texts = append(texts, text)
 		}
 	}
-	if hosted := hostedWith(fields); hosted != "" && slices.Contains(differs, fleet.HostedOtherwise) {
+	if hosted := hostedWith(kept.Fields()); hosted != "" && slices.Contains(differs, fleet.HostedOtherwise) {
 		texts = append(texts, hosted)
 	}
 	status.Text = strings.Join(texts, ", ")
@@ -158,7 +165,7 @@ func (s HostStatus) ToldByRefresh() bool {
 		}
 	}
 	for text := range strings.SplitSeq(text, ", ") {
-		if text != textOvertaken && !strings.HasPrefix(text, "owner ") && !slices.ContainsFunc(driftTexts, func(d driftText) bool { return d.text == text }) {
+		if text != textOvertaken && text != textNotKept && !strings.HasPrefix(text, "owner ") && !slices.ContainsFunc(driftTexts, func(d driftText) bool { return d.text == text }) {
 			return false
 		}
 	}

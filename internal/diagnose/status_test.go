@@ -64,6 +64,7 @@ func TestDrifted(t *testing.T) {
 		drift   fleet.Code
 		differs []fleet.Code
 		fields  []fleet.Difference
+		hosted  bool // and read
 	}{
 		"not_hosted: not running, not hosted":                         {drift: fleet.NotHosted, differs: []fleet.Code{fleet.NotHosted, fleet.NotRunning}},
 		"not_running: not running":                                    {drift: fleet.NotRunning, differs: []fleet.Code{fleet.NotRunning}},
@@ -73,20 +74,25 @@ func TestDrifted(t *testing.T) {
 		"other_labels: replaced by a start without its limits":        {drift: fleet.OtherLabels, differs: []fleet.Code{fleet.Started}},
 		"other_labels: registered with other labels":                  {drift: fleet.OtherLabels, differs: []fleet.Code{fleet.OtherLabels}},
 		`other_spec: hosted with stop_cmd "./stop.sh" → "./stop.sh -9, or so", mem 10 → 50`: {
-			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{stop, memory},
+			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{stop, memory}, true,
 		},
 		`other_spec: registered with another spec, not hosted, hosted with mem 10 → 50, mem 10 → 50, mem 10 → 50, mem 10 → 50, mem 10 → 50, and 2 more`: {
-			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise, fleet.OtherSpec, fleet.NotHosted}, slices.Repeat([]fleet.Difference{memory}, 7),
+			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise, fleet.OtherSpec, fleet.NotHosted}, slices.Repeat([]fleet.Difference{memory}, 7), true,
 		},
 		`other_spec: hosted with start_cmd "` + strings.Repeat("a", 60) + `" → "` + strings.Repeat("b", 60) + `…"`: {
-			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{long},
+			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{long}, true,
 		},
 		`other_spec: hosted with start_cmd "…` + strings.Repeat("a", 15) + `" → "…` + strings.Repeat("a", 15) + `b"`: {
-			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{{Field: "control.start_cmd", Declared: strings.Repeat("a", 80), Hosted: strings.Repeat("a", 80) + "b"}},
+			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{{Field: "control.start_cmd", Declared: strings.Repeat("a", 80), Hosted: strings.Repeat("a", 80) + "b"}}, true,
 		},
-		"not_running: not running, not hosted": {fleet.NotRunning, []fleet.Code{fleet.NotRunning, fleet.NotHosted}, []fleet.Difference{stop}},
+		"not_running: not running, not hosted": {fleet.NotRunning, []fleet.Code{fleet.NotRunning, fleet.NotHosted}, []fleet.Difference{stop}, true},
+		"other_spec: registered with another spec (in what the agent's file does not keep), not running": {drift: fleet.OtherSpec, differs: []fleet.Code{fleet.OtherSpec, fleet.NotRunning}, hosted: true},
 	} {
-		got := Drifted(c.drift, c.differs, c.fields)
+		var kept *fleet.Hosting
+		if c.hosted {
+			kept = &fleet.Hosting{Hosted: true, Differs: c.fields}
+		}
+		got := Drifted(c.drift, c.differs, kept)
 		if got.String() != want {
 			t.Errorf("state has %q, want %q", got, want)
 		}

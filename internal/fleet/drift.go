@@ -154,14 +154,6 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 	return report, nil
 }
 
-// Fields are those in which a host's agent has another spec.
-func (r Report) Fields(h Host) []Difference {
-	if kept := r.Cached[h].Kept; kept.read() {
-		return kept.Differs
-	}
-	return nil
-}
-
 // WithKept adds to the statuses of hosts what their agents really host, if that is to be compared. A
 // file that could not be read shows nothing. It takes at most half of the remaining time.
 func WithKept(ctx context.Context, p Process, want Desired, hosts []Host, statuses map[Host]Status) map[Host]Status {

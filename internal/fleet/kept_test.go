@@ -77,7 +77,7 @@ func TestInspect_kept(t *testing.T) {
 			} else {
 				p.wantCalls(t, calls[:2]...)
 			}
-			if fields := got.Fields(host(1)); (len(fields) > 0) != (c.kept.Why == "" && len(c.kept.Differs) > 0) {
+			if fields := got.Cached[host(1)].Kept.Fields(); (len(fields) > 0) != (c.kept.Why == "" && len(c.kept.Differs) > 0) {
 				t.Errorf("the fields are %v", fields)
 			}
 		})

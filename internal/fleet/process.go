@@ -156,6 +156,14 @@ func (k *Hosting) lacks() bool { return k.read() && !k.Hosted }
 // differs reports whether the file has another spec than the declared one.
 func (k *Hosting) differs() bool { return k.read() && len(k.Differs) > 0 }
 
+// Fields are those in which the agent has another spec.
+func (k *Hosting) Fields() []Difference {
+	if !k.read() {
+		return nil
+	}
+	return k.Differs
+}
+
 // Verified reports whether the file has the declared spec, as far as it keeps one.
 func (k *Hosting) Verified() bool { return k.read() && k.Hosted && len(k.Differs) == 0 }
 

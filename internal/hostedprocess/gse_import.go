@@ -115,14 +115,14 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 		return
 	}
 	if len(id.hosts) > 0 {
-		resp.Diagnostics.Append(r.checkNamed(ctx, id, named)...)
+		resp.Diagnostics.Append(r.checkNamed(ctx, found, named)...)
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)
 	resp.Diagnostics.Append(readSpecs(ctx, r.platform, found)...)
-	resp.Diagnostics.Append(found.write(ctx, &resp.State)...)
+	resp.Diagnostics.Append(found.write(ctx, &resp.State, r.platform)...)
 }
 
 // readSpecs reads from the agents what they host of processes, if the provider is to. A process gets
@@ -211,14 +211,18 @@ func (f *foundProcess) hostedAs(hosts fleet.Inventory, readings map[fleet.Host]h
 	return diags
 }
 
-// checkNamed says on which of the hosts that an import names the process is not registered.
-func (r *hostedProcessResource) checkNamed(ctx context.Context, id importID, named fleet.Inventory) diag.Diagnostics {
+// checkNamed says on which of the hosts that an import names the process is not registered, and
+// notes the labels of the registrations.
+func (r *hostedProcessResource) checkNamed(ctx context.Context, found *foundProcess, named fleet.Inventory) diag.Diagnostics {
 	ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 	defer cancel()
-	title := diagnose.ProcessTitle(id.namespace, id.name)
-	cached, err := r.platform.GSE.Process(gse.Meta{Namespace: id.namespace, Name: id.name}, nil).CachedStatus(ctx, named.Hosts())
+	title := diagnose.ProcessTitle(found.namespace, found.name)
+	cached, err := r.platform.GSE.Process(gse.Meta{Namespace: found.namespace, Name: found.name}, nil).CachedStatus(ctx, named.Hosts())
 	if err != nil {
 		return diag.Diagnostics{diagnose.CallFailed("Unable to Import Hosted Process", title+" could not be looked up.", err)}
+	}
+	for key, host := range named.All {
+		found.label(key, cached[host].Labels, r.platform)
 	}
 	missing := named.Pick(func(host fleet.Host) bool { return cached[host].State == fleet.Unregistered })
 	if len(missing) == 0 {
@@ -234,10 +238,11 @@ type foundProcess struct {
 	spec            *hostedspec.Entry
 	hosts           map[string]string            // addresses by host key
 	labels          map[string]map[string]string // of the registration on each host
+	fingerprints    map[string]bool              // that these registrations carry
 }
 
 func newFoundProcess(namespace, name string) *foundProcess {
-	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string)}
+	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string), fingerprints: make(map[string]bool)}
 }
 
 func (f *foundProcess) id() string { return f.namespace + ":" + f.name }
@@ -254,9 +259,22 @@ func (f *foundProcess) add(row gse.Row, p *platform.Platform) {
 		address = row.Host.String()
 	}
 	f.hosts[row.Host.Address()] = address
-	if row.Status.Labels != nil {
-		f.labels[address] = p.OwnLabels(row.Status.Labels)
+	f.label(address, row.Status.Labels, p)
+}
+
+// label notes the labels of a registration, nil if they are not known.
+func (f *foundProcess) label(host string, labels map[string]string, p *platform.Platform) {
+	if labels != nil {
+		f.labels[host] = p.OwnLabels(labels)
+		f.fingerprints[labels[p.FingerprintLabel]] = true
 	}
+}
+
+// registeredWith reports whether a registration carries the fingerprint of a spec.
+func (f *foundProcess) registeredWith(spec *gse.Spec, p *platform.Platform) bool {
+	labels, _ := sharedLabels(f.labels)
+	desired, err := p.Desired(gse.Meta{Namespace: f.namespace, Name: f.name, Labels: labels}, spec, "")
+	return err == nil && p.FingerprintLabel != "" && f.fingerprints[desired.Fingerprint]
 }
 
 // attributeWriter is a state, or a resource in a list.
@@ -266,7 +284,7 @@ type attributeWriter interface {
 
 // write fills in what is known. What has a default takes it, so that the first
 // plan is about the spec.
-func (f *foundProcess) write(ctx context.Context, to attributeWriter) diag.Diagnostics {
+func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for name, value := range map[string]any{
 		"id":                f.id(),
@@ -283,7 +301,7 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter) diag.Diagn
 	diags.Append(to.SetAttribute(ctx, meta.AtName("namespace"), f.namespace)...)
 	diags.Append(to.SetAttribute(ctx, meta.AtName("name"), f.name)...)
 	if f.spec != nil {
-		diags.Append(to.SetAttribute(ctx, path.Root("spec"), reference.HostedSpec(ctx, *f.spec))...)
+		diags.Append(to.SetAttribute(ctx, path.Root("spec"), reference.HostedSpec(ctx, *f.spec, func(spec *gse.Spec) bool { return f.registeredWith(spec, p) }))...)
 	}
 	if shared, _ := sharedLabels(f.labels); len(shared) > 0 {
 		diags.Append(to.SetAttribute(ctx, meta.AtName("labels"), shared)...)

@@ -78,7 +78,7 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 		pushed := int64(0)
 		one := func(found *foundProcess) bool {
 			pushed++
-			return push(listResult(ctx, req, found)) && pushed != req.Limit
+			return push(l.result(ctx, req, found)) && pushed != req.Limit
 		}
 		if !req.IncludeResource {
 			pushTrouble(push, config, l.names(ctx, config, one))
@@ -153,12 +153,12 @@ func pushTrouble(push func(list.ListResult) bool, config hostedProcessListModel,
 	}
 }
 
-func listResult(ctx context.Context, req list.ListRequest, found *foundProcess) list.ListResult {
+func (l *hostedProcessListResource) result(ctx context.Context, req list.ListRequest, found *foundProcess) list.ListResult {
 	result := req.NewListResult(ctx)
 	result.DisplayName = bkapi.Printable(found.id())
 	result.Diagnostics.Append(result.Identity.Set(ctx, found.identity())...)
 	if req.IncludeResource {
-		result.Diagnostics.Append(found.write(ctx, result.Resource)...)
+		result.Diagnostics.Append(found.write(ctx, result.Resource, l.platform)...)
 	}
 	return result
 }

@@ -206,7 +206,7 @@ func driftOn(host fleet.Host, report fleet.Report, held fleet.Desired) diagnose.
 	if !drifted {
 		return diagnose.HostStatus{}
 	}
-	status := diagnose.Drifted(drift, report.Differs[host], report.Fields(host))
+	status := diagnose.Drifted(drift, report.Differs[host], report.Cached[host].Kept)
 	if file := report.Cached[host]; outdated(status.Code) && held.OwnedByOther(file) {
 		status.Text += fleet.ByOwner(file.Labels[held.OwnerLabel()])
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -79,15 +81,56 @@ func TestVerify_drift(t *testing.T) {
 	verifying(t, func(w *world) {
 		config, object := w.declares(2), w.object()
 		w.play(object, step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true})
-		w.edited(2, map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 50})(w)
+		w.edited(2, map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 50, "type": 0})(w)
 		object.Protocol = w.open()
 		_, said := object.Plan(config)
-		const want = `other_spec: hosted with stop_cmd "./stop.sh" → "./stop.sh -9", mem 10 → 50`
+		const want = `other_spec: hosted with stop_cmd "./stop.sh" → "./stop.sh -9", mem 10 → 50, auto_type 1 → 0`
 		if got := object.Reasons("out_of_sync")["web-2"]; got != want || len(said) > 0 {
 			t.Errorf("out_of_sync has %q, want %q; said: %s", got, want, said)
 		}
 		w.play(object, step{name: "repaired", config: config, calls: []string{on("update_proc_info", 2)}})
 		w.secretless(object, said)
+	})
+}
+
+// A resource's verify is that of its state while it is refreshed, so a change counts after its apply. The
+// provider's counts at once. Back to labels, the fields are no drift any more, and no host is called.
+//
+// Promised in verify.md: In the provider block, `verify` counts at once.
+// Promised in verify.md: On a resource, a change of it counts from the first refresh after its apply.
+func TestVerify_switched(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.settings["verify"] = "labels"
+		config, agent := w.declares(2), w.declares(2, attribute("verify", "agent"))
+		created := func() *providertest.Core {
+			object := w.object()
+			w.play(object, step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true})
+			w.edited(2, map[string]any{"stopCmd": "kill"})(w)
+			return object
+		}
+		expect := func(object *providertest.Core, when string, config map[string]any, action providertest.PlanKind, differs bool) {
+			w.Helper()
+			object.Protocol = w.open()
+			plan, said := object.Plan(config)
+			if _, found := object.Reasons("out_of_sync")["web-2"]; plan.Action != action || found != differs || len(said) > 0 {
+				w.Errorf("%s: %s, web-2 differs: %t; said: %s", when, plan.Action, found, said)
+			}
+		}
+		object := created()
+		expect(object, "labels", config, providertest.PlanNothing, false)
+		expect(object, "agent, not applied yet", agent, providertest.PlanUpdate, false)
+		w.sim.ResetCalls()
+		object.Apply(agent)
+		w.sim.Changed(w.T)
+		expect(object, "agent", agent, providertest.PlanUpdate, true)
+		w.settings["verify"] = "agent"
+		expect(object, "agent by the provider", config, providertest.PlanUpdate, true)
+		object.Apply(config)
+		expect(object, "repaired", config, providertest.PlanNothing, false)
+		w.edited(2, map[string]any{"stopCmd": "kill"})(w)
+		w.settings["verify"] = "labels"
+		expect(object, "labels again", config, providertest.PlanNothing, false)
 	})
 }
 
@@ -155,6 +198,78 @@ func TestVerify_imported(t *testing.T) {
 			step{name: "a host joins", config: w.declares(2), calls: []string{on("operate_proc_v2/3", 2), on("register_proc_info", 2)}},
 			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
 		)
+	})
+}
+
+// An import of what this provider registered has a default as it was declared. Otherwise the first plan
+// would register again. The import lacks what the agent's file does not keep, and the plan says so.
+//
+// Promised in verify.md: the first plan of the import says so, and registers again.
+func TestVerify_importedAgain(t *testing.T) {
+	t.Parallel()
+	const notKept = "other_spec: registered with another spec (in what the agent's file does not keep)"
+	for name, c := range map[string]struct {
+		policy map[string]any
+		reason string
+	}{
+		"default-left-out":   {policy: map[string]any{"auto_type": 1}},
+		"default-declared":   {policy: map[string]any{"auto_type": 1, "start_check_secs": 5}},
+		"another-value":      {policy: map[string]any{"auto_type": 1, "start_check_secs": 7}},
+		"not-kept-by-agents": {policy: map[string]any{"auto_type": 1, "start_retries": 3}, reason: notKept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			verifying(t, func(w *world) {
+				w.settings["default_labels"] = map[string]any{"by": "terraform"}
+				config := w.declares(1, labelled(map[string]any{"team": "sre"}))
+				spec, _ := config["spec"].(map[string]any)
+				spec["monitor_policy"] = c.policy
+				w.play(w.object(), step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true})
+				for id, key := range map[string]string{"web:nginx@web-1=" + providertest.Address(1): "web-1", "web:nginx": providertest.Address(1)} {
+					object := w.object()
+					said := object.Imports(id)
+					if got := object.Reasons("out_of_sync")[key]; got != c.reason || len(said) > 0 {
+						w.Errorf("%s: out_of_sync has %q, want %q; said: %s", id, got, c.reason, said)
+					}
+					imported, _ := object.Attribute("spec").(map[string]any)
+					policy, _ := imported["monitor_policy"].(map[string]any)
+					if got, want := fmt.Sprint(policy["start_check_secs"]), fmt.Sprint(c.policy["start_check_secs"]); got != want {
+						w.Errorf("%s: start_check_secs is %s, want %s", id, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A list with whole resources reads what agents host, and each resource has what an import has. Where
+// hosts differ there is no spec.
+//
+// Promised in verify.md: Import, and `terraform query -generate-config-out` |.
+func TestVerify_listed(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.hosted(1, 2)
+		p := w.open()
+		listed := func() (map[string]any, string) {
+			results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "web"})
+			if len(results) != 1 {
+				w.Fatalf("listed %v; said: %s", results, said)
+			}
+			resource, _ := results[0].Resource.(map[string]any)
+			return resource, said
+		}
+		object := w.object()
+		object.Imports("web:nginx")
+		resource, said := listed()
+		providertest.Same(w.T, "spec", object.Attribute("spec"), resource["spec"])
+		if resource["spec"] == nil || said != "" {
+			w.Errorf("spec: %v; said: %s", resource["spec"], said)
+		}
+		w.edited(2, map[string]any{"stopCmd": "kill"})(w)
+		if resource, said = listed(); resource["spec"] != nil || !strings.Contains(words(said), "is hosted with 2 different specs, so spec is not imported") {
+			w.Errorf("spec: %v; said: %s", resource["spec"], said)
+		}
 	})
 }
 
@@ -240,6 +355,12 @@ func TestVerify_oddFiles(t *testing.T) {
 		"banner":            "",
 		"unknown-keys":      "",
 		"many":              "",
+		"null":              "",
+		"styled":            "",
+		"texts":             "",
+		"gbk":               "Hosted Spec Not Verified",
+		"empty":             "Hosted Spec Not Verified",
+		"other-members":     "Hosted Spec Not Verified",
 		"missing-directory": "Hosted Spec Not Verified",
 		"unreadable":        "Hosted Spec Not Verified",
 		"truncated":         "Hosted Spec Not Verified",

@@ -132,7 +132,7 @@ func TestHostedSpec_limits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec, _ := HostedSpec(t.Context(), hostedspec.Entry{CPU: n, Mem: 1}).(specModel)
+		spec, _ := HostedSpec(t.Context(), hostedspec.Entry{CPU: n, Mem: 1}, nil).(specModel)
 		if got, err := spec.Resource.CPU.ToTerraformValue(t.Context()); err != nil || !got.Equal(tftypes.NewValue(tftypes.Number, want)) {
 			t.Errorf("%v is %s, want %s: %v", n, got, text, err)
 		}

@@ -142,7 +142,9 @@ const (
 
 // HostedSpec is the value of spec for what an agent hosts. Values that its file does not keep, and
 // defaults, are null. One limit cannot be declared without the other, so then both are null.
-func HostedSpec(ctx context.Context, e hostedspec.Entry) any {
+// registered reports whether a spec is the registered one. A default that was declared is not null
+// then, as the fingerprint counts it.
+func HostedSpec(ctx context.Context, e hostedspec.Entry, registered func(*gse.Spec) bool) any {
 	besides := func(standard, n int64) types.Int64 {
 		if n == 0 || n == standard {
 			return types.Int64Null()
@@ -169,6 +171,12 @@ func HostedSpec(ctx context.Context, e hostedspec.Entry) any {
 	}
 	if e.CPU > 0 && e.Mem > 0 {
 		m.Resource = &resourceModel{CPU: asWritten(ctx, e.CPU), Mem: asWritten(ctx, e.Mem)}
+	}
+	if declared := m; e.StartCheckSecs == defaultStartCheckSecs {
+		declared.MonitorPolicy.StartCheckSecs = types.Int64Value(defaultStartCheckSecs)
+		if registered(declared.toAPI()) {
+			return declared
+		}
 	}
 	return m
 }
