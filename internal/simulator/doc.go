@@ -7,6 +7,7 @@
 // invalid field. It accepts what the platform accepts: unknown members, null for unset ones, and whatever
 // else real clients send. [Server.Violations] lists everything that no document describes. So a test can
 // fail on a mistake of its own client that the platform would accept.
+//
 // # A first look
 //
 //	var sim simulator.Server
@@ -20,11 +21,10 @@
 //	// CMDB:    POST srv.URL + /api/c/compapi/v2/cc/list_biz_hosts/
 //	//          POST srv.URL + /api/bk-cmdb/prod/api/v3/hosts/app/3/list_hosts
 //
-// The zero value answers; fields are knobs, to be set before the first request.
 // The zero value is usable; fields are settings, to be set before the first request.
-// # How it is built
+//
 // # Structure
-// Arrows go one way. A face (package face) reads and lints one dialect and translates it to one
+//
 // Imports go one way. A face (package face) reads and checks one dialect and translates it to the core.
 // The core (package core) has hosts, processes and tasks, and no HTTP. Package cmdb is CMDB. Faults
 // (package fault) change the answers: the core asks for faults through an interface. The record (package
