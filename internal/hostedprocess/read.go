@@ -177,7 +177,7 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known m
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	for host, file := range report.Cached {
 		was, out := known[host.WithoutSupplier()]
-		found, e := driftOn(host, report, held), last.on(host)
+		found, e := driftOn(host, report, held, last), last.on(host)
 		if !out && found.Code == "" && !e.IsDue {
 			continue
 		}
@@ -200,15 +200,16 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known m
 }
 
 // driftOn is how a host differs from what was last registered, and who registered that if it was
-// another owner.
-func driftOn(host fleet.Host, report fleet.Report, held fleet.Desired) diagnose.HostStatus {
+// another owner. An import becomes the owner that it found.
+func driftOn(host fleet.Host, report fleet.Report, held fleet.Desired, last ledger) diagnose.HostStatus {
 	drift, drifted := report.Drift[host]
 	if !drifted {
 		return diagnose.HostStatus{}
 	}
-	status := diagnose.Drifted(drift, report.Differs[host], report.Cached[host].Kept)
-	if file := report.Cached[host]; outdated(status.Code) && held.OwnedByOther(file) {
-		status.Text += fleet.ByOwner(file.Labels[held.OwnerLabel()])
+	file := report.Cached[host]
+	status := diagnose.Drifted(drift, report.Differs[host], file.Kept)
+	if owner := file.Labels[held.OwnerLabel()]; outdated(status.Code) && held.OwnedByOther(file) && owner != last.owner {
+		status.Text += fleet.ByOwner(owner)
 	}
 	return status
 }
