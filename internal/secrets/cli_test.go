@@ -90,12 +90,16 @@ data "bk_hosted_specs" "test" {
 			if err := os.Mkdir(raw, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			cli.Env = append(cli.Env, "TF_LOG_SDK_PROTO_DATA_DIR="+raw, "BK_HOSTED_SPECS_JOB_SCOPE_ID=2")
+			cli.Env = append(cli.Env, "TF_LOG_SDK_PROTO_DATA_DIR="+raw, "BK_HOSTED_SPECS_JOB_SCOPE_ID=2", "BK_VERIFY=agent")
 			configureSwift(cli, config("1"))
 			keepOutput(cli, 0, "plan.txt", "plan", "-out", "plan.zip")
 			keepOutput(cli, 0, "plan.json", "show", "-json", "plan.zip")
 			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
 			keepOutput(cli, 0, "applied.json", "show", "-json")
+			if err := sim.EditProc(providertest.Address(1), "web", "nginx", map[string]any{"stopCmd": "./stop.sh -9"}); err != nil {
+				t.Fatal(err)
+			}
+			keepOutput(cli, 0, "drift.txt", "plan")
 
 			// The platform says a credential back for each host, in one spelling each.
 			secret := map[bkapi.Gateway]string{bkapi.ESB: canary.Token, bkapi.APIGW: canary.AccessToken}[gateway]
@@ -123,7 +127,7 @@ data "bk_hosted_specs" "test" {
 					t.Errorf("%s: a secret of an agent's file", name)
 				}
 			}
-			if !strings.Contains(texts["applied.json"], `"written_at"`) {
+			if !strings.Contains(texts["applied.json"], `"written_at"`) || !strings.Contains(texts["drift.txt"], "hosted with stop_cmd") {
 				t.Error("no agent's file was read")
 			}
 			// The control: what travels beside the credentials is found in all of these.
