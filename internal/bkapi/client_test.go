@@ -148,7 +148,7 @@ func TestClient_requestID(t *testing.T) {
 		w.Header().Set("X-Bkapi-Request-Id", "from-header")
 		reply(http.StatusOK, `{"code":5,"request_id":"from-body"}`)(w, r)
 	}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		step http.HandlerFunc
 		want string
 	}{
@@ -157,8 +157,7 @@ func TestClient_requestID(t *testing.T) {
 		"number":       {reply(http.StatusOK, `{"code":5,"request_id":17}`), "17"},
 		"status":       {reply(http.StatusForbidden, `{"code":5,"request_id":"from-body"}`), "from-body"},
 		"null-is-ours": {reply(http.StatusOK, `{"code":5,"request_id":null}`), ""},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, test.step)

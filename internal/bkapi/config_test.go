@@ -11,7 +11,7 @@ import (
 
 func TestNew_config(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		set  func(*Config)
 		want string
 	}{
@@ -41,8 +41,7 @@ func TestNew_config(t *testing.T) {
 		"timeout":              {func(c *Config) { c.RequestTimeout = -1 }, "RequestTimeout"},
 		"max-bytes":            {func(c *Config) { c.MaxResponseBytes = -1 }, "MaxResponseBytes"},
 		"ca-cert":              {func(c *Config) { c.CACert = []byte("s3cr3t") }, "CACert"},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := Config{

@@ -10,7 +10,7 @@ import (
 
 func TestParseEnvelope(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		body string
 		want envelope
 	}{
@@ -49,8 +49,7 @@ func TestParseEnvelope(t *testing.T) {
 		"gateway-error":      {`{"error":{"code":"UNAUTHENTICATED","message":"no"},"data":1}`, envelope{message: "UNAUTHENTICATED no"}},
 		"gateway-code":       {`{"error":{"code":1642901},"data":1}`, envelope{code: 1642901}},
 		"request-id":         {`{"code":7,"request_id":"r1","data":1}`, envelope{code: 7, requestID: "r1"}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := parseEnvelope([]byte(test.body))

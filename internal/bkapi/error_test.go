@@ -15,7 +15,7 @@ func TestError_text(t *testing.T) {
 	t.Parallel()
 	const url = "https://paas.example.com/api/x/"
 	cause := errors.New("cause\n of it")
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		err  bkapi.Error
 		want string
 	}{
@@ -41,8 +41,7 @@ func TestError_text(t *testing.T) {
 			bkapi.Error{Kind: bkapi.KindRefused, Code: 1000115, Message: "redis reply\r\nis not \x1b[31mstring", Sent: true, RequestID: "r1"},
 			"x: refused by the platform: redis reply is not [31mstring (code 1000115, request id r1)",
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.err.API, test.err.URL = "x", url

@@ -13,7 +13,7 @@ import (
 
 func TestRedactor_text(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		secrets []string
 		text    string
 		want    string
@@ -47,8 +47,7 @@ func TestRedactor_text(t *testing.T) {
 		"too-few-digits":        {[]string{"ab\x04xyz"}, "<ab%4xyz>", "<ab%4xyz>"},
 		"last-character":        {[]string{"s3cr3t\U0010FFFF"}, "<s3cr3t&#x10FFFF;>", "<***>"},
 		"plus-is-not-a-space":   {[]string{"two+words"}, "<two words>", "<two words>"},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := newRedactor(test.secrets...).text(test.text); got != test.want {

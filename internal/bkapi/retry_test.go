@@ -133,7 +133,7 @@ func TestClient_retryKeepsErrorWhenDeadlineIsBeforeTheWait(t *testing.T) {
 
 func TestClient_retryEndsWithSuccess(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		api    bkapi.API
 		first  http.HandlerFunc
 		resent bool
@@ -146,8 +146,7 @@ func TestClient_retryEndsWithSuccess(t *testing.T) {
 		"operation-after-rate-limit":  {operate, ok(`null,"code":1306429,"result":false`), false},
 		"query-after-rate-limit":      {query, ok(`null,"code":1306429,"result":false`), false},
 		"query-after-backend-timeout": {query, ok(`null,"code":1306201,"result":false`), true},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, test.first, ok(`{"task_id":"T1"}`))

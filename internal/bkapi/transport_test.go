@@ -21,7 +21,7 @@ func TestClient_tls(t *testing.T) {
 	ca := func(cfg *bkapi.Config, s *server) {
 		cfg.CACert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		server *tls.Config
 		set    func(*bkapi.Config, *server)
 		want   bkapi.Kind
@@ -35,8 +35,7 @@ func TestClient_tls(t *testing.T) {
 		}, bkapi.KindTLS},
 		//nolint:gosec // a server that is too old
 		"tls-1.1": {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, ca, bkapi.KindTLS},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newUnstartedServer(t, ok(`{}`))

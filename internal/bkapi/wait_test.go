@@ -9,7 +9,7 @@ import (
 func TestRetryPolicy_wait(t *testing.T) {
 	t.Parallel()
 	p := retryPolicy{waitMin: time.Second, waitMax: 30 * time.Second}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		policy          retryPolicy
 		attempt         int
 		asked           time.Duration
@@ -23,8 +23,7 @@ func TestRetryPolicy_wait(t *testing.T) {
 		"asked-for-little": {p, 1, time.Millisecond, time.Second, 2 * time.Second},
 		"one-length":       {retryPolicy{waitMin: time.Second, waitMax: time.Second}, 4, 0, time.Second, time.Second},
 		"none":             {retryPolicy{}, 4, 0, 0, 0},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for range 200 {
@@ -40,7 +39,7 @@ func TestRetryPolicy_wait(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		status int
 		value  string
 		want   time.Duration
@@ -58,8 +57,7 @@ func TestRetryAfter(t *testing.T) {
 		"date-too-far":    {429, "Wed, 01 May 2030 12:00:30 GMT", time.Hour},
 		"other-status":    {502, "7", 0},
 		"status-is-a-yes": {200, "7", 0},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			header := http.Header{}

@@ -1,119 +1,88 @@
 package gse
 
 import (
-	"context"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// 2500 hosts are three requests. In each of the three, one host's agent is unreachable. Its result must
-// not be mixed up with another's.
+// Five hosts are three requests. At the gateway, hosts named by agent id have requests of their own,
+// because the platform ignores addresses beside agent ids. Two hosts are away, and each gets its own result.
 func TestProcess_batches(t *testing.T) {
 	t.Parallel()
-	broken := map[int]bool{7: true, 1007: true, 2500: true}
-	tests := map[string]struct {
-		call func(fleet.Process, context.Context, []fleet.Host) fleet.Results
-		api  string
+	faces := map[string]struct {
+		hosts    []string
+		away     []string
+		requests []string
 	}{
-		"register": {func(p fleet.Process, ctx context.Context, h []fleet.Host) fleet.Results {
-			return registerOnly(ctx, p.(*Process), h) //nolint:forcetypeassert // this client's
-		}, apiRegister},
-		"reregister": {fleet.Process.Reregister, apiUpdate},
-		"unregister": {fleet.Process.Unregister, apiUnregister},
-		"operate":    {start, apiOperate},
+		"esb": {
+			[]string{"0:10.0.0.1", "0:10.0.0.2", "0:10.0.0.3", "0:10.0.0.4", "0:10.0.0.5"},
+			[]string{"0:10.0.0.2", "0:10.0.0.5"},
+			[]string{"hosts 10.0.0.1 10.0.0.2", "hosts 10.0.0.3 10.0.0.4", "hosts 10.0.0.5"},
+		},
+		"apigw": {
+			[]string{agentA, "0:10.0.0.1", "0:10.0.0.2", agentB, "0:10.0.0.3"},
+			[]string{agentB, "0:10.0.0.3"},
+			[]string{"agents " + agentA + " " + agentB, "hosts 10.0.0.1 10.0.0.2", "hosts 10.0.0.3"},
+		},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := &simulator.Server{MaxHostsPerRequest: 1000}
-			p := simProcess(t, sim, 1000)
-			for n := range broken {
-				sim.SetReachable(host(n).Address(), false)
-			}
-			all := hosts(2500)
-			results := test.call(p, t.Context(), all)
-			if calls := sim.Calls(); calls.Count(test.api) != 3 || calls.HostCalls(test.api) != 2500 {
-				t.Errorf("got %d requests with %d hosts, want 3 with 2500", calls.Count(test.api), calls.HostCalls(test.api))
-			}
-			if len(results) != len(all) {
-				t.Fatalf("got %d results", len(results))
-			}
-			for h, o := range results {
-				if wrong := o.Code == procapi.CodeAgentAbnormal; wrong != broken[procapitest.NumberOf(h)] {
-					t.Errorf("host %d: got %+v", procapitest.NumberOf(h), o)
+	calls := map[string]struct {
+		call       procapitest.Call
+		esb, apigw string // the API
+		started    bool   // before, on the hosts that are there
+	}{
+		"register":      {procapitest.Register, apiOperate, apiOperate, false}, // the agents are asked first
+		"reregister":    {procapitest.Reregister, apiUpdate, apiMulti, false},
+		"unregister":    {procapitest.Unregister, apiUnregister, apiMulti, false},
+		"operate":       {procapitest.Operate(fleet.Start), apiOperate, apiOperate, false},
+		"live-status":   {procapitest.LiveStatus, apiOperate, apiOperate, true},
+		"cached-status": {procapitest.CachedStatus, apiStatus, apiStatus, true},
+	}
+	for face, f := range faces {
+		for name, c := range calls {
+			t.Run(face+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				sim := &simulator.Server{MaxHostsPerRequest: 2}
+				p, inventory := simAt(t, face, sim, 2), procapitest.Parse(t, f.hosts...)
+				want := procapitest.Each(f.hosts, true)
+				for _, host := range f.away {
+					sim.SetReachable(host, false)
+					want[host] = false
 				}
-			}
-		})
-	}
-}
-
-func TestStatus_batches(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{MaxHostsPerRequest: 1000}
-	p := simProcess(t, sim, 1000)
-	all := hosts(2500)
-	if failures := p.Operate(t.Context(), fleet.Start, all[:1500], nil).Failures(); len(failures) > 0 {
-		t.Fatal(failures)
-	}
-	sim.ResetCalls()
-	cached, err := p.CachedStatus(t.Context(), all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	live, err := p.LiveStatus(t.Context(), all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range all {
-		registered, now := fleet.Unregistered, fleet.Stopped
-		if procapitest.NumberOf(h) <= 1500 {
-			registered, now = fleet.Running, fleet.Running
+				if c.started {
+					start(p, t.Context(), inventory)
+				}
+				sim.ResetCalls()
+				got := make(map[string]bool)
+				switch made := c.call(t.Context(), p, inventory).(type) {
+				case map[string]fleet.Outcome:
+					for host, o := range made {
+						got[host] = o.OK()
+					}
+				case map[string]fleet.Status:
+					for host, s := range made {
+						got[host] = s.State == fleet.Running
+					}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("done, or running (-want +got):\n%s", diff)
+				}
+				var requests []string
+				for _, call := range sim.Calls().Of(map[string]string{"esb": c.esb, "apigw": c.apigw}[face]) {
+					requests = append(requests, selectorOf(t, call.Body))
+				}
+				slices.Sort(requests)
+				if diff := cmp.Diff(f.requests, requests); diff != "" {
+					t.Errorf("requests (-want +got):\n%s", diff)
+				}
+			})
 		}
-		if cached[h].State != registered || live[h].State != now {
-			t.Fatalf("host %d: got %s cached and %s live, want %s and %s", procapitest.NumberOf(h), cached[h].State, live[h].State, registered, now)
-		}
-	}
-	calls := sim.Calls()
-	if calls.Count(apiStatus) != 3 || calls.Count(apiOperate) != 3 || len(live) != 2500 || len(cached) != 2500 {
-		t.Errorf("got %d and %d requests, want 3 each", calls.Count(apiStatus), calls.Count(apiOperate))
-	}
-}
-
-// Each batch has its own task, and an error of one batch affects no other.
-func TestOperate_oneBatchIsRefused(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{}
-	p := simProcess(t, sim, 2)
-	refused := 1306000
-	sim.Inject(simulator.Fault{API: apiOperate, Hosts: []string{host(3).Address()}, EnvelopeCode: &refused})
-	results := p.Operate(t.Context(), fleet.Start, hosts(6), nil)
-	for n := 1; n <= 6; n++ {
-		got := results[host(n)]
-		if bad := n == 3 || n == 4; got.OK() == bad || bkapi.HasCode(got.Err, 1306000) != bad {
-			t.Errorf("host %d: got %+v", n, got)
-		}
-	}
-	if ids := results.TaskIDs(); len(ids) != 2 {
-		t.Errorf("got tasks %v, want two", ids)
-	}
-}
-
-func TestNewClient_defaults(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{MaxHostsPerRequest: procapi.DefaultMaxHosts}
-	client := newTestClient(t, procapitest.Serve(t, sim), func(_ *bkapi.Config, opts *procapi.Options) { *opts = procapi.Options{} })
-	results := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(procapi.DefaultMaxHosts+1))
-	if failures := results.Failures(); len(failures) > 0 || len(results) != procapi.DefaultMaxHosts+1 {
-		t.Errorf("got %d results, failures %v", len(results), failures)
-	}
-	if n := sim.Calls().Count(apiRegister); n != 2 {
-		t.Errorf("got %d requests, want 2", n)
 	}
 }
 
@@ -134,14 +103,11 @@ func jointly(client *Client, names ...string) []fleet.Part {
 // gets its own result.
 func TestOperateJointly(t *testing.T) {
 	t.Parallel()
-	for name, newProcess := range map[string]func(*testing.T, *simulator.Server, int) *Process{
-		"esb":     func(t *testing.T, sim *simulator.Server, n int) *Process { t.Helper(); return simProcess(t, sim, n) },
-		"gateway": gatewaySim,
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, face := range []string{"esb", "apigw"} {
+		t.Run(face, func(t *testing.T) {
 			t.Parallel()
 			sim := &simulator.Server{}
-			p := newProcess(t, sim, 0)
+			p := simAt(t, face, sim, 0)
 			start := simulator.OpStart
 			sim.Inject(simulator.Fault{Op: &start, Name: "b", Hosts: []string{"0:10.0.0.2"}, Code: new(65535), Message: "no such file", Pending: 2})
 			parts := jointly(p.client, "a", "b", "once")
@@ -184,7 +150,7 @@ func TestOperateJointly(t *testing.T) {
 func TestOperateJointly_batches(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{MaxHostsPerRequest: 2}
-	p := gatewaySim(t, sim, 2)
+	p := simAt(t, "apigw", sim, 2)
 	parts := jointly(p.client, "a", "b")
 	parts[0].Hosts = procapitest.Parse(t, "0:10.0.0.1", agentA, "0:10.0.0.2")
 	parts[1].Hosts = procapitest.Parse(t, agentA, agentB)
@@ -204,7 +170,7 @@ func TestOperateJointly_batches(t *testing.T) {
 func TestOperateJointly_lost(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
-	p, other := simProcess(t, sim, 0), simProcess(t, &simulator.Server{}, 0)
+	p, other := simAt(t, "esb", sim, 0), simAt(t, "esb", &simulator.Server{}, 0)
 	sim.Inject(simulator.Fault{API: apiMulti, Drop: "after"})
 	parts := append(jointly(p.client, "a", "b"), jointly(other.client, "c")...)
 	for i := range parts {

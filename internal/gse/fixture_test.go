@@ -1,11 +1,38 @@
 package gse
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"strconv"
+	"strings"
+	"testing"
+	"time"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// The words that the tables are written in.
+type exchange = procapitest.Exchange
+
+var (
+	host  = procapitest.Host
+	hosts = procapitest.Hosts
+	said  = procapitest.Said
+	code  = procapitest.Code
+)
+
+const (
+	agentA = "0200000007525400f355781710390005465c"
+	agentB = "02000000075254005d52cc171039000570a1"
+
+	stage = "/api/bk-gse/prod"
 )
 
 // The process of the documents' samples.
@@ -49,9 +76,113 @@ func unlimitedSpec() *Spec {
 	return spec
 }
 
+// scripted is process gse:proc-test at a face that is scripted.
+func scripted(t *testing.T, face string, steps ...exchange) (*Process, *procapitest.Script) {
+	t.Helper()
+	return configured(t, face, nil, steps...)
+}
+
+// configured is that process of a client whose configuration edit changes first.
+func configured(t *testing.T, face string, edit func(*bkapi.Config, *procapi.Options), steps ...exchange) (*Process, *procapitest.Script) {
+	t.Helper()
+	path, base := "/api/c/compapi/v2/gse/%s/", ""
+	if face == "apigw" {
+		path, base = stage+"/api/v2/proc/%s", stage
+	}
+	script, url := procapitest.NewScript(t, path, steps...)
+	client := newTestClient(t, url+base, func(cfg *bkapi.Config, opts *procapi.Options) {
+		if face == "apigw" {
+			cfg.Gateway = bkapi.APIGW
+		}
+		if edit != nil {
+			edit(cfg, opts)
+		}
+	})
+	return client.Process(sampleMeta, sampleSpec()), script
+}
+
+// retrying lets a client try a request again so many times.
+func retrying(times int) func(*bkapi.Config, *procapi.Options) {
+	return func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = times }
+}
+
+// newTestClient is a client of endpoint that waits a millisecond between polls and does not retry requests.
+// edit changes that first.
+func newTestClient(t *testing.T, endpoint string, edit func(*bkapi.Config, *procapi.Options)) *Client {
+	t.Helper()
+	cfg := bkapi.Config{
+		Endpoint: endpoint, Gateway: bkapi.ESB,
+		AppCode: "bk_test", AppSecret: "s3cret", Username: "admin",
+		RetryWaitMin: time.Millisecond, RetryWaitMax: time.Millisecond,
+	}
+	opts := procapi.Options{Backoff: poll.Backoff{First: time.Millisecond}}
+	if edit != nil {
+		edit(&cfg, &opts)
+	}
+	api, err := bkapi.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.Close)
+	return NewClient(api, cfg.Gateway, opts)
+}
+
+// simAt is process gse:proc-test at a face of a simulator, which also knows agentA and agentB.
+func simAt(t *testing.T, face string, sim *simulator.Server, maxHosts int) *Process {
+	t.Helper()
+	sim.AddHost(agentA, agentB)
+	url := procapitest.Serve(t, sim)
+	client := newTestClient(t, url, func(cfg *bkapi.Config, opts *procapi.Options) {
+		cfg.MaxRetries, opts.MaxHosts = 2, maxHosts
+		if face == "apigw" {
+			cfg.Gateway, cfg.Endpoint = bkapi.APIGW, url+stage
+		}
+	})
+	return client.Process(sampleMeta, sampleSpec())
+}
+
+// at is that process on a host.
+func at(sim *simulator.Server, h fleet.Host) simulator.Process {
+	process, _ := sim.Process(h.Address(), "gse", "proc-test")
+	return process
+}
+
+// start calls Start.
+func start(p fleet.Process, ctx context.Context, hosts []fleet.Host) fleet.Results { //nolint:revive // as methods of a type are written
+	return p.Operate(ctx, fleet.Start, hosts, nil)
+}
+
+// wantDone fails the test if any host failed.
+func wantDone(t *testing.T, results fleet.Results) {
+	t.Helper()
+	if failures := results.Failures(); len(failures) > 0 {
+		t.Fatal(failures)
+	}
+}
+
+// refusal is an answer that refuses a request.
+func refusal(code int, data string) http.HandlerFunc {
+	return procapitest.Refusal(code, "redis reply is not string", data)
+}
+
+// accepted is an operation that became task T.
+var accepted = exchange{API: apiOperate, Reply: procapitest.Data(`{"task_id":"T"}`)}
+
+// hosting is an operation of operate_proc_multi that became task T.
+var hosting = exchange{API: apiMulti, Reply: procapitest.Data(`{"task_id":"T"}`)}
+
+// result is one answer about task T.
+func result(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
+
+var (
+	queued     = exchange{API: apiResult, Reply: refusal(procapi.CodeTaskQueued, "null")}
+	badGateway = exchange{API: apiResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>Bad Gateway</html>")}
+)
+
 // v1 and v2 are the result keys of host n, from the documents rather than from
 // the code under test.
 func v1(n int) string { return fmt.Sprintf("0:0:10.0.0.%d:gse:proc-test", n) }
+
 func v2(n int) string { return fmt.Sprintf("0:10.0.0.%d:gse:proc-test", n) }
 
 // one is the content of a query about one instance.
@@ -61,6 +192,34 @@ func one(instance string) string {
 
 // asText is a JSON document inside a JSON string, as the platform sends it.
 func asText(document string) string { return strconv.Quote(document) }
+
+// agentSays is an agent's answer to a query, as a pair for said.
+func agentSays(address, instance string) []string {
+	return []string{address + ":gse:proc-test", `{"error_code":0,"error_msg":"success","content":` + asText(one(instance)) + `}`}
+}
+
+// bareOn is a query whose answer is that nothing is hosted on these addresses.
+func bareOn(m Meta, addresses ...string) []exchange {
+	var pairs []string
+	for _, address := range addresses {
+		pairs = append(pairs, address+":"+m.Namespace+":"+m.Name, `{"error_code":0,"content":`+asText(one(`{"pid":-1,"isAuto":false}`))+`}`)
+	}
+	return []exchange{accepted, result(said(pairs...))}
+}
+
+// cachedRow is a row of process gse:proc-test.
+func cachedRow(n, status int) string {
+	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":"10.0.0.%d","bk_cloud_id":0},"status":%d}`, n, status)
+}
+
+// gatewayRow is a row of gse:proc-test with these members for its host.
+func gatewayRow(where string, status int) string {
+	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},%s,"status":%d}`, where, status)
+}
+
+func cached(rows ...string) exchange {
+	return exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":[` + strings.Join(rows, ",") + `]}`)}
+}
 
 // outcome is the outcome of sample result n.
 func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
@@ -80,6 +239,11 @@ func already(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
+func again(o fleet.Outcome) fleet.Outcome {
+	o.Repeated = true
+	return o
+}
+
 // wasIdle is the outcome of a host whose agent had said that nothing was there.
 func wasIdle(o fleet.Outcome) fleet.Outcome {
 	o.WasIdle = true
@@ -90,4 +254,37 @@ func wasIdle(o fleet.Outcome) fleet.Outcome {
 func byTask(o fleet.Outcome) fleet.Outcome {
 	o.TaskID = "T"
 	return o
+}
+
+// selectorOf is the member by which a request names its hosts, and their names.
+func selectorOf(t *testing.T, body []byte) string {
+	t.Helper()
+	type selector struct {
+		Hosts []struct {
+			IP string `json:"ip"`
+		} `json:"hosts"`
+		AgentIDs []string `json:"agent_id_list"`
+	}
+	var request struct {
+		selector
+		Requests []selector `json:"proc_operate_req"`
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		t.Fatal(err)
+	}
+	named := request.selector
+	if len(request.Requests) > 0 {
+		named = request.Requests[0]
+	}
+	if len(request.Requests) > 1 || (len(named.Hosts) > 0) == (len(named.AgentIDs) > 0) {
+		t.Errorf("want one list of hosts in %s", body)
+	}
+	if len(named.AgentIDs) > 0 {
+		return "agents " + strings.Join(named.AgentIDs, " ")
+	}
+	text := "hosts"
+	for _, h := range named.Hosts {
+		text += " " + h.IP
+	}
+	return text
 }

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +19,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 const (
@@ -203,25 +202,6 @@ func TestHostedFiles_contract(t *testing.T) {
 	}
 }
 
-// Each batch is a task of its own.
-func TestHostedFiles_batches(t *testing.T) {
-	t.Parallel()
-	var tasks atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, runScript) {
-			tasks.Add(1)
-			scriptAccepted.Reply(w, r)
-			return
-		}
-		screens(ended(1, file("a")), ended(2, file("a")), ended(3, file("a"))).Reply(w, r)
-	}))
-	t.Cleanup(server.Close)
-	reader := HostedFiles{Client: newTestClient(t, server.URL, func(cfg *bkapi.Config, o *procapi.Options) { cfg.Gateway, o.MaxHosts = bkapi.APIGW, 2 })}
-	if got := reader.ReadHosted(t.Context(), hosts(3), false); len(got) != 3 || got[host(3)].Why != "" || tasks.Load() != 2 {
-		t.Errorf("%d tasks, and %+v", tasks.Load(), got)
-	}
-}
-
 // Neither the log, at any level, nor an error contains what the script printed.
 func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
 	t.Parallel()
@@ -350,7 +330,7 @@ func (r *readerOf) ReadHosted(_ context.Context, hosts []fleet.Host, windows boo
 
 func TestProcess_Hosting_unread(t *testing.T) {
 	t.Parallel()
-	client := newTestClient(t, "http://127.0.0.1:1", overGateway)
+	client := newTestClient(t, "http://127.0.0.1:1", func(cfg *bkapi.Config, _ *procapi.Options) { cfg.Gateway = bkapi.APIGW })
 	if got := client.Process(sampleMeta, sampleSpec()).Hosting(t.Context(), hosts(2)); len(got) != 2 || got[host(2)].Why != "nothing says how to read what agents host" {
 		t.Errorf("without a reader: %+v", got)
 	}
@@ -363,5 +343,52 @@ func TestProcess_Hosting_unread(t *testing.T) {
 	spec.Identity.SetupPath = "d:/app"
 	if got := client.Process(sampleMeta, spec).Hosting(t.Context(), hosts(1)); got[host(1)].Why != "away" || got[host(1)].Hosted || !asked.windows {
 		t.Errorf("of Windows: %+v", got)
+	}
+}
+
+// Each batch is a task of its own, and each agent's file is where its own root is. Package hostedspec tests what
+// files may contain.
+func TestHostedFlow(t *testing.T) {
+	t.Parallel()
+	const path = "/usr/local/gse2_cloud/agent/etc/.proc"
+	for name, c := range map[string]struct {
+		source hostedspec.Source
+		file   simulator.ProcFile
+		edit   map[string]any
+		why    string
+		want   []string // fields that differ
+	}{
+		"as agents write it": {},
+		"changed by hand":    {edit: map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 50}, want: []string{"control.stop_cmd", "resource.mem"}},
+		"another root":       {file: simulator.ProcFile{Path: path}, source: hostedspec.Source{Path: path}},
+		"root not known":     {file: simulator.ProcFile{Path: path}, why: "the agent's directory is not there: hosted_specs has another path than this agent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p, agents := simAt(t, "apigw", sim, 1), procapitest.Parse(t, agentA, agentB)
+			p.client.Hosted = HostedFiles{Client: p.client, Source: c.source}
+			wantDone(t, p.Register(t.Context(), agents))
+			for _, agent := range agents {
+				if err := sim.EditProc(agent.Address(), "gse", "proc-test", c.edit); err != nil {
+					t.Fatal(err)
+				}
+				sim.SetProcFile(agent.Address(), c.file)
+			}
+			hosting := p.Hosting(t.Context(), agents)
+			for _, agent := range agents {
+				found := hosting[agent]
+				var differs []string
+				for _, d := range found.Differs {
+					differs = append(differs, d.Field)
+				}
+				if found.Why != c.why || found.Hosted != (c.why == "") || !slices.Equal(differs, c.want) {
+					t.Errorf("%s: got %+v, want %q, and to differ in %q", agent, found, c.why, c.want)
+				}
+			}
+			if n := sim.Calls().Count(runScript); n != 2 {
+				t.Errorf("got %d tasks for two batches", n)
+			}
+		})
 	}
 }

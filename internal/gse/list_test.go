@@ -13,7 +13,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
@@ -64,7 +63,7 @@ func TestList_pages(t *testing.T) {
 	short := func(rows, count int) string {
 		return fmt.Sprintf(`the pages of namespace "gse" have only %d of the %d rows that they count`, rows, count)
 	}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		steps []exchange
 		want  []int  // hosts in order
 		says  string // about rows that could not be placed, or are missing
@@ -103,14 +102,12 @@ func TestList_pages(t *testing.T) {
 		"no-namespace":           {[]exchange{page("2", strings.Replace(rows(7, 7)[0], `"namespace":"gse",`, "", 1), rows(1, 1)[0])}, upTo(1), unread},
 		"no-name":                {[]exchange{page("2", strings.Replace(rows(7, 7)[0], `,"name":"proc-test"`, "", 1), rows(1, 1)[0])}, upTo(1), unread},
 		"passing-trouble":        {[]exchange{page("1001", rows(1, 1000)...), {API: apiSync, Reply: procapitest.Answer(http.StatusBadGateway, "")}, page("1001", rows(1001, 1001)...)}, upTo(1001), ""},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, test.steps...)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
+			p, script := configured(t, "esb", retrying(1), test.steps...)
 			var got []int
-			err := client.List(t.Context(), "gse", 0, func(row Row) bool {
+			err := p.client.List(t.Context(), "gse", 0, func(row Row) bool {
 				if row.Name != "proc-test" || row.Status.State != fleet.Running {
 					t.Errorf("got %+v", row)
 				}
@@ -185,9 +182,9 @@ func TestList_rows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client, _ := atFace(t, test.face, page(fmt.Sprint(len(test.rows)), test.rows...))
+			p, _ := scripted(t, test.face, page(fmt.Sprint(len(test.rows)), test.rows...))
 			var got []string
-			err := client.List(t.Context(), "gse", 9, func(row Row) bool {
+			err := p.client.List(t.Context(), "gse", 9, func(row Row) bool {
 				got = append(got, fmt.Sprintf("%s %s %s", row.Name, row.Host, row.Status.State))
 				return true
 			})
@@ -205,9 +202,9 @@ func TestList_rows(t *testing.T) {
 // A caller that needs only the first rows does not wait for the others.
 func TestEach_stops(t *testing.T) {
 	t.Parallel()
-	script, url := newScript(t, page("2500", rows(1, 1000)...))
+	p, script := scripted(t, "esb", page("2500", rows(1, 1000)...))
 	seen := 0
-	if err := quick(t, url).Each(t.Context(), "gse", 0, func(Row) bool { seen++; return seen < 5 }); err != nil || seen != 5 {
+	if err := p.client.Each(t.Context(), "gse", 0, func(Row) bool { seen++; return seen < 5 }); err != nil || seen != 5 {
 		t.Errorf("got %d rows, %v, want to stop at 5", seen, err)
 	}
 	if n := len(script.Requests()); n != 1 {
@@ -217,8 +214,8 @@ func TestEach_stops(t *testing.T) {
 
 func TestList_fails(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, page("2500", rows(1, 1000)...), exchange{API: apiSync, Reply: refusal(1306000, "null")})
-	err := quick(t, url).List(t.Context(), "gse", 0, func(Row) bool { return true })
+	p, _ := scripted(t, "esb", page("2500", rows(1, 1000)...), exchange{API: apiSync, Reply: refusal(1306000, "null")})
+	err := p.client.List(t.Context(), "gse", 0, func(Row) bool { return true })
 	if !bkapi.HasCode(err, 1306000) || !strings.Contains(err.Error(), `listing namespace "gse" from row 1000`) {
 		t.Errorf("got %v, want the platform's reason and where", err)
 	}

@@ -1,16 +1,13 @@
 package gse
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
-	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // named is an agent's answer under key, with these members beside the process, as a pair for said.
@@ -29,7 +26,7 @@ func TestGateway_otherNames(t *testing.T) {
 		refused = refusal(1306000, "null")
 		asked   = func(pairs ...string) []exchange { return []exchange{cached(), accepted, result(said(pairs...))} }
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		host  string
 		steps []exchange
 		want  string // "" if no answer has it
@@ -49,12 +46,10 @@ func TestGateway_otherNames(t *testing.T) {
 		"agent-away":              {addressA, asked(addressA+":gse:proc-test", code(117)), "", false},
 		"file-closed":             {addressA, []exchange{{API: apiStatus, Reply: refused}}, "", true},
 		"agents-not-asked":        {addressA, []exchange{cached(), {API: apiOperate, Reply: refused}}, "", true},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newGateway(t, test.steps...)
-			p := gatewayProcess(t, url, sampleSpec())
+			p, _ := scripted(t, "apigw", test.steps...)
 			h := procapitest.Parse(t, test.host)
 			want := make(map[fleet.Host]fleet.HostID)
 			if test.want != "" {
@@ -78,7 +73,7 @@ func TestGateway_otherNames(t *testing.T) {
 // What another agent says is ignored, under any key.
 func TestGateway_contentOfAnotherAgent(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		key, members string
 		unknown      bool
 	}{
@@ -87,13 +82,12 @@ func TestGateway_contentOfAnotherAgent(t *testing.T) {
 		"address":       {agentA, `"bk_agent_id":"0:10.0.0.1"`, false},
 		"another":       {agentA, `"bk_agent_id":"` + agentB + `"`, true},
 		"by-other-name": {"0:10.0.0.1", `"bk_agent_id":"` + agentA + `"`, false},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newGateway(t, accepted, result(said(named(test.key, test.members)...)))
+			p, _ := scripted(t, "apigw", accepted, result(said(named(test.key, test.members)...)))
 			h := procapitest.Parse(t, agentA)[0]
-			got, err := gatewayProcess(t, url, sampleSpec()).LiveStatus(t.Context(), []fleet.Host{h})
+			got, err := p.LiveStatus(t.Context(), []fleet.Host{h})
 			if unknown := got[h].Message == "the answer is that of agent "+agentB; err != nil || unknown != test.unknown || (got[h].State == fleet.Unknown) != test.unknown {
 				t.Errorf("got %+v, %v", got[h], err)
 			}
@@ -104,71 +98,19 @@ func TestGateway_contentOfAnotherAgent(t *testing.T) {
 // Without a spec there is no query, and for hosts with one name there is no call.
 func TestOtherNames_notAsked(t *testing.T) {
 	t.Parallel()
-	script, url := newGateway(t, cached())
-	if got, err := gatewayProcess(t, url, nil).OtherNames(t.Context(), hosts(1)); err != nil || len(got) > 0 {
+	p, script := scripted(t, "apigw", cached())
+	p.spec = nil
+	if got, err := p.OtherNames(t.Context(), hosts(1)); err != nil || len(got) > 0 {
 		t.Errorf("without a spec: got %v, %v", got, err)
 	}
 	if n := len(script.Requests()); n != 1 {
 		t.Errorf("without a spec: got %d requests, want one for the rows", n)
 	}
-	script, url = newScript(t)
-	if got, err := quick(t, url).Process(sampleMeta, sampleSpec()).OtherNames(t.Context(), hosts(1)); err != nil || got != nil {
+	p, script = scripted(t, "esb")
+	if got, err := p.OtherNames(t.Context(), hosts(1)); err != nil || got != nil {
 		t.Errorf("ESB: got %v, %v", got, err)
 	}
 	if n := len(script.Requests()); n != 0 {
 		t.Errorf("ESB: got %d requests, want none", n)
-	}
-}
-
-// Many hosts of both kinds cost one call of each kind per batch, and their names are not mixed up.
-func TestGatewayFlow_otherNames(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{}
-	p := gatewaySim(t, sim, 0)
-	sim.AddAgent(agentA, "0:10.0.0.1")
-	sim.AddAgent(agentB, "0:10.0.0.2")
-	inventory := procapitest.Parse(t, agentA, "0:10.0.0.2", "0:10.0.0.3")
-	if failures := p.Operate(t.Context(), fleet.Supervise, inventory[:1], nil).Failures(); len(failures) > 0 {
-		t.Fatal(failures)
-	}
-	sim.ResetCalls()
-	got, err := p.OtherNames(t.Context(), inventory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{agentA: "0:10.0.0.1", "0:10.0.0.2": agentB}
-	named := make(map[string]string)
-	for h, other := range got {
-		named[h.Address()] = other.Address()
-	}
-	if diff := cmp.Diff(want, named); diff != "" {
-		t.Errorf("other names (-want +got):\n%s", diff)
-	}
-	wantCounts(t, sim, "apigw", map[string]int{apiStatus: 2, apiOperate: 1, apiResult: 1}, 1)
-}
-
-// The client gets no name from an agent that does not answer, and does not wait for it until the
-// deadline.
-func TestGatewayFlow_otherNamesPatience(t *testing.T) {
-	t.Parallel()
-	for name, silent := range map[string][]string{"one": {"0:10.0.0.2"}, "all": {"0:10.0.0.1", "0:10.0.0.2"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := &simulator.Server{}
-			p := gatewaySim(t, sim, 0)
-			p.client.askPatience = 100 * time.Millisecond
-			sim.AddAgent(agentA, "0:10.0.0.1")
-			sim.Inject(simulator.Fault{API: apiOperate, Hosts: silent, Pending: -1})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			began := time.Now()
-			got, err := p.OtherNames(ctx, procapitest.Parse(t, "0:10.0.0.1", "0:10.0.0.2"))
-			if waited := time.Since(began); waited > 10*time.Second || err != nil {
-				t.Errorf("waited for %s: %v", waited, err)
-			}
-			if len(got) != 2-len(silent) {
-				t.Errorf("got %v", got)
-			}
-		})
 	}
 }

@@ -1,60 +1,41 @@
 package gse
 
 import (
-	"context"
-	"errors"
-	"net/http"
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// An operation whose answer is lost is not sent again, unless it can be repeated without harm.
+// A request whose answer is lost is sent again only if it can be repeated without harm. Package procapi tests
+// how a request can fail.
 func TestOperate_accepting(t *testing.T) {
 	t.Parallel()
-	const (
-		once    = fleet.Restart // and every other operation that runs a command
-		noIDYet = `{"task_id":""}`
+	var (
+		lost     = exchange{API: apiOperate, Reply: procapitest.Gone}
+		unnamed  = exchange{API: apiOperate, Reply: procapitest.Data(`{"task_id":""}`)}
+		finished = result(said(v2(1), code(0)))
 	)
-	start := func(reply http.HandlerFunc) exchange { return exchange{API: apiOperate, Reply: reply} }
-	finished := result(said(v2(1), code(0)))
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		op    fleet.Operation
 		steps []exchange
 		want  fleet.Verdict
 		says  string
 	}{
-		"start-lost":           {fleet.Start, []exchange{start(procapitest.Gone)}, fleet.Lost, "after the request was sent"},
-		"host-lost":            {fleet.Supervise, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
-		"unhost-lost":          {fleet.Unsupervise, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
-		"host-lost-for-good":   {fleet.Supervise, []exchange{procapitest.Times(3, start(procapitest.Gone))}, fleet.Failed, ""},
-		"bad-gateway":          {once, []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
-		"gateway-timeout":      {once, []exchange{start(procapitest.Answer(http.StatusGatewayTimeout, "<html>"))}, fleet.Lost, "HTTP 504"},
-		"host-bad-gateway":     {fleet.Supervise, []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>")), accepted, finished}, fleet.Done, ""},
-		"unreadable":           {once, []exchange{start(procapitest.Answer(http.StatusOK, `{"result":tr`))}, fleet.Lost, ""},
-		"bus-lost-it":          {once, []exchange{start(refusal(1306208, "null"))}, fleet.Lost, ""},
-		"too-many":             {once, []exchange{procapitest.Times(2, start(procapitest.Answer(http.StatusTooManyRequests, "{}"))), accepted, finished}, fleet.Done, ""},
-		"too-many-for-good":    {once, []exchange{procapitest.Times(3, start(procapitest.Answer(http.StatusTooManyRequests, "{}")))}, fleet.Failed, "HTTP 429"},
-		"forbidden":            {once, []exchange{start(procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`))}, fleet.Failed, "HTTP 403"},
-		"refused":              {once, []exchange{start(refusal(1306000, "null"))}, fleet.Failed, "1306000"},
-		"empty-task-id":        {once, []exchange{start(procapitest.Data(noIDYet))}, fleet.Lost, "named no task"},
-		"null-task-id":         {once, []exchange{start(procapitest.Data(`{"task_id":null}`))}, fleet.Lost, "named no task"},
-		"no-task":              {once, []exchange{start(procapitest.Data("null"))}, fleet.Lost, "named no task"},
-		"number-for-task-id":   {once, []exchange{start(procapitest.Data(`{"task_id":12345678901234567890}`)), finished}, fleet.Done, ""},
-		"list-for-task-id":     {once, []exchange{start(procapitest.Data(`{"task_id":["T"]}`))}, fleet.Lost, ""},
-		"host-empty-task-id":   {fleet.Supervise, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
-		"unhost-empty-task-id": {fleet.Unsupervise, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
-	}
-	for name, test := range tests {
+		"start-lost":         {fleet.Start, []exchange{lost}, fleet.Lost, "after the request was sent"},
+		"host-lost":          {fleet.Supervise, []exchange{lost, accepted, finished}, fleet.Done, ""},
+		"unhost-lost":        {fleet.Unsupervise, []exchange{lost, accepted, finished}, fleet.Done, ""},
+		"host-lost-for-good": {fleet.Supervise, []exchange{procapitest.Times(3, lost)}, fleet.Failed, ""},
+		"start-no-task":      {fleet.Start, []exchange{unnamed}, fleet.Lost, "named no task"},
+		"host-no-task":       {fleet.Supervise, []exchange{unnamed}, fleet.Failed, "named no task"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, test.steps...)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 2 })
-			got := client.Process(sampleMeta, sampleSpec()).Operate(t.Context(), test.op, hosts(1), nil)[host(1)]
+			p, _ := configured(t, "esb", retrying(2), test.steps...)
+			got := p.Operate(t.Context(), test.op, hosts(1), nil)[host(1)]
 			if got.Verdict != test.want || (got.Err == nil) != (test.want == fleet.Done) {
 				t.Fatalf("got %+v, want verdict %d", got, test.want)
 			}
@@ -66,49 +47,34 @@ func TestOperate_accepting(t *testing.T) {
 }
 
 // Resume asks for earlier operations by task, host by host, and sends nothing. The task may be of an
-// operation on more hosts, or on more processes.
+// operation on more hosts, or on more processes. Package procapi tests how long it waits.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	const others = `"0:10.0.0.9:gse:proc-test":{"error_code":0},"0:10.0.0.1:gse:other":{"error_code":65535}`
 	agent := procapitest.Parse(t, agentA)[0]
-	about := func(key string, code string) exchange { return result("{" + others + `,"` + key + `":` + code + "}") }
-	pendingThen := func(key string) []exchange { return []exchange{about(key, code(115)), about(key, code(0))} }
+	about := func(key string, n int) exchange { return result("{" + others + `,"` + key + `":` + code(n) + "}") }
+	pendingThen := func(key string) []exchange { return []exchange{about(key, 115), about(key, 0)} }
 	for name, test := range map[string]struct {
-		gateway bool
-		host    fleet.Host
-		op      fleet.Operation
-		wait    bool
-		steps   []exchange
-		want    fleet.Verdict
-		as      string // how the request named the host
+		face  string
+		host  fleet.Host
+		task  fleet.Task
+		wait  bool
+		steps []exchange
+		want  fleet.Verdict
 	}{
-		"done":            {false, host(1), fleet.Restart, true, []exchange{about(v2(1), code(0))}, fleet.Done, ""},
-		"failed":          {false, host(1), fleet.Restart, true, []exchange{about(v2(1), code(65535))}, fleet.Failed, ""},
-		"waited-for":      {false, host(1), fleet.Restart, true, pendingThen(v2(1)), fleet.Done, ""},
-		"looked-at":       {false, host(1), fleet.Restart, false, []exchange{about(v2(1), code(115))}, fleet.Pending, ""},
-		"started":         {false, host(1), fleet.Start, true, []exchange{about(v2(1), code(828))}, fleet.Done, ""},
-		"other-form":      {false, host(1), fleet.Restart, true, []exchange{about("0:0:10.0.0.1:gse:proc-test", code(0))}, fleet.Done, ""},
-		"left-out":        {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, result("{"+others+"}"))}, fleet.Lost, ""},
-		"queued":          {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, queued)}, fleet.Lost, ""},
-		"forbidden":       {false, host(1), fleet.Restart, true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`)}}, fleet.Pending, ""},
-		"named-otherwise": {false, host(1), fleet.Restart, true, []exchange{about("0:10.0.0.8:gse:proc-test", code(0))}, fleet.Done, "0:10.0.0.8"},
-		"gateway":         {true, agent, fleet.Restart, true, pendingThen(agentA + ":gse:proc-test"), fleet.Done, ""},
-		"gateway-failed":  {true, agent, fleet.Reload, true, []exchange{about(agentA+":gse:proc-test", code(65535))}, fleet.Failed, ""},
+		"waited-for":      {"esb", host(1), fleet.Task{Operation: fleet.Restart}, true, pendingThen(v2(1)), fleet.Done},
+		"looked-at":       {"esb", host(1), fleet.Task{Operation: fleet.Restart}, false, []exchange{about(v2(1), 115)}, fleet.Pending},
+		"started":         {"esb", host(1), fleet.Task{Operation: fleet.Start}, true, []exchange{about(v2(1), 828)}, fleet.Done},
+		"other-form":      {"esb", host(1), fleet.Task{Operation: fleet.Restart}, true, []exchange{about(v1(1), 0)}, fleet.Done},
+		"named-otherwise": {"esb", host(1), fleet.Task{Operation: fleet.Restart, As: "0:10.0.0.8"}, true, []exchange{about(v2(8), 0)}, fleet.Done},
+		"gateway":         {"apigw", agent, fleet.Task{Operation: fleet.Restart}, true, pendingThen(agentA + ":gse:proc-test"), fleet.Done},
+		"gateway-failed":  {"apigw", agent, fleet.Task{Operation: fleet.Reload}, true, []exchange{about(agentA+":gse:proc-test", 65535)}, fleet.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var (
-				script *procapitest.Script
-				p      *Process
-			)
-			if test.gateway {
-				s, url := newGateway(t, test.steps...)
-				script, p = s, gatewayProcess(t, url, sampleSpec())
-			} else {
-				s, url := newScript(t, test.steps...)
-				script, p = s, quick(t, url).Process(sampleMeta, sampleSpec())
-			}
-			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{test.host: {ID: "T", Operation: test.op, As: test.as}}, test.wait, nil)[test.host]
+			p, script := scripted(t, test.face, test.steps...)
+			test.task.ID = "T"
+			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{test.host: test.task}, test.wait, nil)[test.host]
 			if got.Verdict != test.want || got.TaskID != "T" {
 				t.Errorf("got %+v, want verdict %d", got, test.want)
 			}
@@ -132,8 +98,7 @@ func TestResume_oneResultForTwoHosts(t *testing.T) {
 	}{"both": {both, fleet.Lost}, "first": {both[:1], fleet.Done}, "second": {both[1:], fleet.Done}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newGateway(t, procapitest.Times(procapitest.ForEver, result(`{"`+v2(9)+`":`+code(0)+`}`)))
-			p := gatewayProcess(t, url, sampleSpec())
+			p, _ := scripted(t, "apigw", procapitest.Times(procapitest.ForEver, result(said(v2(9), code(0)))))
 			tasks := make(map[fleet.Host]fleet.Task)
 			for _, h := range both {
 				p.client.learn(h.WithoutSupplier(), host(9).WithoutSupplier())
@@ -155,10 +120,8 @@ func TestOperate_oneShot(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[int64]fleet.Verdict{AutoPeriodic: fleet.Failed, AutoResident: fleet.Failed, AutoOneShot: fleet.Done} {
 		for _, op := range []fleet.Operation{fleet.Start, fleet.Restart} {
-			_, url := newScript(t, accepted, result(said(v2(1), code(procapi.CodeCheckFailed))))
-			spec := sampleSpec()
-			spec.MonitorPolicy.AutoType = kind
-			p := quick(t, url).Process(sampleMeta, spec)
+			p, _ := scripted(t, "esb", accepted, result(said(v2(1), code(procapi.CodeCheckFailed))))
+			p.spec.MonitorPolicy.AutoType = kind
 			if got := p.Operate(t.Context(), op, hosts(1), nil)[host(1)]; got.Verdict != want || p.OneShot() != (want == fleet.Done) {
 				t.Errorf("%s with auto_type %d: got %+v, want verdict %d", op, kind, got, want)
 			}
@@ -166,37 +129,49 @@ func TestOperate_oneShot(t *testing.T) {
 	}
 }
 
-// The platform may have received a request that was under way when the context ended. It has not received
-// a request that was not sent.
-func TestOperate_endedBeforeItWasAccepted(t *testing.T) {
+// echoed is a platform's message that repeats the secret of quick's clients.
+const echoed = `sent: s3cret`
+
+// What the client reports of a host contains no secret, whichever call the platform answered.
+func TestProcess_repeatsNoSecret(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		op     fleet.Operation
-		before bool // the context ends before the request
-		want   fleet.Verdict
+	failed := fmt.Sprintf(`{"error_code":65535,"error_msg":%q}`, echoed)
+	long := `"` + strings.Repeat("x", 190) + echoed + `"` // no result, and quoted up to the secret's middle
+	answer := func(raw string) []exchange { return []exchange{accepted, result(said(v2(1), raw))} }
+	live := func(content string) []exchange { return answer(`{"error_code":0,"content":` + asText(content) + `}`) }
+	operate := procapitest.Operate(fleet.Start)
+	for name, test := range map[string]struct {
+		call  procapitest.Call
+		steps []exchange
 	}{
-		"start-before": {fleet.Start, true, fleet.NotTried},
-		"host-before":  {fleet.Supervise, true, fleet.NotTried},
-		"start-during": {fleet.Start, false, fleet.Lost},
-		"kill-during":  {fleet.Kill, false, fleet.Lost},
-		"host-during":  {fleet.Supervise, false, fleet.Pending},
-	}
-	for name, test := range tests {
+		"register":            {procapitest.Reregister, []exchange{{API: apiUpdate, Reply: procapitest.Data(said(v1(1), failed))}}},
+		"operate":             {operate, answer(failed)},
+		"no-result":           {operate, answer(long)},
+		"task":                {operate, []exchange{{API: apiOperate, Reply: procapitest.Data(fmt.Sprintf(`{"task_id":%q}`, echoed))}, result(said(v2(1), code(0)))}},
+		"cached-version":      {procapitest.CachedStatus, []exchange{cached(strings.Replace(cachedRow(1, 1), `"status"`, `"version":"`+echoed+`","status"`, 1))}},
+		"live-version":        {procapitest.LiveStatus, live(one(`{"pid":42,"isAuto":true,"version":"` + echoed + `"}`))},
+		"unreadable":          {procapitest.LiveStatus, live(echoed)},
+		"unreadable-and-long": {procapitest.LiveStatus, live(strings.Repeat("x", 193) + echoed)},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var steps []exchange
-			if test.before {
-				cancel()
-			} else {
-				steps = []exchange{{API: apiOperate, Reply: procapitest.Hang(cancel)}}
-			}
-			_, url := newScript(t, steps...)
-			got := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(ctx, test.op, hosts(1), nil)[host(1)]
-			if got.Verdict != test.want || !errors.Is(got.Err, context.Canceled) {
-				t.Errorf("got %+v, want verdict %d and %v", got, test.want, context.Canceled)
+			p, _ := scripted(t, "esb", test.steps...)
+			switch made := test.call(t.Context(), p, hosts(1)).(type) {
+			case map[string]fleet.Outcome:
+				wantNoSecret(t, made[host(1).Address()].Message+made[host(1).Address()].TaskID)
+			case map[string]fleet.Status:
+				wantNoSecret(t, made[host(1).Address()].Version+made[host(1).Address()].Message)
+			default:
+				t.Error(made)
 			}
 		})
+	}
+}
+
+// wantNoSecret checks that text has what surrounds the secret, and no part of the secret.
+func wantNoSecret(t *testing.T, text string) {
+	t.Helper()
+	if before, after, found := strings.Cut(text, "sent: "); !found && !strings.HasSuffix(text, "sent…") || strings.HasPrefix(after, "s") {
+		t.Errorf("got %q and %q", before, after)
 	}
 }

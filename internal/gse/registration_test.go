@@ -16,51 +16,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-func again(o fleet.Outcome) fleet.Outcome {
-	o.Repeated = true
-	return o
-}
-
 func register(reply string) exchange {
 	return exchange{API: apiRegister, Reply: procapitest.Data(reply)}
-}
-
-// A process that was hosted but not registered is in no cached status, so the agents are asked before it
-// is registered.
-func TestRegister_asksFirst(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		says  string // the agent of host 1
-		code  int    // of its registration
-		want  fleet.Outcome
-		asked [][]int // hosts of the registration
-	}{
-		"hosted":   {agentSays(host(1).Address(), `{"pid":-1,"isAuto":true}`)[1], 0, takenAlready, [][]int{{2}}},
-		"bare":     {agentSays(host(1).Address(), `{"pid":-1,"isAuto":false}`)[1], 0, wasIdle(outcome(fleet.Done, 0)), [][]int{{1, 2}}},
-		"runs":     {agentSays(host(1).Address(), `{"pid":7,"isAuto":false}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
-		"not-said": {agentSays(host(1).Address(), `{"pid":-1}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
-		"away": {code(117), 0, fleet.Outcome{
-			Verdict: fleet.Failed, Code: 117, Away: true, Message: "the agent is abnormal or not found: message 117",
-			Meaning: "not registered, because its agent does not say whether it already is",
-		}, [][]int{{2}}},
-		// The time of registration later shows whether the cached status is of this registration.
-		"registered": {agentSays(host(1).Address(), `{"pid":-1,"isAuto":false,"register_time":1600000000}`)[1], 850, fleet.Outcome{
-			Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already",
-			RequestID: "req-1", RegisterTime: 1600000000,
-		}, [][]int{{1, 2}}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			answer := said(append(agentSays(host(2).Address(), `{"pid":-1,"isAuto":false}`), v2(1), test.says)...)
-			script, url := newScript(t, accepted, result(answer), register(said(v1(1), code(test.code), v1(2), code(0))))
-			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(2))
-			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want, 2: wasIdle(outcome(fleet.Done, 0))}, results)
-			if diff := cmp.Diff(test.asked, hostsOf(t, script.Requests()[2:])); diff != "" {
-				t.Errorf("hosts registered (-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 // registerOnly makes the call without asking the agents first.
@@ -68,11 +25,16 @@ func registerOnly(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Res
 	return p.registration(ctx, callRegister, p.spec, hosts)
 }
 
+// registering is that call as a step of a table.
+var registering = procapitest.Act(func(p fleet.Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
+	return registerOnly(ctx, p.(*Process), hosts) //nolint:forcetypeassert // this client's
+})
+
 // There is no task to ask for: the call is repeated for the hosts that have no verdict yet.
 func TestRegister_repeats(t *testing.T) {
 	t.Parallel()
 	taken := fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already", RequestID: "req-1"}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		steps []exchange
 		want  map[int]fleet.Outcome
 		asked [][]int // hosts of each request
@@ -110,12 +72,11 @@ func TestRegister_repeats(t *testing.T) {
 			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: outcome(fleet.Done, 0)},
 			[][]int{{1, 2, 3}},
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, test.steps...)
-			results := registerOnly(t.Context(), quick(t, url).Process(sampleMeta, sampleSpec()), hosts(3))
+			p, script := scripted(t, "esb", test.steps...)
+			results := registerOnly(t.Context(), p, hosts(3))
 			procapitest.WantResults(t, test.want, results)
 			if diff := cmp.Diff(test.asked, hostsOf(t, script.Requests())); diff != "" {
 				t.Errorf("hosts asked (-want +got):\n%s", diff)
@@ -128,46 +89,60 @@ func TestRegister_repeats(t *testing.T) {
 // as well as unregistered. What hosting sends has no limits either.
 func TestRegister_unlimited(t *testing.T) {
 	t.Parallel()
-	const key = "0:10.0.0.1:gse:proc-test"
-	done := result(said(key, code(0)))
+	const address = "0:10.0.0.1"
+	agent := func(instance string) exchange { return result(said(agentSays(address, instance)...)) }
+	ended := func(n int) exchange { return result(said(v2(1), code(n))) }
+	idle := already(outcome(fleet.Done, 829))
 	for name, test := range map[string]struct {
+		call  procapitest.Call
 		steps []exchange
-		call  func(*Process) fleet.Results
 		want  fleet.Outcome
 	}{
-		"register": {
-			[]exchange{accepted, result(said(agentSays("0:10.0.0.1", `{"pid":-1,"isAuto":false}`)...)), accepted, done},
-			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) }, wasIdle(byTask(outcome(fleet.Done, 0))),
-		},
-		"register-hosted": {
-			[]exchange{accepted, result(said(agentSays("0:10.0.0.1", `{"pid":-1,"isAuto":true}`)...))},
-			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) }, takenAlready,
-		},
-		"reregister": {[]exchange{accepted, done}, func(p *Process) fleet.Results { return p.Reregister(t.Context(), hosts(1)) }, byTask(outcome(fleet.Done, 0))},
-		"unregister": {
-			[]exchange{accepted, done, {API: apiUnregister, Reply: procapitest.Data(said(v1(1), code(829)))}},
-			func(p *Process) fleet.Results { return p.Unregister(t.Context(), hosts(1)) },
-			fleet.Outcome{AlreadyDone: true, Code: 829, Message: "message 829", Meaning: "the process is not running", RequestID: "req-1"},
-		},
-		"not-unhosted": {
-			[]exchange{accepted, result(said(key, code(117)))},
-			func(p *Process) fleet.Results { return p.Unregister(t.Context(), hosts(1)) }, byTask(outcome(fleet.Failed, 117)),
-		},
+		"register":        {procapitest.Register, []exchange{accepted, agent(`{"pid":-1,"isAuto":false}`), accepted, ended(0)}, wasIdle(byTask(outcome(fleet.Done, 0)))},
+		"register-hosted": {procapitest.Register, []exchange{accepted, agent(`{"pid":-1,"isAuto":true}`)}, takenAlready},
+		"reregister":      {procapitest.Reregister, []exchange{accepted, ended(0)}, byTask(outcome(fleet.Done, 0))},
+		"unregister":      {procapitest.Unregister, []exchange{accepted, ended(0), {API: apiUnregister, Reply: procapitest.Data(said(v1(1), code(829)))}}, idle},
+		"not-unhosted":    {procapitest.Unregister, []exchange{accepted, ended(117)}, byTask(outcome(fleet.Failed, 117))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, test.steps...)
-			spec := sampleSpec()
-			spec.Resource = nil
-			p := quick(t, url).Process(sampleMeta, spec)
-			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want}, test.call(p))
+			p, script := scripted(t, "esb", test.steps...)
+			p.spec.Resource = nil
+			if diff := cmp.Diff(any(map[string]fleet.Outcome{address: test.want}), test.call(t.Context(), p, hosts(1))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
 			for _, body := range script.Requests() {
 				if strings.Contains(string(body), `"resource"`) {
 					t.Errorf("sent %s", body)
 				}
 			}
-			if !p.HostingRegisters() {
-				t.Error("hosting is said not to register it")
+		})
+	}
+}
+
+// The ESB tells what it had registered. A process that was only hosted it does not count, and without a spec
+// its agent cannot be asked. So such a host is kept, unless our own first call may have removed the registration.
+func TestUnregister_withoutSpec(t *testing.T) {
+	t.Parallel()
+	unregister := func(reply http.HandlerFunc) exchange { return exchange{API: apiUnregister, Reply: reply} }
+	idle := unregister(procapitest.Data(said(v1(1), code(829))))
+	for name, test := range map[string]struct {
+		steps []exchange
+		want  fleet.Verdict
+	}{
+		"registered":         {[]exchange{unregister(procapitest.Data(said(v1(1), code(0))))}, fleet.Done},
+		"not-registered":     {[]exchange{idle, cached()}, fleet.Failed},
+		"file-not-read":      {[]exchange{idle, {API: apiStatus, Reply: refusal(1306000, "null")}}, fleet.Failed},
+		"repeated":           {[]exchange{unregister(procapitest.Gone), idle, cached()}, fleet.Done},
+		"repeated-and-there": {[]exchange{unregister(procapitest.Gone), idle, cached(cachedRow(1, 1))}, fleet.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := configured(t, "esb", retrying(1), test.steps...)
+			p.spec = nil
+			got := p.Unregister(t.Context(), hosts(1))[host(1)]
+			if got.Verdict != test.want || strings.Contains(got.Meaning, "no registration to take away") != (test.want == fleet.Failed) {
+				t.Errorf("got %+v, want verdict %d", got, test.want)
 			}
 		})
 	}
@@ -179,9 +154,9 @@ func TestProcess_HostingRegisters(t *testing.T) {
 	t.Parallel()
 	limited, unlimited := sampleSpec(), sampleSpec()
 	unlimited.Resource = nil
-	_, url := newScript(t)
+	p, _ := scripted(t, "esb")
 	for spec, want := range map[*Spec]bool{nil: false, limited: false, unlimited: true} {
-		if got := quick(t, url).Process(sampleMeta, spec).HostingRegisters(); got != want {
+		if got := p.client.Process(sampleMeta, spec).HostingRegisters(); got != want {
 			t.Errorf("%+v: got %t", spec, got)
 		}
 	}
@@ -192,20 +167,8 @@ func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
 	t.Helper()
 	lists := make([][]int, len(bodies))
 	for i, body := range bodies {
-		var request struct {
-			Hosts []struct {
-				IP string `json:"ip"`
-			} `json:"hosts"`
-		}
-		if err := json.Unmarshal(body, &request); err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range request.Hosts {
-			parsed, err := fleet.ParseHost("0:"+h.IP, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lists[i] = append(lists[i], procapitest.NumberOf(parsed))
+		for _, ip := range strings.Fields(selectorOf(t, body))[1:] {
+			lists[i] = append(lists[i], procapitest.NumberOf(procapitest.Parse(t, "0:"+ip)[0]))
 		}
 	}
 	return lists
@@ -224,9 +187,8 @@ func TestRegister_resent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, exchange{API: apiRegister, Reply: test.first}, register(said(v1(1), code(850))))
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
-			got := registerOnly(t.Context(), client.Process(sampleMeta, sampleSpec()), hosts(1))[host(1)]
+			p, _ := configured(t, "esb", retrying(1), exchange{API: apiRegister, Reply: test.first}, register(said(v1(1), code(850))))
+			got := registerOnly(t.Context(), p, hosts(1))[host(1)]
 			if got.Verdict != fleet.Failed || !got.AlreadyDone || got.Repeated != test.want {
 				t.Errorf("got %+v, want registered already, Repeated %t", got, test.want)
 			}
@@ -240,39 +202,40 @@ func TestRegister_resent(t *testing.T) {
 func TestRegister_fails(t *testing.T) {
 	t.Parallel()
 	began := register(said(v1(1), code(0), v1(2), code(115)))
+	answers := func(api string, status int) exchange {
+		return exchange{API: api, Reply: procapitest.Answer(status, "{}")}
+	}
+	refused := exchange{API: apiRegister, Reply: refusal(1306000, "null")}
 	for name, test := range map[string]struct {
-		act   func(fleet.Process, context.Context, []fleet.Host) fleet.Results // nil calls Register
+		call  procapitest.Call
 		steps []exchange
 		first bool // host 1 has its verdict
 		want  fleet.Verdict
 	}{
-		"refused":             {nil, []exchange{{API: apiRegister, Reply: refusal(1306000, "null")}}, false, fleet.Failed},
-		"turned-away":         {nil, []exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusTooManyRequests, "{}")}}, false, fleet.Failed},
-		"forbidden":           {nil, []exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusForbidden, "{}")}}, false, fleet.Failed},
-		"lost":                {nil, []exchange{{API: apiRegister, Reply: procapitest.Gone}}, false, fleet.Lost},
-		"bad-gateway":         {nil, []exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusBadGateway, "")}}, false, fleet.Lost},
-		"taken-and-refused":   {nil, []exchange{began, {API: apiRegister, Reply: refusal(1306000, "null")}}, true, fleet.Lost},
-		"taken-and-forbidden": {nil, []exchange{began, {API: apiRegister, Reply: procapitest.Answer(http.StatusForbidden, "{}")}}, true, fleet.Lost},
-		"update-lost":         {fleet.Process.Reregister, []exchange{{API: apiUpdate, Reply: procapitest.Gone}}, false, fleet.Failed},
-		"unregister-lost":     {fleet.Process.Unregister, []exchange{{API: apiUnregister, Reply: procapitest.Gone}}, false, fleet.Failed},
+		"refused":             {registering, []exchange{refused}, false, fleet.Failed},
+		"turned-away":         {registering, []exchange{answers(apiRegister, http.StatusTooManyRequests)}, false, fleet.Failed},
+		"lost":                {registering, []exchange{{API: apiRegister, Reply: procapitest.Gone}}, false, fleet.Lost},
+		"bad-gateway":         {registering, []exchange{answers(apiRegister, http.StatusBadGateway)}, false, fleet.Lost},
+		"taken-and-refused":   {registering, []exchange{began, refused}, true, fleet.Lost},
+		"taken-and-forbidden": {registering, []exchange{began, answers(apiRegister, http.StatusForbidden)}, true, fleet.Lost},
+		"update-lost":         {procapitest.Reregister, []exchange{{API: apiUpdate, Reply: procapitest.Gone}}, false, fleet.Failed},
+		"unregister-lost":     {procapitest.Unregister, []exchange{{API: apiUnregister, Reply: procapitest.Gone}}, false, fleet.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, test.steps...)
-			p := quick(t, url).Process(sampleMeta, sampleSpec())
-			if test.act == nil {
-				test.act = func(_ fleet.Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
-					return registerOnly(ctx, p, hosts)
+			p, _ := scripted(t, "esb", test.steps...)
+			results, _ := test.call(t.Context(), p, hosts(3)).(map[string]fleet.Outcome)
+			for h, o := range results {
+				want := test.want
+				if h == host(1).Address() && test.first {
+					want = fleet.Done
+				}
+				if o.Verdict != want || (o.Err == nil) != (want == fleet.Done) {
+					t.Errorf("%s: got %+v, want verdict %d", h, o, want)
 				}
 			}
-			results := test.act(p, t.Context(), hosts(3))
-			if results[host(1)].OK() != test.first {
-				t.Errorf("host 1: got %+v", results[host(1)])
-			}
-			for n := 2; n <= 3; n++ {
-				if got := results[host(n)]; got.Verdict != test.want || got.Err == nil {
-					t.Errorf("host %d: got %+v, want verdict %d and the reason", n, got, test.want)
-				}
+			if len(results) != 3 {
+				t.Errorf("got %d results", len(results))
 			}
 		})
 	}
@@ -283,45 +246,40 @@ func TestRegister_fails(t *testing.T) {
 func TestRegister_ends(t *testing.T) {
 	t.Parallel()
 	halfway := register(said(v1(1), code(0), v1(2), code(115)))
-	tests := map[string]struct {
-		steps   func(end func()) []exchange
-		endAt   int // after so many answers, 0 for never, -1 for before the first request
-		want    fleet.Verdict
-		settled bool // host 1 has its verdict, and host 2 was in progress
-	}{
-		"before":               {func(func()) []exchange { return nil }, -1, fleet.NotTried, false},
-		"during-first-request": {func(end func()) []exchange { return []exchange{{API: apiRegister, Reply: procapitest.Hang(end)}} }, 0, fleet.Pending, false},
-		"between":              {func(func()) []exchange { return []exchange{procapitest.Times(procapitest.ForEver, halfway)} }, 3, fleet.Pending, true},
-		"during-second-request": {
-			func(end func()) []exchange {
-				return []exchange{halfway, {API: apiRegister, Reply: procapitest.Hang(end)}}
-			}, 0, fleet.Pending, true,
-		},
-		"never-mentioned": {func(func()) []exchange { return []exchange{procapitest.Times(procapitest.ForEver, register("{}"))} }, 3, fleet.Pending, false},
-	}
+	hangs := exchange{API: apiRegister} // until the context ends
 	for how, cause := range map[string]error{"deadline": context.DeadlineExceeded, "interrupt": context.Canceled} {
-		for name, test := range tests {
+		for name, test := range map[string]struct {
+			steps   []exchange
+			endAt   int // after so many answers, 0 for never, -1 for before the first request
+			want    fleet.Verdict
+			settled bool // host 1 has its verdict, and host 2 was in progress
+		}{
+			"before":                {nil, -1, fleet.NotTried, false},
+			"during-first-request":  {[]exchange{hangs}, 0, fleet.Pending, false},
+			"between":               {[]exchange{procapitest.Times(procapitest.ForEver, halfway)}, 3, fleet.Pending, true},
+			"during-second-request": {[]exchange{halfway, hangs}, 0, fleet.Pending, true},
+			"never-mentioned":       {[]exchange{procapitest.Times(procapitest.ForEver, register("{}"))}, 3, fleet.Pending, false},
+		} {
 			t.Run(how+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				ctx, end := procapitest.Ending(t, cause)
 				if test.endAt < 0 {
 					end()
 				}
-				_, url := newScript(t, test.steps(end)...)
-				client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
+				if last := len(test.steps) - 1; test.endAt == 0 {
+					test.steps[last].Reply = procapitest.Hang(end)
+				}
+				p, _ := configured(t, "esb", func(cfg *bkapi.Config, _ *procapi.Options) {
 					cfg.Logger = procapitest.OnCall(apiRegister, func(n int) {
 						if n == test.endAt {
 							end()
 						}
 					})
-				})
-				results := registerOnly(ctx, client.Process(sampleMeta, sampleSpec()), hosts(2))
-				if results[host(1)].OK() != test.settled {
-					t.Errorf("host 1: got %+v", results[host(1)])
-				}
+				}, test.steps...)
+				results := registerOnly(ctx, p, hosts(2))
 				got := results[host(2)]
-				if inProgress := got.Code == procapi.CodeInProgress; inProgress != test.settled {
-					t.Errorf("host 2: got code %d", got.Code)
+				if results[host(1)].OK() != test.settled || (got.Code == procapi.CodeInProgress) != test.settled {
+					t.Errorf("host 1: got %+v, host 2: %+v", results[host(1)], got)
 				}
 				if got.Verdict != test.want || !errors.Is(got.Err, cause) {
 					t.Errorf("host 2: got %+v, want verdict %d and %v", got, test.want, cause)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,15 +28,14 @@ type crowd struct {
 	sim    *simulator.Server
 	client *Client
 	each   int
+	now    time.Time // of the client, so that no deadline depends on the speed of the machine
 }
 
 func newCrowd(t *testing.T, processes, each int) *crowd {
 	t.Helper()
-	c := &crowd{t: t, sim: &simulator.Server{}, each: each}
+	c := &crowd{t: t, sim: &simulator.Server{}, each: each, now: time.Now()}
 	c.client = newTestClient(t, procapitest.Serve(t, c.sim), func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 0 })
-	// The deadline does not depend on the speed of the machine.
-	began := time.Now()
-	c.client.now, c.client.patience = func() time.Time { return began }, time.Hour
+	c.client.now, c.client.patience = func() time.Time { return c.now }, time.Hour
 	spec, err := json.Marshal(sampleSpec())
 	if err != nil {
 		t.Fatal(err)
@@ -99,20 +99,32 @@ func (c *crowd) askAll(processes int) {
 	}
 }
 
-// Two hundred processes that ask ten at a time, as in a refresh by Terraform, share ten pages.
+// waitFor returns when the API has been called.
+func (c *crowd) waitFor(api string) {
+	c.t.Helper()
+	for c.sim.Calls().Count(api) == 0 {
+		select {
+		case <-c.t.Context().Done():
+			c.t.Fatalf("no call of %s", api)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// Forty processes that ask ten at a time, as in a refresh by Terraform, share two pages.
 func TestSharedStatus_crowd(t *testing.T) {
 	t.Parallel()
-	c := newCrowd(t, 200, 50)
+	c := newCrowd(t, 40, 50)
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(10)
-	for i := range 200 {
+	for i := range 40 {
 		group.Go(func() error { return c.ask(ctx, i) })
 	}
 	if err := group.Wait(); err != nil {
 		t.Error(err)
 	}
 	calls := c.sim.Calls()
-	if own, listing := calls.Count(apiStatus), calls.Count(apiSync); own+listing > 20 || listing != 10 {
+	if own, listing := calls.Count(apiStatus), calls.Count(apiSync); own+listing > 15 || listing != 2 {
 		t.Errorf("%d calls of %s and %d of %s", own, apiStatus, listing, apiSync)
 	}
 }
@@ -120,34 +132,45 @@ func TestSharedStatus_crowd(t *testing.T) {
 // How many calls it takes to ask each of some processes in turn.
 func TestSharedStatus_calls(t *testing.T) {
 	t.Parallel()
-	forbidden := simulator.Fault{API: apiSync, HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no permission"}`}
-	type asking struct{ processes, own, listing int } // calls of either API
+	type asking struct {
+		processes, own, listing int           // and the calls of either API
+		later                   time.Duration // than the round before
+	}
+	everyone := func(own, listing int) []asking { return []asking{{12, own, listing, 0}} }
 	for name, test := range map[string]struct {
 		processes, each int
-		fault           simulator.Fault
-		asked           []asking // one round after the other
+		fault           simulator.Fault // of the listing
+		asked           []asking        // one round after the other
 	}{
 		// A few processes pay a call each, and nothing for a listing.
-		"few": {sharedFrom, 3, simulator.Fault{}, []asking{{sharedFrom, sharedFrom, 0}}},
+		"few": {sharedFrom, 3, simulator.Fault{}, []asking{{sharedFrom, sharedFrom, 0, 0}}},
 		// A process that asks again and again shares with no other. A listing would also hide what the
 		// agents do in between.
-		"alone": {60, 3, simulator.Fault{}, slices.Repeat([]asking{{1, 1, 0}}, 3*sharedFrom)},
+		"alone": {12, 3, simulator.Fault{}, slices.Repeat([]asking{{1, 1, 0, 0}}, 3*sharedFrom)},
+		"ages":  {12, 3, simulator.Fault{}, []asking{{12, 5, 1, 0}, {12, 0, 0, sharedFor}, {12, 0, 1, time.Millisecond}}},
 		// If the other processes belong to other users, the cost is one look. The first page reports
 		// twelve pages, and five calls are too few for those.
-		"strangers": {60, 200, simulator.Fault{}, []asking{{5, 5, 0}, {1, 1, 1}}},
+		"strangers": {12, 3, simulator.Fault{Replace: map[string]any{"data/count": 12_000}}, []asking{{5, 5, 0, 0}, {1, 1, 1, 0}}},
 		// Processes that fill their requests gain nothing.
-		"large": {8, 1000, simulator.Fault{}, []asking{{8, 8, 0}}},
+		"large": {sharedFrom + 1, 501, simulator.Fault{}, []asking{{sharedFrom + 1, sharedFrom + 1, 0, 0}}},
 		// If the platform refuses to list, each process asks by itself without an error. Listing is not
-		// tried again.
-		"refused": {12, 3, forbidden, []asking{{12, 12, 1}}},
+		// tried again, nor is a listing whose rows have less than a status, or one that takes too long.
+		"refused": {12, 3, simulator.Fault{HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no permission"}`}, everyone(12, 1)},
+		"terse":   {12, 3, simulator.Fault{Replace: map[string]any{"data/proc_infos/*/isauto": nil}}, []asking{{12, 12, 1, 0}, {12, 12, 0, 2 * sharedFor}}},
+		"hangs":   {12, 3, simulator.Fault{Delay: time.Hour}, everyone(12, 1)},
 		// A row that the listing skips is asked for by itself, and is not drift.
-		"skipped": {12, 3, simulator.Fault{API: apiSync, Missing: -1, Hosts: []string{host(9*3 + 2).Address()}}, []asking{{12, 6, 1}}},
+		"skipped": {12, 3, simulator.Fault{Missing: -1, Hosts: []string{host(9*3 + 2).Address()}}, everyone(6, 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCrowd(t, test.processes, test.each)
+			if test.fault.Delay > 0 {
+				c.client.patience = time.Second // enough for the request to arrive
+			}
+			test.fault.API = apiSync
 			c.sim.Inject(test.fault)
 			for _, a := range test.asked {
+				c.now = c.now.Add(a.later)
 				c.askAll(a.processes)
 				c.want(a.own, a.listing)
 			}
@@ -158,31 +181,19 @@ func TestSharedStatus_calls(t *testing.T) {
 // The next process that asks sees a change by this client.
 func TestSharedStatus_change(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*Process, context.Context, []fleet.Host) fleet.Results{
-		"register":   (*Process).Register,
-		"reregister": (*Process).Reregister,
-		"unregister": (*Process).Unregister,
-		"operate": func(p *Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
-			return p.Operate(ctx, fleet.Start, hosts, nil)
-		},
+	for name, change := range map[string]procapitest.Call{
+		"register": procapitest.Register, "reregister": procapitest.Reregister, "unregister": procapitest.Unregister, "operate": procapitest.Operate(fleet.Start),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCrowd(t, 12, 3)
 			c.askAll(12)
 			c.want(5, 1)
-			change(c.process(11), t.Context(), c.hosts(11))
+			p, hosts := c.process(11), c.hosts(11)
+			change(t.Context(), p, hosts)
 			c.sim.ResetCalls()
-
-			statuses, err := c.process(11).SharedStatus(t.Context(), c.hosts(11))
-			if err != nil {
-				t.Fatal(err)
-			}
-			fresh, err := c.process(11).CachedStatus(t.Context(), c.hosts(11))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(fresh, statuses, cmp.Comparer(func(a, b fleet.Host) bool { return a == b })); diff != "" {
+			shared := procapitest.OrError(p.SharedStatus(t.Context(), hosts))
+			if diff := cmp.Diff(procapitest.CachedStatus(t.Context(), p, hosts), shared); diff != "" {
 				t.Errorf("shared (-fresh +shared):\n%s", diff)
 			}
 			// Whatever the change did, the namespace was listed again.
@@ -211,47 +222,6 @@ func TestSharedStatus_duringChange(t *testing.T) {
 	c.sim.ClearFault(held)
 	c.askAll(11)
 	c.want(0, 1)
-}
-
-// waitFor returns when the API has been called.
-func (c *crowd) waitFor(api string) {
-	c.t.Helper()
-	for c.sim.Calls().Count(api) == 0 {
-		select {
-		case <-c.t.Context().Done():
-			c.t.Fatalf("no call of %s", api)
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
-func TestSharedStatus_age(t *testing.T) {
-	t.Parallel()
-	c := newCrowd(t, 12, 3)
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c.client.now = func() time.Time { return now }
-	c.askAll(12)
-	c.want(5, 1)
-	now = now.Add(sharedFor)
-	c.askAll(12)
-	c.want(0, 0)
-	now = now.Add(time.Millisecond)
-	c.askAll(12)
-	c.want(0, 1)
-}
-
-// Rows with less than a status are not used, and not asked for again.
-func TestSharedStatus_terse(t *testing.T) {
-	t.Parallel()
-	c := newCrowd(t, 12, 3)
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c.client.now = func() time.Time { return now }
-	c.sim.Inject(simulator.Fault{API: apiSync, Replace: map[string]any{"data/proc_infos/*/isauto": nil}})
-	c.askAll(12)
-	c.want(12, 1)
-	now = now.Add(2 * sharedFor)
-	c.askAll(12)
-	c.want(12, 0)
 }
 
 // A process that waits for a listing waits no longer than its deadline. If the process that lists gives
@@ -291,28 +261,19 @@ func TestSharedStatus_givesUp(t *testing.T) {
 	c.want(0, 1)
 }
 
-// A listing that takes too long is abandoned, and no process waits for another one.
-func TestSharedStatus_hangs(t *testing.T) {
+// If two rows claim a host, or a row names none, the listing says nothing about it.
+func TestListing_rows(t *testing.T) {
 	t.Parallel()
-	c := newCrowd(t, 12, 3)
-	c.client.patience = time.Second // enough for the request to arrive
-	c.sim.Inject(simulator.Fault{API: apiSync, Delay: time.Hour})
-	c.askAll(12)
-	c.want(12, 1)
-}
-
-// If two rows claim a host, the listing says nothing about it.
-func TestListing_twice(t *testing.T) {
-	t.Parallel()
-	_, url := newScript(t, exchange{API: apiSync, Reply: procapitest.Data(`{"count":3,"proc_infos":[` + cachedRow(1, 1) + "," + cachedRow(2, 1) + "," + cachedRow(1, 2) + `]}`)})
-	n := quick(t, url).namespace(sampleMeta.Namespace)
+	foreign := strings.Replace(cachedRow(4, 1), `"gse"`, `"other"`, 1)
+	p, _ := scripted(t, "apigw", page("5", cachedRow(1, 1), cachedRow(2, 1), cachedRow(1, 2), gatewayRow(`"bk_agent_id":""`, 1), foreign))
+	n := p.client.namespace(sampleMeta.Namespace)
 	n.calls.Store(sharedFrom) // so that a listing saves calls
 	listed, err := n.list(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	of := func(n int) fleet.Status { return listed.rows[processOn{sampleMeta.Name, host(n).WithoutSupplier()}] }
-	if twice, once := of(1), of(2); twice.State != fleet.Unknown || once.State != fleet.Running {
-		t.Errorf("twice: %+v, once: %+v", twice, once)
+	if twice, once := of(1), of(2); twice.State != fleet.Unknown || once.State != fleet.Running || len(listed.rows) != 2 {
+		t.Errorf("twice: %+v, once: %+v, of %d", twice, once, len(listed.rows))
 	}
 }

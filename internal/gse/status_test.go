@@ -2,7 +2,7 @@ package gse
 
 import (
 	"encoding/json"
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // sampleRow has every member that a document gives a row.
@@ -33,7 +34,7 @@ func TestProcRow(t *testing.T) {
 		labels = map[string]string{"proc_name": "proc-test"}
 		where  = `"host":{"ip":"10.0.0.1","bk_cloud_id":1,"bk_supplier_id":2}`
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		row  string
 		at   string // "" if the row names no host
 		want fleet.Status
@@ -68,8 +69,7 @@ func TestProcRow(t *testing.T) {
 		"odd-cloud":     {`{"host":{"ip":"10.0.0.1","bk_cloud_id":"default area"},"status":1}`, "", fleet.Status{State: fleet.Running}},
 		"half-a-cloud":  {`{"host":{"ip":"10.0.0.1","bk_cloud_id":0.9},"status":1}`, "", fleet.Status{State: fleet.Running}},
 		"cloud-beside":  {`{"host":{"ip":"10.0.0.1"},"bk_agent_id":"1:10.0.0.1","status":1}`, "1:9:10.0.0.1", fleet.Status{State: fleet.Running}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var row procRow
@@ -111,15 +111,6 @@ func FuzzProcRow(f *testing.F) {
 	})
 }
 
-// cachedRow is a row of process gse:proc-test.
-func cachedRow(n, status int) string {
-	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":"10.0.0.%d","bk_cloud_id":0},"status":%d}`, n, status)
-}
-
-func cached(rows ...string) exchange {
-	return exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":[` + strings.Join(rows, ",") + `]}`)}
-}
-
 func TestCachedStatus(t *testing.T) {
 	t.Parallel()
 	var (
@@ -128,7 +119,7 @@ func TestCachedStatus(t *testing.T) {
 		absent  = fleet.Status{State: fleet.Unregistered}
 		unread  = fleet.Status{State: fleet.Unknown, Unread: true, Message: "the cached status could not be read"}
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		step exchange
 		want map[int]fleet.Status
 	}{
@@ -145,12 +136,11 @@ func TestCachedStatus(t *testing.T) {
 		"another-process":  {cached(strings.Replace(cachedRow(1, 1), "proc-test", "proc", 1)), map[int]fleet.Status{1: absent, 2: absent}},
 		"another-space":    {cached(strings.Replace(cachedRow(1, 1), `"gse"`, `"gse2"`, 1)), map[int]fleet.Status{1: absent, 2: absent}},
 		"another-supplier": {cached(strings.Replace(cachedRow(1, 1), `"bk_cloud_id":0`, `"bk_cloud_id":0,"bk_supplier_id":5`, 1)), map[int]fleet.Status{1: running, 2: absent}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, test.step)
-			got, err := quick(t, url).Process(sampleMeta, nil).CachedStatus(t.Context(), hosts(2))
+			p, _ := scripted(t, "esb", test.step)
+			got, err := p.CachedStatus(t.Context(), hosts(2))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,9 +159,9 @@ func wantStatuses(t *testing.T, want map[int]fleet.Status, got map[fleet.Host]fl
 // If one batch fails, no status is returned: a host that was not asked about must not look unregistered.
 func TestCachedStatus_fails(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, cached(cachedRow(1, 1)), exchange{API: apiStatus, Reply: refusal(1306000, "null")})
-	client := newTestClient(t, url, func(_ *bkapi.Config, opts *procapi.Options) { opts.MaxHosts = 1 })
-	if got, err := client.Process(sampleMeta, nil).CachedStatus(t.Context(), hosts(2)); got != nil || !bkapi.HasCode(err, 1306000) {
+	p, _ := configured(t, "esb", func(_ *bkapi.Config, opts *procapi.Options) { opts.MaxHosts = 1 },
+		cached(cachedRow(1, 1)), exchange{API: apiStatus, Reply: refusal(1306000, "null")})
+	if got, err := p.CachedStatus(t.Context(), hosts(2)); got != nil || !bkapi.HasCode(err, 1306000) {
 		t.Errorf("got %v, %v, want the error alone", got, err)
 	}
 }
@@ -185,7 +175,7 @@ func TestLiveStatus(t *testing.T) {
 	up := fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}
 	first, second := answered(1, `{"pid":42,"isAuto":true}`), answered(2, `{"pid":42,"isAuto":true}`)
 	besides := `{"process":[{"procname":"proc-test","instance":[{"pid":42,"isAuto":true}]},{"procname":"redis","instance":[{"pid":99,"isAuto":false}]}]}`
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		steps []exchange
 		want  map[int]fleet.Status
 	}{
@@ -201,17 +191,36 @@ func TestLiveStatus(t *testing.T) {
 		"odd-content":   {[]exchange{accepted, result(said(append(first, v2(2), code(0))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}}},
 		"several-names": {[]exchange{accepted, result(said(append(first, v2(2), `{"error_code":0,"content":`+asText(besides)+`}`)...))}, map[int]fleet.Status{1: up, 2: up}},
 		"first-answer":  {[]exchange{accepted, result(said(first...)), result(said(append(answered(1, `{"pid":-1}`), second...)...))}, map[int]fleet.Status{1: up, 2: up}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, test.steps...)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
-			got, err := client.Process(sampleMeta, sampleSpec()).LiveStatus(t.Context(), hosts(2))
+			p, _ := configured(t, "esb", retrying(1), test.steps...)
+			got, err := p.LiveStatus(t.Context(), hosts(2))
 			if err != nil {
 				t.Fatal(err)
 			}
 			wantStatuses(t, test.want, got)
 		})
+	}
+}
+
+// The cached status lags, so the agent's answer counts.
+//
+// Promised in how-it-works.md: The cached status raises a suspicion, and the agent confirms it.
+func TestFlow_lag(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	p := simAt(t, "esb", sim, 0)
+	want := fleet.Desired{Ensure: fleet.EnsureRunning, Labels: sampleMeta.Labels, HasSpec: true}
+	sim.FreezeStatus()
+	wantDone(t, fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(2), Order: hosts(2)}).Run(t.Context()))
+	sim.SetReachable(host(1).Address(), false)
+	sim.ResetCalls()
+	report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil, nil)
+	if _, away := report.Unreachable[host(1)]; err != nil || !away || len(report.Unreachable) > 1 || len(report.Drift) > 0 {
+		t.Errorf("got %+v, %v, want host 1 to be unreachable, and no drift: the file is old", report, err)
+	}
+	if diff := cmp.Diff([]string{apiStatus, apiOperate, apiResult}, slices.Compact(sim.Calls().APIs())); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }

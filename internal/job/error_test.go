@@ -21,7 +21,7 @@ func TestIsRemoved(t *testing.T) {
 		return refusal(1306201, "Request third-party interface error, Component request third-party system [JOBV3] "+
 			"interface [operate_process] error: Status Code: "+status+", please try again later")
 	}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		reply http.HandlerFunc
 		want  bool
 	}{
@@ -37,8 +37,7 @@ func TestIsRemoved(t *testing.T) {
 		"refused":            {refusal(1241002, "illegal parameter, Status Code: 404"), false},
 		"gse-trouble":        {refusal(codeGSEError, "GSE error"), false},
 		"lost":               {procapitest.Gone, false},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			refused := exchange{API: apiOperate, Reply: test.reply}

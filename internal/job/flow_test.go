@@ -80,7 +80,7 @@ func TestFlow_drift(t *testing.T) {
 		kill    = func(s *simulator.Server, at string) error { return s.KillProcess(at, "job", "key_test") }
 		both    = func(s *simulator.Server, at string) error { return errors.Join(unhost(s, at), kill(s, at)) }
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		ensure  fleet.Ensure
 		shape   string // of the agents' answers
 		disturb func(*simulator.Server, string) error
@@ -96,8 +96,7 @@ func TestFlow_drift(t *testing.T) {
 		"stopped":                 {fleet.EnsureRunning, "", kill, fleet.NotRunning, []int{start}},
 		"stopped-hosting-unsaid":  {fleet.EnsureRunning, "no-isauto", kill, fleet.NotRunning, []int{start}},
 		"neither":                 {fleet.EnsureRunning, "", both, fleet.NotRegistered, []int{host3, start}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := &simulator.Server{}
@@ -144,7 +143,7 @@ func TestFlow_drift(t *testing.T) {
 // Unusual answers of JOB change nothing.
 func TestFlow_odd(t *testing.T) {
 	t.Parallel()
-	tests := map[string]simulator.Fault{
+	for name, fault := range map[string]simulator.Fault{
 		"queued":        {API: apiOperate, Queued: 3},
 		"missing":       {API: apiOperate, Missing: 3},
 		"pending":       {API: apiOperate, Pending: 3},
@@ -158,8 +157,7 @@ func TestFlow_odd(t *testing.T) {
 		"bad-gateway":   {API: apiResult, HTTPStatus: 502, Times: 2},
 		"gse-trouble":   {API: apiResult, EnvelopeCode: new(codeGSEError), Times: 2},
 		"half-a-poll":   {API: apiResult, Drop: "mid", Times: 2},
-	}
-	for name, fault := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := &simulator.Server{}

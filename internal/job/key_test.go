@@ -15,7 +15,7 @@ func TestKeys(t *testing.T) {
 		linux   = "/data/nginx/bin"
 		windows = `C:\gse\plugins`
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		setupPath, valueKey, host string
 		key                       string
 		others                    []string
@@ -39,8 +39,7 @@ func TestKeys(t *testing.T) {
 		"ipv6":                  {linux, "", "0:2001:DB8::0:1", "/data/nginx/bin/nginx:0:2001:db8::1", nil},
 		"ipv6-last":             {linux, "", "0:2001:db8::1", "0:2001:db8::1:/data/nginx/bin/nginx", nil},
 		"supplier":              {linux, "", "0:7:10.0.0.1", "/data/nginx/bin/nginx:0:10.0.0.1", []string{"/data/nginx/bin/nginx:0:7:10.0.0.1"}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			info := Info{ProcName: "nginx", SetupPath: test.setupPath, PIDPath: "/run/nginx.pid"}

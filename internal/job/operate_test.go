@@ -103,7 +103,7 @@ func TestProcess_accepting(t *testing.T) {
 		finished = result(said(key(1), code(0)))
 		sent     = "after the request was sent"
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		by    Registration
 		call  call
 		steps []exchange
@@ -135,8 +135,7 @@ func TestProcess_accepting(t *testing.T) {
 		"register-gse-trouble": {RegisterByOperate, (*Process).Register, []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
 		"bad-gateway":          {"", operate(fleet.Start), []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
 		"bus-lost-it":          {"", operate(fleet.Start), []exchange{start(refusal(1306201, "Status Code: 502"))}, fleet.Lost, "1306201"},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, test.steps...)

@@ -113,7 +113,7 @@ func TestRegistration_readBack(t *testing.T) {
 	away.Message = "the agent is abnormal or not found: message 117"
 	blank.Message = "the agent's answer is not JSON"
 	const register, unregister, query = 1, 2, 2
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		op     int
 		claim  exchange
 		back   []exchange
@@ -145,8 +145,7 @@ func TestRegistration_readBack(t *testing.T) {
 		"unreadable":       {register, both, answers(`{"error_code":0,"content":""}`, hosted), map[int]fleet.Outcome{1: blank, 2: done}, []int{1, 2}},
 		"query-refused":    {register, both, []exchange{{API: apiOperate, Reply: refusal(1, "no")}}, map[int]fleet.Outcome{1: lostUnasked, 2: lostUnasked}, []int{1, 2}},
 		"query-unread":     {unregister, both, []exchange{accepted, {API: apiResult, Reply: refusal(1, "no")}}, map[int]fleet.Outcome{1: stuckUnasked, 2: stuckUnasked}, []int{1, 2}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, url := newScript(t, append([]exchange{registered, test.claim}, test.back...)...)

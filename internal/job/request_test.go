@@ -12,15 +12,14 @@ import (
 // Unset fields are not sent, so that JOB's defaults apply. Set fields are sent, even if they are 0.
 func TestRequests_omitWhatIsNotSaid(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		info Info
 		want string
 	}{
 		"nothing":  {Info{ProcName: "p", SetupPath: "/s", PIDPath: "/p.pid"}, `{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid"}`},
 		"zeroes":   {Info{ProcName: "p", SetupPath: "/s", PIDPath: "/p.pid", CPULmt: new(int64(0)), StopCmd: new("")}, `{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid","cpu_lmt":0,"stop_cmd":""}`},
 		"periodic": {Info{ProcName: "p", SetupPath: "/s", PIDPath: "/p.pid", Type: new(int64(TypePeriodic)), CycleTime: new(int64(60))}, `{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid","type":0,"cycle_time":60}`},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, url := newScript(t, exchange{API: apiOperate, Reply: refusal(1, "no")})

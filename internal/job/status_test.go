@@ -23,7 +23,7 @@ const documentedInstance = `{"cpuUsageAve":0,"stat":"","phyMemUsage":0,"cmdline"
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	unreadable := fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		answer string
 		live   fleet.Status
 		cached fleet.State
@@ -47,8 +47,7 @@ func TestStatus(t *testing.T) {
 		"content-null":    {`{"error_code":0,"content":null}`, unreadable, fleet.Unknown},
 		"content-missing": {`{"error_code":0}`, unreadable, fleet.Unknown},
 		"broken-agent":    {`{"errcode":117,"errmsg":"no agent"}`, fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: no agent", Away: true}, fleet.Unknown},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, accepted, result(said(key(1), test.answer)), accepted, queued, result(said(key(1), test.answer)))

@@ -102,7 +102,7 @@ func TestFaces_life(t *testing.T) {
 			return f
 		}
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		face  face
 		hosts []string
 		sim   func(*simulator.Server)
@@ -128,8 +128,7 @@ func TestFaces_life(t *testing.T) {
 		"job-hosting-unsaid": {jobBy(job.RegisterByOperate, set), addresses, func(s *simulator.Server) {
 			s.Inject(simulator.Fault{API: "operate_process", Op: new(simulator.OpQuery), ContentShape: "no-isauto"})
 		}, nil},
-	}
-	for name, test := range tests {
+	} {
 		for _, ensure := range fleet.Ensures() {
 			t.Run(name+"/"+string(ensure), func(t *testing.T) {
 				t.Parallel()

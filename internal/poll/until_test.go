@@ -36,7 +36,7 @@ func TestUntil_checksAtOnce(t *testing.T) {
 
 func TestUntil_delays(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		backoff Backoff
 		want    []time.Duration
 	}{
@@ -64,8 +64,7 @@ func TestUntil_delays(t *testing.T) {
 			Backoff{First: time.Second, Max: 5 * time.Second, Factor: 2, Due: 3 * time.Second},
 			[]time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -115,7 +114,7 @@ func TestBackoff_delay(t *testing.T) {
 // Promised in limits.md: then after 0.2 s. Later pauses grow by a tenth, up to 5 s.
 func TestBackoff_bounds(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		backoff         Backoff
 		check           int
 		shortest, limit time.Duration
@@ -125,8 +124,7 @@ func TestBackoff_bounds(t *testing.T) {
 		"jitter-below-0":   {Backoff{First: time.Second, Jitter: -1}, 0, time.Second, time.Second},
 		"jitter-above-1":   {Backoff{First: time.Second, Jitter: 9}, 0, 0, time.Second},
 		"jitter-of-a-half": {Backoff{First: time.Second, Jitter: 0.5}, 0, 500 * time.Millisecond, time.Second},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			low, high := test.limit, time.Duration(0)
@@ -170,7 +168,7 @@ func TestUntil_overhead(t *testing.T) {
 func TestUntil_ends(t *testing.T) {
 	t.Parallel()
 	errOwn := errors.New("the user pressed Ctrl-C")
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		after    time.Duration // when the operation ends
 		deadline bool          // the context has a deadline of its own
 		cause    error
@@ -181,8 +179,7 @@ func TestUntil_ends(t *testing.T) {
 		"canceled-with-cause": {1500 * time.Millisecond, false, errOwn, []error{context.Canceled, errOwn}, 2},
 		"deadline":            {2500 * time.Millisecond, true, nil, []error{context.DeadlineExceeded}, 3},
 		"before-the-first":    {0, false, nil, []error{context.Canceled}, 0},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

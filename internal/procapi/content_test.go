@@ -41,7 +41,7 @@ func TestParseStatus(t *testing.T) {
 		State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42, Version: "1.25.3",
 		CPUUsage: 1.5, MemUsage: 0.5, RegisterTime: 1600000000, StartTime: 1600000001,
 	}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		content string
 		want    fleet.Status
 	}{
@@ -108,8 +108,7 @@ func TestParseStatus(t *testing.T) {
 		"pid-unreadable":   {`{"process":[{"instance":[{"pid":"-"}]}]}`, fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"process":[{"instance":[{"pid":"-"}]}]}`}},
 		"of-an-operation":  {asText(`{"value":[{"procName":"nginx","result":"","isAuto":true}]}`), fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"value":[{"procName":"nginx","result":"","isAuto":true}]}`}},
 		"text-within-text": {asText(asText(one(full))), fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON: " + excerpt(asText(one(full)))}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if diff := cmp.Diff(test.want, parseStatus(contentOf([]byte(test.content)), "nginx", bkapi.Printable)); diff != "" {
@@ -138,15 +137,14 @@ func FuzzParseStatus(f *testing.F) {
 func TestExcerpt(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", excerptBytes)
-	tests := map[string]struct{ text, want string }{
+	for name, test := range map[string]struct{ text, want string }{
 		"empty":             {"", ""},
 		"short":             {" a\n\tb  c ", "a b c"},
 		"as-long-as-may-be": {long, long},
 		"too-long":          {long + "a", long + "…"},
 		"cut-in-a-rune":     {long[1:] + "进程", long[1:] + "…"},
 		"not-utf-8":         {"a\xffb", "a\uFFFDb"},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := excerpt(test.text); got != test.want {

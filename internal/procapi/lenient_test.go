@@ -10,7 +10,7 @@ import (
 
 func TestTexts(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		raw  string
 		want Texts
 	}{
@@ -22,8 +22,7 @@ func TestTexts(t *testing.T) {
 		"text":    {`"a"`, nil},
 		"number":  {`7`, nil},
 		"flag":    {`false`, nil},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := Texts{"old": "value"}

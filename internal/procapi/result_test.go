@@ -11,7 +11,7 @@ import (
 
 func TestHostResult(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		raw     string
 		code    int64
 		message string
@@ -47,8 +47,7 @@ func TestHostResult(t *testing.T) {
 		"text":            {`"gone"`, -1, `unreadable result: "gone"`, ""},
 		"number":          {`0`, -1, `unreadable result: 0`, ""},
 		"list":            {`[{"error_code":0}]`, -1, `unreadable result: [{"error_code":0}]`, ""},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var answers ResultMap
@@ -134,7 +133,7 @@ func TestCall_outcome(t *testing.T) {
 		taken   = "taken"
 		failed  = "failed"
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		call   Call
 		except map[int64]string
 	}{
@@ -153,8 +152,7 @@ func TestCall_outcome(t *testing.T) {
 		"reload":            {CallOf(fleet.Reload, false), nil},
 		"query":             {CallOf(Query, false), nil},
 		"query-of-one-shot": {CallOf(Query, true), nil},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, code := range []int64{0, 1, -1, 115, 117, 126, 828, 829, 832, 836, 850, 851, 1000115, 1015012, 65535} {
@@ -186,7 +184,7 @@ func TestCall_outcome(t *testing.T) {
 
 func TestMeaning(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		code    int64
 		message string
 		want    string
@@ -206,8 +204,7 @@ func TestMeaning(t *testing.T) {
 		"stopping":        {1015012, "", "the process is being stopped"},
 		"command":         {65535, "stop: not found", "the command failed"},
 		"queued-envelope": {1000115, "", ""}, // never the code of a host
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := Meaning(test.code, test.message); got != test.want {

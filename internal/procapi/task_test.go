@@ -84,7 +84,7 @@ func TestTasks_Submit_waits(t *testing.T) {
 		busy  = said(map[string]int64{one1: 0, two2: 115})
 		fatal = errors.New("GSE is away")
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		answers []answer
 		second  int64 // code of host two2
 	}{
@@ -98,8 +98,7 @@ func TestTasks_Submit_waits(t *testing.T) {
 		"passing-by-request":    {[]answer{failing(fatal), both}, 0},
 		"keys-of-others":        {[]answer{said(map[string]int64{"0:10.0.0.9": 0, "10.0.0.1": 65535}), both}, 0},
 		"first-verdict-is-kept": {[]answer{busy, said(map[string]int64{one1: 65535, two2: 117})}, 117},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -237,7 +236,7 @@ func TestTasks_Submit_refused(t *testing.T) {
 func TestTasks_Submit_notAccepted(t *testing.T) {
 	t.Parallel()
 	lost := &bkapi.Error{API: "operate", Kind: bkapi.KindLost, Sent: true}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		repeatable bool
 		err        error
 		want       fleet.Verdict
@@ -248,8 +247,7 @@ func TestTasks_Submit_notAccepted(t *testing.T) {
 		"refused":            {false, noSuchTask, fleet.Failed},
 		"ended-before":       {false, &bkapi.Error{Kind: bkapi.KindCanceled, Err: context.Canceled}, fleet.NotTried},
 		"ended-while-asking": {true, &bkapi.Error{Kind: bkapi.KindCanceled, Err: context.DeadlineExceeded, Repeatable: true, Sent: true}, fleet.Pending},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &platform{t: t, answers: []answer{failing(noSuchTask)}}
@@ -329,7 +327,7 @@ func TestContents_Statuses_reasons(t *testing.T) {
 		timeUp   = fmt.Errorf("asking: %w", context.DeadlineExceeded)
 		abnormal = "the agent is abnormal or not found"
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		outcome fleet.Outcome
 		want    fleet.Status
 		failed  bool // if no other host got an answer
@@ -348,8 +346,7 @@ func TestContents_Statuses_reasons(t *testing.T) {
 		"call-refused":              {fleet.Outcome{Verdict: fleet.Failed, Err: refused}, fleet.Status{Message: words}, true},
 		"lost":                      {fleet.Outcome{Verdict: fleet.Lost, Err: refused}, fleet.Status{Message: words}, true},
 		"not-tried":                 {fleet.Outcome{Verdict: fleet.NotTried, Err: timeUp}, fleet.Status{Message: timeUp.Error()}, true},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var kept Contents

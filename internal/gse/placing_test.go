@@ -1,16 +1,13 @@
 package gse
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
-	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // Which host a row belongs to. At the gateway, clients disagree on whether a row has an address, and on
@@ -42,7 +39,7 @@ func TestCachedStatus_placing(t *testing.T) {
 		away1     = []string{v2(1), code(117)}
 		away2     = []string{v2(2), code(117)}
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		face  string
 		hosts []string
 		rows  []string
@@ -84,17 +81,15 @@ func TestCachedStatus_placing(t *testing.T) {
 		// The row's host is known, and is not one that was asked about.
 		"row-of-a-known-host":        {"apigw", addressed, row(otherID + `,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), nil, absent},
 		"row-of-a-host-known-by-now": {"apigw", addressed, append(row(otherID+`,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), row(otherID)...), nil, absent},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			steps := append([]exchange{cached(test.rows...)}, test.after...)
-			client, script := atFace(t, test.face, steps...)
-			spec := sampleSpec()
+			p, script := scripted(t, test.face, steps...)
 			if test.after == nil && slices.Contains(test.want, fleet.Unknown) {
-				spec = nil // so that no agent can be asked
+				p.spec = nil // so that no agent can be asked
 			}
-			p, inventory := client.Process(sampleMeta, spec), procapitest.Parse(t, test.hosts...)
+			inventory := procapitest.Parse(t, test.hosts...)
 			got, err := p.CachedStatus(t.Context(), inventory)
 			if err != nil {
 				t.Fatal(err)
@@ -118,7 +113,7 @@ func TestCachedStatus_twoRows(t *testing.T) {
 	at := func(status, time int, labels string) string {
 		return strings.Replace(strings.Replace(cachedRow(1, status), `}`, `,"labels":`+labels+`}`, 1), `"status"`, `"register_time":`+strconv.Itoa(time)+`,"status"`, 1)
 	}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		one, other string
 		want       fleet.State
 	}{
@@ -129,83 +124,16 @@ func TestCachedStatus_twoRows(t *testing.T) {
 		"they-agree":          {at(1, 0, `{"a":"b"}`), at(1, 0, `{"a":"b"}`), fleet.Running},
 		"they-contradict":     {at(1, 100, `{}`), at(2, 100, `{}`), fleet.Unknown},
 		"of-different-owners": {at(1, 0, `{"tf_spec_owner":"a"}`), at(1, 0, `{"tf_spec_owner":"b"}`), fleet.Unknown},
-	}
-	for name, test := range tests {
+	} {
 		for order, rows := range map[string][]string{"": {test.one, test.other}, "-backwards": {test.other, test.one}} {
 			t.Run(name+order, func(t *testing.T) {
 				t.Parallel()
-				_, url := newScript(t, cached(rows...))
-				got, err := quick(t, url).Process(sampleMeta, sampleSpec()).CachedStatus(t.Context(), hosts(1))
+				p, _ := scripted(t, "esb", cached(rows...))
+				got, err := p.CachedStatus(t.Context(), hosts(1))
 				if err != nil || got[host(1)].State != test.want || (test.want == fleet.Unknown) != (got[host(1)].Message != "") {
 					t.Errorf("got %+v, %v, want %s", got[host(1)], err, test.want)
 				}
 			})
 		}
-	}
-}
-
-// The agents of a fleet are asked for their names once, not with every read of the cached status.
-func TestGateway_placingAsksOnce(t *testing.T) {
-	t.Parallel()
-	row := cached(gatewayRow(`"bk_agent_id":""`, 1))
-	script, url := newGateway(t, row, accepted, result(said(v2(1), code(117))), row)
-	p := gatewayProcess(t, url, sampleSpec())
-	for range 2 {
-		if got, err := p.CachedStatus(t.Context(), hosts(1)); err != nil || got[host(1)].State != fleet.Unknown {
-			t.Errorf("got %v, %v", got, err)
-		}
-	}
-	if n := len(script.Requests()); n != 4 {
-		t.Errorf("got %d requests, want 4", n)
-	}
-}
-
-// If a row has an agent id that is not known yet, its agent is asked. The client does not wait for it
-// until the deadline.
-func TestCachedStatus_patience(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{RowsWithoutHost: true}
-	p := gatewaySim(t, sim, 0)
-	p.client.askPatience = 100 * time.Millisecond
-	sim.AddAgent(agentA, "0:10.0.0.1")
-	if err := sim.Register("0:10.0.0.1", sampleMeta.Namespace, sampleMeta.Name, nil, "{}"); err != nil {
-		t.Fatal(err)
-	}
-	sim.Inject(simulator.Fault{API: apiOperate, Pending: -1})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if _, err := p.CachedStatus(ctx, hosts(1)); err != nil || ctx.Err() != nil {
-		t.Errorf("%v, and the time is up: %v", err, ctx.Err())
-	}
-	if n := sim.Calls().Count(apiOperate); n != 1 {
-		t.Errorf("the agent was asked %d times", n)
-	}
-}
-
-// A listing that does not name hosts says nothing about them.
-func TestGatewayFlow_sharedWithoutHosts(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{RowsWithoutHost: true, RowsWithoutAgentID: true}
-	p := gatewaySim(t, sim, 0)
-	inventory := procapitest.Parse(t, "0:10.0.0.1")
-	listed := false
-	// A process that asks again counts once, so the namespace needs several.
-	for n := range 2 * sharedFrom {
-		meta := sampleMeta
-		if n > 0 {
-			meta.Name += strconv.Itoa(n)
-		}
-		p := p.client.Process(meta, sampleSpec())
-		if failures := p.Operate(t.Context(), fleet.Supervise, inventory, nil).Failures(); len(failures) > 0 {
-			t.Fatal(failures)
-		}
-		got, err := p.SharedStatus(t.Context(), inventory)
-		if err != nil || got[inventory[0]].State != fleet.Unknown {
-			t.Fatalf("got %v, %v, want it not to be known", got, err)
-		}
-		listed = listed || sim.Calls().Count(apiSync) > 0
-	}
-	if !listed {
-		t.Error("the namespace was never listed")
 	}
 }
