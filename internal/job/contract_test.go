@@ -65,8 +65,8 @@ func TestContract(t *testing.T) {
 		tried[test.of] = true
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, slices.Concat(test.before, []exchange{procapitest.OfContract(test.of)}, test.after)...)
-			got := test.call(t.Context(), quick(t, url).Process(test.scope, test.by, test.info), procapitest.Parse(t, test.hosts...))
+			p, script := scripted(t, "", slices.Concat(test.before, []exchange{procapitest.OfContract(test.of)}, test.after)...)
+			got := test.call(t.Context(), p.client.Process(test.scope, test.by, test.info), procapitest.Parse(t, test.hosts...))
 			procapitest.WantRequest(t, test.of, script.Requests()[len(test.before)])
 			procapitest.WantMade(t, test.want, got)
 		})

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // Answers of a platform that lacks such an endpoint, or seems to.
@@ -42,14 +45,12 @@ func TestIsRemoved(t *testing.T) {
 			t.Parallel()
 			refused := exchange{API: apiOperate, Reply: test.reply}
 			unmanaged := exchange{API: apiManage, Reply: test.reply}
-			_, url := newScript(t, refused, refused, refused, unmanaged)
-			client := quick(t, url)
-			p := client.Process(scope, RegisterByOperate, operateInfo())
+			p, _ := scripted(t, RegisterByOperate, refused, refused, refused, unmanaged)
 
 			started := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]
 			registered := p.Register(t.Context(), hosts(1))[host(1)]
 			_, err := p.LiveStatus(t.Context(), hosts(1))
-			managed := client.Process(scope, RegisterByManage, operateInfo()).Register(t.Context(), hosts(1))[host(1)]
+			managed := p.client.Process(scope, RegisterByManage, operateInfo()).Register(t.Context(), hosts(1))[host(1)]
 			for call, err := range map[string]error{"start": started.Err, "register": registered.Err, "status": err, "manage": managed.Err} {
 				if err == nil || IsRemoved(err) != test.want || IsRemoved(fmt.Errorf("wrapped: %w", err)) != test.want {
 					t.Errorf("%s: got %t of %v", call, !test.want, err)
@@ -67,5 +68,25 @@ func TestIsRemoved(t *testing.T) {
 		if IsRemoved(err) {
 			t.Errorf("got true of %v", err)
 		}
+	}
+}
+
+// Promised in beliefs.md: The `bk_job_*` objects fail.
+func TestFlow_removed(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{JobRemoved: true, AppCode: "esb_test", AppSecret: "xxx"}
+	p := newTestClient(t, procapitest.Serve(t, sim), func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 2 }).Process(scope, "", operateInfo())
+	results := p.Operate(t.Context(), fleet.Restart, hosts(1), nil)
+	results.Merge(p.Register(t.Context(), []fleet.Host{host(2)}))
+	for h, o := range results {
+		if o.Verdict != fleet.Failed || !IsRemoved(o.Err) {
+			t.Errorf("%s: got %+v", h, o)
+		}
+	}
+	if _, err := p.CachedStatus(t.Context(), hosts(1)); !IsRemoved(err) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff([]string{apiOperate, apiOperate, apiOperate}, sim.Calls().APIs()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }

@@ -3,13 +3,27 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+)
+
+// The words that the tables are written in.
+type exchange = procapitest.Exchange
+
+var (
+	host  = procapitest.Host
+	hosts = procapitest.Hosts
+	said  = procapitest.Said
+	code  = procapitest.Code
 )
 
 var (
@@ -37,6 +51,76 @@ func operateInfo() Info {
 		ProcName: "gseagent", SetupPath: "/usr/local/xxx", PIDPath: "/usr/local/xxx",
 		Account: new("root"), Contact: new("root"), CPULmt: new(int64(50)), MemLmt: new(int64(30)),
 	}
+}
+
+func newScript(t *testing.T, steps ...exchange) (*procapitest.Script, string) {
+	t.Helper()
+	return procapitest.NewScript(t, "/api/c/compapi/v2/jobv3/%s/", steps...)
+}
+
+// scripted is the process of operateInfo, of a JOB that is scripted.
+func scripted(t *testing.T, by Registration, steps ...exchange) (*Process, *procapitest.Script) {
+	t.Helper()
+	return retrying(t, 0, by, steps...)
+}
+
+// retrying is that process of a client that tries a request again so many times.
+func retrying(t *testing.T, times int, by Registration, steps ...exchange) (*Process, *procapitest.Script) {
+	t.Helper()
+	script, url := newScript(t, steps...)
+	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = times })
+	return client.Process(scope, by, operateInfo()), script
+}
+
+// newTestClient lets edit change the configuration first.
+func newTestClient(t *testing.T, endpoint string, edit func(*bkapi.Config, *Options)) *Client {
+	t.Helper()
+	cfg := bkapi.Config{
+		Endpoint: endpoint, Gateway: bkapi.ESB,
+		AppCode: "esb_test", AppSecret: "xxx", Token: "xxx",
+		RetryWaitMin: time.Millisecond, RetryWaitMax: time.Millisecond,
+	}
+	opts := Options{Backoff: poll.Backoff{First: time.Millisecond}}
+	if edit != nil {
+		edit(&cfg, &opts)
+	}
+	api, err := bkapi.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.Close)
+	return NewClient(api, opts)
+}
+
+// refusal is an answer that refuses a request.
+func refusal(code int, message string) http.HandlerFunc {
+	return procapitest.Refusal(code, message, "null")
+}
+
+var (
+	// accepted and registered are accepted operations with task T.
+	accepted   = exchange{API: apiOperate, Reply: procapitest.Data(`{"bk_gse_taskid":"T"}`)}
+	registered = exchange{API: apiManage, Reply: procapitest.Data(`{"bk_gse_taskid":"T"}`)}
+)
+
+var (
+	queued     = exchange{API: apiResult, Reply: procapitest.Data(`{"status":115,"result":{}}`)}
+	oldQueued  = exchange{API: apiResult, Reply: refusal(1000115, "redis reply is not string")}
+	gseTrouble = exchange{API: apiResult, Reply: refusal(codeGSEError, "GSE error")}
+)
+
+// result is one answer about task T, with the status of the document's sample.
+func result(body string) exchange {
+	return exchange{API: apiResult, Reply: procapitest.Data(`{"status":115,"result":` + body + `}`)}
+}
+
+// foundOn is the query after a manage_proc, with the answers of these hosts' agents.
+func foundOn(instance string, numbers ...int) []exchange {
+	pairs := make([]string, 0, 2*len(numbers))
+	for _, n := range numbers {
+		pairs = append(pairs, key(n), answered(instance))
+	}
+	return []exchange{accepted, result(said(pairs...))}
 }
 
 // key is the result key of host n and the process of operateInfo, from the

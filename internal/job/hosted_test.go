@@ -57,16 +57,11 @@ func TestHostedFiles(t *testing.T) {
 		"log of others":  {[]exchange{scriptAccepted, ends(true, 9), logs("job_start\n"), ends(true, 9), logs("job_start\n")}, "printed nothing that it should"},
 		"agent abnormal": {[]exchange{scriptAccepted, ends(true, 1)}, "the agent is abnormal or not found (code 117, request id req-1)"},
 		"failed":         {[]exchange{scriptAccepted, ends(true, 11)}, "JOB did not run the script to its end (status 11, exit code 0, code 0, request id req-1)"},
-		"left out":       {[]exchange{scriptAccepted, ends(true)}, "JOB did not run the script to its end (status 0"},
-		"refused":        {[]exchange{{API: apiRunScript, Reply: refusal(1238001, "no permission")}}, "the script that reads the agent's file was not run: fast_execute_script: refused by the platform: no permission (code 1238001"},
-		"status refused": {[]exchange{scriptAccepted, {API: apiScriptStatus, Reply: refusal(1244006, "no such job")}}, "the answer could not be had: get_job_instance_status: refused by the platform: no such job"},
-		"no job":         {[]exchange{{API: apiRunScript, Reply: procapitest.Data(`{}`)}}, "named no task"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, c.steps...)
-			reader := HostedFiles{Client: newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 }), Scope: scope}
-			got := reader.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+			p, _ := retrying(t, 1, "", c.steps...)
+			got := HostedFiles{Client: p.client, Scope: scope}.ReadHosted(t.Context(), hosts(1), false)[host(1)]
 			want := []hostedspec.Entry{{Namespace: "ns", Name: "web"}}
 			if c.why != "" {
 				want = nil
@@ -83,9 +78,8 @@ func TestHostedFiles(t *testing.T) {
 func TestHostedFiles_requests(t *testing.T) {
 	t.Parallel()
 	agent := procapitest.Parse(t, "020000000052540000000117000000000001")[0]
-	script, url := newScript(t, scriptAccepted, ends(false, 9, 7), logs(printedWeb), ends(true, 9, 9), logs(printedWeb, printedWeb))
-	reader := HostedFiles{Client: quick(t, url), Scope: scope}
-	got := reader.ReadHosted(t.Context(), append(hosts(2), agent), true)
+	p, script := scripted(t, "", scriptAccepted, ends(false, 9, 7), logs(printedWeb), ends(true, 9, 9), logs(printedWeb, printedWeb))
+	got := HostedFiles{Client: p.client, Scope: scope}.ReadHosted(t.Context(), append(hosts(2), agent), true)
 	if got[host(1)].Why != "" || got[host(2)].Why != "" || got[agent].Why != meaningNoAgent {
 		t.Errorf("got %+v", got)
 	}
@@ -125,8 +119,8 @@ func TestHostedFiles_requests(t *testing.T) {
 func TestHostedFiles_contract(t *testing.T) {
 	t.Parallel()
 	cases := []string{"job/" + apiRunScript, "job/" + apiScriptStatus, "job/" + apiScriptLog}
-	script, url := newScript(t, procapitest.OfContract(cases[0]), procapitest.OfContract(cases[1]), procapitest.OfContract(cases[2]))
-	got := HostedFiles{Client: quick(t, url), Scope: scope}.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+	p, script := scripted(t, "", procapitest.OfContract(cases[0]), procapitest.OfContract(cases[1]), procapitest.OfContract(cases[2]))
+	got := HostedFiles{Client: p.client, Scope: scope}.ReadHosted(t.Context(), hosts(1), false)[host(1)]
 	if want := []hostedspec.Entry{{Namespace: "GSEKIT_BIZ_3", Name: "nginx_1", StartCmd: "./start.sh"}}; got.Why != "" || !cmp.Equal(want, got.Entries) {
 		t.Errorf("got %+v", got)
 	}

@@ -56,8 +56,8 @@ func TestKeys(t *testing.T) {
 				}
 			}
 
-			_, url := newScript(t, accepted, result(said("0:10.9.9.9", code(117), test.key, code(0))))
-			results := quick(t, url).Process(scope, "", info).Operate(t.Context(), fleet.Start, procapitest.Parse(t, test.host), nil)
+			p, _ := scripted(t, "", accepted, result(said("0:10.9.9.9", code(117), test.key, code(0))))
+			results := p.client.Process(scope, "", info).Operate(t.Context(), fleet.Start, procapitest.Parse(t, test.host), nil)
 			if failures := results.Failures(); len(results) != 1 || len(failures) > 0 {
 				t.Errorf("got %v", results)
 			}

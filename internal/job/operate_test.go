@@ -1,146 +1,85 @@
 package job
 
 import (
-	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-var (
-	queued     = exchange{API: apiResult, Reply: procapitest.Data(`{"status":115,"result":{}}`)}
-	oldQueued  = exchange{API: apiResult, Reply: refusal(1000115, "redis reply is not string")}
-	gseTrouble = exchange{API: apiResult, Reply: refusal(codeGSEError, "GSE error")}
-)
-
-// JOB's answers while a task is in progress: after each of them the client asks again. Package procapi
-// tests the wait itself. The status of a result is reserved: only the results of the hosts count. The
-// script begins with the one request that starts the operation.
+// JOB's answers while a task is in progress: after each of them the client asks again. The status of a result
+// is reserved: only the results of the hosts count. Package procapi tests the wait itself.
 func TestOperate_waits(t *testing.T) {
 	t.Parallel()
 	raw := func(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
-	for name, early := range map[string]exchange{
-		"status-0-and-empty":      raw(`{"status":0,"result":{}}`),
-		"status-0-and-unfinished": raw(`{"status":0,"result":` + said(key(1), code(65535), key(2), code(115)) + `}`),
-		"queued":                  queued,
-		"queued-null":             raw(`{"status":115,"result":null}`),
-		"queued-text":             raw(`{"status":"115","result":""}`),
-		"queued-code":             oldQueued,
-		"no-data":                 raw("null"),
-		"no-result":               raw("{}"),
-		"list":                    raw("[]"),
-		"missing":                 result(said(key(1), code(65535))),
-		"gse-trouble":             gseTrouble,
-		"bad-gateway":             {API: apiResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>")},
-	} {
-		for status, last := range map[string]string{"115": `{"status":115,`, "0": `{"status":0,`, "odd": `{"status":"?",`, "null": `{"status":null,`} {
-			t.Run(name+"/finished-with-"+status, func(t *testing.T) {
-				t.Parallel()
-				finished := raw(last + `"result":` + said(key(1), code(65535), key(2), `{"errcode":828,"errmsg":"message 828","content":{}}`) + `}`)
-				_, url := newScript(t, accepted, procapitest.Times(3, early), finished)
-				results := quick(t, url).Process(bizScope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2), nil)
-				procapitest.WantResults(t, map[int]fleet.Outcome{1: ran(outcome(fleet.Failed, 65535)), 2: already(outcome(fleet.Done, 828))}, results)
-			})
-		}
-	}
-}
-
-// Once an operation was accepted, it stays accepted, however the wait ends.
-func TestOperate_waitEnds(t *testing.T) {
-	t.Parallel()
 	for name, test := range map[string]struct {
-		last    exchange // repeated
-		meaning string
-		says    string
+		early  exchange
+		status string // of the last answer
 	}{
-		"queued":      {queued, "the task was still queued", "still queued"},
-		"queued-code": {oldQueued, "the task was still queued", "1000115"},
-		"status-0":    {exchange{API: apiResult, Reply: procapitest.Data(`{"status":0,"result":{}}`)}, "the platform's result did not mention the host", ""},
-		"gse-trouble": {gseTrouble, "the platform's result could not be read", "1210001"},
-		"not-found":   {exchange{API: apiResult, Reply: procapitest.Answer(http.StatusNotFound, `{"code":1306404,"message":"not found"}`)}, "the platform's result could not be read", "HTTP 404"},
-		"refused":     {exchange{API: apiResult, Reply: refusal(1000126, "terminated")}, "the platform's result could not be read", "1000126"},
+		"status-0":    {raw(`{"status":0,"result":` + said(key(1), code(65535), key(2), code(115)) + `}`), "0"},
+		"queued":      {queued, "115"},
+		"queued-text": {raw(`{"status":"115","result":""}`), `"?"`},
+		"queued-code": {oldQueued, "null"},
+		"no-data":     {raw("null"), "0"},
+		"no-result":   {raw("{}"), "0"},
+		"list":        {raw("[]"), "0"},
+		"gse-trouble": {gseTrouble, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
-			// The end of the context may interrupt any of the last answers: they are all the same.
-			polls, last := 0, test.last.Reply
-			test.last.Times, test.last.Reply = procapitest.ForEver, procapitest.After(func() {
-				if polls++; polls == 5 {
-					end()
-				}
-			}, last)
-			_, url := newScript(t, accepted, result(said(key(1), code(0))), test.last)
-			results := quick(t, url).Process(scope, "", operateInfo()).Operate(ctx, fleet.Kill, hosts(2), nil)
-			got := results[host(2)]
-			if !results[host(1)].OK() || got.Verdict != fleet.Pending || got.Meaning != test.meaning || got.TaskID != "T" || got.Err == nil {
-				t.Fatalf("got %+v, want host 1 done and host 2 pending, %q", results, test.meaning)
-			}
-			if !strings.Contains(got.Err.Error(), test.says) {
-				t.Errorf("got error %v, want %q", got.Err, test.says)
-			}
+			finished := raw(`{"status":` + test.status + `,"result":` + said(key(1), code(65535), key(2), `{"errcode":828,"errmsg":"message 828","content":{}}`) + `}`)
+			p, _ := scripted(t, "", accepted, procapitest.Times(3, test.early), finished)
+			procapitest.WantResults(t, map[int]fleet.Outcome{1: ran(outcome(fleet.Failed, 65535)), 2: already(outcome(fleet.Done, 828))},
+				p.Operate(t.Context(), fleet.Start, hosts(2), nil))
 		})
 	}
 }
 
-// An operation whose answer is lost is not sent again, unless it can be repeated without harm. Through
-// manage_proc nothing can.
+// A request whose answer is lost is sent again only if it can be repeated without harm. Through manage_proc
+// nothing can. Package procapi tests how a request can fail.
 func TestProcess_accepting(t *testing.T) {
 	t.Parallel()
-	type call func(*Process, context.Context, []fleet.Host) fleet.Results
-	operate := func(op fleet.Operation) call {
-		return func(p *Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
-			return p.Operate(ctx, op, hosts, nil)
-		}
-	}
 	var (
-		start    = func(reply http.HandlerFunc) exchange { return exchange{API: apiOperate, Reply: reply} }
+		operate  = func(reply http.HandlerFunc) exchange { return exchange{API: apiOperate, Reply: reply} }
 		manage   = func(reply http.HandlerFunc) exchange { return exchange{API: apiManage, Reply: reply} }
-		finished = result(said(key(1), code(0)))
+		again    = []exchange{operate(procapitest.Gone), accepted, result(said(key(1), code(0)))}
+		trouble  = refusal(codeGSEError, "GSE error")
 		sent     = "after the request was sent"
+		start    = procapitest.Operate(fleet.Start)
+		byManage = RegisterByManage
 	)
 	for name, test := range map[string]struct {
 		by    Registration
-		call  call
+		call  procapitest.Call
 		steps []exchange
 		want  fleet.Verdict
 		says  string
 	}{
-		"start-lost":        {"", operate(fleet.Start), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
-		"host-lost":         {"", operate(fleet.Supervise), []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
-		"unhost-lost":       {"", operate(fleet.Unsupervise), []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
-		"register-lost":     {RegisterByOperate, (*Process).Register, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
-		"reregister-lost":   {RegisterByOperate, (*Process).Reregister, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
-		"unregister-lost":   {RegisterByOperate, (*Process).Unregister, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
-		"manage-lost":       {RegisterByManage, (*Process).Register, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
-		"manage-again-lost": {RegisterByManage, (*Process).Reregister, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
-		"unmanage-lost":     {RegisterByManage, (*Process).Unregister, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
-		"manage-too-many": {RegisterByManage, (*Process).Register, append([]exchange{
-			manage(procapitest.Answer(http.StatusTooManyRequests, "{}")), registered, finished,
-		}, foundOn(hostedInstance, 1)...), fleet.Done, ""},
-		"manage-no-task":        {RegisterByManage, (*Process).Register, []exchange{manage(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
-		"register-no-task":      {RegisterByOperate, (*Process).Register, []exchange{start(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
-		"start-no-task":         {"", operate(fleet.Start), []exchange{start(procapitest.Data("null"))}, fleet.Lost, "named no task"},
-		"start-other-task-name": {"", operate(fleet.Start), []exchange{start(procapitest.Data(`{"task_id":"T"}`))}, fleet.Lost, "named no task"},
-		// JOB before it had scopes, by the public code of a client.
-		"start-older-task": {"", operate(fleet.Start), []exchange{start(procapitest.Answer(http.StatusOK,
-			`{"result":true,"code":"00","message":"","data":{"errorCode":0,"gseTaskId":"GSETASK:20170413215154:8239","errorMessage":"success"}}`))}, fleet.Lost, "named no task"},
-		"start-refused":        {"", operate(fleet.Start), []exchange{start(refusal(1241002, "illegal parameter"))}, fleet.Failed, "1241002"},
-		"start-gse-trouble":    {"", operate(fleet.Start), []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
-		"manage-gse-trouble":   {RegisterByManage, (*Process).Register, []exchange{manage(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
-		"register-gse-trouble": {RegisterByOperate, (*Process).Register, []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
-		"bad-gateway":          {"", operate(fleet.Start), []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
-		"bus-lost-it":          {"", operate(fleet.Start), []exchange{start(refusal(1306201, "Status Code: 502"))}, fleet.Lost, "1306201"},
+		"start-lost":            {"", start, again[:1], fleet.Lost, sent},
+		"host-lost":             {"", procapitest.Operate(fleet.Supervise), again, fleet.Done, ""},
+		"register-lost":         {RegisterByOperate, procapitest.Register, again, fleet.Done, ""},
+		"reregister-lost":       {RegisterByOperate, procapitest.Reregister, again, fleet.Done, ""},
+		"unregister-lost":       {RegisterByOperate, procapitest.Unregister, again, fleet.Done, ""},
+		"manage-lost":           {byManage, procapitest.Register, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
+		"unmanage-lost":         {byManage, procapitest.Unregister, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
+		"manage-no-task":        {byManage, procapitest.Register, []exchange{manage(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
+		"register-no-task":      {RegisterByOperate, procapitest.Register, []exchange{operate(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
+		"start-other-task-name": {"", start, []exchange{operate(procapitest.Data(`{"task_id":"T"}`))}, fleet.Lost, "named no task"},
+		"start-gse-trouble":     {"", start, []exchange{operate(trouble)}, fleet.Lost, "1210001"},
+		"manage-gse-trouble":    {byManage, procapitest.Register, []exchange{manage(trouble)}, fleet.Lost, "1210001"},
+		"register-gse-trouble":  {RegisterByOperate, procapitest.Register, []exchange{operate(trouble)}, fleet.Lost, "1210001"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, test.steps...)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 2 })
-			got := test.call(client.Process(scope, test.by, operateInfo()), t.Context(), hosts(1))[host(1)]
+			p, _ := retrying(t, 2, test.by, test.steps...)
+			made, _ := test.call(t.Context(), p, hosts(1)).(map[string]fleet.Outcome)
+			got := made[host(1).Address()]
 			if got.Verdict != test.want || (got.Err == nil) != (test.want == fleet.Done) {
 				t.Fatalf("got %+v, want verdict %d", got, test.want)
 			}
@@ -148,6 +87,23 @@ func TestProcess_accepting(t *testing.T) {
 				t.Errorf("got %v, want %q", got.Err, test.says)
 			}
 		})
+	}
+}
+
+// Three hosts are two requests of at most two.
+func TestProcess_batches(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{AppCode: "esb_test", AppSecret: "xxx"}
+	p := newTestClient(t, procapitest.Serve(t, sim), func(_ *bkapi.Config, opts *Options) { opts.MaxHosts = 2 }).Process(scope, "", operateInfo())
+	results := p.Register(t.Context(), hosts(3))
+	statuses, err := p.CachedStatus(t.Context(), hosts(3))
+	for _, h := range hosts(3) {
+		if got := statuses[h]; !results[h].OK() || got.State != fleet.Stopped || !got.Hosted {
+			t.Errorf("%s: got %+v, %+v, %v", h, results[h], got, err)
+		}
+	}
+	if n := len(sim.Calls().Of(apiOperate)); n != 4 {
+		t.Errorf("sent %d operations, want two in two batches each", n)
 	}
 }
 
@@ -165,10 +121,9 @@ func TestOperate_oneShot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, accepted, result(said(key(1), code(836))))
-			info := operateInfo()
-			info.Type = test.kind
-			if got := quick(t, url).Process(scope, "", info).Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; got.Verdict != test.want {
+			p, _ := scripted(t, "", accepted, result(said(key(1), code(836))))
+			p.info.Type = test.kind
+			if got := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; got.Verdict != test.want {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -182,8 +137,7 @@ func TestProcess_agentIDs(t *testing.T) {
 	const agent = "0200000007525400f355781710390005465c"
 	mixed := procapitest.Parse(t, agent, "0:10.0.0.1")
 	finished := result(said(key(1), answered(`{"pid":42}`)))
-	_, url := newScript(t, accepted, finished, accepted, finished, accepted, finished)
-	p := quick(t, url).Process(scope, "", operateInfo())
+	p, _ := scripted(t, "", accepted, finished, accepted, finished, accepted, finished)
 	for name, results := range map[string]fleet.Results{
 		"register": p.Register(t.Context(), mixed),
 		"start":    p.Operate(t.Context(), fleet.Start, mixed, nil),
@@ -206,10 +160,10 @@ func TestProcess_agentIDs(t *testing.T) {
 	}
 }
 
-// Resume asks for earlier operations by task and in their scope, and sends nothing.
+// Resume asks for earlier operations by task and in their scope, and sends nothing. Package procapi tests how
+// long it waits.
 func TestResume(t *testing.T) {
 	t.Parallel()
-	forEver := func(e exchange) []exchange { return []exchange{procapitest.Times(procapitest.ForEver, e)} }
 	about := func(n int) exchange { return result(said(key(1), code(n), key(9), code(0))) }
 	for name, test := range map[string]struct {
 		wait  bool
@@ -218,22 +172,84 @@ func TestResume(t *testing.T) {
 	}{
 		"waited-for":  {true, []exchange{about(115), gseTrouble, about(115), about(0)}, fleet.Done},
 		"looked-at":   {false, []exchange{about(115)}, fleet.Pending},
-		"queued":      {true, forEver(queued), fleet.Lost},
-		"gse-trouble": {true, forEver(gseTrouble), fleet.Pending},
+		"gse-trouble": {true, []exchange{procapitest.Times(procapitest.ForEver, gseTrouble)}, fleet.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, test.steps...)
-			p := quick(t, url).Process(bizScope, "", operateInfo())
+			p, script := scripted(t, "", test.steps...)
 			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Restart}}, test.wait, nil)[host(1)]
 			if got.Verdict != test.want || got.TaskID != "T" {
 				t.Errorf("got %+v, want verdict %d", got, test.want)
 			}
 			for _, body := range script.Requests() {
-				if !strings.Contains(string(body), `"bk_gse_taskid":"T"`) || !strings.Contains(string(body), "bk_biz_id") {
+				if !strings.Contains(string(body), `"bk_gse_taskid":"T"`) || !strings.Contains(string(body), "bk_scope_id") {
 					t.Errorf("asked %s", body)
 				}
 			}
 		})
+	}
+}
+
+// What the client reports of a host contains no secret.
+func TestProcess_repeatsNoSecret(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t, accepted, result(said(key(1), `{"error_code":65535,"error_msg":"sent: s3cret"}`)))
+	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.AppSecret = "s3cret" })
+	results := client.Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(1), nil)
+	if got := results[host(1)].Message; !strings.Contains(got, "sent: ***") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestClient_generations(t *testing.T) {
+	t.Parallel()
+	for api, base := range map[API]string{"": "jobv3", V3: "jobv3", V2: "job"} {
+		t.Run("api-"+string(api), func(t *testing.T) {
+			t.Parallel()
+			_, url := procapitest.NewScript(t, "/api/c/compapi/v2/"+base+"/%s/", accepted, result(said(key(1), code(0))))
+			p := NewClient(newTestClient(t, url, nil).api, Options{API: api}).Process(scope, "", operateInfo())
+			if got := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; !got.OK() {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// Unset values take the times of GSE's documents.
+func TestInfo_Settles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		info           Info
+		command, check time.Duration
+	}{
+		"not-set": {Info{}, 60 * time.Second, 5 * time.Second},
+		"set":     {Info{OpTimeout: new(int64(7)), StartCheckEndTime: new(int64(30))}, 7 * time.Second, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if command, check := c.info.Settles(); command != c.command || check != c.check {
+				t.Errorf("got %s and %s, want %s and %s", command, check, c.command, c.check)
+			}
+		})
+	}
+}
+
+// Unset fields are not sent, so that JOB's defaults apply. Set fields are sent, even if they are 0.
+func TestInfo_omitsWhatIsNotSaid(t *testing.T) {
+	t.Parallel()
+	info := Info{ProcName: "p", SetupPath: "/s", PIDPath: "/p.pid"}
+	zeroes := info
+	zeroes.CPULmt, zeroes.StopCmd = new(int64), new("")
+	for want, info := range map[string]Info{
+		`{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid"}`:                           info,
+		`{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid","cpu_lmt":0,"stop_cmd":""}`: zeroes,
+	} {
+		sent, err := json.Marshal(info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := procapitest.DiffJSON(t, []byte(want), sent); diff != "" {
+			t.Errorf("(-want +sent):\n%s", diff)
+		}
 	}
 }

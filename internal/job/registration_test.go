@@ -5,83 +5,41 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
+// What the codes of registrations mean. For manage_proc, agents confirm what it says that it did.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
-	var (
-		register   = func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(2)) }
-		reregister = func(p *Process) fleet.Results { return p.Reregister(t.Context(), hosts(2)) }
-		unregister = func(p *Process) fleet.Results { return p.Unregister(t.Context(), hosts(2)) }
-
-		done  = outcome(fleet.Done, 0)
-		taken = already(outcome(fleet.Failed, 850))
-
-		stopped = outcome(fleet.Failed, 829)
-	)
-	stopped.Meaning = meaningManageBug
-	tests := map[string]struct {
-		call  func(*Process) fleet.Results
-		steps []exchange // after the accepted one
-		back  []exchange // and then, for manage_proc
-		want  map[int]fleet.Outcome
-		bug   map[int]fleet.Outcome // of manage_proc, if it differs
-	}{
-		"register": {
-			register, []exchange{queued, result(said(key(1), code(115), key(2), code(0))), result(said(key(1), code(0)))},
-			foundOn(hostedInstance, 1, 2),
-			map[int]fleet.Outcome{1: done, 2: done},
-			nil,
-		},
-		"register-taken": {
-			register, []exchange{result(said(key(1), code(850), key(2), code(0)))},
-			foundOn(hostedInstance, 2),
-			map[int]fleet.Outcome{1: taken, 2: done},
-			nil,
-		},
-		"register-stopped": { // the answer of a manage_proc that stops
-			register, []exchange{result(said(key(1), code(829), key(2), code(0)))},
-			foundOn(hostedInstance, 2),
-			map[int]fleet.Outcome{1: outcome(fleet.Failed, 829), 2: done},
-			map[int]fleet.Outcome{1: stopped, 2: done},
-		},
-		"reregister": {
-			reregister, []exchange{result(said(key(1), code(0), key(2), code(117)))},
-			foundOn(hostedInstance, 1),
-			map[int]fleet.Outcome{1: done, 2: outcome(fleet.Failed, 117)},
-			nil,
-		},
-		"unregister": {
-			unregister, []exchange{result(said(key(1), code(829), key(2), code(0)))},
-			foundOn(unhostedInstance, 1, 2),
-			map[int]fleet.Outcome{1: already(outcome(fleet.Done, 829)), 2: done},
-			nil,
-		},
-		"unregister-fails": {
-			unregister, []exchange{result(said(key(1), code(850), key(2), code(117)))},
-			nil,
-			map[int]fleet.Outcome{1: outcome(fleet.Failed, 850), 2: outcome(fleet.Failed, 117)},
-			nil,
-		},
-	}
+	done, taken, idle := outcome(fleet.Done, 0), already(outcome(fleet.Failed, 850)), already(outcome(fleet.Done, 829))
 	for by, first := range map[Registration]exchange{RegisterByOperate: accepted, RegisterByManage: registered} {
-		for name, test := range tests {
+		for name, test := range map[string]struct {
+			call        procapitest.Call
+			one, two    int        // codes
+			back        []exchange // of manage_proc
+			want, want2 fleet.Outcome
+		}{
+			"register":         {procapitest.Register, 0, 0, foundOn(hostedInstance, 1, 2), done, done},
+			"register-taken":   {procapitest.Register, 850, 0, foundOn(hostedInstance, 2), taken, done},
+			"reregister":       {procapitest.Reregister, 0, 117, foundOn(hostedInstance, 1), done, outcome(fleet.Failed, 117)},
+			"unregister":       {procapitest.Unregister, 829, 0, foundOn(unhostedInstance, 1, 2), idle, done},
+			"unregister-fails": {procapitest.Unregister, 850, 117, nil, outcome(fleet.Failed, 850), outcome(fleet.Failed, 117)},
+		} {
 			t.Run(string(by)+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				steps, want := append([]exchange{first}, test.steps...), test.want
+				steps := []exchange{first, result(said(key(1), code(test.one), key(2), code(test.two)))}
 				if by == RegisterByManage {
 					steps = append(steps, test.back...)
-					if test.bug != nil {
-						want = test.bug
-					}
 				}
-				_, url := newScript(t, steps...)
-				procapitest.WantResults(t, want, test.call(quick(t, url).Process(scope, by, operateInfo())))
+				p, _ := scripted(t, by, steps...)
+				want := map[string]fleet.Outcome{host(1).Address(): test.want, host(2).Address(): test.want2}
+				if diff := cmp.Diff(any(want), test.call(t.Context(), p, hosts(2))); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
 			})
 		}
 	}
@@ -108,7 +66,9 @@ func TestRegistration_readBack(t *testing.T) {
 		// The same, if the agents could not be asked.
 		lostUnasked, stuckUnasked = lost, stuck
 		away, blank               = lost, lost
+		stopped                   = outcome(fleet.Failed, 829)
 	)
+	stopped.Meaning = meaningManageBug
 	lostUnasked.Err, stuckUnasked.Err = cmpopts.AnyError, cmpopts.AnyError
 	away.Message = "the agent is abnormal or not found: message 117"
 	blank.Message = "the agent's answer is not JSON"
@@ -125,6 +85,11 @@ func TestRegistration_readBack(t *testing.T) {
 		"register-running":  {register, both, answers(answered(`{"pid":42,"isAuto":false}`), hosted), map[int]fleet.Outcome{1: denied, 2: done}, []int{1, 2}},
 		"unregister":        {unregister, both, answers(unhosted, unhosted), allDone, []int{1, 2}},
 		"unregister-denied": {unregister, both, answers(unhosted, hosted), map[int]fleet.Outcome{1: done, 2: denied}, []int{1, 2}},
+		"register-stopped": { // the answer of a manage_proc that stops
+			register, result(said(key(1), code(829), key(2), code(0))), foundOn(hostedInstance, 2),
+			map[int]fleet.Outcome{1: stopped, 2: done},
+			[]int{2},
+		},
 		"unregister-nothing-there": {
 			unregister, result(said(key(1), code(829), key(2), code(829))), answers(unhosted, hosted),
 			map[int]fleet.Outcome{1: already(outcome(fleet.Done, 829)), 2: denied},
@@ -148,8 +113,7 @@ func TestRegistration_readBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, append([]exchange{registered, test.claim}, test.back...)...)
-			p := quick(t, url).Process(scope, RegisterByManage, operateInfo())
+			p, script := scripted(t, RegisterByManage, append([]exchange{registered, test.claim}, test.back...)...)
 			call := p.Register
 			if test.op == unregister {
 				call = p.Unregister
@@ -168,32 +132,25 @@ func TestRegistration_readBack(t *testing.T) {
 func TestReregister_replaces(t *testing.T) {
 	t.Parallel()
 	const query = 2
-	tests := map[Registration]struct {
+	for by, test := range map[Registration]struct {
 		first              exchange
 		hosted, gone, anew []exchange
 		want               []asked
 	}{
-		RegisterByOperate: {
-			first: accepted,
-			want:  []asked{{3, []int{1, 2, 3}}, {4, []int{2, 3}}, {3, []int{2}}},
-		},
+		RegisterByOperate: {first: accepted, want: []asked{{3, []int{1, 2, 3}}, {4, []int{2, 3}}, {3, []int{2}}}},
 		RegisterByManage: {
-			registered,
-			foundOn(hostedInstance, 1), foundOn(unhostedInstance, 2), foundOn(hostedInstance, 2),
+			registered, foundOn(hostedInstance, 1), foundOn(unhostedInstance, 2), foundOn(hostedInstance, 2),
 			[]asked{{1, []int{1, 2, 3}}, {query, []int{1}}, {2, []int{2, 3}}, {query, []int{2}}, {1, []int{2}}, {query, []int{2}}},
 		},
-	}
-	for by, test := range tests {
+	} {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, slices.Concat(
+			p, script := scripted(t, by, slices.Concat(
 				[]exchange{test.first, result(said(key(1), code(0), key(2), code(850), key(3), code(850)))}, test.hosted,
 				[]exchange{test.first, result(said(key(2), code(0), key(3), code(117)))}, test.gone,
 				[]exchange{test.first, result(said(key(2), code(0)))}, test.anew)...)
-			results := quick(t, url).Process(scope, by, operateInfo()).Reregister(t.Context(), hosts(3))
-			procapitest.WantResults(t, map[int]fleet.Outcome{
-				1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: outcome(fleet.Failed, 117),
-			}, results)
+			procapitest.WantResults(t, map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: outcome(fleet.Failed, 117)},
+				p.Reregister(t.Context(), hosts(3)))
 			wantAsked(t, script, test.want...)
 		})
 	}
@@ -225,10 +182,8 @@ func TestRegister_resent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, test.steps...)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
-			results := client.Process(scope, "", operateInfo()).Register(t.Context(), hosts(1))
-			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want}, results)
+			p, _ := retrying(t, 1, "", test.steps...)
+			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want}, p.Register(t.Context(), hosts(1)))
 		})
 	}
 }

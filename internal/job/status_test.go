@@ -1,7 +1,6 @@
 package job
 
 import (
-	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -9,10 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
-	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // Source: the sample of get_proc_result, which does not mention hosting.
@@ -50,8 +47,7 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, accepted, result(said(key(1), test.answer)), accepted, queued, result(said(key(1), test.answer)))
-			p := quick(t, url).Process(scope, "", operateInfo())
+			p, _ := scripted(t, "", accepted, result(said(key(1), test.answer)), accepted, queued, result(said(key(1), test.answer)))
 			live, err := p.LiveStatus(t.Context(), hosts(1))
 			if diff := cmp.Diff(test.live, live[host(1)]); diff != "" || err != nil {
 				t.Errorf("live (-want +got):\n%s%v", diff, err)
@@ -63,25 +59,6 @@ func TestStatus(t *testing.T) {
 				t.Errorf("cached (-want +got):\n%s%v", diff, err)
 			}
 		})
-	}
-}
-
-// One agent that does not answer does not hide the others; a failed call is an error.
-func TestStatus_fails(t *testing.T) {
-	t.Parallel()
-	_, url := newScript(t, exchange{API: apiOperate, Reply: refusal(codeGSEError, "GSE error")})
-	p := quick(t, url).Process(scope, "", operateInfo())
-	if statuses, err := p.CachedStatus(t.Context(), hosts(2)); statuses != nil || !bkapi.HasCode(err, codeGSEError) {
-		t.Errorf("got %v, %v, want the platform's reason", statuses, err)
-	}
-
-	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
-	_, url = newScript(t, accepted,
-		result(said(key(1), answered(`{"pid":42,"isAuto":true}`), key(2), code(115))),
-		exchange{API: apiResult, Times: procapitest.ForEver, Reply: procapitest.After(end, procapitest.Data(`{"status":115,"result":{}}`))})
-	statuses, err := quick(t, url).Process(scope, "", operateInfo()).CachedStatus(ctx, hosts(2))
-	if err != nil || statuses[host(1)].State != fleet.Running || statuses[host(2)].State != fleet.Unknown || statuses[host(2)].Code != 115 {
-		t.Errorf("got %v, %v, want one running and one unknown", statuses, err)
 	}
 }
 
