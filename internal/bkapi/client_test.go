@@ -215,7 +215,6 @@ func TestClient_fails(t *testing.T) {
 		requests int
 	}{
 		"canceled-before":     {ok(`{}`), nil, 0, bkapi.Error{Kind: bkapi.KindCanceled, Err: context.Canceled}, "", 0},
-		"operation-is-over":   {hang, nil, 50 * time.Millisecond, bkapi.Error{Kind: bkapi.KindCanceled, Sent: true, Err: context.DeadlineExceeded}, "", 1},
 		"request-takes-long":  {hang, impatient, time.Minute, bkapi.Error{Kind: bkapi.KindLost, Sent: true, Attempts: 1}, "no answer within 20ms", 1},
 		"body-takes-long":     {headersThenHang, impatient, time.Minute, bkapi.Error{Kind: bkapi.KindLost, Status: 200, Sent: true, Attempts: 1}, "no answer within 20ms", 1},
 		"http-behind-https":   {ok(`{}`), https, time.Minute, bkapi.Error{Kind: bkapi.KindTLS, Attempts: 1}, "", 0},

@@ -42,26 +42,23 @@ func TestNew_config(t *testing.T) {
 		"max-bytes":            {func(c *Config) { c.MaxResponseBytes = -1 }, "MaxResponseBytes"},
 		"ca-cert":              {func(c *Config) { c.CACert = []byte("s3cr3t") }, "CACert"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cfg := Config{
-				Endpoint: "https://paas.example.com", Gateway: ESB,
-				AppCode: "bk-test", AppSecret: "s3cr3t", Username: "admin",
-			}
-			test.set(&cfg)
-			_, err := New(cfg)
+		cfg := Config{
+			Endpoint: "https://paas.example.com", Gateway: ESB,
+			AppCode: "bk-test", AppSecret: "s3cr3t", Username: "admin",
+		}
+		test.set(&cfg)
+		_, err := New(cfg)
 
-			var field string
-			if bad := (*ConfigError)(nil); errors.As(err, &bad) {
-				field = bad.Field
-			}
-			if field != test.want || (err == nil) != (test.want == "") {
-				t.Errorf("got %v, want a ConfigError for %q", err, test.want)
-			}
-			if err != nil && strings.Contains(err.Error(), "s3cr3t") {
-				t.Errorf("the value is quoted: %v", err)
-			}
-		})
+		var field string
+		if bad := (*ConfigError)(nil); errors.As(err, &bad) {
+			field = bad.Field
+		}
+		if field != test.want || (err == nil) != (test.want == "") {
+			t.Errorf("%s: got %v, want a ConfigError for %q", name, err, test.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%s: the value is quoted: %v", name, err)
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
@@ -42,13 +44,10 @@ func TestError_text(t *testing.T) {
 			"x: refused by the platform: redis reply is not [31mstring (code 1000115, request id r1)",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test.err.API, test.err.URL = "x", url
-			if got := test.err.Error(); got != test.want {
-				t.Errorf("\ngot  %s\nwant %s", got, test.want)
-			}
-		})
+		test.err.API, test.err.URL = "x", url
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("%s: \ngot  %s\nwant %s", name, got, test.want)
+		}
 	}
 }
 
@@ -88,4 +87,70 @@ func TestError_quotesOneLine(t *testing.T) {
 			t.Errorf("%d characters: %s", len(text), text)
 		}
 	}
+}
+
+func TestDenialOf(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		step http.HandlerFunc
+		want bkapi.Denial
+	}{
+		"wrong-secret":   {reply(http.StatusUnauthorized, `{"code":1640101,"message":"App authentication failed","data":null,"result":false}`), bkapi.DeniedApp},
+		"wrong-token":    {reply(http.StatusUnauthorized, `{"code":1640102,"message":"User authentication failed","data":null,"result":false}`), bkapi.DeniedUser},
+		"unknown-code":   {reply(http.StatusUnauthorized, `{"error":{"code":"UNAUTHENTICATED","message":"who?"}}`), bkapi.DeniedIdentity},
+		"no-permission":  {reply(http.StatusForbidden, `{"code":1640301,"message":"App has no permission to the resource"}`), bkapi.DeniedPermission},
+		"another-server": {replyAs("text/html", http.StatusForbidden, "<html>403</html>"), bkapi.NotDenied},
+		"not-found":      {reply(http.StatusNotFound, `{"code":1640401}`), bkapi.NotDenied},
+		"in-an-envelope": {reply(http.StatusOK, `{"code":1640101}`), bkapi.NotDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := newClient(t, testConfig(newServer(t, test.step).URL)).Call(t.Context(), query, nil, nil)
+			if got := bkapi.DenialOf(err); got != test.want {
+				t.Errorf("%q, want %q: %v", got, test.want, err)
+			}
+		})
+	}
+	if got := bkapi.DenialOf(errors.New("HTTP 401")); got != bkapi.NotDenied {
+		t.Errorf("another error: %q", got)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ text, want string }{
+		"plain":           {"up and running", "up and running"},
+		"lines-and-tabs":  {"one\n\ttwo\n", "one\n\ttwo\n"},
+		"other-line-ends": {"one\r\ntwo\vthree\ffour\u0085five\u2028six", "one\ntwo three four five six"},
+		"other-spaces":    {"one\u00a0two\u3000three", "one two three"},
+		"languages":       {"进程启动失败 é ß Ω 🙂", "进程启动失败 é ß Ω 🙂"},
+		"escape":          {"\x1b[31mred\x1b[0m", "[31mred[0m"},
+		"title":           {"\x1b]0;owned\a", "]0;owned"},
+		"delete":          {"a\b\x7fb\x00", "ab"},
+		"c1":              {"\u009b31m\u0090q\u009c", "31mq"},
+		"c1-as-bytes":     {"\x9b31m", "\uFFFD31m"},
+		"latin-1":         {"caf\xe9 au lait", "caf\uFFFD au lait"},
+		"bidi":            {"\u202ecod.exe\u202c \u2066x\u2069 \u200f\u061c", "cod.exe x "},
+		"invisible":       {"a\u200b\u200d\ufeff\u00ad\U000E0041b", "ab"},
+		"private-use":     {"\ue000x\U0010fffd", "x"},
+	} {
+		if got := bkapi.Printable(test.text); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func FuzzPrintable(f *testing.F) {
+	f.Add("a\x1b\x9b\u009b\u202e\r\n\t")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := bkapi.Printable(text)
+		if !utf8.ValidString(got) || bkapi.Printable(got) != got {
+			t.Errorf("%q becomes %q", text, got)
+		}
+		for _, char := range got {
+			if !unicode.IsPrint(char) && char != '\n' && char != '\t' {
+				t.Errorf("%U is in %q", char, got)
+			}
+		}
+	})
 }

@@ -48,12 +48,9 @@ func TestRedactor_text(t *testing.T) {
 		"last-character":        {[]string{"s3cr3t\U0010FFFF"}, "<s3cr3t&#x10FFFF;>", "<***>"},
 		"plus-is-not-a-space":   {[]string{"two+words"}, "<two words>", "<two words>"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := newRedactor(test.secrets...).text(test.text); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
+		if got := newRedactor(test.secrets...).text(test.text); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
 	}
 }
 

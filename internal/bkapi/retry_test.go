@@ -1,9 +1,12 @@
 package bkapi_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 func TestClient_retryTable(t *testing.T) {
@@ -24,6 +28,13 @@ func TestClient_retryTable(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tried is what a row of the table says of a call.
+type tried struct {
+	Attempts, Requests                        int
+	Kind                                      bkapi.Kind
+	Stranger, Sent, Unknown, Acted, Transient bool
 }
 
 func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.API, word string) {
@@ -48,35 +59,26 @@ func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.
 		row.leaves(s)
 	}
 	before := len(s.received())
-
-	var out struct{ TaskID string }
-	_, err := client.Call(t.Context(), api, nil, &out)
+	_, err := client.Call(t.Context(), api, nil, &struct{ TaskID string }{})
 
 	failure := failureOf(t, err)
-	want := map[string]int{"no": 1, "once": 2, "yes": 3}[word]
-	if failure.Attempts != want {
-		t.Errorf("%s: %d tries, want %d: %v", api.Name, failure.Attempts, want, err)
+	tries := map[string]int{"no": 1, "once": 2, "yes": 3}[word]
+	want := tried{
+		Attempts: tries, Requests: tries, Kind: row.kind, Stranger: row.cold && row.kind != bkapi.KindTLS, Sent: !row.unsent,
+		Unknown: row.unknown && !api.Repeatable, Acted: row.unknown, Transient: word != "no",
 	}
-	if got := len(s.received()) - before; !row.unsent && got != want {
-		t.Errorf("%s: server got %d requests, want %d", api.Name, got, want)
+	got := tried{
+		failure.Attempts, len(s.received()) - before, failure.Kind, failure.Stranger, failure.Sent,
+		bkapi.IsOutcomeUnknown(err), bkapi.MayHaveActed(err), bkapi.IsTransient(err),
 	}
-	if failure.Stranger != (row.cold && row.kind != bkapi.KindTLS) {
-		t.Errorf("%s: Stranger is %t: %v", api.Name, failure.Stranger, err)
+	if row.unsent {
+		want.Requests = 0
 	}
-	if row.kind != "" && failure.Kind != row.kind {
-		t.Errorf("%s: kind %q, want %q: %v", api.Name, failure.Kind, row.kind, err)
+	if row.kind == "" {
+		want.Kind = got.Kind
 	}
-	if failure.Sent == row.unsent {
-		t.Errorf("%s: Sent is %t: %v", api.Name, failure.Sent, err)
-	}
-	if got := bkapi.IsOutcomeUnknown(err); got != (row.unknown && !api.Repeatable) {
-		t.Errorf("%s: IsOutcomeUnknown is %t: %v", api.Name, got, err)
-	}
-	if got := bkapi.MayHaveActed(err); got != row.unknown {
-		t.Errorf("%s: MayHaveActed is %t: %v", api.Name, got, err)
-	}
-	if got, want := bkapi.IsTransient(err), word != "no"; got != want {
-		t.Errorf("%s: IsTransient is %t: %v", api.Name, got, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: %v (-want +got):\n%s", api.Name, err, diff)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%s: taken for the end of the operation: %v", api.Name, err)
@@ -86,27 +88,18 @@ func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.
 func TestClient_retryStopsWhenContextEnds(t *testing.T) {
 	t.Parallel()
 	for _, api := range []bkapi.API{query, operate} {
-		t.Run(api.Name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithCancel(t.Context())
-			s := newServer(t, func(_ http.ResponseWriter, r *http.Request) {
-				cancel()
-				<-r.Context().Done()
-			})
-			_, err := newClient(t, testConfig(s.URL)).Call(ctx, api, nil, nil)
-			if failure := failureOf(t, err); failure.Kind != bkapi.KindCanceled || !failure.Sent {
-				t.Fatalf("got %v, want a KindCanceled that was sent", err)
-			}
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("errors.Is does not find context.Canceled in %v", err)
-			}
-			if got := len(s.received()); got != 1 {
-				t.Errorf("server got %d requests, want 1", got)
-			}
-			if bkapi.IsTransient(err) || bkapi.IsOutcomeUnknown(err) == api.Repeatable {
-				t.Errorf("IsTransient %t, IsOutcomeUnknown %t", bkapi.IsTransient(err), bkapi.IsOutcomeUnknown(err))
-			}
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newServer(t, func(_ http.ResponseWriter, r *http.Request) {
+			cancel()
+			<-r.Context().Done()
 		})
+		_, err := newClient(t, testConfig(s.URL)).Call(ctx, api, nil, nil)
+		if failure := failureOf(t, err); failure.Kind != bkapi.KindCanceled || !failure.Sent || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v, want a KindCanceled that was sent", api.Name, err)
+		}
+		if got := len(s.received()); got != 1 || bkapi.IsTransient(err) || bkapi.IsOutcomeUnknown(err) == api.Repeatable {
+			t.Errorf("%s: %d requests, IsTransient %t, IsOutcomeUnknown %t", api.Name, got, bkapi.IsTransient(err), bkapi.IsOutcomeUnknown(err))
+		}
 	}
 }
 
@@ -119,14 +112,9 @@ func TestClient_retryKeepsErrorWhenDeadlineIsBeforeTheWait(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-
-		started := time.Now()
 		_, err := newClient(t, testConfig(s.URL)).Call(ctx, api, nil, nil)
-		if failure := failureOf(t, err); failure.Status != http.StatusTooManyRequests || failure.Attempts != 1 {
-			t.Errorf("%s: got %v, want the 429 after one try", api.Name, err)
-		}
-		if took := time.Since(started); took > 30*time.Second {
-			t.Errorf("%s: gave up after %s only", api.Name, took)
+		if failure := failureOf(t, err); failure.Status != http.StatusTooManyRequests || failure.Attempts != 1 || ctx.Err() != nil {
+			t.Errorf("%s: got %v, want the 429 after one try, and at once", api.Name, err)
 		}
 	}
 }
@@ -150,23 +138,17 @@ func TestClient_retryEndsWithSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, test.first, ok(`{"task_id":"T1"}`))
-			var out struct {
-				TaskID string `json:"task_id"`
-			}
+			var out map[string]string
 			got, err := newClient(t, testConfig(s.URL)).Call(t.Context(), test.api, nil, &out)
-			if err != nil || out.TaskID != "T1" {
-				t.Fatalf("got %+v and %v", out, err)
+			if err != nil || out["task_id"] != "T1" || got.Attempts != 2 || got.Resent != test.resent {
+				t.Fatalf("got %v, %+v and %v, want 2 tries and Resent %t", out, got, err, test.resent)
 			}
-			if got.Attempts != 2 || got.Resent != test.resent {
-				t.Errorf("got %+v, want 2 tries and Resent %t", got, test.resent)
-			}
-
-			posts := s.received()
-			if a, b := posts[0].header.Get("X-Bkapi-Request-Id"), posts[1].header.Get("X-Bkapi-Request-Id"); a != b || a == "" {
-				t.Errorf("tries of one call have request ids %q and %q", a, b)
-			}
-			if diff := cmp.Diff(posts[0].body, posts[1].body); diff != "" {
+			first, second := s.received()[0], s.received()[1]
+			if diff := cmp.Diff(string(first.body), string(second.body)); diff != "" {
 				t.Errorf("the second try sent another body: %s", diff)
+			}
+			if a, b := first.header.Get("X-Bkapi-Request-Id"), second.header.Get("X-Bkapi-Request-Id"); a != b || a == "" {
+				t.Errorf("tries of one call have request ids %q and %q", a, b)
 			}
 		})
 	}
@@ -200,17 +182,158 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 func TestClient_retryRemembersWhatMayHaveBeenDone(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[int]bool{http.StatusBadGateway: true, http.StatusTooManyRequests: false} {
-		tries := 0
-		s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
-			if tries++; tries == 1 {
-				w.WriteHeader(first)
-				return
-			}
-			w.WriteHeader(http.StatusForbidden)
-		})
+		s := newServer(t, reply(first, ""), reply(http.StatusForbidden, ""))
 		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
-		if got := bkapi.MayHaveActed(err); got != want || tries != 2 {
+		if got, tries := bkapi.MayHaveActed(err), len(s.received()); got != want || tries != 2 {
 			t.Errorf("%d and then 403: MayHaveActed is %t after %d tries: %v", first, got, tries, err)
 		}
+	}
+}
+
+// retryRow is a row of the table in the package documentation, with what causes it. The reasons are in
+// that table.
+type retryRow struct {
+	what       string
+	repeatable string
+	otherwise  string
+
+	steps   []http.HandlerFunc // each of them, repeated, is an instance of the row
+	prepare func(t *testing.T, cfg *bkapi.Config, s *server)
+	// cold: the client has made no call before. In all other rows the platform has answered once, and
+	// leaves happens then.
+	cold    bool
+	leaves  func(s *server)
+	kind    bkapi.Kind
+	unknown bool // IsOutcomeUnknown for an operation
+	unsent  bool // the server certainly has not received it
+}
+
+func retryTable() []retryRow {
+	html := replyAs("text/html", http.StatusOK, "<html><title>Login</title></html>")
+	return []retryRow{
+		{
+			what: "no connection, none before", repeatable: "no", otherwise: "no", kind: bkapi.KindConnect, unsent: true, cold: true,
+			steps: []http.HandlerFunc{ok(`{}`)},
+			prepare: func(t *testing.T, cfg *bkapi.Config, _ *server) {
+				t.Helper()
+				cfg.Endpoint = procapitest.ClosedEndpoint(t)
+			},
+		},
+		{
+			what: "no connection", repeatable: "yes", otherwise: "yes", kind: bkapi.KindConnect, unsent: true,
+			steps: []http.HandlerFunc{ok(`{}`)}, leaves: func(s *server) { s.Close() },
+		},
+		{
+			what: "not the platform", repeatable: "no", otherwise: "no", cold: true,
+			steps: []http.HandlerFunc{
+				html, reply(http.StatusOK, `{"status":"up","version":"1.2"}`), reply(http.StatusOK, `{"data":[1]}`), reply(http.StatusOK, `[]`),
+				reply(http.StatusOK, "OK"), replyAs("text/html", http.StatusNotFound, "<html>404</html>"), reply(http.StatusMethodNotAllowed, `{"detail":"no"}`),
+				redirectTo("/login", http.StatusFound), raw("SSH-2.0-OpenSSH_9.9\r\n"),
+			},
+		},
+		{
+			what: "server not trusted", repeatable: "no", otherwise: "no", kind: bkapi.KindTLS, unsent: true, cold: true,
+			steps: []http.HandlerFunc{ok(`{}`)},
+			prepare: func(t *testing.T, cfg *bkapi.Config, _ *server) {
+				t.Helper()
+				s := newUnstartedServer(t, ok(`{}`))
+				s.StartTLS()
+				cfg.Endpoint = s.URL
+			},
+		},
+		{
+			what: "429", repeatable: "yes", otherwise: "yes", kind: bkapi.KindStatus,
+			steps: []http.HandlerFunc{reply(http.StatusTooManyRequests, `{"code":1642901,"message":"rate limit"}`)},
+		},
+		{
+			what: "ESB code 1306429", repeatable: "yes", otherwise: "yes", kind: bkapi.KindRefused,
+			steps: []http.HandlerFunc{ok(`null,"code":1306429,"result":false`)},
+		},
+		{
+			what: "408 500 502 503 504", repeatable: "yes", otherwise: "no", kind: bkapi.KindStatus, unknown: true,
+			steps: []http.HandlerFunc{
+				reply(http.StatusInternalServerError, ""),
+				replyAs("text/html", http.StatusBadGateway, "<html>502</html>"),
+				reply(http.StatusServiceUnavailable, `{"code":1,"message":"down"}`),
+				reply(http.StatusGatewayTimeout, ""),
+			},
+		},
+		{
+			what: "ESB code 1306201 1306208", repeatable: "yes", otherwise: "no", kind: bkapi.KindRefused, unknown: true,
+			steps: []http.HandlerFunc{
+				ok(`null,"code":1306201,"result":false`),
+				ok(`null,"code":1306208,"result":false`),
+			},
+		},
+		{
+			what: "other status", repeatable: "no", otherwise: "no", kind: bkapi.KindStatus,
+			steps: []http.HandlerFunc{
+				reply(http.StatusBadRequest, `{"code":1640001,"message":"bad"}`),
+				reply(http.StatusUnauthorized, `{"code":1640101,"message":"who?"}`),
+				reply(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`),
+				replyAs("text/html", http.StatusNotFound, "<html>404</html>"),
+				reply(http.StatusConflict, ""),
+			},
+		},
+		{
+			what: "redirect", repeatable: "no", otherwise: "no", kind: bkapi.KindRedirect,
+			steps: []http.HandlerFunc{
+				redirectTo("/login", http.StatusFound),
+				redirectTo("https://login.example.com/", http.StatusTemporaryRedirect),
+			},
+		},
+		{
+			what: "answer lost", repeatable: "yes", otherwise: "no", kind: bkapi.KindLost, unknown: true,
+			steps: []http.HandlerFunc{reset, raw(""), raw("not HTTP at all\r\n\r\n")},
+		},
+		{
+			what: "no answer in time", repeatable: "yes", otherwise: "no", kind: bkapi.KindLost, unknown: true,
+			steps:   []http.HandlerFunc{hang, headersThenHang},
+			prepare: func(_ *testing.T, cfg *bkapi.Config, _ *server) { cfg.RequestTimeout = 250 * time.Millisecond },
+		},
+		{
+			what: "half an answer", repeatable: "yes", otherwise: "no", kind: bkapi.KindLost, unknown: true,
+			steps: []http.HandlerFunc{halfAnswer},
+		},
+		{
+			what: "not an envelope", repeatable: "once", otherwise: "no", kind: bkapi.KindFormat, unknown: true,
+			steps: []http.HandlerFunc{html, reply(http.StatusOK, ""), reply(http.StatusOK, `{"result":tr`), ok(`"text"`)},
+		},
+		{
+			what: "envelope says no", repeatable: "no", otherwise: "no", kind: bkapi.KindRefused,
+			steps: []http.HandlerFunc{reply(http.StatusOK, `{"result":false,"code":1000115,"message":"queued","data":null}`)},
+		},
+	}
+}
+
+// TestDoc_retryTable checks that the documentation and the tests have the same rows.
+func TestDoc_retryTable(t *testing.T) {
+	t.Parallel()
+	doc, err := os.Open("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = doc.Close() }()
+
+	columns := regexp.MustCompile(` {2,}`)
+	var documented [][]string
+	for lines := bufio.NewScanner(doc); lines.Scan(); {
+		row, isRow := strings.CutPrefix(lines.Text(), "//\t")
+		if cells := columns.Split(row, -1); isRow && len(cells) == 4 && cells[0] != "What happened" {
+			documented = append(documented, cells[:3])
+		}
+	}
+
+	var tested [][]string
+	for _, row := range retryTable() {
+		tested = append(tested, []string{row.what, row.repeatable, row.otherwise})
+	}
+	tested = append(tested,
+		[]string{"context ended", "no", "no"},            // TestClient_retryStopsWhenContextEnds
+		[]string{"deadline before the wait", "no", "no"}, // TestClient_retryKeepsErrorWhenDeadlineIsBeforeTheWait
+	)
+
+	if diff := cmp.Diff(documented, tested); diff != "" {
+		t.Errorf("documented (-) and tested (+) rows differ: %s", diff)
 	}
 }
