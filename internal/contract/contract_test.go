@@ -41,47 +41,37 @@ func TestCases(t *testing.T) {
 // A file with another name would belong to no case.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	name := regexp.MustCompile(`^(esb|apigw|job|cmdb|cmdb-apigw)/[a-z0-9_]+/(request|response)(-[a-z]+)*\.json$|^script/read_hosted\.(sh|ps1)$`)
-	folder := os.DirFS("testdata")
-	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	for folder, name := range map[string]*regexp.Regexp{
+		"testdata": regexp.MustCompile(`^(esb|apigw|job|cmdb|cmdb-apigw)/[a-z0-9_]+/(request|response)(-[a-z]+)*\.json$|^script/read_hosted\.(sh|ps1)$`),
+		"seen":     regexp.MustCompile(`^(esb|apigw)/[a-z0-9_]+/(asked|answer)(-[a-z]+)+\.json$`),
+	} {
+		files := 0
+		if err := fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			files++
+			raw, err := fs.ReadFile(os.DirFS(folder), path)
+			if !name.MatchString(path) {
+				t.Errorf("%s is not named as a body is", path)
+			}
+			if folder == "testdata" && strings.Contains(string(raw), "crotab_rule") {
+				t.Errorf("%s has the spelling of the samples in it", path)
+			}
 			return err
+		}); err != nil {
+			t.Error(err)
 		}
-		raw, err := fs.ReadFile(folder, path)
-		if !name.MatchString(path) {
-			t.Errorf("%s is not named as a body is", path)
+		if seen := len(contract.Asked()) + len(contract.Answered()); folder == "seen" && (seen != files || files == 0) {
+			t.Errorf("%d of %d files are found", seen, files)
 		}
-		if strings.Contains(string(raw), "crotab_rule") {
-			t.Errorf("%s has the spelling of the samples in it", path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }
 
 func TestSeen(t *testing.T) {
 	t.Parallel()
-	files := 0
-	name := regexp.MustCompile(`^(esb|apigw)/[a-z0-9_]+/(asked|answer)(-[a-z]+)+\.json$`)
-	if err := fs.WalkDir(os.DirFS("seen"), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			files++
-			if !name.MatchString(path) {
-				t.Errorf("%s is not named as a body is", path)
-			}
-		}
-		return err
-	}); err != nil {
-		t.Error(err)
-	}
-	all := slices.Concat(contract.Asked(), contract.Answered())
-	for _, s := range all {
+	for _, s := range slices.Concat(contract.Asked(), contract.Answered()) {
 		object(t, s.ID(), s.Body)
-	}
-	if len(all) != files || files == 0 {
-		t.Errorf("%d of %d files are found", len(all), files)
 	}
 }
 

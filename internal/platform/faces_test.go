@@ -2,6 +2,7 @@ package platform_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -278,32 +279,23 @@ func TestFaces_noConnectionAndNoHosts(t *testing.T) {
 	one := procapitest.Hosts(1)
 	for name, f := range faces {
 		p := f.at(t, procapitest.ClosedEndpoint(t), 0, nil)
-		for call, act := range map[string]func(context.Context, []fleet.Host) fleet.Results{
-			"register": p.Register, "reregister": p.Reregister,
-			"start": func(ctx context.Context, hosts []fleet.Host) fleet.Results {
-				return p.Operate(ctx, fleet.Start, hosts, nil)
-			},
-			"host": func(ctx context.Context, hosts []fleet.Host) fleet.Results {
-				return p.Operate(ctx, fleet.Supervise, hosts, nil)
-			},
+		for what, call := range map[string]procapitest.Call{
+			"register": procapitest.Register, "reregister": procapitest.Reregister, "unregister": procapitest.Unregister,
+			"start": procapitest.Operate(fleet.Start), "host": procapitest.Operate(fleet.Supervise),
+			"cached status": procapitest.CachedStatus, "live status": procapitest.LiveStatus,
 		} {
-			if got := act(t.Context(), one)[one[0]]; got.Verdict != fleet.Failed || got.Err == nil {
-				t.Errorf("%s: %s: got %+v, want a plain failure", name, call, got)
+			switch made := call(t.Context(), p, one).(type) {
+			case error:
+			case map[string]fleet.Outcome:
+				if got := made[one[0].Address()]; got.Verdict != fleet.Failed || got.Err == nil {
+					t.Errorf("%s: %s: got %+v, want a plain failure", name, what, got)
+				}
+			default:
+				t.Errorf("%s: %s: got %+v, want an error", name, what, made)
 			}
-			if got := act(t.Context(), nil); len(got) > 0 {
-				t.Errorf("%s: %s of no host: got %v", name, call, got)
+			if made := call(t.Context(), p, nil); fmt.Sprint(made) != "map[]" {
+				t.Errorf("%s: %s of no host: got %v", name, what, made)
 			}
-		}
-		for call, ask := range map[string]func(context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error){"cached": p.CachedStatus, "live": p.LiveStatus} {
-			if _, err := ask(t.Context(), one); err == nil {
-				t.Errorf("%s: %s status: got no error", name, call)
-			}
-			if got, err := ask(t.Context(), nil); len(got) > 0 || err != nil {
-				t.Errorf("%s: %s status of no host: got %v, %v", name, call, got, err)
-			}
-		}
-		if got := p.Unregister(t.Context(), nil); len(got) > 0 {
-			t.Errorf("%s: unregister of no host: got %v", name, got)
 		}
 	}
 }

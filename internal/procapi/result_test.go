@@ -3,8 +3,11 @@ package procapi
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
@@ -48,17 +51,14 @@ func TestHostResult(t *testing.T) {
 		"number":          {`0`, -1, `unreadable result: 0`, ""},
 		"list":            {`[{"error_code":0}]`, -1, `unreadable result: [{"error_code":0}]`, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var answers ResultMap
-			if err := json.Unmarshal([]byte(`{"k":`+test.raw+`}`), &answers); err != nil {
-				t.Fatal(err)
-			}
-			got := answers["k"]
-			if got.Code != test.code || got.Message != test.message || got.Content != test.content {
-				t.Errorf("got %d, %q, %q", got.Code, got.Message, got.Content)
-			}
-		})
+		var answers ResultMap
+		if err := json.Unmarshal([]byte(`{"k":`+test.raw+`}`), &answers); err != nil {
+			t.Fatal(name, err)
+		}
+		got := answers["k"]
+		if got.Code != test.code || got.Message != test.message || got.Content != test.content {
+			t.Errorf("%s: got %d, %q, %q", name, got.Code, got.Message, got.Content)
+		}
 	}
 }
 
@@ -194,23 +194,12 @@ func TestMeaning(t *testing.T) {
 		"start-check":     {836, "start check failed", meaningNotStarted},
 		"stop-check":      {836, " Stop check failed", "the process was still running when the stop was checked"},
 		"check-unsaid":    {836, "", meaningNotStarted},
-		"in-progress":     {115, "", "still in progress"},
-		"agent":           {117, "", "the agent is abnormal or not found"},
-		"terminated":      {126, "", "the task was terminated"},
-		"running":         {828, "", "the process is running already"},
-		"not-running":     {829, "", "the process is not running"},
-		"illegal":         {832, "", "the platform does not know this operation"},
-		"registered":      {850, "", "the process is registered already"},
-		"stopping":        {1015012, "", "the process is being stopped"},
 		"command":         {65535, "stop: not found", "the command failed"},
 		"queued-envelope": {1000115, "", ""}, // never the code of a host
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := Meaning(test.code, test.message); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
+		if got := Meaning(test.code, test.message); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
 	}
 }
 
@@ -268,6 +257,78 @@ func TestRepeats(t *testing.T) {
 	} {
 		if got := Repeats(c.message, c.meaning); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// An answer without a labels member means something else than one with empty labels.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]Texts{
+		`{}`:                                   {"old": "value"},
+		`{"labels":{"a":"b"}}`:                 {"a": "b"},
+		`{"labels":{"a":7,"b":true,"c":null}}`: {"a": "7", "b": "true", "c": ""},
+		`{"labels":{}}`:                        {},
+		`{"labels":null}`:                      {},
+		`{"labels":["a"]}`:                     nil,
+		`{"labels":"a"}`:                       nil,
+		`{"labels":7}`:                         nil,
+		`{"labels":false}`:                     nil,
+	} {
+		got := struct {
+			Labels Texts `json:"labels"`
+		}{Texts{"old": "value"}}
+		if err := json.Unmarshal([]byte(answer), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Labels); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", answer, diff)
+		}
+	}
+}
+
+// Numbers beyond the range in which float64 has every integer do not overflow.
+func TestNumber_Int(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]int64{"7": 7, `"7.9"`: 7, "-1": -1, "1e300": 1 << 53, "-1e300": -1 << 53, `""`: 0} {
+		var n Number
+		if err := json.Unmarshal([]byte(raw), &n); err != nil || n.Int() != want {
+			t.Errorf("%s: got %d, %v, want %d", raw, n.Int(), err, want)
+		}
+	}
+}
+
+func TestTaskID(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]TaskID{`"GSETASK:1"`: "GSETASK:1", `12345678901234567890`: "12345678901234567890", `"7"`: "7", `null`: "", `""`: ""} {
+		var got struct{ ID TaskID }
+		if err := json.Unmarshal([]byte(`{"id":`+raw+`}`), &got); err != nil || got.ID != want {
+			t.Errorf("%s: got %q, %v, want %q", raw, got.ID, err, want)
+		}
+		if text, err := json.Marshal(got.ID); err != nil || string(text) != strconv.Quote(string(want)) {
+			t.Errorf("%s goes back as %s, %v", raw, text, err)
+		}
+	}
+	for _, raw := range []string{`{}`, `["T"]`, `true`} {
+		if err := json.Unmarshal([]byte(raw), new(TaskID)); err == nil {
+			t.Errorf("%s was taken for a task id", raw)
+		}
+	}
+}
+
+// Source: operate_proc_v2 and operate_process, `op_type`. Operations that run a command are not sent
+// again after a lost answer.
+func TestOpType(t *testing.T) {
+	t.Parallel()
+	for op, want := range map[fleet.Operation]struct {
+		number     int
+		repeatable bool
+	}{
+		fleet.Start: {0, false}, fleet.Stop: {1, false}, Query: {2, true}, fleet.Supervise: {3, true}, fleet.Unsupervise: {4, true},
+		fleet.Restart: {7, false}, fleet.Reload: {8, false}, fleet.Kill: {9, false},
+	} {
+		if got := OpType(op); got != want.number || Repeatable(op) != want.repeatable {
+			t.Errorf("%s: got %d and %t, want %d and %t", op, got, Repeatable(op), want.number, want.repeatable)
 		}
 	}
 }

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/contract"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // Exchange is a request that a test expects, and the answer to it.
@@ -106,4 +109,77 @@ func (s *Script) Requests() []json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.bodies)
+}
+
+// RequestID is the request id in every answer.
+const RequestID = "req-1"
+
+// Answer is any status and body.
+func Answer(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Bkapi-Request-Id", RequestID)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// Data is a success with this data.
+func Data(body string) http.HandlerFunc {
+	return Answer(http.StatusOK, `{"result":true,"code":0,"message":"success","data":`+body+`,"permission":null}`)
+}
+
+// Refusal is an answer that refuses a request.
+func Refusal(code int, message, data string) http.HandlerFunc {
+	return Answer(http.StatusOK, fmt.Sprintf(`{"result":false,"code":%d,"message":%q,"data":%s}`, code, message, data))
+}
+
+// Gone reads the request and never answers.
+func Gone(w http.ResponseWriter, _ *http.Request) {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = conn.Close()
+	}
+}
+
+// Hang calls then, and does not answer before the client closes the connection.
+func Hang(then func()) http.HandlerFunc {
+	return func(_ http.ResponseWriter, r *http.Request) {
+		then()
+		<-r.Context().Done()
+	}
+}
+
+// Serve serves a simulator that knows every host of 10.0.0.0/8. A request that no document describes
+// fails the test.
+func Serve(tb testing.TB, sim *simulator.Server) string {
+	tb.Helper()
+	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
+	server := httptest.NewServer(sim)
+	tb.Cleanup(func() {
+		server.Close()
+		if err := sim.Close(); err != nil {
+			tb.Error(err)
+		}
+		for _, violation := range sim.Violations() {
+			tb.Errorf("violation: %s", violation)
+		}
+	})
+	return server.URL
+}
+
+// ClosedEndpoint is an address that refuses connections until the test ends. The port of a closed server
+// might be reused by another test. This port is held: it is the near end of a connection.
+func ClosedEndpoint(tb testing.TB) string {
+	tb.Helper()
+	far, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = far.Close() })
+	conn, err := (&net.Dialer{}).DialContext(tb.Context(), "tcp", far.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	return "http://" + conn.LocalAddr().String()
 }
