@@ -132,7 +132,7 @@ func TestGateway_registerCannotAsk(t *testing.T) {
 		want    fleet.Verdict
 		meaning string
 	}{
-		"refused":          {refused(refusal(1306000, "null")), nil, fleet.Failed, "the agents could not be asked whether it already is"},
+		"refused":          {refused(refusal(1306000)), nil, fleet.Failed, "the agents could not be asked whether it already is"},
 		"lost":             {refused(procapitest.Gone), nil, fleet.Failed, "the agents could not be asked whether it already is"},
 		"no-permission":    {refused(procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`)), nil, fleet.Failed, "the platform does not let the application ask first"},
 		"wrong-secret":     {refused(procapitest.Answer(http.StatusUnauthorized, `{"code":1640101,"message":"no"}`)), nil, fleet.Failed, "the platform does not accept the credentials"},

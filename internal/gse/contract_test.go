@@ -34,7 +34,7 @@ func TestContract(t *testing.T) {
 		agents   = []string{agentA, agentB}
 		minimal  = Meta{Namespace: "web", Name: "nginx"}
 
-		unread  = []exchange{{API: apiResult, Reply: refusal(1, "null")}} // the task, to see the id that the client asks for
+		unread  = []exchange{{API: apiResult, Reply: refusal(1)}} // the task, to see the id that the client asks for
 		sent    = func(face string) []exchange { return []exchange{procapitest.OfContract(face + "/" + apiOperate)} }
 		inCache = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, Labels: sampleMeta.Labels, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.1, RegisterTime: 1441006057, StartTime: 1441006057}
 		running = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.5, RegisterTime: 1441006057, StartTime: 1441006057}
@@ -134,7 +134,7 @@ func TestSeen(t *testing.T) {
 		two     = Meta{Namespace: "nodeman", Name: "sub_870_host_1_host_exp002"}
 		nodemgr = Meta{Namespace: "bk-nodemgr", Name: "bkmonitorbeat"}
 		bscp    = Meta{Namespace: "GSEKIT_BIZ_3", Name: "http-server-test1_1"}
-		unread  = []exchange{{API: apiResult, Reply: refusal(1, "null")}}
+		unread  = []exchange{{API: apiResult, Reply: refusal(1)}}
 		begun   = []exchange{accepted}
 		asTask  = func(o fleet.Outcome) fleet.Outcome { o.TaskID = "T"; return o }
 		waiting = func(id string) fleet.Outcome { return fleet.Outcome{Verdict: fleet.Pending, TaskID: id} }

@@ -141,12 +141,6 @@ func simAt(t *testing.T, face string, sim *simulator.Server, maxHosts int) *Proc
 	return client.Process(sampleMeta, sampleSpec())
 }
 
-// at is that process on a host.
-func at(sim *simulator.Server, h fleet.Host) simulator.Process {
-	process, _ := sim.Process(h.Address(), "gse", "proc-test")
-	return process
-}
-
 // start calls Start.
 func start(p fleet.Process, ctx context.Context, hosts []fleet.Host) fleet.Results { //nolint:revive // as methods of a type are written
 	return p.Operate(ctx, fleet.Start, hosts, nil)
@@ -161,8 +155,8 @@ func wantDone(t *testing.T, results fleet.Results) {
 }
 
 // refusal is an answer that refuses a request.
-func refusal(code int, data string) http.HandlerFunc {
-	return procapitest.Refusal(code, "redis reply is not string", data)
+func refusal(code int) http.HandlerFunc {
+	return procapitest.Refusal(code, "redis reply is not string", "null")
 }
 
 // accepted is an operation that became task T.
@@ -174,10 +168,7 @@ var hosting = exchange{API: apiMulti, Reply: procapitest.Data(`{"task_id":"T"}`)
 // result is one answer about task T.
 func result(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
 
-var (
-	queued     = exchange{API: apiResult, Reply: refusal(procapi.CodeTaskQueued, "null")}
-	badGateway = exchange{API: apiResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>Bad Gateway</html>")}
-)
+var queued = exchange{API: apiResult, Reply: refusal(procapi.CodeTaskQueued)}
 
 // v1 and v2 are the result keys of host n, from the documents rather than from
 // the code under test.
@@ -225,12 +216,6 @@ func cached(rows ...string) exchange {
 func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	message := fmt.Sprintf("message %d", n)
 	return fleet.Outcome{Verdict: verdict, Code: int64(n), Message: message, Meaning: procapi.Meaning(int64(n), message), RequestID: "req-1", Away: n == procapi.CodeAgentAbnormal && verdict == fleet.Failed}
-}
-
-// ran is an outcome that the agent itself reported.
-func ran(o fleet.Outcome) fleet.Outcome {
-	o.Ran = true
-	return o
 }
 
 // already is an outcome of a host that was already as wanted, or already taken.

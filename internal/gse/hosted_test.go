@@ -80,7 +80,7 @@ func TestHostedFiles(t *testing.T) {
 		"a while received":           {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":0`)), screens(ended(1, web))}, ""},
 		"whole, whatever the status": {[]exchange{scriptAccepted, screens(but(ended(1, web), `"status":0`))}, ""},
 		"a while at 115":             {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":115`)), screens(ended(1, web))}, ""},
-		"queued":                     {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1000115, "null")}, screens(ended(1, web))}, ""},
+		"queued":                     {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1000115)}, screens(ended(1, web))}, ""},
 		"not in the first answer":    {[]exchange{scriptAccepted, screens(), screens(ended(9, web)), screens(ended(1, web))}, ""},
 		"rows of other steps":        {[]exchange{scriptAccepted, screens(ended(1, web), but(ended(1, ""), `"atomic_task_id":1`, `"status":5`, `"script_exit_code":1`))}, ""},
 		"in pages":                   {[]exchange{scriptAccepted, screens(ended(1, web[:20])), screens(ended(1, web[20:30])), screens(ended(1, web[30:]))}, ""},
@@ -102,9 +102,9 @@ func TestHostedFiles(t *testing.T) {
 			[]exchange{{API: runScript, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)}},
 			"the script that reads the agent's file was not run: async_extensions_execute_script: HTTP 403 Forbidden",
 		},
-		"refused":     {[]exchange{{API: runScript, Reply: refusal(1011003, "null")}}, "(code 1011003"},
+		"refused":     {[]exchange{{API: runScript, Reply: refusal(1011003)}}, "(code 1011003"},
 		"no task":     {[]exchange{{API: runScript, Reply: procapitest.Data(`{"result":{}}`)}}, "named no task (request id req-1)"},
-		"task unread": {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1011003, "null")}}, "the answer could not be had: get_extensions_execute_script_result: refused"},
+		"task unread": {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1011003)}}, "the answer could not be had: get_extensions_execute_script_result: refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +217,7 @@ func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
 			reader, _ := hostedFiles(t, func(cfg *bkapi.Config, o *procapi.Options) {
 				cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: bkapi.LevelTrace}))
 				o.Logger, cfg.MaxRetries = cfg.Logger, 1
-			}, scriptAccepted, procapitest.Times(2, exchange{API: scriptResult, Reply: answer}), exchange{API: scriptResult, Reply: refusal(1, "null"), Times: procapitest.ForEver})
+			}, scriptAccepted, procapitest.Times(2, exchange{API: scriptResult, Reply: answer}), exchange{API: scriptResult, Reply: refusal(1), Times: procapitest.ForEver})
 			got := reader.ReadHosted(t.Context(), hosts(1), false)[host(1)]
 			if strings.Contains(log.String()+got.Why, "canary") || !strings.Contains(log.String(), "task_id=T") {
 				t.Errorf("logged %s\nsaid %s", &log, got.Why)

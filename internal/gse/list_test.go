@@ -214,7 +214,7 @@ func TestEach_stops(t *testing.T) {
 
 func TestList_fails(t *testing.T) {
 	t.Parallel()
-	p, _ := scripted(t, "esb", page("2500", rows(1, 1000)...), exchange{API: apiSync, Reply: refusal(1306000, "null")})
+	p, _ := scripted(t, "esb", page("2500", rows(1, 1000)...), exchange{API: apiSync, Reply: refusal(1306000)})
 	err := p.client.List(t.Context(), "gse", 0, func(Row) bool { return true })
 	if !bkapi.HasCode(err, 1306000) || !strings.Contains(err.Error(), `listing namespace "gse" from row 1000`) {
 		t.Errorf("got %v, want the platform's reason and where", err)

@@ -73,7 +73,7 @@ func TestCachedStatus_placing(t *testing.T) {
 
 		"agent-has-both-names":   {"apigw", two, row(idAlone), asked(append(named("0:10.0.0.2", `"ip":"10.0.0.2"`), bothNames...)...), []fleet.State{fleet.Running, fleet.Unregistered}},
 		"no-answer":              {"apigw", two, row(idAlone), asked(append(away1, away2...)...), []fleet.State{fleet.Unknown, fleet.Unknown}},
-		"agents-cannot-be-asked": {"apigw", addressed, row(idAlone), []exchange{{API: apiOperate, Reply: refusal(1306000, "null")}}, unsure},
+		"agents-cannot-be-asked": {"apigw", addressed, row(idAlone), []exchange{{API: apiOperate, Reply: refusal(1306000)}}, unsure},
 		"row-of-unknown-host":    {"apigw", addressed, row(noID), asked(bothNames...), unsure},
 		"a-row-of-its-own":       {"apigw", two, append(row(noID), cachedRow(1, 2)), asked(away2...), []fleet.State{fleet.Stopped, fleet.Unknown}},
 		// Rows give each other's names, in any order.

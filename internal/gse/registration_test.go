@@ -132,7 +132,7 @@ func TestUnregister_withoutSpec(t *testing.T) {
 	}{
 		"registered":         {[]exchange{unregister(procapitest.Data(said(v1(1), code(0))))}, fleet.Done},
 		"not-registered":     {[]exchange{idle, cached()}, fleet.Failed},
-		"file-not-read":      {[]exchange{idle, {API: apiStatus, Reply: refusal(1306000, "null")}}, fleet.Failed},
+		"file-not-read":      {[]exchange{idle, {API: apiStatus, Reply: refusal(1306000)}}, fleet.Failed},
 		"repeated":           {[]exchange{unregister(procapitest.Gone), idle, cached()}, fleet.Done},
 		"repeated-and-there": {[]exchange{unregister(procapitest.Gone), idle, cached(cachedRow(1, 1))}, fleet.Failed},
 	} {
@@ -205,7 +205,7 @@ func TestRegister_fails(t *testing.T) {
 	answers := func(api string, status int) exchange {
 		return exchange{API: api, Reply: procapitest.Answer(status, "{}")}
 	}
-	refused := exchange{API: apiRegister, Reply: refusal(1306000, "null")}
+	refused := exchange{API: apiRegister, Reply: refusal(1306000)}
 	for name, test := range map[string]struct {
 		call  procapitest.Call
 		steps []exchange

@@ -1,10 +1,13 @@
 package gse
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -70,19 +73,16 @@ func TestProcRow(t *testing.T) {
 		"half-a-cloud":  {`{"host":{"ip":"10.0.0.1","bk_cloud_id":0.9},"status":1}`, "", fleet.Status{State: fleet.Running}},
 		"cloud-beside":  {`{"host":{"ip":"10.0.0.1"},"bk_agent_id":"1:10.0.0.1","status":1}`, "1:9:10.0.0.1", fleet.Status{State: fleet.Running}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var row procRow
-			if err := json.Unmarshal([]byte(test.row), &row); err != nil {
-				t.Fatal(err)
-			}
-			if h, ok := row.host(9); ok != (test.at != "") || ok && h.String() != test.at {
-				t.Errorf("host: got %s, %t, want %q", h, ok, test.at)
-			}
-			if diff := cmp.Diff(test.want, quiet.statusOf(row)); diff != "" {
-				t.Errorf("status (-want +got):\n%s", diff)
-			}
-		})
+		var row procRow
+		if err := json.Unmarshal([]byte(test.row), &row); err != nil {
+			t.Fatal(name, err)
+		}
+		if h, ok := row.host(9); ok != (test.at != "") || ok && h.String() != test.at {
+			t.Errorf("%s: host: got %s, %t, want %q", name, h, ok, test.at)
+		}
+		if diff := cmp.Diff(test.want, quiet.statusOf(row)); diff != "" {
+			t.Errorf("%s: status (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -160,7 +160,7 @@ func wantStatuses(t *testing.T, want map[int]fleet.Status, got map[fleet.Host]fl
 func TestCachedStatus_fails(t *testing.T) {
 	t.Parallel()
 	p, _ := configured(t, "esb", func(_ *bkapi.Config, opts *procapi.Options) { opts.MaxHosts = 1 },
-		cached(cachedRow(1, 1)), exchange{API: apiStatus, Reply: refusal(1306000, "null")})
+		cached(cachedRow(1, 1)), exchange{API: apiStatus, Reply: refusal(1306000)})
 	if got, err := p.CachedStatus(t.Context(), hosts(2)); got != nil || !bkapi.HasCode(err, 1306000) {
 		t.Errorf("got %v, %v, want the error alone", got, err)
 	}
@@ -222,5 +222,65 @@ func TestFlow_lag(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{apiStatus, apiOperate, apiResult}, slices.Compact(sim.Calls().APIs())); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// This fixes the form of the fingerprint. A change makes every host of every user look changed, and
+// needs another fleet.FingerprintVersion. What is sent only with operations, OpTimeout, does not count.
+func TestSpec_fingerprintGolden(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		spec      *Spec
+		labels    map[string]string
+		canonical string
+		want      string
+	}{
+		"full": {
+			sampleSpec(), sampleMeta.Labels,
+			`{"labels":{"proc_name":"proc-test"},"spec":{"configmap":[{"md5":"","path":""}],` +
+				`"control":{"health_cmd":"./health.sh","kill_cmd":"./kill.sh","reload_cmd":"./reload.sh","restart_cmd":"./restart.sh",` +
+				`"start_cmd":"./start.sh","stop_cmd":"./stop.sh","version_cmd":"./version.sh"},` +
+				`"identity":{"config_path":"/data/gsetest/proc-test.conf","index_key":"","log_path":"/data/gsetest/logs/",` +
+				`"pid_path":"/data/gsetest/proc-test.pid","proc_name":"proc-test","setup_path":"/data/gsetest/","user":"root"},` +
+				`"monitor_policy":{"auto_type":1,"crontab_rule":"","start_check_secs":5,"start_interval":20,"start_retries":3,"stop_check_secs":5},` +
+				`"resource":{"cpu":10,"disk":100,"fd":10000,"mem":10,"net":0},"warn_report_policy":{"report_id":0}}}`,
+			"v1-fc999435bf64c718",
+		},
+		"minimal": {
+			minimalSpec(), nil,
+			`{"labels":{},"spec":{"control":{},"identity":{"pid_path":"/run/nginx.pid","proc_name":"nginx","setup_path":"/usr/sbin","user":"root"},` +
+				`"monitor_policy":{"auto_type":0},"resource":{"cpu":30,"mem":12.5}}}`,
+			"v1-1f30f7ac62bd7de1",
+		},
+		"unlimited": {
+			unlimitedSpec(), nil,
+			`{"labels":{},"spec":{"control":{},"identity":{"pid_path":"/run/nginx.pid","proc_name":"nginx","setup_path":"/usr/sbin","user":"root"},` +
+				`"monitor_policy":{"auto_type":0}}}`,
+			"v1-8707758e070ead43",
+		},
+	} {
+		got, err := fleet.Fingerprint(test.spec, test.labels)
+		sum := sha256.Sum256([]byte(test.canonical))
+		documented := fleet.FingerprintVersion + hex.EncodeToString(sum[:])[:16]
+		if err != nil || got != test.want || got != documented {
+			t.Errorf("%s: got %s, %v, want %s, and the canonical form has %s", name, got, err, test.want, documented)
+		}
+	}
+}
+
+// Unset values take the documented times.
+func TestSpec_Settles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spec           *Spec
+		command, check time.Duration
+	}{
+		"no-spec": {nil, 60 * time.Second, 5 * time.Second},
+		"not-set": {&Spec{}, 60 * time.Second, 5 * time.Second},
+		"set":     {&Spec{OpTimeout: new(int64(7)), MonitorPolicy: MonitorPolicy{StartCheckSecs: new(int64(30))}}, 7 * time.Second, 30 * time.Second},
+	} {
+		if command, check := c.spec.Settles(); command != c.command || check != c.check {
+			t.Errorf("%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
+		}
 	}
 }
