@@ -1,59 +1,52 @@
 package bkapi_test
 
 import (
+	"cmp"
+	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
+	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 func TestClient_credentials(t *testing.T) {
 	t.Parallel()
-	users := map[string]struct {
-		set  func(*bkapi.Config)
-		name string
-	}{
-		"username":     {func(*bkapi.Config) {}, "bk_username"},
-		"token":        {func(cfg *bkapi.Config) { cfg.Username, cfg.Token = "", "admin" }, "bk_token"},
-		"access-token": {func(cfg *bkapi.Config) { cfg.Username, cfg.AccessToken = "", "admin" }, "access_token"},
-	}
-	for _, gateway := range bkapi.Gateways() {
-		for user, test := range users {
-			t.Run(string(gateway)+"/"+user, func(t *testing.T) {
-				t.Parallel()
-				s := newServer(t, ok(`{}`))
-				cfg := testConfig(s.URL)
-				cfg.Gateway = gateway
-				test.set(&cfg)
-				in := map[string]any{"op_type": 2.0}
-				if _, err := newClient(t, cfg).Call(t.Context(), query, in, nil); err != nil {
-					t.Fatal(err)
-				}
-
-				got := s.received()[0]
-				creds := map[string]any{"bk_app_code": "bk-test", "bk_app_secret": "s3cr3t-of-the-app", test.name: "admin"}
-				wantBody, wantHeader := map[string]any{"op_type": 2.0}, map[string]any(nil)
-				if gateway == bkapi.ESB {
-					for name, value := range creds {
-						wantBody[name] = value
-					}
-				} else {
-					wantHeader = creds
-				}
-				if diff := cmp.Diff(wantBody, object(t, got.body)); diff != "" {
-					t.Errorf("body (-want +got): %s", diff)
-				}
-				if diff := cmp.Diff(wantHeader, object(t, []byte(got.header.Get("X-Bkapi-Authorization")))); diff != "" {
-					t.Errorf("header (-want +got): %s", diff)
-				}
-			})
+	for name, set := range map[string]func(*bkapi.Config){
+		"bk_username":  func(*bkapi.Config) {},
+		"bk_token":     func(cfg *bkapi.Config) { cfg.Username, cfg.Token = "", "admin" },
+		"access_token": func(cfg *bkapi.Config) { cfg.Username, cfg.AccessToken = "", "admin" },
+	} {
+		for _, gateway := range bkapi.Gateways() {
+			s := newServer(t, ok(`{}`))
+			cfg := testConfig(s.URL)
+			cfg.Gateway = gateway
+			set(&cfg)
+			if _, err := newClient(t, cfg).Call(t.Context(), query, map[string]any{"op_type": 2}, nil); err != nil {
+				t.Fatal(err)
+			}
+			body, header := `{"op_type":2}`, ""
+			if creds := `"bk_app_code":"bk-test","bk_app_secret":"s3cr3t-of-the-app","` + name + `":"admin"}`; gateway == bkapi.ESB {
+				body = `{"op_type":2,` + creds
+			} else {
+				header = "{" + creds
+			}
+			got := s.received()[0]
+			if diff := procapitest.DiffJSON(t, []byte(body), got.body); diff != "" {
+				t.Errorf("%s, %s: body (-want +got): %s", gateway, name, diff)
+			}
+			if value := got.header.Get("X-Bkapi-Authorization"); value == "" && header != "" || value != "" && procapitest.DiffJSON(t, []byte(header), []byte(value)) != "" {
+				t.Errorf("%s, %s: header %q, want %q", gateway, name, value, header)
+			}
 		}
 	}
 }
@@ -64,31 +57,22 @@ func TestClient_request(t *testing.T) {
 	cfg := testConfig(s.URL + "/esb/")
 	cfg.TenantID, cfg.UserAgent = "system", "terraform-provider-bk/1.2.3"
 	client := newClient(t, cfg)
-
 	for range 2 {
 		if _, err := client.Call(t.Context(), query, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-
-	posts := s.received()
-	got := posts[0]
+	got, second := s.received()[0], s.received()[1]
 	if got.method != http.MethodPost || got.path != "/esb/api/c/compapi/v2/gse/get_proc_status_v2/" {
 		t.Errorf("got %s %s", got.method, got.path)
 	}
-	for name, want := range map[string]string{
-		"Content-Type":   "application/json",
-		"X-Bk-Tenant-Id": "system",
-		"User-Agent":     "terraform-provider-bk/1.2.3",
-		"Cookie":         "",
-	} {
+	for name, want := range map[string]string{"Content-Type": "application/json", "X-Bk-Tenant-Id": "system", "User-Agent": "terraform-provider-bk/1.2.3", "Cookie": ""} {
 		if value := got.header.Get(name); value != want {
 			t.Errorf("%s is %q, want %q", name, value, want)
 		}
 	}
-	first, second := got.header.Get("X-Bkapi-Request-Id"), posts[1].header.Get("X-Bkapi-Request-Id")
-	if len(first) != 32 || first == second {
-		t.Errorf("request ids of two calls are %q and %q", first, second)
+	if a, b := got.header.Get("X-Bkapi-Request-Id"), second.header.Get("X-Bkapi-Request-Id"); len(a) != 32 || a == b {
+		t.Errorf("request ids of two calls are %q and %q", a, b)
 	}
 }
 
@@ -100,17 +84,11 @@ func TestClient_requestNotBuilt(t *testing.T) {
 		"out-not-a-pointer":   {out: map[string]any{}},
 		"out-a-typed-nil-ptr": {out: (*struct{})(nil)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, ok(`{}`))
-			_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, test.in, test.out)
-			if failure := failureOf(t, err); failure.Kind != bkapi.KindRequest || failure.Sent || failure.Attempts != 0 {
-				t.Errorf("got %+v", failure)
-			}
-			if len(s.received()) != 0 {
-				t.Error("something was sent")
-			}
-		})
+		s := newServer(t, ok(`{}`))
+		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, test.in, test.out)
+		if got := failureOf(t, err); got.Kind != bkapi.KindRequest || got.Sent || got.Attempts != 0 || len(s.received()) > 0 {
+			t.Errorf("%s: got %+v after %d requests", name, got, len(s.received()))
+		}
 	}
 }
 
@@ -126,50 +104,35 @@ func TestClient_out(t *testing.T) {
 		"empty-string":         {`""`, map[string]int{"old": 1}, false},
 		"untouched-by-failure": {`{"old":2,"odd":"text"}`, map[string]int{"old": 1}, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, ok(test.data))
-			out := map[string]int{"old": 1}
-			_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, &out)
-			var mismatch *json.UnmarshalTypeError
-			if errors.As(err, &mismatch) != test.fails || (err != nil) != test.fails {
-				t.Errorf("got %v, want a mismatch: %t", err, test.fails)
-			}
-			if diff := cmp.Diff(test.want, out); diff != "" {
-				t.Errorf("out (-want +got): %s", diff)
-			}
-		})
+		out := map[string]int{"old": 1}
+		_, err := newClient(t, testConfig(newServer(t, ok(test.data)).URL)).Call(t.Context(), query, nil, &out)
+		if errors.As(err, new(*json.UnmarshalTypeError)) != test.fails || (err != nil) != test.fails || !maps.Equal(test.want, out) {
+			t.Errorf("%s: got %v and %v, want %v and a mismatch: %t", name, out, err, test.want, test.fails)
+		}
 	}
 }
 
 func TestClient_requestID(t *testing.T) {
 	t.Parallel()
-	inHeader := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Bkapi-Request-Id", "from-header")
-		reply(http.StatusOK, `{"code":5,"request_id":"from-body"}`)(w, r)
-	}
 	for name, test := range map[string]struct {
 		step http.HandlerFunc
 		want string
 	}{
-		"header-wins":  {inHeader, "from-header"},
+		"header-wins": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Bkapi-Request-Id", "from-header")
+			reply(http.StatusOK, `{"code":5,"request_id":"from-body"}`)(w, r)
+		}, "from-header"},
 		"body":         {reply(http.StatusOK, `{"code":5,"request_id":"from-body"}`), "from-body"},
 		"number":       {reply(http.StatusOK, `{"code":5,"request_id":17}`), "17"},
 		"status":       {reply(http.StatusForbidden, `{"code":5,"request_id":"from-body"}`), "from-body"},
 		"null-is-ours": {reply(http.StatusOK, `{"code":5,"request_id":null}`), ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, test.step)
-			_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
-			want := test.want
-			if want == "" {
-				want = s.received()[0].header.Get("X-Bkapi-Request-Id")
-			}
-			if failure := failureOf(t, err); failure.RequestID != want {
-				t.Errorf("got %v, want request id %q", err, want)
-			}
-		})
+		s := newServer(t, test.step)
+		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
+		want := cmp.Or(test.want, s.received()[0].header.Get("X-Bkapi-Request-Id"))
+		if failure := failureOf(t, err); failure.RequestID != want {
+			t.Errorf("%s: got %v, want request id %q", name, err, want)
+		}
 	}
 }
 
@@ -219,6 +182,7 @@ func TestClient_fails(t *testing.T) {
 		"body-takes-long":     {headersThenHang, impatient, time.Minute, bkapi.Error{Kind: bkapi.KindLost, Status: 200, Sent: true, Attempts: 1}, "no answer within 20ms", 1},
 		"http-behind-https":   {ok(`{}`), https, time.Minute, bkapi.Error{Kind: bkapi.KindTLS, Attempts: 1}, "", 0},
 		"redirect-to-no-url":  {to("http://[::login", 302), nil, time.Minute, bkapi.Error{Kind: bkapi.KindRedirect, Status: 302, Sent: true}, "redirect not followed: its target is not a URL", 1},
+		"redirect-to-login":   {to("https://login.example.com/x?from=s3cr3t", 307), nil, time.Minute, bkapi.Error{Kind: bkapi.KindRedirect, Status: 307, Sent: true}, "https://login.example.com", 1},
 		"redirect-to-nothing": {to("", 302), nil, time.Minute, bkapi.Error{Kind: bkapi.KindStatus, Status: 302, Sent: true}, "", 1},
 		"multiple-choices":    {reply(300, ""), nil, time.Minute, bkapi.Error{Kind: bkapi.KindStatus, Status: 300, Sent: true}, "", 1},
 		"not-modified":        {reply(304, ""), nil, time.Minute, bkapi.Error{Kind: bkapi.KindStatus, Status: 304, Sent: true}, "", 1},
@@ -247,47 +211,127 @@ func TestClient_fails(t *testing.T) {
 			if test.want.Attempts != 0 && got.Attempts != test.want.Attempts || test.want.Err != nil && !errors.Is(err, test.want.Err) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
-			if n := len(s.received()); n != test.requests || !strings.Contains(err.Error(), test.says) {
+			if n := len(s.received()); n != test.requests || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "from=") {
 				t.Errorf("got %v after %d requests, want %q after %d", err, n, test.says, test.requests)
 			}
 		})
 	}
 }
 
-func TestClient_redirectTargetGetsNothing(t *testing.T) {
+func TestClient_tls(t *testing.T) {
 	t.Parallel()
-	for _, gateway := range bkapi.Gateways() {
-		for _, api := range []bkapi.API{query, operate} {
-			for _, status := range []int{301, 302, 303, 307, 308} {
-				target := newServer(t, ok(`{}`))
-				s := newServer(t, redirectTo(target.URL+"/login?from=here", status))
-				cfg := testConfig(s.URL)
-				cfg.Gateway = gateway
-				_, err := newClient(t, cfg).Call(t.Context(), api, nil, nil)
-
-				if got := len(target.received()); got != 0 {
-					t.Errorf("%s %s %d: the target got %d requests", gateway, api.Name, status, got)
-				}
-				if got := len(s.received()); got != 1 {
-					t.Errorf("%s %s %d: the endpoint got %d requests", gateway, api.Name, status, got)
-				}
-				if err == nil || !strings.Contains(err.Error(), target.URL) || strings.Contains(err.Error(), "from=") {
-					t.Errorf("%s %s %d: got %v, want the target's host named", gateway, api.Name, status, err)
-				}
+	ca := func(cfg *bkapi.Config, s *server) {
+		cfg.CACert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	}
+	for name, test := range map[string]struct {
+		versions *tls.Config
+		set      func(*bkapi.Config, *server)
+		fails    bool
+	}{
+		"known-ca": {&tls.Config{}, ca, false},
+		"insecure": {&tls.Config{}, func(cfg *bkapi.Config, _ *server) { cfg.InsecureSkipVerify = true }, false},
+		"wrong-host": {&tls.Config{}, func(cfg *bkapi.Config, s *server) {
+			ca(cfg, s)
+			cfg.Endpoint = strings.Replace(cfg.Endpoint, "127.0.0.1", "localhost", 1)
+		}, true},
+		//nolint:gosec // a server that is too old
+		"tls-1.1": {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, ca, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newUnstartedServer(t, ok(`{}`))
+			s.TLS = test.versions
+			s.StartTLS()
+			cfg := testConfig(s.URL)
+			test.set(&cfg, s)
+			_, err := newClient(t, cfg).Call(t.Context(), query, nil, nil)
+			if got := len(s.received()); (got == 0) != test.fails || (err != nil) != test.fails {
+				t.Errorf("got %v after %d requests", err, got)
 			}
-		}
+			if !test.fails {
+				return
+			}
+			if failure := failureOf(t, err); failure.Kind != bkapi.KindTLS || failure.Sent {
+				t.Errorf("got %+v, want a KindTLS and nothing sent", failure)
+			}
+		})
 	}
 }
 
-// object decodes a JSON object. An empty text is no object.
-func object(t *testing.T, text []byte) map[string]any {
-	t.Helper()
-	if len(text) == 0 {
-		return nil
+func TestClient_boundsAnswer(t *testing.T) {
+	t.Parallel()
+	const limit, blanks = 256 << 10, 64 << 20
+	written := func(w io.Writer) (n int) {
+		for block := []byte(strings.Repeat(" ", 64<<10)); n < blanks; n += len(block) {
+			if _, err := w.Write(block); err != nil {
+				return n
+			}
+		}
+		return n
 	}
-	var members map[string]any
-	if err := json.Unmarshal(text, &members); err != nil {
-		t.Fatalf("decoding %q: %v", text, err)
+	for name, step := range map[string]http.HandlerFunc{
+		"endless": func(w http.ResponseWriter, _ *http.Request) {
+			if n := written(w); n > blanks/2 { // bytes beyond the limit are in the sockets' buffers
+				t.Errorf("%d bytes were read of an endless answer", n)
+			}
+		},
+		"gzip-bomb": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			packed := gzip.NewWriter(w)
+			written(packed)
+			_ = packed.Close()
+		},
+		"at-limit": ok(`"` + strings.Repeat("x", limit-len(`{"result":true,"code":0,"message":"","data":""}`)) + `"`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := testConfig(newServer(t, step).URL)
+			cfg.MaxResponseBytes, cfg.MaxRetries = limit, 0
+			_, err := newClient(t, cfg).Call(t.Context(), query, nil, nil)
+			if name == "at-limit" {
+				if err != nil {
+					t.Errorf("got %v", err)
+				}
+			} else if failure := failureOf(t, err); failure.Kind != bkapi.KindFormat {
+				t.Errorf("got %v, want a KindFormat", err)
+			}
+		})
 	}
-	return members
+}
+
+func TestClient_noSlotIsHeldDuringBackoff(t *testing.T) {
+	t.Parallel()
+	limits := bkapi.NewLimits(1, 0)
+	other := testConfig(newServer(t, ok(`{}`)).URL)
+	other.Limits = limits
+	otherClient := newClient(t, other)
+
+	var otherErr error
+	cfg := testConfig(newServer(t, reply(http.StatusTooManyRequests, ""), ok(`{}`)).URL)
+	cfg.Limits = limits
+	cfg.Logger = onWarning(func() { // between the two tries
+		_, otherErr = otherClient.Call(t.Context(), query, nil, nil)
+	})
+	if _, err := newClient(t, cfg).Call(t.Context(), query, nil, nil); err != nil {
+		t.Error(err)
+	}
+	if otherErr != nil {
+		t.Errorf("call during the backoff of another: %v", otherErr)
+	}
+}
+
+func TestClient_rateLimitBeforeDeadline(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(newServer(t, ok(`{}`)).URL)
+	cfg.Limits = bkapi.NewLimits(1, 0.001)
+	client := newClient(t, cfg)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := client.Call(ctx, operate, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := client.Call(ctx, operate, nil, nil)
+	if failure := failureOf(t, err); failure.Kind != bkapi.KindCanceled || failure.Sent || bkapi.IsOutcomeUnknown(err) {
+		t.Errorf("got %+v, want a KindCanceled that was not sent", err)
+	}
 }

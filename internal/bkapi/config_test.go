@@ -1,11 +1,13 @@
 package bkapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -78,4 +80,136 @@ func TestNew_transport(t *testing.T) {
 	if transport.TLSClientConfig.InsecureSkipVerify {
 		t.Error("the server is not verified")
 	}
+}
+
+func TestLimits_rate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limits := NewLimits(0, 4)
+		start := time.Now()
+		for range 9 {
+			release, err := limits.acquire(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			release()
+		}
+
+		// The first starts at once, the other eight at intervals of a quarter of a second.
+		if took := time.Since(start).Round(time.Millisecond); took != 2*time.Second {
+			t.Errorf("nine requests at four per second began within %s, want 2s", took)
+		}
+	})
+}
+
+func TestLimits_slots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limits := NewLimits(1, 0)
+		release, err := limits.acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := limits.acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("second request: %v, want the deadline", err)
+		}
+		release()
+		if _, err := limits.acquire(t.Context()); err != nil {
+			t.Errorf("third request: %v", err)
+		}
+	})
+}
+
+func TestLimits_slotIsGivenBackWhenTheRateHasNoTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limits := NewLimits(1, 0.1)
+		release, err := limits.acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := limits.acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the deadline", err)
+		}
+		release, err = limits.acquire(t.Context())
+		if err != nil {
+			t.Fatalf("the slot was kept: %v", err)
+		}
+		release()
+	})
+}
+
+func TestRetryPolicy_wait(t *testing.T) {
+	t.Parallel()
+	p := retryPolicy{waitMin: time.Second, waitMax: 30 * time.Second}
+	for name, test := range map[string]struct {
+		policy          retryPolicy
+		attempt         int
+		asked           time.Duration
+		atLeast, atMost time.Duration
+	}{
+		"first":            {p, 1, 0, time.Second, 2 * time.Second},
+		"third":            {p, 3, 0, 4 * time.Second, 8 * time.Second},
+		"capped":           {p, 6, 0, 15 * time.Second, 30 * time.Second},
+		"thousandth":       {p, 1000, 0, 15 * time.Second, 30 * time.Second},
+		"asked":            {p, 1, time.Minute, time.Minute, time.Minute},
+		"asked-for-little": {p, 1, time.Millisecond, time.Second, 2 * time.Second},
+		"one-length":       {retryPolicy{waitMin: time.Second, waitMax: time.Second}, 4, 0, time.Second, time.Second},
+		"none":             {retryPolicy{}, 4, 0, 0, 0},
+	} {
+		for range 200 {
+			if got := test.policy.wait(test.attempt, test.asked); got < test.atLeast || got > test.atMost {
+				t.Fatalf("%s: got %s, want %s to %s", name, got, test.atLeast, test.atMost)
+			}
+		}
+	}
+}
+
+// Promised in limits.md: A platform that answers HTTP 429 is given the pause that it asks for.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		status int
+		value  string
+		want   time.Duration
+	}{
+		"seconds":         {429, "7", 7 * time.Second},
+		"with-blanks":     {429, " 7 ", 7 * time.Second},
+		"unavailable":     {503, "7", 7 * time.Second},
+		"date":            {429, "Wed, 01 May 2024 12:00:30 GMT", 30 * time.Second},
+		"date-in-past":    {429, "Wed, 01 May 2024 11:00:30 GMT", 0},
+		"missing":         {429, "", 0},
+		"negative":        {429, "-7", 0},
+		"nonsense":        {429, "soon", 0},
+		"too-long":        {429, "86400", time.Hour},
+		"overflows":       {429, "99999999999999999999", 0},
+		"date-too-far":    {429, "Wed, 01 May 2030 12:00:30 GMT", time.Hour},
+		"other-status":    {502, "7", 0},
+		"status-is-a-yes": {200, "7", 0},
+	} {
+		header := http.Header{}
+		header.Set("Retry-After", test.value)
+		if got := retryAfter(answer{status: test.status, header: header}, now); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, value := range []string{"1", "-1", "9223372036854775808", "Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT", "soon", ""} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		ans := answer{status: http.StatusTooManyRequests, header: http.Header{"Retry-After": {value}}}
+		if wait := retryAfter(ans, time.Unix(0, 0)); wait < 0 || wait > maxRetryAfter {
+			t.Errorf("%q is a wait of %s", value, wait)
+		}
+	})
 }

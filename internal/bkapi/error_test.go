@@ -103,13 +103,10 @@ func TestDenialOf(t *testing.T) {
 		"not-found":      {reply(http.StatusNotFound, `{"code":1640401}`), bkapi.NotDenied},
 		"in-an-envelope": {reply(http.StatusOK, `{"code":1640101}`), bkapi.NotDenied},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := newClient(t, testConfig(newServer(t, test.step).URL)).Call(t.Context(), query, nil, nil)
-			if got := bkapi.DenialOf(err); got != test.want {
-				t.Errorf("%q, want %q: %v", got, test.want, err)
-			}
-		})
+		_, err := newClient(t, testConfig(newServer(t, test.step).URL)).Call(t.Context(), query, nil, nil)
+		if got := bkapi.DenialOf(err); got != test.want {
+			t.Errorf("%s: %q, want %q: %v", name, got, test.want, err)
+		}
 	}
 	if got := bkapi.DenialOf(errors.New("HTTP 401")); got != bkapi.NotDenied {
 		t.Errorf("another error: %q", got)
