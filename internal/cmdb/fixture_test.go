@@ -1,6 +1,8 @@
 package cmdb_test
 
 import (
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -33,6 +35,21 @@ const world = `{"businesses": [
      {"name": "s", "under": ["south", "a"], "modules": [{"name": "m", "hosts": [{"ip": "10.6.0.1"}]}]},
      {"name": "s", "under": ["north", "b"], "modules": [{"name": "m", "hosts": [{"ip": "10.6.0.2"}]}]}]}
 ]}`
+
+// answering is a client of a gateway where each API has one answer, whatever the question. API is a part of a path.
+func answering(t *testing.T, answers map[string]string) *cmdb.Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for api, body := range answers {
+			if strings.Contains(r.URL.Path, api) {
+				_, _ = io.WriteString(w, body)
+				return
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	return newClient(t, server.URL, bkapi.APIGW)
+}
 
 // serve serves a simulator with a topology, and returns a client of it.
 func serve(t *testing.T, sim *simulator.Server, gateway bkapi.Gateway, topology string) *cmdb.Client {

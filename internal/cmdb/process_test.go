@@ -2,11 +2,10 @@ package cmdb_test
 
 import (
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
@@ -32,28 +31,15 @@ func TestProcesses_rows(t *testing.T) {
 		"no-host":     {`{"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "process": {"bk_process_id": 7}}`, more},
 		"no-id":       {`{"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}}`, more},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if strings.Contains(r.URL.Path, "topoinst") {
-					_, _ = io.WriteString(w, tree)
-					return
-				}
-				_, _ = io.WriteString(w, `{"code": 0, "data": {"count": 2, "info": [`+test.row+`,
-	  {"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 8}}]}}`)
-			}))
-			t.Cleanup(server.Close)
-			processes, err := newClient(t, server.URL, bkapi.APIGW).Processes(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
-			if test.says != "" {
-				if processes != nil || err == nil || !strings.Contains(err.Error(), test.says) {
-					t.Errorf("%v, said %v", processes, err)
-				}
-				return
-			}
-			if err != nil || len(processes) != 1 || processes[0].ID != 8 {
-				t.Errorf("%v, said %v", processes, err)
-			}
-		})
+		client := answering(t, map[string]string{"topoinst": tree, "process": `{"code": 0, "data": {"count": 2, "info": [` + test.row + `,
+	  {"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 8}}]}}`})
+		processes, err := client.Processes(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
+		if test.says == "" && (err != nil || len(processes) != 1 || processes[0].ID != 8) {
+			t.Errorf("%s: %v, said %v", name, processes, err)
+		}
+		if test.says != "" && (processes != nil || err == nil || !strings.Contains(err.Error(), test.says)) {
+			t.Errorf("%s: %v, said %v", name, processes, err)
+		}
 	}
 }
 
@@ -87,5 +73,37 @@ func TestIsProcessInfoRefused(t *testing.T) {
 	}
 	if cmdb.IsProcessInfoRefused(nil) {
 		t.Error("nothing was refused")
+	}
+}
+
+// What comes with a business is in some trees (with_default), and was not selected.
+func TestTopology_builtIn(t *testing.T) {
+	t.Parallel()
+	const tree = `{"bk_error_code": 0, "bk_error_msg": "success", "data": [{"bk_obj_id": "biz", "bk_inst_id": 3, "bk_inst_name": "game", "default": 0, "child": [
+	  {"bk_obj_id": "set", "bk_inst_id": 1, "bk_inst_name": "idle pool", "default": 1, "child": [{"bk_obj_id": "module", "bk_inst_id": 2, "bk_inst_name": "idle host", "default": 1, "child": null}]},
+	  {"bk_obj_id": "set", "bk_inst_id": 4, "bk_inst_name": "gz-1", "default": 0, "child": [
+	    {"bk_obj_id": "module", "bk_inst_id": 5, "bk_inst_name": "nginx", "default": 0, "child": null}, {"bk_obj_id": "module", "bk_inst_id": 6, "bk_inst_name": "recycled", "default": 3}]}]}]}`
+	sets, err := answering(t, map[string]string{"": tree}).Topology(t.Context(), 3)
+	want := []cmdb.Set{{ID: 4, Name: "gz-1", Modules: []cmdb.Module{{ID: 5, Name: "nginx"}}}}
+	if diff := cmp.Diff(want, sets); diff != "" || err != nil {
+		t.Errorf("sets (-want +got): %v\n%s", err, diff)
+	}
+}
+
+// A module of no template says so by 0. One that says nothing may be of any.
+func TestTemplatesOf_unsaid(t *testing.T) {
+	t.Parallel()
+	const says = "the answer of find_module_batch does not say of which service template module 6 is"
+	for name, test := range map[string]struct{ module, says string }{
+		"of-none":  {`{"bk_module_id": 6, "service_template_id": 0}`, ""},
+		"missing":  {`{"bk_module_id": 6}`, says},
+		"null":     {`{"bk_module_id": 6, "service_template_id": null}`, says},
+		"misspelt": {`{"bk_module_id": 6, "template_id": 70}`, says},
+	} {
+		answer := `{"code": 0, "data": {"count": 2, "info": [{"bk_module_id": 5, "service_template_id": 70}, ` + test.module + `]}}`
+		templates, err := answering(t, map[string]string{"": answer}).TemplatesOf(t.Context(), 3, []int64{5, 6})
+		if (err != nil) != (test.says != "") || err != nil && err.Error() != test.says {
+			t.Errorf("%s: %v, said %v, want %q", name, templates, err, test.says)
+		}
 	}
 }

@@ -76,8 +76,6 @@ func TestHostedFiles(t *testing.T) {
 	}{
 		"at once":                    {[]exchange{scriptAccepted, screens(ended(1, web))}, ""},
 		"a while at status 1":        {[]exchange{scriptAccepted, procapitest.Times(3, screens(but(ended(1, web[:20]), `"status":1`))), screens(ended(1, web))}, ""},
-		"no exit code yet":           {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":1`, `"script_exit_code":-1`)), screens(ended(1, web))}, ""},
-		"a while received":           {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":0`)), screens(ended(1, web))}, ""},
 		"whole, whatever the status": {[]exchange{scriptAccepted, screens(but(ended(1, web), `"status":0`))}, ""},
 		"a while at 115":             {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":115`)), screens(ended(1, web))}, ""},
 		"queued":                     {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1000115)}, screens(ended(1, web))}, ""},
@@ -86,7 +84,6 @@ func TestHostedFiles(t *testing.T) {
 		"in pages":                   {[]exchange{scriptAccepted, screens(ended(1, web[:20])), screens(ended(1, web[20:30])), screens(ended(1, web[30:]))}, ""},
 		"answer lost":                {[]exchange{{API: runScript, Reply: procapitest.Gone}, scriptAccepted, {API: scriptResult, Reply: procapitest.Gone}, screens(ended(1, web))}, ""},
 		"bad gateway":                {[]exchange{scriptAccepted, {API: scriptResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>")}, screens(ended(1, web))}, ""},
-		"id of a task is a number":   {[]exchange{{API: runScript, Reply: procapitest.Data(`{"result":{"task_id":7}}`)}, screens(ended(1, web))}, ""},
 		"cut off":                    {[]exchange{scriptAccepted, screens(ended(1, web[:30])), screens(ended(1, ""))}, "what the script printed was cut off"},
 		"offset ignored":             {[]exchange{scriptAccepted, screens(ended(1, web[:30])), screens(ended(1, web[:30]))}, "what the script printed was cut off"},
 		"null screen":                {[]exchange{scriptAccepted, screens(strings.Replace(ended(1, ""), `""}`, `null}`, 1))}, "the script printed nothing that it should"},
@@ -102,7 +99,6 @@ func TestHostedFiles(t *testing.T) {
 			[]exchange{{API: runScript, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)}},
 			"the script that reads the agent's file was not run: async_extensions_execute_script: HTTP 403 Forbidden",
 		},
-		"refused":     {[]exchange{{API: runScript, Reply: refusal(1011003)}}, "(code 1011003"},
 		"no task":     {[]exchange{{API: runScript, Reply: procapitest.Data(`{"result":{}}`)}}, "named no task (request id req-1)"},
 		"task unread": {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1011003)}}, "the answer could not be had: get_extensions_execute_script_result: refused"},
 	} {

@@ -68,9 +68,7 @@ func TestList_pages(t *testing.T) {
 		want  []int  // hosts in order
 		says  string // about rows that could not be placed, or are missing
 	}{
-		"none":                   {[]exchange{page("0")}, nil, ""},
 		"null":                   {[]exchange{{API: apiSync, Reply: procapitest.Data("null")}}, nil, ""},
-		"one-page":               {[]exchange{page("3", rows(1, 3)...)}, upTo(3), ""},
 		"full-page":              {[]exchange{page("1000", rows(1, 1000)...), page("1000")}, upTo(1000), ""},
 		"two-pages":              {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(1001, 1001)...)}, upTo(1001), ""},
 		"three-pages":            {[]exchange{page("2500", rows(1, 1000)...), page("2500", rows(1001, 2000)...), page("2500", rows(2001, 2500)...)}, upTo(2500), ""},

@@ -2,7 +2,6 @@ package job
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -32,18 +31,12 @@ func TestStatus(t *testing.T) {
 		"unsaid-running":     {answered(`{"pid":42}`), fleet.Status{State: fleet.Running, PID: 42}, fleet.Running},
 		"unsaid-stopped":     {answered(documentedInstance), fleet.Status{State: fleet.Stopped, PID: -1}, fleet.Stopped},
 		"register-time":      {answered(`{"pid":-1,"isAuto":false,"register_time":1600000000}`), fleet.Status{State: fleet.Stopped, HostedKnown: true, PID: -1}, fleet.Unregistered},
-		"content-text": {
-			`{"error_code":0,"content":` + strconv.Quote(contentOf(`{"pid":42,"isAuto":true}`)) + `}`,
-			fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}, fleet.Running,
-		},
 		"several-names": {
 			`{"error_code":0,"content":{"process":[{"procname":"gseagent","instance":[{"pid":42,"isAuto":true}]},{"procname":"redis","instance":[{"pid":99}]}]}}`,
 			fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}, fleet.Running,
 		},
-		"content-empty":   {`{"error_code":0,"content":""}`, unreadable, fleet.Unknown},
-		"content-null":    {`{"error_code":0,"content":null}`, unreadable, fleet.Unknown},
-		"content-missing": {`{"error_code":0}`, unreadable, fleet.Unknown},
-		"broken-agent":    {`{"errcode":117,"errmsg":"no agent"}`, fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: no agent", Away: true}, fleet.Unknown},
+		"content-empty": {`{"error_code":0,"content":""}`, unreadable, fleet.Unknown},
+		"broken-agent":  {`{"errcode":117,"errmsg":"no agent"}`, fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: no agent", Away: true}, fleet.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
