@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -74,9 +72,7 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 			}
 			p, script := scripted(t, "apigw", steps...)
 			results := p.Register(t.Context(), procapitest.Parse(t, both...))
-			if diff := cmp.Diff(map[string]fleet.Outcome{agentA: test.wantA, agentB: test.wantB}, procapitest.ByAddress(results)); diff != "" {
-				t.Errorf("results (-want +got):\n%s", diff)
-			}
+			procapitest.WantEqual(t, "results", map[string]fleet.Outcome{agentA: test.wantA, agentB: test.wantB}, procapitest.ByAddress(results))
 			var sent []string
 			for i, body := range script.Requests() {
 				if strings.Contains(string(body), `"task_id"`) {
@@ -86,9 +82,7 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 					t.Errorf("request %d is %s, want a question first and no other", i, body)
 				}
 			}
-			if diff := cmp.Diff(want, sent); diff != "" {
-				t.Errorf("hosts asked, and registered (-want +got):\n%s", diff)
-			}
+			procapitest.WantEqual(t, "hosts asked, and registered", want, sent)
 		})
 	}
 }
@@ -115,9 +109,7 @@ func TestRegister_asksFirst(t *testing.T) {
 			agents := said(append(agentSays(host(1).Address(), test.says), agentSays(host(2).Address(), `{"pid":-1,"isAuto":false}`)...)...)
 			p, script := scripted(t, "esb", accepted, result(agents), register(said(v1(1), code(test.code), v1(2), code(0))))
 			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want, 2: wasIdle(outcome(fleet.Done, 0))}, p.Register(t.Context(), hosts(2)))
-			if diff := cmp.Diff(test.sent, hostsOf(t, script.Requests()[2:])); diff != "" {
-				t.Errorf("hosts registered (-want +got):\n%s", diff)
-			}
+			procapitest.WantEqual(t, "hosts registered", test.sent, hostsOf(t, script.Requests()[2:]))
 		})
 	}
 }
@@ -176,9 +168,7 @@ func TestGateway_withoutSpec(t *testing.T) {
 	want := fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not tried: this gateway wants the spec, which is not known before the first apply after an import"}
 	for name, act := range map[string]procapitest.Call{"register": procapitest.Register, "reregister": procapitest.Reregister, "unregister": procapitest.Unregister} {
 		for _, asked := range [][]string{addresses, nil} {
-			if diff := cmp.Diff(any(procapitest.Each(asked, want)), act(t.Context(), p, procapitest.Parse(t, asked...))); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", name, diff)
-			}
+			procapitest.WantEqual(t, name, procapitest.Each(asked, want), act(t.Context(), p, procapitest.Parse(t, asked...)))
 		}
 	}
 }

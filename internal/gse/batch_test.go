@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -70,17 +68,13 @@ func TestProcess_batches(t *testing.T) {
 						got[host] = s.State == fleet.Running
 					}
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("done, or running (-want +got):\n%s", diff)
-				}
+				procapitest.WantEqual(t, "done, or running", want, got)
 				var requests []string
 				for _, call := range sim.Calls().Of(map[string]string{"esb": c.esb, "apigw": c.apigw}[face]) {
 					requests = append(requests, selectorOf(t, call.Body))
 				}
 				slices.Sort(requests)
-				if diff := cmp.Diff(f.requests, requests); diff != "" {
-					t.Errorf("requests (-want +got):\n%s", diff)
-				}
+				procapitest.WantEqual(t, "requests", f.requests, requests)
 			})
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -211,8 +209,6 @@ func TestSeen_realNames(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff([]string{id, "11:10.0.0.8"}, listed); diff != "" {
-			t.Errorf("listed (-want +got):\n%s", diff)
-		}
+		procapitest.WantEqual(t, "listed", []string{id, "11:10.0.0.8"}, listed)
 	}
 }

@@ -169,9 +169,7 @@ func TestHostedFiles_requests(t *testing.T) {
 		{"task_id": "T", "agent_tasks": []any{asked("0:10.0.0.1", 0), asked(agent.Address(), 0)}},
 		{"task_id": "T", "agent_tasks": []any{asked(agent.Address(), 20)}},
 	}
-	if diff := cmp.Diff(want, sent); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "result", want, sent)
 }
 
 func asked(agent string, offset float64) map[string]any {
@@ -190,9 +188,7 @@ func TestHostedFiles_contract(t *testing.T) {
 		RestartCmd: "nginx -c /etc/nginx/nginx-1.conf -s reload", ReloadCmd: "nginx -c /etc/nginx/nginx-1.conf -s reload", KillCmd: "kill -9 $(cat /run/nginx-1.pid)",
 		AutoType: 1, HasAutoType: true, StartCheckSecs: 10, OpTimeout: 10, WrittenAt: 1782360282,
 	}
-	if diff := cmp.Diff(map[fleet.Host]hostedspec.Reading{agents[0]: {Entries: []hostedspec.Entry{want}}, agents[1]: {}}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "result", map[fleet.Host]hostedspec.Reading{agents[0]: {Entries: []hostedspec.Entry{want}}, agents[1]: {}}, got)
 	for i, of := range cases {
 		procapitest.WantRequest(t, of, script.Requests()[i])
 	}

@@ -77,9 +77,7 @@ func TestGateway_keys(t *testing.T) {
 			t.Parallel()
 			h, noise := procapitest.Parse(t, test.host), []string{test.noise + ":gse:proc-test", code(65535)}
 			p, _ := scripted(t, "apigw", hosting, result(said(noise...)), cached(), result(said(append(noise, test.key+":gse:proc-test", code(0))...)))
-			if diff := cmp.Diff(byTask(outcome(fleet.Done, 0)), p.Reregister(t.Context(), h)[h[0]]); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			procapitest.WantEqual(t, "result", byTask(outcome(fleet.Done, 0)), p.Reregister(t.Context(), h)[h[0]])
 		})
 	}
 }

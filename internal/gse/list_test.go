@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
@@ -115,9 +113,7 @@ func TestList_pages(t *testing.T) {
 			if (err != nil) != (test.says != "") || err != nil && err.Error() != test.says {
 				t.Errorf("said %v, want %q", err, test.says)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("hosts (-want +got):\n%s", diff)
-			}
+			procapitest.WantEqual(t, "hosts", test.want, got)
 			wantPages(t, script.Requests())
 		})
 	}
@@ -190,9 +186,7 @@ func TestList_rows(t *testing.T) {
 			if errors.As(err, &unplaced); (err != nil) != (test.unplaced != nil) || err != nil && (unplaced == nil || !slices.Equal(unplaced.Processes, test.unplaced) || unplaced.Unreadable) {
 				t.Errorf("got %v, want %q not to be placed", err, test.unplaced)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("rows (-want +got):\n%s", diff)
-			}
+			procapitest.WantEqual(t, "rows", test.want, got)
 		})
 	}
 }

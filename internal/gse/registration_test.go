@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -78,9 +76,7 @@ func TestRegister_repeats(t *testing.T) {
 			p, script := scripted(t, "esb", test.steps...)
 			results := registerOnly(t.Context(), p, hosts(3))
 			procapitest.WantResults(t, test.want, results)
-			if diff := cmp.Diff(test.asked, hostsOf(t, script.Requests())); diff != "" {
-				t.Errorf("hosts asked (-want +got):\n%s", diff)
-			}
+			procapitest.WantEqual(t, "hosts asked", test.asked, hostsOf(t, script.Requests()))
 		})
 	}
 }
@@ -108,9 +104,7 @@ func TestRegister_unlimited(t *testing.T) {
 			t.Parallel()
 			p, script := scripted(t, "esb", test.steps...)
 			p.spec.Resource = nil
-			if diff := cmp.Diff(any(map[string]fleet.Outcome{address: test.want}), test.call(t.Context(), p, hosts(1))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			procapitest.WantEqual(t, "result", map[string]fleet.Outcome{address: test.want}, test.call(t.Context(), p, hosts(1)))
 			for _, body := range script.Requests() {
 				if strings.Contains(string(body), `"resource"`) {
 					t.Errorf("sent %s", body)

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -193,9 +192,7 @@ func TestSharedStatus_change(t *testing.T) {
 			change(t.Context(), p, hosts)
 			c.sim.ResetCalls()
 			shared := procapitest.OrError(p.SharedStatus(t.Context(), hosts))
-			if diff := cmp.Diff(procapitest.CachedStatus(t.Context(), p, hosts), shared); diff != "" {
-				t.Errorf("shared (-fresh +shared):\n%s", diff)
-			}
+			procapitest.WantEqual(t, "shared", procapitest.CachedStatus(t.Context(), p, hosts), shared)
 			// Whatever the change did, the namespace was listed again.
 			if n := c.sim.Calls().Count(apiSync); n != 1 {
 				t.Errorf("%d calls of %s, want 1", n, apiSync)

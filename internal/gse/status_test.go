@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -75,9 +73,7 @@ func TestProcRow(t *testing.T) {
 		if h, ok := row.host(9); ok != (test.at != "") || ok && h.String() != test.at {
 			t.Errorf("%s: host: got %s, %t, want %q", name, h, ok, test.at)
 		}
-		if diff := cmp.Diff(test.want, quiet.statusOf(row)); diff != "" {
-			t.Errorf("%s: status (-want +got):\n%s", name, diff)
-		}
+		procapitest.WantEqual(t, name+" status", test.want, quiet.statusOf(row))
 	}
 }
 
@@ -146,9 +142,7 @@ func TestCachedStatus(t *testing.T) {
 
 func wantStatuses(t *testing.T, want map[int]fleet.Status, got map[fleet.Host]fleet.Status) {
 	t.Helper()
-	if diff := cmp.Diff(want, procapitest.ByNumber(got)); diff != "" {
-		t.Errorf("statuses (-want +got):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "statuses", want, procapitest.ByNumber(got))
 }
 
 // If one batch fails, no status is returned: a host that was not asked about must not look unregistered.
@@ -210,9 +204,7 @@ func TestFlow_lag(t *testing.T) {
 	if _, away := report.Unreachable[host(1)]; err != nil || !away || len(report.Unreachable) > 1 || len(report.Drift) > 0 {
 		t.Errorf("got %+v, %v, want host 1 to be unreachable, and no drift: the file is old", report, err)
 	}
-	if diff := cmp.Diff([]string{apiStatus, apiOperate, apiResult}, slices.Compact(sim.Calls().APIs())); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "calls", []string{apiStatus, apiOperate, apiResult}, slices.Compact(sim.Calls().APIs()))
 }
 
 // This fixes the form of the fingerprint. A change makes every host of every user look changed, and

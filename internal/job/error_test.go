@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
@@ -86,7 +84,5 @@ func TestFlow_removed(t *testing.T) {
 	if _, err := p.CachedStatus(t.Context(), hosts(1)); !IsRemoved(err) {
 		t.Errorf("got %v", err)
 	}
-	if diff := cmp.Diff([]string{apiOperate, apiOperate, apiOperate}, sim.Calls().APIs()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "calls", []string{apiOperate, apiOperate, apiOperate}, sim.Calls().APIs())
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
@@ -192,7 +190,5 @@ func wantAsked(t *testing.T, s *procapitest.Script, want ...asked) {
 		}
 		got = append(got, request)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("asked (-want +got):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "asked", want, got)
 }

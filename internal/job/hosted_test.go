@@ -111,9 +111,7 @@ func TestHostedFiles_requests(t *testing.T) {
 		}
 		sent = append(sent, body)
 	}
-	if diff := cmp.Diff(want, sent); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "result", want, sent)
 }
 
 func TestHostedFiles_contract(t *testing.T) {

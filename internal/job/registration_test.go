@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -37,9 +36,7 @@ func TestRegistration(t *testing.T) {
 				}
 				p, _ := scripted(t, by, steps...)
 				want := map[string]fleet.Outcome{host(1).Address(): test.want, host(2).Address(): test.want2}
-				if diff := cmp.Diff(any(want), test.call(t.Context(), p, hosts(2))); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				procapitest.WantEqual(t, "result", want, test.call(t.Context(), p, hosts(2)))
 			})
 		}
 	}

@@ -10,10 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // logging is a platform with a stopped clock, and its log without times.
@@ -56,9 +55,7 @@ level=INFO msg="wave begins" process=web:nginx operation=restart wave=1/3 after=
 level=INFO msg="wave begins" process=web:nginx operation=restart wave=2/3 after=0s done=1/5 failed=1 unknown=0
 level=INFO msg="operation over" process=web:nginx operation=restart took=0s outcome="5 hosts: 2 done, 1 failed, 1 outcome unknown, 1 not tried" tasks="T1, T2" reasons="h01 (0:10.0.0.1): 117, the agent is abnormal or not found; h03 (0:10.0.0.3): outcome unknown (the operation was sent and its answer got lost); h05 (0:10.0.0.5): not tried: too many hosts had failed before its wave"
 `
-	if diff := cmp.Diff(want, text.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "result", want, text.String())
 	if watched == 0 {
 		t.Error("the caller's observer got no progress")
 	}
@@ -104,9 +101,7 @@ level=INFO msg="wave begins" process=web:nginx operation=restart wave=2/2 after=
 level=INFO msg="waiting for hosts to be stable" process=web:nginx operation=restart wave=2/2 after=10s done=2/3 failed=0 unknown=0 watched=1 stable_for=10s within=1m0s
 level=INFO msg="operation over" process=web:nginx operation=restart took=20s outcome="3 hosts: 3 done"
 `
-		if diff := cmp.Diff(want, text.String()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		procapitest.WantEqual(t, "result", want, text.String())
 	})
 }
 

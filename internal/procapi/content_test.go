@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
@@ -109,9 +107,7 @@ func TestParseStatus(t *testing.T) {
 		"of-an-operation":  {asText(`{"value":[{"procName":"nginx","result":"","isAuto":true}]}`), fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"value":[{"procName":"nginx","result":"","isAuto":true}]}`}},
 		"text-within-text": {asText(asText(one(full))), fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON: " + excerpt(asText(one(full)))}},
 	} {
-		if diff := cmp.Diff(test.want, parseStatus(contentOf([]byte(test.content)), "nginx", bkapi.Printable)); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", name, diff)
-		}
+		procapitest.WantEqual(t, name, test.want, parseStatus(contentOf([]byte(test.content)), "nginx", bkapi.Printable))
 	}
 }
 

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 func TestHostResult(t *testing.T) {
@@ -281,9 +280,7 @@ func TestTexts(t *testing.T) {
 		if err := json.Unmarshal([]byte(answer), &got); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got.Labels); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", answer, diff)
-		}
+		procapitest.WantEqual(t, answer, want, got.Labels)
 	}
 }
 

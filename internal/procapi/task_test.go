@@ -295,9 +295,7 @@ func TestTasks_Submit_observed(t *testing.T) {
 	tasks := p.tasks()
 	tasks.Options.Backoff = poll.Backoff{First: time.Millisecond}
 	tasks.Submit(t.Context(), request, procapitest.Parse(t, one1, two2))
-	if diff := cmp.Diff([]map[string]int64{{one1: 0}, {one1: 0, two2: 117}}, observed); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "result", []map[string]int64{{one1: 0}, {one1: 0, two2: 117}}, observed)
 }
 
 func TestContents_Statuses(t *testing.T) {

@@ -45,6 +45,14 @@ func DiffJSON(tb testing.TB, want, got []byte) string {
 	return cmp.Diff(values[0], values[1])
 }
 
+// WantEqual compares two values.
+func WantEqual(tb testing.TB, what string, want, got any) {
+	tb.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		tb.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 // WantResults compares results with outcomes by host number.
 func WantResults(tb testing.TB, want map[int]fleet.Outcome, got fleet.Results) {
 	tb.Helper()
