@@ -137,3 +137,15 @@ func TestCachedStatus_twoRows(t *testing.T) {
 		}
 	}
 }
+
+// The agents of a fleet are asked for their names once, not with every read of the cached status.
+func TestGateway_placingAsksOnce(t *testing.T) {
+	t.Parallel()
+	row := cached(gatewayRow(`"bk_agent_id":""`, 1))
+	p, _ := scripted(t, "apigw", row, accepted, result(said(v2(1), code(117))), row)
+	for range 2 {
+		if got, err := p.CachedStatus(t.Context(), hosts(1)); err != nil || got[host(1)].State != fleet.Unknown {
+			t.Errorf("got %v, %v", got, err)
+		}
+	}
+}
