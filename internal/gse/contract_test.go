@@ -2,10 +2,13 @@ package gse
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/contract"
@@ -210,5 +213,65 @@ func TestSeen_realNames(t *testing.T) {
 			t.Error(err)
 		}
 		procapitest.WantEqual(t, "listed", []string{id, "11:10.0.0.8"}, listed)
+	}
+}
+
+// This fixes the form of the fingerprint. A change makes every host of every user look changed, and
+// needs another fleet.FingerprintVersion. What is sent only with operations, OpTimeout, does not count.
+func TestSpec_fingerprintGolden(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		spec      *Spec
+		labels    map[string]string
+		canonical string
+		want      string
+	}{
+		"full": {
+			sampleSpec(), sampleMeta.Labels,
+			`{"labels":{"proc_name":"proc-test"},"spec":{"configmap":[{"md5":"","path":""}],` +
+				`"control":{"health_cmd":"./health.sh","kill_cmd":"./kill.sh","reload_cmd":"./reload.sh","restart_cmd":"./restart.sh",` +
+				`"start_cmd":"./start.sh","stop_cmd":"./stop.sh","version_cmd":"./version.sh"},` +
+				`"identity":{"config_path":"/data/gsetest/proc-test.conf","index_key":"","log_path":"/data/gsetest/logs/",` +
+				`"pid_path":"/data/gsetest/proc-test.pid","proc_name":"proc-test","setup_path":"/data/gsetest/","user":"root"},` +
+				`"monitor_policy":{"auto_type":1,"crontab_rule":"","start_check_secs":5,"start_interval":20,"start_retries":3,"stop_check_secs":5},` +
+				`"resource":{"cpu":10,"disk":100,"fd":10000,"mem":10,"net":0},"warn_report_policy":{"report_id":0}}}`,
+			"v1-fc999435bf64c718",
+		},
+		"minimal": {
+			minimalSpec(), nil,
+			`{"labels":{},"spec":{"control":{},"identity":{"pid_path":"/run/nginx.pid","proc_name":"nginx","setup_path":"/usr/sbin","user":"root"},` +
+				`"monitor_policy":{"auto_type":0},"resource":{"cpu":30,"mem":12.5}}}`,
+			"v1-1f30f7ac62bd7de1",
+		},
+		"unlimited": {
+			unlimitedSpec(), nil,
+			`{"labels":{},"spec":{"control":{},"identity":{"pid_path":"/run/nginx.pid","proc_name":"nginx","setup_path":"/usr/sbin","user":"root"},` +
+				`"monitor_policy":{"auto_type":0}}}`,
+			"v1-8707758e070ead43",
+		},
+	} {
+		got, err := fleet.Fingerprint(test.spec, test.labels)
+		sum := sha256.Sum256([]byte(test.canonical))
+		documented := fleet.FingerprintVersion + hex.EncodeToString(sum[:])[:16]
+		if err != nil || got != test.want || got != documented {
+			t.Errorf("%s: got %s, %v, want %s, and the canonical form has %s", name, got, err, test.want, documented)
+		}
+	}
+}
+
+// Unset values take the documented times.
+func TestSpec_Settles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spec           *Spec
+		command, check time.Duration
+	}{
+		"no-spec": {nil, 60 * time.Second, 5 * time.Second},
+		"not-set": {&Spec{}, 60 * time.Second, 5 * time.Second},
+		"set":     {&Spec{OpTimeout: new(int64(7)), MonitorPolicy: MonitorPolicy{StartCheckSecs: new(int64(30))}}, 7 * time.Second, 30 * time.Second},
+	} {
+		if command, check := c.spec.Settles(); command != c.command || check != c.check {
+			t.Errorf("%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
+		}
 	}
 }

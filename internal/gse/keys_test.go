@@ -1,9 +1,7 @@
 package gse
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -11,7 +9,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
-	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // Keys are built, never parsed: their parts may contain the separator.
@@ -84,40 +81,25 @@ func TestGateway_keys(t *testing.T) {
 
 // The gateway may answer about a host by its other name. The client knows that name from a row, or asks
 // for it at once. A destroy may have read nothing yet, and after unhosting no row has the other name.
-func TestGatewayFlow_keyFallback(t *testing.T) {
+func TestGateway_keysOfOtherNames(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		registered, looked bool // before
-		act                func(fleet.Process, context.Context, []fleet.Host) fleet.Results
-	}{
-		"first-operation":   {false, false, start},
-		"known-from-a-look": {true, true, start},
-		"first-unregister":  {true, false, fleet.Process.Unregister},
-	} {
-		for address, keys := range map[string]string{agentA: "address", "0:10.0.0.1": "agent"} {
-			t.Run(name+"/by-"+keys, func(t *testing.T) {
-				t.Parallel()
-				sim := &simulator.Server{}
-				sim.AddAgent(agentA, "0:10.0.0.1")
-				inventory := procapitest.Parse(t, address)
-				if test.registered {
-					wantDone(t, simAt(t, "apigw", sim, 0).Register(t.Context(), inventory))
-				}
-				p := simAt(t, "apigw", sim, 0) // a client that has read nothing yet
-				if test.looked {
-					if _, err := p.CachedStatus(t.Context(), inventory); err != nil {
-						t.Fatal(err)
-					}
-				}
-				sim.Inject(simulator.Fault{API: apiResult, Keys: keys})
-				sim.ResetCalls()
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-				defer cancel()
-				wantDone(t, test.act(p, ctx, inventory))
-				if n := sim.Calls().Count(apiStatus); (n == 1) == test.looked {
-					t.Errorf("the other name was asked for %d times", n)
-				}
-			})
+	file := cached(gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1))
+	for address, other := range map[string]string{agentA: "0:10.0.0.1", "0:10.0.0.1": agentA} {
+		answer := result(said(other+":gse:proc-test", code(0)))
+		for name, test := range map[string]struct {
+			calls []procapitest.Call
+			steps []exchange
+		}{
+			"first-operation":   {[]procapitest.Call{procapitest.Operate(fleet.Start)}, []exchange{accepted, answer, file}},
+			"known-from-a-look": {[]procapitest.Call{procapitest.CachedStatus, procapitest.Operate(fleet.Start)}, []exchange{file, accepted, answer}},
+			"first-unregister":  {[]procapitest.Call{procapitest.Unregister}, []exchange{file, hosting, answer}},
+		} {
+			p, _ := scripted(t, "apigw", test.steps...)
+			var made any
+			for _, call := range test.calls {
+				made = call(t.Context(), p, procapitest.Parse(t, address))
+			}
+			procapitest.WantEqual(t, name+" of "+address, map[string]fleet.Outcome{address: byTask(outcome(fleet.Done, 0))}, made)
 		}
 	}
 }

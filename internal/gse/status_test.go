@@ -1,13 +1,11 @@
 package gse
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -207,62 +205,142 @@ func TestFlow_lag(t *testing.T) {
 	procapitest.WantEqual(t, "calls", []string{apiStatus, apiOperate, apiResult}, slices.Compact(sim.Calls().APIs()))
 }
 
-// This fixes the form of the fingerprint. A change makes every host of every user look changed, and
-// needs another fleet.FingerprintVersion. What is sent only with operations, OpTimeout, does not count.
-func TestSpec_fingerprintGolden(t *testing.T) {
+// Which host a row belongs to. At the gateway, clients disagree on whether a row has an address, and on
+// where the agent id is. A row that has only the other name of a host is placed once that name is known.
+// Until then no host is reported as not registered. On the ESB, hosts have addresses, and a row without
+// one may belong to any host.
+func TestCachedStatus_placing(t *testing.T) {
 	t.Parallel()
+	const (
+		addressA = "0:10.0.0.1"
+		where1   = `"host":{"ip":"10.0.0.1","bk_cloud_id":0}`
+		noCloud  = `"host":{"ip":"10.0.0.1"}`
+		idAlone  = `"bk_agent_id":"` + agentA + `"`
+		otherID  = `"bk_agent_id":"` + agentB + `"`
+		noID     = `"bk_agent_id":""`
+		idInHost = `"host":{"ip":"","bk_agent_id":"` + agentA + `"}`
+	)
+	var (
+		agent     = []string{agentA}
+		addressed = []string{addressA}
+		two       = []string{addressA, "0:10.0.0.2"}
+		running   = []fleet.State{fleet.Running}
+		absent    = []fleet.State{fleet.Unregistered}
+		unsure    = []fleet.State{fleet.Unknown}
+
+		row       = func(where string) []string { return []string{gatewayRow(where, 1)} }
+		asked     = func(pairs ...string) []exchange { return []exchange{accepted, result(said(pairs...))} }
+		bothNames = named(addressA, idAlone)
+		away1     = []string{v2(1), code(117)}
+		away2     = []string{v2(2), code(117)}
+	)
 	for name, test := range map[string]struct {
-		spec      *Spec
-		labels    map[string]string
-		canonical string
-		want      string
+		face  string
+		hosts []string
+		rows  []string
+		after []exchange
+		want  []fleet.State // of each host
 	}{
-		"full": {
-			sampleSpec(), sampleMeta.Labels,
-			`{"labels":{"proc_name":"proc-test"},"spec":{"configmap":[{"md5":"","path":""}],` +
-				`"control":{"health_cmd":"./health.sh","kill_cmd":"./kill.sh","reload_cmd":"./reload.sh","restart_cmd":"./restart.sh",` +
-				`"start_cmd":"./start.sh","stop_cmd":"./stop.sh","version_cmd":"./version.sh"},` +
-				`"identity":{"config_path":"/data/gsetest/proc-test.conf","index_key":"","log_path":"/data/gsetest/logs/",` +
-				`"pid_path":"/data/gsetest/proc-test.pid","proc_name":"proc-test","setup_path":"/data/gsetest/","user":"root"},` +
-				`"monitor_policy":{"auto_type":1,"crontab_rule":"","start_check_secs":5,"start_interval":20,"start_retries":3,"stop_check_secs":5},` +
-				`"resource":{"cpu":10,"disk":100,"fd":10000,"mem":10,"net":0},"warn_report_policy":{"report_id":0}}}`,
-			"v1-fc999435bf64c718",
-		},
-		"minimal": {
-			minimalSpec(), nil,
-			`{"labels":{},"spec":{"control":{},"identity":{"pid_path":"/run/nginx.pid","proc_name":"nginx","setup_path":"/usr/sbin","user":"root"},` +
-				`"monitor_policy":{"auto_type":0},"resource":{"cpu":30,"mem":12.5}}}`,
-			"v1-1f30f7ac62bd7de1",
-		},
-		"unlimited": {
-			unlimitedSpec(), nil,
-			`{"labels":{},"spec":{"control":{},"identity":{"pid_path":"/run/nginx.pid","proc_name":"nginx","setup_path":"/usr/sbin","user":"root"},` +
-				`"monitor_policy":{"auto_type":0}}}`,
-			"v1-8707758e070ead43",
-		},
+		"supplier-unsaid":        {"esb", []string{"0:5:10.0.0.1"}, row(where1), nil, running},
+		"no-cloud-of-one":        {"esb", []string{"5:10.0.0.1", "0:10.0.0.2"}, row(noCloud), nil, []fleet.State{fleet.Running, fleet.Unregistered}},
+		"no-cloud-of-two":        {"esb", []string{addressA, "5:10.0.0.1"}, row(noCloud), nil, []fleet.State{fleet.Unknown, fleet.Unknown}},
+		"agent-id-for-addresses": {"esb", two, append(row(idAlone), cachedRow(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
+		"name-for-addresses":     {"esb", two, append(row(`"host":{"ip":"web-1","bk_cloud_id":0}`), cachedRow(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
+
+		"agent-no-host":         {"apigw", agent, row(idAlone), nil, running},
+		"agent-empty-host":      {"apigw", agent, row(idAlone + `,"host":{"ip":"","bk_cloud_id":0}`), nil, running},
+		"agent-null-host":       {"apigw", agent, row(idAlone + `,"host":null`), nil, running},
+		"agent-in-host":         {"apigw", agent, row(idInHost), nil, running},
+		"agent-in-host-beside":  {"apigw", agent, row(idInHost + "," + noID), nil, running},
+		"agent-with-address":    {"apigw", agent, row(idAlone + "," + where1), nil, running},
+		"agent-of-another":      {"apigw", agent, row(otherID), nil, absent},
+		"agent-asked-no-id":     {"apigw", agent, row(noID + "," + where1), nil, unsure},
+		"agent-short":           {"apigw", agent, row(`"bk_agent_id":"0200"`), nil, unsure},
+		"agent-is-an-address":   {"apigw", addressed, row(`"bk_agent_id":"0:10.0.0.1"`), nil, running},
+		"agent-of-an-address":   {"apigw", addressed, row(`"bk_agent_id":"0:10.0.0.2"`), nil, absent},
+		"address-no-id":         {"apigw", addressed, row(noID + "," + where1), nil, running},
+		"address-id-missing":    {"apigw", addressed, row(where1), nil, running},
+		"address-with-id":       {"apigw", addressed, row(idAlone + "," + where1), nil, running},
+		"address-and-gone":      {"apigw", addressed, []string{gatewayRow(idAlone, 0)}, nil, absent},
+		"no-name":               {"apigw", agent, row(noID), nil, unsure},
+		"unregistered":          {"apigw", agent, []string{gatewayRow(idAlone, 0)}, nil, absent},
+		"another-process-of-it": {"apigw", agent, []string{strings.Replace(gatewayRow(idAlone, 1), "proc-test", "proc", 1)}, nil, absent},
+
+		"agent-has-both-names":   {"apigw", two, row(idAlone), asked(append(named("0:10.0.0.2", `"ip":"10.0.0.2"`), bothNames...)...), []fleet.State{fleet.Running, fleet.Unregistered}},
+		"no-answer":              {"apigw", two, row(idAlone), asked(append(away1, away2...)...), []fleet.State{fleet.Unknown, fleet.Unknown}},
+		"agents-cannot-be-asked": {"apigw", addressed, row(idAlone), []exchange{{API: apiOperate, Reply: refusal(1306000)}}, unsure},
+		"row-of-unknown-host":    {"apigw", addressed, row(noID), asked(bothNames...), unsure},
+		"a-row-of-its-own":       {"apigw", two, append(row(noID), cachedRow(1, 2)), asked(away2...), []fleet.State{fleet.Stopped, fleet.Unknown}},
+		// Rows give each other's names, in any order.
+		"another-row-has-both-names": {"apigw", two, append(row(idAlone), gatewayRow(idAlone+","+where1, 2)), nil, []fleet.State{fleet.Stopped, fleet.Unregistered}},
+		// The row's host is known, and is not one that was asked about.
+		"row-of-a-known-host":        {"apigw", addressed, row(otherID + `,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), nil, absent},
+		"row-of-a-host-known-by-now": {"apigw", addressed, append(row(otherID+`,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), row(otherID)...), nil, absent},
 	} {
-		got, err := fleet.Fingerprint(test.spec, test.labels)
-		sum := sha256.Sum256([]byte(test.canonical))
-		documented := fleet.FingerprintVersion + hex.EncodeToString(sum[:])[:16]
-		if err != nil || got != test.want || got != documented {
-			t.Errorf("%s: got %s, %v, want %s, and the canonical form has %s", name, got, err, test.want, documented)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := append([]exchange{cached(test.rows...)}, test.after...)
+			p, script := scripted(t, test.face, steps...)
+			if test.after == nil && slices.Contains(test.want, fleet.Unknown) {
+				p.spec = nil // so that no agent can be asked
+			}
+			inventory := procapitest.Parse(t, test.hosts...)
+			got, err := p.CachedStatus(t.Context(), inventory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, h := range inventory {
+				if status := got[h]; status.State != test.want[i] || (status.State == fleet.Unknown) != (status.Message != "") {
+					t.Errorf("%s: got %+v, want %s", h, status, test.want[i])
+				}
+			}
+			// The agents of a fleet are asked for their names once, not with every read.
+			if n := len(script.Requests()); n != len(steps) || len(got) != len(inventory) {
+				t.Errorf("got %d requests for %d statuses, want %d for %d", n, len(got), len(steps), len(inventory))
+			}
+		})
+	}
+}
+
+// Of two rows of one host, the later registration counts, in any order.
+func TestCachedStatus_twoRows(t *testing.T) {
+	t.Parallel()
+	at := func(status, time int, labels string) string {
+		return strings.Replace(strings.Replace(cachedRow(1, status), `}`, `,"labels":`+labels+`}`, 1), `"status"`, `"register_time":`+strconv.Itoa(time)+`,"status"`, 1)
+	}
+	for name, test := range map[string]struct {
+		one, other string
+		want       fleet.State
+	}{
+		"later":               {at(2, 200, `{}`), at(1, 100, `{}`), fleet.Stopped},
+		"later-is-gone":       {at(0, 200, `{}`), at(1, 100, `{}`), fleet.Unregistered},
+		"earlier-is-gone":     {at(1, 200, `{}`), at(0, 100, `{}`), fleet.Running},
+		"one-is-gone":         {at(1, 0, `{}`), at(0, 0, `{}`), fleet.Running},
+		"they-agree":          {at(1, 0, `{"a":"b"}`), at(1, 0, `{"a":"b"}`), fleet.Running},
+		"they-contradict":     {at(1, 100, `{}`), at(2, 100, `{}`), fleet.Unknown},
+		"of-different-owners": {at(1, 0, `{"tf_spec_owner":"a"}`), at(1, 0, `{"tf_spec_owner":"b"}`), fleet.Unknown},
+	} {
+		for order, rows := range map[string][]string{"": {test.one, test.other}, "-backwards": {test.other, test.one}} {
+			t.Run(name+order, func(t *testing.T) {
+				t.Parallel()
+				p, _ := scripted(t, "esb", cached(rows...))
+				got, err := p.CachedStatus(t.Context(), hosts(1))
+				if err != nil || got[host(1)].State != test.want || (test.want == fleet.Unknown) != (got[host(1)].Message != "") {
+					t.Errorf("got %+v, %v, want %s", got[host(1)], err, test.want)
+				}
+			})
 		}
 	}
 }
 
-// Unset values take the documented times.
-func TestSpec_Settles(t *testing.T) {
+// The agents of a fleet are asked for their names once, not with every read of the cached status.
+func TestGateway_placingAsksOnce(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		spec           *Spec
-		command, check time.Duration
-	}{
-		"no-spec": {nil, 60 * time.Second, 5 * time.Second},
-		"not-set": {&Spec{}, 60 * time.Second, 5 * time.Second},
-		"set":     {&Spec{OpTimeout: new(int64(7)), MonitorPolicy: MonitorPolicy{StartCheckSecs: new(int64(30))}}, 7 * time.Second, 30 * time.Second},
-	} {
-		if command, check := c.spec.Settles(); command != c.command || check != c.check {
-			t.Errorf("%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
+	row := cached(gatewayRow(`"bk_agent_id":""`, 1))
+	p, _ := scripted(t, "apigw", row, accepted, result(said(v2(1), code(117))), row)
+	for range 2 {
+		if got, err := p.CachedStatus(t.Context(), hosts(1)); err != nil || got[host(1)].State != fleet.Unknown {
+			t.Errorf("got %v, %v", got, err)
 		}
 	}
 }

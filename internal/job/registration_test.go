@@ -49,14 +49,12 @@ func TestRegistration_readBack(t *testing.T) {
 	var (
 		done   = outcome(fleet.Done, 0)
 		denied = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug, TaskID: "T"}
-		both   = result(said(key(1), code(0), key(2), code(0)))
 		// answers are the answers of both agents.
 		answers = func(first, second string) []exchange {
 			return []exchange{accepted, result(said(key(1), first, key(2), second))}
 		}
 		hosted   = answered(hostedInstance)
 		unhosted = answered(unhostedInstance)
-		allDone  = map[int]fleet.Outcome{1: done, 2: done}
 		// With lost the process may be registered, and with stuck it may still be.
 		lost  = fleet.Outcome{Verdict: fleet.Lost, Meaning: meaningManageUnseen, TaskID: "T"}
 		stuck = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageUnseen, TaskID: "T"}
@@ -70,43 +68,30 @@ func TestRegistration_readBack(t *testing.T) {
 	away.Message = "the agent is abnormal or not found: message 117"
 	blank.Message = "the agent's answer is not JSON"
 	const register, unregister, query = 1, 2, 2
+	failed := func(n int) fleet.Outcome { return outcome(fleet.Failed, n) }
+	claims := func(one, two int) exchange { return result(said(key(1), code(one), key(2), code(two))) }
 	for name, test := range map[string]struct {
-		op     int
-		claim  exchange
-		back   []exchange
-		want   map[int]fleet.Outcome
-		lookAt []int
+		op       int
+		claim    exchange
+		back     []exchange
+		one, two fleet.Outcome
+		lookAt   []int
 	}{
-		"register":          {register, both, answers(hosted, hosted), allDone, []int{1, 2}},
-		"register-denied":   {register, both, answers(unhosted, hosted), map[int]fleet.Outcome{1: denied, 2: done}, []int{1, 2}},
-		"register-running":  {register, both, answers(answered(`{"pid":42,"isAuto":false}`), hosted), map[int]fleet.Outcome{1: denied, 2: done}, []int{1, 2}},
-		"unregister":        {unregister, both, answers(unhosted, unhosted), allDone, []int{1, 2}},
-		"unregister-denied": {unregister, both, answers(unhosted, hosted), map[int]fleet.Outcome{1: done, 2: denied}, []int{1, 2}},
-		"register-stopped": { // the answer of a manage_proc that stops
-			register, result(said(key(1), code(829), key(2), code(0))), foundOn(hostedInstance, 2),
-			map[int]fleet.Outcome{1: stopped, 2: done},
-			[]int{2},
-		},
-		"unregister-nothing-there": {
-			unregister, result(said(key(1), code(829), key(2), code(829))), answers(unhosted, hosted),
-			map[int]fleet.Outcome{1: already(outcome(fleet.Done, 829)), 2: denied},
-			[]int{1, 2},
-		},
-		"one-claimed": {
-			register, result(said(key(1), code(117), key(2), code(0))), foundOn(unhostedInstance, 2),
-			map[int]fleet.Outcome{1: outcome(fleet.Failed, 117), 2: denied},
-			[]int{2},
-		},
-		"none-claimed": {
-			register, result(said(key(1), code(117), key(2), code(117))), nil,
-			map[int]fleet.Outcome{1: outcome(fleet.Failed, 117), 2: outcome(fleet.Failed, 117)}, nil,
-		},
-		"hosting-unsaid":   {register, both, answers(answered(documentedInstance), hosted), map[int]fleet.Outcome{1: lost, 2: done}, []int{1, 2}},
-		"unhosting-unsaid": {unregister, both, answers(answered(documentedInstance), unhosted), map[int]fleet.Outcome{1: stuck, 2: done}, []int{1, 2}},
-		"agent-unknown":    {register, both, answers(code(117), unhosted), map[int]fleet.Outcome{1: away, 2: denied}, []int{1, 2}},
-		"unreadable":       {register, both, answers(`{"error_code":0,"content":""}`, hosted), map[int]fleet.Outcome{1: blank, 2: done}, []int{1, 2}},
-		"query-refused":    {register, both, []exchange{{API: apiOperate, Reply: refusal(1, "no")}}, map[int]fleet.Outcome{1: lostUnasked, 2: lostUnasked}, []int{1, 2}},
-		"query-unread":     {unregister, both, []exchange{accepted, {API: apiResult, Reply: refusal(1, "no")}}, map[int]fleet.Outcome{1: stuckUnasked, 2: stuckUnasked}, []int{1, 2}},
+		"register":                 {register, claims(0, 0), answers(hosted, hosted), done, done, []int{1, 2}},
+		"register-denied":          {register, claims(0, 0), answers(unhosted, hosted), denied, done, []int{1, 2}},
+		"register-running":         {register, claims(0, 0), answers(answered(`{"pid":42,"isAuto":false}`), hosted), denied, done, []int{1, 2}},
+		"register-stopped":         {register, claims(829, 0), foundOn(hostedInstance, 2), stopped, done, []int{2}}, // the answer of a manage_proc that stops
+		"unregister":               {unregister, claims(0, 0), answers(unhosted, unhosted), done, done, []int{1, 2}},
+		"unregister-denied":        {unregister, claims(0, 0), answers(unhosted, hosted), done, denied, []int{1, 2}},
+		"unregister-nothing-there": {unregister, claims(829, 829), answers(unhosted, hosted), already(outcome(fleet.Done, 829)), denied, []int{1, 2}},
+		"one-claimed":              {register, claims(117, 0), foundOn(unhostedInstance, 2), failed(117), denied, []int{2}},
+		"none-claimed":             {register, claims(117, 117), nil, failed(117), failed(117), nil},
+		"hosting-unsaid":           {register, claims(0, 0), answers(answered(documentedInstance), hosted), lost, done, []int{1, 2}},
+		"unhosting-unsaid":         {unregister, claims(0, 0), answers(answered(documentedInstance), unhosted), stuck, done, []int{1, 2}},
+		"agent-unknown":            {register, claims(0, 0), answers(code(117), unhosted), away, denied, []int{1, 2}},
+		"unreadable":               {register, claims(0, 0), answers(`{"error_code":0,"content":""}`, hosted), blank, done, []int{1, 2}},
+		"query-refused":            {register, claims(0, 0), []exchange{{API: apiOperate, Reply: refusal(1, "no")}}, lostUnasked, lostUnasked, []int{1, 2}},
+		"query-unread":             {unregister, claims(0, 0), []exchange{accepted, {API: apiResult, Reply: refusal(1, "no")}}, stuckUnasked, stuckUnasked, []int{1, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +100,7 @@ func TestRegistration_readBack(t *testing.T) {
 			if test.op == unregister {
 				call = p.Unregister
 			}
-			procapitest.WantResults(t, test.want, call(t.Context(), hosts(2)))
+			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.one, 2: test.two}, call(t.Context(), hosts(2)))
 			want := []asked{{test.op, []int{1, 2}}}
 			if test.lookAt != nil {
 				want = append(want, asked{query, test.lookAt})
