@@ -66,7 +66,7 @@ func TestClient_request(t *testing.T) {
 	if got.method != http.MethodPost || got.path != "/esb/api/c/compapi/v2/gse/get_proc_status_v2/" {
 		t.Errorf("got %s %s", got.method, got.path)
 	}
-	for name, want := range map[string]string{"Content-Type": "application/json", "X-Bk-Tenant-Id": "system", "User-Agent": "terraform-provider-bk/1.2.3", "Cookie": ""} {
+	for name, want := range map[string]string{"Content-Type": "application/json", "Accept": "application/json", "X-Bk-Tenant-Id": "system", "User-Agent": "terraform-provider-bk/1.2.3", "Cookie": ""} {
 		if value := got.header.Get(name); value != want {
 			t.Errorf("%s is %q, want %q", name, value, want)
 		}

@@ -22,7 +22,7 @@ func TestError_text(t *testing.T) {
 		want string
 	}{
 		"request":  {bkapi.Error{Kind: bkapi.KindRequest, Err: cause}, "x: the request cannot be built: cause of it"},
-		"connect":  {bkapi.Error{Kind: bkapi.KindConnect, Err: cause}, "x: no connection to " + url + ": cause of it"},
+		"connect":  {bkapi.Error{Kind: bkapi.KindConnect, Err: cause, RequestID: "r1"}, "x: no connection to " + url + ": cause of it"},
 		"tls":      {bkapi.Error{Kind: bkapi.KindTLS, Err: cause}, "x: the server at " + url + " is not to be trusted: cause of it"},
 		"redirect": {bkapi.Error{Kind: bkapi.KindRedirect, Status: 302, Err: cause}, "x: HTTP 302 from " + url + ": cause of it"},
 		"format":   {bkapi.Error{Kind: bkapi.KindFormat, Err: cause}, "x: the answer from " + url + " is not one of the platform's: cause of it"},

@@ -137,6 +137,7 @@ func TestGateway_otherNames(t *testing.T) {
 		"content-without-cloud":   {agentA, asked(named(agentA, `"ip":"10.0.0.1"`)...), "", false},
 		"content-without-agent":   {addressA, asked(named(addressA, `"ip":"10.0.0.1","bk_cloud_id":0`)...), "", false},
 		"content-of-another-name": {addressA, asked(append(named(addressA, `"ip":"10.0.0.1"`), "x"+agentA+":gse:proc", `{"error_code":0,"content":{"ip":"10.0.0.1","bk_cloud_id":0}}`)...), "", false},
+		"key-of-the-other-form":   {addressA, asked(append(named(addressA, `"ip":"10.0.0.1"`), named("0:"+addressA, `"bk_agent_id":"`+agentA+`"`)...)...), "", false},
 		"agent-away":              {addressA, asked(addressA+":gse:proc-test", code(117)), "", false},
 		"file-closed":             {addressA, []exchange{{API: apiStatus, Reply: refused}}, "", true},
 		"agents-not-asked":        {addressA, []exchange{cached(), {API: apiOperate, Reply: refused}}, "", true},

@@ -212,3 +212,22 @@ func TestList_fails(t *testing.T) {
 		t.Errorf("got %v, want the platform's reason and where", err)
 	}
 }
+
+// A row without a name may be of any process.
+func TestUnplacedError_MayHave(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err          UnplacedError
+		have, prefix bool // of web
+	}{
+		"of-it":        {UnplacedError{Processes: []string{"db", "web"}}, true, true},
+		"of-another":   {UnplacedError{Processes: []string{"web-1"}}, false, true},
+		"of-no-such":   {UnplacedError{Processes: []string{"db"}}, false, false},
+		"without-name": {UnplacedError{Processes: []string{""}}, true, true},
+		"unreadable":   {UnplacedError{Unreadable: true}, true, true},
+	} {
+		if have, prefix := test.err.MayHave("web"), test.err.MayHavePrefix("web"); have != test.have || prefix != test.prefix {
+			t.Errorf("%s: got %t and %t", name, have, prefix)
+		}
+	}
+}
