@@ -3,9 +3,8 @@ package gse
 import (
 	"context"
 	"errors"
-	"maps"
+	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,63 +27,45 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 		hosted   = instance(`{"pid":-1,"isAuto":true}`)
 		bare     = instance(`{"pid":-1,"isAuto":false}`)
 		done     = wasIdle(byTask(outcome(fleet.Done, 0)))
-		both     = []string{agentA, agentB}
+		since    = byTask(already(outcome(fleet.Failed, 850)))
+		unclear  = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process may be registered already: its agent does not say whether it hosts it"}
+		silent   = fleet.Outcome{Verdict: fleet.Failed, Message: "the agent's answer is not JSON", Meaning: "not registered, because its agent does not say whether it already is"}
 
-		registered = takenAlready // with the time that the agent reports
-		since      = byTask(already(outcome(fleet.Failed, 850)))
-		unclear    = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process may be registered already: its agent does not say whether it hosts it"}
-		silent     = func(code int64, message string) fleet.Outcome {
-			return fleet.Outcome{Verdict: fleet.Failed, Code: code, Message: message, Away: code == procapi.CodeAgentAbnormal, Meaning: "not registered, because its agent does not say whether it already is"}
-		}
+		away, registered = silent, takenAlready
 	)
-	registered.RegisterTime = 1600000000
-	for name, test := range map[string]struct {
-		a, b         string   // the answers of the agents
-		asked        []string // hosts of the request that hosts
-		code         int      // of the first of them; the other's is 0
-		wantA, wantB fleet.Outcome
-	}{
-		"none-is":       {bare, bare, both, 0, done, done},
-		"one-is":        {hosted, bare, both[1:], 0, takenAlready, done},
-		"all-are":       {hosted, hosted, nil, 0, takenAlready, takenAlready},
-		"hosting-fails": {hosted, bare, both[1:], 117, takenAlready, byTask(outcome(fleet.Failed, 117))},
-		"hosted-since":  {bare, bare, both, 850, since, done},
-		// It runs, but is not hosted.
-		"runs":                      {instance(`{"pid":7,"isAuto":false}`), hosted, both[:1], 0, byTask(outcome(fleet.Done, 0)), takenAlready},
-		"not-hosted-but-registered": {instance(`{"pid":-1,"isAuto":false,"register_time":1600000000}`), hosted, nil, 0, registered, takenAlready},
-		// An agent that does not say whether it hosts the process does not block the registration.
-		"agent-not-clear":  {instance(`{"pid":-1}`), bare, both[1:], 0, unclear, done},
-		"agent-away":       {bare, code(117), both[:1], 0, done, silent(117, "the agent is abnormal or not found: message 117")},
-		"agent-unreadable": {bare, code(0), both[:1], 0, done, silent(0, "the agent's answer is not JSON")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			key := func(agent string) string { return agent + ":gse:proc-test" }
-			steps := []exchange{accepted, result(said(key(agentA), test.a, key(agentB), test.b))}
-			want := []string{"agents " + strings.Join(both, " ")}
-			if len(test.asked) > 0 {
-				var answers []string
-				for i, agent := range test.asked {
-					answers = append(answers, key(agent), code([]int{test.code, 0}[i]))
-				}
-				steps = append(steps, hosting, result(said(answers...)))
-				want = append(want, "agents "+strings.Join(test.asked, " "))
+	registered.RegisterTime = 1600000000 // which the agent reports
+	away.Code, away.Away, away.Message = procapi.CodeAgentAbnormal, true, "the agent is abnormal or not found: message 117"
+	// sent are the hosts that are asked to host it; code is the answer for the first of them.
+	asked := func(a, b string, sent []string, with int, wantA, wantB fleet.Outcome) scene {
+		key := func(agent string) string { return agent + ":gse:proc-test" }
+		s := scene{
+			face: "apigw", call: procapitest.Register, hosts: []string{agentA, agentB}, want: map[string]fleet.Outcome{agentA: wantA, agentB: wantB},
+			steps: []exchange{accepted, result(said(key(agentA), a, key(agentB), b))}, sent: []string{"agents " + agentA + " " + agentB},
+		}
+		if len(sent) > 0 {
+			var answers []string
+			for i, agent := range sent {
+				answers = append(answers, key(agent), code([]int{with, 0}[i]))
 			}
-			p, script := scripted(t, "apigw", steps...)
-			results := p.Register(t.Context(), procapitest.Parse(t, both...))
-			procapitest.WantEqual(t, "results", map[string]fleet.Outcome{agentA: test.wantA, agentB: test.wantB}, procapitest.ByAddress(results))
-			var sent []string
-			for i, body := range script.Requests() {
-				if strings.Contains(string(body), `"task_id"`) {
-					continue
-				}
-				if sent = append(sent, selectorOf(t, body)); strings.Contains(string(body), `"op_type":2,`) != (i == 0) {
-					t.Errorf("request %d is %s, want a question first and no other", i, body)
-				}
-			}
-			procapitest.WantEqual(t, "hosts asked, and registered", want, sent)
-		})
+			s.steps, s.sent = append(s.steps, hosting, result(said(answers...))), append(s.sent, "agents "+strings.Join(sent, " "))
+		}
+		return s
 	}
+	both, onlyA, onlyB := []string{agentA, agentB}, []string{agentA}, []string{agentB}
+	play(t, map[string]scene{
+		"none-is":       asked(bare, bare, both, 0, done, done),
+		"one-is":        asked(hosted, bare, onlyB, 0, takenAlready, done),
+		"all-are":       asked(hosted, hosted, nil, 0, takenAlready, takenAlready),
+		"hosting-fails": asked(hosted, bare, onlyB, 117, takenAlready, byTask(outcome(fleet.Failed, 117))),
+		"hosted-since":  asked(bare, bare, both, 850, since, done),
+		// It runs, but is not hosted.
+		"runs":                      asked(instance(`{"pid":7,"isAuto":false}`), hosted, onlyA, 0, byTask(outcome(fleet.Done, 0)), takenAlready),
+		"not-hosted-but-registered": asked(instance(`{"pid":-1,"isAuto":false,"register_time":1600000000}`), hosted, nil, 0, registered, takenAlready),
+		// An agent that does not say whether it hosts the process does not block the registration.
+		"agent-not-clear":  asked(instance(`{"pid":-1}`), bare, onlyB, 0, unclear, done),
+		"agent-away":       asked(bare, code(117), onlyA, 0, done, away),
+		"agent-unreadable": asked(bare, code(0), onlyA, 0, done, silent),
+	})
 }
 
 // A process that was hosted but not registered is in no cached status, so the ESB's agents are asked as well.
@@ -93,25 +74,19 @@ func TestRegister_asksFirst(t *testing.T) {
 	t.Parallel()
 	registered := outcome(fleet.Failed, 850)
 	registered.AlreadyDone, registered.RegisterTime = true, 1600000000 // the time later shows whether the cached status is of this registration
-	for name, test := range map[string]struct {
-		says string // the agent of host 1
-		code int    // of its registration
-		want fleet.Outcome
-		sent [][]int // hosts of the registration
-	}{
-		"hosted":     {`{"pid":-1,"isAuto":true}`, 0, takenAlready, [][]int{{2}}},
-		"runs":       {`{"pid":7,"isAuto":false}`, 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
-		"not-said":   {`{"pid":-1}`, 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
-		"registered": {`{"pid":-1,"isAuto":false,"register_time":1600000000}`, 850, registered, [][]int{{1, 2}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			agents := said(append(agentSays(host(1).Address(), test.says), agentSays(host(2).Address(), `{"pid":-1,"isAuto":false}`)...)...)
-			p, script := scripted(t, "esb", accepted, result(agents), register(said(v1(1), code(test.code), v1(2), code(0))))
-			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want, 2: wasIdle(outcome(fleet.Done, 0))}, p.Register(t.Context(), hosts(2)))
-			procapitest.WantEqual(t, "hosts registered", test.sent, hostsOf(t, script.Requests()[2:]))
-		})
+	asked := func(says string, with int, want fleet.Outcome, sent string) scene {
+		agents := said(append(agentSays(host12[0], says), agentSays(host12[1], `{"pid":-1,"isAuto":false}`)...)...)
+		return scene{
+			call: procapitest.Register, hosts: host12, steps: []exchange{accepted, result(agents), register(said(v1(1), code(with), v1(2), code(0)))},
+			want: on12(want, wasIdle(outcome(fleet.Done, 0))), sent: []string{"hosts 10.0.0.1 10.0.0.2", sent},
+		}
 	}
+	play(t, map[string]scene{
+		"hosted":     asked(`{"pid":-1,"isAuto":true}`, 0, takenAlready, "hosts 10.0.0.2"),
+		"runs":       asked(`{"pid":7,"isAuto":false}`, 0, outcome(fleet.Done, 0), "hosts 10.0.0.1 10.0.0.2"),
+		"not-said":   asked(`{"pid":-1}`, 0, outcome(fleet.Done, 0), "hosts 10.0.0.1 10.0.0.2"),
+		"registered": asked(`{"pid":-1,"isAuto":false,"register_time":1600000000}`, 850, registered, "hosts 10.0.0.1 10.0.0.2"),
+	})
 }
 
 // Where the agents cannot be asked, or have not answered when the apply is interrupted, nothing is registered.
@@ -162,16 +137,17 @@ func TestGateway_registerCannotAsk(t *testing.T) {
 // Operation 4 has a spec in its body, and an import has none to send.
 func TestGateway_withoutSpec(t *testing.T) {
 	t.Parallel()
-	p, _ := scripted(t, "apigw")
-	p.spec = nil
-	addresses := []string{agentA, "0:10.0.0.1"}
 	want := fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not tried: this gateway wants the spec, which is not known before the first apply after an import"}
-	for name, act := range map[string]procapitest.Call{"register": procapitest.Register, "reregister": procapitest.Reregister, "unregister": procapitest.Unregister} {
-		for _, asked := range [][]string{addresses, nil} {
-			procapitest.WantEqual(t, name, procapitest.Each(asked, want), act(t.Context(), p, procapitest.Parse(t, asked...)))
+	scenes := make(map[string]scene)
+	for name, call := range map[string]procapitest.Call{"register": procapitest.Register, "reregister": procapitest.Reregister, "unregister": procapitest.Unregister} {
+		for _, hosts := range [][]string{{agentA, "0:10.0.0.1"}, {}} {
+			scenes[fmt.Sprintf("%s-%d", name, len(hosts))] = scene{face: "apigw", edit: withoutSpec, call: call, hosts: hosts, want: procapitest.Each(hosts, want)}
 		}
 	}
+	play(t, scenes)
 }
+
+func withoutSpec(p *Process) { p.spec = nil }
 
 // A silent agent costs its own host alone, and only for a while: not the time until the deadline.
 func TestAsking_patience(t *testing.T) {
@@ -189,7 +165,7 @@ func TestAsking_patience(t *testing.T) {
 		call     procapitest.Call
 		patience time.Duration
 		silent   []string
-		answered []string // hosts that the call did or read something for
+		reached  []string
 	}{
 		"register":      {procapitest.Register, enough, []string{other}, []string{addressA}},
 		"names":         {names, enough, []string{other}, []string{addressA}},
@@ -211,27 +187,9 @@ func TestAsking_patience(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			began := time.Now()
-			var answered []string
-			switch made := test.call(ctx, p, procapitest.Parse(t, addressA, other)).(type) {
-			case map[string]fleet.Outcome:
-				for address, o := range made {
-					if o.OK() {
-						answered = append(answered, address)
-					}
-				}
-			case map[string]fleet.HostID:
-				answered = slices.Collect(maps.Keys(made))
-			case map[string]fleet.Status:
-				for address, s := range made {
-					if s.State != fleet.Unknown {
-						answered = append(answered, address)
-					}
-				}
-			default:
-				t.Error(made)
-			}
-			if waited := time.Since(began); waited > 20*time.Second || !slices.Equal(answered, test.answered) {
-				t.Errorf("waited %s for %q, want an answer of %q", waited, answered, test.answered)
+			procapitest.WantEqual(t, "hosts reached", test.reached, reached(test.call(ctx, p, procapitest.Parse(t, addressA, other))))
+			if waited := time.Since(began); waited > 20*time.Second {
+				t.Errorf("waited %s", waited)
 			}
 			if calls := sim.Calls(); len(calls.Of(apiMulti).On(other)) > 0 || calls.Count(apiOperate) != 1 {
 				t.Errorf("got calls %v, want one question", calls.APIs())
@@ -246,33 +204,20 @@ func TestAsking_patience(t *testing.T) {
 func TestGateway_lostAnswer(t *testing.T) {
 	t.Parallel()
 	lost := exchange{API: apiMulti, Reply: procapitest.Gone}
-	ended := func(with int) exchange { return result(said(agentA+":gse:proc-test", code(with))) }
-	for name, test := range map[string]struct {
-		act   string
-		steps []exchange
-		want  fleet.Outcome
-	}{
-		"register": {"register", []exchange{accepted, result(said(agentSays(agentA, `{"pid":-1,"isAuto":false}`)...)), lost, hosting, ended(procapi.CodeRegistered)},
-			fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Repeated: true, Code: procapi.CodeRegistered}},
-		"reregister": {"reregister", []exchange{lost, hosting, ended(procapi.CodeRegistered), hosting, ended(procapi.CodeOK), hosting, ended(procapi.CodeOK)},
-			fleet.Outcome{Verdict: fleet.Done}},
-		"unregister": {"unregister", []exchange{cached(), lost, hosting, ended(procapi.CodeNotRunning)},
-			fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true, Repeated: true, Code: procapi.CodeNotRunning}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := configured(t, "apigw", retrying(1), test.steps...)
-			got := actsOf(p)[test.act](t.Context(), procapitest.Parse(t, agentA))[procapitest.Parse(t, agentA)[0]]
-			if got.Verdict != test.want.Verdict || got.AlreadyDone != test.want.AlreadyDone || got.Repeated != test.want.Repeated || got.Code != test.want.Code {
-				t.Errorf("got %+v, want %+v", got, test.want)
-			}
-		})
-	}
-}
-
-// actsOf are the registrations of a process.
-func actsOf(p *Process) map[string]func(context.Context, []fleet.Host) fleet.Results {
-	return map[string]func(context.Context, []fleet.Host) fleet.Results{
-		"register": p.Register, "reregister": p.Reregister, "unregister": p.Unregister,
-	}
+	ended := func(with int) exchange { return result(said(v2(1), code(with))) }
+	idle := result(said(agentSays(host12[0], `{"pid":-1,"isAuto":false}`)...))
+	play(t, map[string]scene{
+		"register": {
+			face: "apigw", retries: 1, call: procapitest.Register, steps: []exchange{accepted, idle, lost, hosting, ended(850)},
+			want: on1(again(byTask(already(outcome(fleet.Failed, 850))))),
+		},
+		"reregister": {
+			face: "apigw", retries: 1, call: procapitest.Reregister, steps: []exchange{lost, hosting, ended(850), hosting, ended(0), hosting, ended(0)},
+			want: on1(byTask(outcome(fleet.Done, 0))),
+		},
+		"unregister": {
+			face: "apigw", retries: 1, call: procapitest.Unregister, steps: []exchange{cached(), lost, hosting, ended(829)},
+			want: on1(again(byTask(already(outcome(fleet.Done, 829))))),
+		},
+	})
 }

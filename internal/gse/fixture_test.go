@@ -1,6 +1,7 @@
 package gse
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -104,6 +105,56 @@ func configured(t *testing.T, face string, edit func(*bkapi.Config, *procapi.Opt
 // retrying lets a client try a request again so many times.
 func retrying(times int) func(*bkapi.Config, *procapi.Options) {
 	return func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = times }
+}
+
+// scene is a call of process gse:proc-test at a face that is scripted, and what is made of the answers.
+type scene struct {
+	face    string // "" is the ESB
+	edit    func(*Process)
+	retries int
+	call    procapitest.Call
+	hosts   []string // host 1 if there are none
+	steps   []exchange
+	want    any      // see procapitest.WantOf
+	sent    []string // nil, or by which selectors hosts were named in requests
+}
+
+// play plays scenes, each by itself.
+func play(t *testing.T, scenes map[string]scene) {
+	t.Helper()
+	for name, s := range scenes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, script := configured(t, cmp.Or(s.face, "esb"), retrying(s.retries), s.steps...)
+			if s.edit != nil {
+				s.edit(p)
+			}
+			if s.hosts == nil {
+				s.hosts = host1
+			}
+			procapitest.WantOf(t, s.want, s.call(t.Context(), p, procapitest.Parse(t, s.hosts...)))
+			var sent []string
+			for _, body := range script.Requests() {
+				if !strings.Contains(string(body), `"task_id"`) {
+					sent = append(sent, selectorOf(t, body))
+				}
+			}
+			if s.sent != nil {
+				procapitest.WantEqual(t, "hosts of requests", s.sent, sent)
+			}
+		})
+	}
+}
+
+var (
+	host1  = []string{"0:10.0.0.1"}
+	host12 = []string{"0:10.0.0.1", "0:10.0.0.2"}
+)
+
+// on1 is a value for host 1, and on12 are values for two hosts.
+func on1[V any](v V) map[string]V { return map[string]V{host12[0]: v} }
+func on12[V any](first, second V) map[string]V {
+	return map[string]V{host12[0]: first, host12[1]: second}
 }
 
 // newTestClient is a client of endpoint that waits a millisecond between polls and does not retry requests.

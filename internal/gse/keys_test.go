@@ -34,25 +34,19 @@ func TestKeys(t *testing.T) {
 // first form of one host is the second form of another.
 func TestKeys_otherGeneration(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		host       string
-		own, other string
-		want       int64
-	}{
-		"ipv4": {"0:10.0.0.1", v2(1), v1(1), procapi.CodeCommandFailed},
-		"ipv6": {"0:2001:db8::1", "0:2001:db8::1:gse:proc-test", "0:0:2001:db8::1:gse:proc-test", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := procapitest.Parse(t, test.host)
-			p, _ := scripted(t, "esb", accepted, result(said(test.other, code(procapi.CodeCommandFailed))), procapitest.Times(procapitest.ForEver, result(said(test.own, code(0)))))
-			if got := start(p, t.Context(), h)[h[0]]; got.Code != test.want {
-				t.Errorf("operate: got %+v, want code %d", got, test.want)
-			}
-			p, _ = scripted(t, "esb", register(said(test.own, code(procapi.CodeCommandFailed))), procapitest.Times(procapitest.ForEver, register(said(test.other, code(0)))))
-			if got := registerOnly(t.Context(), p, h)[h[0]]; got.Code != test.want {
-				t.Errorf("register: got %+v, want code %d", got, test.want)
-			}
+	failed := code(procapi.CodeCommandFailed)
+	forEver := func(e exchange) exchange { return procapitest.Times(procapitest.ForEver, e) }
+	for address, want := range map[string]fleet.Verdict{"0:10.0.0.1": fleet.Failed, "0:2001:db8::1": fleet.Done} {
+		form2, form1, hosts := address+":gse:proc-test", "0:"+address+":gse:proc-test", []string{address}
+		play(t, map[string]scene{
+			"operate-" + address: {
+				call: procapitest.Operate(fleet.Start), hosts: hosts, want: map[string]fleet.Verdict{address: want},
+				steps: []exchange{accepted, result(said(form1, failed)), forEver(result(said(form2, code(0))))},
+			},
+			"register-" + address: {
+				call: registering, hosts: hosts, want: map[string]fleet.Verdict{address: want},
+				steps: []exchange{register(said(form2, failed)), forEver(register(said(form1, code(0))))},
+			},
 		})
 	}
 }
@@ -61,22 +55,22 @@ func TestKeys_otherGeneration(t *testing.T) {
 // belong to.
 func TestGateway_keys(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ host, noise, key string }{
-		"agent":         {agentA, agentB, agentA},
-		"agent-v1":      {agentA, "0:0:" + agentA, agentA},
-		"address":       {"0:10.0.0.1", agentA, "0:10.0.0.1"},
-		"longer":        {"0:10.0.0.1", "0:10.0.0.12", "0:10.0.0.1"},
-		"other-cloud":   {"0:10.0.0.1", "1:10.0.0.1", "0:10.0.0.1"},
-		"with-supplier": {"3:7:10.0.0.1", "3:8:10.0.0.1", "3:10.0.0.1"},
-		"ipv6":          {"0:2001:DB8::0:1", "0:2001:db8::2", "0:2001:db8::1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h, noise := procapitest.Parse(t, test.host), []string{test.noise + ":gse:proc-test", code(65535)}
-			p, _ := scripted(t, "apigw", hosting, result(said(noise...)), cached(), result(said(append(noise, test.key+":gse:proc-test", code(0))...)))
-			procapitest.WantEqual(t, "result", byTask(outcome(fleet.Done, 0)), p.Reregister(t.Context(), h)[h[0]])
-		})
+	named := func(host, noise, key string) scene {
+		other := []string{noise + ":gse:proc-test", code(65535)}
+		return scene{
+			face: "apigw", call: procapitest.Reregister, hosts: []string{host}, want: map[string]fleet.Outcome{key: byTask(outcome(fleet.Done, 0))},
+			steps: []exchange{hosting, result(said(other...)), cached(), result(said(append(other, key+":gse:proc-test", code(0))...))},
+		}
 	}
+	play(t, map[string]scene{
+		"agent":         named(agentA, agentB, agentA),
+		"agent-v1":      named(agentA, "0:0:"+agentA, agentA),
+		"address":       named("0:10.0.0.1", agentA, "0:10.0.0.1"),
+		"longer":        named("0:10.0.0.1", "0:10.0.0.12", "0:10.0.0.1"),
+		"other-cloud":   named("0:10.0.0.1", "1:10.0.0.1", "0:10.0.0.1"),
+		"with-supplier": named("3:7:10.0.0.1", "3:8:10.0.0.1", "3:10.0.0.1"),
+		"ipv6":          named("0:2001:DB8::0:1", "0:2001:db8::2", "0:2001:db8::1"),
+	})
 }
 
 // The gateway may answer about a host by its other name. The client knows that name from a row, or asks
@@ -168,26 +162,19 @@ func TestGateway_otherNames(t *testing.T) {
 // What another agent says is ignored, under any key.
 func TestGateway_contentOfAnotherAgent(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		key, members string
-		unknown      bool
-	}{
-		"its-own":       {agentA, `"bk_agent_id":"` + agentA + `"`, false},
-		"unsaid":        {agentA, `"bk_agent_id":""`, false},
-		"address":       {agentA, `"bk_agent_id":"0:10.0.0.1"`, false},
-		"another":       {agentA, `"bk_agent_id":"` + agentB + `"`, true},
-		"by-other-name": {"0:10.0.0.1", `"bk_agent_id":"` + agentA + `"`, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := scripted(t, "apigw", accepted, result(said(named(test.key, test.members)...)))
-			h := procapitest.Parse(t, agentA)[0]
-			got, err := p.LiveStatus(t.Context(), []fleet.Host{h})
-			if unknown := got[h].Message == "the answer is that of agent "+agentB; err != nil || unknown != test.unknown || (got[h].State == fleet.Unknown) != test.unknown {
-				t.Errorf("got %+v, %v", got[h], err)
-			}
-		})
+	answer := func(key, id string, want fleet.State) scene {
+		return scene{
+			face: "apigw", call: procapitest.LiveStatus, hosts: []string{agentA}, want: map[string]fleet.State{agentA: want},
+			steps: []exchange{accepted, result(said(named(key, `"bk_agent_id":"`+id+`"`)...))},
+		}
 	}
+	play(t, map[string]scene{
+		"its-own":       answer(agentA, agentA, fleet.Stopped),
+		"unsaid":        answer(agentA, "", fleet.Stopped),
+		"address":       answer(agentA, "0:10.0.0.1", fleet.Stopped),
+		"another":       answer(agentA, agentB, fleet.Unknown),
+		"by-other-name": answer("0:10.0.0.1", agentA, fleet.Stopped),
+	})
 }
 
 // Without a spec there is no query, and for hosts with one name there is no call.

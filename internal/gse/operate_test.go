@@ -18,32 +18,18 @@ func TestOperate_accepting(t *testing.T) {
 		lost     = exchange{API: apiOperate, Reply: procapitest.Gone}
 		unnamed  = exchange{API: apiOperate, Reply: procapitest.Data(`{"task_id":""}`)}
 		finished = result(said(v2(1), code(0)))
+		asked    = func(op fleet.Operation, want fleet.Verdict, steps ...exchange) scene {
+			return scene{retries: 2, call: procapitest.Operate(op), steps: steps, want: on1(want)}
+		}
 	)
-	for name, test := range map[string]struct {
-		op    fleet.Operation
-		steps []exchange
-		want  fleet.Verdict
-		says  string
-	}{
-		"start-lost":         {fleet.Start, []exchange{lost}, fleet.Lost, "after the request was sent"},
-		"host-lost":          {fleet.Supervise, []exchange{lost, accepted, finished}, fleet.Done, ""},
-		"unhost-lost":        {fleet.Unsupervise, []exchange{lost, accepted, finished}, fleet.Done, ""},
-		"host-lost-for-good": {fleet.Supervise, []exchange{procapitest.Times(3, lost)}, fleet.Failed, ""},
-		"start-no-task":      {fleet.Start, []exchange{unnamed}, fleet.Lost, "named no task"},
-		"host-no-task":       {fleet.Supervise, []exchange{unnamed}, fleet.Failed, "named no task"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := configured(t, "esb", retrying(2), test.steps...)
-			got := p.Operate(t.Context(), test.op, hosts(1), nil)[host(1)]
-			if got.Verdict != test.want || (got.Err == nil) != (test.want == fleet.Done) {
-				t.Fatalf("got %+v, want verdict %d", got, test.want)
-			}
-			if got.Err != nil && !strings.Contains(got.Err.Error(), test.says) {
-				t.Errorf("got %v, want %q", got.Err, test.says)
-			}
-		})
-	}
+	play(t, map[string]scene{
+		"start-lost":         asked(fleet.Start, fleet.Lost, lost),
+		"host-lost":          asked(fleet.Supervise, fleet.Done, lost, accepted, finished),
+		"unhost-lost":        asked(fleet.Unsupervise, fleet.Done, lost, accepted, finished),
+		"host-lost-for-good": asked(fleet.Supervise, fleet.Failed, procapitest.Times(3, lost)),
+		"start-no-task":      asked(fleet.Start, fleet.Lost, unnamed),
+		"host-no-task":       asked(fleet.Supervise, fleet.Failed, unnamed),
+	})
 }
 
 // Resume asks for earlier operations by task, host by host, and sends nothing. The task may be of an

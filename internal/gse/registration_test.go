@@ -85,32 +85,27 @@ func TestRegister_repeats(t *testing.T) {
 // as well as unregistered. What hosting sends has no limits either.
 func TestRegister_unlimited(t *testing.T) {
 	t.Parallel()
-	const address = "0:10.0.0.1"
-	agent := func(instance string) exchange { return result(said(agentSays(address, instance)...)) }
-	ended := func(n int) exchange { return result(said(v2(1), code(n))) }
-	idle := already(outcome(fleet.Done, 829))
-	for name, test := range map[string]struct {
-		call  procapitest.Call
-		steps []exchange
-		want  fleet.Outcome
-	}{
-		"register":        {procapitest.Register, []exchange{accepted, agent(`{"pid":-1,"isAuto":false}`), accepted, ended(0)}, wasIdle(byTask(outcome(fleet.Done, 0)))},
-		"register-hosted": {procapitest.Register, []exchange{accepted, agent(`{"pid":-1,"isAuto":true}`)}, takenAlready},
-		"reregister":      {procapitest.Reregister, []exchange{accepted, ended(0)}, byTask(outcome(fleet.Done, 0))},
-		"unregister":      {procapitest.Unregister, []exchange{accepted, ended(0), {API: apiUnregister, Reply: procapitest.Data(said(v1(1), code(829)))}}, idle},
-		"not-unhosted":    {procapitest.Unregister, []exchange{accepted, ended(117)}, byTask(outcome(fleet.Failed, 117))},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, script := scripted(t, "esb", test.steps...)
-			p.spec.Resource = nil
-			procapitest.WantEqual(t, "result", map[string]fleet.Outcome{address: test.want}, test.call(t.Context(), p, hosts(1)))
-			for _, body := range script.Requests() {
-				if strings.Contains(string(body), `"resource"`) {
-					t.Errorf("sent %s", body)
-				}
-			}
-		})
+	var (
+		agent     = func(instance string) exchange { return result(said(agentSays(host12[0], instance)...)) }
+		ended     = func(n int) exchange { return result(said(v2(1), code(n))) }
+		done      = byTask(outcome(fleet.Done, 0))
+		unlimited = func(call procapitest.Call, want fleet.Outcome, steps ...exchange) scene {
+			return scene{edit: func(p *Process) { p.spec.Resource = nil }, call: call, steps: steps, want: on1(want)}
+		}
+	)
+	play(t, map[string]scene{
+		"register":        unlimited(procapitest.Register, wasIdle(done), accepted, agent(`{"pid":-1,"isAuto":false}`), accepted, ended(0)),
+		"register-hosted": unlimited(procapitest.Register, takenAlready, accepted, agent(`{"pid":-1,"isAuto":true}`)),
+		"reregister":      unlimited(procapitest.Reregister, done, accepted, ended(0)),
+		"unregister": unlimited(procapitest.Unregister, already(outcome(fleet.Done, 829)),
+			accepted, ended(0), exchange{API: apiUnregister, Reply: procapitest.Data(said(v1(1), code(829)))}),
+		"not-unhosted": unlimited(procapitest.Unregister, byTask(outcome(fleet.Failed, 117)), accepted, ended(117)),
+	})
+	p, script := scripted(t, "esb", accepted, ended(0))
+	p.spec.Resource = nil
+	p.Reregister(t.Context(), hosts(1))
+	if body := string(script.Requests()[0]); strings.Contains(body, `"resource"`) {
+		t.Errorf("sent %s", body)
 	}
 }
 
@@ -118,28 +113,22 @@ func TestRegister_unlimited(t *testing.T) {
 // its agent cannot be asked. So such a host is kept, unless our own first call may have removed the registration.
 func TestUnregister_withoutSpec(t *testing.T) {
 	t.Parallel()
-	unregister := func(reply http.HandlerFunc) exchange { return exchange{API: apiUnregister, Reply: reply} }
-	idle := unregister(procapitest.Data(said(v1(1), code(829))))
-	for name, test := range map[string]struct {
-		steps []exchange
-		want  fleet.Verdict
-	}{
-		"registered":         {[]exchange{unregister(procapitest.Data(said(v1(1), code(0))))}, fleet.Done},
-		"not-registered":     {[]exchange{idle, cached()}, fleet.Failed},
-		"file-not-read":      {[]exchange{idle, {API: apiStatus, Reply: refusal(1306000)}}, fleet.Failed},
-		"repeated":           {[]exchange{unregister(procapitest.Gone), idle, cached()}, fleet.Done},
-		"repeated-and-there": {[]exchange{unregister(procapitest.Gone), idle, cached(cachedRow(1, 1))}, fleet.Failed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := configured(t, "esb", retrying(1), test.steps...)
-			p.spec = nil
-			got := p.Unregister(t.Context(), hosts(1))[host(1)]
-			if got.Verdict != test.want || strings.Contains(got.Meaning, "no registration to take away") != (test.want == fleet.Failed) {
-				t.Errorf("got %+v, want verdict %d", got, test.want)
-			}
-		})
-	}
+	var (
+		lost   = exchange{API: apiUnregister, Reply: procapitest.Gone}
+		answer = func(n int) exchange {
+			return exchange{API: apiUnregister, Reply: procapitest.Data(said(v1(1), code(n)))}
+		}
+		unregister = func(want fleet.Verdict, steps ...exchange) scene {
+			return scene{edit: withoutSpec, retries: 1, call: procapitest.Unregister, steps: steps, want: on1(want)}
+		}
+	)
+	play(t, map[string]scene{
+		"registered":         unregister(fleet.Done, answer(0)),
+		"not-registered":     unregister(fleet.Failed, answer(829), cached()),
+		"file-not-read":      unregister(fleet.Failed, answer(829), procapitest.Times(2, exchange{API: apiStatus, Reply: procapitest.Answer(http.StatusBadGateway, "")})),
+		"repeated":           unregister(fleet.Done, lost, answer(829), cached()),
+		"repeated-and-there": unregister(fleet.Failed, lost, answer(829), cached(cachedRow(1, 1))),
+	})
 }
 
 // On the ESB, hosting registers a process without limits. For a process whose spec is not known, the
@@ -172,22 +161,14 @@ func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
 // not.
 func TestRegister_resent(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		first http.HandlerFunc
-		want  bool
-	}{
-		"lost":        {procapitest.Gone, true},
-		"turned-away": {procapitest.Answer(http.StatusTooManyRequests, "{}"), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := configured(t, "esb", retrying(1), exchange{API: apiRegister, Reply: test.first}, register(said(v1(1), code(850))))
-			got := registerOnly(t.Context(), p, hosts(1))[host(1)]
-			if got.Verdict != fleet.Failed || !got.AlreadyDone || got.Repeated != test.want {
-				t.Errorf("got %+v, want registered already, Repeated %t", got, test.want)
-			}
-		})
+	taken := already(outcome(fleet.Failed, 850))
+	after := func(first http.HandlerFunc, want fleet.Outcome) scene {
+		return scene{retries: 1, call: registering, steps: []exchange{{API: apiRegister, Reply: first}, register(said(v1(1), code(850)))}, want: on1(want)}
 	}
+	play(t, map[string]scene{
+		"lost":        after(procapitest.Gone, again(taken)),
+		"turned-away": after(procapitest.Answer(http.StatusTooManyRequests, "{}"), taken),
+	})
 }
 
 // A registration that certainly failed can be forgotten; one that may have been made cannot. If a change
@@ -195,44 +176,27 @@ func TestRegister_resent(t *testing.T) {
 // repeats the change.
 func TestRegister_fails(t *testing.T) {
 	t.Parallel()
-	began := register(said(v1(1), code(0), v1(2), code(115)))
-	answers := func(api string, status int) exchange {
-		return exchange{API: api, Reply: procapitest.Answer(status, "{}")}
-	}
-	refused := exchange{API: apiRegister, Reply: refusal(1306000)}
-	for name, test := range map[string]struct {
-		call  procapitest.Call
-		steps []exchange
-		first bool // host 1 has its verdict
-		want  fleet.Verdict
-	}{
-		"refused":             {registering, []exchange{refused}, false, fleet.Failed},
-		"turned-away":         {registering, []exchange{answers(apiRegister, http.StatusTooManyRequests)}, false, fleet.Failed},
-		"lost":                {registering, []exchange{{API: apiRegister, Reply: procapitest.Gone}}, false, fleet.Lost},
-		"bad-gateway":         {registering, []exchange{answers(apiRegister, http.StatusBadGateway)}, false, fleet.Lost},
-		"taken-and-refused":   {registering, []exchange{began, refused}, true, fleet.Lost},
-		"taken-and-forbidden": {registering, []exchange{began, answers(apiRegister, http.StatusForbidden)}, true, fleet.Lost},
-		"update-lost":         {procapitest.Reregister, []exchange{{API: apiUpdate, Reply: procapitest.Gone}}, false, fleet.Failed},
-		"unregister-lost":     {procapitest.Unregister, []exchange{{API: apiUnregister, Reply: procapitest.Gone}}, false, fleet.Failed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := scripted(t, "esb", test.steps...)
-			results, _ := test.call(t.Context(), p, hosts(3)).(map[string]fleet.Outcome)
-			for h, o := range results {
-				want := test.want
-				if h == host(1).Address() && test.first {
-					want = fleet.Done
-				}
-				if o.Verdict != want || (o.Err == nil) != (want == fleet.Done) {
-					t.Errorf("%s: got %+v, want verdict %d", h, o, want)
-				}
-			}
-			if len(results) != 3 {
-				t.Errorf("got %d results", len(results))
-			}
-		})
-	}
+	var (
+		began   = register(said(v1(1), code(0), v1(2), code(115)))
+		refused = exchange{API: apiRegister, Reply: refusal(1306000)}
+		failed  = on12(fleet.Failed, fleet.Failed)
+		lost    = on12(fleet.Lost, fleet.Lost)
+		begun   = on12(fleet.Done, fleet.Lost)
+		answers = func(status int) exchange { return exchange{API: apiRegister, Reply: procapitest.Answer(status, "{}")} }
+		asked   = func(call procapitest.Call, want any, steps ...exchange) scene {
+			return scene{call: call, hosts: host12, steps: steps, want: want}
+		}
+	)
+	play(t, map[string]scene{
+		"refused":             asked(registering, failed, refused),
+		"turned-away":         asked(registering, failed, answers(http.StatusTooManyRequests)),
+		"lost":                asked(registering, lost, exchange{API: apiRegister, Reply: procapitest.Gone}),
+		"bad-gateway":         asked(registering, lost, answers(http.StatusBadGateway)),
+		"taken-and-refused":   asked(registering, begun, began, refused),
+		"taken-and-forbidden": asked(registering, begun, began, answers(http.StatusForbidden)),
+		"update-lost":         asked(procapitest.Reregister, failed, exchange{API: apiUpdate, Reply: procapitest.Gone}),
+		"unregister-lost":     asked(procapitest.Unregister, failed, exchange{API: apiUnregister, Reply: procapitest.Gone}),
+	})
 }
 
 // Whether the platform got the request decides what is reported of a host that has no verdict when the

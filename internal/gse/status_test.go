@@ -108,39 +108,24 @@ func TestCachedStatus(t *testing.T) {
 		absent  = fleet.Status{State: fleet.Unregistered}
 		unread  = fleet.Status{State: fleet.Unknown, Unread: true, Message: "the cached status could not be read"}
 	)
-	for name, test := range map[string]struct {
-		step exchange
-		want map[int]fleet.Status
-	}{
-		"rows":             {cached(cachedRow(2, 2), cachedRow(1, 1)), map[int]fleet.Status{1: running, 2: stopped}},
-		"no-row":           {cached(cachedRow(1, 1)), map[int]fleet.Status{1: running, 2: absent}},
-		"no-rows":          {cached(), map[int]fleet.Status{1: absent, 2: absent}},
-		"null":             {exchange{API: apiStatus, Reply: procapitest.Data("null")}, map[int]fleet.Status{1: absent, 2: absent}},
-		"one-object":       {exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":` + cachedRow(1, 1) + `}`)}, map[int]fleet.Status{1: running, 2: absent}},
-		"no-namespace":     {cached(strings.Replace(cachedRow(1, 1), `"namespace":"gse",`, "", 1), cachedRow(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
-		"no-name":          {cached(strings.Replace(cachedRow(1, 1), `,"name":"proc-test"`, "", 1), cachedRow(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
-		"broken-row":       {cached(`{"meta":7,"host":[]}`, `3`, cachedRow(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
-		"no-list":          {exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":"none"}`)}, map[int]fleet.Status{1: unread, 2: unread}},
-		"another-host":     {cached(cachedRow(1, 1), cachedRow(9, 2)), map[int]fleet.Status{1: running, 2: absent}},
-		"another-process":  {cached(strings.Replace(cachedRow(1, 1), "proc-test", "proc", 1)), map[int]fleet.Status{1: absent, 2: absent}},
-		"another-space":    {cached(strings.Replace(cachedRow(1, 1), `"gse"`, `"gse2"`, 1)), map[int]fleet.Status{1: absent, 2: absent}},
-		"another-supplier": {cached(strings.Replace(cachedRow(1, 1), `"bk_cloud_id":0`, `"bk_cloud_id":0,"bk_supplier_id":5`, 1)), map[int]fleet.Status{1: running, 2: absent}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := scripted(t, "esb", test.step)
-			got, err := p.CachedStatus(t.Context(), hosts(2))
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantStatuses(t, test.want, got)
-		})
+	file := func(first, second fleet.Status, answer exchange) scene {
+		return scene{call: procapitest.CachedStatus, hosts: host12, steps: []exchange{answer}, want: on12(first, second)}
 	}
-}
-
-func wantStatuses(t *testing.T, want map[int]fleet.Status, got map[fleet.Host]fleet.Status) {
-	t.Helper()
-	procapitest.WantEqual(t, "statuses", want, procapitest.ByNumber(got))
+	play(t, map[string]scene{
+		"rows":             file(running, stopped, cached(cachedRow(2, 2), cachedRow(1, 1))),
+		"no-row":           file(running, absent, cached(cachedRow(1, 1))),
+		"no-rows":          file(absent, absent, cached()),
+		"null":             file(absent, absent, exchange{API: apiStatus, Reply: procapitest.Data("null")}),
+		"one-object":       file(running, absent, exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":` + cachedRow(1, 1) + `}`)}),
+		"no-namespace":     file(unread, running, cached(strings.Replace(cachedRow(1, 1), `"namespace":"gse",`, "", 1), cachedRow(2, 1))),
+		"no-name":          file(unread, running, cached(strings.Replace(cachedRow(1, 1), `,"name":"proc-test"`, "", 1), cachedRow(2, 1))),
+		"broken-row":       file(unread, running, cached(`{"meta":7,"host":[]}`, `3`, cachedRow(2, 1))),
+		"no-list":          file(unread, unread, exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":"none"}`)}),
+		"another-host":     file(running, absent, cached(cachedRow(1, 1), cachedRow(9, 2))),
+		"another-process":  file(absent, absent, cached(strings.Replace(cachedRow(1, 1), "proc-test", "proc", 1))),
+		"another-space":    file(absent, absent, cached(strings.Replace(cachedRow(1, 1), `"gse"`, `"gse2"`, 1))),
+		"another-supplier": file(running, absent, cached(strings.Replace(cachedRow(1, 1), `"bk_cloud_id":0`, `"bk_cloud_id":0,"bk_supplier_id":5`, 1))),
+	})
 }
 
 // If one batch fails, no status is returned: a host that was not asked about must not look unregistered.
@@ -162,28 +147,20 @@ func TestLiveStatus(t *testing.T) {
 	up := fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}
 	first, second := answered(1, `{"pid":42,"isAuto":true}`), answered(2, `{"pid":42,"isAuto":true}`)
 	besides := `{"process":[{"procname":"proc-test","instance":[{"pid":42,"isAuto":true}]},{"procname":"redis","instance":[{"pid":99,"isAuto":false}]}]}`
-	for name, test := range map[string]struct {
-		steps []exchange
-		want  map[int]fleet.Status
-	}{
-		"answered":  {[]exchange{accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
-		"resent":    {[]exchange{{API: apiOperate, Reply: procapitest.Gone}, accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
-		"one-fails": {[]exchange{accepted, result(said(append(first, v2(2), code(117))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117", Away: true}}},
-		// 828 and 829 are answers to operations; for a query they mean nothing.
-		"odd-success":   {[]exchange{accepted, result(said(append(first, v2(2), code(829))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829", Refused: true}}},
-		"odd-content":   {[]exchange{accepted, result(said(append(first, v2(2), code(0))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}}},
-		"several-names": {[]exchange{accepted, result(said(append(first, v2(2), `{"error_code":0,"content":`+asText(besides)+`}`)...))}, map[int]fleet.Status{1: up, 2: up}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := configured(t, "esb", retrying(1), test.steps...)
-			got, err := p.LiveStatus(t.Context(), hosts(2))
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantStatuses(t, test.want, got)
-		})
+	fine := result(said(append(first, second...)...))
+	asked := func(second fleet.Status, steps ...exchange) scene {
+		return scene{retries: 1, call: procapitest.LiveStatus, hosts: host12, steps: steps, want: on12(up, second)}
 	}
+	beside := func(answer string) exchange { return result(said(append(first, v2(2), answer)...)) }
+	play(t, map[string]scene{
+		"answered":  asked(up, accepted, fine),
+		"resent":    asked(up, exchange{API: apiOperate, Reply: procapitest.Gone}, accepted, fine),
+		"one-fails": asked(fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117", Away: true}, accepted, beside(code(117))),
+		// 828 and 829 are answers to operations; for a query they mean nothing.
+		"odd-success":   asked(fleet.Status{State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829", Refused: true}, accepted, beside(code(829))),
+		"odd-content":   asked(fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}, accepted, beside(code(0))),
+		"several-names": asked(up, accepted, beside(`{"error_code":0,"content":`+asText(besides)+`}`)),
+	})
 }
 
 // The cached status lags, so the agent's answer counts.
@@ -234,72 +211,56 @@ func TestCachedStatus_placing(t *testing.T) {
 		away1     = []string{v2(1), code(117)}
 		away2     = []string{v2(2), code(117)}
 	)
-	for name, test := range map[string]struct {
-		face  string
-		hosts []string
-		rows  []string
-		after []exchange
-		want  []fleet.State // of each host
-	}{
-		"supplier-unsaid":        {"esb", []string{"0:5:10.0.0.1"}, row(where1), nil, running},
-		"no-cloud-of-one":        {"esb", []string{"5:10.0.0.1", "0:10.0.0.2"}, row(noCloud), nil, []fleet.State{fleet.Running, fleet.Unregistered}},
-		"no-cloud-of-two":        {"esb", []string{addressA, "5:10.0.0.1"}, row(noCloud), nil, []fleet.State{fleet.Unknown, fleet.Unknown}},
-		"agent-id-for-addresses": {"esb", two, append(row(idAlone), cachedRow(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
-		"name-for-addresses":     {"esb", two, append(row(`"host":{"ip":"web-1","bk_cloud_id":0}`), cachedRow(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
-
-		"agent-no-host":         {"apigw", agent, row(idAlone), nil, running},
-		"agent-empty-host":      {"apigw", agent, row(idAlone + `,"host":{"ip":"","bk_cloud_id":0}`), nil, running},
-		"agent-null-host":       {"apigw", agent, row(idAlone + `,"host":null`), nil, running},
-		"agent-in-host":         {"apigw", agent, row(idInHost), nil, running},
-		"agent-in-host-beside":  {"apigw", agent, row(idInHost + "," + noID), nil, running},
-		"agent-with-address":    {"apigw", agent, row(idAlone + "," + where1), nil, running},
-		"agent-of-another":      {"apigw", agent, row(otherID), nil, absent},
-		"agent-asked-no-id":     {"apigw", agent, row(noID + "," + where1), nil, unsure},
-		"agent-short":           {"apigw", agent, row(`"bk_agent_id":"0200"`), nil, unsure},
-		"agent-is-an-address":   {"apigw", addressed, row(`"bk_agent_id":"0:10.0.0.1"`), nil, running},
-		"agent-of-an-address":   {"apigw", addressed, row(`"bk_agent_id":"0:10.0.0.2"`), nil, absent},
-		"address-no-id":         {"apigw", addressed, row(noID + "," + where1), nil, running},
-		"address-id-missing":    {"apigw", addressed, row(where1), nil, running},
-		"address-with-id":       {"apigw", addressed, row(idAlone + "," + where1), nil, running},
-		"address-and-gone":      {"apigw", addressed, []string{gatewayRow(idAlone, 0)}, nil, absent},
-		"no-name":               {"apigw", agent, row(noID), nil, unsure},
-		"unregistered":          {"apigw", agent, []string{gatewayRow(idAlone, 0)}, nil, absent},
-		"another-process-of-it": {"apigw", agent, []string{strings.Replace(gatewayRow(idAlone, 1), "proc-test", "proc", 1)}, nil, absent},
-
-		"agent-has-both-names":   {"apigw", two, row(idAlone), asked(append(named("0:10.0.0.2", `"ip":"10.0.0.2"`), bothNames...)...), []fleet.State{fleet.Running, fleet.Unregistered}},
-		"no-answer":              {"apigw", two, row(idAlone), asked(append(away1, away2...)...), []fleet.State{fleet.Unknown, fleet.Unknown}},
-		"agents-cannot-be-asked": {"apigw", addressed, row(idAlone), []exchange{{API: apiOperate, Reply: refusal(1306000)}}, unsure},
-		"row-of-unknown-host":    {"apigw", addressed, row(noID), asked(bothNames...), unsure},
-		"a-row-of-its-own":       {"apigw", two, append(row(noID), cachedRow(1, 2)), asked(away2...), []fleet.State{fleet.Stopped, fleet.Unknown}},
-		// Rows give each other's names, in any order.
-		"another-row-has-both-names": {"apigw", two, append(row(idAlone), gatewayRow(idAlone+","+where1, 2)), nil, []fleet.State{fleet.Stopped, fleet.Unregistered}},
-		// The row's host is known, and is not one that was asked about.
-		"row-of-a-known-host":        {"apigw", addressed, row(otherID + `,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), nil, absent},
-		"row-of-a-host-known-by-now": {"apigw", addressed, append(row(otherID+`,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), row(otherID)...), nil, absent},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			steps := append([]exchange{cached(test.rows...)}, test.after...)
-			p, script := scripted(t, test.face, steps...)
-			if test.face == "apigw" && test.after == nil && slices.Contains(test.want, fleet.Unknown) {
-				p.spec = nil // so that no agent can be asked
-			}
-			inventory := procapitest.Parse(t, test.hosts...)
-			got, err := p.CachedStatus(t.Context(), inventory)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, h := range inventory {
-				if status := got[h]; status.State != test.want[i] || (status.State == fleet.Unknown) != (status.Message != "") {
-					t.Errorf("%s: got %+v, want %s", h, status, test.want[i])
-				}
-			}
-			// The agents of a fleet are asked for their names once, not with every read.
-			if n := len(script.Requests()); n != len(steps) || len(got) != len(inventory) {
-				t.Errorf("got %d requests for %d statuses, want %d for %d", n, len(got), len(steps), len(inventory))
-			}
-		})
+	// want are the states of the hosts, in their order.
+	placed := func(face string, hosts, rows []string, after []exchange, want []fleet.State) scene {
+		s := scene{face: face, call: procapitest.CachedStatus, hosts: hosts, steps: append([]exchange{cached(rows...)}, after...)}
+		if face == "apigw" && after == nil && slices.Contains(want, fleet.Unknown) {
+			s.edit = withoutSpec // so that no agent can be asked
+		}
+		states := make(map[string]fleet.State)
+		for i, h := range procapitest.Parse(t, hosts...) {
+			states[h.Address()] = want[i]
+		}
+		s.want = states
+		return s
 	}
+	play(t, map[string]scene{
+		"supplier-unsaid":        placed("esb", []string{"0:5:10.0.0.1"}, row(where1), nil, running),
+		"no-cloud-of-one":        placed("esb", []string{"5:10.0.0.1", "0:10.0.0.2"}, row(noCloud), nil, []fleet.State{fleet.Running, fleet.Unregistered}),
+		"no-cloud-of-two":        placed("esb", []string{addressA, "5:10.0.0.1"}, row(noCloud), nil, []fleet.State{fleet.Unknown, fleet.Unknown}),
+		"agent-id-for-addresses": placed("esb", two, append(row(idAlone), cachedRow(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}),
+		"name-for-addresses":     placed("esb", two, append(row(`"host":{"ip":"web-1","bk_cloud_id":0}`), cachedRow(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}),
+
+		"agent-no-host":         placed("apigw", agent, row(idAlone), nil, running),
+		"agent-empty-host":      placed("apigw", agent, row(idAlone+`,"host":{"ip":"","bk_cloud_id":0}`), nil, running),
+		"agent-null-host":       placed("apigw", agent, row(idAlone+`,"host":null`), nil, running),
+		"agent-in-host":         placed("apigw", agent, row(idInHost), nil, running),
+		"agent-in-host-beside":  placed("apigw", agent, row(idInHost+","+noID), nil, running),
+		"agent-with-address":    placed("apigw", agent, row(idAlone+","+where1), nil, running),
+		"agent-of-another":      placed("apigw", agent, row(otherID), nil, absent),
+		"agent-asked-no-id":     placed("apigw", agent, row(noID+","+where1), nil, unsure),
+		"agent-short":           placed("apigw", agent, row(`"bk_agent_id":"0200"`), nil, unsure),
+		"agent-is-an-address":   placed("apigw", addressed, row(`"bk_agent_id":"0:10.0.0.1"`), nil, running),
+		"agent-of-an-address":   placed("apigw", addressed, row(`"bk_agent_id":"0:10.0.0.2"`), nil, absent),
+		"address-no-id":         placed("apigw", addressed, row(noID+","+where1), nil, running),
+		"address-id-missing":    placed("apigw", addressed, row(where1), nil, running),
+		"address-with-id":       placed("apigw", addressed, row(idAlone+","+where1), nil, running),
+		"address-and-gone":      placed("apigw", addressed, []string{gatewayRow(idAlone, 0)}, nil, absent),
+		"no-name":               placed("apigw", agent, row(noID), nil, unsure),
+		"unregistered":          placed("apigw", agent, []string{gatewayRow(idAlone, 0)}, nil, absent),
+		"another-process-of-it": placed("apigw", agent, []string{strings.Replace(gatewayRow(idAlone, 1), "proc-test", "proc", 1)}, nil, absent),
+
+		"agent-has-both-names":   placed("apigw", two, row(idAlone), asked(append(named("0:10.0.0.2", `"ip":"10.0.0.2"`), bothNames...)...), []fleet.State{fleet.Running, fleet.Unregistered}),
+		"no-answer":              placed("apigw", two, row(idAlone), asked(append(away1, away2...)...), []fleet.State{fleet.Unknown, fleet.Unknown}),
+		"agents-cannot-be-asked": placed("apigw", addressed, row(idAlone), []exchange{{API: apiOperate, Reply: refusal(1306000)}}, unsure),
+		"row-of-unknown-host":    placed("apigw", addressed, row(noID), asked(bothNames...), unsure),
+		"a-row-of-its-own":       placed("apigw", two, append(row(noID), cachedRow(1, 2)), asked(away2...), []fleet.State{fleet.Stopped, fleet.Unknown}),
+		// Rows give each other's names, in any order.
+		"another-row-has-both-names": placed("apigw", two, append(row(idAlone), gatewayRow(idAlone+","+where1, 2)), nil, []fleet.State{fleet.Stopped, fleet.Unregistered}),
+		// The row's host is known, and is not one that was asked about.
+		"row-of-a-known-host":        placed("apigw", addressed, row(otherID+`,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), nil, absent),
+		"row-of-a-host-known-by-now": placed("apigw", addressed, append(row(otherID+`,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), row(otherID)...), nil, absent),
+	})
 }
 
 // Of two rows of one host, the later registration counts, in any order.
@@ -320,16 +281,10 @@ func TestCachedStatus_twoRows(t *testing.T) {
 		"they-contradict":     {at(1, 100, `{}`), at(2, 100, `{}`), fleet.Unknown},
 		"of-different-owners": {at(1, 0, `{"tf_spec_owner":"a"}`), at(1, 0, `{"tf_spec_owner":"b"}`), fleet.Unknown},
 	} {
-		for order, rows := range map[string][]string{"": {test.one, test.other}, "-backwards": {test.other, test.one}} {
-			t.Run(name+order, func(t *testing.T) {
-				t.Parallel()
-				p, _ := scripted(t, "esb", cached(rows...))
-				got, err := p.CachedStatus(t.Context(), hosts(1))
-				if err != nil || got[host(1)].State != test.want || (test.want == fleet.Unknown) != (got[host(1)].Message != "") {
-					t.Errorf("got %+v, %v, want %s", got[host(1)], err, test.want)
-				}
-			})
-		}
+		play(t, map[string]scene{
+			name:                {call: procapitest.CachedStatus, steps: []exchange{cached(test.one, test.other)}, want: on1(test.want)},
+			name + "-backwards": {call: procapitest.CachedStatus, steps: []exchange{cached(test.other, test.one)}, want: on1(test.want)},
+		})
 	}
 }
 

@@ -53,6 +53,36 @@ func WantEqual(tb testing.TB, what string, want, got any) {
 	}
 }
 
+// WantOf compares what a call made. That is outcomes or statuses by address, or only their verdicts or
+// states, if these are what is wanted. A failure always has a reason.
+func WantOf(tb testing.TB, want, made any) {
+	tb.Helper()
+	switch full := made.(type) {
+	case map[string]fleet.Outcome:
+		if _, brief := want.(map[string]fleet.Verdict); brief {
+			verdicts := make(map[string]fleet.Verdict)
+			for address, o := range full {
+				if verdicts[address] = o.Verdict; !o.OK() && o.Err == nil && o.Code == 0 && o.Meaning == "" {
+					tb.Errorf("%s: no reason in %+v", address, o)
+				}
+			}
+			made = verdicts
+		}
+	case map[string]fleet.Status:
+		if _, brief := want.(map[string]fleet.State); brief {
+			states := make(map[string]fleet.State)
+			for address, status := range full {
+				WantSound(tb, status)
+				states[address] = status.State
+			}
+			made = states
+		}
+	}
+	if diff := cmp.Diff(want, made, cmpopts.EquateErrors()); diff != "" {
+		tb.Errorf("made of the answers (-want +got):\n%s", diff)
+	}
+}
+
 // WantResults compares results with outcomes by host number.
 func WantResults(tb testing.TB, want map[int]fleet.Outcome, got fleet.Results) {
 	tb.Helper()
