@@ -70,6 +70,46 @@ func retrying(t *testing.T, times int, by Registration, steps ...exchange) (*Pro
 	return client.Process(scope, by, operateInfo()), script
 }
 
+// scene is a call for hosts 1 and 2 of the process of operateInfo, of a JOB that is scripted, and what is made
+// of the answers.
+type scene struct {
+	by      Registration
+	edit    func(*Info)
+	retries int
+	call    procapitest.Call
+	steps   []exchange
+	want    any     // see procapitest.WantOf
+	asked   []asked // nil, or the requests
+}
+
+// play plays scenes, each by itself.
+func play(t *testing.T, scenes map[string]scene) {
+	t.Helper()
+	for name, s := range scenes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, script := retrying(t, s.retries, s.by, s.steps...)
+			if s.edit != nil {
+				s.edit(&p.info)
+			}
+			procapitest.WantOf(t, s.want, s.call(t.Context(), p, hosts(2)))
+			if s.asked != nil {
+				wantAsked(t, script, s.asked...)
+			}
+		})
+	}
+}
+
+// on are values for hosts 1 and 2.
+func on[V any](first, second V) map[string]V {
+	return map[string]V{host(1).Address(): first, host(2).Address(): second}
+}
+
+// codes is one answer about task T, with these codes for hosts 1 and 2.
+func codes(first, second int) exchange {
+	return result(said(key(1), code(first), key(2), code(second)))
+}
+
 // newTestClient lets edit change the configuration first.
 func newTestClient(t *testing.T, endpoint string, edit func(*bkapi.Config, *Options)) *Client {
 	t.Helper()

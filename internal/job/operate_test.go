@@ -18,27 +18,24 @@ import (
 func TestOperate_waits(t *testing.T) {
 	t.Parallel()
 	raw := func(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
-	for name, test := range map[string]struct {
-		early  exchange
-		status string // of the last answer
-	}{
-		"status-0":    {raw(`{"status":0,"result":` + said(key(1), code(65535), key(2), code(115)) + `}`), "0"},
-		"queued":      {queued, "115"},
-		"queued-text": {raw(`{"status":"115","result":""}`), `"?"`},
-		"queued-code": {oldQueued, "null"},
-		"no-data":     {raw("null"), "0"},
-		"no-result":   {raw("{}"), "0"},
-		"list":        {raw("[]"), "0"},
-		"gse-trouble": {gseTrouble, "0"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			finished := raw(`{"status":` + test.status + `,"result":` + said(key(1), code(65535), key(2), `{"errcode":828,"errmsg":"message 828","content":{}}`) + `}`)
-			p, _ := scripted(t, "", accepted, procapitest.Times(3, test.early), finished)
-			procapitest.WantResults(t, map[int]fleet.Outcome{1: ran(outcome(fleet.Failed, 65535)), 2: already(outcome(fleet.Done, 828))},
-				p.Operate(t.Context(), fleet.Start, hosts(2), nil))
-		})
+	// status is that of the last answer.
+	after := func(early exchange, status string) scene {
+		last := raw(`{"status":` + status + `,"result":` + said(key(1), code(65535), key(2), `{"errcode":828,"errmsg":"message 828","content":{}}`) + `}`)
+		return scene{
+			call: procapitest.Operate(fleet.Start), steps: []exchange{accepted, procapitest.Times(3, early), last},
+			want: on(ran(outcome(fleet.Failed, 65535)), already(outcome(fleet.Done, 828))),
+		}
 	}
+	play(t, map[string]scene{
+		"status-0":    after(raw(`{"status":0,"result":`+said(key(1), code(65535), key(2), code(115))+`}`), "0"),
+		"queued":      after(queued, "115"),
+		"queued-text": after(raw(`{"status":"115","result":""}`), `"?"`),
+		"queued-code": after(oldQueued, "null"),
+		"no-data":     after(raw("null"), "0"),
+		"no-result":   after(raw("{}"), "0"),
+		"list":        after(raw("[]"), "0"),
+		"gse-trouble": after(gseTrouble, "0"),
+	})
 }
 
 // A request whose answer is lost is sent again only if it can be repeated without harm. Through manage_proc
@@ -46,48 +43,31 @@ func TestOperate_waits(t *testing.T) {
 func TestProcess_accepting(t *testing.T) {
 	t.Parallel()
 	var (
-		operate  = func(reply http.HandlerFunc) exchange { return exchange{API: apiOperate, Reply: reply} }
-		manage   = func(reply http.HandlerFunc) exchange { return exchange{API: apiManage, Reply: reply} }
-		again    = []exchange{operate(procapitest.Gone), accepted, result(said(key(1), code(0)))}
-		trouble  = refusal(codeGSEError, "GSE error")
-		sent     = "after the request was sent"
-		start    = procapitest.Operate(fleet.Start)
-		byManage = RegisterByManage
+		lost    = exchange{API: apiOperate, Reply: procapitest.Gone}
+		unnamed = exchange{API: apiOperate, Reply: procapitest.Data(`{"bk_gse_taskid":""}`)}
+		other   = exchange{API: apiOperate, Reply: procapitest.Data(`{"task_id":"T"}`)}
+		trouble = exchange{API: apiOperate, Reply: refusal(codeGSEError, "GSE error")}
+		manage  = func(reply http.HandlerFunc) exchange { return exchange{API: apiManage, Reply: reply} }
+		start   = procapitest.Operate(fleet.Start)
+		sent    = func(by Registration, call procapitest.Call, want fleet.Verdict, steps ...exchange) scene {
+			return scene{by: by, retries: 2, call: call, steps: steps, want: on(want, want)}
+		}
 	)
-	for name, test := range map[string]struct {
-		by    Registration
-		call  procapitest.Call
-		steps []exchange
-		want  fleet.Verdict
-		says  string
-	}{
-		"start-lost":            {"", start, again[:1], fleet.Lost, sent},
-		"host-lost":             {"", procapitest.Operate(fleet.Supervise), again, fleet.Done, ""},
-		"register-lost":         {RegisterByOperate, procapitest.Register, again, fleet.Done, ""},
-		"reregister-lost":       {RegisterByOperate, procapitest.Reregister, again, fleet.Done, ""},
-		"unregister-lost":       {RegisterByOperate, procapitest.Unregister, again, fleet.Done, ""},
-		"manage-lost":           {byManage, procapitest.Register, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
-		"unmanage-lost":         {byManage, procapitest.Unregister, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
-		"manage-no-task":        {byManage, procapitest.Register, []exchange{manage(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
-		"register-no-task":      {RegisterByOperate, procapitest.Register, []exchange{operate(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
-		"start-other-task-name": {"", start, []exchange{operate(procapitest.Data(`{"task_id":"T"}`))}, fleet.Lost, "named no task"},
-		"start-gse-trouble":     {"", start, []exchange{operate(trouble)}, fleet.Lost, "1210001"},
-		"manage-gse-trouble":    {byManage, procapitest.Register, []exchange{manage(trouble)}, fleet.Lost, "1210001"},
-		"register-gse-trouble":  {RegisterByOperate, procapitest.Register, []exchange{operate(trouble)}, fleet.Lost, "1210001"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := retrying(t, 2, test.by, test.steps...)
-			made, _ := test.call(t.Context(), p, hosts(1)).(map[string]fleet.Outcome)
-			got := made[host(1).Address()]
-			if got.Verdict != test.want || (got.Err == nil) != (test.want == fleet.Done) {
-				t.Fatalf("got %+v, want verdict %d", got, test.want)
-			}
-			if got.Err != nil && !strings.Contains(got.Err.Error(), test.says) {
-				t.Errorf("got %v, want %q", got.Err, test.says)
-			}
-		})
-	}
+	play(t, map[string]scene{
+		"start-lost":            sent("", start, fleet.Lost, lost),
+		"host-lost":             sent("", procapitest.Operate(fleet.Supervise), fleet.Done, lost, accepted, codes(0, 0)),
+		"register-lost":         sent(RegisterByOperate, procapitest.Register, fleet.Done, lost, accepted, codes(0, 0)),
+		"reregister-lost":       sent(RegisterByOperate, procapitest.Reregister, fleet.Done, lost, accepted, codes(0, 0)),
+		"unregister-lost":       sent(RegisterByOperate, procapitest.Unregister, fleet.Done, lost, accepted, codes(0, 0)),
+		"manage-lost":           sent(RegisterByManage, procapitest.Register, fleet.Lost, manage(procapitest.Gone)),
+		"unmanage-lost":         sent(RegisterByManage, procapitest.Unregister, fleet.Lost, manage(procapitest.Gone)),
+		"manage-no-task":        sent(RegisterByManage, procapitest.Register, fleet.Lost, manage(procapitest.Data(`{"bk_gse_taskid":""}`))),
+		"register-no-task":      sent(RegisterByOperate, procapitest.Register, fleet.Lost, unnamed),
+		"start-other-task-name": sent("", start, fleet.Lost, other),
+		"start-gse-trouble":     sent("", start, fleet.Lost, trouble),
+		"manage-gse-trouble":    sent(RegisterByManage, procapitest.Register, fleet.Lost, manage(refusal(codeGSEError, "GSE error"))),
+		"register-gse-trouble":  sent(RegisterByOperate, procapitest.Register, fleet.Lost, trouble),
+	})
 }
 
 // Three hosts are two requests of at most two.
@@ -110,24 +90,18 @@ func TestProcess_batches(t *testing.T) {
 // Only start depends on the kind of process: a one-shot process has ended when its start is checked.
 func TestOperate_oneShot(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		kind *int64
-		want fleet.Verdict
-	}{
-		"one-shot": {new(int64(TypeOneShot)), fleet.Done},
-		"resident": {new(int64(TypeResident)), fleet.Failed},
-		"periodic": {new(int64(TypePeriodic)), fleet.Failed},
-		"unsaid":   {nil, fleet.Failed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := scripted(t, "", accepted, result(said(key(1), code(836))))
-			p.info.Type = test.kind
-			if got := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; got.Verdict != test.want {
-				t.Errorf("got %+v", got)
-			}
-		})
+	of := func(kind *int64, want fleet.Verdict) scene {
+		return scene{
+			edit: func(info *Info) { info.Type = kind }, call: procapitest.Operate(fleet.Start),
+			steps: []exchange{accepted, codes(836, 836)}, want: on(want, want),
+		}
 	}
+	play(t, map[string]scene{
+		"one-shot": of(new(int64(TypeOneShot)), fleet.Done),
+		"resident": of(new(int64(TypeResident)), fleet.Failed),
+		"periodic": of(new(int64(TypePeriodic)), fleet.Failed),
+		"unsaid":   of(nil, fleet.Failed),
+	})
 }
 
 // JOB cannot name a host by its agent id, so nothing is sent for such a host. The other hosts do not wait
@@ -225,12 +199,9 @@ func TestInfo_Settles(t *testing.T) {
 		"not-set": {Info{}, 60 * time.Second, 5 * time.Second},
 		"set":     {Info{OpTimeout: new(int64(7)), StartCheckEndTime: new(int64(30))}, 7 * time.Second, 30 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if command, check := c.info.Settles(); command != c.command || check != c.check {
-				t.Errorf("got %s and %s, want %s and %s", command, check, c.command, c.check)
-			}
-		})
+		if command, check := c.info.Settles(); command != c.command || check != c.check {
+			t.Errorf("%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
+		}
 	}
 }
 

@@ -15,30 +15,20 @@ import (
 func TestRegistration(t *testing.T) {
 	t.Parallel()
 	done, taken, idle := outcome(fleet.Done, 0), already(outcome(fleet.Failed, 850)), already(outcome(fleet.Done, 829))
-	for by, first := range map[Registration]exchange{RegisterByOperate: accepted, RegisterByManage: registered} {
-		for name, test := range map[string]struct {
-			call        procapitest.Call
-			one, two    int        // codes
-			back        []exchange // of manage_proc
-			want, want2 fleet.Outcome
-		}{
-			"register":         {procapitest.Register, 0, 0, foundOn(hostedInstance, 1, 2), done, done},
-			"register-taken":   {procapitest.Register, 850, 0, foundOn(hostedInstance, 2), taken, done},
-			"reregister":       {procapitest.Reregister, 0, 117, foundOn(hostedInstance, 1), done, outcome(fleet.Failed, 117)},
-			"unregister":       {procapitest.Unregister, 829, 0, foundOn(unhostedInstance, 1, 2), idle, done},
-			"unregister-fails": {procapitest.Unregister, 850, 117, nil, outcome(fleet.Failed, 850), outcome(fleet.Failed, 117)},
-		} {
-			t.Run(string(by)+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				steps := []exchange{first, result(said(key(1), code(test.one), key(2), code(test.two)))}
-				if by == RegisterByManage {
-					steps = append(steps, test.back...)
-				}
-				p, _ := scripted(t, by, steps...)
-				want := map[string]fleet.Outcome{host(1).Address(): test.want, host(2).Address(): test.want2}
-				procapitest.WantEqual(t, "result", want, test.call(t.Context(), p, hosts(2)))
-			})
+	registration := func(call procapitest.Call, answer exchange, want any, back []exchange) map[Registration]scene {
+		return map[Registration]scene{
+			RegisterByOperate: {by: RegisterByOperate, call: call, steps: []exchange{accepted, answer}, want: want},
+			RegisterByManage:  {by: RegisterByManage, call: call, steps: append([]exchange{registered, answer}, back...), want: want},
 		}
+	}
+	for name, by := range map[string]map[Registration]scene{
+		"register":         registration(procapitest.Register, codes(0, 0), on(done, done), foundOn(hostedInstance, 1, 2)),
+		"register-taken":   registration(procapitest.Register, codes(850, 0), on(taken, done), foundOn(hostedInstance, 2)),
+		"reregister":       registration(procapitest.Reregister, codes(0, 117), on(done, outcome(fleet.Failed, 117)), foundOn(hostedInstance, 1)),
+		"unregister":       registration(procapitest.Unregister, codes(829, 0), on(idle, done), foundOn(unhostedInstance, 1, 2)),
+		"unregister-fails": registration(procapitest.Unregister, codes(850, 117), on(outcome(fleet.Failed, 850), outcome(fleet.Failed, 117)), nil),
+	} {
+		play(t, map[string]scene{name + "-by-operate": by[RegisterByOperate], name + "-by-manage": by[RegisterByManage]})
 	}
 }
 
@@ -47,14 +37,13 @@ func TestRegistration(t *testing.T) {
 func TestRegistration_readBack(t *testing.T) {
 	t.Parallel()
 	var (
-		done   = outcome(fleet.Done, 0)
-		denied = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug, TaskID: "T"}
+		hosted, unhosted, unsaid = answered(hostedInstance), answered(unhostedInstance), answered(documentedInstance)
 		// answers are the answers of both agents.
 		answers = func(first, second string) []exchange {
 			return []exchange{accepted, result(said(key(1), first, key(2), second))}
 		}
-		hosted   = answered(hostedInstance)
-		unhosted = answered(unhostedInstance)
+		done   = outcome(fleet.Done, 0)
+		denied = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug, TaskID: "T"}
 		// With lost the process may be registered, and with stuck it may still be.
 		lost  = fleet.Outcome{Verdict: fleet.Lost, Meaning: meaningManageUnseen, TaskID: "T"}
 		stuck = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageUnseen, TaskID: "T"}
@@ -62,52 +51,40 @@ func TestRegistration_readBack(t *testing.T) {
 		lostUnasked, stuckUnasked = lost, stuck
 		away, blank               = lost, lost
 		stopped                   = outcome(fleet.Failed, 829)
+		failed                    = outcome(fleet.Failed, 117)
 	)
 	stopped.Meaning = meaningManageBug
 	lostUnasked.Err, stuckUnasked.Err = cmpopts.AnyError, cmpopts.AnyError
 	away.Message = "the agent is abnormal or not found: message 117"
 	blank.Message = "the agent's answer is not JSON"
-	const register, unregister, query = 1, 2, 2
-	failed := func(n int) fleet.Outcome { return outcome(fleet.Failed, n) }
-	claims := func(one, two int) exchange { return result(said(key(1), code(one), key(2), code(two))) }
-	for name, test := range map[string]struct {
-		op       int
-		claim    exchange
-		back     []exchange
-		one, two fleet.Outcome
-		lookAt   []int
-	}{
-		"register":                 {register, claims(0, 0), answers(hosted, hosted), done, done, []int{1, 2}},
-		"register-denied":          {register, claims(0, 0), answers(unhosted, hosted), denied, done, []int{1, 2}},
-		"register-running":         {register, claims(0, 0), answers(answered(`{"pid":42,"isAuto":false}`), hosted), denied, done, []int{1, 2}},
-		"register-stopped":         {register, claims(829, 0), foundOn(hostedInstance, 2), stopped, done, []int{2}}, // the answer of a manage_proc that stops
-		"unregister":               {unregister, claims(0, 0), answers(unhosted, unhosted), done, done, []int{1, 2}},
-		"unregister-denied":        {unregister, claims(0, 0), answers(unhosted, hosted), done, denied, []int{1, 2}},
-		"unregister-nothing-there": {unregister, claims(829, 829), answers(unhosted, hosted), already(outcome(fleet.Done, 829)), denied, []int{1, 2}},
-		"one-claimed":              {register, claims(117, 0), foundOn(unhostedInstance, 2), failed(117), denied, []int{2}},
-		"none-claimed":             {register, claims(117, 117), nil, failed(117), failed(117), nil},
-		"hosting-unsaid":           {register, claims(0, 0), answers(answered(documentedInstance), hosted), lost, done, []int{1, 2}},
-		"unhosting-unsaid":         {unregister, claims(0, 0), answers(answered(documentedInstance), unhosted), stuck, done, []int{1, 2}},
-		"agent-unknown":            {register, claims(0, 0), answers(code(117), unhosted), away, denied, []int{1, 2}},
-		"unreadable":               {register, claims(0, 0), answers(`{"error_code":0,"content":""}`, hosted), blank, done, []int{1, 2}},
-		"query-refused":            {register, claims(0, 0), []exchange{{API: apiOperate, Reply: refusal(1, "no")}}, lostUnasked, lostUnasked, []int{1, 2}},
-		"query-unread":             {unregister, claims(0, 0), []exchange{accepted, {API: apiResult, Reply: refusal(1, "no")}}, stuckUnasked, stuckUnasked, []int{1, 2}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, script := scripted(t, RegisterByManage, append([]exchange{registered, test.claim}, test.back...)...)
-			call := p.Register
-			if test.op == unregister {
-				call = p.Unregister
-			}
-			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.one, 2: test.two}, call(t.Context(), hosts(2)))
-			want := []asked{{test.op, []int{1, 2}}}
-			if test.lookAt != nil {
-				want = append(want, asked{query, test.lookAt})
-			}
-			wantAsked(t, script, want...)
-		})
+	const query = 2
+	managed := func(op int, claim exchange, back []exchange, first, second fleet.Outcome, lookAt ...int) scene {
+		s := scene{
+			by: RegisterByManage, call: map[int]procapitest.Call{1: procapitest.Register, 2: procapitest.Unregister}[op],
+			steps: append([]exchange{registered, claim}, back...), want: on(first, second), asked: []asked{{op, []int{1, 2}}},
+		}
+		if len(lookAt) > 0 {
+			s.asked = append(s.asked, asked{query, lookAt})
+		}
+		return s
 	}
+	play(t, map[string]scene{
+		"register":                 managed(1, codes(0, 0), answers(hosted, hosted), done, done, 1, 2),
+		"register-denied":          managed(1, codes(0, 0), answers(unhosted, hosted), denied, done, 1, 2),
+		"register-running":         managed(1, codes(0, 0), answers(answered(`{"pid":42,"isAuto":false}`), hosted), denied, done, 1, 2),
+		"register-stopped":         managed(1, codes(829, 0), foundOn(hostedInstance, 2), stopped, done, 2), // the answer of a manage_proc that stops
+		"unregister":               managed(2, codes(0, 0), answers(unhosted, unhosted), done, done, 1, 2),
+		"unregister-denied":        managed(2, codes(0, 0), answers(unhosted, hosted), done, denied, 1, 2),
+		"unregister-nothing-there": managed(2, codes(829, 829), answers(unhosted, hosted), already(outcome(fleet.Done, 829)), denied, 1, 2),
+		"one-claimed":              managed(1, codes(117, 0), foundOn(unhostedInstance, 2), failed, denied, 2),
+		"none-claimed":             managed(1, codes(117, 117), nil, failed, failed),
+		"hosting-unsaid":           managed(1, codes(0, 0), answers(unsaid, hosted), lost, done, 1, 2),
+		"unhosting-unsaid":         managed(2, codes(0, 0), answers(unsaid, unhosted), stuck, done, 1, 2),
+		"agent-unknown":            managed(1, codes(0, 0), answers(code(117), unhosted), away, denied, 1, 2),
+		"unreadable":               managed(1, codes(0, 0), answers(`{"error_code":0,"content":""}`, hosted), blank, done, 1, 2),
+		"query-refused":            managed(1, codes(0, 0), []exchange{{API: apiOperate, Reply: refusal(1, "no")}}, lostUnasked, lostUnasked, 1, 2),
+		"query-unread":             managed(2, codes(0, 0), []exchange{accepted, {API: apiResult, Reply: refusal(1, "no")}}, stuckUnasked, stuckUnasked, 1, 2),
+	})
 }
 
 // If JOB refuses to register a registered process, it is removed first, on those hosts only.
@@ -143,29 +120,25 @@ func TestReregister_replaces(t *testing.T) {
 func TestRegister_resent(t *testing.T) {
 	t.Parallel()
 	var (
-		answer  = func(reply http.HandlerFunc) exchange { return exchange{API: apiOperate, Reply: reply} }
-		gone    = answer(procapitest.Answer(http.StatusNotFound, ""))
-		lost    = answer(procapitest.Gone)
-		known   = answer(refusal(esbBackendError, "Status Code: 404, Error Message: ..."))
-		tooMany = answer(procapitest.Answer(http.StatusTooManyRequests, "{}"))
-		taken   = already(outcome(fleet.Failed, 850))
-		again   = taken
+		answer   = func(reply http.HandlerFunc) exchange { return exchange{API: apiOperate, Reply: reply} }
+		gone     = answer(procapitest.Answer(http.StatusNotFound, ""))
+		lost     = answer(procapitest.Gone)
+		known    = answer(refusal(esbBackendError, "Status Code: 404, Error Message: ..."))
+		tooMany  = answer(procapitest.Answer(http.StatusTooManyRequests, "{}"))
+		taken    = already(outcome(fleet.Failed, 850))
+		again    = taken
+		removed  = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningRemoved, Err: cmpopts.AnyError}
+		perhaps  = fleet.Outcome{Verdict: fleet.Lost, Meaning: meaningRemoved, Err: cmpopts.AnyError}
+		register = func(want fleet.Outcome, steps ...exchange) scene {
+			return scene{retries: 1, call: procapitest.Register, steps: steps, want: on(want, want)}
+		}
 	)
 	again.Repeated = true
-	for name, test := range map[string]struct {
-		steps []exchange
-		want  fleet.Outcome
-	}{
-		"taken-after-a-lost-answer": {[]exchange{lost, accepted, result(said(key(1), code(850)))}, again},
-		"taken-when-turned-away":    {[]exchange{tooMany, accepted, result(said(key(1), code(850)))}, taken},
-		"gone-at-once":              {[]exchange{gone}, fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningRemoved, Err: cmpopts.AnyError}},
-		"gone-behind-the-esb":       {[]exchange{known, known}, fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningRemoved, Err: cmpopts.AnyError}},
-		"gone-after-a-lost-answer":  {[]exchange{lost, gone}, fleet.Outcome{Verdict: fleet.Lost, Meaning: meaningRemoved, Err: cmpopts.AnyError}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := retrying(t, 1, "", test.steps...)
-			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want}, p.Register(t.Context(), hosts(1)))
-		})
-	}
+	play(t, map[string]scene{
+		"taken-after-a-lost-answer": register(again, lost, accepted, codes(850, 850)),
+		"taken-when-turned-away":    register(taken, tooMany, accepted, codes(850, 850)),
+		"gone-at-once":              register(removed, gone),
+		"gone-behind-the-esb":       register(removed, known, known),
+		"gone-after-a-lost-answer":  register(perhaps, lost, gone),
+	})
 }
