@@ -88,22 +88,10 @@ func TestClient_logging(t *testing.T) {
 	ours := s.received()[0].header.Get("X-Bkapi-Request-Id")
 	url := s.URL + "/" + query.Path
 	want := []map[string]any{
-		{
-			"level": "DEBUG-4", "msg": "calling API", "api": query.Name, "url": url, "request_id": ours,
-			"body": `{"start_cmd":"./run --secret ***"}`,
-		},
-		{
-			"level": "DEBUG", "msg": "called API", "api": query.Name, "request_id": ours,
-			"status": 502.0, "code": 0.0, "kind": "status",
-		},
-		{
-			"level": "WARN", "msg": "repeating API call", "api": query.Name, "request_id": ours,
-			"attempt": 1.0, "reason": "HTTP 502 Bad Gateway from " + url,
-		},
-		{
-			"level": "DEBUG", "msg": "called API", "api": query.Name, "request_id": "platform-1",
-			"attempt": 2.0, "code": 0.0,
-		},
+		{"level": "DEBUG-4", "msg": "calling API", "api": query.Name, "url": url, "request_id": ours, "body": `{"start_cmd":"./run --secret ***"}`},
+		{"level": "DEBUG", "msg": "called API", "api": query.Name, "request_id": ours, "status": 502.0, "code": 0.0, "kind": "status"},
+		{"level": "WARN", "msg": "repeating API call", "api": query.Name, "request_id": ours, "attempt": 1.0, "reason": "HTTP 502 Bad Gateway from " + url},
+		{"level": "DEBUG", "msg": "called API", "api": query.Name, "request_id": "platform-1", "attempt": 2.0, "code": 0.0},
 	}
 	ignored := cmpopts.IgnoreMapEntries(func(key string, _ any) bool {
 		return key == "time" || key == "ms" || key == "wait_ms"

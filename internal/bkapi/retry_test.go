@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"regexp"
@@ -210,99 +211,50 @@ type retryRow struct {
 
 func retryTable() []retryRow {
 	html := replyAs("text/html", http.StatusOK, "<html><title>Login</title></html>")
+	code := func(n int) http.HandlerFunc { return ok(fmt.Sprintf(`null,"code":%d,"result":false`, n)) }
+	elsewhere := func(endpoint func(*testing.T) string) func(*testing.T, *bkapi.Config, *server) {
+		return func(t *testing.T, cfg *bkapi.Config, _ *server) {
+			t.Helper()
+			cfg.Endpoint = endpoint(t)
+		}
+	}
+	closed := func(t *testing.T) string { t.Helper(); return procapitest.ClosedEndpoint(t) }
+	untrusted := func(t *testing.T) string {
+		t.Helper()
+		s := newUnstartedServer(t, ok(`{}`))
+		s.StartTLS()
+		return s.URL
+	}
+	impatient := func(_ *testing.T, cfg *bkapi.Config, _ *server) { cfg.RequestTimeout = 500 * time.Millisecond }
+	type steps = []http.HandlerFunc
 	return []retryRow{
-		{
-			what: "no connection, none before", repeatable: "no", otherwise: "no", kind: bkapi.KindConnect, unsent: true, cold: true,
-			steps: []http.HandlerFunc{ok(`{}`)},
-			prepare: func(t *testing.T, cfg *bkapi.Config, _ *server) {
-				t.Helper()
-				cfg.Endpoint = procapitest.ClosedEndpoint(t)
-			},
-		},
-		{
-			what: "no connection", repeatable: "yes", otherwise: "yes", kind: bkapi.KindConnect, unsent: true,
-			steps: []http.HandlerFunc{ok(`{}`)}, leaves: func(s *server) { s.Close() },
-		},
-		{
-			what: "not the platform", repeatable: "no", otherwise: "no", cold: true,
-			steps: []http.HandlerFunc{
-				html, reply(http.StatusOK, `{"status":"up","version":"1.2"}`), reply(http.StatusOK, `{"data":[1]}`), reply(http.StatusOK, `[]`),
-				reply(http.StatusOK, "OK"), replyAs("text/html", http.StatusNotFound, "<html>404</html>"), reply(http.StatusMethodNotAllowed, `{"detail":"no"}`),
-				redirectTo("/login", http.StatusFound), raw("SSH-2.0-OpenSSH_9.9\r\n"),
-			},
-		},
-		{
-			what: "server not trusted", repeatable: "no", otherwise: "no", kind: bkapi.KindTLS, unsent: true, cold: true,
-			steps: []http.HandlerFunc{ok(`{}`)},
-			prepare: func(t *testing.T, cfg *bkapi.Config, _ *server) {
-				t.Helper()
-				s := newUnstartedServer(t, ok(`{}`))
-				s.StartTLS()
-				cfg.Endpoint = s.URL
-			},
-		},
-		{
-			what: "429", repeatable: "yes", otherwise: "yes", kind: bkapi.KindStatus,
-			steps: []http.HandlerFunc{reply(http.StatusTooManyRequests, `{"code":1642901,"message":"rate limit"}`)},
-		},
-		{
-			what: "ESB code 1306429", repeatable: "yes", otherwise: "yes", kind: bkapi.KindRefused,
-			steps: []http.HandlerFunc{ok(`null,"code":1306429,"result":false`)},
-		},
-		{
-			what: "408 500 502 503 504", repeatable: "yes", otherwise: "no", kind: bkapi.KindStatus, unknown: true,
-			steps: []http.HandlerFunc{
-				reply(http.StatusInternalServerError, ""),
-				replyAs("text/html", http.StatusBadGateway, "<html>502</html>"),
-				reply(http.StatusServiceUnavailable, `{"code":1,"message":"down"}`),
-				reply(http.StatusGatewayTimeout, ""),
-			},
-		},
-		{
-			what: "ESB code 1306201 1306208", repeatable: "yes", otherwise: "no", kind: bkapi.KindRefused, unknown: true,
-			steps: []http.HandlerFunc{
-				ok(`null,"code":1306201,"result":false`),
-				ok(`null,"code":1306208,"result":false`),
-			},
-		},
-		{
-			what: "other status", repeatable: "no", otherwise: "no", kind: bkapi.KindStatus,
-			steps: []http.HandlerFunc{
-				reply(http.StatusBadRequest, `{"code":1640001,"message":"bad"}`),
-				reply(http.StatusUnauthorized, `{"code":1640101,"message":"who?"}`),
-				reply(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`),
-				replyAs("text/html", http.StatusNotFound, "<html>404</html>"),
-				reply(http.StatusConflict, ""),
-			},
-		},
-		{
-			what: "redirect", repeatable: "no", otherwise: "no", kind: bkapi.KindRedirect,
-			steps: []http.HandlerFunc{
-				redirectTo("/login", http.StatusFound),
-				redirectTo("https://login.example.com/", http.StatusTemporaryRedirect),
-			},
-		},
-		{
-			what: "answer lost", repeatable: "yes", otherwise: "no", kind: bkapi.KindLost, unknown: true,
-			steps: []http.HandlerFunc{reset, raw(""), raw("not HTTP at all\r\n\r\n")},
-		},
-		{
-			what: "no answer in time", repeatable: "yes", otherwise: "no", kind: bkapi.KindLost, unknown: true,
-			steps:   []http.HandlerFunc{hang, headersThenHang},
-			prepare: func(_ *testing.T, cfg *bkapi.Config, _ *server) { cfg.RequestTimeout = 250 * time.Millisecond },
-		},
-		{
-			what: "half an answer", repeatable: "yes", otherwise: "no", kind: bkapi.KindLost, unknown: true,
-			steps: []http.HandlerFunc{halfAnswer},
-		},
-		{
-			what: "not an envelope", repeatable: "once", otherwise: "no", kind: bkapi.KindFormat, unknown: true,
-			steps: []http.HandlerFunc{html, reply(http.StatusOK, ""), reply(http.StatusOK, `{"result":tr`), ok(`"text"`)},
-		},
-		{
-			what: "envelope says no", repeatable: "no", otherwise: "no", kind: bkapi.KindRefused,
-			steps: []http.HandlerFunc{reply(http.StatusOK, `{"result":false,"code":1000115,"message":"queued","data":null}`)},
-		},
+		{what: "no connection, none before", repeatable: "no", otherwise: "no", kind: bkapi.KindConnect, unsent: true, cold: true, steps: steps{ok(`{}`)}, prepare: elsewhere(closed)},
+		{what: "no connection", repeatable: "yes", otherwise: "yes", kind: bkapi.KindConnect, unsent: true, steps: steps{ok(`{}`)}, leaves: func(s *server) { s.Close() }},
+		{what: "not the platform", repeatable: "no", otherwise: "no", cold: true, steps: steps{
+			html, reply(http.StatusOK, `{"status":"up","version":"1.2"}`), reply(http.StatusOK, `{"data":[1]}`), reply(http.StatusOK, `[]`),
+			reply(http.StatusOK, "OK"), replyAs("text/html", http.StatusNotFound, "<html>404</html>"), reply(http.StatusMethodNotAllowed, `{"detail":"no"}`),
+			redirectTo("/login", http.StatusFound), raw("SSH-2.0-OpenSSH_9.9\r\n"),
+		}},
+		{what: "server not trusted", repeatable: "no", otherwise: "no", kind: bkapi.KindTLS, unsent: true, cold: true, steps: steps{ok(`{}`)}, prepare: elsewhere(untrusted)},
+		{what: "429", repeatable: "yes", otherwise: "yes", kind: bkapi.KindStatus, steps: steps{reply(http.StatusTooManyRequests, `{"code":1642901,"message":"rate limit"}`)}},
+		{what: "ESB code 1306429", repeatable: "yes", otherwise: "yes", kind: bkapi.KindRefused, steps: steps{code(1306429)}},
+		{what: "408 500 502 503 504", repeatable: "yes", otherwise: "no", kind: bkapi.KindStatus, unknown: true, steps: steps{
+			reply(http.StatusRequestTimeout, ""), reply(http.StatusInternalServerError, ""), replyAs("text/html", http.StatusBadGateway, "<html>502</html>"),
+			reply(http.StatusServiceUnavailable, `{"code":1,"message":"down"}`), reply(http.StatusGatewayTimeout, ""),
+		}},
+		{what: "ESB code 1306201 1306208", repeatable: "yes", otherwise: "no", kind: bkapi.KindRefused, unknown: true, steps: steps{code(1306201), code(1306208)}},
+		{what: "other status", repeatable: "no", otherwise: "no", kind: bkapi.KindStatus, steps: steps{
+			reply(http.StatusBadRequest, `{"code":1640001,"message":"bad"}`), reply(http.StatusUnauthorized, `{"code":1640101,"message":"who?"}`),
+			reply(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`), replyAs("text/html", http.StatusNotFound, "<html>404</html>"), reply(http.StatusConflict, ""),
+		}},
+		{what: "redirect", repeatable: "no", otherwise: "no", kind: bkapi.KindRedirect, steps: steps{
+			redirectTo("/login", http.StatusFound), redirectTo("https://login.example.com/", http.StatusTemporaryRedirect),
+		}},
+		{what: "answer lost", repeatable: "yes", otherwise: "no", kind: bkapi.KindLost, unknown: true, steps: steps{reset, raw(""), raw("not HTTP at all\r\n\r\n")}},
+		{what: "no answer in time", repeatable: "yes", otherwise: "no", kind: bkapi.KindLost, unknown: true, steps: steps{hang}, prepare: impatient},
+		{what: "half an answer", repeatable: "yes", otherwise: "no", kind: bkapi.KindLost, unknown: true, steps: steps{halfAnswer}},
+		{what: "not an envelope", repeatable: "once", otherwise: "no", kind: bkapi.KindFormat, unknown: true, steps: steps{html, reply(http.StatusOK, ""), reply(http.StatusOK, `{"result":tr`), ok(`"text"`)}},
+		{what: "envelope says no", repeatable: "no", otherwise: "no", kind: bkapi.KindRefused, steps: steps{reply(http.StatusOK, `{"result":false,"code":1000115,"message":"queued","data":null}`)}},
 	}
 }
 
