@@ -166,31 +166,32 @@ func TestTasks_Submit_startCheck(t *testing.T) {
 	}
 }
 
-// However the wait ends, known verdicts are kept, and the operation is not sent again.
+// However the wait ends, known verdicts are kept, and the operation is not sent again. An error that will not
+// pass ends it at once.
 func TestTasks_Submit_ends(t *testing.T) {
 	t.Parallel()
-	var (
-		first  = said(map[string]int64{one1: 0})
-		busy   = said(map[string]int64{one1: 0, two2: 115})
+	const (
 		silent = "the platform's result did not mention the host"
 		unread = "the platform's result could not be read"
 	)
-	tests := map[string]struct {
-		answers []answer // the last is repeated
-		code    int64
-		meaning string
-		says    string
-	}{
-		"missing":                {[]answer{first}, 0, silent, ""},
-		"in-progress":            {[]answer{busy}, 115, "still in progress", ""},
-		"in-progress-then-gone":  {[]answer{busy, said(nil)}, 115, "still in progress", ""},
-		"queued-by-code":         {[]answer{first, failing(taskQueued)}, 0, "the task was still queued", "1000115"},
-		"queued-in-other-words":  {[]answer{first, failing(ErrQueued)}, 0, "the task was still queued", "still queued"},
-		"bad-gateway":            {[]answer{first, failing(badGateway)}, 0, unread, "HTTP 502"},
-		"bad-gateway-and-better": {[]answer{failing(badGateway), first}, 0, silent, ""},
-	}
+	first, busy := said(map[string]int64{one1: 0}), said(map[string]int64{one1: 0, two2: 115})
 	for how, cause := range map[string]error{"deadline": context.DeadlineExceeded, "interrupt": context.Canceled} {
-		for name, test := range tests {
+		for name, test := range map[string]struct {
+			answers []answer // the last is repeated
+			code    int64
+			meaning string
+			says    string
+			cause   error // if it is not the context's end
+		}{
+			"missing":                {[]answer{first}, 0, silent, "", nil},
+			"in-progress":            {[]answer{busy}, 115, "still in progress", "", nil},
+			"in-progress-then-gone":  {[]answer{busy, said(nil)}, 115, "still in progress", "", nil},
+			"queued-by-code":         {[]answer{first, failing(taskQueued)}, 0, "the task was still queued", "1000115", nil},
+			"queued-in-other-words":  {[]answer{first, failing(ErrQueued)}, 0, "the task was still queued", "still queued", nil},
+			"bad-gateway":            {[]answer{first, failing(badGateway)}, 0, unread, "HTTP 502", nil},
+			"bad-gateway-and-better": {[]answer{failing(badGateway), first}, 0, silent, "", nil},
+			"refused":                {[]answer{first, failing(noSuchTask)}, 0, unread, "code 1", noSuchTask},
+		} {
 			t.Run(how+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -203,15 +204,19 @@ func TestTasks_Submit_ends(t *testing.T) {
 					p := &platform{t: t, answers: test.answers}
 					both := procapitest.Parse(t, one1, two2)
 					results := p.tasks().Submit(ctx, p.request(), both)
-					if !results[both[0]].OK() || p.sent != 1 {
-						t.Errorf("got %+v after %d sends, want done after one", results[both[0]], p.sent)
+					if !results[both[0]].OK() || p.sent != 1 || (ctx.Err() == nil) != (test.cause != nil) {
+						t.Errorf("got %+v after %d sends, want done after one: %v", results[both[0]], p.sent, ctx.Err())
 					}
 					got := results[both[1]]
 					if got.Verdict != fleet.Pending || got.Code != test.code || got.Meaning != test.meaning || got.TaskID != "T" {
 						t.Errorf("got %+v, want pending, code %d, %q", got, test.code, test.meaning)
 					}
-					if text := got.Err.Error(); !errors.Is(got.Err, cause) || !strings.Contains(text, "task T") || !strings.Contains(text, test.says) {
-						t.Errorf("got error %v, want %v and %q", got.Err, cause, test.says)
+					want := cause
+					if test.cause != nil {
+						want = test.cause
+					}
+					if text := got.Err.Error(); !errors.Is(got.Err, want) || !strings.Contains(text, "task T") || !strings.Contains(text, test.says) {
+						t.Errorf("got error %v, want %v and %q", got.Err, want, test.says)
 					}
 				})
 			})
@@ -219,23 +224,8 @@ func TestTasks_Submit_ends(t *testing.T) {
 	}
 }
 
-// An error that will not pass ends the wait at once.
-func TestTasks_Submit_refused(t *testing.T) {
-	t.Parallel()
-	p := &platform{t: t, answers: []answer{said(map[string]int64{one1: 0}), failing(noSuchTask)}}
-	tasks := p.tasks()
-	tasks.Options.Backoff = poll.Backoff{First: time.Millisecond}
-	both := procapitest.Parse(t, one1, two2)
-	results := tasks.Submit(t.Context(), p.request(), both)
-	got := results[both[1]]
-	if !results[both[0]].OK() || got.Verdict != fleet.Pending || !bkapi.HasCode(got.Err, 1) || got.Meaning != "the platform's result could not be read" {
-		t.Errorf("got %+v, want the first done and the second pending", results)
-	}
-}
-
 func TestTasks_Submit_notAccepted(t *testing.T) {
 	t.Parallel()
-	lost := &bkapi.Error{API: "operate", Kind: bkapi.KindLost, Sent: true}
 	for name, test := range map[string]struct {
 		repeatable bool
 		err        error
@@ -243,27 +233,20 @@ func TestTasks_Submit_notAccepted(t *testing.T) {
 	}{
 		"no-task":            {false, nil, fleet.Lost},
 		"no-task-repeatable": {true, nil, fleet.Failed},
-		"lost":               {false, lost, fleet.Lost},
+		"lost":               {false, &bkapi.Error{API: "operate", Kind: bkapi.KindLost, Sent: true}, fleet.Lost},
 		"refused":            {false, noSuchTask, fleet.Failed},
 		"ended-before":       {false, &bkapi.Error{Kind: bkapi.KindCanceled, Err: context.Canceled}, fleet.NotTried},
 		"ended-while-asking": {true, &bkapi.Error{Kind: bkapi.KindCanceled, Err: context.DeadlineExceeded, Repeatable: true, Sent: true}, fleet.Pending},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := &platform{t: t, answers: []answer{failing(noSuchTask)}}
-			request := Request{Repeatable: test.repeatable, Send: func(context.Context) (string, bkapi.Reply, error) {
-				return "", bkapi.Reply{RequestID: "req-1"}, test.err
-			}}
-			both := procapitest.Parse(t, one1, two2)
-			for h, o := range p.tasks().Submit(t.Context(), request, both) {
-				if o.Verdict != test.want || o.Err == nil {
-					t.Errorf("%s: got %+v, want verdict %d", h, o, test.want)
-				}
+		p := &platform{t: t, answers: []answer{failing(noSuchTask)}}
+		request := Request{Repeatable: test.repeatable, Send: func(context.Context) (string, bkapi.Reply, error) {
+			return "", bkapi.Reply{RequestID: "req-1"}, test.err
+		}}
+		for h, o := range p.tasks().Submit(t.Context(), request, procapitest.Parse(t, one1, two2)) {
+			if o.Verdict != test.want || o.Err == nil || p.asked != 0 {
+				t.Errorf("%s: %s: got %+v after %d questions, want verdict %d", name, h, o, p.asked, test.want)
 			}
-			if p.asked != 0 {
-				t.Errorf("asked for a result %d times", p.asked)
-			}
-		})
+		}
 	}
 }
 
@@ -296,23 +279,6 @@ func TestTasks_Submit_observed(t *testing.T) {
 	tasks.Options.Backoff = poll.Backoff{First: time.Millisecond}
 	tasks.Submit(t.Context(), request, procapitest.Parse(t, one1, two2))
 	procapitest.WantEqual(t, "result", []map[string]int64{{one1: 0}, {one1: 0, two2: 117}}, observed)
-}
-
-func TestContents_Statuses(t *testing.T) {
-	t.Parallel()
-	var (
-		kept Contents
-		both = procapitest.Parse(t, one1, two2)
-		p    = &platform{t: t, answers: []answer{said(map[string]int64{one1: 0, two2: 117})}}
-		ask  = Request{Call: CallOf(Query, false), Repeatable: true, Send: p.request().Send, Contents: &kept}
-	)
-	statuses, err := kept.Statuses(both, p.tasks().Submit(t.Context(), ask, both))
-	if err != nil || statuses[both[0]].State != fleet.Running {
-		t.Errorf("got %+v, %v, want the first to be running", statuses, err)
-	}
-	if got := statuses[both[1]]; got.State != fleet.Unknown || got.Message != "the agent is abnormal or not found" {
-		t.Errorf("got %+v, want the second to be unknown", got)
-	}
 }
 
 // The reason why a host's status is unknown, and when the query as a whole fails instead. If another host
