@@ -16,6 +16,7 @@ import (
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	type top = cmdb.Topology
+	direct := []string{"search_biz_inst_topo", "list_biz_hosts_topo"}
 	for name, c := range map[string]struct {
 		scope cmdb.Scope
 		want  string
@@ -23,22 +24,13 @@ func TestSelect(t *testing.T) {
 	}{
 		"all": {
 			cmdb.Scope{Business: 3, Topology: &top{}},
-			"3.0.1 gz-1/nginx-a sh-1/nginx-b, 3.0.2 gz-1/nginx-a, 3.1.1 gz-1/db, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a, 3.1.2 gz-2/db, 3.0.5 gz-3/nginx-a, 3.0.6 gz-3/nginx-a, 3.1.3 gz-3/db, 3.2.1 sh-1/nginx-b",
-			[]string{"search_biz_inst_topo", "list_biz_hosts_topo"},
+			"3.0.1 gz-1/nginx-a sh-1/nginx-b, 3.0.2 gz-1/nginx-a, 3.1.1 gz-1/db, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a, 3.1.2 gz-2/db, 3.0.5 gz-3/nginx-a, 3.0.6 gz-3/nginx-a, 3.1.3 gz-3/db, 3.2.1 sh-1/nginx-b", direct,
 		},
-		"set-and-module": {
-			cmdb.Scope{Business: 3, Topology: &top{Set: expr("gz-[1-2]"), Module: expr("nginx*")}},
-			"3.0.1 gz-1/nginx-a, 3.0.2 gz-1/nginx-a, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a",
-			[]string{"search_biz_inst_topo", "list_biz_hosts_topo"},
-		},
-		"environment": {
-			cmdb.Scope{Business: 3, Topology: &top{Environment: "1"}},
-			"3.0.1 sh-1/nginx-b, 3.2.1 sh-1/nginx-b",
-			[]string{"search_biz_inst_topo", "search_set", "list_biz_hosts_topo"},
-		},
-		"levels-above": {cmdb.Scope{Business: 6, Topology: &top{Set: expr("s")}}, "6.0.1 s/m, 6.0.2 s/m", nil},
-		"empty-module": {cmdb.Scope{Business: 3, Topology: &top{Module: expr("empty")}}, "", nil},
-		"bare":         {cmdb.Scope{Business: 4, Topology: &top{}}, "", []string{"search_biz_inst_topo"}},
+		"set-and-module": {cmdb.Scope{Business: 3, Topology: &top{Set: expr("gz-[1-2]"), Module: expr("nginx*")}}, "3.0.1 gz-1/nginx-a, 3.0.2 gz-1/nginx-a, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a", direct},
+		"environment":    {cmdb.Scope{Business: 3, Topology: &top{Environment: "1"}}, "3.0.1 sh-1/nginx-b, 3.2.1 sh-1/nginx-b", []string{"search_biz_inst_topo", "search_set", "list_biz_hosts_topo"}},
+		"levels-above":   {cmdb.Scope{Business: 6, Topology: &top{Set: expr("s")}}, "6.0.1 s/m, 6.0.2 s/m", nil},
+		"empty-module":   {cmdb.Scope{Business: 3, Topology: &top{Module: expr("empty")}}, "", nil},
+		"bare":           {cmdb.Scope{Business: 4, Topology: &top{}}, "", []string{"search_biz_inst_topo"}},
 		"template": {
 			cmdb.Scope{Business: 3, Template: "nginx"},
 			"3.0.1 gz-1/nginx-a, 3.0.2 gz-1/nginx-a, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a, 3.0.5 gz-3/nginx-a, 3.0.6 gz-3/nginx-a",
@@ -105,22 +97,19 @@ func TestSelect_unknown(t *testing.T) {
 
 func TestSelect_noPermission(t *testing.T) {
 	t.Parallel()
-	for _, old := range []bool{false, true} {
+	for api, scope := range map[string]cmdb.Scope{
+		"search_biz_inst_topo":  {Business: 5, Topology: &cmdb.Topology{}},
+		"search_dynamic_group":  {Business: 5, Group: "g1"},
+		"list_service_template": {Business: 5, Template: "nginx"},
+		"list_biz_hosts_topo":   {Business: 5, HostIDs: []int64{1}},
+	} {
 		for _, gateway := range bkapi.Gateways() {
-			for api, scope := range map[string]cmdb.Scope{
-				"search_biz_inst_topo":  {Business: 5, Topology: &cmdb.Topology{}},
-				"search_dynamic_group":  {Business: 5, Group: "g1"},
-				"list_service_template": {Business: 5, Template: "nginx"},
-				"list_biz_hosts_topo":   {Business: 5, HostIDs: []int64{1}},
-			} {
+			for _, old := range []bool{false, true} {
 				sim := &simulator.Server{OldCMDB: old}
 				_, err := serve(t, sim, gateway, world).Select(t.Context(), scope)
 				var failure *bkapi.Error
-				if !cmdb.IsNoPermission(err) || !errors.As(err, &failure) || failure.API != api {
-					t.Errorf("%s, old %t: %v", api, old, err)
-				}
-				if calls := sim.Calls().APIs(); len(calls) != 1 {
-					t.Errorf("called %q", calls)
+				if !cmdb.IsNoPermission(err) || !errors.As(err, &failure) || failure.API != api || len(sim.Calls()) != 1 {
+					t.Errorf("%s, old %t: %v after %q", api, old, err, sim.Calls().APIs())
 				}
 			}
 		}
