@@ -56,7 +56,7 @@ func TestParseEnvelope(t *testing.T) {
 		}
 		test.want.data = []byte("1")
 		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(envelope{})); diff != "" {
-			t.Errorf("%s: (-want +got): %s", name, diff)
+			t.Errorf("%s (-want +got): %s", name, diff)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestError_text(t *testing.T) {
 	} {
 		test.err.API, test.err.URL = "x", url
 		if got := test.err.Error(); got != test.want {
-			t.Errorf("%s: \ngot  %s\nwant %s", name, got, test.want)
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
 		}
 	}
 }

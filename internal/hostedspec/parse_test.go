@@ -88,7 +88,7 @@ func TestParse(t *testing.T) {
 	for name, c := range printedCases() {
 		got := hostedspec.Parse(c.output)
 		if diff := cmp.Diff(append([]hostedspec.Entry{}, c.want...), append([]hostedspec.Entry{}, got.Entries...)); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if (got.Why == "") != (c.why == "") || !strings.Contains(got.Why, c.why) {
 			t.Errorf("%s: why is %q, want %q", name, got.Why, c.why)
