@@ -1,10 +1,13 @@
 package bkapi
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"html"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -50,6 +53,39 @@ func TestRedactor_text(t *testing.T) {
 	} {
 		if got := newRedactor(test.secrets...).text(test.text); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// Encodings that servers and their pages use, of all of a secret, or of a text that it is in.
+func TestRedactor_encodings(t *testing.T) {
+	t.Parallel()
+	const secret, ascii = `canary"<&>+/'\é%tail`, `canary\"<&>+/'\\\u00e9%tail`
+	page := func(text string, escapes ...string) string {
+		return strings.NewReplacer(escapes...).Replace(html.EscapeString(text))
+	}
+	std := base64.StdEncoding.EncodeToString
+	for name, text := range map[string]string{
+		"json-ascii":     ascii,
+		"json-upper":     `canary\"\u003C\u0026\u003E+/'\\é%tail`,
+		"json-php":       strings.ReplaceAll(ascii, "/", `\/`),
+		"json-in-json":   strconv.Quote(ascii),
+		"python-page":    page(secret, "&#34;", "&quot;", "&#39;", "&#x27;"),
+		"slash-page":     page(secret, "&#34;", "&quot;", "&#39;", "&#x27;", "/", "&#x2F;"),
+		"plus-page":      page(secret, "+", "&#43;"),
+		"page-of-json":   page(ascii),
+		"path-escaped":   url.PathEscape(secret),
+		"lower-escaped":  strings.NewReplacer("%2F", "%2f", "%3C", "%3c", "%3E", "%3e", "%2B", "%2b", "%5C", "%5c", "%C3%A9", "%c3%a9").Replace(url.QueryEscape(secret)),
+		"twice-escaped":  url.QueryEscape(url.QueryEscape(secret)),
+		"hex":            hex.EncodeToString([]byte(secret)),
+		"upper-hex":      fmt.Sprintf("%X", secret),
+		"base64-at-1":    std([]byte("1" + secret + "2")),
+		"base64-at-2":    base64.URLEncoding.EncodeToString([]byte("12" + secret + "3")),
+		"base64-of-json": std([]byte(ascii)),
+	} {
+		// At its ends, base64 also depends on what is beside the secret.
+		if got := newRedactor(secret).text("<" + text + ">"); !strings.Contains(got, "***") || len(got) > len("<MWNh***LT4=>") {
+			t.Errorf("%s: got %q of %q", name, got, text)
 		}
 	}
 }
