@@ -2,7 +2,6 @@ package gse
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -31,54 +30,25 @@ var registering = procapitest.Act(func(p fleet.Process, ctx context.Context, hos
 // There is no task to ask for: the call is repeated for the hosts that have no verdict yet.
 func TestRegister_repeats(t *testing.T) {
 	t.Parallel()
-	taken := fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already", RequestID: "req-1"}
-	for name, test := range map[string]struct {
-		steps []exchange
-		want  map[int]fleet.Outcome
-		asked [][]int // hosts of each request
-	}{
-		"at-once": {
-			[]exchange{register(said(v1(1), code(0), v1(2), code(0), v1(3), code(850)))},
-			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: taken},
-			[][]int{{1, 2, 3}},
-		},
-		"in-progress": {
-			[]exchange{
-				register(said(v1(1), code(0), v1(2), code(115), v1(3), code(115))),
-				register(said(v1(2), code(115), v1(3), code(0))),
-				register(said(v1(2), code(850))),
-			},
-			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: again(taken), 3: again(outcome(fleet.Done, 0))},
-			[][]int{{1, 2, 3}, {2, 3}, {2}},
-		},
-		"missing": {
-			[]exchange{register("{}"), register("null"), register(said(v1(1), code(0), v1(2), code(0), v1(3), code(117)))},
-			map[int]fleet.Outcome{1: again(outcome(fleet.Done, 0)), 2: again(outcome(fleet.Done, 0)), 3: again(outcome(fleet.Failed, 117))},
-			[][]int{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}},
-		},
-		// A host that is not asked again cannot change its verdict.
-		"settled-and-mentioned-again": {
-			[]exchange{
-				register(said(v1(1), code(0), v1(2), code(0), v1(3), code(115))),
-				register(said(v1(1), code(117), v1(3), code(0), "9:0:10.0.0.1:gse:proc-test", code(0))),
-			},
-			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: again(outcome(fleet.Done, 0))},
-			[][]int{{1, 2, 3}, {3}},
-		},
-		"keys-without-supplier": {
-			[]exchange{register(said(v2(1), code(0), v2(2), code(0), v2(3), code(65535), v1(3), code(0)))},
-			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: outcome(fleet.Done, 0)},
-			[][]int{{1, 2, 3}},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, script := scripted(t, "esb", test.steps...)
-			results := registerOnly(t.Context(), p, hosts(3))
-			procapitest.WantResults(t, test.want, results)
-			procapitest.WantEqual(t, "hosts asked", test.asked, hostsOf(t, script.Requests()))
-		})
+	const all, address3 = "hosts 10.0.0.1 10.0.0.2 10.0.0.3", "0:10.0.0.3"
+	done, taken := outcome(fleet.Done, 0), already(outcome(fleet.Failed, 850))
+	asked := func(first, second, third fleet.Outcome, sent []string, steps ...exchange) scene {
+		want := on12(first, second)
+		want[address3] = third
+		return scene{call: registering, hosts: append(host12[:2:2], address3), steps: steps, want: want, sent: sent}
 	}
+	play(t, map[string]scene{
+		"at-once": asked(done, done, taken, []string{all}, register(said(v1(1), code(0), v1(2), code(0), v1(3), code(850)))),
+		"in-progress": asked(done, again(taken), again(done), []string{all, "hosts 10.0.0.2 10.0.0.3", "hosts 10.0.0.2"},
+			register(said(v1(1), code(0), v1(2), code(115), v1(3), code(115))), register(said(v1(2), code(115), v1(3), code(0))), register(said(v1(2), code(850)))),
+		"missing": asked(again(done), again(done), again(outcome(fleet.Failed, 117)), []string{all, all, all},
+			register("{}"), register("null"), register(said(v1(1), code(0), v1(2), code(0), v1(3), code(117)))),
+		// A host that is not asked again cannot change its verdict.
+		"settled-and-mentioned-again": asked(done, done, again(done), []string{all, "hosts 10.0.0.3"},
+			register(said(v1(1), code(0), v1(2), code(0), v1(3), code(115))),
+			register(said(v1(1), code(117), v1(3), code(0), "9:0:10.0.0.1:gse:proc-test", code(0)))),
+		"keys-without-supplier": asked(done, done, done, []string{all}, register(said(v2(1), code(0), v2(2), code(0), v2(3), code(65535), v1(3), code(0)))),
+	})
 }
 
 // A process without limits is hosted, once its agent has said that it is not hosted yet. It is unhosted
@@ -143,18 +113,6 @@ func TestProcess_HostingRegisters(t *testing.T) {
 			t.Errorf("%+v: got %t", spec, got)
 		}
 	}
-}
-
-// hostsOf are the hosts of each request, by number.
-func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
-	t.Helper()
-	lists := make([][]int, len(bodies))
-	for i, body := range bodies {
-		for _, ip := range strings.Fields(selectorOf(t, body))[1:] {
-			lists[i] = append(lists[i], procapitest.NumberOf(procapitest.Parse(t, "0:"+ip)[0]))
-		}
-	}
-	return lists
 }
 
 // A retry after a lost answer is a repetition too: the 850 may be our own. A retry after a refusal is

@@ -28,15 +28,6 @@ func NumberOf(h fleet.Host) int {
 	return int(ip[2])<<8 | int(ip[3])
 }
 
-// ByNumber replaces each host by its number.
-func ByNumber[V any](byHost map[fleet.Host]V) map[int]V {
-	numbered := make(map[int]V, len(byHost))
-	for h, v := range byHost {
-		numbered[NumberOf(h)] = v
-	}
-	return numbered
-}
-
 // ByAddress replaces each host by its address.
 func ByAddress[V any](byHost map[fleet.Host]V) map[string]V {
 	named := make(map[string]V, len(byHost))

@@ -83,14 +83,6 @@ func WantOf(tb testing.TB, want, made any) {
 	}
 }
 
-// WantResults compares results with outcomes by host number.
-func WantResults(tb testing.TB, want map[int]fleet.Outcome, got fleet.Results) {
-	tb.Helper()
-	if diff := cmp.Diff(want, ByNumber(got), cmpopts.EquateErrors()); diff != "" {
-		tb.Errorf("results (-want +got):\n%s", diff)
-	}
-}
-
 // WantSound checks what is true of any status: it fits into the state, and if it is unknown it says why.
 func WantSound(tb testing.TB, s fleet.Status) {
 	tb.Helper()
