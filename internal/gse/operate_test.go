@@ -27,6 +27,7 @@ func TestOperate_accepting(t *testing.T) {
 		"host-lost":          asked(fleet.Supervise, fleet.Done, lost, accepted, finished),
 		"unhost-lost":        asked(fleet.Unsupervise, fleet.Done, lost, accepted, finished),
 		"host-lost-for-good": asked(fleet.Supervise, fleet.Failed, procapitest.Times(3, lost)),
+		"result-lost":        asked(fleet.Start, fleet.Done, accepted, exchange{API: apiResult, Reply: procapitest.Gone}, finished),
 		"start-no-task":      asked(fleet.Start, fleet.Lost, unnamed),
 		"host-no-task":       asked(fleet.Supervise, fleet.Failed, unnamed),
 	})

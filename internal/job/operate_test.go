@@ -59,6 +59,7 @@ func TestProcess_accepting(t *testing.T) {
 		"register-lost":         sent(RegisterByOperate, procapitest.Register, fleet.Done, lost, accepted, codes(0, 0)),
 		"reregister-lost":       sent(RegisterByOperate, procapitest.Reregister, fleet.Done, lost, accepted, codes(0, 0)),
 		"unregister-lost":       sent(RegisterByOperate, procapitest.Unregister, fleet.Done, lost, accepted, codes(0, 0)),
+		"result-lost":           sent("", start, fleet.Done, accepted, exchange{API: apiResult, Reply: procapitest.Gone}, codes(0, 0)),
 		"manage-lost":           sent(RegisterByManage, procapitest.Register, fleet.Lost, manage(procapitest.Gone)),
 		"unmanage-lost":         sent(RegisterByManage, procapitest.Unregister, fleet.Lost, manage(procapitest.Gone)),
 		"manage-no-task":        sent(RegisterByManage, procapitest.Register, fleet.Lost, manage(procapitest.Data(`{"bk_gse_taskid":""}`))),
