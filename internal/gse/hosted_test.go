@@ -76,6 +76,8 @@ func TestHostedFiles(t *testing.T) {
 	}{
 		"at once":                    {[]exchange{scriptAccepted, screens(ended(1, web))}, ""},
 		"a while at status 1":        {[]exchange{scriptAccepted, procapitest.Times(3, screens(but(ended(1, web[:20]), `"status":1`))), screens(ended(1, web))}, ""},
+		"no exit code yet":           {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":1`, `"script_exit_code":-1`)), screens(ended(1, web))}, ""},
+		"a while received":           {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":0`)), screens(ended(1, web))}, ""},
 		"whole, whatever the status": {[]exchange{scriptAccepted, screens(but(ended(1, web), `"status":0`))}, ""},
 		"a while at 115":             {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":115`)), screens(ended(1, web))}, ""},
 		"queued":                     {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1000115)}, screens(ended(1, web))}, ""},
@@ -99,6 +101,7 @@ func TestHostedFiles(t *testing.T) {
 			[]exchange{{API: runScript, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)}},
 			"the script that reads the agent's file was not run: async_extensions_execute_script: HTTP 403 Forbidden",
 		},
+		"refused":     {[]exchange{{API: runScript, Reply: refusal(1011003)}}, "(code 1011003"},
 		"no task":     {[]exchange{{API: runScript, Reply: procapitest.Data(`{"result":{}}`)}}, "named no task (request id req-1)"},
 		"task unread": {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1011003)}}, "the answer could not be had: get_extensions_execute_script_result: refused"},
 	} {
