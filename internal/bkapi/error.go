@@ -87,6 +87,23 @@ func (e *Error) Error() string {
 	if e.Code != 0 {
 		notes = append(notes, fmt.Sprintf("code %d", e.Code))
 	}
+
+	return noted(e.API+": "+e.brief(), append(notes, e.notes()...))
+}
+
+// Apart is Error in two parts. why is the same whenever that happens, and call names the tries and the
+// request.
+func (e *Error) Apart() (why, call string) {
+	why = e.API + ": " + e.brief()
+	if e.Code != 0 {
+		why = noted(why, []string{fmt.Sprintf("code %d", e.Code)})
+	}
+
+	return why, strings.Join(e.notes(), ", ")
+}
+
+func (e *Error) notes() []string {
+	var notes []string
 	if e.Attempts > 1 {
 		notes = append(notes, fmt.Sprintf("%d tries in %s", e.Attempts, e.Elapsed.Round(time.Millisecond)))
 	}
@@ -94,12 +111,16 @@ func (e *Error) Error() string {
 		notes = append(notes, "request id "+e.RequestID)
 	}
 
-	text := e.API + ": " + e.brief()
-	if len(notes) > 0 {
-		text += " (" + strings.Join(notes, ", ") + ")"
+	return notes
+}
+
+// noted is a text with notes in brackets.
+func noted(text string, notes []string) string {
+	if len(notes) == 0 {
+		return text
 	}
 
-	return text
+	return text + " (" + strings.Join(notes, ", ") + ")"
 }
 
 // brief says what happened, without the API and without the number and time of tries.

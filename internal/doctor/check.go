@@ -280,7 +280,7 @@ func (p *Platform) readFiles(ctx context.Context, hosts []fleet.Host, report *Re
 	readings := reader.ReadHosted(limited, hosts, false)
 	for _, h := range hosts {
 		l := Line{ID: "file " + h.Address(), What: "file of the agent of " + h.Address(), State: Well}
-		if why := readings[h].Why; why != "" {
+		if why := readings[h].Reason(); why != "" {
 			l.State, l.Found, l.Next = Found, why, `Without it, verify = "agent" does not verify this host.`
 		} else {
 			l.Found = fmt.Sprintf("it was read; the agent hosts %d processes", len(readings[h].Entries))

@@ -222,9 +222,9 @@ func (r *scriptRun) take(h fleet.Host, row scriptRow, requestID string) (reading
 	case row.Code.Value != procapi.CodeOK:
 		return r.client.opts.Refused(row.Code.Value, string(row.Message), requestID), true, false
 	case (status == statusFinished || status == statusFailed) && row.ExitCode.Int() != 0:
-		return hostedspec.Reading{Why: fmt.Sprintf("the script ended with exit code %d (request id %s)", row.ExitCode.Int(), requestID)}, true, false
+		return hostedspec.Reading{Why: fmt.Sprintf("the script ended with exit code %d", row.ExitCode.Int()), Call: "request id " + requestID}, true, false
 	case ends[status] != "":
-		return hostedspec.Reading{Why: fmt.Sprintf("%s (status %d, request id %s)", ends[status], status, requestID)}, true, false
+		return hostedspec.Reading{Why: fmt.Sprintf("%s (status %d)", ends[status], status), Call: "request id " + requestID}, true, false
 	}
 	before, page := r.screens[h], string(row.Screen)
 	screen := before + page
@@ -307,7 +307,7 @@ func (p *Process) Hosting(ctx context.Context, hosts []fleet.Host) map[fleet.Hos
 
 // hosting is what a reading says of this process. If its key has two entries, one that differs counts.
 func (p *Process) hosting(reading hostedspec.Reading) fleet.Hosting {
-	found := fleet.Hosting{Why: reading.Why}
+	found := fleet.Hosting{Why: reading.Reason()}
 	for _, e := range reading.Entries {
 		own := e.Namespace == p.meta.Namespace && e.Name == p.meta.Name
 		switch {

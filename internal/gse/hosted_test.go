@@ -113,7 +113,7 @@ func TestHostedFiles(t *testing.T) {
 			if c.why != "" {
 				want = nil
 			}
-			if !cmp.Equal(want, got.Entries) || (c.why == "") != (got.Why == "") || !strings.Contains(got.Why, c.why) || strings.Contains(got.Why, "canary") {
+			if !cmp.Equal(want, got.Entries) || (c.why == "") != (got.Why == "") || !strings.Contains(got.Reason(), c.why) || strings.Contains(got.Reason(), "canary") {
 				t.Errorf("got %+v, want %q", got, c.why)
 			}
 		})
@@ -129,7 +129,7 @@ func TestHostedFiles(t *testing.T) {
 			})
 		}, scriptAccepted, exchange{API: scriptResult, Reply: procapitest.Answer(http.StatusBadGateway, "")}, procapitest.Times(3, screens(running, ended(2, web))))
 		got := reader.ReadHosted(ctx, hosts(2), false)
-		if got[host(1)].Why != "the agent had not answered (task T)" || got[host(2)].Why != "" {
+		if got[host(1)].Reason() != "the agent had not answered (task T)" || got[host(2)].Why != "" {
 			t.Errorf("got %+v", got)
 		}
 	})

@@ -5,6 +5,8 @@
 // Source: api.md, section 4; BSCP and GSEKit read the same file.
 package hostedspec
 
+import "strings"
+
 // Entry is what an agent hosts under one key. A number that the file lacks is 0, which the agent
 // takes for "no limit" or for its default.
 type Entry struct {
@@ -32,6 +34,20 @@ type Reading struct {
 	// Entries are those of every namespace, in the order of the file. None means that the file is
 	// there and hosts nothing, or that the agent's directory is there and has no such file.
 	Entries []Entry
-	// Why says why the file could not be read or understood; "" if it was. Then nothing is known.
+	// Why says why the file could not be read or understood; "" if it was. Then nothing is known. It is
+	// the same whenever that happens, so an output may hold it.
 	Why string
+	// Call names the call that said so, as "request id 7f3a" or "task 12"; "" if none did.
+	Call string
+}
+
+// Reason is Why with the call, for a message.
+func (r Reading) Reason() string {
+	if r.Why == "" || r.Call == "" {
+		return r.Why
+	}
+	if text, brackets := strings.CutSuffix(r.Why, ")"); brackets {
+		return text + ", " + r.Call + ")"
+	}
+	return r.Why + " (" + r.Call + ")"
 }

@@ -174,8 +174,10 @@ func (r *scriptRun) look(ctx context.Context, _ string, hosts []fleet.Host) (map
 		case found && state == hostAway:
 			readings[h] = r.Client.opts.Refused(procapi.CodeAgentAbnormal, "", reply.RequestID)
 		default:
-			readings[h] = hostedspec.Reading{Why: fmt.Sprintf("JOB did not run the script to its end (status %d, exit code %d, code %d, request id %s)",
-				state, row.ExitCode.Int(), row.Code.Value, reply.RequestID)}
+			readings[h] = hostedspec.Reading{
+				Why:  fmt.Sprintf("JOB did not run the script to its end (status %d, exit code %d, code %d)", state, row.ExitCode.Int(), row.Code.Value),
+				Call: "request id " + reply.RequestID,
+			}
 		}
 	}
 	for batch := range slices.Chunk(succeeded, maxLogs) {

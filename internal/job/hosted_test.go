@@ -66,7 +66,7 @@ func TestHostedFiles(t *testing.T) {
 			if c.why != "" {
 				want = nil
 			}
-			if !cmp.Equal(want, got.Entries) || (c.why == "") != (got.Why == "") || !strings.Contains(got.Why, c.why) {
+			if !cmp.Equal(want, got.Entries) || (c.why == "") != (got.Why == "") || !strings.Contains(got.Reason(), c.why) {
 				t.Errorf("got %+v, want %q", got, c.why)
 			}
 		})

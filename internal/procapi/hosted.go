@@ -3,11 +3,13 @@ package procapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -28,13 +30,13 @@ type Unread string
 
 // ReadHosted implements HostedReader.
 func (u Unread) ReadHosted(_ context.Context, hosts []fleet.Host, _ bool) map[fleet.Host]hostedspec.Reading {
-	return unread(hosts, string(u))
+	return unread(hosts, string(u), "")
 }
 
-func unread(hosts []fleet.Host, why string) map[fleet.Host]hostedspec.Reading {
+func unread(hosts []fleet.Host, why, call string) map[fleet.Host]hostedspec.Reading {
 	readings := make(map[fleet.Host]hostedspec.Reading, len(hosts))
 	for _, h := range hosts {
-		readings[h] = hostedspec.Reading{Why: why}
+		readings[h] = hostedspec.Reading{Why: why, Call: call}
 	}
 	return readings
 }
@@ -70,10 +72,11 @@ func ReadHosted(ctx context.Context, o Options, batches iter.Seq[[]fleet.Host], 
 func (s Script) read(ctx context.Context, o Options, hosts []fleet.Host) map[fleet.Host]hostedspec.Reading {
 	task, reply, err := s.Send(ctx)
 	if err == nil && task == "" {
-		err = fmt.Errorf("the platform accepted the script and named no task (request id %s)", reply.RequestID)
+		return unread(hosts, notRun+"the platform accepted it and named no task", "request id "+reply.RequestID)
 	}
 	if err != nil {
-		return unread(hosts, "the script that reads the agent's file was not run: "+o.Redact(err.Error()))
+		why, call := o.apart(err)
+		return unread(hosts, notRun+why, call)
 	}
 	shown := excerpt(o.Redact(task))
 	ctx = bkapi.WithLogFields(ctx, slog.String("task_id", shown))
@@ -89,12 +92,25 @@ func (s Script) read(ctx context.Context, o Options, hosts []fleet.Host) map[fle
 		}
 		return len(pending) == 0, err
 	})
-	why := "the agent had not answered"
+	why, call := "the agent had not answered", "task "+shown
 	if failure := cmp.Or(passing, err); failure != nil && (passing != nil || !fleet.Ended(err)) {
-		why = "the answer could not be had: " + o.Redact(failure.Error())
+		text, more := o.apart(failure)
+		why, call = "the answer could not be had: "+text, strings.TrimSuffix(call+", "+more, ", ")
 	}
-	maps.Copy(readings, unread(pending, why+" (task "+shown+")"))
+	maps.Copy(readings, unread(pending, why, call))
 	return readings
+}
+
+const notRun = "the script that reads the agent's file was not run: "
+
+// apart is an error in two parts, as bkapi has them.
+func (o Options) apart(err error) (why, call string) {
+	var failure *bkapi.Error
+	if !errors.As(err, &failure) {
+		return o.Redact(err.Error()), ""
+	}
+	why, call = failure.Apart()
+	return o.Redact(why), o.Redact(call)
 }
 
 // Refused is the reading of a host on which a script did not complete, with the platform's message.
@@ -103,5 +119,5 @@ func (o Options) Refused(code int64, message, requestID string) hostedspec.Readi
 	if message != "" && !Repeats(message, meaning) {
 		meaning += ": " + message
 	}
-	return hostedspec.Reading{Why: fmt.Sprintf("%s (code %d, request id %s)", meaning, code, requestID)}
+	return hostedspec.Reading{Why: fmt.Sprintf("%s (code %d)", meaning, code), Call: "request id " + requestID}
 }

@@ -146,7 +146,7 @@ func (m *hostedSpecsModel) fromAPI(hosts fleet.Inventory, readings map[fleet.Hos
 		}
 		if reading.Why != "" {
 			unreadable[key] = reading.Why
-			failures[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: reading.Why}
+			failures[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: reading.Reason()}
 			continue
 		}
 		specs[key] = specsOf(m.Namespace.ValueString(), reading.Entries)

@@ -228,11 +228,15 @@ func TestHostedSpecsDataSource_noWay(t *testing.T) {
 	config := map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 2)["hosts"]}
 	sim := hostedOn(t, 2)
 	sim.Inject(simulator.Fault{API: "async_execute_script", HTTPStatus: 403, Body: `{"code":1640301,"message":"no permission"}`})
-	values, said := sim.Configured(t, ways["gateway"].settings).ReadData("bk_hosted_specs", config)
+	p := sim.Configured(t, ways["gateway"].settings)
+	values, said := p.ReadData("bk_hosted_specs", config)
 	unreadable, _ := values["unreadable"].(map[string]any)
-	if said.Failed() || len(unreadable) != 2 || !strings.Contains(said.String(), "async_extensions_execute_script: HTTP 403 Forbidden") {
+	if said.Failed() || len(unreadable) != 2 || !strings.Contains(said.String(), "async_extensions_execute_script: HTTP 403 Forbidden") ||
+		!strings.Contains(said.String(), "request id ") {
 		t.Errorf("unreadable: %q, said: %s", unreadable, said)
 	}
+	again, _ := p.ReadData("bk_hosted_specs", config)
+	providertest.Same(t, "unreadable, which an output may hold", unreadable, again["unreadable"])
 	if _, said := hostedOn(t, 1).Configured(t, map[string]any{"gateway": "esb"}).ReadData("bk_hosted_specs", config); !said.Failed() || !strings.Contains(said.String(), "hosted_specs.job_scope is not set") {
 		t.Errorf("said: %s", said)
 	}
