@@ -24,14 +24,10 @@ func TestChanges(t *testing.T) {
 	instances := func(module int) string {
 		return values(t, c.Ask("list_service_instance_detail", fmt.Sprintf(`{"bk_biz_id":3,"bk_module_id":%d,"page":{"start":0,"limit":200,"sort":"id"}}`, module)), "name")
 	}
-	if err := cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1", Count: 2}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1", Count: 2}))
 	want(t, "hosts", hosts(4), "10.0.0.1 10.0.0.2 10.0.7.1 10.0.7.2")
 	want(t, "instances", instances(4), "10.0.0.1_nginx 10.0.0.2_nginx 10.0.7.1_nginx 10.0.7.2_nginx")
-	if err := c.Sim.Register("0:10.0.7.1", "web", "nginx", nil, simtest.OperateSpec); err != nil {
-		t.Errorf("a host that came later: %v", err)
-	}
+	simtest.Want(t, "a host that came later", c.Sim.Register("0:10.0.7.1", "web", "nginx", nil, simtest.OperateSpec), nil)
 	for name, change := range map[string]func() error{
 		"again": func() error {
 			return cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1"})
@@ -53,9 +49,7 @@ func TestChanges(t *testing.T) {
 		cmdb.Remove("0:10.0.7.2"),
 		cmdb.Empty("shop/gz-1/nginx"),
 	} {
-		if err != nil {
-			t.Error(err)
-		}
+		simtest.Must(t, err)
 	}
 	want(t, "emptied", hosts(4), "")
 	want(t, "its instances", instances(4), "")
@@ -73,9 +67,7 @@ func TestChanges_surviveARestart(t *testing.T) {
 		return c, c.Sim.Start()
 	}
 	first, err := live(shop)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	cmdb := first.Sim.CMDB()
 	if err := errors.Join(
 		cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1", Count: 2}),
@@ -91,13 +83,9 @@ func TestChanges_surviveARestart(t *testing.T) {
 		data, err := os.ReadFile(file)
 		return err == nil && strings.Contains(string(data), `"change_process"`) && strings.Contains(string(data), `"0:10.0.7.1"`)
 	})
-	if err := errors.Join(cmdb.Empty("shop/gz-1/nginx"), first.Sim.Close()); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, errors.Join(cmdb.Empty("shop/gz-1/nginx"), first.Sim.Close()))
 	second, err := live(shop)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	for _, question := range []struct{ api, body string }{
 		{"list_biz_hosts_topo", `{"bk_biz_id":3,` + hostPage},
 		{"list_biz_hosts", `{"bk_biz_id":3,"fields":["bk_host_id","bk_agent_id","bk_os_type","bk_mem"],"page":{"start":0,"limit":500,"sort":"bk_host_id"}}`},
@@ -111,9 +99,7 @@ func TestChanges_surviveARestart(t *testing.T) {
 	if p, known := second.Sim.Process("0:10.0.7.1", "web", "nginx"); !known || !p.Registered {
 		t.Errorf("a process on a host that was added: %+v", p)
 	}
-	if err := second.Sim.Close(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, second.Sim.Close())
 	if _, err := live(`{"businesses":[{"name":"other"}]}`); err == nil || !strings.Contains(err.Error(), "change 1 of CMDB (add)") {
 		t.Errorf("with another topology: %v", err)
 	}

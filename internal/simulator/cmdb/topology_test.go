@@ -5,9 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // shop has two sets with two modules of two hosts each, and a host apart.
 const shop = `{"businesses":[{"id":3,"name":"shop","templates":[{"name":"nginx","processes":[{"bk_process_name":"nginx","proc_num":2,"priority":1}]}],
@@ -116,9 +120,7 @@ func TestTopology_hostsAreThoseOfTheProcessService(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, shop)
 	const agent = "020000000052540000000000000000000001"
-	if err := c.Sim.Register(agent, "web", "nginx", nil, simtest.OperateSpec); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, c.Sim.Register(agent, "web", "nginx", nil, simtest.OperateSpec))
 	if _, there := c.Sim.Process("0:10.0.0.1", "web", "nginx"); !there {
 		t.Error("the address is another machine than the agent id")
 	}

@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // turnedOn calls a switch of the control endpoint, whose answer contains want.
 func turnedOn(c *simtest.Client, method, path, body, want string) {
@@ -39,9 +43,7 @@ func TestControl_acts(t *testing.T) {
 			turnedOn(c, "GET", "processes", "", `"registered": true`)
 		case "kill": // the agent restarts it
 			turnedOn(c, "POST", "tick", "", "")
-			if got := simtest.State(c.Sim, "10.0.0.1"); got != "RHr" {
-				t.Errorf("after a tick: %s", got)
-			}
+			simtest.Want(t, "after a tick", simtest.State(c.Sim, "10.0.0.1"), "RHr")
 		}
 	}
 }
@@ -74,9 +76,7 @@ func TestControl_faults(t *testing.T) {
 		t.Errorf("with a fault: %+v", v)
 	}
 	turnedOn(c, "DELETE", "faults", "", "")
-	if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != 0 {
-		t.Errorf("without one: %+v", v)
-	}
+	simtest.WantCode(t, "without one", c.Do(simulator.OpQuery, "10.0.0.1"), 0)
 }
 
 func TestControl_shows(t *testing.T) {
@@ -97,9 +97,7 @@ func TestControl_agentsAndStatus(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
 	turnedOn(c, "PUT", "agents", `{"host":"0:10.0.0.1","reachable":false}`, "")
-	if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != 117 {
-		t.Errorf("without an agent: %+v", v)
-	}
+	simtest.WantCode(t, "without an agent", c.Do(simulator.OpQuery, "10.0.0.1"), 117)
 	turnedOn(c, "POST", "status", `{"frozen":true}`, "")
 	turnedOn(c, "POST", "status", `{"frozen":false}`, "")
 }

@@ -21,13 +21,9 @@ type listener struct {
 func listen(c *simtest.Client) *listener {
 	c.T.Helper()
 	req, err := http.NewRequestWithContext(c.T.Context(), http.MethodGet, c.URL+"/_sim/stream", nil)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	simtest.Must(c.T, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	simtest.Must(c.T, err)
 	c.T.Cleanup(func() { _ = resp.Body.Close() })
 	if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 		c.T.Errorf("content type %q", got)
@@ -73,9 +69,7 @@ type fleetEvent struct {
 func TestStream_sendsChanges(t *testing.T) {
 	t.Parallel()
 	topology, err := simulator.ParseTopology([]byte(`{"businesses":[{"name":"shop","sets":[{"name":"gz","modules":[{"name":"web","hosts":[{"count":3,"ip":"10.0.0.9"}]}]}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	sim := &simulator.Server{Topology: topology}
 	c := simtest.NewClient(t, sim)
 	c.Call("register_proc_info", "10.0.0.9")
@@ -127,21 +121,15 @@ func TestStream_sendsChanges(t *testing.T) {
 		t.Errorf("after a register that failed: %+v", fleet)
 	}
 	fleet = fleetEvent{}
-	if err := sim.Unregister("0:10.0.0.9", "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
-	if err := sim.StopProcess("0:10.0.0.9", "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, sim.Unregister("0:10.0.0.9", "web", "nginx"))
+	simtest.Must(t, sim.StopProcess("0:10.0.0.9", "web", "nginx"))
 	l.next("fleet", &fleet)
 	if !slices.Contains(fleet.Gone, registered.ID) {
 		t.Errorf("after it went: %+v", fleet)
 	}
 
 	// A simulator that ends does not wait for viewers.
-	if err := sim.Close(); err != nil {
-		t.Error(err)
-	}
+	simtest.Must(t, sim.Close())
 	for l.in.Scan() {
 	}
 }
@@ -159,9 +147,7 @@ func TestControl_showsAnExchange(t *testing.T) {
 	}
 	c.Sim.Inject(simulator.Fault{HTTPStatus: 200, Body: `{"data":[{"bk_token":"hidden"}]}`})
 	resp, err := c.Post("get_proc_status_v2", "{"+simtest.Credentials+`,"meta":{"namespace":"web","name":"nginx"},"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	_ = resp.Body.Close()
 	if _, body := c.SwitchOn("GET", "calls?seq=2", ""); strings.Contains(body, "hidden") || strings.Contains(body, "s3cret") || !strings.Contains(body, `"bk_token": "***"`) {
 		t.Errorf("a secret: %s", body)

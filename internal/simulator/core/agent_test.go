@@ -4,9 +4,9 @@ package core_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,30 +16,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// The agent counts a command once, and also a refusal that ran none.
-func TestAgent_executions(t *testing.T) {
-	t.Parallel()
-	c := simtest.LocalHost(t)
-	for _, op := range []int{simulator.OpStart, simulator.OpStart, simulator.OpQuery, simulator.OpStop} {
-		c.Local(op, simtest.LocalSpec("", ""))
-	}
-	want := []string{"0:127.0.0.2 web:nginx start 0", "0:127.0.0.2 web:nginx start 828", "0:127.0.0.2 web:nginx stop 0"}
-	if got := c.Executed(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
+// The agent counts each command that ran once, and also a refusal that ran none.
 func TestAgent_lifeOfADaemon(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)
 	spec := simtest.LocalSpec("", "")
-
-	if v := c.Local(simulator.OpQuery, spec); v.Code != 0 || simtest.Instance(t, v)["pid"] != -1.0 {
-		t.Errorf("query before: %+v", v)
-	}
-	if v := c.Local(simulator.OpStart, spec); v.Code != 0 || simtest.State(c.Sim, simtest.LocalIP) != "-Hr" {
-		t.Fatalf("start: %+v, then %s", v, simtest.State(c.Sim, simtest.LocalIP))
-	}
+	simtest.Want(t, "pid before", simtest.Instance(t, c.LocalDoes(simulator.OpQuery, spec, 0, "---"))["pid"], any(-1.0))
+	c.LocalDoes(simulator.OpStart, spec, 0, "-Hr")
 	if text := c.Sim.ProcFile("0:" + simtest.LocalIP); !strings.Contains(text, `"valuekey":"web:nginx"`) {
 		t.Errorf("the agent's file: %s", text)
 	}
@@ -47,39 +30,30 @@ func TestAgent_lifeOfADaemon(t *testing.T) {
 	if !simtest.Alive(first) {
 		t.Fatalf("process %d is not there", first)
 	}
-	if v := c.Local(simulator.OpStart, spec); v.Code != 828 {
-		t.Errorf("second start: %+v", v)
-	}
+	c.LocalDoes(simulator.OpStart, spec, 828, "-Hr")
 	row := c.Rows(simtest.LocalIP)[simtest.LocalIP]
-	if row["pid"] != float64(first) || row["status"] != 1.0 || row["isauto"] != true || row["version"] != "1.2.3\n" {
-		t.Errorf("row: %v", row)
-	}
-	live := simtest.Instance(t, c.Local(simulator.OpQuery, spec))
-	if live["pid"] != float64(first) || live["version"] != "1.2.3\n" || live["health"] != "fine for 127.0.0.2\n" {
-		t.Errorf("query: %v", live)
-	}
-
+	simtest.Want(t, "row", fmt.Sprint(row["pid"], row["status"], row["isauto"], row["version"]), fmt.Sprint(first, " 1 true1.2.3\n"))
+	live := simtest.Instance(t, c.LocalDoes(simulator.OpQuery, spec, 0, "-Hr"))
+	simtest.Want(t, "query", fmt.Sprint(live["pid"], live["version"], live["health"]), fmt.Sprint(first, "1.2.3\nfine for 127.0.0.2\n"))
 	// A query by the name of the binary alone is about what is hosted.
-	live = simtest.Instance(t, c.Local(simulator.OpQuery, `{"identity":{"proc_name":"sleep"}}`))
-	if live["pid"] != float64(first) || live["version"] != "1.2.3\n" {
-		t.Errorf("query by the binary: %v", live)
-	}
+	live = simtest.Instance(t, c.LocalDoes(simulator.OpQuery, `{"identity":{"proc_name":"sleep"}}`, 0, "-Hr"))
+	simtest.Want(t, "query by the binary", fmt.Sprint(live["pid"], live["version"]), fmt.Sprint(first, "1.2.3\n"))
 	c.Sim.ResetViolations()
 
-	if v := c.Local(simulator.OpReload, spec); v.Code != 0 || simtest.ReadFile(t, c.Path("reloaded")) != "reloaded" {
-		t.Errorf("reload: %+v", v)
-	}
-	if v := c.Local(simulator.OpRestart, spec); v.Code != 0 || c.PID() == first || simtest.State(c.Sim, simtest.LocalIP) != "-Hr" {
-		t.Errorf("restart: %+v, pid %d after %d, then %s", v, c.PID(), first, simtest.State(c.Sim, simtest.LocalIP))
-	}
+	c.LocalDoes(simulator.OpReload, spec, 0, "-Hr")
+	simtest.Want(t, "reload", simtest.ReadFile(t, c.Path("reloaded")), "reloaded")
+	c.LocalDoes(simulator.OpRestart, spec, 0, "-Hr")
 	second := c.PID()
-	if v := c.Local(simulator.OpStop, spec); v.Code != 0 || simtest.State(c.Sim, simtest.LocalIP) != "---" {
-		t.Errorf("stop: %+v, then %s", v, simtest.State(c.Sim, simtest.LocalIP))
+	if second == first {
+		t.Errorf("after a restart it still is %d", first)
 	}
+	c.LocalDoes(simulator.OpStop, spec, 0, "---")
 	c.Eventually("the daemon's end", func() bool { return !simtest.Running(second) })
-	if v := c.Local(simulator.OpKill, spec); v.Code != 829 {
-		t.Errorf("kill after stop: %+v", v)
-	}
+	c.LocalDoes(simulator.OpKill, spec, 829, "---")
+	simtest.Want(t, "executions", c.Executed(), []string{
+		"0:127.0.0.2 web:nginx start 0", "0:127.0.0.2 web:nginx start 828", "0:127.0.0.2 web:nginx reload 0",
+		"0:127.0.0.2 web:nginx restart 0", "0:127.0.0.2 web:nginx stop 0", "0:127.0.0.2 web:nginx kill 829",
+	})
 }
 
 func TestAgent_revivesWhatDied(t *testing.T) {
@@ -88,66 +62,50 @@ func TestAgent_revivesWhatDied(t *testing.T) {
 	spec := simtest.LocalSpec("", "")
 	c.Local(simulator.OpStart, spec)
 	first := c.PID()
-	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, syscall.Kill(first, syscall.SIGKILL))
 	c.Eventually("its death to be noticed", func() bool { return simtest.State(c.Sim, simtest.LocalIP) == "-H-" })
 	c.Sim.Tick()
 	if got := simtest.State(c.Sim, simtest.LocalIP); got != "-Hr" || c.PID() == first {
 		t.Errorf("not revived: %s", got)
 	}
-
 	c.Local(simulator.OpUnhost, spec)
-	if err := c.Sim.KillProcess("0:"+simtest.LocalIP, "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
-	if c.Sim.Tick(); simtest.State(c.Sim, simtest.LocalIP) != "---" {
-		t.Errorf("restarted although it is not hosted: %s", simtest.State(c.Sim, simtest.LocalIP))
-	}
+	simtest.Must(t, c.Sim.KillProcess("0:"+simtest.LocalIP, "web", "nginx"))
+	c.Sim.Tick()
+	simtest.Want(t, "not hosted", simtest.State(c.Sim, simtest.LocalIP), "---")
 }
 
 func TestAgent_supervisesByItself(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t, func(s *simulator.Server) { s.Supervise = 5 * time.Millisecond })
-	if err := c.Sim.Start(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, c.Sim.Start())
 	c.Local(simulator.OpStart, simtest.LocalSpec("", ""))
 	first := c.PID()
-	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, syscall.Kill(first, syscall.SIGKILL))
 	c.Eventually("a new process", func() bool {
 		p, _ := c.Sim.Process("0:"+simtest.LocalIP, "web", "nginx")
 		return p.Running && p.PID != first
 	})
 }
 
+// The first start works, later ones do not, and are counted.
 func TestAgent_givesUp(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)
-	// The first start works, later ones do not, and are counted.
 	spec := simtest.LocalSpec(`"start_cmd":"echo x >> starts; [ -e once ] || { touch once; sleep 600 & echo $! > run.pid; }"`,
 		`"auto_type":1,"start_check_secs":1,"start_retries":2,"start_interval":0`)
-	if v := c.Local(simulator.OpStart, spec); v.Code != 0 {
-		t.Fatalf("start: %+v", v)
-	}
-	if err := c.Sim.KillProcess("0:"+simtest.LocalIP, "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
+	c.LocalDoes(simulator.OpStart, spec, 0, "-Hr")
+	simtest.Must(t, c.Sim.KillProcess("0:"+simtest.LocalIP, "web", "nginx"))
 	for range 5 {
 		c.Sim.Tick()
 	}
-	if got := strings.Count(simtest.ReadFile(t, c.Path("starts")), "x"); got != 1+2 {
-		t.Errorf("start_cmd ran %d times, want once and 2 retries", got)
-	}
+	simtest.Want(t, "runs of start_cmd", simtest.ReadFile(t, c.Path("starts")), "x\nx\nx") // once, and two retries
 }
 
 func TestAgent_failures(t *testing.T) {
 	t.Parallel()
 	// Fifty seconds are one second here, enough for a busy machine to start a shell.
 	policy := `"auto_type":1,"start_check_secs":1,"stop_check_secs":2,"op_timeout":50`
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		control string
 		op      int
 		started bool
@@ -159,22 +117,18 @@ func TestAgent_failures(t *testing.T) {
 		"no-process":   {`"start_cmd":"true"`, simulator.OpStart, false, 836, "start check failed: no process by /opt/app/run.pid"},
 		"does-not-end": {`"start_cmd":"sleep 600 & echo $! > run.pid","stop_cmd":"true"`, simulator.OpStop, true, 836, "stop check failed: "},
 		"no-kill-cmd":  {`"start_cmd":"sleep 600 & echo $! > run.pid"`, simulator.OpKill, true, 65535, "kill_cmd is not given"},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.LocalHost(t)
 			spec := simtest.LocalSpec(test.control, policy)
-			want := "---"
+			state := "---"
 			if test.started {
-				if v := c.Local(simulator.OpStart, spec); v.Code != 0 {
-					t.Fatalf("start: %+v", v)
-				}
-				want = "-Hr"
+				state = "-Hr"
+				c.LocalDoes(simulator.OpStart, spec, 0, state)
 			}
-			v := c.Local(test.op, spec)
-			if got := simtest.State(c.Sim, simtest.LocalIP); v.Code != test.code || !strings.HasPrefix(v.Message, test.message) || got != want {
-				t.Errorf("got %d %q, then %s", v.Code, v.Message, got)
+			if v := c.LocalDoes(test.op, spec, test.code, state); !strings.HasPrefix(v.Message, test.message) {
+				t.Errorf("message %q", v.Message)
 			}
 		})
 	}
@@ -182,22 +136,16 @@ func TestAgent_failures(t *testing.T) {
 
 func TestAgent_stopsWhatIsOverItsLimits(t *testing.T) {
 	t.Parallel()
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("limits need /proc")
-	}
-	c := simtest.LocalHost(t)
+	c, spec := limited(t, "", `{"cpu":100,"mem":0}`) // a shell uses some memory
 	c.Local(simulator.OpStart, simtest.LocalSpec("", ""))
 	first := c.PID()
-	// A shell uses some memory.
-	c.Local(simulator.OpHost, strings.Replace(simtest.LocalSpec("", ""), `"alive_monitor_policy"`, `"resource":{"cpu":100,"mem":0},"alive_monitor_policy"`, 1))
+	c.Local(simulator.OpHost, spec)
 	c.Eventually("its end", func() bool {
 		c.Sim.Tick()
 		row := c.Rows(simtest.LocalIP)[simtest.LocalIP]
 		return row["status"] == 2.0 && row["isauto"] == true && strings.Contains(fmt.Sprint(row["message"]), "mem usage")
 	})
-	if simtest.Running(first) {
-		t.Error("it still runs")
-	}
+	simtest.Want(t, "still running", simtest.Running(first), false)
 	c.Eventually("its return", func() bool {
 		c.Sim.Tick()
 		return simtest.State(c.Sim, simtest.LocalIP) == "-Hr"
@@ -206,14 +154,8 @@ func TestAgent_stopsWhatIsOverItsLimits(t *testing.T) {
 
 func TestAgent_stopsWhatTakesTooMuchCPU(t *testing.T) {
 	t.Parallel()
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("limits need /proc")
-	}
-	c := simtest.LocalHost(t)
-	busy := simtest.LocalSpec(`"start_cmd":"(while :; do :; done) & echo $! > run.pid"`, "")
-	if v := c.Local(simulator.OpStart, strings.Replace(busy, `"alive_monitor_policy"`, `"resource":{"cpu":0.5,"mem":100},"alive_monitor_policy"`, 1)); v.Code != 0 {
-		t.Fatalf("start: %+v", v)
-	}
+	c, spec := limited(t, `"start_cmd":"(while :; do :; done) & echo $! > run.pid"`, `{"cpu":0.5,"mem":100}`)
+	c.LocalDoes(simulator.OpStart, spec, 0, "-Hr")
 	first := c.PID()
 	group, err := syscall.Getpgid(first)
 	if err != nil || group == syscall.Getpgrp() {
@@ -237,21 +179,14 @@ func TestAgent_hostsAreApart(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)
 	spec := simtest.LocalSpec("", "")
-	id := c.OperateWith(simulator.OpStart, spec, "127.0.0.2", "127.0.0.3")
-	for _, ip := range []string{"127.0.0.2", "127.0.0.3"} {
-		if v := c.Settle(id, ip); v.Code != 0 {
-			t.Errorf("%s: %+v", ip, v)
-		}
-		if _, err := os.Stat(filepath.Join(c.Sim.Root, ip, "opt/app/run.pid")); err != nil {
-			t.Error(err)
-		}
+	id := c.OperateWith(simulator.OpStart, spec, simtest.LocalIP, "127.0.0.3")
+	for _, ip := range []string{simtest.LocalIP, "127.0.0.3"} {
+		simtest.WantCode(t, ip, c.Settle(id, ip), 0)
+		_, err := os.Stat(filepath.Join(c.Sim.Root, ip, "opt/app/run.pid"))
+		simtest.Must(t, err)
 	}
-	if v := c.Settle(c.OperateWith(simulator.OpStop, spec, "127.0.0.2"), "127.0.0.2"); v.Code != 0 {
-		t.Errorf("stop: %+v", v)
-	}
-	if got := simtest.State(c.Sim, "127.0.0.3"); got != "-Hr" {
-		t.Errorf("the other host: %s", got)
-	}
+	c.LocalDoes(simulator.OpStop, spec, 0, "---")
+	simtest.Want(t, "the other host", simtest.State(c.Sim, "127.0.0.3"), "-Hr")
 }
 
 func TestAgent_daemonOutlivesTheSimulator(t *testing.T) {
@@ -260,20 +195,14 @@ func TestAgent_daemonOutlivesTheSimulator(t *testing.T) {
 	c.Local(simulator.OpStart, simtest.LocalSpec("", ""))
 	pid := c.PID()
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	if err := c.Sim.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if !simtest.Running(pid) {
-		t.Error("it ended with the simulator")
-	}
-
-	second := &simulator.Server{Local: true, Root: c.Sim.Root, Second: c.Sim.Second, StopProcesses: true}
-	again := simtest.NewClient(t, second)
-	if live := simtest.Instance(t, again.Local(simulator.OpQuery, simtest.LocalSpec("", ""))); live["pid"] != float64(pid) {
-		t.Errorf("the next simulator does not see it: %v", live)
-	}
+	simtest.Must(t, c.Sim.Close())
+	simtest.Want(t, "it runs on", simtest.Running(pid), true)
+	again := simtest.NewClient(t, &simulator.Server{Local: true, Root: c.Sim.Root, Second: c.Sim.Second, StopProcesses: true})
+	live := simtest.Instance(t, again.Local(simulator.OpQuery, simtest.LocalSpec("", "")))
+	simtest.Want(t, "pid at the next simulator", live["pid"], any(float64(pid)))
 }
 
+// The pid file of a daemon from before a reboot has a pid that now belongs to another process.
 func TestAgent_stalePIDFile(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/uptime"); err != nil {
@@ -284,12 +213,48 @@ func TestAgent_stalePIDFile(t *testing.T) {
 	c.Local(simulator.OpStart, spec)
 	pid := c.PID()
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	// The pid file of a daemon from before a reboot, whose pid now belongs to another process.
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(c.Path("run.pid"), old, old); err != nil {
-		t.Fatal(err)
+	simtest.Must(t, os.Chtimes(c.Path("run.pid"), old, old))
+	simtest.WantCode(t, "stop", c.Local(simulator.OpStop, spec), 829)
+	simtest.Want(t, "it runs on", simtest.Running(pid), true)
+}
+
+// limited is a local host, and a spec with limits.
+func limited(t *testing.T, control, resource string) (c *simtest.Client, spec string) {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("limits need /proc")
 	}
-	if v := c.Local(simulator.OpStop, spec); v.Code != 829 || !simtest.Running(pid) {
-		t.Errorf("stop: %+v, and the process is running: %t", v, simtest.Running(pid))
+	return simtest.LocalHost(t), strings.Replace(simtest.LocalSpec(control, ""), `"alive_monitor_policy"`, `"resource":`+resource+`,"alive_monitor_policy"`, 1)
+}
+
+// A path of a spec does not lead out of its host's tree.
+func TestAgent_staysInItsTree(t *testing.T) {
+	t.Parallel()
+	c := simtest.LocalHost(t)
+	const (
+		control = `"start_cmd":"pwd > where; sleep 600 & echo $! > run.pid","kill_cmd":"kill -9 $(cat run.pid)"`
+		patient = `"auto_type":1,"start_check_secs":15,"stop_check_secs":100,"op_timeout":500`
+	)
+	for _, name := range []string{"/../../../../outside", "/opt/../../127.0.0.3/outside", "/..//./../outside"} {
+		spec := strings.ReplaceAll(simtest.LocalSpec(control, patient), "/opt/app", name)
+		c.LocalDoes(simulator.OpStart, spec, 0, "-Hr")
+		c.LocalDoes(simulator.OpKill, spec, 0, "---")
 	}
+	simtest.Must(t, filepath.WalkDir(filepath.Dir(c.Sim.Root), func(path string, _ fs.DirEntry, err error) error {
+		tree := filepath.Join(c.Sim.Root, simtest.LocalIP)
+		if err == nil && !strings.HasPrefix(path, tree) && !strings.HasPrefix(tree, path) {
+			t.Errorf("outside of the tree: %s", path)
+		}
+		return err
+	}))
+}
+
+// More seconds than a duration can hold mean the longest one, not 0.
+func TestAgent_waitsAsLongAsAnybodyAsks(t *testing.T) {
+	t.Parallel()
+	c := simtest.LocalHost(t)
+	spec := simtest.LocalSpec("", `"auto_type":1,"start_check_secs":15,"stop_check_secs":9223372036854775807,"op_timeout":9223372036854775807`)
+	c.LocalDoes(simulator.OpStart, spec, 0, "-Hr")
+	c.LocalDoes(simulator.OpStop, spec, 0, "---")
 }

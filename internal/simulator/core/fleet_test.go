@@ -28,33 +28,23 @@ func TestFleet(t *testing.T) {
 	g := core.New()
 	g.Configure(core.Settings{EntryPerName: true, Now: func() time.Time { return now }, Faults: slow{}})
 	for _, err := range []error{g.AddAgent(simtest.AgentA, "0:10.0.0.1"), g.AddHost("0:10.0.0.2"), g.SetReachable("0:10.0.0.2", false)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(t, err)
 	}
 	for _, name := range []string{"0:10.0.0.1", simtest.AgentA} {
-		if err := g.Register(name, "web", "nginx", nil, simtest.RegisterSpec); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(t, g.Register(name, "web", "nginx", nil, simtest.RegisterSpec))
 	}
 	target, err := core.ParseTarget("0:10.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	spec := &core.Spec{}
 	g.Operate("operate_proc_v2", []*core.Item{{Op: simulator.OpStop, Namespace: "web", Name: "nginx", Spec: spec, Targets: []core.Target{target}}})
 	want := []core.Cell{
 		{Host: "0:10.0.0.2", Away: true},
 		{Host: "0:10.0.0.1", AgentID: simtest.AgentA, Namespace: "web", Name: "nginx", Registered: true, Busy: true},
 	}
-	if got := g.Fleet(); !slices.Equal(got, want) {
-		t.Errorf("under way: %+v", got)
-	}
+	simtest.Want(t, "under way", g.Fleet(), want)
 	now = now.Add(time.Minute)
 	want[1].Busy, want[1].Last = false, core.Last{Action: "stop", Code: core.CodeNotRunning, Message: core.CodeMessage(core.CodeNotRunning), At: time.Unix(1_700_000_005, 0)}
-	if got := g.Fleet(); !slices.Equal(got, want) {
-		t.Errorf("ended: %+v", got)
-	}
+	simtest.Want(t, "ended", g.Fleet(), want)
 }
 
 // slow makes every operation take five seconds.

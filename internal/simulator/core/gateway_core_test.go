@@ -3,7 +3,6 @@ package core_test
 import (
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -42,47 +41,8 @@ func TestGateway_hostingIsRegistering(t *testing.T) {
 		{"host what runs", simulator.OpHost, 0, "1 1 true", "true true true true"},
 		{"kill", simulator.OpKill, 0, "2 2 false", "true true false false"},
 	} {
-		v := c.GatewayOperate(step.op, simtest.Agents(simtest.AgentA), simtest.AgentA)
-		if v.Code != step.code || row() != step.row || held() != step.held {
-			t.Errorf("%s: %d, row %s, held %s; want %d, %s, %s", step.what, v.Code, row(), held(), step.code, step.row, step.held)
-		}
-	}
-}
-
-func TestGateway_hostingAgainReplaces(t *testing.T) {
-	t.Parallel()
-	for _, once := range []bool{false, true} {
-		c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.HostingOnce = once })
-		host := func(labels, user string) simtest.Verdict {
-			body := strings.Replace(simtest.GatewayBody(simulator.OpHost, labels, simtest.Agents(simtest.AgentA)), `"root"`, user, 1)
-			id, _ := c.Gateway("operate_proc_v2", body).Data["task_id"].(string)
-			return simtest.VerdictOf(t, c.GatewayPoll(id).Data, simtest.AgentA+":web:nginx")
-		}
-		if v := host(`{"v":"1"}`, `"root"`); v.Code != 0 {
-			t.Errorf("first: %+v", v)
-		}
-		second := host(`{"v":"2"}`, `"www"`)
-		p, _ := c.Sim.Process(simtest.AgentA, "web", "nginx")
-		replaced := p.Labels["v"] == "2" && strings.Contains(string(p.Spec), `"user":"www"`)
-		if replaced == once || (second.Code == simulator.CodeAlreadyRegistered) != once {
-			t.Errorf("once %v: %+v, then labels %v and spec %s", once, second, p.Labels, p.Spec)
-		}
-	}
-}
-
-// Hosting and unhosting have a content, unless the platform sends none.
-func TestGateway_hostingContent(t *testing.T) {
-	t.Parallel()
-	for _, silent := range []bool{false, true} {
-		c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.HostingSilent = silent })
-		for _, op := range []int{simulator.OpHost, simulator.OpUnhost} {
-			v := c.GatewayOperate(op, simtest.Agents(simtest.AgentA), simtest.AgentA)
-			says := strings.Contains(v.Text(), `"value": [`) && strings.Contains(v.Text(), `"bk_agent_id": "`+simtest.AgentA+`"`) &&
-				strings.Contains(v.Text(), fmt.Sprintf(`"isAuto": %v`, op == simulator.OpHost))
-			if v.Code != 0 || says == silent || silent && v.Text() != "" {
-				t.Errorf("op %d, silent %v: %+v", op, silent, v)
-			}
-		}
+		simtest.WantCode(t, step.what, c.ByAgent(step.op), step.code)
+		simtest.Want(t, step.what, row()+", "+held(), step.row+", "+step.held)
 	}
 }
 
@@ -93,79 +53,59 @@ func TestGateway_update(t *testing.T) {
 		body := `{` + simtest.Meta(`{"v":"2"}`) + `,` + simtest.Agents(simtest.AgentA) + `,"spec":` + simtest.RegisterSpec + `}`
 		return simtest.VerdictOf(t, c.Gateway("update_proc_info", body).Data, simtest.AgentA+":web:nginx")
 	}
-	if v := update(); v.Code != simulator.CodeNotRegistered {
-		t.Errorf("before: %+v", v)
-	}
-	c.GatewayOperate(simulator.OpStart, simtest.Agents(simtest.AgentA), simtest.AgentA)
-	if v := update(); v.Code != 0 {
-		t.Errorf("after a start: %+v", v)
-	}
-	if p, _ := c.Sim.Process(simtest.AgentA, "web", "nginx"); p.Labels["v"] != "2" {
-		t.Errorf("labels %v", p.Labels)
-	}
+	simtest.WantCode(t, "before", update(), simulator.CodeNotRegistered)
+	c.ByAgent(simulator.OpStart)
+	simtest.WantCode(t, "after a start", update(), 0)
+	p, _ := c.Sim.Process(simtest.AgentA, "web", "nginx")
+	simtest.Want(t, "label", p.Labels["v"], "2")
 }
 
+// Rows name a host by its address where that is known, unless the platform leaves hosts out.
 func TestGateway_rows(t *testing.T) {
 	t.Parallel()
-	for _, without := range []bool{false, true} {
+	for without, want := range map[bool][]string{
+		false: {simtest.AgentA + " map[bk_cloud_id:0 ip:]", simtest.AgentB + " map[bk_cloud_id:3 ip:10.0.0.2]", " map[bk_cloud_id:0 ip:10.0.0.1]"},
+		true:  {simtest.AgentA + " <nil>", simtest.AgentB + " <nil>", " <nil>"},
+	} {
 		c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.RowsWithoutHost = without })
 		c.Sim.AddAgent(simtest.AgentB, "3:10.0.0.2")
 		for _, id := range []string{simtest.AgentA, simtest.AgentB} {
 			c.GatewayOperate(simulator.OpHost, simtest.Agents(id), id)
 		}
 		c.GatewayOperate(simulator.OpHost, simtest.CloudHosts("10.0.0.1"), "0:10.0.0.1")
-
-		rows := c.GatewayRows(simtest.Agents(simtest.AgentA, simtest.AgentB))
-		rows = append(rows, c.GatewayRows(simtest.CloudHosts("10.0.0.1"))...)
 		var got []string
-		for _, row := range rows {
-			got = append(got, fmt.Sprint(row["bk_agent_id"], " ", row["host"]))
+		for _, selector := range []string{simtest.Agents(simtest.AgentA, simtest.AgentB), simtest.CloudHosts("10.0.0.1")} {
+			for _, row := range c.GatewayRows(selector) {
+				got = append(got, fmt.Sprint(row["bk_agent_id"], " ", row["host"]))
+			}
 		}
-		want := []string{simtest.AgentA + " map[bk_cloud_id:0 ip:]", simtest.AgentB + " map[bk_cloud_id:3 ip:10.0.0.2]", " map[bk_cloud_id:0 ip:10.0.0.1]"}
-		if without {
-			want = []string{simtest.AgentA + " <nil>", simtest.AgentB + " <nil>", " <nil>"}
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		page := c.Gateway("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`)
-		if n := len(simtest.GatewayRowsOf(t, page)); n != 3 || page.Data["count"] != 3.0 {
-			t.Errorf("sync: %v", page.Data)
-		}
+		simtest.Want(t, "rows", got, want)
+		page := c.GatewaySync()
+		simtest.Want(t, "sync", fmt.Sprint(len(simtest.GatewayRowsOf(t, page)), page.Data["count"]), "3 3")
 	}
 }
 
 // The same machine under two names is two hosts, until both are known.
 func TestAgentID_twoSelectors(t *testing.T) {
 	t.Parallel()
-	for _, mapped := range []bool{false, true} {
+	for mapped, want := range map[bool]struct {
+		rows, code, processes int
+		held                  string
+	}{false: {0, 0, 2, simtest.AgentA}, true: {1, simulator.CodeAlreadyRunning, 1, "0:10.0.0.1"}} {
 		c := simtest.NewGateway(t)
 		if mapped {
 			c.Sim.AddAgent(simtest.AgentA, "0:10.0.0.1")
 		}
 		c.Call("register_proc_info", "10.0.0.1")
 		c.Do(simulator.OpStart, "10.0.0.1")
-		rows := c.GatewayRows(simtest.Agents(simtest.AgentA))
-		if (len(rows) == 1) != mapped {
-			t.Errorf("mapped %v: rows %v", mapped, rows)
-		}
-		want := 0
-		if mapped {
-			want = simulator.CodeAlreadyRunning
-		}
-		if v := c.GatewayOperate(simulator.OpStart, simtest.Agents(simtest.AgentA), simtest.AgentA); v.Code != want {
-			t.Errorf("mapped %v: start by agent id: %+v", mapped, v)
-		}
-		if n := len(c.Sim.Processes()); (n == 1) != mapped {
-			t.Errorf("mapped %v: %d processes", mapped, n)
-		}
-		v := c.GatewayOperate(simulator.OpQuery, simtest.Agents(simtest.AgentA), simtest.AgentA)
-		if !strings.Contains(v.Text(), simtest.AgentA) || strings.Contains(v.Text(), "10.0.0.1") != mapped {
+		simtest.Want(t, "rows", len(c.GatewayRows(simtest.Agents(simtest.AgentA))), want.rows)
+		simtest.WantCode(t, "start by agent id", c.ByAgent(simulator.OpStart), want.code)
+		simtest.Want(t, "processes", len(c.Sim.Processes()), want.processes)
+		if v := c.ByAgent(simulator.OpQuery); !strings.Contains(v.Text(), simtest.AgentA) || strings.Contains(v.Text(), "10.0.0.1") != mapped {
 			t.Errorf("mapped %v: content %s", mapped, v.Text())
 		}
-		if p, ok := c.Sim.Process(simtest.AgentA, "web", "nginx"); !ok || (p.Host == "0:10.0.0.1") != mapped {
-			t.Errorf("mapped %v: %+v", mapped, p)
-		}
+		p, _ := c.Sim.Process(simtest.AgentA, "web", "nginx")
+		simtest.Want(t, "held by", p.Host, want.held)
 	}
 }
 
@@ -182,18 +122,15 @@ func TestAgentID_keys(t *testing.T) {
 		{"agent", simtest.CloudHosts("10.0.0.2"), simtest.AgentB},
 		{"agent", simtest.CloudHosts("10.0.0.1"), "0:10.0.0.1"}, // it has no agent id
 		{"agent", simtest.Agents(simtest.AgentB), simtest.AgentB},
+		{"", simtest.Agents(simtest.AgentA, simtest.AgentA), simtest.AgentA}, // given twice
 	} {
 		c.Sim.ClearFaults()
 		c.Sim.Inject(simulator.Fault{Keys: test.fault})
-		if v := c.GatewayOperate(simulator.OpQuery, test.selector, test.key); v.Code != 0 {
-			t.Errorf("%+v: %+v", test, v)
-		}
-	}
-	started := c.Gateway("operate_proc_v2", simtest.GatewayBody(simulator.OpQuery, "{}", simtest.Agents(simtest.AgentA, simtest.AgentA)))
-	id, _ := started.Data["task_id"].(string)
-	c.Sim.ClearFaults()
-	if data := c.GatewayPoll(id).Data; len(data) != 1 {
-		t.Errorf("an agent id that is given twice: %v", data)
+		started := c.Gateway("operate_proc_v2", simtest.GatewayBody(simulator.OpQuery, "{}", test.selector))
+		id, _ := started.Data["task_id"].(string)
+		results := c.GatewayPoll(id).Data
+		simtest.WantCode(t, test.selector, simtest.VerdictOf(t, results, test.key+":web:nginx"), 0)
+		simtest.Want(t, test.selector, len(results), 1)
 	}
 }
 
@@ -201,107 +138,63 @@ func TestAgentID_faultsAndSwitches(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewGateway(t)
 	c.Sim.AddAgent(simtest.AgentB, "0:10.0.0.2")
-	query := func(selector, key string) simtest.Verdict { return c.GatewayOperate(simulator.OpQuery, selector, key) }
-
-	code := 65535
-	c.Sim.Inject(simulator.Fault{Hosts: []string{simtest.AgentB}, Code: &code})
-	if a, b := query(simtest.Agents(simtest.AgentA), simtest.AgentA), query(simtest.CloudHosts("10.0.0.2"), "0:10.0.0.2"); a.Code != 0 || b.Code != code {
-		t.Errorf("a fault by agent id: %+v, %+v", a, b)
-	}
+	c.Sim.Inject(simulator.Fault{Hosts: []string{simtest.AgentB}, Code: new(65535)})
+	simtest.WantCode(t, "a fault by another's agent id", c.ByAgent(simulator.OpQuery), 0)
+	simtest.WantCode(t, "a fault by agent id", c.GatewayOperate(simulator.OpQuery, simtest.CloudHosts("10.0.0.2"), "0:10.0.0.2"), 65535)
 	c.Sim.ClearFaults()
 
-	c.Sim.Inject(simulator.Fault{Queued: 1})
+	for _, fault := range []simulator.Fault{{API: "get_*", EnvelopeCode: new(1010000), EnvelopeMessage: "no", Times: 1}, {Queued: 1}} {
+		c.Sim.Inject(fault)
+	}
 	started := c.Gateway("operate_proc_v2", simtest.GatewayBody(simulator.OpQuery, "{}", simtest.Agents(simtest.AgentA)))
 	id, _ := started.Data["task_id"].(string)
-	queued := c.GatewayPoll(id)
-	if _, has := queued.Body["result"]; has || queued.Status != http.StatusOK || queued.Code != simulator.CodeTaskQueued || queued.Data != nil {
-		t.Errorf("queued: %v", queued.Body)
+	for _, code := range []int{1010000, simulator.CodeTaskQueued} {
+		got := c.GatewayPoll(id)
+		_, has := got.Body["result"]
+		simtest.Want(t, "envelope", fmt.Sprint(has, got.Status, got.Code, got.Data), fmt.Sprint(false, http.StatusOK, code, map[string]any(nil)))
 	}
 	c.Sim.ClearFaults()
 
-	envelopeCode := 1010000
-	c.Sim.Inject(simulator.Fault{EnvelopeCode: &envelopeCode, EnvelopeMessage: "no", Times: 1})
-	got := c.GatewayPoll(id)
-	if _, has := got.Body["result"]; has || got.Code != envelopeCode || got.Message != "no" {
-		t.Errorf("envelope: %v", got.Body)
-	}
-
 	c.Sim.SetReachable(simtest.AgentA, false)
-	if v := query(simtest.Agents(simtest.AgentA), simtest.AgentA); v.Code != simulator.CodeAgentAbnormal {
-		t.Errorf("unreachable: %+v", v)
-	}
-	if v := query(simtest.Agents("02"), "02"); v.Code != simulator.CodeAgentAbnormal {
-		t.Errorf("unknown agent id: %+v", v)
-	}
-	if err := c.Sim.Host(simtest.AgentB, "web", "nginx"); err != nil {
-		t.Error(err)
-	}
-	if p, _ := c.Sim.Process("0:10.0.0.2", "web", "nginx"); !p.Hosted {
-		t.Errorf("hosted by agent id: %+v", p)
-	}
+	simtest.WantCode(t, "unreachable", c.ByAgent(simulator.OpQuery), simulator.CodeAgentAbnormal)
+	simtest.WantCode(t, "unknown agent id", c.GatewayOperate(simulator.OpQuery, simtest.Agents("02"), "02"), simulator.CodeAgentAbnormal)
+	simtest.Must(t, c.Sim.Host(simtest.AgentB, "web", "nginx"))
+	p, _ := c.Sim.Process("0:10.0.0.2", "web", "nginx")
+	simtest.Want(t, "hosted by agent id", p.Hosted, true)
 
-	call := c.Sim.Calls().On(simtest.AgentB)
-	if len(call) != 0 {
-		t.Errorf("calls that named %s: %v", simtest.AgentB, call.APIs())
+	if calls := c.Sim.Calls().On(simtest.AgentB); len(calls) != 0 {
+		t.Errorf("calls that named %s: %v", simtest.AgentB, calls.APIs())
 	}
 	last := c.Sim.Calls().On(simtest.AgentA).Last()
-	if last.Face != "apigw" || !reflect.DeepEqual(last.Hosts, []string{simtest.AgentA}) {
-		t.Errorf("call: %+v", last)
-	}
+	simtest.Want(t, "call", fmt.Sprint(last.Face, last.Hosts), fmt.Sprint("apigw", []string{simtest.AgentA}))
 	if auth := last.Header["X-Bkapi-Authorization"]; !strings.Contains(auth, `"bk_app_secret":"***"`) || !strings.Contains(auth, `"admin"`) {
 		t.Errorf("header: %s", auth)
 	}
 }
 
-func TestAgentID_admitted(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.AdmitAgents = true })
-	if v := c.GatewayOperate(simulator.OpHost, simtest.Agents("any-id"), "any-id"); v.Code != 0 {
-		t.Errorf("an agent id: %+v", v)
-	}
-	if v := c.GatewayOperate(simulator.OpHost, simtest.CloudHosts("10.9.9.9"), "0:10.9.9.9"); v.Code != simulator.CodeAgentAbnormal {
-		t.Errorf("an address: %+v", v)
-	}
-}
-
-func TestAgentID_survivesARestart(t *testing.T) {
-	t.Parallel()
-	live := simtest.Lives(t, func(sim *simulator.Server) {
-		sim.AddHost(simtest.AgentA)
-		sim.AddAgent(simtest.AgentB, "0:10.0.0.2")
-	})
-	first := live()
-	first.GatewayOperate(simulator.OpHost, simtest.Agents(simtest.AgentA), simtest.AgentA)
-	first.GatewayOperate(simulator.OpStart, simtest.Agents(simtest.AgentB), simtest.AgentB)
-	want := first.Sim.Processes()
-	second := live()
-	if got := second.Sim.Processes(); len(got) != 2 || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if rows := second.GatewayRows(simtest.Agents(simtest.AgentA, simtest.AgentB)); len(rows) != 2 {
-		t.Errorf("rows %v", rows)
-	}
-}
-
-// An agent id is opaque: hosts are declared and found with any characters in it.
+// An agent id is opaque: hosts are declared and found with any characters in it. Where any is admitted, no
+// address is.
 func TestAgentID_opaque(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{
 		"shortest": strings.Repeat("z", 16), "longest": strings.Repeat("Z", 64), "real": "02000000005254008d6e1691487566400_v2", "signs": "agent/of-host.nr=1~",
+		"admitted": "any-id",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.AddAgent(id, "0:10.0.0.2") })
-			if v := c.GatewayOperate(simulator.OpHost, simtest.Agents(id), id); v.Code != 0 {
-				t.Errorf("got %+v", v)
-			}
-			if p, found := c.Sim.Process(id, "web", "nginx"); !found || !p.Hosted {
-				t.Errorf("got %+v", p)
-			}
+			c := simtest.NewGateway(t, func(sim *simulator.Server) {
+				if sim.AdmitAgents = name == "admitted"; !sim.AdmitAgents {
+					sim.AddAgent(id, "0:10.0.0.2")
+				}
+			})
+			simtest.WantCode(t, "by id", c.GatewayOperate(simulator.OpHost, simtest.Agents(id), id), 0)
+			p, _ := c.Sim.Process(id, "web", "nginx")
+			simtest.Want(t, "hosted", p.Hosted, !c.Sim.AdmitAgents) // any-id is no name of a host
 			rows := c.GatewayRows(simtest.Agents(id))
 			if len(rows) != 1 || rows[0]["bk_agent_id"] != id {
 				t.Errorf("rows %v", rows)
 			}
+			simtest.WantCode(t, "by address", c.GatewayOperate(simulator.OpHost, simtest.CloudHosts("10.9.9.9"), "0:10.9.9.9"), simulator.CodeAgentAbnormal)
 		})
 	}
 }
@@ -320,5 +213,34 @@ func TestAgentID_bad(t *testing.T) {
 			}()
 			(&simulator.Server{}).AddAgent(test[0], test[1])
 		}()
+	}
+}
+
+// Hosting again replaces, unless the platform hosts once. It has a content, unless the platform sends none.
+func TestGateway_hostingAgain(t *testing.T) {
+	t.Parallel()
+	for _, odd := range []bool{false, true} {
+		c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.HostingOnce, sim.HostingSilent = odd, odd })
+		host := func(labels, user string) simtest.Verdict {
+			body := strings.Replace(simtest.GatewayBody(simulator.OpHost, labels, simtest.Agents(simtest.AgentA)), `"root"`, user, 1)
+			id, _ := c.Gateway("operate_proc_v2", body).Data["task_id"].(string)
+			return simtest.VerdictOf(t, c.GatewayPoll(id).Data, simtest.AgentA+":web:nginx")
+		}
+		says := func(v simtest.Verdict, hosted bool) {
+			t.Helper()
+			for _, part := range []string{`"value": [`, `"bk_agent_id": "` + simtest.AgentA + `"`, fmt.Sprintf(`"isAuto": %v`, hosted)} {
+				if v.Code != 0 || strings.Contains(v.Text(), part) == odd || odd && v.Text() != "" {
+					t.Errorf("silent %v: %+v", odd, v)
+				}
+			}
+		}
+		says(host(`{"v":"1"}`, `"root"`), true)
+		second := host(`{"v":"2"}`, `"www"`)
+		p, _ := c.Sim.Process(simtest.AgentA, "web", "nginx")
+		replaced := p.Labels["v"] == "2" && strings.Contains(string(p.Spec), `"user":"www"`)
+		if replaced == odd || (second.Code == simulator.CodeAlreadyRegistered) != odd {
+			t.Errorf("once %v: %+v, then labels %v and spec %s", odd, second, p.Labels, p.Spec)
+		}
+		says(c.ByAgent(simulator.OpUnhost), false)
 	}
 }

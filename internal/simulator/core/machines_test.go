@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -14,20 +15,18 @@ func TestMachines_countWhatReachedTheAgent(t *testing.T) {
 	c := simtest.TwoNames(t, simtest.EntryPerName)
 	c.Sim.Inject(simulator.Fault{API: "operate_proc_multi", Drop: "after", Times: 1})
 	body := `{"proc_operate_req":[` + simtest.GatewayBody(simulator.OpStart, `{}`, simtest.Agents(simtest.ByAgent)) + `]}`
-	lost, err := c.Raw("operate_proc_multi", body)
-	if err == nil {
+	if lost, err := c.Raw("operate_proc_multi", body); err == nil {
 		t.Errorf("the answer is there: %s", lost)
 	}
 	c.Over(simtest.ByAddress, simulator.OpStart, simulator.CodeAlreadyRunning)
-	p := c.Sim.Machine(simtest.ByAddress).Process("web", "nginx")
-	if len(p.Operations) != 2 || p.Operations[0].TaskID == p.Operations[1].TaskID {
-		t.Fatalf("%+v", p.Operations)
+	var got, want []string
+	for i, code := range []int{simulator.CodeOK, simulator.CodeAlreadyRunning} {
+		want = append(want, fmt.Sprint("start ", code, " once by ", c.Sim.Tasks()[i].ID))
 	}
-	for i, want := range []int{simulator.CodeOK, simulator.CodeAlreadyRunning} {
-		if got := p.Operations[i]; got.Action != "start" || got.Code != want || got.Times != 1 || got.TaskID != c.Sim.Tasks()[i].ID {
-			t.Errorf("%+v, want %d", got, want)
-		}
+	for _, o := range c.Sim.Machine(simtest.ByAddress).Process("web", "nginx").Operations {
+		got = append(got, fmt.Sprint(o.Action, " ", o.Code, map[int]string{1: " once by "}[o.Times], o.TaskID))
 	}
+	simtest.Want(t, "operations", got, want)
 	if m := c.Sim.Machines(); len(m) != 1 || m[0].Host != simtest.ByAddress || m[0].AgentID != simtest.ByAgent {
 		t.Errorf("%+v", m)
 	}

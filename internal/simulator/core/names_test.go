@@ -10,73 +10,59 @@ import (
 
 func TestNames_shareOneProcess(t *testing.T) {
 	t.Parallel()
-	both := "[" + simtest.ByAgent + " " + simtest.ByAddress + "]"
+	one, both := "["+simtest.ByAddress+"]", "["+simtest.ByAgent+" "+simtest.ByAddress+"]"
 	for name, test := range map[string]struct {
-		knobs                []func(*simulator.Server)
-		first, second, third string
+		perName       bool
+		second, third string
 	}{
-		"one-entry":      {nil, "[" + simtest.ByAddress + "] true true", "[" + simtest.ByAddress + "] true true", "[] false true"},
-		"entry-per-name": {[]func(*simulator.Server){simtest.EntryPerName}, "[" + simtest.ByAddress + "] true true", both + " true true", "[" + simtest.ByAgent + "] false true"},
+		"one-entry":      {false, one + " true true", "[] false true"},
+		"entry-per-name": {true, both + " true true", "[" + simtest.ByAgent + "] false true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := simtest.TwoNames(t, test.knobs...)
+			c := simtest.TwoNames(t, func(sim *simulator.Server) { sim.EntryPerName = test.perName })
 			c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
 			c.Over(simtest.ByAddress, simulator.OpStart, simulator.CodeOK)
-			if got := c.Entries(); got != test.first {
-				t.Errorf("hosted by address: %s, want %s", got, test.first)
-			}
+			simtest.Want(t, "hosted by address", c.Entries(), one+" true true")
 			pid := c.Sim.Machine(simtest.ByAgent).Process("web", "nginx").PID
 			c.Over(simtest.ByAgent, simulator.OpStart, simulator.CodeAlreadyRunning)
 			c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
-			if got := c.Entries(); got != test.second {
-				t.Errorf("hosted by agent id: %s, want %s", got, test.second)
-			}
+			simtest.Want(t, "hosted by agent id", c.Entries(), test.second)
 			c.Over(simtest.ByAddress, simulator.OpUnhost, simulator.CodeOK)
-			if got := c.Entries(); got != test.third {
-				t.Errorf("unhosted by address: %s, want %s", got, test.third)
-			}
-			if now := c.Sim.Machine(simtest.ByAgent).Process("web", "nginx").PID; now != pid {
-				t.Errorf("pid %d, was %d", now, pid)
-			}
+			simtest.Want(t, "unhosted by address", c.Entries(), test.third)
+			simtest.Want(t, "pid", c.Sim.Machine(simtest.ByAgent).Process("web", "nginx").PID, pid)
 			c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
 			c.Over(simtest.ByAddress, simulator.OpStop, simulator.CodeOK)
 			c.Over(simtest.ByAgent, simulator.OpUnhost, simulator.CodeOK)
-			if got := c.Entries(); got != "[] false false" {
-				t.Errorf("unhosted by both: %s", got)
-			}
+			simtest.Want(t, "unhosted by both", c.Entries(), "[] false false")
 		})
 	}
 }
 
-// Each name has its own row, spec and labels; both rows show the same running and hosted state.
+// Each name has its own row, spec and labels. Both rows show the same running and hosted state, and they lag
+// together.
 func TestNames_eachHasARow(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)
-	if err := c.Sim.Register(simtest.ByAddress, "web", "nginx", map[string]string{"by": "address"}, simtest.RegisterSpec); err != nil {
-		t.Fatal(err)
-	}
-	if rows := c.GatewayRows(simtest.Agents(simtest.ByAgent)); len(rows) != 0 {
-		t.Errorf("a row under a name that was never used: %v", rows)
-	}
+	simtest.Must(t, c.Sim.Register(simtest.ByAddress, "web", "nginx", map[string]string{"by": "address"}, simtest.RegisterSpec))
+	simtest.Want(t, "rows under a name that was never used", len(c.GatewayRows(simtest.Agents(simtest.ByAgent))), 0)
 	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
+	c.Sim.SetLag(1)
 	c.Over(simtest.ByAgent, simulator.OpStart, simulator.CodeOK)
-	for selector, want := range map[string]string{
-		simtest.CloudHosts("10.0.0.1"):  "map[by:address] true 1",
-		simtest.Agents(simtest.ByAgent): "map[from:gateway] true 1",
-	} {
-		rows := c.GatewayRows(selector)
-		if len(rows) != 1 {
-			t.Fatalf("%s: %v", selector, rows)
-		}
-		meta, _ := rows[0]["meta"].(map[string]any)
-		if got := fmt.Sprint(meta["labels"], rows[0]["isauto"], rows[0]["status"]); got != want {
-			t.Errorf("%s: %s, want %s", selector, got, want)
+	for _, status := range []string{"2", "1"} {
+		for selector, labels := range map[string]string{
+			simtest.CloudHosts("10.0.0.1"):  "map[by:address]",
+			simtest.Agents(simtest.ByAgent): "map[from:gateway]",
+		} {
+			rows := c.GatewayRows(selector)
+			if len(rows) != 1 {
+				t.Fatalf("%s: %v", selector, rows)
+			}
+			meta, _ := rows[0]["meta"].(map[string]any)
+			simtest.Want(t, selector, fmt.Sprint(meta["labels"], rows[0]["isauto"], rows[0]["status"]), labels+" true "+status)
 		}
 	}
-	if got := len(simtest.GatewayRowsOf(t, c.Gateway("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`))); got != 2 {
-		t.Errorf("%d rows in the list", got)
-	}
+	simtest.Want(t, "rows in the list", len(simtest.GatewayRowsOf(t, c.GatewaySync())), 2)
 }
 
 func TestUpgradeToAgentID(t *testing.T) {
@@ -84,76 +70,21 @@ func TestUpgradeToAgentID(t *testing.T) {
 	c := simtest.TwoNames(t, simtest.EntryPerName)
 	c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
 	c.Over(simtest.ByAddress, simulator.OpStart, simulator.CodeOK)
-	pid := c.Sim.Machine(simtest.ByAddress).Process("web", "nginx").PID
-
-	if got := c.Upgrade("10.0.0.1", simtest.ByAgent); got != "[0:10.0.0.1] []" {
-		t.Errorf("upgrade: %s", got)
-	}
-	if rows := c.GatewayRows(simtest.Agents(simtest.ByAgent)); len(rows) != 1 || int(rows[0]["pid"].(float64)) != pid { //nolint:forcetypeassert // a test
-		t.Errorf("rows by agent id: %v", rows)
-	}
-	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
-	if got := c.Entries(); got != "["+simtest.ByAddress+"] true true" {
-		t.Errorf("after the upgrade: %s", got)
-	}
-
-	if got := c.Upgrade("10.0.0.1", simtest.ByAddress); got != "[0:10.0.0.1] []" {
-		t.Errorf("rollback: %s", got)
-	}
-	if rows := c.GatewayRows(simtest.Agents(simtest.ByAgent)); len(rows) != 0 {
-		t.Errorf("rows by agent id after the rollback: %v", rows)
-	}
-	if rows := c.GatewayRows(simtest.CloudHosts("10.0.0.1")); len(rows) != 1 {
-		t.Errorf("rows by address after the rollback: %v", rows)
-	}
-}
-
-// Of two entries the later one stays; it runs where either did.
-func TestUpgradeToAgentID_mergesTwoEntries(t *testing.T) {
-	t.Parallel()
-	for name, order := range map[string][]string{
-		"the-address-first":  {simtest.ByAddress, simtest.ByAgent},
-		"the-agent-id-first": {simtest.ByAgent, simtest.ByAddress},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := &simulator.Server{EntryPerName: true}
-			sim.AddAgent(simtest.AgentA, simtest.ByAddress)
-			mergeEntries(t, sim, order)
-			if p := sim.Machine(simtest.ByAddress).Process("web", "nginx"); p.Entries[0].Labels["by"] != order[1] {
-				t.Errorf("%+v", p)
-			}
-		})
-	}
-}
-
-// Of two entries that turn out to be of one machine, one stays.
-func TestUpgradeToAgentID_mergesTwoHosts(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{}
-	sim.AddHost(simtest.AgentA, simtest.ByAddress)
-	mergeEntries(t, sim, []string{simtest.ByAgent, simtest.ByAddress})
-}
-
-// mergeEntries registers a process by two names of a machine and upgrades it.
-func mergeEntries(t *testing.T, sim *simulator.Server, names []string) {
-	t.Helper()
-	c := simtest.NewClient(t, sim)
-	for _, name := range names {
-		if err := sim.Register(name, "web", "nginx", map[string]string{"by": name}, ""); err != nil {
-			t.Fatal(err)
+	pids := func(selector string) (out []any) {
+		for _, row := range c.GatewayRows(selector) {
+			out = append(out, row["pid"])
 		}
+		return out
 	}
-	if err := sim.StartProcess(simtest.ByAddress, "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
-	c.Upgrade("10.0.0.1", simtest.ByAgent)
-	if p := sim.Machine(simtest.ByAddress).Process("web", "nginx"); len(p.Entries) != 1 || !p.Running {
-		t.Errorf("%+v", p)
-	}
-	if all := sim.Processes(); len(all) != 1 {
-		t.Errorf("%+v", all)
-	}
+	pid := float64(c.Sim.Machine(simtest.ByAddress).Process("web", "nginx").PID)
+	simtest.Want(t, "upgrade", c.Upgrade("10.0.0.1", simtest.ByAgent), "[0:10.0.0.1] []")
+	simtest.Want(t, "rows by agent id", pids(simtest.Agents(simtest.ByAgent)), []any{pid})
+	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
+	simtest.Want(t, "after the upgrade", c.Entries(), "["+simtest.ByAddress+"] true true")
+
+	simtest.Want(t, "rollback", c.Upgrade("10.0.0.1", simtest.ByAddress), "[0:10.0.0.1] []")
+	simtest.Want(t, "rows by agent id after the rollback", pids(simtest.Agents(simtest.ByAgent)), nil)
+	simtest.Want(t, "rows by address after the rollback", pids(simtest.CloudHosts("10.0.0.1")), []any{pid})
 }
 
 func TestUpgradeToAgentID_fails(t *testing.T) {
@@ -166,21 +97,16 @@ func TestUpgradeToAgentID_fails(t *testing.T) {
 		"another-address":   {"10.0.0.1", "0:10.0.0.2"},
 		"no-address-at-all": {"10.0.0.1", "0:web"},
 	} {
-		if got := c.Upgrade(test[0], test[1]); got != "[] [0:"+test[0]+"]" {
-			t.Errorf("%s: %s", name, got)
-		}
+		simtest.Want(t, name, c.Upgrade(test[0], test[1]), "[] [0:"+test[0]+"]")
 	}
 	c.Sim.Inject(simulator.Fault{API: "upgrade_to_agent_id", Hosts: []string{simtest.ByAddress}, Code: new(simulator.CodeFailed), Times: 1})
-	if got := c.Upgrade("10.0.0.1", simtest.ByAgent); got != "[] [0:10.0.0.1]" {
-		t.Errorf("a fault: %s", got)
-	}
+	simtest.Want(t, "a fault", c.Upgrade("10.0.0.1", simtest.ByAgent), "[] [0:10.0.0.1]")
 	c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
 	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
-	if got := c.Entries(); got != "["+simtest.ByAgent+" "+simtest.ByAddress+"] true false" {
-		t.Errorf("something was upgraded: %s", got)
-	}
+	simtest.Want(t, "nothing was upgraded", c.Entries(), "["+simtest.ByAgent+" "+simtest.ByAddress+"] true false")
 }
 
+// Both names, an upgrade and what is hosted by agent id survive a restart.
 func TestNames_surviveARestart(t *testing.T) {
 	t.Parallel()
 	live := simtest.Lives(t, func(sim *simulator.Server) {
@@ -189,25 +115,21 @@ func TestNames_surviveARestart(t *testing.T) {
 		sim.AddHost("0:10.0.0.2", simtest.AgentB)
 	})
 	sim := live().Sim
-	if err := sim.UpgradeToAgentID(simtest.AgentB, "0:10.0.0.2"); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, sim.UpgradeToAgentID(simtest.AgentB, "0:10.0.0.2"))
 	for _, name := range []string{simtest.ByAddress, simtest.ByAgent, simtest.AgentB} {
-		if err := sim.Register(name, "web", "nginx", nil, simtest.RegisterSpec); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(t, sim.Register(name, "web", "nginx", nil, simtest.RegisterSpec), sim.Host(name, "web", "nginx"))
 	}
-	sim = live().Sim
-	if err := sim.StartProcess(simtest.ByAgent, "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
-	if p, _ := sim.Process(simtest.ByAddress, "web", "nginx"); !p.Running {
-		t.Errorf("two processes on one machine: %+v", sim.Processes())
-	}
+	want := sim.Processes()
+	c := live()
+	sim = c.Sim
+	simtest.Want(t, "processes", sim.Processes(), want)
+	simtest.Want(t, "rows", len(c.GatewayRows(simtest.Agents(simtest.AgentA, simtest.AgentB))), 2)
+	simtest.Must(t, sim.StartProcess(simtest.ByAgent, "web", "nginx"))
+	p, _ := sim.Process(simtest.ByAddress, "web", "nginx")
+	simtest.Want(t, "one process on the machine", p.Running, true)
 	for _, name := range []string{"0:10.0.0.2", simtest.AgentB} {
-		if p, ok := sim.Process(name, "web", "nginx"); !ok || !p.Registered {
-			t.Errorf("the upgrade is forgotten: no %s in %+v", name, sim.Processes())
-		}
+		p, _ := sim.Process(name, "web", "nginx")
+		simtest.Want(t, name+" is registered", p.Registered, true)
 	}
 }
 
@@ -216,21 +138,11 @@ func TestNames_ofAConsoleAndOfFaults(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)
 	c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
-	for _, act := range []func(addr, namespace, name string) error{c.Sim.StartProcess, c.Sim.KillProcess} {
-		if err := act(simtest.ByAgent, "web", "nginx"); err != nil {
-			t.Error(err)
-		}
-	}
+	simtest.Must(t, c.Sim.StartProcess(simtest.ByAgent, "web", "nginx"), c.Sim.KillProcess(simtest.ByAgent, "web", "nginx"))
 	c.Sim.Tick()
-	if got := c.Entries(); got != "["+simtest.ByAddress+"] true true" {
-		t.Errorf("killed by agent id: %s", got)
-	}
-	if err := c.Sim.Unhost(simtest.ByAgent, "web", "nginx"); err != nil {
-		t.Error(err)
-	}
-	if got := c.Entries(); got != "["+simtest.ByAddress+"] false true" {
-		t.Errorf("unhosted by agent id: %s", got)
-	}
+	simtest.Want(t, "killed by agent id", c.Entries(), "["+simtest.ByAddress+"] true true")
+	simtest.Must(t, c.Sim.Unhost(simtest.ByAgent, "web", "nginx"))
+	simtest.Want(t, "unhosted by agent id", c.Entries(), "["+simtest.ByAddress+"] false true")
 	c.Sim.SetReachable(simtest.ByAddress, false)
 	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeAgentAbnormal)
 	c.Sim.SetReachable(simtest.ByAgent, true)
@@ -242,42 +154,45 @@ func TestNames_ofAConsoleAndOfFaults(t *testing.T) {
 func TestNames_leaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)
-	host := func(name string) {
-		t.Helper()
-		if err := c.Sim.Host(name, "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	host(simtest.ByAddress)
-	host(simtest.ByAgent)
-	if err := c.Sim.StartProcess(simtest.ByAddress, "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Sim.Unhost(simtest.ByAddress, "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Sim.Processes(); len(got) != 1 {
-		t.Errorf("%+v", got)
-	}
-	host(simtest.ByAgent)
-	if got := c.Entries(); got != "["+simtest.ByAgent+"] true true" {
-		t.Errorf("hosted once more: %s", got)
-	}
+	simtest.Must(t,
+		c.Sim.Host(simtest.ByAddress, "web", "nginx"), c.Sim.Host(simtest.ByAgent, "web", "nginx"),
+		c.Sim.StartProcess(simtest.ByAddress, "web", "nginx"), c.Sim.Unhost(simtest.ByAddress, "web", "nginx"),
+	)
+	simtest.Want(t, "processes", len(c.Sim.Processes()), 1)
+	simtest.Must(t, c.Sim.Host(simtest.ByAgent, "web", "nginx"))
+	simtest.Want(t, "hosted once more", c.Entries(), "["+simtest.ByAgent+"] true true")
 }
 
-// A change under one name changes both rows, so both lag.
-func TestNames_lagTogether(t *testing.T) {
+// Of two entries that turn out to be of one machine the later one stays; it runs where either did.
+func TestUpgradeToAgentID_merges(t *testing.T) {
 	t.Parallel()
-	c := simtest.TwoNames(t, simtest.EntryPerName)
-	c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
-	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
-	c.Sim.SetLag(1)
-	c.Over(simtest.ByAddress, simulator.OpStart, simulator.CodeOK)
-	for i, want := range []float64{2, 1} {
-		for _, selector := range []string{simtest.Agents(simtest.ByAgent), simtest.CloudHosts("10.0.0.1")} {
-			if rows := c.GatewayRows(selector); len(rows) != 1 || rows[0]["status"] != want {
-				t.Errorf("answer %d for %s: %v, want status %v", i+1, selector, rows, want)
+	for name, test := range map[string]struct {
+		perName bool
+		order   []string
+	}{
+		"the-address-first":  {true, []string{simtest.ByAddress, simtest.ByAgent}},
+		"the-agent-id-first": {true, []string{simtest.ByAgent, simtest.ByAddress}},
+		"two-hosts":          {false, []string{simtest.ByAgent, simtest.ByAddress}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{EntryPerName: test.perName}
+			if test.perName {
+				sim.AddAgent(simtest.AgentA, simtest.ByAddress)
+			} else {
+				sim.AddHost(simtest.AgentA, simtest.ByAddress)
 			}
-		}
+			c := simtest.NewClient(t, sim)
+			for _, name := range test.order {
+				simtest.Must(t, sim.Register(name, "web", "nginx", map[string]string{"by": name}, ""))
+			}
+			simtest.Must(t, sim.StartProcess(simtest.ByAddress, "web", "nginx"))
+			c.Upgrade("10.0.0.1", simtest.ByAgent)
+			p := sim.Machine(simtest.ByAddress).Process("web", "nginx")
+			if len(p.Entries) != 1 || !p.Running || test.perName && p.Entries[0].Labels["by"] != test.order[1] {
+				t.Errorf("%+v", p)
+			}
+			simtest.Want(t, "processes", len(sim.Processes()), 1)
+		})
 	}
 }

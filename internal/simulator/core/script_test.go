@@ -38,15 +38,14 @@ func TestScript_printsWhatItPrints(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
 	c.Do(simulator.OpStart, "10.0.0.1")
-	file := filepath.Join(t.TempDir(), "agent", "etc", ".proc")
+	dir := t.TempDir()
+	script, file := filepath.Join(dir, "read.sh"), filepath.Join(dir, "agent", "etc", ".proc")
+	simtest.Must(t, os.WriteFile(script, []byte(shellScript), 0o600))
 	compare := func(name string, odd simulator.ProcFile) {
 		t.Helper()
 		odd.Path = file
 		c.Sim.SetProcFile(host, odd)
-		text := c.Sim.ProcFile(host)
-		if err := errorsOf(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(t, os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(c.Sim.ProcFile(host)), 0o600))
 		switch odd.Odd {
 		case "missing":
 			_ = os.Remove(file)
@@ -59,17 +58,9 @@ func TestScript_printsWhatItPrints(t *testing.T) {
 		case "banner":
 			return // then the script does not print it
 		}
-		script := filepath.Join(t.TempDir(), "read.sh")
-		if err := os.WriteFile(script, []byte(shellScript), 0o600); err != nil {
-			t.Fatal(err)
-		}
 		want, err := exec.CommandContext(t.Context(), "sh", script, file).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.Screen(shellScript, file, host); got != string([]rune(string(want))) {
-			t.Errorf("%s: got\n%.2000s\nwant\n%.2000s", name, got, want)
-		}
+		simtest.Must(t, err)
+		simtest.Want(t, name, c.Screen(shellScript, file, host), string([]rune(string(want))))
 	}
 	compare("as agents write it", simulator.ProcFile{})
 	for _, odd := range simulator.OddFiles() {
@@ -78,22 +69,12 @@ func TestScript_printsWhatItPrints(t *testing.T) {
 	parts := []string{`"`, `\`, `:`, ` `, "\t", "\n", "\r\n", "\x00", ",", "{", "}", "[", "]", "1", "-1.5e+2", "true", "x", `"type"`, `"proc"`, `"password"`, "\xc6\xf4", "启动", "\x1f", "\v"}
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts for a test
 	for range 60 {
-		var text strings.Builder
+		text := ""
 		for range random.IntN(24) {
-			text.WriteString(parts[random.IntN(len(parts))])
+			text += parts[random.IntN(len(parts))]
 		}
-		all := text.String()
-		compare(fmt.Sprintf("%q", all), simulator.ProcFile{Text: &all})
+		compare(fmt.Sprintf("%q", text), simulator.ProcFile{Text: &text})
 	}
-}
-
-func errorsOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // entry is the only entry of a host's file.
@@ -130,64 +111,62 @@ func TestProcFile_entry(t *testing.T) {
 func TestProcFile_followsTheHosting(t *testing.T) {
 	t.Parallel()
 	const other = `{"identity":{"proc_name":"other","setup_path":"/opt","pid_path":"/run/o.pid","user":"www"},"resource":{"cpu":30.5,"mem":10},"monitor_policy":{"auto_type":2,"start_check_secs":9,"op_timeout":7}}`
-	act := func(err error) {
-		if err != nil {
-			t.Error(err)
+	call := func(apis ...string) func(c *simtest.Client) {
+		return func(c *simtest.Client) {
+			for _, api := range apis {
+				c.Call(api, "10.0.0.1")
+			}
 		}
 	}
-	is := func(name string, op int) string { return fmt.Sprintf("%s %d", name, op) }
+	do := func(ops ...int) func(c *simtest.Client) {
+		return func(c *simtest.Client) {
+			for _, op := range ops {
+				c.Do(op, "10.0.0.1")
+			}
+		}
+	}
+	somebody := func(c *simtest.Client) {
+		simtest.Must(c.T, c.Sim.Register(host, "web", "nginx", nil, other), c.Sim.Host(host, "web", "nginx"))
+	}
+	const byNginx = "nginx web:nginx web root 0 0 1 5 60 "
 	for name, test := range map[string]struct {
-		knob func(*simulator.Server)
-		do   func(c *simtest.Client)
-		want string // procName and operateType, "" for no file
+		hosts bool // a registration hosts
+		do    func(c *simtest.Client)
+		want  string // the entry, "" for no file
 	}{
-		"nothing":               {do: func(*simtest.Client) {}},
-		"registered":            {do: func(c *simtest.Client) { c.Call("register_proc_info", "10.0.0.1") }},
-		"registered and hosted": {knob: func(s *simulator.Server) { s.RegisterHosts = true }, do: func(c *simtest.Client) { c.Call("register_proc_info", "10.0.0.1") }, want: is("nginx", 3)},
-		"hosted":                {do: func(c *simtest.Client) { c.Do(simulator.OpHost, "10.0.0.1") }, want: is("nginx", 3)},
-		"started":               {do: func(c *simtest.Client) { c.Do(simulator.OpStart, "10.0.0.1") }, want: is("nginx", 0)},
-		"reloaded":              {do: func(c *simtest.Client) { c.Do(simulator.OpReload, "10.0.0.1") }},
-		"unhosted":              {do: func(c *simtest.Client) { c.Do(simulator.OpHost, "10.0.0.1"); c.Do(simulator.OpUnhost, "10.0.0.1") }},
-		"unregistered": {knob: func(s *simulator.Server) { s.RegisterHosts = true }, do: func(c *simtest.Client) {
-			c.Call("register_proc_info", "10.0.0.1")
-			c.Call("unregister_proc_info", "10.0.0.1")
-		}},
-		"stopped": {do: func(c *simtest.Client) { c.Do(simulator.OpStart, "10.0.0.1"); c.Do(simulator.OpStop, "10.0.0.1") }},
-		"by somebody else": {do: func(c *simtest.Client) {
-			act(c.Sim.Register(host, "web", "nginx", nil, other))
-			act(c.Sim.Host(host, "web", "nginx"))
-		}, want: is("other", 3)},
-		"updated": {do: func(c *simtest.Client) {
-			act(c.Sim.Register(host, "web", "nginx", nil, other))
-			act(c.Sim.Host(host, "web", "nginx"))
-			c.Call("update_proc_info", "10.0.0.1")
-		}, want: is("nginx", 3)},
-		"through JOB": {do: func(c *simtest.Client) { c.JobDo(simulator.OpHost, `,"contact":"mapleleaf"`) }, want: is("nginx", 3)},
+		"nothing":               {do: call()},
+		"registered":            {do: call("register_proc_info")},
+		"registered and hosted": {hosts: true, do: call("register_proc_info"), want: "nginx web:nginx web root 30.5 10 1 5 60 3"},
+		"hosted":                {do: do(simulator.OpHost), want: byNginx + "3"},
+		"started":               {do: do(simulator.OpStart), want: byNginx + "0"},
+		"reloaded":              {do: do(simulator.OpReload)},
+		"unhosted":              {do: do(simulator.OpHost, simulator.OpUnhost)},
+		"unregistered":          {hosts: true, do: call("register_proc_info", "unregister_proc_info")},
+		"stopped":               {do: do(simulator.OpStart, simulator.OpStop)},
+		"by somebody else":      {do: somebody, want: "other web:nginx web www 30.5 10 2 9 7 3"},
+		"updated": {
+			do:   func(c *simtest.Client) { somebody(c); call("update_proc_info")(c) },
+			want: "nginx web:nginx web root 30.5 10 1 5 60 3",
+		},
+		"through JOB": {
+			do:   func(c *simtest.Client) { c.JobDo(simulator.OpHost, `,"contact":"mapleleaf"`) },
+			want: "nginx /opt/nginx/nginx mapleleaf root 0 0 1 5 60 3",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := &simulator.Server{}
-			if test.knob != nil {
-				test.knob(sim)
-			}
-			c := simtest.NewVirtual(t, sim)
+			c := simtest.NewVirtual(t, &simulator.Server{RegisterHosts: test.hosts})
 			test.do(c)
 			if test.want == "" {
-				if text := c.Sim.ProcFile(host); text != "" {
-					t.Errorf("file: %s", text)
-				}
+				simtest.Want(t, "file", c.Sim.ProcFile(host), "")
 				return
 			}
 			e := entry(t, c.Sim, host)
-			if got := fmt.Sprintf("%v %v", e["procName"], e["operateType"]); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
+			var got []string
+			for _, field := range []string{"procName", "valuekey", "contact", "user", "cpulmt", "memlmt", "type", "startCheckBeginTime", "opTimeOut", "operateType"} {
+				got = append(got, fmt.Sprint(e[field]))
 			}
-			if name == "through JOB" && (e["valuekey"] != "/opt/nginx/nginx" || e["contact"] != "mapleleaf") {
-				t.Errorf("entry: %v", e)
-			}
-			if name == "by somebody else" && fmt.Sprint(e["user"], e["cpulmt"], e["memlmt"], e["type"], e["startCheckBeginTime"], e["opTimeOut"]) != "www30.5 10 2 9 7" {
-				t.Errorf("entry: %v", e)
-			}
+			simtest.Want(t, "entry", strings.Join(got, " "), test.want)
 		})
 	}
 }
@@ -201,14 +180,11 @@ func TestProcFile_byHand(t *testing.T) {
 		t.Error("an entry that is not there was changed")
 	}
 	c.Do(simulator.OpHost, "10.0.0.1")
-	for _, fields := range []map[string]any{{"stopCmd": "./stop.sh -9", "memlmt": 50}, {"healthCmd": nil}} {
-		if err := c.Sim.EditProc(host, "web", "nginx", fields); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := c.Sim.AddProc(host, `{"procName":"nginx","pidPath":"/run/nginx.pid","contact":"web","valuekey":"web:old"}`); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t,
+		c.Sim.EditProc(host, "web", "nginx", map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 50}),
+		c.Sim.EditProc(host, "web", "nginx", map[string]any{"healthCmd": nil}),
+		c.Sim.AddProc(host, `{"procName":"nginx","pidPath":"/run/nginx.pid","contact":"web","valuekey":"web:old"}`),
+	)
 	c.Sim.SetProcFile(host, simulator.ProcFile{Path: "/opt/agent/.proc"})
 	c = live()
 	if err := c.Sim.AddProc(host, `[]`); err == nil {
@@ -218,43 +194,29 @@ func TestProcFile_byHand(t *testing.T) {
 	if !strings.Contains(text, `"stopCmd":"./stop.sh -9"`) || !strings.Contains(text, `"memlmt":50`) || strings.Contains(text, "healthCmd") || !strings.Contains(text, "web:old") {
 		t.Errorf("file: %s", text)
 	}
-	if screen := c.Screen(shellScript, simulator.DefaultProcPath, host); screen != "bk-hosted missing-directory\n" {
-		t.Errorf("the file is elsewhere: %s", screen)
-	}
+	simtest.Want(t, "the file is elsewhere", c.Screen(shellScript, simulator.DefaultProcPath, host), "bk-hosted missing-directory\n")
 	c.Do(simulator.OpHost, "10.0.0.1")
-	unhost := strings.NewReplacer(`"name":"nginx"`, `"name":"old"`).Replace(simtest.Meta(`{}`))
-	for _, want := range []float64{0, 829} {
-		task := c.Send("operate_proc_v2", fmt.Sprintf(`{%s,%s,"op_type":4,"spec":%s}`, unhost, simtest.CloudHosts("10.0.0.1"), simtest.OperateSpec))
-		result := c.Send("get_proc_operate_result_v2", fmt.Sprintf(`{"task_id":%q}`, task.Data["task_id"]))
-		if v := simtest.VerdictOf(t, result.Data, "0:10.0.0.1:web:old"); float64(v.Code) != want {
-			t.Errorf("op 4 of the entry: %+v, want %v", v, want)
-		}
+	unhost := strings.Replace(simtest.GatewayBody(simulator.OpUnhost, "{}", simtest.CloudHosts("10.0.0.1")), `"name":"nginx"`, `"name":"old"`, 1)
+	for _, want := range []int{0, 829} {
+		id, _ := c.Send("operate_proc_v2", unhost).Data["task_id"].(string)
+		simtest.WantCode(t, "unhosting the entry", simtest.VerdictOf(t, c.Poll(id).Data, "0:10.0.0.1:web:old"), want)
 	}
-	if e := entry(t, c.Sim, host); e["stopCmd"] != "./stop.sh" || e["memlmt"] != 0.0 {
-		t.Errorf("an operation has not written the entry: %v", e)
-	}
+	e := entry(t, c.Sim, host)
+	simtest.Want(t, "what an operation has written", fmt.Sprint(e["stopCmd"], " ", e["memlmt"]), "./stop.sh 0")
 }
 
 // A machine with two names has one file, and one entry of a process.
 func TestProcFile_ofTwoNames(t *testing.T) {
 	t.Parallel()
 	for _, apart := range []bool{false, true} {
-		sim := &simulator.Server{EntryPerName: apart}
-		sim.AddAgent(simtest.AgentA, host)
-		c := simtest.NewClient(t, sim)
+		c := simtest.TwoNames(t, func(sim *simulator.Server) { sim.EntryPerName = apart })
 		for _, name := range []string{host, simtest.AgentA, host} {
 			spec := fmt.Sprintf(`{"identity":{"proc_name":%q},"monitor_policy":{"auto_type":1}}`, name)
-			if err := errorsOf(sim.Register(name, "web", "nginx", nil, spec), sim.Host(name, "web", "nginx")); err != nil {
-				t.Fatal(err)
-			}
-			if e := entry(t, sim, host); e["procName"] != name {
-				t.Errorf("apart %t, after %s: %v", apart, name, e)
-			}
+			simtest.Must(t, c.Sim.Register(name, "web", "nginx", nil, spec), c.Sim.Host(name, "web", "nginx"))
+			simtest.Want(t, "procName", entry(t, c.Sim, host)["procName"], any(name))
 		}
 		for _, name := range []string{host, simtest.AgentA} {
-			if screen := c.Screen(shellScript, simulator.DefaultProcPath, name); strings.Count(screen, "valuekey") != 1 {
-				t.Errorf("apart %t, by %s: %s", apart, name, screen)
-			}
+			simtest.Want(t, "entries by "+name, strings.Count(c.Screen(shellScript, simulator.DefaultProcPath, name), "valuekey"), 1)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package core_test
 import (
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -29,37 +28,28 @@ func TestState_survivesARestart(t *testing.T) {
 	first.Sim.SetReachable("0:10.0.0.2", false)
 	task := first.Operate(simulator.OpQuery, "10.0.0.1")
 	want := first.Sim.Processes()
-
 	first.Eventually("a save while it runs", func() bool {
 		data, err := os.ReadFile(file)
 		return err == nil && strings.Contains(string(data), `"unreachable":["0:10.0.0.2"]`)
 	})
+
 	second := live()
-	if got := second.Sim.Processes(); len(got) != 1 || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	simtest.Want(t, "processes", len(want), 1)
+	simtest.Want(t, "processes", second.Sim.Processes(), want)
 	rows := simtest.RowsOf(t, second.Send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`))
-	if host, _ := rows["10.0.0.1"]["host"].(map[string]any); host["bk_supplier_id"] != 7.0 {
-		t.Errorf("the supplier of a registration did not survive: %v", host)
-	}
-	if v := second.Call("register_proc_info", "10.0.0.2"); v.Code != 117 {
-		t.Errorf("the agent that was away is back: %+v", v)
-	}
-	if env := second.Poll(task); env.Code != simulator.CodeTaskQueued {
-		t.Errorf("a task of an earlier life: %+v", env)
-	}
+	host, _ := rows["10.0.0.1"]["host"].(map[string]any)
+	simtest.Want(t, "supplier of a registration", host["bk_supplier_id"], any(7.0))
+	simtest.WantCode(t, "the agent that was away", second.Call("register_proc_info", "10.0.0.2"), 117)
+	simtest.Want(t, "a task of an earlier life", second.Poll(task).Code, simulator.CodeTaskQueued)
 	second.Sim.SetReachable("0:10.0.0.2", true)
 	second.Call("register_proc_info", "10.0.0.2")
 	if p, _ := second.Sim.Process("0:10.0.0.2", "web", "nginx"); p.RegisterTime <= gone.RegisterTime {
 		t.Errorf("register_time %d is not after %d", p.RegisterTime, gone.RegisterTime)
 	}
-	if v := second.Do(simulator.OpStart, "10.0.0.1"); v.Code != 828 {
-		t.Errorf("start of what runs: %+v", v)
-	}
+	second.Does(simulator.OpStart, 828, "RHr")
 	left, err := filepath.Glob(file + ".*")
-	if err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v %v", left, err)
-	}
+	simtest.Must(t, err)
+	simtest.Want(t, "left behind", len(left), 0)
 }
 
 func TestState_refusesWhatItCannotRead(t *testing.T) {
@@ -68,9 +58,7 @@ func TestState_refusesWhatItCannotRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "state.json")
-			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Must(t, os.WriteFile(file, []byte(content), 0o600))
 			sim := &simulator.Server{StateFile: file}
 			if err := sim.Start(); err == nil || !strings.Contains(err.Error(), file) {
 				t.Errorf("Start: %v", err)
@@ -87,21 +75,18 @@ func TestState_suppliersApart(t *testing.T) {
 		host  = "0:10.0.0.1"
 		other = `{"meta":{"namespace":"web","name":"nginx"},"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0,"bk_supplier_id":2}]}`
 	)
+	call := func(c *simtest.Client) { c.Call("register_proc_info", "10.0.0.1") }
 	for name, test := range map[string]struct {
 		apart    bool
 		register func(c *simtest.Client)
 		code     int // of unregistering under another supplier
 	}{
-		"apart":    {true, func(c *simtest.Client) { c.Call("register_proc_info", "10.0.0.1") }, 829},
-		"together": {false, func(c *simtest.Client) { c.Call("register_proc_info", "10.0.0.1") }, 0},
-		"console": {true, func(c *simtest.Client) {
-			if err := c.Sim.Register(host, "web", "nginx", nil, "{}"); err != nil {
-				c.T.Fatal(err)
-			}
-		}, 0},
+		"apart":    {true, call, 829},
+		"together": {false, call, 0},
+		"console":  {true, func(c *simtest.Client) { simtest.Must(c.T, c.Sim.Register(host, "web", "nginx", nil, "{}")) }, 0},
 		"gateway": {true, func(c *simtest.Client) {
-			c.Call("register_proc_info", "10.0.0.1")
-			c.GatewayOperate(simulator.OpHost, `"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}]`, host)
+			call(c)
+			c.GatewayOperate(simulator.OpHost, simtest.CloudHosts("10.0.0.1"), host)
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,14 +97,11 @@ func TestState_suppliersApart(t *testing.T) {
 			})
 			test.register(live())
 			c := live()
-			if v := simtest.VerdictOf(t, c.Send("unregister_proc_info", other).Data, "0:2:10.0.0.1:web:nginx"); v.Code != test.code {
-				t.Errorf("unregistered under another supplier: %+v", v)
-			}
-			if p, _ := c.Sim.Process(host, "web", "nginx"); p.Registered != (test.code != 0) {
-				t.Errorf("registered %t afterwards", p.Registered)
-			}
-			if v := c.Call("unregister_proc_info", "10.0.0.1"); test.code != 0 && v.Code != 0 {
-				t.Errorf("unregistered under its own: %+v", v)
+			simtest.WantCode(t, "under another supplier", simtest.VerdictOf(t, c.Send("unregister_proc_info", other).Data, "0:2:10.0.0.1:web:nginx"), test.code)
+			p, _ := c.Sim.Process(host, "web", "nginx")
+			simtest.Want(t, "registered afterwards", p.Registered, test.code != 0)
+			if test.code != 0 {
+				simtest.WantCode(t, "under its own", c.Call("unregister_proc_info", "10.0.0.1"), 0)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package core_test
 import (
 	"fmt"
 	"net/netip"
-	"reflect"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
+// Rows follow the process, and a query is always live.
 func TestStatus_rowsFollowTheProcess(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -21,45 +21,54 @@ func TestStatus_rowsFollowTheProcess(t *testing.T) {
 		}
 		return fmt.Sprint(r["flag"], r["status"], r["isauto"])
 	}
+	simtest.Want(t, "nothing", row(), "none")
 	for _, step := range []struct {
 		what string
-		do   func()
+		op   int // -1 to register, -2 to unregister
 		want string
 	}{
-		{"nothing", func() {}, "none"},
-		{"register", func() { c.Call("register_proc_info", "10.0.0.1") }, "2 2 false"},
-		{"host", func() { c.Do(simulator.OpHost, "10.0.0.1") }, "1 2 true"},
-		{"start", func() { c.Do(simulator.OpStart, "10.0.0.1") }, "1 1 true"},
-		{"unhost", func() { c.Do(simulator.OpUnhost, "10.0.0.1") }, "1 1 false"},
-		{"stop", func() { c.Do(simulator.OpStop, "10.0.0.1") }, "2 2 false"},
-		{"unregister", func() { c.Call("unregister_proc_info", "10.0.0.1") }, "none"},
-		{"start what is not registered", func() { c.Do(simulator.OpStart, "10.0.0.1") }, "1 1 true"},
-		{"unhost what is not registered", func() { c.Do(simulator.OpUnhost, "10.0.0.1") }, "none"},
+		{"register", -1, "2 2 false"},
+		{"host", simulator.OpHost, "1 2 true"},
+		{"start", simulator.OpStart, "1 1 true"},
+		{"unhost", simulator.OpUnhost, "1 1 false"},
+		{"stop", simulator.OpStop, "2 2 false"},
+		{"unregister", -2, "none"},
+		{"start what is not registered", simulator.OpStart, "1 1 true"},
+		{"unhost what is not registered", simulator.OpUnhost, "none"},
 	} {
-		step.do()
-		if got := row(); got != step.want {
-			t.Errorf("after %s: row %s, want %s", step.what, got, step.want)
+		switch step.op {
+		case -1:
+			c.Call("register_proc_info", "10.0.0.1")
+		case -2:
+			c.Call("unregister_proc_info", "10.0.0.1")
+		default:
+			c.Do(step.op, "10.0.0.1")
 		}
+		simtest.Want(t, step.what, row(), step.want)
 	}
+	c.Call("register_proc_info", "10.0.0.1")
+	c.Sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: []string{"0:10.0.0.1"}, Missing: 1, Times: 1})
+	simtest.Want(t, "a row that is missing once", row(), "none")
+	simtest.Want(t, "and then", row() != "none", true)
 }
 
 func TestStatus_freeze(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
+	shown := func() string {
+		rows := c.Rows("10.0.0.1", "10.0.0.2")
+		return fmt.Sprint(len(rows), " ", rows["10.0.0.1"]["status"])
+	}
 	c.Call("register_proc_info", "10.0.0.1")
 	c.Sim.FreezeStatus()
 	c.Do(simulator.OpStart, "10.0.0.1")
 	c.Call("register_proc_info", "10.0.0.2")
-	if rows := c.Rows("10.0.0.1", "10.0.0.2"); len(rows) != 1 || rows["10.0.0.1"]["status"] != 2.0 {
-		t.Errorf("frozen: %v", rows)
-	}
+	simtest.Want(t, "frozen", shown(), "1 2")
 	if live := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1")); live["pid"] == -1.0 {
 		t.Errorf("a query is not live: %v", live)
 	}
 	c.Sim.ThawStatus()
-	if rows := c.Rows("10.0.0.1", "10.0.0.2"); len(rows) != 2 || rows["10.0.0.1"]["status"] != 1.0 {
-		t.Errorf("thawed: %v", rows)
-	}
+	simtest.Want(t, "thawed", shown(), "2 1")
 }
 
 func TestStatus_lag(t *testing.T) {
@@ -67,25 +76,11 @@ func TestStatus_lag(t *testing.T) {
 	c := simtest.NewVirtual(t, &simulator.Server{LagCalls: 2})
 	c.Call("register_proc_info", "10.0.0.1")
 	for i, want := range []int{0, 0, 1, 1} {
-		if got := len(c.Rows("10.0.0.1")); got != want {
-			t.Errorf("answer %d after registering: %d rows, want %d", i+1, got, want)
-		}
+		simtest.Want(t, fmt.Sprint("rows after registering, answer ", i+1), len(c.Rows("10.0.0.1")), want)
 	}
 	c.Call("unregister_proc_info", "10.0.0.1")
 	for i, want := range []int{1, 1, 0} {
-		if got := len(c.Sync(0, 10)); got != want {
-			t.Errorf("answer %d after unregistering: %d rows, want %d", i+1, got, want)
-		}
-	}
-}
-
-func TestStatus_missingRow(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	c.Call("register_proc_info", "10.0.0.1")
-	c.Sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: []string{"0:10.0.0.1"}, Missing: 1, Times: 1})
-	if a, b := len(c.Rows("10.0.0.1")), len(c.Rows("10.0.0.1")); a != 0 || b != 1 {
-		t.Errorf("%d rows, then %d", a, b)
+		simtest.Want(t, fmt.Sprint("rows after unregistering, answer ", i+1), len(c.Sync(0, 10)), want)
 	}
 }
 
@@ -99,29 +94,20 @@ func TestStatus_sync(t *testing.T) {
 		ips = append(ips, fmt.Sprintf("10.1.0.%d", i))
 	}
 	c.Send("register_proc_info", simtest.FirstBody("register_proc_info", "{}", ips...))
-	if err := sim.Register("0:10.1.0.1", "other", "x", nil, simtest.RegisterSpec); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, sim.Register("0:10.1.0.1", "other", "x", nil, simtest.RegisterSpec))
 	seen := make(map[string]bool)
 	for start, want := range map[int]int{0: 10, 10: 10, 20: 5, 30: 0} {
 		page := c.Sync(start, 10)
-		if len(page) != want {
-			t.Errorf("page at %d has %d rows, want %d", start, len(page), want)
-		}
+		simtest.Want(t, fmt.Sprint("rows of the page at ", start), len(page), want)
 		for _, ip := range page {
 			seen[ip] = true
 		}
 	}
-	if len(seen) != len(ips) {
-		t.Errorf("the pages have %d hosts, want %d", len(seen), len(ips))
-	}
+	simtest.Want(t, "hosts on the pages", len(seen), len(ips))
 	env := c.Send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`)
-	if env.Data["count"] != 25.0 {
-		t.Errorf("count: %v", env.Data["count"])
-	}
-	if host := simtest.RowsOf(t, env)["10.1.0.0"]["host"]; !reflect.DeepEqual(host, map[string]any{"ip": "10.1.0.0", "bk_cloud_id": 0.0, "bk_supplier_id": 7.0}) {
-		t.Errorf("host: %v, want the supplier of its registration", host)
-	}
+	simtest.Want(t, "count", env.Data["count"], any(25.0))
+	// The host has the supplier of its registration.
+	simtest.Want(t, "host", simtest.RowsOf(t, env)["10.1.0.0"]["host"], any(map[string]any{"ip": "10.1.0.0", "bk_cloud_id": 0.0, "bk_supplier_id": 7.0}))
 }
 
 func BenchmarkServer_thousandHosts(b *testing.B) {
@@ -151,55 +137,38 @@ func TestStatus_lagsInTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := simtest.NewVirtual(t, &simulator.Server{Lag: time.Minute, Now: func() time.Time { return now }})
-	seen := func() string {
+	after := func(d time.Duration, want string) {
+		t.Helper()
+		now = now.Add(d)
 		rows := c.Rows("10.0.0.1")
-		listed := rowsInNamespace(c)
-		if (len(rows) == 0) != (listed == 0) {
-			t.Errorf("%d rows, %d listed", len(rows), listed)
-		}
+		got := "none"
 		if row := rows["10.0.0.1"]; row != nil {
-			return fmt.Sprint(row["status"])
+			got = fmt.Sprint(row["status"])
 		}
-		return "none"
+		simtest.Want(t, fmt.Sprint("status at ", now), got, want)
+		simtest.Want(t, fmt.Sprint("rows in the list at ", now), len(c.Sync(0, 10)), len(rows))
 	}
 	c.Call("register_proc_info", "10.0.0.1")
-	for _, step := range []struct {
-		after time.Duration
-		do    func()
-		want  string
-	}{
-		{59 * time.Second, func() {}, "none"},
-		{time.Second, func() {}, "2"},
-		{0, func() { c.Do(simulator.OpStart, "10.0.0.1") }, "2"},
-		{time.Minute, func() {}, "1"},
-		{0, func() { c.Call("unregister_proc_info", "10.0.0.1"); c.Do(simulator.OpStop, "10.0.0.1") }, "1"},
-		{time.Minute, func() {}, "none"},
-	} {
-		step.do()
-		now = now.Add(step.after)
-		if got := seen(); got != step.want {
-			t.Errorf("after %s: row %s, want %s", step.after, got, step.want)
-		}
-	}
-}
-
-// rowsInNamespace is how many rows a listing of the namespace counts.
-func rowsInNamespace(c *simtest.Client) int {
-	answer := c.Send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1000}}`)
-	rows, _ := answer.Data["proc_infos"].([]any)
-	return len(rows)
+	after(59*time.Second, "none")
+	after(time.Second, "2")
+	c.Do(simulator.OpStart, "10.0.0.1")
+	after(0, "2")
+	after(time.Minute, "1")
+	c.Call("unregister_proc_info", "10.0.0.1")
+	c.Do(simulator.OpStop, "10.0.0.1")
+	after(0, "1")
+	after(time.Minute, "none")
 }
 
 // An agent without times reports none, whether the process runs or not.
-func TestQuery_withoutTimes(t *testing.T) {
+func TestStatus_withoutTimes(t *testing.T) {
 	t.Parallel()
 	for without, want := range map[bool]bool{false: true, true: false} {
 		c := simtest.NewVirtual(t, &simulator.Server{AgentsWithoutTimes: without})
 		c.Call("register_proc_info", "10.0.0.1")
 		c.Do(simulator.OpStart, "10.0.0.1")
-		instance := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
-		if has := instance["register_time"] != 0.0 && instance["last_start_time"] != 0.0; has != want {
-			t.Errorf("without times %t: %v", without, instance)
-		}
+		live := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
+		simtest.Want(t, "register_time", live["register_time"] != 0.0, want)
+		simtest.Want(t, "last_start_time", live["last_start_time"] != 0.0, want)
 	}
 }

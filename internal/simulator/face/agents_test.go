@@ -89,9 +89,7 @@ func TestAgents_leftOut(t *testing.T) {
 	if rows, _ := got.Body["data"].([]any); len(rows) != 1 {
 		t.Errorf("%v", got.Body)
 	}
-	if v := c.GatewayOperate(simulator.OpQuery, simtest.Agents(simtest.AgentA), simtest.AgentA); v.Code != 0 {
-		t.Errorf("query: %+v", v)
-	}
+	simtest.WantCode(t, "query", c.GatewayOperate(simulator.OpQuery, simtest.Agents(simtest.AgentA), simtest.AgentA), 0)
 }
 
 // The state of a task groups its agents by their progress.
@@ -157,9 +155,7 @@ func TestESB_firstGeneration(t *testing.T) {
 		}
 		return simtest.VerdictOf(t, c.Send("get_proc_operate_result", fmt.Sprintf(`{"task_id":%q}`, id)).Data, "0:7:"+ip+":web:nginx")
 	}
-	if v := operate(simulator.OpStart, "10.0.0.1"); v.Code != simulator.CodeNotRegistered {
-		t.Errorf("start of what is not registered: %+v", v)
-	}
+	simtest.WantCode(t, "start of what is not registered", operate(simulator.OpStart, "10.0.0.1"), simulator.CodeNotRegistered)
 	if v := operate(simulator.OpStart, "2001:db8::1"); v.Code != simulator.CodeFailed || !strings.Contains(v.Message, "IPv4") {
 		t.Errorf("start on IPv6: %+v", v)
 	}
@@ -191,9 +187,7 @@ func TestESB_firstGeneration(t *testing.T) {
 		}
 	}
 	c.Sim.SetReachable("0:10.0.0.1", false)
-	if v := operate(simulator.OpStart, "10.0.0.1"); v.Code != simulator.CodeAgentAbnormal {
-		t.Errorf("start without an agent: %+v", v)
-	}
+	simtest.WantCode(t, "start without an agent", operate(simulator.OpStart, "10.0.0.1"), simulator.CodeAgentAbnormal)
 	row := simtest.RowsOf(t, c.Send("get_proc_status", `{`+simtest.Meta("{}")+`,`+simtest.SupplierHosts("10.0.0.1")+`}`))["10.0.0.1"]
 	if host, _ := row["host"].(map[string]any); row["status"] != 2.0 || host["bk_supplier_id"] != 7.0 {
 		t.Errorf("row %v", row)
@@ -224,9 +218,7 @@ func TestGateway_addressAsAgentID(t *testing.T) {
 			if test.ip == "" {
 				want = simulator.CodeAgentAbnormal
 			}
-			if v := c.GatewayOperate(simulator.OpHost, simtest.Agents(test.id), test.id); v.Code != want {
-				t.Fatalf("host: %+v", v)
-			}
+			simtest.WantCode(t, "host", c.GatewayOperate(simulator.OpHost, simtest.Agents(test.id), test.id), want)
 			var got []string
 			for _, row := range c.GatewayRows(simtest.Agents(test.id)) {
 				host, _ := row["host"].(map[string]any)

@@ -56,9 +56,7 @@ func TestContract_cmdb(t *testing.T) {
 				path, header["X-Bkapi-Authorization"] = simtest.CMDBPath(c.Endpoint, biz, group), simtest.GatewayAuth
 			}
 			sent, err := json.Marshal(tree(t, c.Request))
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Must(t, err)
 			got := client.Request(http.MethodPost, path, chosen.Replace(string(sent)), header)
 			want := tree(t, c.Response)
 			for _, member := range []string{"code", "bk_error_code", "message", "permission"} {
@@ -85,8 +83,6 @@ func TestContract_cmdb(t *testing.T) {
 func jsonText(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	return string(text)
 }

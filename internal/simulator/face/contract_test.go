@@ -9,10 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Each case of the contract is accepted, and answered in the contract's shape.
 func TestContract(t *testing.T) {
@@ -96,9 +100,7 @@ func TestSeen(t *testing.T) {
 			for _, finding := range finds[asked.ID()] {
 				found = append(found, asked.Endpoint+": "+finding)
 			}
-			if got := sim.Violations(); !slices.Equal(got, found) {
-				t.Errorf("found %q, want %q", got, found)
-			}
+			simtest.Want(t, "found", sim.Violations(), found)
 			sim.ResetViolations()
 		})
 	}
@@ -198,9 +200,7 @@ func exchange(c *simtest.Client, of contract.Case, body map[string]any) simtest.
 		header["X-Bkapi-Authorization"] = simtest.GatewayAuth
 	}
 	sent, err := json.Marshal(body)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	simtest.Must(c.T, err)
 	got := c.Request(http.MethodPost, fmt.Sprintf(path, of.Endpoint), string(sent), header)
 	if got.Status != http.StatusOK {
 		c.T.Fatalf("%s: HTTP %d %v", of.ID(), got.Status, got.Body)
@@ -211,9 +211,7 @@ func exchange(c *simtest.Client, of contract.Case, body map[string]any) simtest.
 func tree(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var object map[string]any
-	if err := json.Unmarshal(text, &object); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, json.Unmarshal(text, &object))
 	return object
 }
 

@@ -58,11 +58,7 @@ func TestLocal_throughJob(t *testing.T) {
 	if live := simtest.JobInstance(t, do(simulator.OpQuery)); live["pid"] != float64(pid) || live["isAuto"] != true {
 		t.Errorf("query: %v", live)
 	}
-	if v := do(simulator.OpStop); v.Code != 0 {
-		t.Errorf("stop: %+v", v)
-	}
+	simtest.WantCode(t, "stop", do(simulator.OpStop), 0)
 	c.Eventually("the daemon's end", func() bool { return !simtest.Running(pid) })
-	if v := do(simulator.OpReload); v.Code != simulator.CodeCheckFailed {
-		t.Errorf("reload after stop: %+v", v)
-	}
+	simtest.WantCode(t, "reload after stop", do(simulator.OpReload), simulator.CodeCheckFailed)
 }

@@ -1,7 +1,6 @@
 package face_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -57,9 +56,7 @@ func TestFaces_findings(t *testing.T) {
 			for i, want := range test.want {
 				test.want[i] = test.api + ": " + want
 			}
-			if got := c.Sim.Violations(); !slices.Equal(got, test.want) {
-				t.Errorf("found %q, want %q", got, test.want)
-			}
+			simtest.Want(t, "found", c.Sim.Violations(), test.want)
 			c.Sim.ResetViolations()
 			if name == "both-selectors" {
 				if _, reached := c.Sim.Process("0:10.0.0.1", "web", "nginx"); reached {

@@ -173,9 +173,7 @@ func TestJob_faults(t *testing.T) {
 	}
 	op := simulator.OpStart
 	c.Sim.Inject(simulator.Fault{Op: &op, Namespace: "job", Name: "/opt/nginx/nginx", Unreachable: "117", Times: 1})
-	if v := c.JobDo(simulator.OpStart, ""); v.Code != simulator.CodeAgentAbnormal {
-		t.Errorf("unreachable: %+v", v)
-	}
+	simtest.WantCode(t, "unreachable", c.JobDo(simulator.OpStart, ""), simulator.CodeAgentAbnormal)
 	c.Sim.Inject(simulator.Fault{API: "get_proc_result", Spelling: "errcode"})
 	_, results := c.JobPoll(c.JobStart("operate_process", simtest.JobBody(simulator.OpQuery, simtest.JobInfo("", "10.0.0.1"))))
 	if r, _ := results[simtest.JobKey].(map[string]any); r["errcode"] != 0.0 || r["error_code"] != nil {
@@ -190,12 +188,8 @@ func TestJob_survivesARestart(t *testing.T) {
 	first.JobDo(simulator.OpStart, "")
 	want := first.Sim.Processes()
 	second := live()
-	if got := second.Sim.Processes(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if err := second.Sim.KillProcess("0:10.0.0.1", "job", "/opt/nginx/nginx"); err != nil {
-		t.Error(err)
-	}
+	simtest.Want(t, "got", second.Sim.Processes(), want)
+	simtest.Must(t, second.Sim.KillProcess("0:10.0.0.1", "job", "/opt/nginx/nginx"))
 	if second.Sim.Tick(); simtest.JobState(second.Sim) != "true true" {
 		t.Error("a hosted process is not revived")
 	}

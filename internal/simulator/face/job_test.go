@@ -90,9 +90,7 @@ func TestJob_life(t *testing.T) {
 func TestJob_timesAreDefaultsWhenZero(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
-	if v := c.JobDo(simulator.OpStart, `,"op_timeout":0,"start_check_begin_time":0`); v.Code != 0 {
-		t.Errorf("start: %+v", v)
-	}
+	simtest.WantCode(t, "start", c.JobDo(simulator.OpStart, `,"op_timeout":0,"start_check_begin_time":0`), 0)
 }
 
 func TestJob_manageProc(t *testing.T) {

@@ -124,9 +124,7 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 		if text := serverLog.String(); text != "" {
 			t.Errorf("the server complained: %.2000s", text)
 		}
-		if err := sim.Close(); err != nil {
-			t.Error(err)
-		}
+		simtest.Must(t, sim.Close())
 	})
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -150,9 +148,7 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 func sendRaw(t *testing.T, url, method, path, body string, header map[string]string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	path, req.URL.RawQuery, _ = strings.Cut(path, "?")
 	req.URL.Opaque = strings.TrimPrefix(url, "http:") + path
 	for name, value := range header {
@@ -197,9 +193,7 @@ func FuzzServer(f *testing.F) {
 		sim := &simulator.Server{}
 		sim.AddHost("0:10.0.0.1")
 		defer func() {
-			if err := sim.Close(); err != nil {
-				t.Error(err)
-			}
+			simtest.Must(t, sim.Close())
 		}()
 		serve(t, sim, "/_sim/faults", []byte(fault))
 		serve(t, sim, path, body)

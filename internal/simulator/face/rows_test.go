@@ -60,13 +60,9 @@ func TestRows_labelsOfThePlatform(t *testing.T) {
 		meta, _ := c.GatewayRows(simtest.Agents(simtest.ByAgent))[0]["meta"].(map[string]any)
 		return fmt.Sprint(meta["labels"])
 	}
-	if got := labels(); got != "map[bk:1 from:gateway]" {
-		t.Errorf("labels %s", got)
-	}
+	simtest.Want(t, "labels", labels(), "map[bk:1 from:gateway]")
 	c.SwitchOn("POST", "status", `{"labels":{"bk":"2"}}`)
-	if got := labels(); got != "map[bk:2 from:gateway]" {
-		t.Errorf("labels %s", got)
-	}
+	simtest.Want(t, "labels", labels(), "map[bk:2 from:gateway]")
 	if p, _ := c.Sim.Process(simtest.ByAddress, "web", "nginx"); len(p.Labels) != 1 {
 		t.Errorf("declared labels %v", p.Labels)
 	}
@@ -101,17 +97,13 @@ func TestSetLag_beforeTheLastChange(t *testing.T) {
 	c.Sim.SetLag(1)
 	c.Over(simtest.ByAgent, simulator.OpUnhost, simulator.CodeOK)
 	c.SwitchOn("POST", "status", `{"lag":0}`)
-	if got := status(); got != "0" {
-		t.Errorf("up to date: %s", got)
-	}
+	simtest.Want(t, "up to date", status(), "0")
 }
 
 func TestRegister_withoutASpec(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t)
-	if err := c.Sim.Register(simtest.ByAddress, "web", "nginx", nil, ""); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, c.Sim.Register(simtest.ByAddress, "web", "nginx", nil, ""))
 	if p, ok := c.Sim.Process(simtest.ByAddress, "web", "nginx"); !ok || !p.Registered || string(p.Spec) != "null" || len(p.Labels) != 0 {
 		t.Errorf("%+v", p)
 	}

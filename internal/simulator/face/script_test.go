@@ -121,26 +121,18 @@ func TestScript_tasks(t *testing.T) {
 	ask := func(id string) int {
 		return c.Gateway("task/extensions/get_execute_script_result", simtest.ScreensBody(id, 0, 0, scriptHost)).Code
 	}
-	if got := ask(id); got != simulator.CodeTaskQueued {
-		t.Errorf("queued: %d", got)
-	}
-	if got := ask(id); got != 0 {
-		t.Errorf("then: %d", got)
-	}
+	simtest.Want(t, "queued", ask(id), simulator.CodeTaskQueued)
+	simtest.Want(t, "then", ask(id), 0)
 	if got := c.GatewayPoll(id); got.Code != simulator.CodeTaskQueued {
 		t.Errorf("as a task of processes: %v", got.Body)
 	}
-	if got := ask(c.Operate(simulator.OpQuery, "10.0.0.1")); got != simulator.CodeTaskQueued {
-		t.Errorf("a task of processes: %d", got)
-	}
+	simtest.Want(t, "a task of processes", ask(c.Operate(simulator.OpQuery, "10.0.0.1")), simulator.CodeTaskQueued)
 	state := c.Gateway("task/get_task_state", fmt.Sprintf(`{"task_id":%q}`, id))
 	if result, _ := state.Data["result"].(map[string]any); result["state"] != "successed" {
 		t.Errorf("state: %v", state.Body)
 	}
 	c.Sim.ExpireTask(id)
-	if got := ask(id); got != simulator.CodeTaskQueued {
-		t.Errorf("forgotten: %d", got)
-	}
+	simtest.Want(t, "forgotten", ask(id), simulator.CodeTaskQueued)
 }
 
 // Requests that no client sends are refused or are findings, and no other script runs.

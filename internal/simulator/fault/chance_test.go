@@ -46,9 +46,7 @@ func TestFault_chance(t *testing.T) {
 	if other := strikes(t, 2, 0.3, 100); other == first {
 		t.Errorf("another seed gives the same: %s", other)
 	}
-	if always := strikes(t, 3, 1, 5); always != "xxxxx" {
-		t.Errorf("for certain gives %s", always)
-	}
+	simtest.Want(t, "for certain gives", strikes(t, 3, 1, 5), "xxxxx")
 }
 
 func TestFault_delayMax(t *testing.T) {

@@ -9,9 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFault_polls(t *testing.T) {
 	t.Parallel()
@@ -49,15 +53,9 @@ func TestFault_polls(t *testing.T) {
 				c.Sim.Inject(f)
 			}
 			id := c.Operate(simulator.OpStart, "10.0.0.1", "10.0.0.2")
-			if got := c.Codes(id, "10.0.0.1", len(test.want)); !reflect.DeepEqual(got, test.want) {
-				t.Errorf("polls say %v, want %v", got, test.want)
-			}
-			if got := c.Codes(id, "10.0.0.2", len(test.other)); !reflect.DeepEqual(got, test.other) {
-				t.Errorf("about the other host polls say %v, want %v", got, test.other)
-			}
-			if got := simtest.State(c.Sim, "10.0.0.1"); got != test.to {
-				t.Errorf("then %s, want %s", got, test.to)
-			}
+			simtest.Want(t, "polls say", c.Codes(id, "10.0.0.1", len(test.want)), test.want)
+			simtest.Want(t, "about the other host polls say", c.Codes(id, "10.0.0.2", len(test.other)), test.other)
+			simtest.Want(t, "then", simtest.State(c.Sim, "10.0.0.1"), test.to)
 		})
 	}
 }
@@ -110,20 +108,12 @@ func TestFault_clear(t *testing.T) {
 	c := simtest.NewVirtual(t)
 	c.Sim.Inject(simulator.Fault{API: "register_proc_info", Pending: -1})
 	id := c.Sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), Code: new(-1)})
-	if v := c.Call("register_proc_info", "10.0.0.1"); v.Code != 115 {
-		t.Errorf("before: %+v", v)
-	}
+	simtest.WantCode(t, "before", c.Call("register_proc_info", "10.0.0.1"), 115)
 	c.Sim.ClearFault(id)
-	if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != 0 {
-		t.Errorf("one is cleared: %+v", v)
-	}
-	if v := c.Call("register_proc_info", "10.0.0.1"); v.Code != 115 {
-		t.Errorf("the other is not: %+v", v)
-	}
+	simtest.WantCode(t, "one is cleared", c.Do(simulator.OpQuery, "10.0.0.1"), 0)
+	simtest.WantCode(t, "the other is not", c.Call("register_proc_info", "10.0.0.1"), 115)
 	c.Sim.ClearFaults()
-	if v := c.Call("register_proc_info", "10.0.0.1"); v.Code != 0 {
-		t.Errorf("all are cleared: %+v", v)
-	}
+	simtest.WantCode(t, "all are cleared", c.Call("register_proc_info", "10.0.0.1"), 0)
 }
 
 func TestFault_queuedData(t *testing.T) {
@@ -207,23 +197,17 @@ func TestFault_answers(t *testing.T) {
 			c := simtest.NewVirtual(t)
 			c.Sim.Inject(test.fault)
 			resp, err := c.Post("register_proc_info", body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Must(t, err)
 			defer resp.Body.Close()
 			got, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Must(t, err)
 			if resp.StatusCode != test.status || !strings.Contains(string(got), test.body) {
 				t.Errorf("HTTP %d: %s", resp.StatusCode, got)
 			}
 			if test.header[0] != "" && resp.Header.Get(test.header[0]) != test.header[1] {
 				t.Errorf("header %s: %q", test.header[0], resp.Header.Get(test.header[0]))
 			}
-			if got := simtest.State(c.Sim, "10.0.0.1"); got != test.to {
-				t.Errorf("then %s, want %s", got, test.to)
-			}
+			simtest.Want(t, "then", simtest.State(c.Sim, "10.0.0.1"), test.to)
 			if last := c.Sim.Calls().Last(); last.Status != test.status {
 				t.Errorf("recorded HTTP %d", last.Status)
 			}
@@ -247,9 +231,7 @@ func TestFault_lostAnswers(t *testing.T) {
 			if err == nil {
 				t.Error("an answer arrived")
 			}
-			if got := simtest.State(c.Sim, "10.0.0.1"); got != to {
-				t.Errorf("then %s, want %s", got, to)
-			}
+			simtest.Want(t, "then", simtest.State(c.Sim, "10.0.0.1"), to)
 			if calls := c.Sim.Calls(); len(calls) != 1 {
 				t.Errorf("%d calls: %v", len(calls), calls.APIs())
 			}
@@ -312,32 +294,24 @@ func TestFault_unreachableAgentKeepsItsRow(t *testing.T) {
 	c := simtest.NewVirtual(t)
 	c.Do(simulator.OpStart, "10.0.0.1")
 	c.Sim.SetReachable("0:10.0.0.1", false)
-	if v := c.Do(simulator.OpStop, "10.0.0.1"); v.Code != 117 {
-		t.Errorf("stop: %+v", v)
-	}
+	simtest.WantCode(t, "stop", c.Do(simulator.OpStop, "10.0.0.1"), 117)
 	if row := c.Rows("10.0.0.1")["10.0.0.1"]; row["status"] != 1.0 {
 		t.Errorf("row: %v", row)
 	}
 	c.Sim.SetReachable("0:10.0.0.1", true)
-	if v := c.Do(simulator.OpStop, "10.0.0.1"); v.Code != 0 {
-		t.Errorf("stop after its return: %+v", v)
-	}
+	simtest.WantCode(t, "stop after its return", c.Do(simulator.OpStop, "10.0.0.1"), 0)
 }
 
 func TestFault_json(t *testing.T) {
 	t.Parallel()
 	in := `{"api":"get_*","op":0,"hosts":["0:10.0.0.1"],"times":1,"pending":-1,"code":0,"takes":"500ms","delay":"1s","delay_max":"2s","chance":0.5,"envelope":{"result":null}}`
 	var f simulator.Fault
-	if err := json.Unmarshal([]byte(in), &f); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, json.Unmarshal([]byte(in), &f))
 	if f.Takes != 500*time.Millisecond || f.Delay != time.Second || f.Op == nil || *f.Op != 0 || f.Code == nil {
 		t.Errorf("got %+v", f)
 	}
 	out, err := json.Marshal(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	var a, b any
 	if json.Unmarshal([]byte(in), &a) != nil || json.Unmarshal(out, &b) != nil || !reflect.DeepEqual(a, b) {
 		t.Errorf("got %s, want %s", out, in)

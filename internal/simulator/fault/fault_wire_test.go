@@ -107,9 +107,7 @@ func TestFault_stall(t *testing.T) {
 			if answer, err := c.Impatient("register_proc_info", registerBody("10.0.0.1"), far); err == nil {
 				t.Errorf("an answer arrived: %s", answer)
 			}
-			if got := simtest.State(c.Sim, "10.0.0.1"); got != test.to {
-				t.Errorf("then %s, want %s", got, test.to)
-			}
+			simtest.Want(t, "then", simtest.State(c.Sim, "10.0.0.1"), test.to)
 		})
 	}
 }
@@ -133,9 +131,7 @@ func TestFault_bodyBytes(t *testing.T) {
 	}
 	c.Sim.Inject(simulator.Fault{HTTPStatus: 200, Body: " ", BodyBytes: 1 << 30})
 	resp, err := c.Post("register_proc_info", registerBody("10.0.0.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	_, _ = io.CopyN(io.Discard, resp.Body, 1<<20)
 	_ = resp.Body.Close()
 	if sent := c.Sim.Calls().Last().Sent; sent == 1<<30 {

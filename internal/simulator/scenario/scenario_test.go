@@ -56,9 +56,7 @@ func TestParse_shipped(t *testing.T) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(t, err)
 		if s, err := simulator.ParseScenario(file, text); err != nil || s.Teaches == "" || s.Simulator["admit"]+s.Simulator["hosts"] == "" {
 			t.Errorf("%s: %v, %+v", file, err, s)
 		}
@@ -69,9 +67,7 @@ func TestParse_shipped(t *testing.T) {
 func played(t *testing.T, steps string) (*simtest.Client, *strings.Builder) {
 	t.Helper()
 	s, err := simulator.ParseScenario("x.json", []byte(withSteps(steps)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	var log strings.Builder
 	return simtest.NewVirtual(t, &simulator.Server{Scenario: s, ErrorLog: &log}), &log
 }

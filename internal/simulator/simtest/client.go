@@ -4,6 +4,7 @@ package simtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -305,10 +306,10 @@ func ReadFile(t *testing.T, path string) string {
 	return string(bytes.TrimSpace(data))
 }
 
-// NewVirtual is a client of a simulator with two virtual hosts: the given one, or the zero value.
+// NewVirtual is a client of a simulator with two virtual hosts: the given one, if any.
 func NewVirtual(t *testing.T, given ...*simulator.Server) *Client {
 	t.Helper()
-	sim := append(given, &simulator.Server{})[0]
+	sim := cmp.Or(append(given, nil)[0], &simulator.Server{})
 	sim.AddHost("0:10.0.0.1", "0:10.0.0.2")
 	return NewClient(t, sim)
 }

@@ -90,6 +90,18 @@ func (c *Client) GatewayOperate(op int, selector, key string) Verdict {
 	return VerdictOf(c.T, c.GatewayPoll(id).Data, key+":web:nginx")
 }
 
+// ByAgent is GatewayOperate on AgentA.
+func (c *Client) ByAgent(op int) Verdict {
+	c.T.Helper()
+	return c.GatewayOperate(op, Agents(AgentA), AgentA)
+}
+
+// GatewaySync lists the namespace web.
+func (c *Client) GatewaySync() Reply {
+	c.T.Helper()
+	return c.Gateway("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`)
+}
+
 // GatewayPoll asks for the result of a task.
 func (c *Client) GatewayPoll(id string) Reply {
 	c.T.Helper()

@@ -77,3 +77,9 @@ func Running(pid int) bool {
 	_, after, _ := strings.Cut(string(stat), ") ")
 	return !strings.HasPrefix(after, "Z")
 }
+
+// LocalDoes is Does on the local host.
+func (c *Client) LocalDoes(op int, spec string, code int, state string) Verdict {
+	c.T.Helper()
+	return c.gives(fmt.Sprint("op ", op), c.Local(op, spec), LocalIP, code, state)
+}
