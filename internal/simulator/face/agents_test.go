@@ -1,9 +1,9 @@
 package face_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,16 +20,12 @@ func TestAgents(t *testing.T) {
 		hosts   = `{"bk_supplier_account":"0","hosts":[{"ip":"10.0.0.1","bk_cloud_id":0},{"ip":"10.0.0.2","bk_cloud_id":0},{"ip":"10.0.0.9","bk_cloud_id":0}]}`
 		strange = `{"agent_id_list":["stranger-0123456789"]}`
 	)
+	gone := []string{simtest.AgentB, "0:10.0.0.2"}
 	away := map[string]func(*simulator.Server){
-		"cut off": func(sim *simulator.Server) {
-			sim.SetReachable(simtest.AgentB, false)
-			sim.SetReachable("0:10.0.0.2", false)
-		},
-		"fault": func(sim *simulator.Server) {
-			sim.Inject(simulator.Fault{Hosts: []string{simtest.AgentB, "0:10.0.0.2"}, Unreachable: "117"})
-		},
+		"cut off": func(sim *simulator.Server) { sim.SetReachable(gone[0], false); sim.SetReachable(gone[1], false) },
+		"fault":   func(sim *simulator.Server) { sim.Inject(simulator.Fault{Hosts: gone, Unreachable: "117"}) },
 		"code": func(sim *simulator.Server) {
-			sim.Inject(simulator.Fault{Hosts: []string{simtest.AgentB, "0:10.0.0.2"}, Code: new(simulator.CodeAgentAbnormal)})
+			sim.Inject(simulator.Fault{Hosts: gone, Code: new(simulator.CodeAgentAbnormal)})
 		},
 	}
 	for name, test := range map[string]struct {
@@ -65,16 +61,9 @@ func TestAgents(t *testing.T) {
 				c.Sim.AddHost("0:10.0.0.2")
 				cut(c.Sim)
 				got := c.OnFace(test.face, test.api, test.body)
-				data := got.Body["data"]
-				if test.face == "esb" {
-					data = got.Data
-				}
-				if got.Code != test.code || jsonText(t, data) != jsonText(t, tree(t, []byte(`{"data":`+test.want+`}`))["data"]) {
-					t.Errorf("%v, want code %d and %s", got.Body, test.code, test.want)
-				}
-				if done := c.Sim.Executions(); len(done) != 0 {
-					t.Errorf("a question did %v", done)
-				}
+				simtest.Want(t, "code", got.Code, test.code)
+				simtest.Want(t, "data", got.Body["data"], tree(t, []byte(`{"data":`+test.want+`}`))["data"])
+				simtest.Want(t, "executions", len(c.Sim.Executions()), 0)
 			})
 		}
 	}
@@ -85,43 +74,37 @@ func TestAgents_leftOut(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewGateway(t)
 	c.Sim.Inject(simulator.Fault{API: "list_agent_state", Hosts: []string{simtest.AgentA}, Missing: -1})
-	got := c.Gateway("cluster/list_agent_state", `{`+simtest.Agents(simtest.AgentA, simtest.AgentB)+`}`)
-	if rows, _ := got.Body["data"].([]any); len(rows) != 1 {
-		t.Errorf("%v", got.Body)
-	}
-	simtest.WantCode(t, "query", c.GatewayOperate(simulator.OpQuery, simtest.Agents(simtest.AgentA), simtest.AgentA), 0)
+	rows, _ := c.Gateway("cluster/list_agent_state", `{`+simtest.Agents(simtest.AgentA, simtest.AgentB)+`}`).Body["data"].([]any)
+	simtest.Want(t, "rows", len(rows), 1)
+	simtest.WantCode(t, "query", c.ByAgent(simulator.OpQuery), 0)
 }
 
 // The state of a task groups its agents by their progress.
 func TestTaskState(t *testing.T) {
 	t.Parallel()
-	all := []string{simtest.AgentA, simtest.AgentB, "0:10.0.0.1"}
+	short := strings.NewReplacer(simtest.AgentA, "A", simtest.AgentB, "B", "0:10.0.0.1", "0", " ", "", "[", "", "]", "")
 	for name, test := range map[string]struct {
-		faults []simulator.Fault
+		fault  simulator.Fault
 		task   string // "" for the one that was started
 		agents string
 		want   string
 	}{
 		"done":      {want: "successed successed=AB0"},
 		"one":       {agents: `,` + simtest.Agents(simtest.AgentB), want: "successed successed=B"},
-		"executing": {faults: []simulator.Fault{{Hosts: []string{simtest.AgentB}, Pending: -1}}, want: "executing pending=B successed=A0"},
-		"left out":  {faults: []simulator.Fault{{Hosts: []string{simtest.AgentB}, Missing: -1}}, want: "executing pending=B successed=A0"},
-		"failed":    {faults: []simulator.Fault{{Hosts: []string{"0:10.0.0.1"}, Code: new(65535)}}, want: "failed failed=0 successed=AB"},
-		"away":      {faults: []simulator.Fault{{Hosts: []string{simtest.AgentA}, Unreachable: "117"}}, want: "failed offline=A successed=B0"},
-		"queued":    {faults: queued, want: "pending"},
+		"executing": {fault: simulator.Fault{Hosts: []string{simtest.AgentB}, Pending: -1}, want: "executing pending=B successed=A0"},
+		"left out":  {fault: simulator.Fault{Hosts: []string{simtest.AgentB}, Missing: -1}, want: "executing pending=B successed=A0"},
+		"failed":    {fault: simulator.Fault{Hosts: []string{"0:10.0.0.1"}, Code: new(65535)}, want: "failed failed=0 successed=AB"},
+		"away":      {fault: simulator.Fault{Hosts: []string{simtest.AgentA}, Unreachable: "117"}, want: "failed offline=A successed=B0"},
+		"queued":    {fault: simulator.Fault{Queued: -1}, want: "pending"},
 		"forgotten": {task: "GSETASK:S:1:1", want: "pending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewGateway(t)
-			for _, fault := range test.faults {
-				c.Sim.Inject(fault)
-			}
-			started := c.Gateway("operate_proc_v2", simtest.GatewayBody(simulator.OpStart, "{}", simtest.Agents(all...)))
-			task, _ := started.Data["task_id"].(string)
-			if test.task != "" {
-				task = test.task
-			}
+			c.Sim.Inject(test.fault)
+			started := c.Gateway("operate_proc_v2", simtest.GatewayBody(simulator.OpStart, "{}", simtest.Agents(simtest.AgentA, simtest.AgentB, "0:10.0.0.1")))
+			id, _ := started.Data["task_id"].(string)
+			task := cmp.Or(test.task, id)
 			result, _ := c.Gateway("task/get_task_state", fmt.Sprintf(`{"task_id":%q%s}`, task, test.agents)).Data["result"].(map[string]any)
 			got := fmt.Sprint(result["state"])
 			for _, list := range []string{"failed", "offline", "pending", "restarted", "successed", "timeout"} {
@@ -130,15 +113,12 @@ func TestTaskState(t *testing.T) {
 					t.Errorf("no %s_agents: %v", list, result)
 				}
 				if len(ids) > 0 {
-					got += " " + list + "=" + strings.NewReplacer(simtest.AgentA, "A", simtest.AgentB, "B", "0:10.0.0.1", "0", " ", "", "[", "", "]", "").Replace(fmt.Sprint(ids))
+					got += " " + list + "=" + short.Replace(fmt.Sprint(ids))
 				}
 			}
-			if got != test.want {
-				t.Errorf("%s, want %s", got, test.want)
-			}
-			if call := c.Sim.Calls().Last(); call.API != "get_task_state" || call.TaskID != task {
-				t.Errorf("recorded %s of %s", call.API, call.TaskID)
-			}
+			simtest.Want(t, "state", got, test.want)
+			last := c.Sim.Calls().Last()
+			simtest.Want(t, "recorded", last.API+" of "+last.TaskID, "get_task_state of "+task)
 		})
 	}
 }
@@ -159,39 +139,35 @@ func TestESB_firstGeneration(t *testing.T) {
 	if v := operate(simulator.OpStart, "2001:db8::1"); v.Code != simulator.CodeFailed || !strings.Contains(v.Message, "IPv4") {
 		t.Errorf("start on IPv6: %+v", v)
 	}
-	if done := c.Sim.Executions(); len(done) != 0 {
-		t.Fatalf("done: %+v", done)
-	}
+	simtest.Want(t, "executions", len(c.Sim.Executions()), 0)
 	c.Call("register_proc_info", "10.0.0.1")
 	registered, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
 	for _, step := range []struct {
 		op, code int
-		running  bool
-		hosted   bool
+		state    string
 		content  string
 	}{
-		{simulator.OpStart, 0, true, true, `"procName": "nginx"`},
-		{simulator.OpStart, simulator.CodeAlreadyRunning, true, true, `"setupPath": "/opt/nginx"`},
-		{simulator.OpQuery, 0, true, true, `"cmdline": "./start.sh"`},
-		{simulator.OpUnhost, 0, true, false, ""},
-		{simulator.OpHost, 0, true, true, ""},
-		{simulator.OpStop, 0, false, false, `"result": "success"`},
+		{simulator.OpStart, 0, "RHr", `"procName": "nginx"`},
+		{simulator.OpStart, simulator.CodeAlreadyRunning, "RHr", `"setupPath": "/opt/nginx"`},
+		{simulator.OpQuery, 0, "RHr", `"cmdline": "./start.sh"`},
+		{simulator.OpUnhost, 0, "R-r", ""},
+		{simulator.OpHost, 0, "RHr", ""},
+		{simulator.OpStop, 0, "R--", `"result": "success"`},
 	} {
 		v := operate(step.op, "10.0.0.1")
-		p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
-		if v.Code != step.code || !strings.Contains(v.Text(), step.content) || p.Running != step.running || p.Hosted != step.hosted {
-			t.Errorf("op %d: %+v, %+v", step.op, v, p)
+		c.WantState(fmt.Sprint("after op ", step.op), step.state)
+		if v.Code != step.code || !strings.Contains(v.Text(), step.content) {
+			t.Errorf("op %d: %+v", step.op, v)
 		}
-		if string(p.Spec) != string(registered.Spec) || p.Labels["team"] != "sre" {
+		if p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx"); string(p.Spec) != string(registered.Spec) || p.Labels["team"] != "sre" {
 			t.Errorf("op %d changed the registration: %s %v", step.op, p.Spec, p.Labels)
 		}
 	}
 	c.Sim.SetReachable("0:10.0.0.1", false)
 	simtest.WantCode(t, "start without an agent", operate(simulator.OpStart, "10.0.0.1"), simulator.CodeAgentAbnormal)
 	row := simtest.RowsOf(t, c.Send("get_proc_status", `{`+simtest.Meta("{}")+`,`+simtest.SupplierHosts("10.0.0.1")+`}`))["10.0.0.1"]
-	if host, _ := row["host"].(map[string]any); row["status"] != 2.0 || host["bk_supplier_id"] != 7.0 {
-		t.Errorf("row %v", row)
-	}
+	host, _ := row["host"].(map[string]any)
+	simtest.Want(t, "row", fmt.Sprint(row["status"], host["bk_supplier_id"]), "2 7")
 }
 
 // An address in place of an agent id means that host, however it was declared, and its row has the
@@ -201,36 +177,29 @@ func TestGateway_addressAsAgentID(t *testing.T) {
 	for name, test := range map[string]struct {
 		knob func(*simulator.Server)
 		id   string
-		ip   string // of the row, "" if the host is not known
+		code int
+		rows []string
 	}{
-		"declared": {func(sim *simulator.Server) { sim.AddHost("3:10.0.0.8") }, "3:10.0.0.8", "10.0.0.8"},
-		"admitted": {func(sim *simulator.Server) { sim.Admit(netip.MustParsePrefix("10.0.0.0/8")) }, "11:10.0.0.8", "10.0.0.8"},
-		"ipv6":     {func(sim *simulator.Server) { sim.Admit(netip.MustParsePrefix("2001:db8::/32")) }, "0:2001:db8::8", "2001:db8::8"},
-		"agents":   {func(sim *simulator.Server) { sim.AdmitAgents = true }, "0:10.0.0.8", "10.0.0.8"},
-		"nobody":   {func(*simulator.Server) {}, "0:10.0.0.8", ""},
+		"declared": {func(sim *simulator.Server) { sim.AddHost("3:10.0.0.8") }, "3:10.0.0.8", 0, []string{"3:10.0.0.8 3:10.0.0.8"}},
+		"admitted": {func(sim *simulator.Server) { sim.Admit(netip.MustParsePrefix("10.0.0.0/8")) }, "11:10.0.0.8", 0, []string{"11:10.0.0.8 11:10.0.0.8"}},
+		"ipv6":     {func(sim *simulator.Server) { sim.Admit(netip.MustParsePrefix("2001:db8::/32")) }, "0:2001:db8::8", 0, []string{"0:2001:db8::8 0:2001:db8::8"}},
+		"agents":   {func(sim *simulator.Server) { sim.AdmitAgents = true }, "0:10.0.0.8", 0, []string{"0:10.0.0.8 0:10.0.0.8"}},
+		"nobody":   {func(*simulator.Server) {}, "0:10.0.0.8", simulator.CodeAgentAbnormal, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := &simulator.Server{}
 			test.knob(sim)
 			c := simtest.NewClient(t, sim)
-			want := 0
-			if test.ip == "" {
-				want = simulator.CodeAgentAbnormal
-			}
-			simtest.WantCode(t, "host", c.GatewayOperate(simulator.OpHost, simtest.Agents(test.id), test.id), want)
+			simtest.WantCode(t, "host", c.GatewayOperate(simulator.OpHost, simtest.Agents(test.id), test.id), test.code)
 			var got []string
 			for _, row := range c.GatewayRows(simtest.Agents(test.id)) {
 				host, _ := row["host"].(map[string]any)
 				got = append(got, fmt.Sprintf("%v %v:%v", row["bk_agent_id"], host["bk_cloud_id"], host["ip"]))
 			}
-			cloud, _, _ := strings.Cut(test.id, ":")
-			if rows := []string{test.id + " " + cloud + ":" + test.ip}; test.ip != "" && !slices.Equal(got, rows) || test.ip == "" && got != nil {
-				t.Errorf("rows %q, want %q", got, rows)
-			}
-			if _, there := sim.Process(test.id, "web", "nginx"); there != (test.ip != "") {
-				t.Errorf("by its address: %t", there)
-			}
+			simtest.Want(t, "rows", got, test.rows)
+			_, there := sim.Process(test.id, "web", "nginx")
+			simtest.Want(t, "there by its address", there, test.code == 0)
 		})
 	}
 }

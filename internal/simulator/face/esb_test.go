@@ -2,7 +2,6 @@ package face_test
 
 import (
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -11,35 +10,23 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
+// What a document sends is kept, and answered with what it shows.
 func TestESB_documentedSamples(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
 	sim.AddHost("1:10.0.0.1")
 	c := simtest.NewClient(t, sim)
-	send := func(api string) (sent map[string]any, got simtest.Reply, data any) {
+	for _, api := range []string{"register_proc_info", "update_proc_info", "unregister_proc_info"} {
 		golden := contract.Get("esb/" + api)
-		sent = tree(t, golden.Request)
-		return sent, exchange(c, golden, sent), tree(t, golden.Response)["data"]
-	}
-	sent, got, want := send("register_proc_info")
-	p, ok := sim.Process("1:10.0.0.1", "gse", "proc-test")
-	if !ok || !reflect.DeepEqual(any(tree(t, p.Spec)), sent["spec"]) || p.Labels["proc_name"] != "proc-test" {
-		t.Errorf("kept %s and labels %v, want what was sent", p.Spec, p.Labels)
-	}
-	if !reflect.DeepEqual(got.Body["data"], want) || got.Message != "success" {
-		t.Errorf("register_proc_info: got %v, want data %v", got.Body, want)
-	}
-	_, got, _ = send("operate_proc_v2")
-	id, _ := got.Data["task_id"].(string)
-	if !strings.HasPrefix(id, "GSETASK:") {
-		t.Fatalf("operate_proc_v2: %v", got.Body)
-	}
-	if v := simtest.VerdictOf(t, c.Poll(id).Data, "1:10.0.0.1:gse:proc-test"); v.Code != 0 || v.Message != "success" {
-		t.Errorf("get_proc_operate_result_v2: %+v", v)
-	}
-	for _, api := range []string{"update_proc_info", "unregister_proc_info"} {
-		if _, got, want := send(api); !reflect.DeepEqual(got.Body["data"], want) {
-			t.Errorf("%s: got %v, want data %v", api, got.Body, want)
+		sent := tree(t, golden.Request)
+		got := exchange(c, golden, sent)
+		simtest.Want(t, api, got.Body["data"], tree(t, golden.Response)["data"])
+		simtest.Want(t, api, got.Message, "success")
+		if p, ok := sim.Process("1:10.0.0.1", "gse", "proc-test"); ok {
+			simtest.Want(t, api, any(tree(t, p.Spec)), sent["spec"])
+			simtest.Want(t, api, p.Labels["proc_name"], "proc-test")
+		} else if api == "register_proc_info" {
+			t.Error("it is not registered")
 		}
 	}
 }
@@ -47,24 +34,23 @@ func TestESB_documentedSamples(t *testing.T) {
 func TestESB_unknownRoutes(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
-	if env := c.Send("operate_process", `{"x":1}`); env.Code != simulator.CodeAPINotFound {
-		t.Errorf("unknown name: %+v", env)
-	}
-	for _, test := range []struct {
-		method, path string
-		status       int
+	for name, test := range map[string]struct {
+		method, path, body string
+		status, code       int
 	}{
-		{http.MethodGet, "/api/c/compapi/v2/gse/sync_proc_status/", http.StatusMethodNotAllowed},
-		{http.MethodPost, "/api/c/compapi/v2/usermanage/list_users/", http.StatusNotFound},
+		"unknown-name":     {http.MethodPost, "gse/operate_process", "{" + simtest.Credentials + `,"x":1}`, http.StatusOK, simulator.CodeAPINotFound},
+		"unknown-job-name": {http.MethodPost, "jobv3/operate_proc_v2", "{" + simtest.Credentials + `,"x":1}`, http.StatusOK, simulator.CodeAPINotFound},
+		"get":              {http.MethodGet, "gse/sync_proc_status/", "", http.StatusMethodNotAllowed, -1},
+		"get-job":          {http.MethodGet, "jobv3/manage_proc/", "", http.StatusMethodNotAllowed, -1},
+		"unknown-system":   {http.MethodPost, "usermanage/list_users/", "", http.StatusNotFound, -1},
 	} {
-		if got := c.Request(test.method, test.path, "", nil); got.Status != test.status {
-			t.Errorf("%s %s: HTTP %d, want %d", test.method, test.path, got.Status, test.status)
+		got := c.Request(test.method, "/api/c/compapi/v2/"+test.path, test.body, nil)
+		if got.Status != test.status || test.code >= 0 && got.Code != test.code {
+			t.Errorf("%s: HTTP %d %v", name, got.Status, got.Body)
 		}
+		simtest.Want(t, name+": violations", len(c.Sim.Violations()), 1)
+		c.Sim.ResetViolations()
 	}
-	if got := len(c.Sim.Violations()); got != 3 {
-		t.Errorf("%d violations, want 3: %q", got, c.Sim.Violations())
-	}
-	c.Sim.ResetViolations()
 }
 
 func TestESB_trailingSlashIsOptional(t *testing.T) {
@@ -72,10 +58,10 @@ func TestESB_trailingSlashIsOptional(t *testing.T) {
 	c := simtest.NewVirtual(t)
 	got := c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status", `{`+simtest.Credentials+`,"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`,
 		map[string]string{"X-Bkapi-Request-Id": "given"})
-	want := map[string]any{"code": 0.0, "data": map[string]any{"count": 0.0, "proc_infos": []any{}}, "message": "success", "request_id": "given", "result": true}
-	if !reflect.DeepEqual(got.Body, want) || got.Header.Get("X-Bkapi-Request-Id") != "given" {
-		t.Errorf("got %v", got.Body)
-	}
+	simtest.Want(t, "answer", got.Body, map[string]any{
+		"code": 0.0, "data": map[string]any{"count": 0.0, "proc_infos": []any{}}, "message": "success", "request_id": "given", "result": true,
+	})
+	simtest.Want(t, "header", got.Header.Get("X-Bkapi-Request-Id"), "given")
 }
 
 func TestESB_keys(t *testing.T) {
@@ -83,20 +69,14 @@ func TestESB_keys(t *testing.T) {
 	sim := &simulator.Server{}
 	sim.AddHost("0:10.0.0.1", "0:2001:db8::1")
 	c := simtest.NewClient(t, sim)
-
 	// An address is returned as it was sent, whatever its canonical form.
 	for _, ip := range []string{"2001:db8::1", "2001:0db8:0::1"} {
-		if v := c.Do(simulator.OpQuery, ip); v.Code != 0 {
-			t.Errorf("query on %s: %+v", ip, v)
-		}
+		simtest.WantCode(t, "query on "+ip, c.Do(simulator.OpQuery, ip), 0)
 	}
 	if v := c.Call("register_proc_info", "2001:db8::1"); v.Code != simulator.CodeFailed || !strings.Contains(v.Message, "IPv4") {
 		t.Errorf("register on IPv6: %+v", v)
 	}
-
-	env := c.Send("operate_proc_v2", `{`+simtest.Meta("{}")+`,`+simtest.CloudHosts("10.0.0.1", "10.0.0.1")+`,"op_type":0,"spec":`+simtest.OperateSpec+`}`)
-	id, _ := env.Data["task_id"].(string)
-	if data := c.Poll(id).Data; len(data) != 1 || simtest.VerdictOf(t, data, "0:10.0.0.1:web:nginx").Code != 0 {
-		t.Errorf("a host that is given twice: %v", data)
-	}
+	twice := c.Poll(c.Operate(simulator.OpStart, "10.0.0.1", "10.0.0.1")).Data
+	simtest.Want(t, "results of a host that is given twice", len(twice), 1)
+	simtest.WantCode(t, "a host that is given twice", simtest.VerdictOf(t, twice, "0:10.0.0.1:web:nginx"), 0)
 }

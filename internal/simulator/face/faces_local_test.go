@@ -27,18 +27,17 @@ func TestLocal_atTheGateway(t *testing.T) {
 	if v.Code != 0 || !simtest.Alive(c.PID()) {
 		t.Fatalf("start: %+v", v)
 	}
-	if row := c.Rows(simtest.LocalIP)[simtest.LocalIP]; row["pid"] != float64(c.PID()) || row["isauto"] != true {
-		t.Errorf("row: %v", row)
-	}
-	if row := c.GatewayRows(simtest.Agents(simtest.AgentA))[0]; row["pid"] != float64(c.PID()) || row["bk_agent_id"] != simtest.AgentA {
-		t.Errorf("row at the gateway: %v", row)
-	}
+	row := c.Rows(simtest.LocalIP)[simtest.LocalIP]
+	simtest.Want(t, "row", fmt.Sprint(row["pid"], row["isauto"]), fmt.Sprint(c.PID(), true))
+	row = c.GatewayRows(simtest.Agents(simtest.AgentA))[0]
+	simtest.Want(t, "row at the gateway", fmt.Sprint(row["pid"], row["bk_agent_id"]), fmt.Sprint(c.PID(), simtest.AgentA))
 }
 
 func TestLocal_throughJob(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)
-	do := func(op int) simtest.Verdict {
+	do := func(op, code int) simtest.Verdict {
+		t.Helper()
 		info := `{"proc_name":"sleep","setup_path":"/opt/app","pid_path":"/opt/app/run.pid","type":1,"start_check_begin_time":2,"op_timeout":500,` +
 			`"start_cmd":"sleep 600 & echo $! > run.pid","stop_cmd":"kill $(cat run.pid)","ip_list":` +
 			strings.TrimPrefix(simtest.CloudHosts(simtest.LocalIP), `"hosts":`) + `}`
@@ -49,16 +48,14 @@ func TestLocal_throughJob(t *testing.T) {
 			v = simtest.VerdictOf(t, results, "/opt/app/sleep:0:"+simtest.LocalIP)
 			return status != simulator.CodePending
 		})
+		simtest.WantCode(t, fmt.Sprint("op ", op), v, code)
 		return v
 	}
-	if v := do(simulator.OpStart); v.Code != 0 || !simtest.Alive(c.PID()) {
-		t.Fatalf("start: %+v", v)
-	}
+	do(simulator.OpStart, 0)
 	pid := c.PID()
-	if live := simtest.JobInstance(t, do(simulator.OpQuery)); live["pid"] != float64(pid) || live["isAuto"] != true {
-		t.Errorf("query: %v", live)
-	}
-	simtest.WantCode(t, "stop", do(simulator.OpStop), 0)
+	live := simtest.JobInstance(t, do(simulator.OpQuery, 0))
+	simtest.Want(t, "query", fmt.Sprint(simtest.Alive(pid), live["pid"], live["isAuto"]), fmt.Sprint(true, pid, true))
+	do(simulator.OpStop, 0)
 	c.Eventually("the daemon's end", func() bool { return !simtest.Running(pid) })
-	simtest.WantCode(t, "reload after stop", do(simulator.OpReload), simulator.CodeCheckFailed)
+	do(simulator.OpReload, simulator.CodeCheckFailed)
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -20,47 +21,35 @@ func TestGateway_paths(t *testing.T) {
 		"/api/bk-gse/prod/api/v2/proc/sync_proc_status",
 		"/some/where/else/api/v2/proc/sync_proc_status/",
 	} {
-		got := c.Request(http.MethodPost, path, `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`,
-			map[string]string{"X-Bkapi-Authorization": simtest.GatewayAuth})
-		if got.Status != http.StatusOK || got.Code != 0 {
-			t.Errorf("%s: HTTP %d %v", path, got.Status, got.Body)
-		}
-		if members := slices.Sorted(maps.Keys(got.Body)); !slices.Equal(members, []string{"code", "data", "message"}) {
-			t.Errorf("%s: members %v", path, members)
-		}
+		got := c.Request(http.MethodPost, path, `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`, map[string]string{"X-Bkapi-Authorization": simtest.GatewayAuth})
+		simtest.Want(t, path, []int{got.Status, got.Code}, []int{http.StatusOK, 0})
+		simtest.Want(t, path, slices.Sorted(maps.Keys(got.Body)), []string{"code", "data", "message"})
 		if got.Header.Get("X-Bkapi-Request-Id") == "" {
 			t.Errorf("%s: no request id", path)
 		}
-	}
-	for _, call := range c.Sim.Calls() {
-		if call.Face != "apigw" || call.API != "sync_proc_status" {
-			t.Errorf("call %s %s", call.Face, call.API)
-		}
+		last := c.Sim.Calls().Last()
+		simtest.Want(t, path, last.Face+" "+last.API, "apigw sync_proc_status")
 	}
 }
 
 func TestGateway_notFound(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewGateway(t)
-	tests := [][2]string{
-		{http.MethodPost, "/api/v2/proc/register_proc_info"},
-		{http.MethodPost, "/api/v2/proc/unregister_proc_info"},
-		{http.MethodPost, "/api/v2/proc/list_agent_state"},
-		{http.MethodPost, "/api/v2/cluster/sync_proc_status"},
-		{http.MethodPost, "/api/v2/task/async_execute_script"},
-		{http.MethodPost, "/api/v2/proc/operate_proc"},
-		{http.MethodPost, "/api/v2/sync_proc_status"},
-		{http.MethodGet, "/api/v2/proc/sync_proc_status"},
+	for _, route := range []string{
+		"POST /api/v2/proc/register_proc_info",
+		"POST /api/v2/proc/unregister_proc_info",
+		"POST /api/v2/proc/list_agent_state",
+		"POST /api/v2/cluster/sync_proc_status",
+		"POST /api/v2/task/async_execute_script",
+		"POST /api/v2/proc/operate_proc",
+		"POST /api/v2/sync_proc_status",
+		"GET /api/v2/proc/sync_proc_status",
+	} {
+		method, path, _ := strings.Cut(route, " ")
+		got := c.Request(method, simtest.GatewayStage+path, `{}`, nil)
+		simtest.Want(t, route, []int{got.Status, got.Code}, []int{http.StatusNotFound, simulator.CodeGatewayAPINotFound})
+		simtest.Want(t, route, got.Message, fmt.Sprintf("API not found [method=%q path=%q]", method, simtest.GatewayStage+path))
+		simtest.Want(t, route+": violations", len(c.Sim.Violations()), 1)
+		c.Sim.ResetViolations()
 	}
-	for _, test := range tests {
-		got := c.Request(test[0], simtest.GatewayStage+test[1], `{}`, nil)
-		want := fmt.Sprintf("API not found [method=%q path=%q]", test[0], simtest.GatewayStage+test[1])
-		if got.Status != http.StatusNotFound || got.Code != simulator.CodeGatewayAPINotFound || got.Message != want {
-			t.Errorf("%v: HTTP %d %v", test, got.Status, got.Body)
-		}
-	}
-	if got := len(c.Sim.Violations()); got != len(tests) {
-		t.Errorf("%d violations, want %d: %q", got, len(tests), c.Sim.Violations())
-	}
-	c.Sim.ResetViolations()
 }

@@ -1,10 +1,8 @@
 package face_test
 
 import (
-	"maps"
+	"fmt"
 	"net/http"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,16 +13,15 @@ import (
 
 func TestJob_documentedSamples(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for id, test := range map[string]struct {
 		api, key string
 		code     int
-		hosted   bool
+		hosted   int
 	}{
-		"job/manage_proc":     {"manage_proc", "key_test:0:10.0.0.1", 0, true},
-		"job/manage_proc/biz": {"manage_proc", "key_test:0:10.0.0.1", 0, true},
-		"job/operate_process": {"operate_process", "/usr/local/xxx/gseagent:0:10.0.0.1", 829, false}, // its op type is stop
-	}
-	for id, test := range tests {
+		"job/manage_proc":     {"manage_proc", "key_test:0:10.0.0.1", 0, 1},
+		"job/manage_proc/biz": {"manage_proc", "key_test:0:10.0.0.1", 0, 1},
+		"job/operate_process": {"operate_process", "/usr/local/xxx/gseagent:0:10.0.0.1", 829, 0}, // its op type is stop
+	} {
 		for _, component := range []string{"job", "jobv3"} {
 			t.Run(id+"-"+component, func(t *testing.T) {
 				t.Parallel()
@@ -35,27 +32,23 @@ func TestJob_documentedSamples(t *testing.T) {
 				if started.Code != 0 || !strings.HasPrefix(task, "GSETASK:") {
 					t.Fatalf("%s: %v", test.api, started.Body)
 				}
-				members := slices.Sorted(maps.Keys(started.Body))
-				if want := []string{"code", "data", "message", "permission", "request_id", "result"}; !slices.Equal(members, want) {
-					t.Errorf("members %v, want %v", members, want)
-				}
 				got := c.Request(http.MethodPost, prefix+"get_proc_result",
 					`{"bk_app_code":"esb_test","bk_app_secret":"xxx","bk_token":"xxx","bk_biz_id":1,"bk_gse_taskid":"`+task+`"}`, nil)
 				results, _ := got.Data["result"].(map[string]any)
-				if v := simtest.VerdictOf(t, results, test.key); v.Code != test.code || len(results) != 1 {
-					t.Errorf("get_proc_result: %v", got.Body)
+				simtest.WantCode(t, "result", simtest.VerdictOf(t, results, test.key), test.code)
+				simtest.Want(t, "results", len(results), 1)
+				simtest.Want(t, "processes", len(c.Sim.Processes()), test.hosted)
+				for _, p := range c.Sim.Processes() {
+					simtest.Want(t, "held", fmt.Sprint(p.Namespace, " ", p.Hosted), "job true")
 				}
-				if processes := c.Sim.Processes(); (len(processes) == 1 && processes[0].Hosted && processes[0].Namespace == "job") != test.hosted {
-					t.Errorf("held: %+v", processes)
-				}
-				if call := c.Sim.Calls()[0]; call.Face != "job" || call.API != test.api || !reflect.DeepEqual(call.Hosts, []string{"0:10.0.0.1"}) {
-					t.Errorf("call: %+v", call)
-				}
+				call := c.Sim.Calls()[0]
+				simtest.Want(t, "call", fmt.Sprint(call.Face, call.API, call.Hosts), "job"+test.api+"[0:10.0.0.1]")
 			})
 		}
 	}
 }
 
+// Times of zero are defaults.
 func TestJob_life(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -77,80 +70,186 @@ func TestJob_life(t *testing.T) {
 		{"kill", simulator.OpKill, 0, "none"},
 		{"stop what is not there", simulator.OpStop, 829, "none"},
 	} {
-		v := c.JobDo(step.op, "")
-		if got := simtest.JobState(c.Sim); v.Code != step.code || got != step.want {
-			t.Errorf("%s: %d, %s; want %d, %s", step.what, v.Code, got, step.code, step.want)
-		}
+		simtest.WantCode(t, step.what, c.JobDo(step.op, `,"op_timeout":0,"start_check_begin_time":0`), step.code)
+		simtest.Want(t, step.what, simtest.JobState(c.Sim), step.want)
 	}
-	if v := c.JobDo(simulator.OpQuery, ""); simtest.JobInstance(t, v)["pid"] != -1.0 {
-		t.Errorf("query: %+v", v)
-	}
-}
-
-func TestJob_timesAreDefaultsWhenZero(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	simtest.WantCode(t, "start", c.JobDo(simulator.OpStart, `,"op_timeout":0,"start_check_begin_time":0`), 0)
+	simtest.Want(t, "pid", simtest.JobInstance(t, c.JobDo(simulator.OpQuery, ""))["pid"], any(-1.0))
 }
 
 func TestJob_manageProc(t *testing.T) {
 	t.Parallel()
-	for _, bug := range []bool{false, true} {
+	for bug, want := range map[bool]string{false: "true true, then false true", true: "none, then none"} { // it was stopped, and then queried
 		c := simtest.NewVirtual(t, &simulator.Server{ManageProcBug: bug})
 		manage := func(api string, op int) simtest.Verdict {
 			_, results := c.JobPoll(c.JobStart(api, simtest.JobBody(op, simtest.JobInfo(`,"proc_owner":"admin"`, "10.0.0.1"))))
 			return simtest.VerdictOf(t, results, simtest.JobKey)
 		}
 		c.JobDo(simulator.OpStart, "")
-		register := manage("manage_proc", 1)
+		simtest.WantCode(t, "register", manage("manage_proc", 1), 0)
 		registered := simtest.JobState(c.Sim)
 		unregister := manage("gse_process_manage", 2)
-		unregistered := simtest.JobState(c.Sim)
-		want := "true true, then false true"
-		if bug {
-			want = "none, then none" // it was stopped, and then queried
-		}
-		if got := registered + ", then " + unregistered; got != want || register.Code != 0 || unregister.Code != 0 {
-			t.Errorf("bug %v: %s, want %s; %+v, %+v", bug, got, want, register, unregister)
-		}
-		if _, isQuery := unregister.Content.(map[string]any); isQuery != bug {
-			t.Errorf("bug %v: content %v", bug, unregister.Content)
-		}
-		if op := c.Sim.Calls().Of("manage_proc")[0].Op; (op == simulator.OpStop) != bug {
-			t.Errorf("bug %v: recorded op %d", bug, op)
-		}
-		if n := len(c.Sim.Calls().OfOp(simulator.OpUnhost)); (n == 0) != bug {
-			t.Errorf("bug %v: %d calls to unhost", bug, n)
-		}
+		simtest.WantCode(t, "unregister", unregister, 0)
+		simtest.Want(t, "states", registered+", then "+simtest.JobState(c.Sim), want)
+		_, isQuery := unregister.Content.(map[string]any)
+		recorded := c.Sim.Calls().Of("manage_proc")[0].Op == simulator.OpStop
+		unhosts := len(c.Sim.Calls().OfOp(simulator.OpUnhost)) > 0
+		simtest.Want(t, "a content, a stop that is recorded, and calls to unhost", []bool{isQuery, recorded, unhosts}, []bool{bug, bug, !bug})
 	}
 }
 
 func TestJob_keepsWhatTheServerMakesOfIt(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ more, want string }{
-		"limits":         {`,"cpu_lmt":50,"mem_lmt":100`, `"cpu_lmt":50`},
-		"limit-too-high": {`,"cpu_lmt":150,"mem_lmt":1`, `"cpu_lmt":0`},
-		"limit-negative": {`,"cpu_lmt":1,"mem_lmt":-1`, `"mem_lmt":0`},
-		"limit-missing":  {``, `"cpu_lmt":0`},
-		"end-is-begin":   {`,"start_check_begin_time":3,"start_check_end_time":9`, `"start_check_end_time":3`},
-	}
-	for name, test := range tests {
+	for name, test := range map[string]struct{ api, more, want string }{
+		"limits":         {"operate_process", `,"cpu_lmt":50,"mem_lmt":100`, `"cpu_lmt":50`},
+		"limit-too-high": {"operate_process", `,"cpu_lmt":150,"mem_lmt":1`, `"cpu_lmt":0`},
+		"limit-negative": {"operate_process", `,"cpu_lmt":1,"mem_lmt":-1`, `"mem_lmt":0`},
+		"limit-missing":  {"operate_process", ``, `"cpu_lmt":0`},
+		"end-is-begin":   {"operate_process", `,"start_check_begin_time":3,"start_check_end_time":9`, `"start_check_end_time":3`},
+		"end-stays":      {"manage_proc", `,"proc_owner":"a","start_check_begin_time":3,"start_check_end_time":9`, `"start_check_end_time":9`},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t)
-			c.JobDo(simulator.OpHost, test.more)
+			op := map[string]int{"operate_process": simulator.OpHost, "manage_proc": 1}[test.api]
+			c.JobStart(test.api, simtest.JobBody(op, simtest.JobInfo(test.more, "10.0.0.1")))
 			p, _ := c.Sim.Process("0:10.0.0.1", "job", "/opt/nginx/nginx")
 			if !strings.Contains(string(p.Spec), test.want) || strings.Contains(string(p.Spec), "ip_list") {
 				t.Errorf("kept %s, want %s", p.Spec, test.want)
 			}
 		})
 	}
-	t.Run("end-stays-in-manage-proc", func(t *testing.T) {
-		t.Parallel()
+}
+
+// The server of manage_proc refuses what its document allows, so this is no violation.
+func TestJob_refusesWhatTheDocumentAllows(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	manage := simtest.JobBody(1, simtest.JobInfo(`,"proc_owner":"admin"`, "10.0.0.1"))
+	for _, change := range [][2]string{
+		{`"setup_path":"/opt/nginx",`, ``},
+		{`"/opt/nginx"`, `""`},
+		{`"pid_path":"/run/nginx.pid",`, ``},
+		{`"/run/nginx.pid"`, `""`},
+	} {
+		got := c.Job("manage_proc", simtest.Changed(t, manage, change[0], change[1]))
+		simtest.Want(t, change[0], fmt.Sprint(got.Code, got.Message), fmt.Sprint(simulator.CodeJobIllegalParameter, "Illegal parameter"))
+	}
+	simtest.Want(t, "account", c.Job("manage_proc", simtest.Changed(t, manage, `"type"`, `"account":"www","type"`)).Code, 0)
+}
+
+func TestJob_removed(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewClient(t, &simulator.Server{JobRemoved: true})
+	for _, api := range []string{"manage_proc", "operate_process", "get_proc_result", "gse_process_manage"} {
+		got := c.Job(api, `{"bk_biz_id":2}`)
+		simtest.Want(t, api, fmt.Sprint(got.Status, got.Code, got.Body["result"]), fmt.Sprint(http.StatusNotFound, simulator.CodeAPINotFound, false))
+	}
+}
+
+func TestJob_keys(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	info := simtest.JobInfo("", "10.0.0.1")
+	valued := simtest.JobInfo(`,"value_key":"web"`, "10.0.0.1")
+	for _, test := range []struct{ info, fault, want string }{
+		{info, "", "/opt/nginx/nginx:0:10.0.0.1"},
+		{strings.Replace(info, `"/opt/nginx"`, `"/opt/nginx/"`, 1), "", "/opt/nginx/nginx:0:10.0.0.1"},
+		{strings.Replace(info, `"/opt/nginx"`, `"C:\\gse"`, 1), "", `C:\gse/nginx:0:10.0.0.1`},
+		{valued, "", "web:0:10.0.0.1"},
+		{valued, "path", "/opt/nginx/nginx:0:10.0.0.1"},
+		{valued, "host-first", "0:10.0.0.1:web"},
+	} {
+		c.Sim.ClearFaults()
+		c.Sim.Inject(simulator.Fault{Keys: test.fault})
+		_, results := c.JobPoll(c.JobStart("operate_process", simtest.JobBody(simulator.OpHost, test.info)))
+		simtest.WantCode(t, test.want, simtest.VerdictOf(t, results, test.want), 0)
+		simtest.Want(t, test.want, len(results), 1)
+	}
+	simtest.Want(t, "processes, one per key", len(c.Sim.Processes()), 3)
+	_, results := c.JobPoll(c.JobStart("operate_process", simtest.JobBody(simulator.OpQuery, simtest.JobInfo("", "10.0.0.1", "10.0.0.2"), simtest.JobInfo(`,"value_key":"b"`, "10.0.0.1"))))
+	simtest.Want(t, "results of two processes on three hosts", len(results), 3)
+}
+
+func TestJob_content(t *testing.T) {
+	t.Parallel()
+	const object = "an object"
+	for name, test := range map[string]struct {
+		fault simulator.Fault
+		op    int
+		want  any // nil for null
+	}{
+		"query":           {simulator.Fault{}, simulator.OpQuery, object},
+		"host":            {simulator.Fault{}, simulator.OpHost, ""},
+		"empty":           {simulator.Fault{ContentShape: "empty"}, simulator.OpQuery, ""},
+		"not-json":        {simulator.Fault{ContentShape: "broken"}, simulator.OpQuery, nil},
+		"null":            {simulator.Fault{ContentShape: "null"}, simulator.OpQuery, nil},
+		"object-already":  {simulator.Fault{ContentShape: "object"}, simulator.OpQuery, object},
+		"words-of-a-user": {simulator.Fault{Code: new(int), Content: "it works"}, simulator.OpQuery, nil},
+	} {
 		c := simtest.NewVirtual(t)
-		c.JobStart("manage_proc", simtest.JobBody(1, simtest.JobInfo(`,"proc_owner":"a","start_check_begin_time":3,"start_check_end_time":9`, "10.0.0.1")))
-		if p, _ := c.Sim.Process("0:10.0.0.1", "job", "/opt/nginx/nginx"); !strings.Contains(string(p.Spec), `"start_check_end_time":9`) {
-			t.Errorf("kept %s", p.Spec)
+		c.Sim.Inject(test.fault)
+		got := c.JobDo(test.op, "").Content
+		if members, isObject := got.(map[string]any); isObject && members["process"] != nil {
+			got = object
 		}
-	})
+		simtest.Want(t, name, got, test.want)
+	}
+	c := simtest.NewVirtual(t)
+	c.JobDo(simulator.OpHost, "")
+	simtest.Want(t, "isAuto", simtest.JobInstance(t, c.JobDo(simulator.OpQuery, ""))["isAuto"], any(true))
+	c.Sim.Inject(simulator.Fault{ContentShape: "no-isauto"})
+	_, has := simtest.JobInstance(t, c.JobDo(simulator.OpQuery, ""))["isAuto"]
+	simtest.Want(t, "isAuto is there", has, false)
+}
+
+func TestJob_status(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Sim.Inject(simulator.Fault{Queued: 1, Times: 1})
+	c.Sim.Inject(simulator.Fault{Hosts: []string{"0:10.0.0.2"}, Pending: 1, Times: 1})
+	c.Sim.Inject(simulator.Fault{API: "get_proc_result", JobStatus: new(115), Skip: 2, Times: 1})
+	type said struct{ status, results, pending int }
+	poll := func(id string) said {
+		status, results := c.JobPoll(id)
+		got := said{status, len(results), 0}
+		for key := range results {
+			if simtest.VerdictOf(t, results, key).Code == simulator.CodePending {
+				got.pending++
+			}
+		}
+		return got
+	}
+	id := c.JobStart("operate_process", simtest.JobBody(simulator.OpStart, simtest.JobInfo("", "10.0.0.1", "10.0.0.2")))
+	simtest.Want(t, "queued, which is a success with nothing in it", poll(id), said{115, 0, 0})
+	simtest.Want(t, "pending", poll(id), said{115, 2, 1})
+	simtest.Want(t, "status 115 beside hosts that have finished", poll(id), said{115, 2, 0})
+	simtest.Want(t, "done", poll(id), said{0, 2, 0})
+	simtest.Want(t, "an unknown task", poll("GSETASK:unknown"), said{115, 0, 0})
+}
+
+func TestJob_faults(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Sim.Inject(simulator.Fault{API: "operate_process", EnvelopeCode: new(1210001), EnvelopeMessage: "GSE error", Times: 1})
+	got := c.Job("operate_process", simtest.JobBody(0, simtest.JobInfo("", "10.0.0.1")))
+	simtest.Want(t, "envelope", fmt.Sprint(got.Code, got.Body["result"], len(c.Sim.Processes())), "1210001 false 0")
+	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Namespace: "job", Name: "/opt/nginx/nginx", Unreachable: "117", Times: 1})
+	simtest.WantCode(t, "unreachable", c.JobDo(simulator.OpStart, ""), simulator.CodeAgentAbnormal)
+	c.Sim.Inject(simulator.Fault{API: "get_proc_result", Spelling: "errcode"})
+	_, results := c.JobPoll(c.JobStart("operate_process", simtest.JobBody(simulator.OpQuery, simtest.JobInfo("", "10.0.0.1"))))
+	r, _ := results[simtest.JobKey].(map[string]any)
+	simtest.Want(t, "spelling", fmt.Sprint(r["errcode"], r["error_code"]), "0 <nil>")
+}
+
+func TestJob_survivesARestart(t *testing.T) {
+	t.Parallel()
+	live := simtest.Lives(t, func(sim *simulator.Server) { sim.AddHost("0:10.0.0.1") })
+	first := live()
+	first.JobDo(simulator.OpStart, "")
+	want := first.Sim.Processes()
+	second := live()
+	simtest.Want(t, "processes", second.Sim.Processes(), want)
+	simtest.Must(t, second.Sim.KillProcess("0:10.0.0.1", "job", "/opt/nginx/nginx"))
+	second.Sim.Tick()
+	simtest.Want(t, "revived", simtest.JobState(second.Sim), "true true")
 }

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -25,24 +24,6 @@ const (
 	jobPath      = "/api/c/compapi/v2/jobv3/operate_process/"
 	scriptPath   = "/api/bk-gse/prod/api/v2/task/extensions/async_execute_script"
 )
-
-// syncBuffer is written by the server and read by the test.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
 
 // signed is a body with credentials before it.
 func signed(members string) string { return "{" + simtest.Credentials + "," + members + "}" }
@@ -116,7 +97,7 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 	sim := &simulator.Server{}
 	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
 	srv := httptest.NewUnstartedServer(sim)
-	var serverLog syncBuffer
+	var serverLog simtest.Buffer
 	srv.Config.ErrorLog = log.New(&serverLog, "", 0)
 	srv.Start()
 	t.Cleanup(func() {

@@ -22,6 +22,10 @@ func TestFaces_refuseWhatNoDocumentAllows(t *testing.T) {
 	infos := simtest.JobBody(0, simtest.JobInfo("", "10.0.0.1"))
 	manage := simtest.JobBody(1, simtest.JobInfo(`,"proc_owner":"admin"`, "10.0.0.1"))
 	poll := `{"bk_biz_id":2,"bk_gse_taskid":"GSETASK:1"}`
+	const run, result = "task/extensions/async_execute_script", "task/extensions/get_execute_script_result"
+	const no = "the simulator runs no script but the one that reads what an agent hosts, and cat or type of a .proc"
+	script, screens := simtest.ScriptBody(readHosted, simulator.DefaultProcPath, scriptHost), simtest.ScreensBody("T", 0, 0, scriptHost)
+	jobScript, jobStatus := simtest.JobScriptBody(readHosted, simulator.DefaultProcPath, "10.0.0.1"), `{"bk_biz_id":2,"job_instance_id":1}`
 	for name, test := range map[string]struct {
 		api, body string
 		old, new  string
@@ -94,6 +98,37 @@ func TestFaces_refuseWhatNoDocumentAllows(t *testing.T) {
 		"job/type":              {"operate_process", infos, `"type":1`, `"type":3`, "process_infos[0].type: must be 0, 1 or 2"},
 		"job/limit-fractional":  {"operate_process", infos, `"type":1`, `"cpu_lmt":0.5,"type":1`, "process_infos[0].cpu_lmt: want an integer, got 0.5"},
 		"job/op-type-in-manage": {"manage_proc", manage, `"op_type":1`, `"op_type":3`, "op_type: must be 1 or 2"},
+
+		"apigw/another-script":      {run, simtest.ScriptBody("rm -rf /", "", scriptHost), "", "", "scripts[0].script_content: " + no},
+		"apigw/a-changed-script":    {run, simtest.ScriptBody(readHosted+"\n", "/x/.proc", scriptHost), "", "", "scripts[0].script_content: " + no},
+		"apigw/cat-of-another-file": {run, simtest.ScriptBody("cat /etc/shadow", "", scriptHost), "", "", "scripts[0].script_content: " + no},
+		"apigw/cat-and-more":        {run, simtest.ScriptBody("cat /x/.proc; id", "", scriptHost), "", "", "scripts[0].script_content: " + no},
+		"apigw/no-file":             {run, simtest.ScriptBody(readHosted, "", scriptHost), "", "", "scripts[0].script_content: the script has 0 arguments, want the file that it reads"},
+		"apigw/two-files":           {run, simtest.ScriptBody(readHosted, "/x/.proc /y", scriptHost), "", "", "scripts[0].script_content: the script has 2 arguments, want the file that it reads"},
+		"apigw/unquoted":            {run, simtest.ScriptBody(readHosted, "/x/.proc;id", scriptHost), "", "", "atomic_tasks[0].command: a shell would not take ; as it is; quote it"},
+		"apigw/open-quote":          {run, simtest.ScriptBody(readHosted, "'/x/.proc", scriptHost), "", "", "atomic_tasks[0].command: a quote is not closed"},
+		"apigw/another-command":     {run, script, `"/tmp/bk_terraform/read.sh `, `"/tmp/read.sh `, "atomic_tasks[0].command: it does not run the script, /tmp/bk_terraform/read.sh"},
+		"apigw/no-account":          {run, script, `"user":"root"`, `"user":""`, "agents[0].user: must not be empty"},
+		"apigw/no-time":             {run, script, `"timeout_seconds":60`, `"timeout_seconds":0`, "atomic_tasks[0].timeout_seconds: must be at least 1"},
+		"apigw/no-agent":            {run, simtest.ScriptBody(readHosted, "/x/.proc"), "", "", "agents: must not be empty"},
+		"apigw/blank-agent":         {run, script, scriptHost, "", "agents[0].bk_agent_id: must not be empty"},
+		"apigw/no-relations":        {run, script, `,"atomic_tasks_relations":[{"atomic_task_id":0,"atomic_task_id_idx":[]}]`, "", "atomic_tasks_relations: required field is missing"},
+		"apigw/relative-folder":     {run, script, `"script_store_dir":"/`, `"script_store_dir":"`, "scripts[0].script_store_dir: must be an absolute path"},
+		"apigw/no-agents-tasks":     {result, screens, `"agent_tasks"`, `"agents"`, "agent_tasks: required field is missing"},
+		"apigw/no-offset":           {result, screens, `"offset":0,`, "", "agent_tasks[0].atomic_tasks[0].offset: required field is missing"},
+		"apigw/negative-offset":     {result, screens, `"offset":0,`, `"offset":-1,`, "agent_tasks[0].atomic_tasks[0].offset: must not be negative"},
+
+		"job/another-script":  {"fast_execute_script", simtest.JobScriptBody("id", "", "10.0.0.1"), "", "", "script_content: " + no},
+		"job/another-tongue":  {"fast_execute_script", jobScript, `"script_language":1`, `"script_language":5`, "script_language: it is 1 for this script"},
+		"job/no-base64":       {"fast_execute_script", jobScript, `"script_content":"`, `"script_content":"%`, "script_content: it is not in base64"},
+		"job/no-account":      {"fast_execute_script", jobScript, `"account_alias":"root",`, "", "account_alias: required field is missing, or account_id"},
+		"job/no-time":         {"fast_execute_script", jobScript, `"timeout":60`, `"timeout":0`, "timeout: must be between 1 and 86400"},
+		"job/no-host":         {"fast_execute_script", jobScript, `"ip_list":[{"ip":"10.0.0.1","bk_cloud_id":0}]`, "", "target_server.ip_list: the simulator knows hosts by address alone; name some"},
+		"job/script-no-scope": {"fast_execute_script", jobScript, `"bk_scope_type":"biz",`, "", "bk_scope_type: required field is missing"},
+		"job/text-for-number": {"get_job_instance_status", jobStatus, "1}", `"1"}`, "job_instance_id: want an integer, got a string"},
+		"job/text-for-bool":   {"get_job_instance_status", jobStatus, "1}", `1,"return_ip_result":"true"}`, "return_ip_result: want a boolean, got a string"},
+		"job/too-many-logs":   {"batch_get_job_instance_ip_log", `{"bk_biz_id":2,"job_instance_id":1,"step_instance_id":2,"ip_list":` + hostList(501) + `}`, "", "", "ip_list: must have 500 elements at most"},
+		"job/no-step":         {"batch_get_job_instance_ip_log", jobStatus, "", "", "ip_list: required field is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,6 +144,7 @@ func TestFaces_refuseWhatNoDocumentAllows(t *testing.T) {
 				t.Errorf("got HTTP %d %d %q with %v, want %+v", got.Status, got.Code, got.Message, got.Data, want)
 			}
 			c.WantOneViolation(path.Base(test.api) + ": " + want.Message)
+			simtest.Want(t, "tasks", len(c.Sim.Tasks()), 0)
 		})
 	}
 }

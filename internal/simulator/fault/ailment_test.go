@@ -1,8 +1,7 @@
 package fault_test
 
 import (
-	"reflect"
-	"strings"
+	"cmp"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -13,7 +12,7 @@ import (
 // given output. Started again with a good release, it is healthy.
 func TestFault_ailing(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		fault  simulator.Fault
 		op     int
 		unhost bool
@@ -28,47 +27,41 @@ func TestFault_ailing(t *testing.T) {
 		"other-command": {simulator.Fault{Command: "v2", Dies: 1, Health: "disk full"}, simulator.OpStart, false, []int{1, 1}, ""},
 		"other-op":      {simulator.Fault{Op: new(simulator.OpReload), Dies: 1}, simulator.OpStart, false, []int{1, 1}, ""},
 		"of-no-start":   {simulator.Fault{Op: new(simulator.OpStop), Dies: 1}, simulator.OpStart, false, []int{1, 1}, ""},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t)
+			query := func() (pid int, health any) {
+				instance := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
+				number, _ := instance["pid"].(float64)
+				return int(number), instance["health"]
+			}
 			c.Sim.Inject(test.fault)
 			c.Do(test.op, "10.0.0.1")
 			if test.unhost {
 				c.Do(simulator.OpUnhost, "10.0.0.1")
 			}
 			var got []int
-			health := ""
 			first := 0
 			for range test.pids {
-				instance := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
-				number, _ := instance["pid"].(float64)
-				pid := int(number)
-				if pid > 0 && first == 0 {
-					first = pid
-				}
+				pid, health := query()
 				if pid > 0 {
+					first = cmp.Or(first, pid)
 					pid += 1 - first
 				}
 				got = append(got, pid)
-				health, _ = instance["health"].(string)
+				simtest.Want(t, "health", health, any(test.health))
 			}
-			if !reflect.DeepEqual(got, test.pids) || health != test.health {
-				t.Errorf("pids %v, health %q; want %v, %q", got, health, test.pids, test.health)
-			}
+			simtest.Want(t, "pids", got, test.pids)
 
 			c.Sim.ClearFaults()
-			c.Do(simulator.OpRestart, "10.0.0.1")
+			c.Does(simulator.OpRestart, 0, "-Hr")
 			for range 3 {
-				instance := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
-				if pid, _ := instance["pid"].(float64); pid <= 0 || instance["health"] != "" {
-					t.Errorf("after a good release: %v", instance)
+				if pid, health := query(); pid <= 0 || health != "" {
+					t.Errorf("after a good release: pid %d, %v", pid, health)
 				}
 			}
-			if state := simtest.State(c.Sim, "10.0.0.1"); !strings.HasSuffix(state, "r") {
-				t.Errorf("then %s", state)
-			}
+			c.WantState("then", "-Hr")
 		})
 	}
 }

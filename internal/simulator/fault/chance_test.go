@@ -12,25 +12,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-const statusBody = `{"meta":{"namespace":"web","name":"nginx"},` + oneHost + `}`
-
-const oneHost = `"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}]`
+var statusBody = `{"meta":{"namespace":"web","name":"nginx"},` + simtest.CloudHosts("10.0.0.1") + `}`
 
 // strikes shows which of n requests a fault with a chance has affected.
 func strikes(t *testing.T, seed uint64, chance float64, n int) string {
 	t.Helper()
 	c := simtest.NewVirtual(t, &simulator.Server{Seed: seed})
-	code := 7
-	c.Sim.Inject(simulator.Fault{API: "get_proc_status_v2", EnvelopeCode: &code, Chance: chance})
-	var pattern strings.Builder
+	c.Sim.Inject(simulator.Fault{API: "get_proc_status_v2", EnvelopeCode: new(7), Chance: chance})
+	pattern := ""
 	for range n {
-		if c.Send("get_proc_status_v2", statusBody).Code == code {
-			pattern.WriteByte('x')
-		} else {
-			pattern.WriteByte('.')
-		}
+		pattern += map[int]string{7: "x", 0: "."}[c.Send("get_proc_status_v2", statusBody).Code]
 	}
-	return pattern.String()
+	return pattern
 }
 
 func TestFault_chance(t *testing.T) {
@@ -40,13 +33,11 @@ func TestFault_chance(t *testing.T) {
 	if n := strings.Count(first, "x"); n < 5 || n > 65 {
 		t.Errorf("%d of 100 requests were hit: %s", n, first)
 	}
-	if again := strikes(t, 1, 0.3, 100); again != first {
-		t.Errorf("the same seed gives\n%s and\n%s", first, again)
-	}
+	simtest.Want(t, "the same seed", strikes(t, 1, 0.3, 100), first)
 	if other := strikes(t, 2, 0.3, 100); other == first {
 		t.Errorf("another seed gives the same: %s", other)
 	}
-	simtest.Want(t, "for certain gives", strikes(t, 3, 1, 5), "xxxxx")
+	simtest.Want(t, "for certain", strikes(t, 3, 1, 5), "xxxxx")
 }
 
 func TestFault_delayMax(t *testing.T) {
@@ -55,42 +46,17 @@ func TestFault_delayMax(t *testing.T) {
 		sim := &simulator.Server{Seed: 1}
 		sim.AddHost("0:10.0.0.1")
 		sim.Inject(simulator.Fault{Delay: 50 * time.Millisecond, DelayMax: 500 * time.Millisecond})
-		var shortest, longest time.Duration
-		for i := range 50 {
+		shortest, longest := time.Hour, time.Duration(0)
+		for range 50 {
 			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/c/compapi/v2/gse/get_proc_status_v2/",
 				strings.NewReader("{"+simtest.Credentials+","+strings.TrimPrefix(statusBody, "{")))
 			req.Host, req.RemoteAddr = "127.0.0.1", "127.0.0.1:1"
 			began := time.Now()
-			rec := httptest.NewRecorder()
-			sim.ServeHTTP(rec, req)
-			took := time.Since(began)
-			if took < 50*time.Millisecond || took >= 500*time.Millisecond {
-				t.Fatalf("answered after %s: %s", took, rec.Body)
-			}
-			if i == 0 {
-				shortest, longest = took, took
-			}
-			shortest, longest = min(shortest, took), max(longest, took)
+			sim.ServeHTTP(httptest.NewRecorder(), req)
+			shortest, longest = min(shortest, time.Since(began)), max(longest, time.Since(began))
 		}
-		if longest-shortest < 300*time.Millisecond {
+		if shortest < 50*time.Millisecond || longest >= 500*time.Millisecond || longest-shortest < 300*time.Millisecond {
 			t.Errorf("all between %s and %s", shortest, longest)
 		}
 	})
-}
-
-func TestCalls_mostWithin(t *testing.T) {
-	t.Parallel()
-	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	var calls simulator.CallList
-	for _, ms := range []int{0, 900, 1000, 1100, 1899, 3000} {
-		calls = append(calls, simulator.Call{Start: began.Add(time.Duration(ms) * time.Millisecond)})
-	}
-	for span, want := range map[time.Duration]int{time.Second: 4, 901 * time.Millisecond: 3, time.Millisecond: 1, time.Minute: 6} {
-		if got := calls.MostWithin(span); got != want {
-			t.Errorf("%d within %s, want %d", got, span, want)
-		}
-	}
-	if got := (simulator.CallList)(nil).MostWithin(time.Second); got != 0 {
-		t.Errorf("%d of no calls", got)
-	}
 }

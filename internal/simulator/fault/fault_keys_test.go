@@ -13,7 +13,7 @@ func TestFault_keys(t *testing.T) {
 	t.Parallel()
 	const key = "0:10.0.0.1:web:nginx"
 	odd := map[string]any{"error_code": 115, "error_msg": "first", "content": ""}
-	for name, tt := range map[string]struct {
+	for name, test := range map[string]struct {
 		fault simulator.Fault
 		want  []string // in this order
 		not   string
@@ -28,31 +28,23 @@ func TestFault_keys(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t)
 			id := c.Operate(simulator.OpQuery, "10.0.0.1")
-			tt.fault.API = "get_proc_operate_result_v2"
-			c.Sim.Inject(tt.fault)
+			test.fault.API = "get_proc_operate_result_v2"
+			c.Sim.Inject(test.fault)
 			rest := c.BodyOf("get_proc_operate_result_v2", `{`+simtest.Credentials+`,"task_id":"`+id+`"}`)
-			for _, part := range tt.want {
+			for _, part := range test.want {
 				_, after, found := strings.Cut(rest, part)
-				if !found {
-					t.Fatalf("%s does not follow: %s", part, rest)
+				if !found || strings.Contains(rest, test.not) {
+					t.Fatalf("want %s and not %s: %s", part, test.not, rest)
 				}
 				rest = after
 			}
-			if strings.Contains(rest, tt.not) {
-				t.Errorf("has %s: %s", tt.not, rest)
-			}
 		})
 	}
-}
-
-func TestFault_keysWithoutSupplier(t *testing.T) {
-	t.Parallel()
 	c := simtest.NewVirtual(t)
 	c.Sim.Inject(simulator.Fault{Keys: "no-supplier"})
 	env := c.Send("register_proc_info", simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"))
-	if v := simtest.VerdictOf(t, env.Data, "0:10.0.0.1:web:nginx"); v.Code != 0 || len(env.Data) != 1 {
-		t.Errorf("got %+v of %v", v, env.Data)
-	}
+	simtest.WantCode(t, "without the supplier", simtest.VerdictOf(t, env.Data, key), 0)
+	simtest.Want(t, "keys without the supplier", len(env.Data), 1)
 }
 
 // With the fault, a start that fails hosts the process, and no other operation does.
@@ -60,19 +52,10 @@ func TestFault_stillHosts(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
 	c.Sim.Inject(simulator.Fault{Code: new(65535), StillHosts: true})
-	for _, step := range []struct {
-		op     int
-		hosted bool
-	}{{simulator.OpStop, false}, {simulator.OpStart, true}} {
-		if v := c.Do(step.op, "10.0.0.1"); v.Code != 65535 {
-			t.Errorf("op %d: %+v", step.op, v)
-		}
-		if p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx"); p.Hosted != step.hosted || p.Running {
-			t.Errorf("after op %d: %+v", step.op, p)
-		}
-	}
+	c.Does(simulator.OpStop, 65535, "---")
+	c.Does(simulator.OpStart, 65535, "-H-")
 	c.Sim.ClearFaults()
-	if v := c.Do(simulator.OpQuery, "10.0.0.1"); !strings.Contains(v.Text(), `"isAuto": true`) {
+	if v := c.Does(simulator.OpQuery, 0, "-H-"); !strings.Contains(v.Text(), `"isAuto": true`) {
 		t.Errorf("a query: %s", v.Text())
 	}
 }

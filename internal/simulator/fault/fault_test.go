@@ -2,10 +2,12 @@ package fault_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,41 +23,37 @@ func TestFault_polls(t *testing.T) {
 	t.Parallel()
 	const q, gone = simulator.CodeTaskQueued, -2
 	one := []string{"0:10.0.0.1"}
-	tests := map[string]struct {
-		faults []simulator.Fault
-		want   []int // about 10.0.0.1
-		other  []int // about 10.0.0.2, in the polls after those
-		to     string
+	for name, test := range map[string]struct {
+		fault simulator.Fault
+		want  []int // about 10.0.0.1
+		to    string
 	}{
-		"none":            {nil, []int{0, 0}, []int{0}, "-Hr"},
-		"pending":         {[]simulator.Fault{{Hosts: one, Pending: 2}}, []int{115, 115, 0, 0}, []int{0}, "-Hr"},
-		"pending-forever": {[]simulator.Fault{{Hosts: one, Pending: -1}}, []int{115, 115, 115}, []int{0}, "-Hr"},
-		"missing":         {[]simulator.Fault{{Hosts: one, Missing: 2}}, []int{gone, gone, 0}, []int{0}, "-Hr"},
-		"missing-forever": {[]simulator.Fault{{Hosts: one, Missing: -1}}, []int{gone, gone}, []int{0}, "-Hr"},
-		"queued":          {[]simulator.Fault{{Queued: 2}}, []int{q, q, 0}, []int{0}, "-Hr"},
-		"all-three":       {[]simulator.Fault{{Queued: 1, Missing: 1, Pending: 1}}, []int{q, gone, 115, 0}, []int{0}, "-Hr"},
-		"by-poll":         {[]simulator.Fault{{API: "get_proc_operate_result_v2", Hosts: one, Pending: 1}}, []int{115, 0}, []int{0}, "-Hr"},
-		"other-op":        {[]simulator.Fault{{Op: new(simulator.OpStop), Pending: 1}}, []int{0}, []int{0}, "-Hr"},
-		"other-name":      {[]simulator.Fault{{Name: "apache", Pending: 1}}, []int{0}, []int{0}, "-Hr"},
-		"code":            {[]simulator.Fault{{Hosts: one, Code: new(65535)}}, []int{65535, 65535}, []int{0}, "---"},
-		"code-applied":    {[]simulator.Fault{{Hosts: one, Code: new(836), Apply: true}}, []int{836}, []int{0}, "-Hr"},
-		"code-late":       {[]simulator.Fault{{Hosts: one, Code: new(-1), Pending: 1}}, []int{115, -1}, []int{0}, "---"},
-		"away":            {[]simulator.Fault{{Hosts: one, Unreachable: "117"}}, []int{117}, []int{0}, "---"},
-		"away-silently":   {[]simulator.Fault{{Hosts: one, Unreachable: "pending"}}, []int{115, 115}, []int{0}, "---"},
-		"used-up":         {[]simulator.Fault{{Op: new(simulator.OpQuery), Times: 1, Code: new(-1)}}, []int{0}, []int{0}, "-Hr"},
-		"skipped":         {[]simulator.Fault{{Hosts: one, Skip: 1, Code: new(-1)}}, []int{0, 0}, []int{0}, "-Hr"},
-	}
-	for name, test := range tests {
+		"none":            {simulator.Fault{}, []int{0, 0}, "-Hr"},
+		"pending":         {simulator.Fault{Hosts: one, Pending: 2}, []int{115, 115, 0, 0}, "-Hr"},
+		"pending-forever": {simulator.Fault{Hosts: one, Pending: -1}, []int{115, 115, 115}, "-Hr"},
+		"missing":         {simulator.Fault{Hosts: one, Missing: 2}, []int{gone, gone, 0}, "-Hr"},
+		"missing-forever": {simulator.Fault{Hosts: one, Missing: -1}, []int{gone, gone}, "-Hr"},
+		"queued":          {simulator.Fault{Queued: 2}, []int{q, q, 0}, "-Hr"},
+		"all-three":       {simulator.Fault{Queued: 1, Missing: 1, Pending: 1}, []int{q, gone, 115, 0}, "-Hr"},
+		"by-poll":         {simulator.Fault{API: "get_proc_operate_result_v2", Hosts: one, Pending: 1}, []int{115, 0}, "-Hr"},
+		"other-op":        {simulator.Fault{Op: new(simulator.OpStop), Pending: 1}, []int{0}, "-Hr"},
+		"other-name":      {simulator.Fault{Name: "apache", Pending: 1}, []int{0}, "-Hr"},
+		"code":            {simulator.Fault{Hosts: one, Code: new(65535)}, []int{65535, 65535}, "---"},
+		"code-applied":    {simulator.Fault{Hosts: one, Code: new(836), Apply: true}, []int{836}, "-Hr"},
+		"code-late":       {simulator.Fault{Hosts: one, Code: new(-1), Pending: 1}, []int{115, -1}, "---"},
+		"away":            {simulator.Fault{Hosts: one, Unreachable: "117"}, []int{117}, "---"},
+		"away-silently":   {simulator.Fault{Hosts: one, Unreachable: "pending"}, []int{115, 115}, "---"},
+		"used-up":         {simulator.Fault{Op: new(simulator.OpQuery), Times: 1, Code: new(-1)}, []int{0}, "-Hr"},
+		"skipped":         {simulator.Fault{Hosts: one, Skip: 1, Code: new(-1)}, []int{0, 0}, "-Hr"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t)
-			for _, f := range test.faults {
-				c.Sim.Inject(f)
-			}
+			c.Sim.Inject(test.fault)
 			id := c.Operate(simulator.OpStart, "10.0.0.1", "10.0.0.2")
-			simtest.Want(t, "polls say", c.Codes(id, "10.0.0.1", len(test.want)), test.want)
-			simtest.Want(t, "about the other host polls say", c.Codes(id, "10.0.0.2", len(test.other)), test.other)
-			simtest.Want(t, "then", simtest.State(c.Sim, "10.0.0.1"), test.to)
+			simtest.Want(t, "polls", c.Codes(id, "10.0.0.1", len(test.want)), test.want)
+			simtest.Want(t, "a later poll about the other host", c.Codes(id, "10.0.0.2", 1), []int{0})
+			c.WantState("then", test.to)
 		})
 	}
 }
@@ -68,15 +66,12 @@ func TestFault_timesCountOperations(t *testing.T) {
 	for range 4 {
 		got = append(got, c.Codes(c.Operate(simulator.OpQuery, "10.0.0.1"), "10.0.0.1", 3))
 	}
-	want := [][]int{{0, 0, 0}, {115, 115, 0}, {115, 115, 0}, {0, 0, 0}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	simtest.Want(t, "polls", got, [][]int{{0, 0, 0}, {115, 115, 0}, {115, 115, 0}, {0, 0, 0}})
 }
 
 func TestFault_firstGenerationIsRepeated(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		fault  simulator.Fault
 		want   []int
 		states []string
@@ -87,17 +82,13 @@ func TestFault_firstGenerationIsRepeated(t *testing.T) {
 		"code":            {simulator.Fault{Code: new(-1), Times: 1}, []int{-1, 0}, []string{"---", "R--"}},
 		"away":            {simulator.Fault{Unreachable: "117", Times: 1}, []int{117, 0}, []string{"---", "R--"}},
 		"away-silently":   {simulator.Fault{Unreachable: "pending"}, []int{115, 115}, []string{"---", "---"}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t)
 			c.Sim.Inject(test.fault)
 			for i, want := range test.want {
-				v := c.Call("register_proc_info", "10.0.0.1")
-				if got := simtest.State(c.Sim, "10.0.0.1"); v.Code != want || got != test.states[i] {
-					t.Errorf("call %d: %d, then %s; want %d, then %s", i+1, v.Code, got, want, test.states[i])
-				}
+				c.Calls("register_proc_info", want, test.states[i])
 			}
 		})
 	}
@@ -108,25 +99,12 @@ func TestFault_clear(t *testing.T) {
 	c := simtest.NewVirtual(t)
 	c.Sim.Inject(simulator.Fault{API: "register_proc_info", Pending: -1})
 	id := c.Sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), Code: new(-1)})
-	simtest.WantCode(t, "before", c.Call("register_proc_info", "10.0.0.1"), 115)
+	c.Calls("register_proc_info", 115, "---")
 	c.Sim.ClearFault(id)
-	simtest.WantCode(t, "one is cleared", c.Do(simulator.OpQuery, "10.0.0.1"), 0)
-	simtest.WantCode(t, "the other is not", c.Call("register_proc_info", "10.0.0.1"), 115)
+	c.Does(simulator.OpQuery, 0, "---")
+	c.Calls("register_proc_info", 115, "---") // the other is not cleared
 	c.Sim.ClearFaults()
-	simtest.WantCode(t, "all are cleared", c.Call("register_proc_info", "10.0.0.1"), 0)
-}
-
-func TestFault_queuedData(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	c.Sim.Inject(simulator.Fault{Queued: 1, Times: 1, QueuedData: map[string]any{}})
-	c.Sim.Inject(simulator.Fault{Queued: 1, Skip: 1})
-	if env := c.Poll(c.Operate(simulator.OpQuery, "10.0.0.1")); env.Code != 1000115 || env.Data == nil || len(env.Data) != 0 {
-		t.Errorf("first task: %+v", env)
-	}
-	if env := c.Poll(c.Operate(simulator.OpQuery, "10.0.0.1")); env.Code != 1000115 || env.Data != nil {
-		t.Errorf("second task: %+v", env)
-	}
+	c.Calls("register_proc_info", 0, "R--")
 }
 
 func TestFault_takes(t *testing.T) {
@@ -134,44 +112,28 @@ func TestFault_takes(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	c := simtest.NewVirtual(t, &simulator.Server{Now: func() time.Time { return now }})
 	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Takes: 5 * time.Second})
-	id := c.Operate(simulator.OpStart, "10.0.0.1")
-	accepted := now
-
-	now = now.Add(4 * time.Second)
-	if got := c.Codes(id, "10.0.0.1", 1); got[0] != 115 || simtest.State(c.Sim, "10.0.0.1") != "---" {
-		t.Errorf("too early: %v, %s", got, simtest.State(c.Sim, "10.0.0.1"))
-	}
-	if info := c.Sim.Tasks()[0]; !info.Settled.IsZero() {
-		t.Errorf("too early: %+v", info)
-	}
-	now = now.Add(3 * time.Second)
-	if got := c.Codes(id, "10.0.0.1", 1); got[0] != 0 || simtest.State(c.Sim, "10.0.0.1") != "-Hr" {
-		t.Errorf("in time: %v, %s", got, simtest.State(c.Sim, "10.0.0.1"))
-	}
-	want := simulator.TaskInfo{ID: id, Op: 0, Accepted: accepted, Settled: accepted.Add(5 * time.Second), Polls: 2, Hosts: 1}
-	if info := c.Sim.Tasks(); len(info) != 1 || info[0] != want {
-		t.Errorf("got %+v, want %+v", info, want)
-	}
-}
-
-func TestFault_expiredTask(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	id := c.Operate(simulator.OpQuery, "10.0.0.1")
-	c.Sim.ExpireTask(id)
-	if env := c.Poll(id); env.Code != 1000115 || env.Data != nil {
-		t.Errorf("expired: %+v", env)
-	}
-	empty := simtest.NewClient(t, &simulator.Server{ExpiredEmpty: true})
-	if env := empty.Poll("GSETASK:gone"); env.Code != 0 || env.Data == nil || len(env.Data) != 0 {
-		t.Errorf("expired and empty: %+v", env)
+	want := simulator.TaskInfo{ID: c.Operate(simulator.OpStart, "10.0.0.1"), Op: 0, Accepted: now, Hosts: 1}
+	for _, step := range []struct {
+		after   time.Duration
+		code    int
+		state   string
+		settled time.Time
+	}{
+		{4 * time.Second, 115, "---", time.Time{}},
+		{3 * time.Second, 0, "-Hr", now.Add(5 * time.Second)},
+	} {
+		now = now.Add(step.after)
+		want.Polls++
+		want.Settled = step.settled
+		simtest.Want(t, "poll", c.Codes(want.ID, "10.0.0.1", 1), []int{step.code})
+		c.WantState("then", step.state)
+		simtest.Want(t, "tasks", c.Sim.Tasks(), []simulator.TaskInfo{want})
 	}
 }
 
 func TestFault_answers(t *testing.T) {
 	t.Parallel()
-	body := "{" + simtest.Credentials + "," + simtest.FirstBody("register_proc_info", "{}", "10.0.0.1")[1:]
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		fault  simulator.Fault
 		status int
 		body   string
@@ -190,13 +152,12 @@ func TestFault_answers(t *testing.T) {
 		"another-api":       {simulator.Fault{API: "update_*", HTTPStatus: 502}, 200, `"code":0`, [2]string{}, "R--"},
 		"another-host":      {simulator.Fault{Hosts: []string{"0:10.0.0.2"}, HTTPStatus: 502}, 200, `"code":0`, [2]string{}, "R--"},
 		"delay":             {simulator.Fault{Delay: time.Millisecond}, 200, `"code":0`, [2]string{}, "R--"},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t)
 			c.Sim.Inject(test.fault)
-			resp, err := c.Post("register_proc_info", body)
+			resp, err := c.Post("register_proc_info", registerBody("10.0.0.1"))
 			simtest.Must(t, err)
 			defer resp.Body.Close()
 			got, err := io.ReadAll(resp.Body)
@@ -204,102 +165,48 @@ func TestFault_answers(t *testing.T) {
 			if resp.StatusCode != test.status || !strings.Contains(string(got), test.body) {
 				t.Errorf("HTTP %d: %s", resp.StatusCode, got)
 			}
-			if test.header[0] != "" && resp.Header.Get(test.header[0]) != test.header[1] {
-				t.Errorf("header %s: %q", test.header[0], resp.Header.Get(test.header[0]))
-			}
-			simtest.Want(t, "then", simtest.State(c.Sim, "10.0.0.1"), test.to)
-			if last := c.Sim.Calls().Last(); last.Status != test.status {
-				t.Errorf("recorded HTTP %d", last.Status)
-			}
+			simtest.Want(t, "header", resp.Header.Get(test.header[0]), test.header[1])
+			c.WantState("then", test.to)
+			simtest.Want(t, "recorded status", c.Sim.Calls().Last().Status, test.status)
 		})
 	}
 }
 
 func TestFault_lostAnswers(t *testing.T) {
 	t.Parallel()
-	body := "{" + simtest.Credentials + "," + simtest.FirstBody("register_proc_info", "{}", "10.0.0.1")[1:]
-	for drop, to := range map[string]string{"before": "---", "after": "R--", "mid": "R--"} {
+	for drop, to := range map[string]string{"before": "---", "after": "R--", "mid": "R--", "reset": "R--"} {
 		t.Run(drop, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t, &simulator.Server{UpdateRefuses: true})
 			c.Sim.Inject(simulator.Fault{Drop: drop, Times: 1})
-			resp, err := c.Post("register_proc_info", body)
+			resp, err := c.Post("register_proc_info", registerBody("10.0.0.1"))
 			if err == nil {
 				_, err = io.ReadAll(resp.Body)
 				_ = resp.Body.Close()
 			}
-			if err == nil {
-				t.Error("an answer arrived")
+			if err == nil || errors.Is(err, syscall.ECONNRESET) != (drop == "reset") {
+				t.Errorf("got %v", err)
 			}
-			simtest.Want(t, "then", simtest.State(c.Sim, "10.0.0.1"), to)
-			if calls := c.Sim.Calls(); len(calls) != 1 {
-				t.Errorf("%d calls: %v", len(calls), calls.APIs())
+			c.WantState("then", to)
+			simtest.Want(t, "calls", c.Sim.Calls().APIs(), []string{"register_proc_info"})
+			if drop == "reset" {
+				simtest.Want(t, "recorded status", c.Sim.Calls().Last().Status, 0)
 			}
-			if v := c.Call("update_proc_info", "10.0.0.1"); (v.Code == 0) != (to == "R--") {
-				t.Errorf("the next call: %+v", v)
-			}
+			v := c.Call("update_proc_info", "10.0.0.1")
+			simtest.Want(t, "the next call succeeds", v.Code == 0, to == "R--")
 		})
-	}
-}
-
-func TestFault_taskID(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	c.Sim.Inject(simulator.Fault{API: "operate_*", TaskID: new("")})
-	env := c.Send("operate_proc_v2", `{`+simtest.Meta("{}")+`,`+simtest.CloudHosts("10.0.0.1")+`,"op_type":2,"spec":`+simtest.OperateSpec+`}`)
-	if id, given := env.Data["task_id"]; env.Code != 0 || !given || id != "" {
-		t.Errorf("got %+v", env)
-	}
-}
-
-func TestFault_contentShapes(t *testing.T) {
-	t.Parallel()
-	tests := map[string]func(content any) bool{
-		"object": func(content any) bool { m, ok := content.(map[string]any); return ok && m["process"] != nil },
-		"null":   func(content any) bool { return content == nil },
-		"empty":  func(content any) bool { return content == "" },
-		"broken": func(content any) bool {
-			s, ok := content.(string)
-			return ok && strings.HasPrefix(s, "{") && !json.Valid([]byte(s))
-		},
-		"no-instance": func(content any) bool {
-			s, ok := content.(string)
-			return ok && json.Valid([]byte(s)) && strings.Contains(s, `"instance": []`)
-		},
-	}
-	for shape, good := range tests {
-		t.Run(shape, func(t *testing.T) {
-			t.Parallel()
-			c := simtest.NewVirtual(t)
-			c.Sim.Inject(simulator.Fault{ContentShape: shape})
-			if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != 0 || !good(v.Content) {
-				t.Errorf("content: %#v", v.Content)
-			}
-		})
-	}
-}
-
-func TestFault_messageAndContent(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	c.Sim.Inject(simulator.Fault{Code: new(65535), Message: "line one\nline two", Content: map[string]any{"a": 1}})
-	v := c.Do(simulator.OpStart, "10.0.0.1")
-	if v.Message != "line one\nline two" || !reflect.DeepEqual(v.Content, map[string]any{"a": 1.0}) {
-		t.Errorf("got %+v", v)
 	}
 }
 
 func TestFault_unreachableAgentKeepsItsRow(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
-	c.Do(simulator.OpStart, "10.0.0.1")
+	c.Does(simulator.OpStart, 0, "-Hr")
 	c.Sim.SetReachable("0:10.0.0.1", false)
-	simtest.WantCode(t, "stop", c.Do(simulator.OpStop, "10.0.0.1"), 117)
-	if row := c.Rows("10.0.0.1")["10.0.0.1"]; row["status"] != 1.0 {
-		t.Errorf("row: %v", row)
-	}
+	c.Does(simulator.OpStop, 117, "-Hr")
+	simtest.Want(t, "status in the row", c.Rows("10.0.0.1")["10.0.0.1"]["status"], any(1.0))
 	c.Sim.SetReachable("0:10.0.0.1", true)
-	simtest.WantCode(t, "stop after its return", c.Do(simulator.OpStop, "10.0.0.1"), 0)
+	c.Does(simulator.OpStop, 0, "---")
 }
 
 func TestFault_json(t *testing.T) {
@@ -311,11 +218,9 @@ func TestFault_json(t *testing.T) {
 		t.Errorf("got %+v", f)
 	}
 	out, err := json.Marshal(f)
-	simtest.Must(t, err)
-	var a, b any
-	if json.Unmarshal([]byte(in), &a) != nil || json.Unmarshal(out, &b) != nil || !reflect.DeepEqual(a, b) {
-		t.Errorf("got %s, want %s", out, in)
-	}
+	var sent, got any
+	simtest.Must(t, err, json.Unmarshal([]byte(in), &sent), json.Unmarshal(out, &got))
+	simtest.Want(t, "in JSON", got, sent)
 	for _, bad := range []string{`{"pendign":1}`, `{"takes":5}`, `{"takes":"soon"}`} {
 		if err := json.Unmarshal([]byte(bad), &f); err == nil {
 			t.Errorf("%s is let in", bad)
@@ -326,18 +231,73 @@ func TestFault_json(t *testing.T) {
 func TestServer_concurrentCalls(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
-	// Each call is held until both have arrived.
-	c.Sim.Inject(simulator.Fault{Delay: time.Hour})
+	c.Sim.Inject(simulator.Fault{Delay: time.Hour}) // each call is held until both have arrived
 	both := func() bool { return c.Sim.MaxInFlight() >= 2 }
 	var calls sync.WaitGroup
 	for range 2 {
-		calls.Go(func() {
-			_, _ = c.Impatient("sync_proc_status", `{`+simtest.Credentials+`,"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`, both)
-		})
+		calls.Go(func() { _, _ = c.Impatient("register_proc_info", registerBody("10.0.0.1"), both) })
 	}
 	c.Eventually("two calls at once", both)
 	calls.Wait()
-	if got := c.Sim.MaxInFlight(); got != 2 {
-		t.Errorf("%d in flight at most, want 2", got)
+	simtest.Want(t, "calls at once", c.Sim.MaxInFlight(), 2)
+}
+
+// The data of a queued task, of one that is forgotten, and an id that a task does not have.
+func TestFault_tasks(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Sim.Inject(simulator.Fault{Queued: 1, Times: 1, QueuedData: map[string]any{}})
+	c.Sim.Inject(simulator.Fault{Queued: 1, Skip: 1, Times: 1})
+	first, second, third := c.Operate(simulator.OpQuery, "10.0.0.1"), c.Operate(simulator.OpQuery, "10.0.0.1"), c.Operate(simulator.OpQuery, "10.0.0.1")
+	c.Sim.ExpireTask(third)
+	empty := simtest.NewVirtual(t, &simulator.Server{ExpiredEmpty: true})
+	for name, test := range map[string]struct {
+		got  simtest.Envelope
+		code int
+		data map[string]any
+	}{
+		"queued":            {c.Poll(first), simulator.CodeTaskQueued, map[string]any{}},
+		"queued-no-data":    {c.Poll(second), simulator.CodeTaskQueued, nil},
+		"expired":           {c.Poll(third), simulator.CodeTaskQueued, nil},
+		"expired-and-empty": {empty.Poll("GSETASK:gone"), 0, map[string]any{}},
+	} {
+		simtest.Want(t, name, test.got.Code, test.code)
+		simtest.Want(t, name, test.got.Data, test.data)
+	}
+	c.Sim.Inject(simulator.Fault{API: "operate_*", TaskID: new("")})
+	env := c.Send("operate_proc_v2", simtest.GatewayBody(simulator.OpQuery, "{}", simtest.CloudHosts("10.0.0.1")))
+	if id, given := env.Data["task_id"]; env.Code != 0 || !given || id != "" {
+		t.Errorf("got %+v", env)
+	}
+}
+
+func TestFault_contents(t *testing.T) {
+	t.Parallel()
+	text := func(content any) string { s, _ := content.(string); return s }
+	for name, test := range map[string]struct {
+		fault simulator.Fault
+		good  func(v simtest.Verdict) bool
+	}{
+		"object": {simulator.Fault{ContentShape: "object"}, func(v simtest.Verdict) bool { m, ok := v.Content.(map[string]any); return ok && m["process"] != nil }},
+		"null":   {simulator.Fault{ContentShape: "null"}, func(v simtest.Verdict) bool { return v.Content == nil }},
+		"empty":  {simulator.Fault{ContentShape: "empty"}, func(v simtest.Verdict) bool { return v.Content == "" }},
+		"broken": {simulator.Fault{ContentShape: "broken"}, func(v simtest.Verdict) bool {
+			return strings.HasPrefix(text(v.Content), "{") && !json.Valid([]byte(text(v.Content)))
+		}},
+		"no-instance": {simulator.Fault{ContentShape: "no-instance"}, func(v simtest.Verdict) bool {
+			return json.Valid([]byte(text(v.Content))) && strings.Contains(text(v.Content), `"instance": []`)
+		}},
+		"given": {simulator.Fault{Code: new(0), Message: "line one\nline two", Content: map[string]any{"a": 1}}, func(v simtest.Verdict) bool {
+			return v.Message == "line one\nline two" && reflect.DeepEqual(v.Content, map[string]any{"a": 1.0})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewVirtual(t)
+			c.Sim.Inject(test.fault)
+			if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != 0 || !test.good(v) {
+				t.Errorf("got %#v", v)
+			}
+		})
 	}
 }

@@ -1,9 +1,11 @@
 package record_test
 
 import (
-	"reflect"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -21,47 +23,51 @@ func TestCalls_record(t *testing.T) {
 	c.Poll(id)
 
 	calls := c.Sim.Calls()
-	if got, want := calls.APIs(), []string{"register_proc_info", "operate_proc_v2", "get_proc_operate_result_v2"}; !reflect.DeepEqual(got, want) {
-		t.Fatalf("got %v, want %v", got, want)
-	}
+	simtest.Want(t, "calls", calls.APIs(), []string{"register_proc_info", "operate_proc_v2", "get_proc_operate_result_v2"})
 	register, operate, poll := calls[0], calls[1], calls[2]
 	if register.Seq != 1 || register.Face != "esb" || register.Op != -1 || register.Namespace != "web" || register.Name != "nginx" ||
-		!reflect.DeepEqual(register.Hosts, []string{"0:10.0.0.1", "0:10.0.0.2"}) || register.Labels["team"] != "sre" ||
+		!slices.Equal(register.Hosts, []string{"0:10.0.0.1", "0:10.0.0.2"}) || register.Labels["team"] != "sre" ||
 		!strings.Contains(string(register.Spec), `"cpu":30.5`) || register.Status != 200 || register.End.Before(register.Start) {
 		t.Errorf("register: %+v", register)
 	}
-	if operate.Op != 0 || operate.TaskID != id || poll.TaskID != id || poll.Op != 0 {
-		t.Errorf("operate: %+v\npoll: %+v", operate, poll)
-	}
+	simtest.Want(t, "operate", fmt.Sprint(operate.Op, operate.TaskID), "0"+id)
+	simtest.Want(t, "poll", fmt.Sprint(poll.Op, poll.TaskID), "0"+id)
 	for _, call := range calls {
 		if strings.Contains(string(call.Body), "s3cret") || !strings.Contains(string(call.Body), `"bk_app_secret":"***"`) {
 			t.Errorf("body: %s", call.Body)
 		}
 	}
-	if calls.Count("register_proc_info") != 1 || calls.HostCalls("register_proc_info") != 2 || calls.HostCalls("*") != 3 ||
-		len(calls.Of("operate_*")) != 1 || len(calls.OfOp(simulator.OpStart)) != 1 || len(calls.On("0:10.0.0.1")) != 1 {
-		t.Errorf("the helpers do not count %v", calls.APIs())
+	counted := []int{
+		calls.Count("register_proc_info"), calls.HostCalls("register_proc_info"), calls.HostCalls("*"),
+		len(calls.Of("operate_*")), len(calls.OfOp(simulator.OpStart)), len(calls.On("0:10.0.0.1")),
 	}
+	simtest.Want(t, "counts", counted, []int{1, 2, 3, 1, 1, 1})
 
 	calls[0].Hosts[0] = "changed"
 	if c.Sim.Calls()[0].Hosts[0] == "changed" {
 		t.Error("a copy changes the record")
 	}
-	if c.Sim.ResetCalls(); len(c.Sim.Calls()) != 0 {
-		t.Error("ResetCalls leaves calls")
-	}
+	c.Sim.ResetCalls()
+	simtest.Want(t, "after ResetCalls", len(c.Sim.Calls()), 0)
+
+	few := simtest.NewVirtual(t, &simulator.Server{MaxCalls: 3, MaxTasks: 1})
+	first := few.Operate(simulator.OpQuery, "10.0.0.1")
+	few.Operate(simulator.OpQuery, "10.0.0.1")
+	simtest.Want(t, "a forgotten task", few.Poll(first).Code, simulator.CodeTaskQueued)
+	few.Poll(first)
+	last := few.Sim.Calls()
+	simtest.Want(t, "bounded", []int{len(last), int(last.Last().Seq), len(few.Sim.Tasks())}, []int{3, 4, 1})
 }
 
-func TestCalls_bounded(t *testing.T) {
+func TestCalls_mostWithin(t *testing.T) {
 	t.Parallel()
-	c := simtest.NewVirtual(t, &simulator.Server{MaxCalls: 3, MaxTasks: 1})
-	first := c.Operate(simulator.OpQuery, "10.0.0.1")
-	c.Operate(simulator.OpQuery, "10.0.0.1")
-	if env := c.Poll(first); env.Code != simulator.CodeTaskQueued {
-		t.Errorf("a forgotten task: %+v", env)
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var calls simulator.CallList
+	for _, ms := range []int{0, 900, 1000, 1100, 1899, 3000} {
+		calls = append(calls, simulator.Call{Start: began.Add(time.Duration(ms) * time.Millisecond)})
 	}
-	c.Poll(first)
-	if got := c.Sim.Calls(); len(got) != 3 || got.Last().Seq != 4 || len(c.Sim.Tasks()) != 1 {
-		t.Errorf("%d calls, %d tasks", len(got), len(c.Sim.Tasks()))
+	for span, want := range map[time.Duration]int{time.Second: 4, 901 * time.Millisecond: 3, time.Millisecond: 1, time.Minute: 6} {
+		simtest.Want(t, fmt.Sprint("within ", span), calls.MostWithin(span), want)
 	}
+	simtest.Want(t, "of no calls", (simulator.CallList)(nil).MostWithin(time.Second), 0)
 }

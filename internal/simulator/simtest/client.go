@@ -338,7 +338,7 @@ func Lives(t *testing.T, knob func(*simulator.Server)) func() *Client {
 
 // reply is an envelope in the form of all faces.
 func (e Envelope) reply() Reply {
-	return Reply{Status: http.StatusOK, Body: map[string]any{"result": *e.Result}, Code: e.Code, Message: e.Message, Data: e.Data}
+	return Reply{Status: http.StatusOK, Body: map[string]any{"result": *e.Result, "data": any(e.Data)}, Code: e.Code, Message: e.Message, Data: e.Data}
 }
 
 // OnFace calls an API of a face: esb, apigw or job.
