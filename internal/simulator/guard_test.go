@@ -15,71 +15,70 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Requests that a web page or another machine might send. Each body would have an effect.
-var drivers = map[string]struct{ method, path, body, authorization string }{
-	"esb": {method: http.MethodPost, path: "/api/c/compapi/v2/gse/register_proc_info/", body: "{" + simtest.Credentials + "," + simtest.FirstBody("register_proc_info", "{}", "10.0.0.1")[1:]},
-	"gateway": {
-		method: http.MethodPost, path: "/api/bk-gse/prod/api/v2/proc/operate_proc_v2", authorization: "{" + simtest.Credentials + "}",
-		body: `{` + simtest.Meta("{}") + `,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}],"op_type":3,"spec":` + simtest.OperateSpec + `}`,
-	},
-	"job":     {method: http.MethodPost, path: "/api/c/compapi/v2/jobv3/operate_process/", body: "{" + simtest.Credentials + "," + simtest.JobBody(1, simtest.JobInfo("", "10.0.0.1"))[1:]},
-	"control": {method: http.MethodPost, path: "/_sim/faults", body: `{"http_status":500}`},
+var drivers = map[string]struct{ path, body string }{
+	"esb":     {"/api/c/compapi/v2/gse/register_proc_info/", "{" + simtest.Credentials + "," + simtest.FirstBody("register_proc_info", "{}", "10.0.0.1")[1:]},
+	"gateway": {"/api/bk-gse/prod/api/v2/proc/operate_proc_v2", simtest.GatewayBody(simulator.OpHost, "{}", simtest.CloudHosts("10.0.0.1"))},
+	"job":     {"/api/c/compapi/v2/jobv3/operate_process/", "{" + simtest.Credentials + "," + simtest.JobBody(1, simtest.JobInfo("", "10.0.0.1"))[1:]},
+	"control": {"/_sim/faults", `{"http_status":500}`},
 }
 
 func TestServer_answersProgramsOnThisMachineOnly(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	const here, client = "127.0.0.1:8091", "127.0.0.1:40000"
+	from := func(origin string) map[string]string { return map[string]string{"Origin": origin} }
+	fetched := func(site string) map[string]string { return map[string]string{"Sec-Fetch-Site": site} }
+	same := func(origin string) map[string]string {
+		return map[string]string{"Origin": origin, "Sec-Fetch-Site": "same-origin"}
+	}
+	for name, test := range map[string]struct {
 		host, remote string
 		header       map[string]string
 		answered     bool
 		// page is for the simulator's own page, which may use only the control endpoint.
 		page bool
 	}{
-		"loopback":      {"127.0.0.1:8091", "127.0.0.1:40000", nil, true, false},
+		"loopback":      {here, client, nil, true, false},
 		"localhost":     {"localhost:8091", "[::1]:40000", nil, true, false},
 		"mapped":        {"[::ffff:127.0.0.1]:8091", "[::ffff:127.0.0.1]:40000", nil, true, false},
-		"typed":         {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Sec-Fetch-Site": "none"}, true, false},
-		"no-name":       {"", "127.0.0.1:40000", nil, false, false},
-		"rebound-name":  {"evil.example.com:8091", "127.0.0.1:40000", nil, false, false},
-		"lookalike":     {"127.0.0.1.evil.example.com:8091", "127.0.0.1:40000", nil, false, false},
-		"localhost.com": {"localhost.evil.example.com", "127.0.0.1:40000", nil, false, false},
-		"any-address":   {"0.0.0.0:8091", "127.0.0.1:40000", nil, false, false},
-		"other-machine": {"127.0.0.1:8091", "192.0.2.1:40000", nil, false, false},
-		"web-page":      {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "https://evil.example.com"}, false, false},
-		"own-page":      {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://127.0.0.1:8091", "Sec-Fetch-Site": "same-origin"}, false, true},
-		"by-name":       {"localhost:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://localhost:8091"}, false, true},
-		"another-name":  {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://localhost:8091"}, false, false},
-		"another-wire":  {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "https://127.0.0.1:8091"}, false, false},
-		"rebound-page":  {"evil.example.com:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://evil.example.com:8091", "Sec-Fetch-Site": "same-origin"}, false, false},
-		"sandboxed":     {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "null"}, false, false},
-		"local-page":    {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://127.0.0.1:3000"}, false, false},
-		"no-origin":     {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Sec-Fetch-Site": "cross-site"}, false, false},
-		"other-port":    {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Sec-Fetch-Site": "same-site"}, false, false},
-	}
-	for driver, request := range drivers {
-		for name, test := range tests {
+		"typed":         {here, client, fetched("none"), true, false},
+		"no-name":       {"", client, nil, false, false},
+		"rebound-name":  {"evil.example.com:8091", client, nil, false, false},
+		"lookalike":     {"127.0.0.1.evil.example.com:8091", client, nil, false, false},
+		"localhost.com": {"localhost.evil.example.com", client, nil, false, false},
+		"any-address":   {"0.0.0.0:8091", client, nil, false, false},
+		"other-machine": {here, "192.0.2.1:40000", nil, false, false},
+		"web-page":      {here, client, from("https://evil.example.com"), false, false},
+		"own-page":      {here, client, same("http://127.0.0.1:8091"), false, true},
+		"by-name":       {"localhost:8091", client, from("http://localhost:8091"), false, true},
+		"another-name":  {here, client, from("http://localhost:8091"), false, false},
+		"another-wire":  {here, client, from("https://127.0.0.1:8091"), false, false},
+		"rebound-page":  {"evil.example.com:8091", client, same("http://evil.example.com:8091"), false, false},
+		"sandboxed":     {here, client, from("null"), false, false},
+		"local-page":    {here, client, from("http://127.0.0.1:3000"), false, false},
+		"no-origin":     {here, client, fetched("cross-site"), false, false},
+		"other-port":    {here, client, fetched("same-site"), false, false},
+	} {
+		for driver, request := range drivers {
 			t.Run(driver+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				sim := &simulator.Server{}
 				sim.AddHost("0:10.0.0.1")
-				req := httptest.NewRequestWithContext(t.Context(), request.method, request.path, strings.NewReader(request.body))
-				req.Host, req.RemoteAddr = test.host, test.remote
-				// As from a form: for any other type, a browser sends a preflight request.
-				req.Header.Set("Content-Type", "text/plain")
-				req.Header.Set("X-Bkapi-Authorization", request.authorization)
-				for name, value := range test.header {
-					req.Header.Set(name, value)
-				}
-				rec := httptest.NewRecorder()
-				sim.ServeHTTP(rec, req)
+				rec := call(t, sim, http.MethodPost, request.path, request.body, func(req *http.Request) {
+					req.Host, req.RemoteAddr = test.host, test.remote
+					// As from a form: for any other type, a browser sends a preflight request.
+					req.Header.Set("Content-Type", "text/plain")
+					req.Header.Set("X-Bkapi-Authorization", simtest.GatewayAuth)
+					for name, value := range test.header {
+						req.Header.Set(name, value)
+					}
+				})
 				answered := test.answered || test.page && driver == "control"
-				if got := rec.Code == http.StatusOK; got != answered {
-					t.Errorf("HTTP %d: %s", rec.Code, rec.Body)
-				}
+				simtest.Want(t, rec.Body.String(), rec.Code == http.StatusOK, answered)
 				if !answered && (len(sim.Calls()) > 0 || len(sim.Processes()) > 0) {
 					t.Errorf("it had an effect: %v, %v", sim.Calls().APIs(), sim.Processes())
 				}
-				if answered && driver != "control" && len(sim.Calls()) != 1 {
-					t.Errorf("calls: %v", sim.Calls().APIs())
+				if answered && driver != "control" {
+					simtest.Want(t, "calls", len(sim.Calls()), 1)
 				}
 			})
 		}
@@ -92,30 +91,29 @@ func TestServer_answersProgramsOnThisMachineOnly(t *testing.T) {
 func TestServer_servesItsPage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		path, site string
-		status     int
-		header     string
-		want       string
+		path, site, mode string
+		status           int
+		header           string
+		want             string
 	}{
-		"page":    {"/", "none", http.StatusOK, "Content-Security-Policy", "default-src 'none'; script-src 'sha256-"},
-		"framed":  {"/", "cross-site", http.StatusForbidden, "Content-Security-Policy", ""},
-		"by-hand": {"/_sim/", "none", http.StatusUnauthorized, "WWW-Authenticate", "Basic realm="},
-		"by-page": {"/_sim/stream", "same-origin", http.StatusUnauthorized, "WWW-Authenticate", ""},
+		"page":    {"/", "none", "navigate", http.StatusOK, "Content-Security-Policy", "default-src 'none'; script-src 'sha256-"},
+		"framed":  {"/", "cross-site", "navigate", http.StatusForbidden, "Content-Security-Policy", ""},
+		"by-hand": {"/_sim/", "none", "navigate", http.StatusUnauthorized, "WWW-Authenticate", "Basic realm="},
+		"by-page": {"/_sim/stream", "same-origin", "cors", http.StatusUnauthorized, "WWW-Authenticate", ""},
 	} {
 		sim := &simulator.Server{AppSecret: "0wn-s3cret"}
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1"+test.path, nil)
-		req.RemoteAddr = "127.0.0.1:40000"
-		req.Header.Set("Sec-Fetch-Site", test.site)
-		req.Header.Set("Sec-Fetch-Mode", map[bool]string{true: "cors", false: "navigate"}[test.site == "same-origin"])
-		rec := httptest.NewRecorder()
-		sim.ServeHTTP(rec, req)
+		rec := call(t, sim, http.MethodGet, test.path, "", func(req *http.Request) {
+			req.Header.Set("Sec-Fetch-Site", test.site)
+			req.Header.Set("Sec-Fetch-Mode", test.mode)
+		})
 		if got := rec.Header().Get(test.header); rec.Code != test.status || !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") {
 			t.Errorf("%s: HTTP %d, %s: %s", name, rec.Code, test.header, got)
 		}
-		if strings.Contains(rec.Body.String(), "0wn-s3cret") || len(sim.Calls()) > 0 {
+		body := rec.Body.String()
+		if strings.Contains(body, "0wn-s3cret") || len(sim.Calls()) > 0 {
 			t.Errorf("%s: a secret or a call: %v", name, sim.Calls().APIs())
 		}
-		if name == "page" && (strings.Contains(rec.Body.String(), "src=") || strings.Contains(rec.Body.String(), "@import") || !strings.Contains(rec.Body.String(), "<title>")) {
+		if name == "page" && (strings.Contains(body, "src=") || strings.Contains(body, "@import") || !strings.Contains(body, "<title>")) {
 			t.Error("the page loads something")
 		}
 	}
@@ -124,7 +122,7 @@ func TestServer_servesItsPage(t *testing.T) {
 // With a secret of its own, no request without it changes the simulator.
 func TestControl_wantsOwnSecret(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		sim          *simulator.Server
 		user, secret string
 		status       int
@@ -137,21 +135,13 @@ func TestControl_wantsOwnSecret(t *testing.T) {
 		"wrong":          {&simulator.Server{AppSecret: "own"}, simulator.DefaultAppCode, "other", http.StatusUnauthorized},
 		"default-secret": {&simulator.Server{AppSecret: "own"}, simulator.DefaultAppCode, simulator.DefaultAppSecret, http.StatusUnauthorized},
 		"wrong-code":     {&simulator.Server{AppSecret: "own"}, "app", "own", http.StatusUnauthorized},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			req := httptest.NewRequestWithContext(t.Context(), http.MethodDelete, "http://127.0.0.1/_sim/calls", nil)
-			req.RemoteAddr = "127.0.0.1:40000"
+	} {
+		rec := call(t, test.sim, http.MethodDelete, "/_sim/calls", "", func(req *http.Request) {
 			if test.user != "" {
 				req.SetBasicAuth(test.user, test.secret)
 			}
-			rec := httptest.NewRecorder()
-			test.sim.ServeHTTP(rec, req)
-			if rec.Code != test.status {
-				t.Errorf("HTTP %d: %s", rec.Code, rec.Body)
-			}
 		})
+		simtest.Want(t, name, rec.Code, test.status)
 	}
 }
 
@@ -162,15 +152,24 @@ func TestControl_indexToPaste(t *testing.T) {
 		"":    "\n    curl -s http://127.0.0.1/_sim/processes\n",
 		"own": "\n    curl -s -u \"$BK_APP_CODE:$BK_APP_SECRET\" http://127.0.0.1/_sim/processes\n",
 	} {
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/_sim/", nil)
-		req.RemoteAddr = "127.0.0.1:40000"
-		if secret != "" {
-			req.SetBasicAuth(simulator.DefaultAppCode, secret)
-		}
-		rec := httptest.NewRecorder()
-		(&simulator.Server{AppSecret: secret}).ServeHTTP(rec, req)
+		rec := call(t, &simulator.Server{AppSecret: secret}, http.MethodGet, "/_sim/", "", func(req *http.Request) {
+			if secret != "" {
+				req.SetBasicAuth(simulator.DefaultAppCode, secret)
+			}
+		})
 		if !strings.Contains(rec.Body.String(), want) {
 			t.Errorf("with the secret %q there is no %s in\n%s", secret, want, rec.Body)
 		}
 	}
+}
+
+// call passes a request to a server, from a program on this machine unless prepare says otherwise.
+func call(t *testing.T, sim *simulator.Server, method, path, body string, prepare func(*http.Request)) *httptest.ResponseRecorder {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, strings.NewReader(body))
+	req.RemoteAddr = "127.0.0.1:40000"
+	prepare(req)
+	rec := httptest.NewRecorder()
+	sim.ServeHTTP(rec, req)
+	return rec
 }

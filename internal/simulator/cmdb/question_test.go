@@ -41,7 +41,7 @@ func TestFilter(t *testing.T) {
 		"another-cloud-area": {all("AND", rule("bk_cloud_id", "equal", "7")), "9"},
 	} {
 		got := c.Ask("list_biz_hosts", `{"bk_biz_id":3,"host_property_filter":`+test.filter+`,"fields":["bk_host_id"],"page":{"start":0,"limit":500}}`)
-		want(t, name, values(t, got, "bk_host_id"), test.ids)
+		simtest.Want(t, name, values(t, got, "bk_host_id"), test.ids)
 	}
 	deep := all("AND", all("OR", all("AND", all("OR", first))))
 	for filter, where := range map[string]string{
@@ -52,7 +52,7 @@ func TestFilter(t *testing.T) {
 		all("AND", rule("bk_host_name", "contains", `""`)): "rules[0].value",
 	} {
 		got := c.AskESB("list_biz_hosts", `{"bk_biz_id":3,"host_property_filter":`+filter+`,"fields":["bk_host_id"],"page":{"start":0,"limit":500}}`)
-		want(t, filter, got.Message, "'host_property_filter."+where+"' data parameter verification does not pass")
+		simtest.Want(t, filter, got.Message, "'host_property_filter."+where+"' data parameter verification does not pass")
 	}
 	c.Sim.ResetViolations()
 }
@@ -81,19 +81,19 @@ func TestList_byOtherThings(t *testing.T) {
 		{"list_process_related_info", `"set":{"bk_set_ids":[3]},"module":{"bk_module_ids":[5,6]},"fields":["bk_process_id"],"page":{"start":0,"limit":500}}`, "module", "map[bk_module_id:6 bk_module_name:nginx] map[bk_module_id:6 bk_module_name:nginx]"},
 		{"list_process_related_info", `"service_instance":{"ids":[3]},"fields":["bk_process_id"],` + `"page":{"start":0,"limit":500}}`, "service_instance", "map[id:3 name:10.0.1.1_worker]"},
 	} {
-		want(t, test.api+" "+test.params, values(t, c.Ask(test.api, `{"bk_biz_id":3,`+test.params), test.path), test.want)
+		simtest.Want(t, test.api+" "+test.params, values(t, c.Ask(test.api, `{"bk_biz_id":3,`+test.params), test.path), test.want)
 	}
-	want(t, "business by a part of its name", values(t, c.Ask("search_business", `{"condition":{"bk_biz_name":"SHO"},"page":{"start":0,"limit":200}}`), "bk_biz_id"), "3")
+	simtest.Want(t, "business by a part of its name", values(t, c.Ask("search_business", `{"condition":{"bk_biz_name":"SHO"},"page":{"start":0,"limit":200}}`), "bk_biz_id"), "3")
 	topology := c.Ask("list_biz_hosts_topo", `{"bk_biz_id":3,"module_property_filter":{"condition":"AND","rules":[{"field":"bk_module_id","operator":"equal","value":4}]},"fields":["bk_host_id"],"page":{"start":0,"limit":1}}`)
-	want(t, "every module of a host", values(t, topology, "topo"),
+	simtest.Want(t, "every module of a host", values(t, topology, "topo"),
 		"[map[bk_set_id:2 bk_set_name:gz-1 module:[map[bk_module_id:4 bk_module_name:nginx] map[bk_module_id:5 bk_module_name:worker]]] map[bk_set_id:3 bk_set_name:gz-2 module:[map[bk_module_id:7 bk_module_name:worker]]]]")
-	want(t, "processes of an instance without any", values(t, c.Ask("list_service_instance_detail", `{"bk_biz_id":3,"bk_module_id":8,`+page), "process_instances"), "<nil>")
+	simtest.Want(t, "processes of an instance without any", values(t, c.Ask("list_service_instance_detail", `{"bk_biz_id":3,"bk_module_id":8,`+page), "process_instances"), "<nil>")
 	group := func(id, params string) simtest.Reply {
 		return c.Ask("execute_dynamic_group", `{"bk_biz_id":3,"id":"`+id+`",`+params)
 	}
 	ids := strings.Fields(values(t, c.Ask("search_dynamic_group", `{"bk_biz_id":3,`+page), "id"))
-	want(t, "group of hosts", values(t, group(ids[0], `"fields":["bk_host_id"],"page":{"start":0,"limit":200,"sort":"bk_host_id"}}`), "bk_host_id"), "1 2")
-	want(t, "group of sets", values(t, group(ids[1], `"fields":["bk_set_id"],"page":{"start":0,"limit":200,"sort":"bk_set_id"}}`), "bk_set_id"), "2 3")
+	simtest.Want(t, "group of hosts", values(t, group(ids[0], `"fields":["bk_host_id"],"page":{"start":0,"limit":200,"sort":"bk_host_id"}}`), "bk_host_id"), "1 2")
+	simtest.Want(t, "group of sets", values(t, group(ids[1], `"fields":["bk_set_id"],"page":{"start":0,"limit":200,"sort":"bk_set_id"}}`), "bk_set_id"), "2 3")
 	if got := group(ids[0], `"disable_counter":true,"fields":["bk_host_id"],"page":{"start":0,"limit":200}}`); got.Data["count"] != 0.0 {
 		t.Errorf("a count that was not requested: %v", got.Body)
 	}
@@ -170,19 +170,19 @@ func TestAnswer_refuses(t *testing.T) {
 		}
 		c.Sim.ResetViolations()
 	}
-	want(t, "businesses that may be read", values(t, c.Ask("search_business", `{"page":{"start":0,"limit":200}}`), "bk_biz_name"), "shop")
+	simtest.Want(t, "businesses that may be read", values(t, c.Ask("search_business", `{"page":{"start":0,"limit":200}}`), "bk_biz_name"), "shop")
 	permission := fmt.Sprint(c.Ask("search_biz_inst_topo", `{"bk_biz_id":4}`).Body["permission"])
 	if !strings.Contains(permission, "find_business_resource") || !strings.Contains(permission, "closed") {
 		t.Errorf("permission: %s", permission)
 	}
-	want(t, "a business that nobody knows", values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":99,`+hostPage), "bk_host_id"), "")
+	simtest.Want(t, "a business that nobody knows", values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":99,`+hostPage), "bk_host_id"), "")
 }
 
 func TestFaces(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, shop)
-	stage := "/api/bk-cmdb/prod/api/v3/"
-	body := `{"page":{"start":0,"limit":1}}`
+	const stage, esb = "/api/bk-cmdb/prod/api/v3/", "/api/c/compapi/v2/cc/"
+	const body = `{"page":{"start":0,"limit":1}}`
 	for name, test := range map[string]struct {
 		path, body, header string
 		status, code       int
@@ -194,17 +194,17 @@ func TestFaces(t *testing.T) {
 		"gateway-not-json": {stage + "biz/search/0", `{`, simtest.GatewayAuth, 400, simulator.CodeInvalidArgs},
 		"gateway-biz":      {stage + "hosts/app/three/list_hosts", body, simtest.GatewayAuth, 200, 1199000},
 		"gateway-no-body":  {stage + "find/topoinst/biz/3", "", simtest.GatewayAuth, 200, 0},
-		"esb-user":         {"/api/c/compapi/v2/cc/search_business/", `{"bk_app_code":"bk_test","bk_app_secret":"s3cret"}`, "", 200, simulator.CodeSystemError},
-		"esb-name":         {"/api/c/compapi/v2/cc/search_host/", `{` + simtest.Credentials + `}`, "", 200, simulator.CodeAPINotFound},
-		"esb-no-slash":     {"/api/c/compapi/v2/cc/search_business", `{` + simtest.Credentials + `,` + body[1:], "", 200, 0},
+		"esb-user":         {esb + "search_business/", `{"bk_app_code":"bk_test","bk_app_secret":"s3cret"}`, "", 200, simulator.CodeSystemError},
+		"esb-name":         {esb + "search_host/", `{` + simtest.Credentials + `}`, "", 200, simulator.CodeAPINotFound},
+		"esb-no-slash":     {esb + "search_business", `{` + simtest.Credentials + `,` + body[1:], "", 200, 0},
 	} {
 		got := c.Request(http.MethodPost, test.path, test.body, map[string]string{"X-Bkapi-Authorization": test.header})
-		if got.Status != test.status || got.Code != test.code {
-			t.Errorf("%s: HTTP %d %v", name, got.Status, got.Body)
-		}
+		simtest.Want(t, name, []int{got.Status, got.Code}, []int{test.status, test.code})
 	}
 	c.Sim.ResetViolations()
-	if call := c.Sim.Calls().Of("search_business").Last(); call.API != "search_business" || strings.Contains(string(call.Body), "s3cret") {
-		t.Errorf("recorded: %+v", call)
+	for _, call := range c.Sim.Calls().Of("search_business") {
+		if strings.Contains(string(call.Body), "s3cret") {
+			t.Errorf("recorded: %+v", call)
+		}
 	}
 }

@@ -29,14 +29,11 @@ const shop = `{"businesses":[{"id":3,"name":"shop","templates":[{"name":"nginx",
 // values are those of one member of every row of an answer.
 func values(t *testing.T, got simtest.Reply, path ...string) string {
 	t.Helper()
-	if got.Code != 0 {
-		t.Fatalf("answer: %v", got.Body)
-	}
 	rows, ok := got.Body["data"].([]any)
 	if got.Data != nil {
 		rows, ok = got.Data["info"].([]any)
 	}
-	if !ok {
+	if got.Code != 0 || !ok {
 		t.Fatalf("no rows: %v", got.Body)
 	}
 	var out []string
@@ -50,56 +47,36 @@ func values(t *testing.T, got simtest.Reply, path ...string) string {
 	return strings.Join(out, " ")
 }
 
-func want(t *testing.T, what, got, want string) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %q, want %q", what, got, want)
-	}
-}
-
 const hostPage = `"fields":["bk_host_innerip"],"page":{"start":0,"limit":500}}`
 
 func TestTopology_becomesWhatItDeclares(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, shop)
-	want(t, "sets", values(t, c.Ask("search_set", `{"bk_biz_id":3,"fields":["bk_set_name"],"page":{"start":0,"limit":200}}`), "bk_set_name"), "idle pool gz-1 gz-2 lab")
-	want(t, "addresses run on from set to set",
+	simtest.Want(t, "sets", values(t, c.Ask("search_set", `{"bk_biz_id":3,"fields":["bk_set_name"],"page":{"start":0,"limit":200}}`), "bk_set_name"), "idle pool gz-1 gz-2 lab")
+	simtest.Want(t, "addresses run on from set to set",
 		values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":3,"set_cond":[{"field":"bk_set_name","operator":"$eq","value":"gz-2"}],`+hostPage), "bk_host_innerip"),
 		"10.0.0.1 10.0.0.3 10.0.0.4 10.0.1.3 10.0.1.4")
 	for field, wanted := range map[string]string{
-		"bk_host_name": "web-01 web-02      ",
-		"bk_agent_id":  "020000000052540000000000000000000001 020000000052540000000000000000000002",
+		"bk_host_name": "web-01 web-02  ",
+		"bk_agent_id":  "020000000052540000000000000000000001 020000000052540000000000000000000002  ",
 		"bk_os_type":   "1 1 <nil> <nil>",
 	} {
-		got := values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":3,"bk_set_ids":[2],"fields":["`+field+`"],"page":{"start":0,"limit":500}}`), field)
-		want(t, field, strings.TrimSpace(got), strings.TrimSpace(wanted))
+		simtest.Want(t, field, values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":3,"bk_set_ids":[2],"fields":["`+field+`"],"page":{"start":0,"limit":500}}`), field), wanted)
 	}
-	tree, _ := c.Ask("search_biz_inst_topo", `{"bk_biz_id":3}`).Body["data"].([]any)
-	want(t, "tree", strings.Join(nodes(tree[0]), " "), "biz:shop set:gz-1 module:nginx module:worker set:gz-2 module:nginx module:worker set:lab module:bare")
+	simtest.Want(t, "tree", tree(t, c, 3), " biz:shop set:gz-1 module:nginx module:worker set:gz-2 module:nginx module:worker set:lab module:bare")
 	related := c.Ask("list_process_related_info", `{"bk_biz_id":3,"fields":["bk_process_name"],"page":{"start":0,"limit":500}}`)
-	want(t, "processes", values(t, related, "process", "bk_process_name"), "nginx nginx worker worker nginx nginx worker worker worker worker ghost")
-	want(t, "sets of processes", values(t, related, "set", "bk_set_id"), "2 2 2 2 3 3 3 3 2 3 0")
-}
-
-// nodes are the nodes of a tree, each before those below it.
-func nodes(v any) []string {
-	node, _ := v.(map[string]any)
-	names := []string{fmt.Sprintf("%v:%v", node["bk_obj_id"], node["bk_inst_name"])}
-	children, _ := node["child"].([]any)
-	for _, child := range children {
-		names = append(names, nodes(child)...)
-	}
-	return names
+	simtest.Want(t, "processes", values(t, related, "process", "bk_process_name"), "nginx nginx worker worker nginx nginx worker worker worker worker ghost")
+	simtest.Want(t, "sets of processes", values(t, related, "set", "bk_set_id"), "2 2 2 2 3 3 3 3 2 3 0")
 }
 
 // A declared id is that of the first of many sets.
 func TestTopology_ids(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","sets":[{"id":7,"name":"s[1-2]","modules":[{"id":9,"name":"m","hosts":[{"id":20,"count":2,"ip":"10.0.0.1"}]}]}]}]}`)
-	want(t, "sets", values(t, c.Ask("search_set", `{"bk_biz_id":1,"fields":["bk_set_id"],"page":{"start":1,"limit":200}}`), "bk_set_id"), "7 8")
+	simtest.Want(t, "sets", values(t, c.Ask("search_set", `{"bk_biz_id":1,"fields":["bk_set_id"],"page":{"start":1,"limit":200}}`), "bk_set_id"), "7 8")
 	for module, hosts := range map[int]string{9: "20 21", 10: "22 23"} {
 		got := c.Ask("list_biz_hosts", fmt.Sprintf(`{"bk_biz_id":1,"bk_module_ids":[%d],"fields":["bk_host_id"],"page":{"start":0,"limit":500}}`, module))
-		want(t, "hosts", values(t, got, "bk_host_id"), hosts)
+		simtest.Want(t, "hosts", values(t, got, "bk_host_id"), hosts)
 	}
 }
 
@@ -107,30 +84,25 @@ func TestTopology_levelsAboveSets(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","levels":["region","zone"],"sets":[
 		{"name":"s1","under":["south","gz"],"modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"}]}]},{"name":"s2","under":["south","sz"],"modules":[{"name":"m","hosts":[{"ip":"10.0.0.2"}]}]}]}]}`)
-	tree, _ := c.Ask("search_biz_inst_topo", `{"bk_biz_id":1}`).Body["data"].([]any)
-	want(t, "tree", strings.Join(nodes(tree[0]), " "), "biz:b region:south zone:gz set:s1 module:m zone:sz set:s2 module:m")
+	simtest.Want(t, "tree", tree(t, c, 1), " biz:b region:south zone:gz set:s1 module:m zone:sz set:s2 module:m")
 	below := func(model string, id int) string {
 		return values(t, c.Ask("find_host_by_topo", fmt.Sprintf(`{"bk_biz_id":1,"bk_obj_id":%q,"bk_inst_id":%d,%s`, model, id, hostPage)), "bk_host_innerip")
 	}
-	want(t, "below a region", below("region", 1), "10.0.0.1 10.0.0.2")
-	want(t, "below a zone", below("zone", 3), "10.0.0.2")
+	simtest.Want(t, "below a region", below("region", 1), "10.0.0.1 10.0.0.2")
+	simtest.Want(t, "below a zone", below("zone", 3), "10.0.0.2")
 }
 
 func TestTopology_hostsAreThoseOfTheProcessService(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, shop)
-	const agent = "020000000052540000000000000000000001"
-	simtest.Must(t, c.Sim.Register(agent, "web", "nginx", nil, simtest.OperateSpec))
+	register := func(host string) error { return c.Sim.Register(host, "web", "nginx", nil, simtest.OperateSpec) }
+	simtest.Must(t, register("020000000052540000000000000000000001"))
 	if _, there := c.Sim.Process("0:10.0.0.1", "web", "nginx"); !there {
 		t.Error("the address is another machine than the agent id")
 	}
-	for _, host := range []string{"0:10.0.1.4", "0:10.0.8.1", "020000000052540000000000000000000009"} {
-		if err := c.Sim.Register(host, "web", "nginx", nil, simtest.OperateSpec); err != nil {
-			t.Errorf("%s: %v", host, err)
-		}
-	}
+	simtest.Must(t, register("0:10.0.1.4"), register("0:10.0.8.1"), register("020000000052540000000000000000000009"))
 	// An address that several hosts may have names none of them.
-	if err := c.Sim.Register("7:10.0.9.1", "web", "nginx", nil, simtest.OperateSpec); err == nil {
+	if err := register("7:10.0.9.1"); err == nil {
 		t.Error("a host with dynamic addressing is known by its address")
 	}
 }
@@ -145,36 +117,55 @@ func TestTopology_tenThousandHosts(t *testing.T) {
 			seen[ip] = true
 		}
 	}
-	if len(seen) != 10_000 || c.Sim.Calls().Count("list_biz_hosts") != 20 {
-		t.Errorf("%d hosts in %d calls", len(seen), c.Sim.Calls().Count("list_biz_hosts"))
-	}
+	simtest.Want(t, "hosts", len(seen), 10_000)
 }
 
 func TestParseTopology_refuses(t *testing.T) {
 	t.Parallel()
+	// business has these members, set is its only set, module the only module of that.
+	business := func(members string) string { return `{"businesses":[{"name":"a",` + members + `}]}` }
+	set := func(members string) string { return business(`"sets":[{"name":"s",` + members + `}]`) }
+	module := func(members string) string { return set(`"modules":[{"name":"m",` + members + `}]`) }
 	for text, want := range map[string]string{
 		`[]`:                  "cannot unmarshal",
 		`{} {}`:               "more than one JSON document",
 		`{"business":[]}`:     `unknown field "business"`,
 		`{"businesses":[{}]}`: "it has no name",
-		`{"businesses":[{"id":1,"name":"a"},{"id":1,"name":"b"}]}`:                                                                                                                                     "business 1 is there twice",
-		`{"businesses":[{"name":"a","sets":[{"name":"s[3-1]"}]}]}`:                                                                                                                                     "the range is empty or too long",
-		`{"businesses":[{"name":"a","sets":[{"name":"s[1-9999999]"}]}]}`:                                                                                                                               "the range is empty or too long",
-		`{"businesses":[{"name":"a","sets":[{"name":"s[1-2000][1-2000]"}]}]}`:                                                                                                                          "the ranges are too long",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","under":["x"]}]}]}`:                                                                                                                            "under: want a name for each of the levels",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","template":"t"}]}]}]}`:                                                                                                  `no template is called "t"`,
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0"}]}]}]}]}`:                                                                                       "ip: ",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]}]}]}]}`:                                                                   "host 0:10.0.0.1 is there twice",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"count":2,"agent_id":"0123456789abcdef"}]}]}]}]}`:                                                             "several hosts cannot have one",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`:                                                                                         "shares 0:10.0.0.1: no host is declared",
-		`{"businesses":[{"name":"a","orphans":[{"host":"0:10.0.0.1"}]}]}`:                                                                                                                              "orphan on 0:10.0.0.1: no host",
-		`{"businesses":[{"name":"a","sets":[{"id":5,"name":"s"},{"id":5,"name":"t"}]}]}`:                                                                                                               "set 5 is there twice",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"}]}]}]},{"name":"b","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`: "that host is another business's",
-		`{"businesses":[{"name":"a","groups":[{"name":"g","object":"module"}]}]}`:                                                                                                                      "neither host nor set",
-		`{"businesses":[{"name":"a","groups":[{"name":"g","object":"set","conditions":[{"bk_obj_id":"set","field":"f","operator":"$gt"}]}]}]}`:                                                         "is none of $eq",
+		`{"businesses":[{"id":1,"name":"a"},{"id":1,"name":"b"}]}`:                                                         "business 1 is there twice",
+		business(`"sets":[{"name":"s[3-1]"}]`):                                                                             "the range is empty or too long",
+		business(`"sets":[{"name":"s[1-9999999]"}]`):                                                                       "the range is empty or too long",
+		business(`"sets":[{"name":"s[1-2000][1-2000]"}]`):                                                                  "the ranges are too long",
+		business(`"sets":[{"id":5,"name":"s"},{"id":5,"name":"t"}]`):                                                       "set 5 is there twice",
+		business(`"orphans":[{"host":"0:10.0.0.1"}]`):                                                                      "orphan on 0:10.0.0.1: no host",
+		business(`"groups":[{"name":"g","object":"module"}]`):                                                              "neither host nor set",
+		business(`"groups":[{"name":"g","object":"set","conditions":[{"bk_obj_id":"set","field":"f","operator":"$gt"}]}]`): "is none of $eq",
+		set(`"under":["x"]`):                                          "under: want a name for each of the levels",
+		module(`"template":"t"`):                                      `no template is called "t"`,
+		module(`"hosts":[{"ip":"10.0.0"}]`):                           "ip: ",
+		module(`"hosts":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]`):       "host 0:10.0.0.1 is there twice",
+		module(`"hosts":[{"count":2,"agent_id":"0123456789abcdef"}]`): "several hosts cannot have one",
+		module(`"shares":["0:10.0.0.1"]`):                             "shares 0:10.0.0.1: no host is declared",
+		strings.TrimSuffix(module(`"hosts":[{"ip":"10.0.0.1"}]`), "]}") + `,{"name":"b","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`: "that host is another business's",
 	} {
 		if _, err := simulator.ParseTopology([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
+}
+
+// tree is a business's topology: each node before those below it.
+func tree(t *testing.T, c *simtest.Client, biz int) string {
+	t.Helper()
+	var below func(v any) string
+	below = func(v any) string {
+		node, _ := v.(map[string]any)
+		text := fmt.Sprintf(" %v:%v", node["bk_obj_id"], node["bk_inst_name"])
+		children, _ := node["child"].([]any)
+		for _, child := range children {
+			text += below(child)
+		}
+		return text
+	}
+	root, _ := c.Ask("search_biz_inst_topo", fmt.Sprintf(`{"bk_biz_id":%d}`, biz)).Body["data"].([]any)
+	return below(root[0])
 }

@@ -19,22 +19,14 @@ func TestControl_cmdb(t *testing.T) {
 		{`{"action":"change_host","host":"0:10.0.0.2","fields":{"bk_os_type":null}}`, ""},
 		{`{"action":"empty","module":"shop/gz/nginx"}`, `"shop/gz/nginx": []`},
 	} {
-		if status, got := c.SwitchOn(http.MethodPost, "cmdb", step.change); status != http.StatusOK {
-			t.Errorf("%s: HTTP %d: %s", step.change, status, got)
-		}
-		_, got := c.SwitchOn(http.MethodGet, "cmdb", "")
+		c.Switch("POST", "cmdb", step.change, http.StatusOK, "")
+		_, got := c.SwitchOn("GET", "cmdb", "")
 		if got = strings.NewReplacer("\n", "", "  ", "", `", "`, `","`).Replace(got); !strings.Contains(got, step.modules) {
 			t.Errorf("%s: %s", step.change, got)
 		}
 	}
-	for change, want := range map[string]string{
-		`{"action":"fill"}`:                            `"fill" is unknown`,
-		`{"action":"empty","module":"shop/gz/none"}`:   "is not there",
-		`{"action":"empty","modul":"shop/gz/nginx"}`:   "unknown field",
-		`{"action":"change_host","host":"0:10.0.0.1"}`: "no host is declared",
-	} {
-		if status, got := c.SwitchOn(http.MethodPost, "cmdb", change); status != http.StatusBadRequest || !strings.Contains(got, want) {
-			t.Errorf("%s: HTTP %d: %s", change, status, got)
-		}
-	}
+	c.Switch("POST", "cmdb", `{"action":"fill"}`, http.StatusBadRequest, `"fill" is unknown`)
+	c.Switch("POST", "cmdb", `{"action":"empty","module":"shop/gz/none"}`, http.StatusBadRequest, "is not there")
+	c.Switch("POST", "cmdb", `{"action":"empty","modul":"shop/gz/nginx"}`, http.StatusBadRequest, "unknown field")
+	c.Switch("POST", "cmdb", `{"action":"change_host","host":"0:10.0.0.1"}`, http.StatusBadRequest, "no host is declared")
 }

@@ -1,7 +1,6 @@
 package control_test
 
 import (
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,14 +13,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// turnedOn calls a switch of the control endpoint, whose answer contains want.
-func turnedOn(c *simtest.Client, method, path, body, want string) {
-	c.T.Helper()
-	if status, got := c.SwitchOn(method, path, body); status != http.StatusOK || !strings.Contains(got, want) {
-		c.T.Errorf("%s %s %s: HTTP %d: %s", method, path, body, status, got)
-	}
-}
-
 func TestControl_acts(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -31,19 +22,18 @@ func TestControl_acts(t *testing.T) {
 		{"host", "", "RH-"},
 		{"start", "", "RHr"},
 		{"kill", "", "RH-"},
+		{"", "", "RHr"}, // a tick, in which the agent restarts it
 		{"stop", "", "R--"},
 		{"unregister", "", "---"},
 	} {
-		turnedOn(c, "POST", "act", `{"action":"`+step.act+`",`+process+step.more+`}`, "")
-		if got := simtest.State(c.Sim, "10.0.0.1"); got != step.state {
-			t.Errorf("after %s: %s, want %s", step.act, got, step.state)
+		if step.act == "" {
+			c.Switch("POST", "tick", "", 200, "")
+		} else {
+			c.Switch("POST", "act", `{"action":"`+step.act+`",`+process+step.more+`}`, 200, "")
 		}
-		switch step.act {
-		case "register":
-			turnedOn(c, "GET", "processes", "", `"registered": true`)
-		case "kill": // the agent restarts it
-			turnedOn(c, "POST", "tick", "", "")
-			simtest.Want(t, "after a tick", simtest.State(c.Sim, "10.0.0.1"), "RHr")
+		c.WantState("after "+step.act, step.state)
+		if step.act == "register" {
+			c.Switch("GET", "processes", "", 200, `"registered": true`)
 		}
 	}
 }
@@ -60,23 +50,21 @@ func TestControl_procFile(t *testing.T) {
 		t.Fatalf("acts: %q", acts)
 	}
 	for i, want := range wants {
-		turnedOn(c, "POST", "act", acts[i][1], "")
-		turnedOn(c, "GET", "proc_file?host=0:10.0.0.1", "", want)
+		c.Switch("POST", "act", acts[i][1], 200, "")
+		c.Switch("GET", "proc_file?host=0:10.0.0.1", "", 200, want)
 	}
 }
 
 func TestControl_faults(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
-	turnedOn(c, "POST", "faults", `{"op":2,"code":-1}`, `"id": 1`)
-	turnedOn(c, "POST", "faults", `{"op":2,"code":-1}`, `"id": 2`)
-	turnedOn(c, "GET", "faults", "", `"id": 2`)
-	turnedOn(c, "DELETE", "faults?id=1", "", "")
-	if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != -1 {
-		t.Errorf("with a fault: %+v", v)
-	}
-	turnedOn(c, "DELETE", "faults", "", "")
-	simtest.WantCode(t, "without one", c.Do(simulator.OpQuery, "10.0.0.1"), 0)
+	c.Switch("POST", "faults", `{"op":2,"code":-1}`, 200, `"id": 1`)
+	c.Switch("POST", "faults", `{"op":2,"code":-1}`, 200, `"id": 2`)
+	c.Switch("GET", "faults", "", 200, `"id": 2`)
+	c.Switch("DELETE", "faults?id=1", "", 200, "")
+	c.Does(simulator.OpQuery, -1, "---")
+	c.Switch("DELETE", "faults", "", 200, "")
+	c.Does(simulator.OpQuery, 0, "---")
 }
 
 func TestControl_shows(t *testing.T) {
@@ -84,41 +72,29 @@ func TestControl_shows(t *testing.T) {
 	c := simtest.NewVirtual(t)
 	c.Do(simulator.OpQuery, "10.0.0.1")
 	for path, want := range map[string]string{"tasks": `"polls": 1`, "executions": `"executions": []`, "calls": `"api": "operate_proc_v2"`, "violations": ""} {
-		turnedOn(c, "GET", path, "", want)
+		c.Switch("GET", path, "", 200, want)
 	}
-	turnedOn(c, "DELETE", "violations", "", "")
-	turnedOn(c, "DELETE", "calls", "", "")
-	if got := c.Sim.Calls(); len(got) != 0 {
-		t.Errorf("calls: %v", got.APIs())
-	}
+	c.Switch("DELETE", "violations", "", 200, "")
+	c.Switch("DELETE", "calls", "", 200, "")
+	simtest.Want(t, "calls", len(c.Sim.Calls()), 0)
 }
 
 func TestControl_agentsAndStatus(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
-	turnedOn(c, "PUT", "agents", `{"host":"0:10.0.0.1","reachable":false}`, "")
-	simtest.WantCode(t, "without an agent", c.Do(simulator.OpQuery, "10.0.0.1"), 117)
-	turnedOn(c, "POST", "status", `{"frozen":true}`, "")
-	turnedOn(c, "POST", "status", `{"frozen":false}`, "")
-}
-
-func TestControl_mapsAgentIDs(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	for body, want := range map[string]int{
-		`{"host":"0:10.0.0.1","agent_id":"` + simtest.AgentA + `"}`:             http.StatusOK,
-		`{"host":"0:10.0.0.1","agent_id":"x"}`:                                  http.StatusBadRequest,
-		`{"host":"` + simtest.AgentB + `"}`:                                     http.StatusOK,
-		`{"host":"` + simtest.AgentB + `","agent_id":"` + simtest.AgentA + `"}`: http.StatusBadRequest,
-	} {
-		if status, got := c.SwitchOn("PUT", "agents", body); status != want {
-			t.Errorf("%s: HTTP %d %s, want %d", body, status, got, want)
-		}
-	}
+	c.Switch("PUT", "agents", `{"host":"0:10.0.0.1","reachable":false}`, 200, "")
+	c.Does(simulator.OpQuery, 117, "---")
+	c.Switch("PUT", "agents", `{"host":"0:10.0.0.1","reachable":true,"agent_id":"`+simtest.AgentA+`"}`, 200, "")
+	c.Switch("PUT", "agents", `{"host":"0:10.0.0.1","agent_id":"x"}`, 400, "")
+	c.Switch("PUT", "agents", `{"host":"`+simtest.AgentB+`"}`, 200, "")
+	c.Switch("PUT", "agents", `{"host":"`+simtest.AgentB+`","agent_id":"`+simtest.AgentA+`"}`, 400, "")
 	c.Call("register_proc_info", "10.0.0.1")
-	if rows := c.GatewayRows(simtest.Agents(simtest.AgentA, simtest.AgentB)); len(rows) != 1 {
-		t.Errorf("rows: %v", rows)
-	}
+	simtest.Want(t, "rows", len(c.GatewayRows(simtest.Agents(simtest.AgentA, simtest.AgentB))), 1)
+	c.Switch("POST", "status", `{"frozen":true}`, 200, "")
+	c.Call("unregister_proc_info", "10.0.0.1")
+	simtest.Want(t, "frozen rows", len(c.Rows("10.0.0.1")), 1)
+	c.Switch("POST", "status", `{"frozen":false}`, 200, "")
+	simtest.Want(t, "rows", len(c.Rows("10.0.0.1")), 0)
 }
 
 func TestControl_refuses(t *testing.T) {
@@ -143,9 +119,7 @@ func TestControl_refuses(t *testing.T) {
 		{"GET", "proc_file?host=web-1", "", 400},
 		{"PUT", "agents", `{"host":"web-1"}`, 400},
 	} {
-		if status, body := c.SwitchOn(test.method, test.path, test.body); status != test.status {
-			t.Errorf("%s %s %s: HTTP %d: %s", test.method, test.path, test.body, status, body)
-		}
+		c.Switch(test.method, test.path, test.body, test.status, "")
 	}
 }
 
@@ -159,8 +133,17 @@ func TestControl_indexIsTrue(t *testing.T) {
 		t.Fatalf("%d faults in the index:\n%s", len(bodies), index)
 	}
 	for _, body := range bodies {
-		if status, answer := c.SwitchOn("POST", "faults", body[1]); status != http.StatusOK {
-			t.Errorf("%s: HTTP %d: %s", body[1], status, answer)
-		}
+		c.Switch("POST", "faults", body[1], 200, "")
 	}
+}
+
+func TestControl_upgradesAgents(t *testing.T) {
+	t.Parallel()
+	c := simtest.TwoNames(t, simtest.EntryPerName)
+	c.Switch("POST", "act", `{"action":"upgrade","host":"0:10.0.0.1","agent_id":"`+simtest.AgentA+`"}`, 200, "{}")
+	c.Switch("POST", "act", `{"action":"register","host":"`+simtest.AgentA+`","namespace":"web","name":"nginx"}`, 200, "")
+	for _, want := range []string{`"host": "0:10.0.0.1"`, `"agent_id": "` + simtest.AgentA + `"`, `"registered": true`, `"operations": []`} {
+		c.Switch("GET", "machines", "", 200, want)
+	}
+	c.Switch("POST", "act", `{"action":"upgrade","host":"0:10.0.0.2","agent_id":"`+simtest.AgentA+`"}`, 400, "") // another's
 }

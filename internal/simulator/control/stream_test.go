@@ -3,6 +3,7 @@ package control_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -68,10 +69,7 @@ type fleetEvent struct {
 // A stream begins with everything, and continues with changes only.
 func TestStream_sendsChanges(t *testing.T) {
 	t.Parallel()
-	topology, err := simulator.ParseTopology([]byte(`{"businesses":[{"name":"shop","sets":[{"name":"gz","modules":[{"name":"web","hosts":[{"count":3,"ip":"10.0.0.9"}]}]}]}]}`))
-	simtest.Must(t, err)
-	sim := &simulator.Server{Topology: topology}
-	c := simtest.NewClient(t, sim)
+	c := simtest.NewCMDB(t, `{"businesses":[{"name":"shop","sets":[{"name":"gz","modules":[{"name":"web","hosts":[{"count":3,"ip":"10.0.0.9"}]}]}]}]}`)
 	c.Call("register_proc_info", "10.0.0.9")
 	l := listen(c)
 
@@ -79,19 +77,11 @@ func TestStream_sendsChanges(t *testing.T) {
 	l.next("fleet", &fleet)
 	var hosts []string
 	for _, cell := range fleet.Cells {
-		hosts = append(hosts, cell.Host)
-		if !slices.Equal(cell.Places, []string{"shop/gz/web"}) {
-			t.Errorf("%s is in %v", cell.Host, cell.Places)
-		}
+		hosts = append(hosts, fmt.Sprint(cell.Host, cell.Places, cell.Name, cell.Last.Action))
 	}
 	// Those without a process come first, each sorted by address.
-	if want := []string{"0:10.0.0.10", "0:10.0.0.11", "0:10.0.0.9"}; !slices.Equal(hosts, want) {
-		t.Fatalf("hosts %v, want %v", hosts, want)
-	}
+	simtest.Want(t, "cells", hosts, []string{"0:10.0.0.10[shop/gz/web]", "0:10.0.0.11[shop/gz/web]", "0:10.0.0.9[shop/gz/web]nginxregister"})
 	registered := fleet.Cells[2]
-	if registered.Name != "nginx" || registered.Last.Action != "register" {
-		t.Errorf("cell %+v", registered)
-	}
 
 	c.Do(simulator.OpStart, "10.0.0.9")
 	l.next("fleet", &fleet)
@@ -110,7 +100,7 @@ func TestStream_sendsChanges(t *testing.T) {
 		t.Errorf("calls: %+v", got)
 	}
 
-	sim.Inject(simulator.Fault{Hosts: []string{"0:10.0.0.10"}, Unreachable: "117"})
+	c.Sim.Inject(simulator.Fault{Hosts: []string{"0:10.0.0.10"}, Unreachable: "117"})
 	days := l.next("days", &struct{}{})
 	if want := `"id":1,"fault":{"hosts":["0:10.0.0.10"],"unreachable":"117"},"machines":["0:10.0.0.10"],"struck":0`; !strings.Contains(days, want) {
 		t.Errorf("days: %s", days)
@@ -121,15 +111,14 @@ func TestStream_sendsChanges(t *testing.T) {
 		t.Errorf("after a register that failed: %+v", fleet)
 	}
 	fleet = fleetEvent{}
-	simtest.Must(t, sim.Unregister("0:10.0.0.9", "web", "nginx"))
-	simtest.Must(t, sim.StopProcess("0:10.0.0.9", "web", "nginx"))
+	simtest.Must(t, c.Sim.Unregister("0:10.0.0.9", "web", "nginx"), c.Sim.StopProcess("0:10.0.0.9", "web", "nginx"))
 	l.next("fleet", &fleet)
 	if !slices.Contains(fleet.Gone, registered.ID) {
 		t.Errorf("after it went: %+v", fleet)
 	}
 
 	// A simulator that ends does not wait for viewers.
-	simtest.Must(t, sim.Close())
+	simtest.Must(t, c.Sim.Close())
 	for l.in.Scan() {
 	}
 }
@@ -139,22 +128,14 @@ func TestControl_showsAnExchange(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
 	c.Call("register_proc_info", "10.0.0.1")
-	status, body := c.SwitchOn("GET", "calls?seq=1", "")
 	for _, want := range []string{`"api": "register_proc_info"`, `"bk_app_secret": "***"`, `"request": {`, `"response": {`, `"error_code": 0`} {
-		if !strings.Contains(body, want) {
-			t.Errorf("HTTP %d: %s is not in %s", status, want, body)
-		}
+		c.Switch("GET", "calls?seq=1", "", 200, want)
 	}
 	c.Sim.Inject(simulator.Fault{HTTPStatus: 200, Body: `{"data":[{"bk_token":"hidden"}]}`})
-	resp, err := c.Post("get_proc_status_v2", "{"+simtest.Credentials+`,"meta":{"namespace":"web","name":"nginx"},"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}]}`)
-	simtest.Must(t, err)
-	_ = resp.Body.Close()
+	c.BodyOf("get_proc_status_v2", "{"+simtest.Credentials+`,"meta":{"namespace":"web","name":"nginx"},`+simtest.CloudHosts("10.0.0.1")+`}`)
 	if _, body := c.SwitchOn("GET", "calls?seq=2", ""); strings.Contains(body, "hidden") || strings.Contains(body, "s3cret") || !strings.Contains(body, `"bk_token": "***"`) {
 		t.Errorf("a secret: %s", body)
 	}
-	for path, want := range map[string]int{"calls?seq=99": http.StatusNotFound, "calls?seq=x": http.StatusBadRequest} {
-		if status, body := c.SwitchOn("GET", path, ""); status != want {
-			t.Errorf("%s: HTTP %d: %s", path, status, body)
-		}
-	}
+	c.Switch("GET", "calls?seq=99", "", 404, "")
+	c.Switch("GET", "calls?seq=x", "", 400, "")
 }

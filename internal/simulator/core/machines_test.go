@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -32,23 +31,5 @@ func TestMachines_countWhatReachedTheAgent(t *testing.T) {
 	}
 	if p := c.Sim.Machine("0:10.0.0.2").Process("web", "nginx"); p.Registered() || p.Hosted || p.Running || p.PID != -1 {
 		t.Errorf("%+v", p)
-	}
-}
-
-func TestMachines_overTheControlEndpoint(t *testing.T) {
-	t.Parallel()
-	c := simtest.TwoNames(t, simtest.EntryPerName)
-	if _, got := c.SwitchOn("POST", "act", `{"action":"upgrade","host":"0:10.0.0.1","agent_id":"`+simtest.AgentA+`"}`); strings.TrimSpace(got) != "{}" {
-		t.Errorf("upgrade: %s", got)
-	}
-	c.SwitchOn("POST", "act", `{"action":"register","host":"`+simtest.AgentA+`","namespace":"web","name":"nginx"}`)
-	_, got := c.SwitchOn("GET", "machines", "")
-	for _, want := range []string{`"host": "0:10.0.0.1"`, `"agent_id": "` + simtest.AgentA + `"`, `"registered": true`, `"operations": []`} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%s is not in %s", want, got)
-		}
-	}
-	if status, _ := c.SwitchOn("POST", "act", `{"action":"upgrade","host":"0:10.0.0.2","agent_id":"`+simtest.AgentA+`"}`); status != 400 {
-		t.Errorf("upgrade to another's agent id: HTTP %d", status)
 	}
 }

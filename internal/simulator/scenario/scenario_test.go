@@ -1,11 +1,10 @@
 package scenario_test
 
 import (
-	"os"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
@@ -55,9 +54,8 @@ func TestParse_shipped(t *testing.T) {
 		t.Fatalf("%d scenarios, %v", len(files), err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		simtest.Must(t, err)
-		if s, err := simulator.ParseScenario(file, text); err != nil || s.Teaches == "" || s.Simulator["admit"]+s.Simulator["hosts"] == "" {
+		s, err := simulator.ParseScenario(file, []byte(simtest.ReadFile(t, file)))
+		if err != nil || s.Teaches == "" || s.Simulator["admit"]+s.Simulator["hosts"] == "" {
 			t.Errorf("%s: %v, %+v", file, err, s)
 		}
 	}
@@ -72,13 +70,6 @@ func played(t *testing.T, steps string) (*simtest.Client, *strings.Builder) {
 	return simtest.NewVirtual(t, &simulator.Server{Scenario: s, ErrorLog: &log}), &log
 }
 
-func done(c *simtest.Client, want string) {
-	c.T.Helper()
-	if status, got := c.SwitchOn("GET", "scenario", ""); status != 200 || !strings.Contains(got, `"done": `+want+"\n") {
-		c.T.Errorf("HTTP %d, want %s done: %s", status, want, got)
-	}
-}
-
 // A step waits for its calls, counted from the previous step. It happens after the call that it waits for
 // was carried out. It happens before the next call, so that a fault applies to the poll.
 func TestRun_waitsForCalls(t *testing.T) {
@@ -91,18 +82,12 @@ func TestRun_waitsForCalls(t *testing.T) {
 		{"say":"fifth","when":{"op":7},"status":{"lag":1}}`)
 	c.Call("register_proc_info", "10.0.0.1") // which does not match
 	for i, want := range []int{0, -1, -1, 0} {
-		if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != want {
-			t.Errorf("query %d: %+v", i+1, v)
-		}
-		if _, found := c.Sim.Process("0:10.0.0.1", "web", "other"); found != (i >= 2) {
-			t.Errorf("after query %d the other process is there: %v", i+1, found)
-		}
+		simtest.WantCode(t, fmt.Sprint("query ", i+1), c.Do(simulator.OpQuery, "10.0.0.1"), want)
+		_, found := c.Sim.Process("0:10.0.0.1", "web", "other")
+		simtest.Want(t, fmt.Sprintf("after query %d the other process is there", i+1), found, i >= 2)
 	}
-	done(c, "4")
-	want := "scenario: 1 of 5: first\nscenario: 2 of 5: second\nscenario: 3 of 5: third\nscenario: 4 of 5: fourth: no process web:nobody on 0:10.0.0.1\n"
-	if log.String() != want {
-		t.Errorf("log: %s", log)
-	}
+	c.Switch("GET", "scenario", "", 200, `"done": 4`+"\n")
+	simtest.Want(t, "log", log.String(), "scenario: 1 of 5: first\nscenario: 2 of 5: second\nscenario: 3 of 5: third\nscenario: 4 of 5: fourth: no process web:nobody on 0:10.0.0.1\n")
 }
 
 // A step that waits for a time can be done earlier, and is not done twice.
@@ -112,22 +97,11 @@ func TestRun_nextStepNow(t *testing.T) {
 		{"say":"in an hour","after":"1h","act":{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"nginx"}},
 		{"say":"soon","after":"1ms","act":{"action":"register","host":"0:10.0.0.2","namespace":"web","name":"nginx"}},
 		{"say":"after a call","when":{"op":7},"cmdb":{"action":"empty","module":"a/b/c"}}`)
-	done(c, "0")
-	if status, body := c.SwitchOn("POST", "scenario", ""); status != 200 {
-		t.Errorf("HTTP %d: %s", status, body)
-	}
-	for end := time.Now().Add(10 * time.Second); len(c.Sim.Processes()) < 2; <-time.After(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the second step is not done: %v", c.Sim.Processes())
-		}
-	}
-	done(c, "2")
-	for _, want := range []int{200, 400} {
-		if status, body := c.SwitchOn("POST", "scenario", ""); status != want {
-			t.Errorf("HTTP %d: %s", status, body)
-		}
-	}
-	if status, body := simtest.NewVirtual(t).SwitchOn("POST", "scenario", ""); status != 400 || !strings.Contains(body, "-scenario") {
-		t.Errorf("without a scenario: HTTP %d: %s", status, body)
-	}
+	c.Switch("GET", "scenario", "", 200, `"done": 0`+"\n")
+	c.Switch("POST", "scenario", "", 200, "")
+	c.Eventually("the second step", func() bool { return len(c.Sim.Processes()) == 2 })
+	c.Switch("GET", "scenario", "", 200, `"done": 2`+"\n")
+	c.Switch("POST", "scenario", "", 200, "")
+	c.Switch("POST", "scenario", "", 400, "")
+	simtest.NewVirtual(t).Switch("POST", "scenario", "", 400, "-scenario")
 }

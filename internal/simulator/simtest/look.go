@@ -81,3 +81,11 @@ func (c *Client) SwitchOn(method, path, body string) (int, string) {
 	}
 	return resp.StatusCode, string(data)
 }
+
+// Switch calls the control endpoint, and requires a status and a part of the answer.
+func (c *Client) Switch(method, path, body string, status int, want string) {
+	c.T.Helper()
+	if got, answer := c.SwitchOn(method, path, body); got != status || !strings.Contains(answer, want) {
+		c.T.Errorf("%s %s %s: HTTP %d, want %d and %q: %s", method, path, body, got, status, want, answer)
+	}
+}
