@@ -16,9 +16,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Requests that a web page or another machine might send. Each body would have an effect.
 var drivers = map[string]struct{ path, body string }{
-	"esb":     {"/api/c/compapi/v2/gse/register_proc_info/", "{" + simtest.Credentials + "," + simtest.FirstBody("register_proc_info", "{}", "10.0.0.1")[1:]},
+	"esb":     {"/api/c/compapi/v2/gse/register_proc_info/", simtest.Signed(simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"))},
 	"gateway": {"/api/bk-gse/prod/api/v2/proc/operate_proc_v2", simtest.GatewayBody(simulator.OpHost, "{}", simtest.CloudHosts("10.0.0.1"))},
-	"job":     {"/api/c/compapi/v2/jobv3/operate_process/", "{" + simtest.Credentials + "," + simtest.JobBody(1, simtest.JobInfo("", "10.0.0.1"))[1:]},
+	"job":     {"/api/c/compapi/v2/jobv3/operate_process/", simtest.Signed(simtest.JobBody(1, simtest.JobInfo("", "10.0.0.1")))},
 	"control": {"/_sim/faults", `{"http_status":500}`},
 }
 

@@ -189,14 +189,14 @@ func TestFaces(t *testing.T) {
 	}{
 		"gateway-secret":   {stage + "biz/search/0", body, `{"bk_app_code":"bk_test","bk_app_secret":"x"}`, 401, simulator.CodeAppUnverified},
 		"gateway-user":     {stage + "biz/search/0", body, `{"bk_app_code":"bk_test","bk_app_secret":"s3cret"}`, 200, 0},
-		"gateway-body":     {stage + "biz/search/0", `{` + simtest.Credentials + `,` + body[1:], simtest.GatewayAuth, 200, 0}, // and ignored
+		"gateway-body":     {stage + "biz/search/0", simtest.Signed(body), simtest.GatewayAuth, 200, 0}, // and ignored
 		"gateway-path":     {stage + "biz/find/0", body, simtest.GatewayAuth, 404, simulator.CodeGatewayAPINotFound},
 		"gateway-not-json": {stage + "biz/search/0", `{`, simtest.GatewayAuth, 400, simulator.CodeInvalidArgs},
 		"gateway-biz":      {stage + "hosts/app/three/list_hosts", body, simtest.GatewayAuth, 200, 1199000},
 		"gateway-no-body":  {stage + "find/topoinst/biz/3", "", simtest.GatewayAuth, 200, 0},
 		"esb-user":         {esb + "search_business/", `{"bk_app_code":"bk_test","bk_app_secret":"s3cret"}`, "", 200, simulator.CodeSystemError},
-		"esb-name":         {esb + "search_host/", `{` + simtest.Credentials + `}`, "", 200, simulator.CodeAPINotFound},
-		"esb-no-slash":     {esb + "search_business", `{` + simtest.Credentials + `,` + body[1:], "", 200, 0},
+		"esb-name":         {esb + "search_host/", simtest.GatewayAuth, "", 200, simulator.CodeAPINotFound},
+		"esb-no-slash":     {esb + "search_business", simtest.Signed(body), "", 200, 0},
 	} {
 		got := c.Request(http.MethodPost, test.path, test.body, map[string]string{"X-Bkapi-Authorization": test.header})
 		simtest.Want(t, name, []int{got.Status, got.Code}, []int{test.status, test.code})

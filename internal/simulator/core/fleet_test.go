@@ -57,5 +57,6 @@ func (slow) OnHost(met *core.Met, _ string, _ core.Affected) []core.Trouble {
 	*met = append(*met, 1)
 	return []core.Trouble{{Takes: 5 * time.Second}}
 }
+
 func (slow) OnTask(*core.Met, string, []*core.Item) []core.Queue { return nil }
 func (slow) HidesRow(string, core.ProcKey) bool                  { return false }

@@ -81,7 +81,7 @@ func TestGateway_rows(t *testing.T) {
 		}
 		simtest.Want(t, "rows", got, want)
 		page := c.GatewaySync()
-		simtest.Want(t, "sync", fmt.Sprint(len(simtest.GatewayRowsOf(t, page)), page.Data["count"]), "3 3")
+		simtest.Want(t, "sync", fmt.Sprint(len(simtest.RowsOf(t, page)), page.Data["count"]), "3 3")
 	}
 }
 

@@ -1,10 +1,11 @@
 package core_test
 
 import (
-	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
@@ -12,20 +13,17 @@ import (
 func TestMachines_countWhatReachedTheAgent(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)
-	c.Sim.Inject(simulator.Fault{API: "operate_proc_multi", Drop: "after", Times: 1})
-	body := `{"proc_operate_req":[` + simtest.GatewayBody(simulator.OpStart, `{}`, simtest.Agents(simtest.ByAgent)) + `]}`
-	if lost, err := c.Raw("operate_proc_multi", body); err == nil {
+	c.Sim.Inject(simulator.Fault{API: "operate_proc_v2", Drop: "after", Times: 1})
+	body := simtest.Signed(simtest.GatewayBody(simulator.OpStart, `{}`, simtest.CloudHosts("10.0.0.1")))
+	if _, lost, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("operate_proc_v2"), body, nil); err == nil {
 		t.Errorf("the answer is there: %s", lost)
 	}
-	c.Over(simtest.ByAddress, simulator.OpStart, simulator.CodeAlreadyRunning)
-	var got, want []string
-	for i, code := range []int{simulator.CodeOK, simulator.CodeAlreadyRunning} {
-		want = append(want, fmt.Sprint("start ", code, " once by ", c.Sim.Tasks()[i].ID))
-	}
-	for _, o := range c.Sim.Machine(simtest.ByAddress).Process("web", "nginx").Operations {
-		got = append(got, fmt.Sprint(o.Action, " ", o.Code, map[int]string{1: " once by "}[o.Times], o.TaskID))
-	}
-	simtest.Want(t, "operations", got, want)
+	c.Over(simtest.ByAgent, simulator.OpStart, simulator.CodeAlreadyRunning)
+	tasks := c.Sim.Tasks()
+	simtest.Want(t, "operations", c.Sim.Machine(simtest.ByAddress).Process("web", "nginx").Operations, []core.Reached{
+		{Action: "start", Code: simulator.CodeOK, TaskID: tasks[0].ID, Times: 1},
+		{Action: "start", Code: simulator.CodeAlreadyRunning, TaskID: tasks[1].ID, Times: 1},
+	})
 	if m := c.Sim.Machines(); len(m) != 1 || m[0].Host != simtest.ByAddress || m[0].AgentID != simtest.ByAgent {
 		t.Errorf("%+v", m)
 	}

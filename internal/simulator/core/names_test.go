@@ -62,7 +62,7 @@ func TestNames_eachHasARow(t *testing.T) {
 			simtest.Want(t, selector, fmt.Sprint(meta["labels"], rows[0]["isauto"], rows[0]["status"]), labels+" true "+status)
 		}
 	}
-	simtest.Want(t, "rows in the list", len(simtest.GatewayRowsOf(t, c.GatewaySync())), 2)
+	simtest.Want(t, "rows in the list", len(simtest.RowsOf(t, c.GatewaySync())), 2)
 }
 
 func TestUpgradeToAgentID(t *testing.T) {

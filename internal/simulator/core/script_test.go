@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -247,42 +244,5 @@ func TestScript_others(t *testing.T) {
 	got := c.Screen(powerShellScript, `'c:\gse2_bkte\agent\etc\.proc'`, host)
 	if !strings.HasPrefix(got, "bk-hosted begin\r\n{") || !strings.Contains(got, `\ufffd`) || strings.Contains(got, "canary") {
 		t.Errorf("on Windows: %s", got)
-	}
-}
-
-// BenchmarkScript reads 10,000 hosts by ten tasks, with one poll each.
-func BenchmarkScript(b *testing.B) {
-	sim := &simulator.Server{}
-	sim.Admit(netip.MustParsePrefix("10.0.0.0/16"))
-	b.Cleanup(func() { _ = sim.Close() })
-	post := func(api, body string) string {
-		r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, simtest.GatewayStage+"/api/v2/"+api, strings.NewReader(body))
-		r.RemoteAddr, r.Host = "127.0.0.1:1", "127.0.0.1"
-		r.Header.Set("X-Bkapi-Authorization", simtest.GatewayAuth)
-		w := httptest.NewRecorder()
-		sim.ServeHTTP(w, r)
-		if w.Code != http.StatusOK {
-			b.Fatalf("%s: %d %.300s", api, w.Code, w.Body)
-		}
-		return w.Body.String()
-	}
-	tasks := make([][]string, 10)
-	for i := range tasks {
-		var addresses []string
-		for j := range 1000 {
-			ip := fmt.Sprintf("10.0.%d.%d", (i*1000+j)/250, (i*1000+j)%250)
-			tasks[i], addresses = append(tasks[i], "0:"+ip), append(addresses, ip)
-		}
-		post("proc/operate_proc_multi", `{"proc_operate_req":[`+simtest.GatewayBody(simulator.OpHost, `{}`, simtest.CloudHosts(addresses...))+`]}`)
-	}
-	for b.Loop() {
-		for _, hosts := range tasks {
-			started := post("task/extensions/async_execute_script", simtest.ScriptBody(shellScript, simulator.DefaultProcPath, hosts...))
-			_, id, _ := strings.Cut(started, `"task_id":"`)
-			id, _, _ = strings.Cut(id, `"`)
-			if answer := post("task/extensions/get_execute_script_result", simtest.ScreensBody(id, 0, 0, hosts...)); strings.Count(answer, "bk-hosted end") != len(hosts) {
-				b.Fatalf("%.500s", answer)
-			}
-		}
 	}
 }

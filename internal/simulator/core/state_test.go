@@ -36,7 +36,7 @@ func TestState_survivesARestart(t *testing.T) {
 	second := live()
 	simtest.Want(t, "processes", len(want), 1)
 	simtest.Want(t, "processes", second.Sim.Processes(), want)
-	rows := simtest.RowsOf(t, second.Send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`))
+	rows := simtest.ByIP(simtest.RowsOf(t, second.Send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`)))
 	host, _ := rows["10.0.0.1"]["host"].(map[string]any)
 	simtest.Want(t, "supplier of a registration", host["bk_supplier_id"], any(7.0))
 	simtest.WantCode(t, "the agent that was away", second.Call("register_proc_info", "10.0.0.2"), 117)

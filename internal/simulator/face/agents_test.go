@@ -165,7 +165,7 @@ func TestESB_firstGeneration(t *testing.T) {
 	}
 	c.Sim.SetReachable("0:10.0.0.1", false)
 	simtest.WantCode(t, "start without an agent", operate(simulator.OpStart, "10.0.0.1"), simulator.CodeAgentAbnormal)
-	row := simtest.RowsOf(t, c.Send("get_proc_status", `{`+simtest.Meta("{}")+`,`+simtest.SupplierHosts("10.0.0.1")+`}`))["10.0.0.1"]
+	row := simtest.RowsOf(t, c.Send("get_proc_status", `{`+simtest.Meta("{}")+`,`+simtest.SupplierHosts("10.0.0.1")+`}`))[0]
 	host, _ := row["host"].(map[string]any)
 	simtest.Want(t, "row", fmt.Sprint(row["status"], host["bk_supplier_id"]), "2 7")
 }

@@ -38,8 +38,8 @@ func TestESB_unknownRoutes(t *testing.T) {
 		method, path, body string
 		status, code       int
 	}{
-		"unknown-name":     {http.MethodPost, "gse/operate_process", "{" + simtest.Credentials + `,"x":1}`, http.StatusOK, simulator.CodeAPINotFound},
-		"unknown-job-name": {http.MethodPost, "jobv3/operate_proc_v2", "{" + simtest.Credentials + `,"x":1}`, http.StatusOK, simulator.CodeAPINotFound},
+		"unknown-name":     {http.MethodPost, "gse/operate_process", simtest.Signed(`{"x":1}`), http.StatusOK, simulator.CodeAPINotFound},
+		"unknown-job-name": {http.MethodPost, "jobv3/operate_proc_v2", simtest.Signed(`{"x":1}`), http.StatusOK, simulator.CodeAPINotFound},
 		"get":              {http.MethodGet, "gse/sync_proc_status/", "", http.StatusMethodNotAllowed, -1},
 		"get-job":          {http.MethodGet, "jobv3/manage_proc/", "", http.StatusMethodNotAllowed, -1},
 		"unknown-system":   {http.MethodPost, "usermanage/list_users/", "", http.StatusNotFound, -1},
@@ -56,7 +56,7 @@ func TestESB_unknownRoutes(t *testing.T) {
 func TestESB_trailingSlashIsOptional(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
-	got := c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status", `{`+simtest.Credentials+`,"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`,
+	got := c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status", simtest.Signed(`{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`),
 		map[string]string{"X-Bkapi-Request-Id": "given"})
 	simtest.Want(t, "answer", got.Body, map[string]any{
 		"code": 0.0, "data": map[string]any{"count": 0.0, "proc_infos": []any{}}, "message": "success", "request_id": "given", "result": true,

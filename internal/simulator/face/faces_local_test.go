@@ -53,7 +53,7 @@ func TestLocal_throughJob(t *testing.T) {
 	}
 	do(simulator.OpStart, 0)
 	pid := c.PID()
-	live := simtest.JobInstance(t, do(simulator.OpQuery, 0))
+	live := simtest.Instance(t, do(simulator.OpQuery, 0))
 	simtest.Want(t, "query", fmt.Sprint(simtest.Alive(pid), live["pid"], live["isAuto"]), fmt.Sprint(true, pid, true))
 	do(simulator.OpStop, 0)
 	c.Eventually("the daemon's end", func() bool { return !simtest.Running(pid) })

@@ -73,7 +73,7 @@ func TestJob_life(t *testing.T) {
 		simtest.WantCode(t, step.what, c.JobDo(step.op, `,"op_timeout":0,"start_check_begin_time":0`), step.code)
 		simtest.Want(t, step.what, simtest.JobState(c.Sim), step.want)
 	}
-	simtest.Want(t, "pid", simtest.JobInstance(t, c.JobDo(simulator.OpQuery, ""))["pid"], any(-1.0))
+	simtest.Want(t, "pid", simtest.Instance(t, c.JobDo(simulator.OpQuery, ""))["pid"], any(-1.0))
 }
 
 func TestJob_manageProc(t *testing.T) {
@@ -196,9 +196,9 @@ func TestJob_content(t *testing.T) {
 	}
 	c := simtest.NewVirtual(t)
 	c.JobDo(simulator.OpHost, "")
-	simtest.Want(t, "isAuto", simtest.JobInstance(t, c.JobDo(simulator.OpQuery, ""))["isAuto"], any(true))
+	simtest.Want(t, "isAuto", simtest.Instance(t, c.JobDo(simulator.OpQuery, ""))["isAuto"], any(true))
 	c.Sim.Inject(simulator.Fault{ContentShape: "no-isauto"})
-	_, has := simtest.JobInstance(t, c.JobDo(simulator.OpQuery, ""))["isAuto"]
+	_, has := simtest.Instance(t, c.JobDo(simulator.OpQuery, ""))["isAuto"]
 	simtest.Want(t, "isAuto is there", has, false)
 }
 

@@ -81,7 +81,7 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 		"ip-with-zone":     {path: registerPath, body: body(`"10.0.0.1"`, `"fe80::1%eth0"`), want: "not an IP address"},
 		"many-hosts":       {path: registerPath, body: signed(simtest.Meta("{}") + `,"hosts":` + hostList(20_000) + `,"spec":` + simtest.RegisterSpec), want: `"error_code":`},
 		"no-such-op":       {path: gatewayPath, body: `{` + simtest.Meta("{}") + `,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}],"op_type":-2,"spec":` + simtest.OperateSpec + `}`, want: `"task_id"`},
-		"job-op":           {path: jobPath, body: "{" + simtest.Credentials + "," + simtest.JobBody(1<<62, simtest.JobInfo("", "10.0.0.1"))[1:], want: "no such operation"},
+		"job-op":           {path: jobPath, body: simtest.Signed(simtest.JobBody(1<<62, simtest.JobInfo("", "10.0.0.1"))), want: "no such operation"},
 		"dots":             {path: "/api/c/compapi/v2/gse/../../../../../_sim/calls", want: "component class not found"},
 		"encoded-dots":     {path: "/api/c/compapi/v2/gse/%2e%2e/%2e%2e/_sim/faults", want: "component class not found"},
 		"slashes":          {path: "//_sim//calls", want: "no face answers"},
@@ -110,7 +110,7 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			header := map[string]string{"X-Bkapi-Authorization": cmp.Or(test.authorization, "{"+simtest.Credentials+"}")}
+			header := map[string]string{"X-Bkapi-Authorization": cmp.Or(test.authorization, simtest.GatewayAuth)}
 			status, answer := sendRaw(t, srv.URL, cmp.Or(test.method, http.MethodPost), test.path, test.body, header)
 			switch cut := test.want == ""; {
 			case cut && status != 0:
@@ -157,13 +157,13 @@ func FuzzServer(f *testing.F) {
 		{`{"hosts":["0:10.0.0.1"],"pending":-1,"apply":true}`, registerPath, valid},
 		{`{"extra_keys":{"a":null},"spelling":"errcode","keys":"agent"}`, gatewayPath, operate},
 		{`{"delay":"1h","http_status":200,"header":{"a\r\nb":"c\n"}}`, gatewayPath, operate},
-		{`{"envelope":{"code":"00","data":[]},"drop":"mid"}`, jobPath, "{" + simtest.Credentials + "," + simtest.JobBody(1, simtest.JobInfo("", "10.0.0.1"))[1:]},
+		{`{"envelope":{"code":"00","data":[]},"drop":"mid"}`, jobPath, simtest.Signed(simtest.JobBody(1, simtest.JobInfo("", "10.0.0.1")))},
 		{`{"task_id":"","queued":-1,"queued_data":{}}`, "/api/c/compapi/v2/gse/get_proc_operate_result_v2/", signed(`"task_id":"x"`)},
 		{`{"missing":1,"api":"get_*"}`, "/api/c/compapi/v2/gse/sync_proc_status/", signed(`"meta":{"namespace":"web"},"page":{"start":0,"limit":1000}`)},
 		{`{"content_shape":"broken","code":-1,"content":[1]}`, "/_sim/act", `{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"nginx","spec":{}}`},
 		{`{"content":{}}`, scriptPath, simtest.ScriptBody(readHosted, simulator.DefaultProcPath, scriptHost)},
 		{`{"code":0,"content":1}`, scriptPath, simtest.ScriptBody("cat /x/.proc", "'a\"", scriptHost)},
-		{`{"pending":1}`, "/api/c/compapi/v2/jobv3/fast_execute_script/", "{" + simtest.Credentials + "," + simtest.JobScriptBody(readHosted, "/x/.proc", "10.0.0.1")[1:]},
+		{`{"pending":1}`, "/api/c/compapi/v2/jobv3/fast_execute_script/", simtest.Signed(simtest.JobScriptBody(readHosted, "/x/.proc", "10.0.0.1"))},
 		{`{}`, "/_sim/act", `{"action":"proc_file","host":"0:10.0.0.1","file":{"odd":"gbk","path":"c:"}}`},
 		{`{}`, "/_sim/act", `{"action":"add_entry","host":"0:10.0.0.1","entry":{"valuekey":1,"proc":[]}}`},
 		{`{"takes":"1ns"}`, "/_sim/agents", `{"host":"0:10.0.0.1","agent_id":"0200000007525400f355781710390005465c"}`},
@@ -204,7 +204,7 @@ func serve(t *testing.T, sim *simulator.Server, path string, body []byte) *httpt
 	cancel()
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/", bytes.NewReader(body))
 	req.URL.Path, req.RemoteAddr = path, "127.0.0.1:40000"
-	req.Header.Set("X-Bkapi-Authorization", "{"+simtest.Credentials+"}")
+	req.Header.Set("X-Bkapi-Authorization", simtest.GatewayAuth)
 	rec := httptest.NewRecorder()
 	defer func() {
 		// A handler closes the connection in this way; any other panic is an error.

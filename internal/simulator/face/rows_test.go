@@ -33,7 +33,7 @@ func TestRows_names(t *testing.T) {
 				c.Sim.Inject(simulator.Fault{API: "*proc_status*", Rows: test.rows})
 			}
 			c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
-			for _, row := range append(simtest.GatewayRowsOf(t, c.GatewaySync()), c.GatewayRows(simtest.Agents(simtest.ByAgent))...) {
+			for _, row := range append(simtest.RowsOf(t, c.GatewaySync()), c.GatewayRows(simtest.Agents(simtest.ByAgent))...) {
 				var got []string
 				for _, member := range []string{"bk_agent_id", "host"} {
 					if _, there := row[member]; there {

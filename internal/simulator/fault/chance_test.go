@@ -49,7 +49,7 @@ func TestFault_delayMax(t *testing.T) {
 		shortest, longest := time.Hour, time.Duration(0)
 		for range 50 {
 			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/c/compapi/v2/gse/get_proc_status_v2/",
-				strings.NewReader("{"+simtest.Credentials+","+strings.TrimPrefix(statusBody, "{")))
+				strings.NewReader(simtest.Signed(statusBody)))
 			req.Host, req.RemoteAddr = "127.0.0.1", "127.0.0.1:1"
 			began := time.Now()
 			sim.ServeHTTP(httptest.NewRecorder(), req)

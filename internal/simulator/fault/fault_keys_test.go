@@ -30,7 +30,7 @@ func TestFault_keys(t *testing.T) {
 			id := c.Operate(simulator.OpQuery, "10.0.0.1")
 			test.fault.API = "get_proc_operate_result_v2"
 			c.Sim.Inject(test.fault)
-			rest := c.BodyOf("get_proc_operate_result_v2", `{`+simtest.Credentials+`,"task_id":"`+id+`"}`)
+			rest := c.BodyOf("get_proc_operate_result_v2", simtest.Signed(`{"task_id":"`+id+`"}`))
 			for _, part := range test.want {
 				_, after, found := strings.Cut(rest, part)
 				if !found || strings.Contains(rest, test.not) {

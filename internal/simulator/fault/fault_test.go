@@ -3,7 +3,7 @@ package fault_test
 import (
 	"encoding/json"
 	"errors"
-	"io"
+	"net/http"
 	"reflect"
 	"strings"
 	"sync"
@@ -157,12 +157,9 @@ func TestFault_answers(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t)
 			c.Sim.Inject(test.fault)
-			resp, err := c.Post("register_proc_info", registerBody("10.0.0.1"))
+			resp, got, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("register_proc_info"), registerBody("10.0.0.1"), nil)
 			simtest.Must(t, err)
-			defer resp.Body.Close()
-			got, err := io.ReadAll(resp.Body)
-			simtest.Must(t, err)
-			if resp.StatusCode != test.status || !strings.Contains(string(got), test.body) {
+			if resp.StatusCode != test.status || !strings.Contains(got, test.body) {
 				t.Errorf("HTTP %d: %s", resp.StatusCode, got)
 			}
 			simtest.Want(t, "header", resp.Header.Get(test.header[0]), test.header[1])
@@ -179,13 +176,9 @@ func TestFault_lostAnswers(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t, &simulator.Server{UpdateRefuses: true})
 			c.Sim.Inject(simulator.Fault{Drop: drop, Times: 1})
-			resp, err := c.Post("register_proc_info", registerBody("10.0.0.1"))
-			if err == nil {
-				_, err = io.ReadAll(resp.Body)
-				_ = resp.Body.Close()
-			}
+			_, answer, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("register_proc_info"), registerBody("10.0.0.1"), nil)
 			if err == nil || errors.Is(err, syscall.ECONNRESET) != (drop == "reset") {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v: %s", err, answer)
 			}
 			c.WantState("then", to)
 			simtest.Want(t, "calls", c.Sim.Calls().APIs(), []string{"register_proc_info"})
@@ -252,7 +245,7 @@ func TestFault_tasks(t *testing.T) {
 	c.Sim.ExpireTask(third)
 	empty := simtest.NewVirtual(t, &simulator.Server{ExpiredEmpty: true})
 	for name, test := range map[string]struct {
-		got  simtest.Envelope
+		got  simtest.Reply
 		code int
 		data map[string]any
 	}{

@@ -3,6 +3,7 @@ package fault_test
 import (
 	"encoding/json"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 )
 
 func registerBody(ips ...string) string {
-	return "{" + simtest.Credentials + "," + simtest.FirstBody("register_proc_info", "{}", ips...)[1:]
+	return simtest.Signed(simtest.FirstBody("register_proc_info", "{}", ips...))
 }
 
 func TestFault_replace(t *testing.T) {
@@ -96,7 +97,7 @@ func TestFault_bodyBytes(t *testing.T) {
 	simtest.Want(t, "body", c.BodyOf("register_proc_info", registerBody("10.0.0.1")), "ababa")
 	simtest.Want(t, "bytes sent", c.Sim.Calls().Last().Sent, 5)
 	c.Sim.Inject(simulator.Fault{HTTPStatus: 200, Body: " ", BodyBytes: 1 << 30})
-	resp, err := c.Post("register_proc_info", registerBody("10.0.0.1"))
+	resp, err := c.Open(t.Context(), http.MethodPost, simtest.ESB("register_proc_info"), registerBody("10.0.0.1"), nil)
 	simtest.Must(t, err)
 	_, _ = io.CopyN(io.Discard, resp.Body, 1<<20)
 	_ = resp.Body.Close()

@@ -5,10 +5,10 @@ package simtest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -43,52 +43,77 @@ func NewClient(t *testing.T, sim *simulator.Server) *Client {
 	return &Client{T: t, URL: srv.URL, Sim: sim}
 }
 
-// Envelope is the envelope of every answer.
-type Envelope struct {
-	Result    *bool          `json:"result"`
-	Code      int            `json:"code"`
-	Message   string         `json:"message"`
-	Data      map[string]any `json:"data"`
-	RequestID string         `json:"request_id"`
-}
-
 // Credentials are those of the zero server, as members of a body.
 const Credentials = `"bk_app_code":"bk_test","bk_app_secret":"s3cret","bk_username":"admin"`
 
-// Send posts a body without its credentials and expects HTTP 200.
-func (c *Client) Send(api, body string) Envelope {
-	c.T.Helper()
-	resp, err := c.Post(api, "{"+Credentials+","+strings.TrimPrefix(strings.TrimSpace(body), "{"))
-	if err != nil {
-		c.T.Fatalf("%s: %v", api, err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.T.Fatalf("%s: %v", api, err)
-	}
-	var env Envelope
-	if err := json.Unmarshal(data, &env); err != nil || resp.StatusCode != http.StatusOK {
-		c.T.Fatalf("%s: HTTP %d, %v: %s", api, resp.StatusCode, err, data)
-	}
-	if env.Result == nil || *env.Result != (env.Code == 0) {
-		c.T.Fatalf("%s: result does not go with the code: %s", api, data)
-	}
-	if env.RequestID == "" || resp.Header.Get("X-Bkapi-Request-Id") != env.RequestID {
-		c.T.Errorf("%s: request id %q in the body, %q in the header", api, env.RequestID, resp.Header.Get("X-Bkapi-Request-Id"))
-	}
-	return env
+// Signed is a body with credentials.
+func Signed(body string) string {
+	return "{" + Credentials + "," + strings.TrimPrefix(strings.TrimSpace(body), "{")
 }
 
-// Post sends a body to GSE behind the ESB.
-func (c *Client) Post(api, body string) (*http.Response, error) {
+// Reply is an answer, whose members differ from face to face.
+type Reply struct {
+	Status  int
+	Header  http.Header
+	Body    map[string]any
+	Code    int
+	Message string
+	Data    map[string]any
+}
+
+// Open sends a request, and leaves the answer to be read.
+func (c *Client) Open(ctx context.Context, method, path, body string, header map[string]string) (*http.Response, error) {
 	c.T.Helper()
-	req, err := http.NewRequestWithContext(c.T.Context(), http.MethodPost, c.URL+"/api/c/compapi/v2/gse/"+api+"/", strings.NewReader(body))
-	if err != nil {
-		c.T.Fatal(err)
+	req, err := http.NewRequestWithContext(ctx, method, c.URL+path, strings.NewReader(body))
+	Must(c.T, err)
+	for name, v := range header {
+		req.Header.Set(name, v)
 	}
-	req.Header.Set("Content-Type", "application/json")
 	return http.DefaultClient.Do(req)
+}
+
+// Exchange sends a request and reads the answer. Its error is that of a connection that ended.
+func (c *Client) Exchange(ctx context.Context, method, path, body string, header map[string]string) (*http.Response, string, error) {
+	c.T.Helper()
+	resp, err := c.Open(ctx, method, path, body, header)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp, string(text), err
+}
+
+// Request sends any request to any path, and expects an object.
+func (c *Client) Request(method, path, body string, header map[string]string) Reply {
+	c.T.Helper()
+	resp, text, err := c.Exchange(c.T.Context(), method, path, body, header)
+	Must(c.T, err)
+	out := Reply{Status: resp.StatusCode, Header: resp.Header}
+	if err := json.Unmarshal([]byte(text), &out.Body); err != nil {
+		c.T.Fatalf("%s: HTTP %d: %s", path, resp.StatusCode, text)
+	}
+	code, _ := out.Body["code"].(float64)
+	out.Code = int(code)
+	out.Message, _ = out.Body["message"].(string)
+	out.Data, _ = out.Body["data"].(map[string]any)
+	return out
+}
+
+// ESB is the path of an API of GSE behind the ESB.
+func ESB(api string) string { return "/api/c/compapi/v2/gse/" + api + "/" }
+
+// Send posts a body without its credentials to the ESB, and expects HTTP 200.
+func (c *Client) Send(api, body string) Reply {
+	c.T.Helper()
+	got := c.Request(http.MethodPost, ESB(api), Signed(body), nil)
+	if got.Status != http.StatusOK || got.Body["result"] != (got.Code == 0) {
+		c.T.Fatalf("%s: HTTP %d, and the result does not go with the code: %v", api, got.Status, got.Body)
+	}
+	if id := got.Header.Get("X-Bkapi-Request-Id"); id == "" || got.Body["request_id"] != id {
+		c.T.Errorf("%s: request id %q in the header: %v", api, id, got.Body)
+	}
+	return got
 }
 
 // Verdict is one host's result.
@@ -147,11 +172,7 @@ func CloudHosts(ips ...string) string {
 // Call makes a first generation call and returns the verdict on one host.
 func (c *Client) Call(api, ip string) Verdict {
 	c.T.Helper()
-	env := c.Send(api, FirstBody(api, `{"team":"sre"}`, ip))
-	if env.Code != 0 {
-		c.T.Fatalf("%s: %d %s", api, env.Code, env.Message)
-	}
-	return VerdictOf(c.T, env.Data, "0:7:"+ip+":web:nginx")
+	return VerdictOf(c.T, c.Send(api, FirstBody(api, `{"team":"sre"}`, ip)).Data, "0:7:"+ip+":web:nginx")
 }
 
 // FirstBody is the body of a first generation call.
@@ -181,7 +202,7 @@ func (c *Client) OperateWith(op int, spec string, ips ...string) string {
 }
 
 // Poll asks for the result of a task.
-func (c *Client) Poll(id string) Envelope {
+func (c *Client) Poll(id string) Reply {
 	c.T.Helper()
 	return c.Send("get_proc_operate_result_v2", fmt.Sprintf(`{"task_id":%q}`, id))
 }
@@ -195,11 +216,7 @@ func (c *Client) Do(op int, ip string) Verdict {
 // Result is the verdict on one host in one poll.
 func (c *Client) Result(id, ip string) Verdict {
 	c.T.Helper()
-	env := c.Poll(id)
-	if env.Code != 0 {
-		c.T.Fatalf("poll: %d %s", env.Code, env.Message)
-	}
-	return VerdictOf(c.T, env.Data, "0:"+ip+":web:nginx")
+	return VerdictOf(c.T, c.Poll(id).Data, "0:"+ip+":web:nginx")
 }
 
 // Settle polls until the verdict on one host is there.
@@ -254,44 +271,53 @@ func (c *Client) Eventually(what string, done func() bool) {
 	}
 }
 
-// Instance is what a query's content says about the process.
+// Instance is what a query's content says about the process. JOB has unpacked the text.
 func Instance(t *testing.T, v Verdict) map[string]any {
 	t.Helper()
-	var content struct {
-		Process []struct {
-			ProcName string           `json:"procname"`
-			Instance []map[string]any `json:"instance"`
-		} `json:"process"`
+	content := v.Content
+	if text := v.Text(); text != "" {
+		Must(t, json.Unmarshal([]byte(text), &content))
 	}
-	if err := json.Unmarshal([]byte(v.Text()), &content); err != nil {
-		t.Fatalf("content: %v: %s", err, v.Text())
+	for _, list := range []string{"process", "instance"} {
+		members, _ := content.(map[string]any)
+		elements, _ := members[list].([]any)
+		if len(elements) != 1 {
+			t.Fatalf("content: want one %s: %v", list, v.Content)
+		}
+		content = elements[0]
 	}
-	if len(content.Process) != 1 || len(content.Process[0].Instance) != 1 {
-		t.Fatalf("content: want one instance: %s", v.Text())
-	}
-	return content.Process[0].Instance[0]
+	instance, _ := content.(map[string]any)
+	return instance
 }
 
 // Rows are the cached status of hosts, by ip.
 func (c *Client) Rows(ips ...string) map[string]map[string]any {
 	c.T.Helper()
-	env := c.Send("get_proc_status_v2", `{"meta":{"namespace":"web","name":"nginx"},`+CloudHosts(ips...)+`}`)
-	return RowsOf(c.T, env)
+	return ByIP(RowsOf(c.T, c.Send("get_proc_status_v2", `{"meta":{"namespace":"web","name":"nginx"},`+CloudHosts(ips...)+`}`)))
 }
 
-// RowsOf are the rows of an answer, by ip.
-func RowsOf(t *testing.T, env Envelope) map[string]map[string]any {
+// RowsOf are the rows of an answer, in its order.
+func RowsOf(t *testing.T, got Reply) []map[string]any {
 	t.Helper()
-	infos, ok := env.Data["proc_infos"].([]any)
+	infos, ok := got.Data["proc_infos"].([]any)
 	if !ok {
-		t.Fatalf("no proc_infos: %+v", env)
+		t.Fatalf("no proc_infos: %+v", got.Body)
 	}
-	out := make(map[string]map[string]any)
+	rows := []map[string]any{}
 	for _, info := range infos {
 		row, _ := info.(map[string]any)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// ByIP are rows by the address of their host.
+func ByIP(rows []map[string]any) map[string]map[string]any {
+	out := make(map[string]map[string]any)
+	for _, row := range rows {
 		host, _ := row["host"].(map[string]any)
 		ip, _ := host["ip"].(string)
-		out[ip] = maps.Clone(row)
+		out[ip] = row
 	}
 	return out
 }
@@ -300,9 +326,7 @@ func RowsOf(t *testing.T, env Envelope) map[string]map[string]any {
 func ReadFile(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return string(bytes.TrimSpace(data))
 }
 
@@ -322,23 +346,14 @@ func Lives(t *testing.T, knob func(*simulator.Server)) func() *Client {
 	return func() *Client {
 		t.Helper()
 		if last != nil {
-			if err := last.Sim.Close(); err != nil {
-				t.Fatal(err)
-			}
+			Must(t, last.Sim.Close())
 		}
 		sim := &simulator.Server{StateFile: file}
 		knob(sim)
 		last = NewClient(t, sim)
-		if err := sim.Start(); err != nil {
-			t.Fatal(err)
-		}
+		Must(t, sim.Start())
 		return last
 	}
-}
-
-// reply is an envelope in the form of all faces.
-func (e Envelope) reply() Reply {
-	return Reply{Status: http.StatusOK, Body: map[string]any{"result": *e.Result, "data": any(e.Data)}, Code: e.Code, Message: e.Message, Data: e.Data}
 }
 
 // OnFace calls an API of a face: esb, apigw or job.
@@ -350,24 +365,6 @@ func (c *Client) OnFace(face, api, body string) Reply {
 	case "job":
 		return c.Job(api, body)
 	default:
-		return c.Send(api, body).reply()
-	}
-}
-
-// NewBench posts without reading the answer, and fails only on HTTP errors.
-func NewBench(b *testing.B, sim *simulator.Server) func(api, body string) {
-	b.Helper()
-	srv := httptest.NewServer(sim)
-	b.Cleanup(srv.Close)
-	return func(api, body string) {
-		body = "{" + Credentials + "," + strings.TrimPrefix(body, "{")
-		resp, err := http.Post(srv.URL+"/api/c/compapi/v2/gse/"+api+"/", "application/json", strings.NewReader(body)) //nolint:noctx // a benchmark
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer resp.Body.Close()
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
-			b.Fatalf("HTTP %d, %v", resp.StatusCode, err)
-		}
+		return c.Send(api, body)
 	}
 }

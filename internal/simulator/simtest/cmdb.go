@@ -41,9 +41,7 @@ func CMDBPath(api string, biz int64, group string) string {
 func NewCMDB(t *testing.T, topology string, change ...func(*simulator.Server)) *Client {
 	t.Helper()
 	declared, err := simulator.ParseTopology([]byte(topology))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	sim := &simulator.Server{Topology: declared}
 	for _, change := range change {
 		change(sim)
@@ -57,16 +55,14 @@ func (c *Client) Ask(api, body string) Reply {
 	got := c.AskESB(api, body)
 	again := c.AskGateway(api, body)
 	delete(got.Body, "request_id")
-	if want, have := flat(c.T, got.Body), flat(c.T, again.Body); want != have {
-		c.T.Errorf("%s: the ESB answers %s, the gateway %s", api, want, have)
-	}
+	Want(c.T, api+" at the gateway", again.Body, got.Body)
 	return got
 }
 
 // AskESB asks CMDB behind the ESB, with credentials.
 func (c *Client) AskESB(api, body string) Reply {
 	c.T.Helper()
-	return c.Request(http.MethodPost, "/api/c/compapi/v2/cc/"+api+"/", "{"+Credentials+","+strings.TrimPrefix(body, "{"), nil)
+	return c.Request(http.MethodPost, "/api/c/compapi/v2/cc/"+api+"/", Signed(body), nil)
 }
 
 // AskGateway asks CMDB behind the gateway, which needs no user for it.
@@ -80,13 +76,4 @@ func (c *Client) AskGateway(api, body string) Reply {
 	return c.Request(http.MethodPost, CMDBPath(api, params.Biz, params.Group), body, map[string]string{
 		"X-Bkapi-Authorization": `{"bk_app_code":"bk_test","bk_app_secret":"s3cret"}`,
 	})
-}
-
-func flat(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -26,7 +25,7 @@ func JobBody(op int, infos ...string) string {
 // Job calls an API of JOB with credentials.
 func (c *Client) Job(api, body string) Reply {
 	c.T.Helper()
-	return c.Request(http.MethodPost, "/api/c/compapi/v2/jobv3/"+api+"/", "{"+Credentials+","+strings.TrimPrefix(body, "{"), nil)
+	return c.Request(http.MethodPost, "/api/c/compapi/v2/jobv3/"+api+"/", Signed(body), nil)
 }
 
 // JobStart starts an operation and returns its task.
@@ -57,23 +56,6 @@ func (c *Client) JobDo(op int, more string) Verdict {
 	c.T.Helper()
 	_, results := c.JobPoll(c.JobStart("operate_process", JobBody(op, JobInfo(more, "10.0.0.1"))))
 	return VerdictOf(c.T, results, JobKey)
-}
-
-// JobInstance is what the content of a query says, which JOB has unpacked.
-func JobInstance(t *testing.T, v Verdict) map[string]any {
-	t.Helper()
-	content, _ := v.Content.(map[string]any)
-	processes, _ := content["process"].([]any)
-	if len(processes) != 1 {
-		t.Fatalf("content: %v", v.Content)
-	}
-	process, _ := processes[0].(map[string]any)
-	instances, _ := process["instance"].([]any)
-	if len(instances) != 1 {
-		t.Fatalf("content: %v", v.Content)
-	}
-	instance, _ := instances[0].(map[string]any)
-	return instance
 }
 
 // JobState is the state of the process that jobInfo describes: whether it is hosted and whether it runs.

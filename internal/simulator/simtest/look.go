@@ -2,8 +2,6 @@ package simtest
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -33,11 +31,8 @@ func (c *Client) Executed() []string {
 // Sync reads one page of the namespace web and returns its ips.
 func (c *Client) Sync(start, limit int) []string {
 	c.T.Helper()
-	env := c.Send("sync_proc_status", fmt.Sprintf(`{"meta":{"namespace":"web"},"page":{"start":%d,"limit":%d}}`, start, limit))
-	infos, _ := env.Data["proc_infos"].([]any)
 	out := []string{}
-	for _, info := range infos {
-		row, _ := info.(map[string]any)
+	for _, row := range RowsOf(c.T, c.Send("sync_proc_status", fmt.Sprintf(`{"meta":{"namespace":"web"},"page":{"start":%d,"limit":%d}}`, start, limit))) {
 		host, _ := row["host"].(map[string]any)
 		out = append(out, fmt.Sprint(host["ip"]))
 	}
@@ -66,20 +61,9 @@ func (c *Client) Codes(id, ip string, polls int) []int {
 // SwitchOn calls the control endpoint and returns the status and the body.
 func (c *Client) SwitchOn(method, path, body string) (int, string) {
 	c.T.Helper()
-	req, err := http.NewRequestWithContext(c.T.Context(), method, c.URL+"/_sim/"+path, strings.NewReader(body))
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
+	resp, text, err := c.Exchange(c.T.Context(), method, "/_sim/"+path, body, nil)
+	Must(c.T, err)
+	return resp.StatusCode, text
 }
 
 // Switch calls the control endpoint, and requires a status and a part of the answer.

@@ -3,26 +3,17 @@ package simtest
 import (
 	"bytes"
 	"context"
-	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 )
 
-// BodyOf reads the whole answer.
+// BodyOf is the whole answer of the ESB.
 func (c *Client) BodyOf(api, body string) string {
 	c.T.Helper()
-	resp, err := c.Post(api, body)
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	return string(text)
+	_, text, err := c.Exchange(c.T.Context(), http.MethodPost, ESB(api), body, nil)
+	Must(c.T, err)
+	return text
 }
 
 // Impatient posts, and closes the connection when far returns true. It returns the answer so far.
@@ -36,17 +27,8 @@ func (c *Client) Impatient(api, body string, far func() bool) (string, error) {
 		}
 		cancel()
 	}()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+"/api/c/compapi/v2/gse/"+api+"/", strings.NewReader(body))
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return string(text), err
+	_, text, err := c.Exchange(ctx, http.MethodPost, ESB(api), body, nil)
+	return text, err
 }
 
 // Buffer is written by a server and read by a test.
