@@ -1,10 +1,8 @@
 package doctor_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +15,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,47 +28,23 @@ const (
 	namespace = "doctor_test"
 )
 
-// clock is a clock on which only pauses take time, and with them the simulator's supervision.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-	sim *simulator.Server
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Pause(ctx context.Context, d time.Duration) error {
-	if err := poll.Pause(ctx, 0); err != nil || d <= 0 {
-		return err
-	}
-	c.mu.Lock()
-	c.now = c.now.Add(d)
-	c.mu.Unlock()
-	c.sim.Tick()
-	return poll.Pause(ctx, 0)
-}
-
 // world is a simulator with one machine that has two names, and the doctor's clients for it.
 type world struct {
 	*testing.T
 	sim      *simulator.Server
-	clock    *clock
+	clock    *providertest.Clock
 	platform *doctor.Platform
 	// front, if non-nil, answers in place of the simulator when it returns true.
 	front func(http.ResponseWriter, *http.Request) bool
 }
 
-// newWorld serves a simulator behind a gateway.
+// newWorld serves a simulator behind a gateway. Only pauses take time on its clock, and with them the
+// simulator supervises.
 func newWorld(t *testing.T, gateway bkapi.Gateway, sim *simulator.Server) *world {
 	t.Helper()
-	c := &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), sim: sim}
-	sim.Now = c.Now
+	w := &world{T: t, sim: sim, clock: &providertest.Clock{OnPause: func(int) { sim.Tick() }}}
+	sim.Now = w.clock.Now
 	sim.AddAgent(agentID, address)
-	w := &world{T: t, sim: sim, clock: c}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if w.front == nil || !w.front(rw, r) {
 			sim.ServeHTTP(rw, r)
@@ -85,24 +61,17 @@ func newWorld(t *testing.T, gateway bkapi.Gateway, sim *simulator.Server) *world
 		cmdb.Endpoint += "/api/bk-cmdb/prod"
 	}
 	api, err := bkapi.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	backoff := poll.Backoff{First: time.Millisecond, Max: time.Millisecond}
 	client := gse.NewClient(api, gateway, procapi.Options{MaxHosts: 10, Backoff: backoff})
-	d, err := doctor.Connect(&platform.Platform{Gateway: gateway, GSE: client, Clock: c, Backoff: backoff}, doctor.Configs{GSE: config, JOB: job, CMDB: cmdb, JOBAPI: "jobv3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.platform, err = doctor.Connect(&platform.Platform{Gateway: gateway, GSE: client, Clock: w.clock, Backoff: backoff}, doctor.Configs{GSE: config, JOB: job, CMDB: cmdb, JOBAPI: "jobv3"})
+	simtest.Must(t, err)
 	t.Cleanup(func() {
-		d.Close()
+		w.platform.Close()
 		api.Close()
 		server.Close()
-		if err := sim.Close(); err != nil {
-			t.Error(err)
-		}
+		simtest.Must(t, sim.Close())
 	})
-	w.platform = d
 	return w
 }
 
