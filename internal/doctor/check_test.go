@@ -80,6 +80,23 @@ func turnsAway(api string, status int, body string) func(*world) {
 	}
 }
 
+// hangUp ends every call without an answer.
+func hangUp(w *world) {
+	w.front = func(rw http.ResponseWriter, _ *http.Request) bool {
+		if conn, _, err := http.NewResponseController(rw).Hijack(); err == nil {
+			_ = conn.Close()
+		}
+		return true
+	}
+}
+
+// oldRows are rows that have not been renewed for an hour.
+func oldRows(w *world) {
+	_ = w.sim.Register(address, "web", "nginx", nil, "")
+	w.sim.FreezeStatus()
+	_ = w.clock.Pause(w.Context(), time.Hour)
+}
+
 // Promised in your-platform.md: the first call. If it fails, nothing else is asked
 // Promised in your-platform.md: what the provider would warn about: plain HTTP, a certificate that is not verified
 //
@@ -149,20 +166,3 @@ const (
 	noPermission = `{"code":1640301,"message":"App has no permission"}`
 	notThere     = `{"code":1640401,"message":"API not found"}`
 )
-
-// hangUp ends every call without an answer.
-func hangUp(w *world) {
-	w.front = func(rw http.ResponseWriter, _ *http.Request) bool {
-		if conn, _, err := http.NewResponseController(rw).Hijack(); err == nil {
-			_ = conn.Close()
-		}
-		return true
-	}
-}
-
-// oldRows are rows that have not been renewed for an hour.
-func oldRows(w *world) {
-	_ = w.sim.Register(address, "web", "nginx", nil, "")
-	w.sim.FreezeStatus()
-	_ = w.clock.Pause(w.Context(), time.Hour)
-}

@@ -68,6 +68,16 @@ func probed(t *testing.T, gateway bkapi.Gateway, on ...string) (belief.Profile, 
 	return read, report
 }
 
+// probe runs the doctor, which leaves nothing behind.
+func (w *world) probe(trial doctor.Trial) (belief.Profile, *doctor.Report) {
+	w.Helper()
+	report := &doctor.Report{}
+	profile, err := w.platform.Probe(w.Context(), trial, report)
+	simtest.Must(w.T, err)
+	w.expectNothing()
+	return profile, report
+}
+
 // found compares a profile with the switches that are on.
 func found(t *testing.T, gateway bkapi.Gateway, profile belief.Profile, report *doctor.Report, on []string) {
 	t.Helper()
@@ -306,14 +316,4 @@ func TestProbe_lateStart(t *testing.T) {
 			})
 		}
 	}
-}
-
-// probe runs the doctor, which leaves nothing behind.
-func (w *world) probe(trial doctor.Trial) (belief.Profile, *doctor.Report) {
-	w.Helper()
-	report := &doctor.Report{}
-	profile, err := w.platform.Probe(w.Context(), trial, report)
-	simtest.Must(w.T, err)
-	w.expectNothing()
-	return profile, report
 }

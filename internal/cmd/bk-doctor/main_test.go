@@ -40,6 +40,12 @@ func serve(t *testing.T, sim *simulator.Server) *providertest.Clock {
 	return c
 }
 
+// said is what the command ended with and printed.
+type said struct {
+	code     int
+	out, err string
+}
+
 // command runs it.
 func command(ctx context.Context, t *testing.T, c poll.Clock, args ...string) said {
 	t.Helper()
@@ -49,6 +55,24 @@ func command(ctx context.Context, t *testing.T, c poll.Clock, args ...string) sa
 		t.Errorf("the secret is printed: %+v", got)
 	}
 	return got
+}
+
+// refuses runs commands that cannot begin. Each says why.
+func refuses(t *testing.T, c poll.Clock, commands map[string][]string) {
+	t.Helper()
+	for says, args := range commands {
+		if got := command(t.Context(), t, c, args...); got.code != exitError || !strings.Contains(got.err, says) {
+			t.Errorf("%v: want %q: %+v", args, says, got)
+		}
+	}
+}
+
+// put writes a file of a test.
+func put(t *testing.T, name, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	simtest.Must(t, os.WriteFile(file, []byte(text), 0o600))
+	return file
 }
 
 // Promised in your-platform.md: Exit code 0: all is well. 2: something is to be done, or is otherwise than the provider believes. 1: it could not begin, was interrupted, or left something behind.
@@ -133,28 +157,4 @@ func TestBeliefs(t *testing.T) {
 			t.Errorf("%s is not printed", b.ID)
 		}
 	}
-}
-
-// said is what the command ended with and printed.
-type said struct {
-	code     int
-	out, err string
-}
-
-// refuses runs commands that cannot begin. Each says why.
-func refuses(t *testing.T, c poll.Clock, commands map[string][]string) {
-	t.Helper()
-	for says, args := range commands {
-		if got := command(t.Context(), t, c, args...); got.code != exitError || !strings.Contains(got.err, says) {
-			t.Errorf("%v: want %q: %+v", args, says, got)
-		}
-	}
-}
-
-// put writes a file of a test.
-func put(t *testing.T, name, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
-	simtest.Must(t, os.WriteFile(file, []byte(text), 0o600))
-	return file
 }

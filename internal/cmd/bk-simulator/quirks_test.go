@@ -2,9 +2,8 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,19 +12,16 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/belief"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
 // served is the simulator that flags make.
 func served(t *testing.T, args ...string) *simulator.Server {
 	t.Helper()
 	o, err := parseOptions(append([]string{"-quiet", "-local"}, args...), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	sim, err := o.server(io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	return sim
 }
 
@@ -36,22 +32,27 @@ func field(sim *simulator.Server, name string) reflect.Value {
 }
 
 // Each switch sets the field of its name in the simulator, and is a row of the table of beliefs. The only
-// exception is the switch that test networks need. The same is true of a profile.
+// exception is the switch that test networks need. The same is true of a profile. The help explains each
+// with what holds without it, and the other flags.
 func TestQuirks(t *testing.T) {
 	t.Parallel()
+	var help strings.Builder
+	_, err := parseOptions([]string{"-h"}, &help)
+	simtest.Want(t, "error of the help", errors.Is(err, flag.ErrHelp), true)
+	wants := []string{"-admit CIDR", "-root directory", "-tenant", "export BK_ENDPOINT=http://127.0.0.1:8091", "BK_GATEWAY=apigw", "/api/v2/proc/", "/jobv3/", "/_sim/"}
 	for _, name := range simulator.Switches() {
+		b, known := belief.Find(name)
+		wants = append(wants, name, strings.ReplaceAll(b.Holds.English, "`", ""))
 		if set := field(served(t, "-with", name), name); !set.IsValid() || !set.Bool() {
 			t.Errorf("-with: the field of %s is not set", name)
 		}
-		b, known := belief.Find(name)
 		if name == "admit-agents" {
 			continue
 		}
 		if !known || !b.Switch || b.Expected != belief.No || b.Kind != belief.YesNo {
 			t.Errorf("%s is no switch among the beliefs: %+v", name, b)
 		}
-		file := profile(t, `{"format": 1, "beliefs": {"`+name+`": "yes"}}`)
-		if !field(served(t, "-platform", file), name).Bool() {
+		if !field(served(t, "-platform", put(t, "platform.json", `{"format": 1, "beliefs": {"`+name+`": "yes"}}`)), name).Bool() {
 			t.Errorf("-platform: the field of %s is not set", name)
 		}
 	}
@@ -60,47 +61,26 @@ func TestQuirks(t *testing.T) {
 			t.Errorf("the simulator has no switch %s", b.ID)
 		}
 	}
-}
-
-// profile is a file with a profile.
-func profile(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "platform.json")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	for _, want := range wants {
+		if !strings.Contains(help.String(), want) {
+			t.Errorf("%q is not in the help:\n%s", want, &help)
+		}
 	}
-	return file
 }
 
 // What is no switch is taken from a profile as well, or the greeting says that it is not.
 func TestPlatform(t *testing.T) {
 	t.Parallel()
-	file := profile(t, `{"format": 1, "beliefs": {"status-lag": "90s", "labels-added": "yes", "start-replaces": "no", "second-stop": "0"}}`)
+	file := put(t, "platform.json", `{"format": 1, "beliefs": {"status-lag": "90s", "labels-added": "yes", "start-replaces": "no", "second-stop": "0"}}`)
 	sim := served(t, "-platform", file, "-with", "hosting-once")
 	if sim.Lag != 90*time.Second || len(sim.RowLabels) != 1 || sim.StartReplaces || !sim.HostingOnce {
 		t.Errorf("lag %s, labels %v, start-replaces %t, hosting-once %t", sim.Lag, sim.RowLabels, sim.StartReplaces, sim.HostingOnce)
 	}
-	if sim := served(t, "-platform", file, "-row-label", "bk=1"); len(sim.RowLabels) != 1 || sim.RowLabels["bk"] != "1" {
-		t.Errorf("labels of a flag: %v", sim.RowLabels)
-	}
-	_, greeting, _ := greeted(t, io.Discard, "-quiet", "-local", "-platform", file)
+	simtest.Want(t, "labels of a flag", served(t, "-platform", file, "-row-label", "bk=1").RowLabels, map[string]string{"bk": "1"})
+	r := start(t, io.Discard, "-quiet", "-local", "-platform", file)
 	for _, want := range []string{"Not simulated of this platform: second-stop = 0.", "Not in the profile, so as the provider believes: register-hosts,"} {
-		if !strings.Contains(greeting, want) {
-			t.Errorf("the greeting does not say %q:\n%s", want, greeting)
-		}
-	}
-}
-
-func TestPlatform_refused(t *testing.T) {
-	t.Parallel()
-	for name, args := range map[string][]string{
-		`file or directory`:           {"-platform", "/nonexistent"},
-		`did you mean "hosting-once"`: {"-platform", profile(t, `{"format": 1, "beliefs": {"hosting-onze": "yes"}}`)},
-		`"manage-proc" is not one of`: {"-with", "manage-proc"},
-	} {
-		var said strings.Builder
-		if _, err := parseOptions(append(args, "-local"), &said); !errors.Is(err, errUsage) || !strings.Contains(said.String(), name) {
-			t.Errorf("%s: got %v: %s", name, err, said.String())
+		if !strings.Contains(r.greeting, want) {
+			t.Errorf("the greeting does not say %q:\n%s", want, r.greeting)
 		}
 	}
 }
@@ -115,18 +95,6 @@ func TestQuirks_complete(t *testing.T) {
 		}
 		if !slices.ContainsFunc(simulator.Switches(), func(name string) bool { return strings.EqualFold(strings.ReplaceAll(name, "-", ""), f.Name) }) {
 			t.Errorf("no switch for %s", f.Name)
-		}
-	}
-}
-
-// The help lists every switch with what holds without it.
-func TestUsage_listsSwitches(t *testing.T) {
-	t.Parallel()
-	var said strings.Builder
-	_, _ = parseOptions([]string{"-h"}, &said)
-	for _, name := range simulator.Switches() {
-		if b, _ := belief.Find(name); !strings.Contains(said.String(), name) || !strings.Contains(said.String(), strings.ReplaceAll(b.Holds.English, "`", "")) {
-			t.Errorf("the help does not explain %s", name)
 		}
 	}
 }

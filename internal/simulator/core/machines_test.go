@@ -15,8 +15,8 @@ func TestMachines_countWhatReachedTheAgent(t *testing.T) {
 	c := simtest.TwoNames(t, simtest.EntryPerName)
 	c.Sim.Inject(simulator.Fault{API: "operate_proc_v2", Drop: "after", Times: 1})
 	body := simtest.Signed(simtest.GatewayBody(simulator.OpStart, `{}`, simtest.CloudHosts("10.0.0.1")))
-	if _, lost, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("operate_proc_v2"), body, nil); err == nil {
-		t.Errorf("the answer is there: %s", lost)
+	if lost, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("operate_proc_v2"), body, nil); err == nil {
+		t.Errorf("the answer is there: %s", lost.Text)
 	}
 	c.Over(simtest.ByAgent, simulator.OpStart, simulator.CodeAlreadyRunning)
 	tasks := c.Sim.Tasks()

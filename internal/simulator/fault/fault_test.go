@@ -157,12 +157,12 @@ func TestFault_answers(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t)
 			c.Sim.Inject(test.fault)
-			resp, got, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("register_proc_info"), registerBody("10.0.0.1"), nil)
+			got, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("register_proc_info"), registerBody("10.0.0.1"), nil)
 			simtest.Must(t, err)
-			if resp.StatusCode != test.status || !strings.Contains(got, test.body) {
-				t.Errorf("HTTP %d: %s", resp.StatusCode, got)
+			if got.Status != test.status || !strings.Contains(got.Text, test.body) {
+				t.Errorf("HTTP %d: %s", got.Status, got.Text)
 			}
-			simtest.Want(t, "header", resp.Header.Get(test.header[0]), test.header[1])
+			simtest.Want(t, "header", got.Header.Get(test.header[0]), test.header[1])
 			c.WantState("then", test.to)
 			simtest.Want(t, "recorded status", c.Sim.Calls().Last().Status, test.status)
 		})
@@ -176,9 +176,9 @@ func TestFault_lostAnswers(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t, &simulator.Server{UpdateRefuses: true})
 			c.Sim.Inject(simulator.Fault{Drop: drop, Times: 1})
-			_, answer, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("register_proc_info"), registerBody("10.0.0.1"), nil)
+			answer, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("register_proc_info"), registerBody("10.0.0.1"), nil)
 			if err == nil || errors.Is(err, syscall.ECONNRESET) != (drop == "reset") {
-				t.Errorf("got %v: %s", err, answer)
+				t.Errorf("got %v: %s", err, answer.Text)
 			}
 			c.WantState("then", to)
 			simtest.Want(t, "calls", c.Sim.Calls().APIs(), []string{"register_proc_info"})

@@ -56,7 +56,7 @@ func TestCalls_record(t *testing.T) {
 	simtest.Want(t, "a forgotten task", few.Poll(first).Code, simulator.CodeTaskQueued)
 	few.Poll(first)
 	last := few.Sim.Calls()
-	simtest.Want(t, "bounded", []int{len(last), int(last.Last().Seq), len(few.Sim.Tasks())}, []int{3, 4, 1})
+	simtest.Want(t, "bounded", []int{len(last), last.Last().Seq, len(few.Sim.Tasks())}, []int{3, 4, 1})
 }
 
 func TestCalls_mostWithin(t *testing.T) {

@@ -72,26 +72,33 @@ func (c *Client) Open(ctx context.Context, method, path, body string, header map
 	return http.DefaultClient.Do(req)
 }
 
+// Answer is an answer as it came.
+type Answer struct {
+	Status int
+	Header http.Header
+	Text   string
+}
+
 // Exchange sends a request and reads the answer. Its error is that of a connection that ended.
-func (c *Client) Exchange(ctx context.Context, method, path, body string, header map[string]string) (*http.Response, string, error) {
+func (c *Client) Exchange(ctx context.Context, method, path, body string, header map[string]string) (Answer, error) {
 	c.T.Helper()
 	resp, err := c.Open(ctx, method, path, body, header)
 	if err != nil {
-		return nil, "", err
+		return Answer{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	return resp, string(text), err
+	return Answer{resp.StatusCode, resp.Header, string(text)}, err
 }
 
 // Request sends any request to any path, and expects an object.
 func (c *Client) Request(method, path, body string, header map[string]string) Reply {
 	c.T.Helper()
-	resp, text, err := c.Exchange(c.T.Context(), method, path, body, header)
+	got, err := c.Exchange(c.T.Context(), method, path, body, header)
 	Must(c.T, err)
-	out := Reply{Status: resp.StatusCode, Header: resp.Header}
-	if err := json.Unmarshal([]byte(text), &out.Body); err != nil {
-		c.T.Fatalf("%s: HTTP %d: %s", path, resp.StatusCode, text)
+	out := Reply{Status: got.Status, Header: got.Header}
+	if err := json.Unmarshal([]byte(got.Text), &out.Body); err != nil {
+		c.T.Fatalf("%s: HTTP %d: %s", path, got.Status, got.Text)
 	}
 	code, _ := out.Body["code"].(float64)
 	out.Code = int(code)

@@ -61,9 +61,9 @@ func (c *Client) Codes(id, ip string, polls int) []int {
 // SwitchOn calls the control endpoint and returns the status and the body.
 func (c *Client) SwitchOn(method, path, body string) (int, string) {
 	c.T.Helper()
-	resp, text, err := c.Exchange(c.T.Context(), method, "/_sim/"+path, body, nil)
+	got, err := c.Exchange(c.T.Context(), method, "/_sim/"+path, body, nil)
 	Must(c.T, err)
-	return resp.StatusCode, text
+	return got.Status, got.Text
 }
 
 // Switch calls the control endpoint, and requires a status and a part of the answer.

@@ -11,9 +11,9 @@ import (
 // BodyOf is the whole answer of the ESB.
 func (c *Client) BodyOf(api, body string) string {
 	c.T.Helper()
-	_, text, err := c.Exchange(c.T.Context(), http.MethodPost, ESB(api), body, nil)
+	got, err := c.Exchange(c.T.Context(), http.MethodPost, ESB(api), body, nil)
 	Must(c.T, err)
-	return text
+	return got.Text
 }
 
 // Impatient posts, and closes the connection when far returns true. It returns the answer so far.
@@ -27,8 +27,8 @@ func (c *Client) Impatient(api, body string, far func() bool) (string, error) {
 		}
 		cancel()
 	}()
-	_, text, err := c.Exchange(ctx, http.MethodPost, ESB(api), body, nil)
-	return text, err
+	got, err := c.Exchange(ctx, http.MethodPost, ESB(api), body, nil)
+	return got.Text, err
 }
 
 // Buffer is written by a server and read by a test.
