@@ -1,13 +1,10 @@
 package main
 
 import (
-	"archive/tar"
 	"archive/zip"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,8 +55,8 @@ func rehearse(m *testing.M) (code int, err error) {
 	}
 	base := strings.TrimSuffix(filepath.Base(packed[0]), ".tar.gz")
 	r.version = strings.TrimSuffix(strings.TrimPrefix(base, "terraform-provider-bk_"), "_mirror")
-	if err := unpack(packed[0], dir); err != nil {
-		return 0, err
+	if said, err := exec.Command("tar", "-xzf", packed[0], "-C", dir).CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, said)
 	}
 	r.mirror = filepath.Join(dir, base)
 	for path := range strings.SplitSeq(os.Getenv("RELEASE_CLIS"), ":") {
@@ -109,44 +106,23 @@ func filesystemMirror(dir string) string {
 	return fmt.Sprintf("  filesystem_mirror {\n    path = %q\n  }\n", dir)
 }
 
-func TestAccMirror_filesystem(t *testing.T) {
-	eachCLI(t, func(_ *testing.T, w workspace) {
-		w.settings(filesystemMirror(filepath.Join(rehearsed.mirror, "providers")))
-		w.reachesAPlan()
-		w.reachesAPlanOfModules()
-	})
-}
-
-func TestAccMirror_network(t *testing.T) {
-	eachCLI(t, func(t *testing.T, w workspace) {
-		url := w.serve(t, http.FileServer(http.Dir(filepath.Join(rehearsed.mirror, "providers"))))
-		w.extra = append(w.extra, "SSL_CERT_FILE="+filepath.Join(w.home, "ca.pem"))
-		w.settings(fmt.Sprintf("  network_mirror {\n    url = %q\n  }\n", url+"/"))
-		w.reachesAPlan()
-	})
-}
-
 // A lock file for all platforms is written without a network, and is valid.
 func TestAccMirror_lockFile(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
-		providers := filepath.Join(rehearsed.mirror, "providers")
-		archives, err := filepath.Glob(filepath.Join(providers, w.cli.registry, "blueking", "bk", "*.zip"))
+		archives, err := filepath.Glob(filepath.Join(rehearsed.providers(), w.cli.registry, "blueking", "bk", "*.zip"))
 		if err != nil || len(archives) == 0 {
 			t.Fatal(archives, err)
 		}
-		lock := []string{w.cli.path, "providers", "lock", "-fs-mirror=" + providers}
+		lock := []string{w.cli.path, "providers", "lock", "-fs-mirror=" + rehearsed.providers()}
 		for _, archive := range archives {
 			lock = append(lock, "-platform="+archiveName.FindStringSubmatch(filepath.Base(archive))[2])
 		}
 		w.must(lock...)
-		locked, err := os.ReadFile(filepath.Join(w.dir, ".terraform.lock.hcl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(string(locked), `"h1:`); n != len(archives) {
+		locked := readFile(t, filepath.Join(w.dir, ".terraform.lock.hcl"))
+		if n := strings.Count(locked, `"h1:`); n != len(archives) {
 			t.Errorf("%d of %d platforms:\n%s", n, len(archives), locked)
 		}
-		w.settings(filesystemMirror(providers))
+		w.settings(filesystemMirror(rehearsed.providers()))
 		w.must(w.cli.path, "init", "-no-color", "-lockfile=readonly")
 	})
 }
@@ -154,26 +130,18 @@ func TestAccMirror_lockFile(t *testing.T) {
 // A modified archive is rejected if a lock file has its checksum, or if the mirror serves its checksum.
 func TestAccMirror_wrongChecksum(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
-		w.settings(filesystemMirror(filepath.Join(rehearsed.mirror, "providers")))
+		w.settings(filesystemMirror(rehearsed.providers()))
 		w.must(w.cli.path, "init", "-no-color")
-		if err := os.RemoveAll(filepath.Join(w.dir, ".terraform")); err != nil {
-			t.Fatal(err)
-		}
+		w.forget(".terraform")
 		changed := filepath.Join(w.home, "changed")
-		if err := os.CopyFS(changed, os.DirFS(filepath.Join(rehearsed.mirror, "providers"))); err != nil {
+		if err := os.CopyFS(changed, os.DirFS(rehearsed.providers())); err != nil {
 			t.Fatal(err)
 		}
 		w.exchange(filepath.Join(changed, w.cli.registry, "blueking", "bk"))
 		w.settings(filesystemMirror(changed))
 		w.refused("doesn't match any of the checksums|checksum")
-
-		if err := os.Remove(filepath.Join(w.dir, ".terraform.lock.hcl")); err != nil {
-			t.Fatal(err)
-		}
-		url := w.serve(t, http.FileServer(http.Dir(changed)))
-		w.extra = append(w.extra, "SSL_CERT_FILE="+filepath.Join(w.home, "ca.pem"))
-		w.settings(fmt.Sprintf("  network_mirror {\n    url = %q\n  }\n", url+"/"))
-		w.refused("incorrect hash|checksum")
+		w.forget(".terraform.lock.hcl")
+		w.networkMirror(t, changed).refused("incorrect hash|checksum")
 	})
 }
 
@@ -185,30 +153,18 @@ func (w workspace) exchange(dir string) {
 	if rehearsed.platform == other {
 		other = "linux_amd64"
 	}
-	content, err := os.ReadFile(prefix + other + ".zip")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(prefix+rehearsed.platform+".zip", content, 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	w.write(prefix+rehearsed.platform+".zip", readFile(w.t, prefix+other+".zip"))
 }
 
 // From an origin registry the signature counts: it is checked against the registry's key.
 func TestAccRegistry_signature(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
 		origin := &registry{release: rehearsed, key: readFile(t, os.Getenv("RELEASE_KEY"))}
-		url := w.serve(t, origin)
-		origin.url = url
-		w.extra = append(w.extra, "SSL_CERT_FILE="+filepath.Join(w.home, "ca.pem"))
-		w.configure(strings.TrimPrefix(url, "https://") + "/blueking/bk")
+		w, origin.url = w.trusting(t, origin)
+		w.configure(strings.TrimPrefix(origin.url, "https://") + "/blueking/bk")
 		w.reachesAPlan()
 
-		for _, name := range []string{".terraform", ".terraform.lock.hcl"} {
-			if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.forget(".terraform", ".terraform.lock.hcl")
 		other := filepath.Join(w.home, "other")
 		if err := makeKey(other); err != nil {
 			t.Fatal(err)
@@ -229,7 +185,6 @@ func TestAccInstallScript(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.write(neighbour, "of somebody else")
-
 		for range 2 { // the second run changes nothing
 			if said := w.must(script); !strings.Contains(said, `version = "`+rehearsed.version+`"`) {
 				t.Errorf("it does not say how to go on:\n%s", said)
@@ -244,78 +199,57 @@ func TestAccInstallScript(t *testing.T) {
 		shared := filepath.Join(w.home, "for all of us")
 		said := w.must(script, "--to", shared)
 		_, block, _ := strings.Cut(said, "provider_installation {\n")
-		block, _, found := strings.Cut(block, "\n  }\n\n")
-		if !found {
+		if !strings.Contains(block, "\n  }\n\n") {
 			t.Fatalf("it does not say what goes into the CLI configuration:\n%s", said)
 		}
-		block, _, _ = strings.Cut(block, "    direct {")
-		if err := os.RemoveAll(filepath.Join(w.dir, ".terraform")); err != nil {
-			t.Fatal(err)
-		}
+		w.forget(".terraform")
 		w.settings(filesystemMirror(shared))
 		w.reachesAPlan()
 		w.must(script, "--undo", "--to", shared)
-		if left := filesBelow(t, shared); len(left) != 0 {
-			t.Errorf("after --undo there is %q", left)
-		}
+		w.nothingBelow(shared)
 	})
 }
 
 // The tarball contains this release's doctor, which runs.
 func TestInstallScript_doctor(t *testing.T) {
-	t.Parallel()
-	if rehearsed.dist == "" {
-		t.Skip("RELEASE_DIST is not set")
-	}
+	w := newHome(t)
 	if _, err := exec.LookPath("unzip"); err != nil {
 		t.Skip("there is no unzip")
 	}
-	home := t.TempDir()
-	w := workspace{t: t, home: home, dir: home}
-	bin := filepath.Join(home, "a bin")
-	if said := w.must("sh", filepath.Join(rehearsed.mirror, "install.sh"), "--doctor", bin); !strings.Contains(said, "bk-doctor "+rehearsed.version+" is in") {
-		t.Errorf("it says %q", said)
+	doctor := filepath.Join(w.home, "a bin", "bk-doctor")
+	for _, c := range []struct {
+		said string
+		args []string
+	}{
+		{"bk-doctor " + rehearsed.version + " is in", []string{"sh", filepath.Join(rehearsed.mirror, "install.sh"), "--doctor", filepath.Dir(doctor)}},
+		{"bk-doctor " + rehearsed.version + "\n", []string{doctor, "version"}},
+		{"✓ agent of 0:10.0.0.1: it answers", []string{doctor, "check", "-host", "0:10.0.0.1"}},
+	} {
+		if said := w.must(c.args...); !strings.Contains(said, c.said) {
+			t.Errorf("it says %q, not %q", said, c.said)
+		}
 	}
-	doctor := filepath.Join(bin, "bk-doctor")
-	if said := w.must(doctor, "version"); said != "bk-doctor "+rehearsed.version+"\n" {
-		t.Errorf("it says %q", said)
-	}
-	if said := w.must(doctor, "check", "-host", "0:10.0.0.1"); !strings.Contains(said, "✓ agent of 0:10.0.0.1: it answers") {
-		t.Errorf("it says %q", said)
-	}
-	if left := filesBelow(t, filepath.Join(home, ".terraform.d")); len(left) != 0 {
-		t.Errorf("there is %q", left)
-	}
+	w.nothingBelow(filepath.Join(w.home, ".terraform.d"))
 }
 
 // A broken tarball installs nothing.
 func TestInstallScript_brokenArchive(t *testing.T) {
-	t.Parallel()
-	if rehearsed.dist == "" {
-		t.Skip("RELEASE_DIST is not set")
-	}
-	home := t.TempDir()
-	broken := filepath.Join(home, "broken")
+	w := newHome(t)
+	broken := filepath.Join(w.home, "broken")
 	if err := os.CopyFS(broken, os.DirFS(rehearsed.mirror)); err != nil {
 		t.Fatal(err)
 	}
-	w := workspace{t: t, home: home, dir: home}
 	w.exchange(filepath.Join(broken, "providers", "registry.opentofu.org", "blueking", "bk"))
 	said, err := w.run("sh", filepath.Join(broken, "install.sh"))
 	if err == nil || !strings.Contains(said, "Nothing was installed") {
 		t.Errorf("%v\n%s", err, said)
 	}
-	if left := filesBelow(t, filepath.Join(home, ".terraform.d")); len(left) != 0 {
-		t.Errorf("there is %q", left)
-	}
+	w.nothingBelow(filepath.Join(w.home, ".terraform.d"))
 }
 
 // A build of the same commit elsewhere gives the released bytes.
 func TestRelease_isReproducible(t *testing.T) {
-	t.Parallel()
-	if rehearsed.dist == "" {
-		t.Skip("RELEASE_DIST is not set")
-	}
+	newHome(t)
 	zipped, err := zip.OpenReader(filepath.Join(rehearsed.dist, "terraform-provider-bk_"+rehearsed.version+"_"+rehearsed.platform+".zip"))
 	if err != nil {
 		t.Fatal(err)
@@ -329,22 +263,19 @@ func TestRelease_isReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	released, err := io.ReadAll(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again := readFile(t, os.Getenv("RELEASE_AGAIN")); again != string(released) {
-		t.Error("built again it is another program")
+	if err != nil || readFile(t, os.Getenv("RELEASE_AGAIN")) != string(released) {
+		t.Errorf("built again it is another program: %v", err)
 	}
 }
 
 func TestRelease_reportsItsVersion(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
-		w.settings(filesystemMirror(filepath.Join(rehearsed.mirror, "providers")))
+		w.settings(filesystemMirror(rehearsed.providers()))
 		w.must(w.cli.path, "init", "-no-color")
+		says := regexp.MustCompile(`^terraform-provider-bk ` + regexp.QuoteMeta(rehearsed.version) + ` \(commit [0-9a-f]{40}, 20\S+Z\)\n$`)
 		for _, file := range filesBelow(t, filepath.Join(w.dir, ".terraform")) {
 			if strings.Contains(filepath.Base(file), "terraform-provider-bk_v") {
-				said := w.must(file, "-version")
-				if !regexp.MustCompile(`^terraform-provider-bk ` + regexp.QuoteMeta(rehearsed.version) + ` \(commit [0-9a-f]{40}, 20\S+Z\)\n$`).MatchString(said) {
+				if said := w.must(file, "-version"); !says.MatchString(said) {
 					t.Errorf("it says %q", said)
 				}
 				return
@@ -354,40 +285,16 @@ func TestRelease_reportsItsVersion(t *testing.T) {
 	})
 }
 
-func unpack(tarball, dir string) error {
-	file, err := os.Open(tarball)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	zipped, err := gzip.NewReader(file)
-	if err != nil {
-		return err
-	}
-	for content := tar.NewReader(zipped); ; {
-		header, err := content.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		path := filepath.Join(dir, filepath.FromSlash(header.Name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if header.Typeflag == tar.TypeLink {
-			if err := os.Link(filepath.Join(dir, filepath.FromSlash(header.Linkname)), path); err != nil {
-				return err
-			}
-			continue
-		}
-		inside, err := io.ReadAll(content)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, inside, os.FileMode(header.Mode)); err != nil {
-			return err
-		}
-	}
+// From the mirror's files and over HTTPS a plan is reached.
+func TestAccMirror(t *testing.T) {
+	eachCLI(t, func(t *testing.T, w workspace) {
+		w.settings(filesystemMirror(rehearsed.providers()))
+		w.reachesAPlan()
+		w.reachesAPlanOfModules()
+		w.forget(".terraform", ".terraform.lock.hcl")
+		w.configure("blueking/bk")
+		w.networkMirror(t, rehearsed.providers()).reachesAPlan()
+	})
 }
+
+func (r release) providers() string { return filepath.Join(r.mirror, "providers") }

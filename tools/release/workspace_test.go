@@ -14,18 +14,25 @@ import (
 	"testing"
 )
 
-// eachCLI runs a test on every CLI, with an empty home directory and loopback only.
-func eachCLI(t *testing.T, test func(t *testing.T, w workspace)) {
+// newHome is an empty home directory. Without a release the test is skipped.
+func newHome(t *testing.T) workspace {
 	t.Helper()
 	t.Parallel()
 	if rehearsed.dist == "" {
 		t.Skip("RELEASE_DIST is not set")
 	}
+	home := t.TempDir()
+	return workspace{t: t, home: home, dir: home}
+}
+
+// eachCLI runs a test on every CLI, with an empty home directory and loopback only.
+func eachCLI(t *testing.T, test func(t *testing.T, w workspace)) {
+	t.Helper()
+	newHome(t)
 	for _, c := range rehearsed.clis {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			home := t.TempDir()
-			w := workspace{t: t, cli: c, home: home, dir: filepath.Join(home, "configuration")}
+			w := newHome(t)
+			w.cli, w.dir = c, filepath.Join(w.home, "configuration")
 			if err := os.Mkdir(w.dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -107,14 +114,18 @@ func (w workspace) must(args ...string) string {
 	return output
 }
 
-// reachesAPlan runs init and a plan.
-func (w workspace) reachesAPlan() {
+// forget removes what init has written.
+func (w workspace) forget(names ...string) {
 	w.t.Helper()
-	w.must(w.cli.path, "init", "-no-color")
-	if plan := w.must(w.cli.path, "plan", "-no-color"); !strings.Contains(plan, "1 to add") {
-		w.t.Errorf("the plan:\n%s", plan)
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 }
+
+// reachesAPlan runs init and a plan, of one resource in the configuration.
+func (w workspace) reachesAPlan() { w.t.Helper(); w.plans("1 to add") }
 
 // reachesAPlanOfModules runs init and a plan with the modules of the mirror.
 func (w workspace) reachesAPlanOfModules() {
@@ -134,10 +145,7 @@ module %[1]q {
 `, module, filepath.Join(rehearsed.mirror, "modules", module))
 	}
 	w.write(filepath.Join(w.dir, "main.tf"), config)
-	w.must(w.cli.path, "init", "-no-color")
-	if plan := w.must(w.cli.path, "plan", "-no-color"); !strings.Contains(plan, "2 to add") {
-		w.t.Errorf("the plan:\n%s", plan)
-	}
+	w.plans("2 to add")
 }
 
 // refused runs init, which must fail with this reason.
@@ -148,15 +156,6 @@ func (w workspace) refused(why string, args ...string) {
 	if err == nil || !regexp.MustCompile(why).MatchString(unwrapped) {
 		w.t.Errorf("it should be refused for %q: %v\n%s", why, err, output)
 	}
-}
-
-// serve serves over HTTPS, and leaves the certificate in the home directory.
-func (w workspace) serve(t *testing.T, handler http.Handler) (url string) {
-	t.Helper()
-	server := httptest.NewTLSServer(handler)
-	t.Cleanup(server.Close)
-	w.write(filepath.Join(w.home, "ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	return server.URL
 }
 
 func readFile(t *testing.T, name string) string {
@@ -171,16 +170,47 @@ func readFile(t *testing.T, name string) string {
 func filesBelow(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			return nil
-		case err == nil && !entry.IsDir():
+		if err == nil && !entry.IsDir() {
 			files = append(files, path)
 		}
 		return err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
 	return files
+}
+
+func (w workspace) plans(want string) {
+	w.t.Helper()
+	w.must(w.cli.path, "init", "-no-color")
+	if plan := w.must(w.cli.path, "plan", "-no-color"); !strings.Contains(plan, want) {
+		w.t.Errorf("the plan:\n%s", plan)
+	}
+}
+
+// trusting is the workspace with the certificate of a handler that is served over HTTPS.
+func (w workspace) trusting(t *testing.T, handler http.Handler) (trusting workspace, url string) {
+	t.Helper()
+	server := httptest.NewTLSServer(handler)
+	t.Cleanup(server.Close)
+	ca := filepath.Join(w.home, "ca.pem")
+	w.write(ca, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	w.extra = append(w.extra, "SSL_CERT_FILE="+ca)
+	return w, server.URL
+}
+
+// networkMirror is the workspace with a directory as its mirror over HTTPS.
+func (w workspace) networkMirror(t *testing.T, dir string) workspace {
+	t.Helper()
+	w, url := w.trusting(t, http.FileServer(http.Dir(dir)))
+	w.settings(fmt.Sprintf("  network_mirror {\n    url = %q\n  }\n", url+"/"))
+	return w
+}
+
+func (w workspace) nothingBelow(dir string) {
+	w.t.Helper()
+	if left := filesBelow(w.t, dir); len(left) != 0 {
+		w.t.Errorf("there is %q", left)
+	}
 }
