@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -28,52 +29,57 @@ func measured(ratio float64) *measurement {
 	return m
 }
 
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestJudge(t *testing.T) {
 	t.Parallel()
+	state := func(m *measurement) {
+		for _, r := range m.rows {
+			r.provider[0].state = int64(70 * r.hosts)
+		}
+	}
+	agents := func(busy bool) func(*measurement) {
+		return func(m *measurement) {
+			r, _ := m.row(oneResource(10000).name, stepVerify)
+			if r.provider[0].wall *= 3; busy {
+				r.provider[0].busy = r.provider[0].wall
+			}
+		}
+	}
 	for name, c := range map[string]struct {
-		m      *measurement
-		slack  float64
-		failed int
-		missed int
+		ratio          float64
+		change         func(*measurement)
+		slack          float64
+		failed, missed int    // -1 for any
+		says           string // of the error
 	}{
-		"reached":                        {measured(1.2), 1.5, 0, 0},
-		"missed, within the slack":       {measured(1.6), 1.5, 0, 5},
-		"missed by far":                  {measured(4), 1.5, 6, 6},
-		"missed by far, and only looked": {measured(4), 0, 0, 6},
+		"reached":                        {1.2, nil, 1.5, 0, 0, ""},
+		"missed, within the slack":       {1.6, nil, 1.5, 0, 5, ""},
+		"missed by far":                  {4, nil, 1.5, 6, 6, ""},
+		"missed by far, and only looked": {4, nil, 0, 0, 6, ""},
+		"one call too many":              {1, func(m *measurement) { m.rows[1].provider[0].statusCalls = 2 }, 1.5, -1, -1, "status calls"}, // counts have no slack
+		"reading files is slow":          {1, agents(false), 1.5, -1, -1, "calls' own time"},
+		"the platform is slow":           {1, agents(true), 1.5, 0, -1, ""},
+		"state that is too large":        {1, state, 1.5, -1, -1, "state of a created resource"},
 	} {
+		m := measured(c.ratio)
+		if c.change != nil {
+			c.change(m)
+		}
 		var out bytes.Buffer
-		err := c.m.judge(&out, c.slack)
-		failed := 0
-		if err != nil {
-			failed = strings.Count(err.Error(), "\n") + 1
+		said := ""
+		if err := m.judge(&out, c.slack); err != nil {
+			said = err.Error() + "\n"
 		}
-		if missed := strings.Count(out.String(), "MISSED"); failed != c.failed || missed != c.missed {
-			t.Errorf("%s: %d failed and %d missed, want %d and %d\n%s", name, failed, missed, c.failed, c.missed, &out)
+		failed, missed := strings.Count(said, "\n"), strings.Count(out.String(), "MISSED")
+		if c.failed >= 0 && failed != c.failed || c.missed >= 0 && missed != c.missed || !strings.Contains(said, c.says) {
+			t.Errorf("%s: %d failed and %d missed: %s\n%s", name, failed, missed, said, &out)
 		}
-	}
-
-	// Counts have no slack.
-	m := measured(1)
-	m.rows[1].provider[0].statusCalls = 2
-	if err := m.judge(&bytes.Buffer{}, 1.5); err == nil || !strings.Contains(err.Error(), "status calls") {
-		t.Errorf("one call too many: %v", err)
-	}
-	m = measured(1)
-	agent, _ := m.row(oneResource(10000).name, stepVerify)
-	agent.provider[0].wall *= 3
-	if err := m.judge(&bytes.Buffer{}, 1.5); err == nil || !strings.Contains(err.Error(), "calls' own time") {
-		t.Errorf("reading the agents' files is slow: %v", err)
-	}
-	agent.provider[0].busy = agent.provider[0].wall // here the platform is busy
-	if err := m.judge(&bytes.Buffer{}, 1.5); err != nil {
-		t.Errorf("the platform is slow: %v", err)
-	}
-	m = measured(1)
-	for _, r := range m.rows {
-		r.provider[0].state = int64(70 * r.hosts)
-	}
-	if err := m.judge(&bytes.Buffer{}, 1.5); err == nil || !strings.Contains(err.Error(), "state of a created resource") {
-		t.Errorf("state that is too large: %v", err)
 	}
 }
 
@@ -85,26 +91,16 @@ func TestReport(t *testing.T) {
 		t.Errorf("%v\n%s", err, &table)
 	}
 	name := filepath.Join(t.TempDir(), "bench")
-	if err := m.writeCSV(name + ".csv"); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.plot(name + ".png"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.writeCSV(name+".csv"), m.plot(name+".png"))
 	text, err := os.ReadFile(name + ".csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if records, err := csv.NewReader(bytes.NewReader(text)).ReadAll(); err != nil || len(records) != len(m.rows)+1 {
 		t.Errorf("%d records, %v", len(records), err)
 	}
 	drawn, err := os.ReadFile(name + ".png")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := png.Decode(bytes.NewReader(drawn)); err != nil {
-		t.Error(err)
-	}
+	must(t, err)
+	_, err = png.Decode(bytes.NewReader(drawn))
+	must(t, err)
 }
 
 // The floor returns what it was given, and leaves nothing unknown.
@@ -112,9 +108,7 @@ func TestFloor(t *testing.T) {
 	t.Parallel()
 	f := newFloor()
 	schema, err := f.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	typ, ok := schema.ResourceSchemas["bk_hosted_process"].ValueType().(tftypes.Object)
 	if !ok {
 		t.Fatal("the schema is no object")
@@ -126,13 +120,9 @@ func TestFloor(t *testing.T) {
 	attributes["id"] = tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
 	attributes["ensure"] = tftypes.NewValue(tftypes.String, "hosted")
 	planned, err := tfprotov6.NewDynamicValue(typ, tftypes.NewValue(typ, attributes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp, err := f.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{PlannedState: &planned})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	attributes["id"] = tftypes.NewValue(tftypes.String, nil)
 	if state, err := resp.NewState.Unmarshal(typ); err != nil || !state.Equal(tftypes.NewValue(typ, attributes)) {
 		t.Errorf("%v: %s", err, state)

@@ -131,12 +131,36 @@ func open(t *testing.T, texts map[string]string) *decoder.PathDecoder {
 	return path
 }
 
+// mistakes are what an editor reports of files.
+func mistakes(t *testing.T, texts map[string]string) map[string]string {
+	t.Helper()
+	found, err := open(t, texts).Validate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := make(map[string]string)
+	for name, diags := range found {
+		if len(diags) > 0 {
+			said[name] = diags.Error()
+		}
+	}
+	return said
+}
+
+// at is the file of a configuration, and the position of the first text like this in it.
+func at(config, text string) (files map[string]string, position hcl.Pos) {
+	config = requirement + config
+	before, _, _ := strings.Cut(config, text)
+	return map[string]string{"main.tf": config}, hcl.Pos{
+		Byte: len(before), Line: strings.Count(before, "\n") + 1, Column: len(before) - strings.LastIndex(before, "\n"),
+	}
+}
+
 // An editor reports no error in the examples.
 func TestExamples_noMistakes(t *testing.T) {
 	t.Parallel()
 	dirs := make(map[string]map[string]string) // texts by name, by directory
-	root := filepath.Join("..", "..", "examples")
-	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join("..", "..", "examples"), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".tf" {
 			return err
 		}
@@ -152,18 +176,11 @@ func TestExamples_noMistakes(t *testing.T) {
 		t.Fatal(len(dirs), err)
 	}
 	for dir, texts := range dirs {
-		whole := strings.Join(slices.Collect(maps.Values(texts)), "\n")
-		if !strings.Contains(whole, "required_providers") {
+		if !strings.Contains(strings.Join(slices.Collect(maps.Values(texts)), "\n"), "required_providers") {
 			texts["terraform.tf"] = requirement
 		}
-		found, err := open(t, texts).Validate(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, diags := range found {
-			for _, d := range diags {
-				t.Errorf("%s: %s", dir, d)
-			}
+		for name, said := range mistakes(t, texts) {
+			t.Errorf("%s/%s: %s", dir, name, said)
 		}
 	}
 }
@@ -178,16 +195,9 @@ func TestMistakes_found(t *testing.T) {
 		"provider": {"provider \"bk\" {\n  colour = 1\n}\n", "colour"},
 		"data":     {"data \"bk_hosts\" \"web\" {\n  colour = 1\n}\n", "colour"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			found, err := open(t, map[string]string{"main.tf": requirement + c.config}).Validate(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if said := found["main.tf"].Error(); !strings.Contains(said, c.want) {
-				t.Errorf("it says %s, not %s", said, c.want)
-			}
-		})
+		if said := mistakes(t, map[string]string{"main.tf": requirement + c.config})["main.tf"]; !strings.Contains(said, c.want) {
+			t.Errorf("%s: it says %s, not %s", name, said, c.want)
+		}
 	}
 }
 
@@ -199,26 +209,15 @@ func TestHover(t *testing.T) {
 		"resource":   {"resource \"bk_hosted_process\" \"web\" {\n}\n", "bk_hosted_process", "blueking/bk"},
 		"attribute":  {"resource \"bk_hosted_process\" \"web\" {\n  ensure = \"hosted\"\n}\n", "ensure", "`hosted`"},
 		"nested":     {"resource \"bk_hosted_process\" \"web\" {\n  rollout = {\n    canary = [\"web-1\"]\n  }\n}\n", "canary", "wave"},
-		"timeouts":   {"resource \"bk_hosted_process\" \"web\" {\n  timeouts = {\n    create = \"5m\"\n  }\n}\n", "create", "Time limit"},
+		"timeouts":   {"resource \"bk_hosted_process\" \"web\" {\n  timeouts = {\n    create = \"5m\"\n  }\n}\n", "create", "whole create"},
 		"data":       {"data \"bk_hosts\" \"web\" {\n  min_hosts = 1\n}\n", "min_hosts", "host"},
 		"in-actions": {"action \"bk_process_operation\" \"web\" {\n  config {\n    operation = \"stop\"\n  }\n}\n", "operation =", "`restart`"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			text := requirement + c.config
-			offset := strings.Index(text, c.at)
-			before := text[:offset]
-			at := hcl.Pos{
-				Byte: offset, Line: strings.Count(before, "\n") + 1, Column: offset - strings.LastIndex(before, "\n"),
-			}
-			hover, err := open(t, map[string]string{"main.tf": text}).HoverAtPos(t.Context(), "main.tf", at)
-			if err != nil || hover == nil {
-				t.Fatalf("%v: %v", hover, err)
-			}
-			if !strings.Contains(hover.Content.Value, c.want) {
-				t.Errorf("it says %q, not %q", hover.Content.Value, c.want)
-			}
-		})
+		files, position := at(c.config, c.at)
+		hover, err := open(t, files).HoverAtPos(t.Context(), "main.tf", position)
+		if err != nil || hover == nil || !strings.Contains(hover.Content.Value, c.want) {
+			t.Errorf("%s: it says %+v (%v), not %q", name, hover, err, c.want)
+		}
 	}
 }
 
@@ -226,17 +225,11 @@ func TestHover(t *testing.T) {
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	provider, err := served()
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(provider.Functions) < 6 {
+		t.Fatalf("functions: %+v, %v", provider, err)
 	}
-	if len(provider.Functions) < 6 {
-		t.Errorf("there are %d functions", len(provider.Functions))
-	}
-	text := requirement + "output \"waves\" {\n  value = provider::bk::waves([\"1\"], 3)\n}\n"
-	offset := strings.Index(text, "[\"1\"]")
-	signature, err := open(t, map[string]string{"main.tf": text}).SignatureAtPos("main.tf", hcl.Pos{
-		Byte: offset, Line: strings.Count(text[:offset], "\n") + 1, Column: offset - strings.LastIndex(text[:offset], "\n"),
-	})
+	files, position := at("output \"waves\" {\n  value = provider::bk::waves([\"1\"], 3)\n}\n", "[\"1\"]")
+	signature, err := open(t, files).SignatureAtPos("main.tf", position)
 	if err != nil || signature == nil {
 		t.Fatalf("%v: %v", signature, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A passing test has no output, a failing one has all of it, and a package has its result.
+// events are those of tests that pass, fail and are skipped, and of a package that does not build.
 const events = `{"Action":"start","Package":"x/a"}
 {"Action":"output","Package":"x/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
 {"Action":"output","Package":"x/a","Test":"TestOne","Output":"--- PASS: TestOne (0.00s)\n"}
@@ -31,9 +31,10 @@ no required module provides package x/c
 {"Action":"fail","Package":"x/d","Elapsed":0,"FailedBuild":"x/d"}
 `
 
+// A passing test has no output unless all is wanted, a failing one has all of it, and a package has its result.
 func TestRead(t *testing.T) {
 	t.Parallel()
-	var out strings.Builder
+	var out, all strings.Builder
 	r, err := read(strings.NewReader(events), &out, false)
 	if err != nil {
 		t.Fatal(err)
@@ -59,15 +60,7 @@ It took 90 s.
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-}
-
-func TestRead_verbose(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	if _, err := read(strings.NewReader(events), &out, true); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(out.String(), "=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n") {
-		t.Errorf("got:\n%s", out.String())
+	if _, err := read(strings.NewReader(events), &all, true); err != nil || !strings.HasPrefix(all.String(), "=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n") {
+		t.Errorf("%v, got:\n%s", err, &all)
 	}
 }
