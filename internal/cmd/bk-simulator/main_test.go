@@ -78,7 +78,7 @@ func start(t *testing.T, stderr io.Writer, args ...string) running {
 // default ones wants at its control endpoint.
 func (r running) send(method, path, body string) string {
 	r.t.Helper()
-	status, text := r.request(method, path, body, "app", "shh", nil)
+	status, text := r.request(method, path, body, "app", "shh")
 	if status != http.StatusOK {
 		r.t.Fatalf("%s %s: HTTP %d: %s", method, path, status, text)
 	}
@@ -86,15 +86,12 @@ func (r running) send(method, path, body string) string {
 }
 
 // request sends a request with the credentials of the control endpoint, unless there is no secret.
-func (r running) request(method, path, body, code, secret string, header map[string]string) (int, string) {
+func (r running) request(method, path, body, code, secret string) (int, string) {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body))
 	simtest.Must(r.t, err)
 	if secret != "" {
 		req.SetBasicAuth(code, secret)
-	}
-	for name, value := range header {
-		req.Header.Set(name, value)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	simtest.Must(r.t, err)
@@ -149,21 +146,6 @@ func TestRun_servesAndRemembers(t *testing.T) {
 	}
 	second.send(http.MethodPost, simtest.ESB("register_proc_info"), registration)
 	simtest.Want(t, "what a quiet one prints", quiet.String(), "")
-}
-
-// Hosts by agent id, the tenant and the labels of rows are flags.
-func TestRun_flags(t *testing.T) {
-	t.Parallel()
-	r := start(t, io.Discard, "-quiet", "-hosts", "0:10.0.0.1,"+simtest.AgentA, "-tenant", "system", "-app-code", "app", "-app-secret", "shh", "-row-label", "bk=1")
-	r.send(http.MethodPost, simtest.ESB("register_proc_info"), registration)
-	for tenant, want := range map[string]int{"system": http.StatusOK, "other": http.StatusForbidden} {
-		status, text := r.request(http.MethodPost, simtest.GatewayStage+"/api/v2/proc/sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`, "", "",
-			map[string]string{"X-Bkapi-Authorization": `{"bk_app_code":"app","bk_app_secret":"shh","bk_username":"admin"}`, "X-Bk-Tenant-Id": tenant})
-		if status != want || strings.Contains(text, `"labels":{"bk":"1"}`) != (want == http.StatusOK) {
-			t.Errorf("tenant %s: HTTP %d: %s", tenant, status, text)
-		}
-	}
-	r.send(http.MethodPost, "/_sim/act", `{"action":"register","host":"`+simtest.AgentA+`","namespace":"web","name":"nginx"}`)
 }
 
 func TestRun_refusesFlags(t *testing.T) {
@@ -242,7 +224,7 @@ func TestRun_printsHowItIsReached(t *testing.T) {
 			seen[test.secret] = true
 		}
 		for secret, want := range map[string]int{test.secret: http.StatusOK, simulator.DefaultAppSecret: http.StatusUnauthorized, "": http.StatusUnauthorized} {
-			status, _ := r.request(http.MethodPost, "/_sim/tick", "", test.code, secret, nil)
+			status, _ := r.request(http.MethodPost, "/_sim/tick", "", test.code, secret)
 			simtest.Want(t, name+": the switches, with the secret "+secret, status, want)
 		}
 	}

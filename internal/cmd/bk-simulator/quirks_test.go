@@ -76,7 +76,10 @@ func TestPlatform(t *testing.T) {
 	if sim.Lag != 90*time.Second || len(sim.RowLabels) != 1 || sim.StartReplaces || !sim.HostingOnce {
 		t.Errorf("lag %s, labels %v, start-replaces %t, hosting-once %t", sim.Lag, sim.RowLabels, sim.StartReplaces, sim.HostingOnce)
 	}
-	simtest.Want(t, "labels of a flag", served(t, "-platform", file, "-row-label", "bk=1").RowLabels, map[string]string{"bk": "1"})
+	sim = served(t, "-platform", file, "-row-label", "bk=1", "-tenant", "system", "-hosts", "0:10.0.0.1,"+simtest.AgentA)
+	simtest.Want(t, "labels of a flag", sim.RowLabels, map[string]string{"bk": "1"})
+	simtest.Want(t, "tenant", sim.TenantID, "system")
+	simtest.Must(t, sim.Register("0:10.0.0.1", "web", "nginx", nil, ""), sim.Register(simtest.AgentA, "web", "nginx", nil, ""))
 	r := start(t, io.Discard, "-quiet", "-local", "-platform", file)
 	for _, want := range []string{"Not simulated of this platform: second-stop = 0.", "Not in the profile, so as the provider believes: register-hosts,"} {
 		if !strings.Contains(r.greeting, want) {

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -154,24 +155,30 @@ func TestOperation_registerTimeGrows(t *testing.T) {
 
 func TestOperation_whichSpecIsKept(t *testing.T) {
 	t.Parallel()
-	for replaces, started := range map[bool]string{false: "sre", true: "operate"} {
+	decoded := func(labels, spec string) (got any) {
+		simtest.Must(t, json.Unmarshal([]byte(`{"labels":`+labels+`,"spec":`+spec+`}`), &got))
+		return got
+	}
+	sre, operate := decoded(`{"team":"sre"}`, simtest.RegisterSpec), decoded(`{"from":"operate"}`, simtest.OperateSpec)
+	for replaces, started := range map[bool]any{false: sre, true: operate} {
 		t.Run(fmt.Sprintf("start-replaces-%t", replaces), func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t, &simulator.Server{StartReplaces: replaces})
-			kept := func() string {
+			kept := func(what string, want any) {
+				t.Helper()
 				p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
-				if (p.Labels["from"] == "operate") != strings.Contains(string(p.Spec), "alive_monitor_policy") {
-					t.Errorf("labels %v do not go with spec %s", p.Labels, p.Spec)
-				}
-				return p.Labels["team"] + p.Labels["from"]
+				labels, err := json.Marshal(p.Labels)
+				simtest.Must(t, err)
+				simtest.Want(t, what, decoded(string(labels), string(p.Spec)), want)
 			}
 			c.Calls("register_proc_info", 0, "R--")
+			kept("registered", sre)
 			c.Does(simulator.OpStart, 0, "RHr")
-			simtest.Want(t, "after a start", kept(), started)
+			kept("after a start", started)
 			c.Does(simulator.OpHost, 0, "RHr")
-			simtest.Want(t, "after hosting", kept(), "operate")
+			kept("after hosting", operate)
 			c.Calls("update_proc_info", 0, "RHr")
-			simtest.Want(t, "after an update", kept(), "sre")
+			kept("after an update", sre)
 		})
 	}
 }

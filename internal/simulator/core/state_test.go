@@ -22,6 +22,7 @@ func TestState_survivesARestart(t *testing.T) {
 	file := first.Sim.StateFile
 	first.Call("register_proc_info", "10.0.0.1")
 	first.Do(simulator.OpStart, "10.0.0.1")
+	first.JobDo(simulator.OpStart, "")
 	first.Call("register_proc_info", "10.0.0.2")
 	gone, _ := first.Sim.Process("0:10.0.0.2", "web", "nginx")
 	first.Call("unregister_proc_info", "10.0.0.2")
@@ -34,7 +35,7 @@ func TestState_survivesARestart(t *testing.T) {
 	})
 
 	second := live()
-	simtest.Want(t, "processes", len(want), 1)
+	simtest.Want(t, "processes", len(want), 2)
 	simtest.Want(t, "processes", second.Sim.Processes(), want)
 	rows := simtest.ByIP(simtest.RowsOf(t, second.Send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`)))
 	host, _ := rows["10.0.0.1"]["host"].(map[string]any)
@@ -47,6 +48,9 @@ func TestState_survivesARestart(t *testing.T) {
 		t.Errorf("register_time %d is not after %d", p.RegisterTime, gone.RegisterTime)
 	}
 	second.Does(simulator.OpStart, 828, "RHr")
+	simtest.Must(t, second.Sim.KillProcess("0:10.0.0.1", "job", "/opt/nginx/nginx"))
+	second.Sim.Tick()
+	simtest.Want(t, "a process of JOB that is revived", simtest.JobState(second.Sim), "true true")
 	left, err := filepath.Glob(file + ".*")
 	simtest.Must(t, err)
 	simtest.Want(t, "left behind", len(left), 0)

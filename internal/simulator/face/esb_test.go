@@ -5,31 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
-
-// What a document sends is kept, and answered with what it shows.
-func TestESB_documentedSamples(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{}
-	sim.AddHost("1:10.0.0.1")
-	c := simtest.NewClient(t, sim)
-	for _, api := range []string{"register_proc_info", "update_proc_info", "unregister_proc_info"} {
-		golden := contract.Get("esb/" + api)
-		sent := tree(t, golden.Request)
-		got := exchange(c, golden, sent)
-		simtest.Want(t, api, got.Body["data"], tree(t, golden.Response)["data"])
-		simtest.Want(t, api, got.Message, "success")
-		if p, ok := sim.Process("1:10.0.0.1", "gse", "proc-test"); ok {
-			simtest.Want(t, api, any(tree(t, p.Spec)), sent["spec"])
-			simtest.Want(t, api, p.Labels["proc_name"], "proc-test")
-		} else if api == "register_proc_info" {
-			t.Error("it is not registered")
-		}
-	}
-}
 
 func TestESB_unknownRoutes(t *testing.T) {
 	t.Parallel()

@@ -6,47 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
-
-func TestJob_documentedSamples(t *testing.T) {
-	t.Parallel()
-	for id, test := range map[string]struct {
-		api, key string
-		code     int
-		hosted   int
-	}{
-		"job/manage_proc":     {"manage_proc", "key_test:0:10.0.0.1", 0, 1},
-		"job/manage_proc/biz": {"manage_proc", "key_test:0:10.0.0.1", 0, 1},
-		"job/operate_process": {"operate_process", "/usr/local/xxx/gseagent:0:10.0.0.1", 829, 0}, // its op type is stop
-	} {
-		for _, component := range []string{"job", "jobv3"} {
-			t.Run(id+"-"+component, func(t *testing.T) {
-				t.Parallel()
-				c := simtest.NewVirtual(t, &simulator.Server{AppCode: "esb_test", AppSecret: "xxx", Token: "xxx"})
-				prefix := "/api/c/compapi/v2/" + component + "/"
-				started := c.Request(http.MethodPost, prefix+test.api+"/", string(contract.Get(id).Request), nil)
-				task, _ := started.Data["bk_gse_taskid"].(string)
-				if started.Code != 0 || !strings.HasPrefix(task, "GSETASK:") {
-					t.Fatalf("%s: %v", test.api, started.Body)
-				}
-				got := c.Request(http.MethodPost, prefix+"get_proc_result",
-					`{"bk_app_code":"esb_test","bk_app_secret":"xxx","bk_token":"xxx","bk_biz_id":1,"bk_gse_taskid":"`+task+`"}`, nil)
-				results, _ := got.Data["result"].(map[string]any)
-				simtest.WantCode(t, "result", simtest.VerdictOf(t, results, test.key), test.code)
-				simtest.Want(t, "results", len(results), 1)
-				simtest.Want(t, "processes", len(c.Sim.Processes()), test.hosted)
-				for _, p := range c.Sim.Processes() {
-					simtest.Want(t, "held", fmt.Sprint(p.Namespace, " ", p.Hosted), "job true")
-				}
-				call := c.Sim.Calls()[0]
-				simtest.Want(t, "call", fmt.Sprint(call.Face, call.API, call.Hosts), "job"+test.api+"[0:10.0.0.1]")
-			})
-		}
-	}
-}
 
 // Times of zero are defaults.
 func TestJob_life(t *testing.T) {
@@ -239,17 +201,4 @@ func TestJob_faults(t *testing.T) {
 	_, results := c.JobPoll(c.JobStart("operate_process", simtest.JobBody(simulator.OpQuery, simtest.JobInfo("", "10.0.0.1"))))
 	r, _ := results[simtest.JobKey].(map[string]any)
 	simtest.Want(t, "spelling", fmt.Sprint(r["errcode"], r["error_code"]), "0 <nil>")
-}
-
-func TestJob_survivesARestart(t *testing.T) {
-	t.Parallel()
-	live := simtest.Lives(t, func(sim *simulator.Server) { sim.AddHost("0:10.0.0.1") })
-	first := live()
-	first.JobDo(simulator.OpStart, "")
-	want := first.Sim.Processes()
-	second := live()
-	simtest.Want(t, "processes", second.Sim.Processes(), want)
-	simtest.Must(t, second.Sim.KillProcess("0:10.0.0.1", "job", "/opt/nginx/nginx"))
-	second.Sim.Tick()
-	simtest.Want(t, "revived", simtest.JobState(second.Sim), "true true")
 }
