@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -60,3 +61,55 @@ func (slow) OnHost(met *core.Met, _ string, _ core.Affected) []core.Trouble {
 
 func (slow) OnTask(*core.Met, string, []*core.Item) []core.Queue { return nil }
 func (slow) HidesRow(string, core.ProcKey) bool                  { return false }
+
+// Operations that reached an agent are counted by task, whatever the answer was.
+func TestMachines_countWhatReachedTheAgent(t *testing.T) {
+	t.Parallel()
+	c := simtest.TwoNames(t, simtest.EntryPerName)
+	c.Sim.Inject(simulator.Fault{API: "operate_proc_v2", Drop: "after", Times: 1})
+	body := simtest.Signed(simtest.GatewayBody(simulator.OpStart, `{}`, simtest.CloudHosts("10.0.0.1")))
+	if lost, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("operate_proc_v2"), body, nil); err == nil {
+		t.Errorf("the answer is there: %s", lost.Text)
+	}
+	c.Over(simtest.ByAgent, simulator.OpStart, simulator.CodeAlreadyRunning)
+	tasks := c.Sim.Tasks()
+	simtest.Want(t, "operations", c.Sim.Machine(simtest.ByAddress).Process("web", "nginx").Operations, []core.Reached{
+		{Action: "start", Code: simulator.CodeOK, TaskID: tasks[0].ID, Times: 1},
+		{Action: "start", Code: simulator.CodeAlreadyRunning, TaskID: tasks[1].ID, Times: 1},
+	})
+	if m := c.Sim.Machines(); len(m) != 1 || m[0].Host != simtest.ByAddress || m[0].AgentID != simtest.ByAgent {
+		t.Errorf("%+v", m)
+	}
+	if p := c.Sim.Machine("0:10.0.0.2").Process("web", "nginx"); p.Registered() || p.Hosted || p.Running || p.PID != -1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestExecutions(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Call("register_proc_info", "10.0.0.1")
+	c.Call("register_proc_info", "10.0.0.1")
+	for _, op := range []int{simulator.OpStart, simulator.OpStart, simulator.OpQuery, simulator.OpRestart, simulator.OpStop} {
+		c.Do(op, "10.0.0.1")
+	}
+	// If a fault keeps an operation from a host, it is not recorded there; if a fault hides it, it is.
+	for _, applied := range []bool{false, true} {
+		c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Hosts: []string{"0:10.0.0.2"}, Code: new(simulator.CodeFailed), Apply: applied, Times: 1})
+		c.Do(simulator.OpStart, "10.0.0.2")
+	}
+	simtest.Want(t, "executions", c.Executed(), []string{
+		"0:10.0.0.1 web:nginx register 0", "0:10.0.0.1 web:nginx register 850",
+		"0:10.0.0.1 web:nginx start 0", "0:10.0.0.1 web:nginx start 828",
+		"0:10.0.0.1 web:nginx restart 0", "0:10.0.0.1 web:nginx stop 0",
+		"0:10.0.0.2 web:nginx start 0",
+	})
+	c.Sim.ResetCalls()
+	simtest.Want(t, "after ResetCalls", c.Executed(), []string{})
+
+	few := simtest.NewVirtual(t, &simulator.Server{MaxCalls: 2})
+	for _, op := range []int{simulator.OpStart, simulator.OpRestart, simulator.OpStop} {
+		few.Do(op, "10.0.0.1")
+	}
+	simtest.Want(t, "bounded", few.Executed(), []string{"0:10.0.0.1 web:nginx restart 0", "0:10.0.0.1 web:nginx stop 0"})
+}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -104,4 +106,105 @@ func TestFault_bodyBytes(t *testing.T) {
 	if sent := c.Sim.Calls().Last().Sent; sent == 1<<30 {
 		t.Error("all of it was sent")
 	}
+}
+
+// A host's key has another form, or is there twice.
+func TestFault_keys(t *testing.T) {
+	t.Parallel()
+	const key = "0:10.0.0.1:web:nginx"
+	odd := map[string]any{"error_code": 115, "error_msg": "first", "content": ""}
+	for name, test := range map[string]struct {
+		fault simulator.Fault
+		want  []string // in this order
+		not   string
+	}{
+		"none":             {simulator.Fault{}, []string{`"` + key + `"`}, "first"},
+		"supplier":         {simulator.Fault{Keys: "supplier"}, []string{`"0:0:10.0.0.1:web:nginx"`}, `"` + key + `"`},
+		"the-same-twice":   {simulator.Fault{FirstKeys: map[string]any{key: odd}}, []string{`"` + key + `":{"content":"","error_code":115`, `"` + key + `":{"content":`}, "nobody"},
+		"another-besides":  {simulator.Fault{FirstKeys: map[string]any{"other": odd}}, []string{`"other":`, `"` + key + `":`}, "nobody"},
+		"nothing-in-front": {simulator.Fault{FirstKeys: map[string]any{}}, []string{`"` + key + `":`}, "first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewVirtual(t)
+			id := c.Operate(simulator.OpQuery, "10.0.0.1")
+			test.fault.API = "get_proc_operate_result_v2"
+			c.Sim.Inject(test.fault)
+			rest := c.BodyOf("get_proc_operate_result_v2", simtest.Signed(`{"task_id":"`+id+`"}`))
+			for _, part := range test.want {
+				_, after, found := strings.Cut(rest, part)
+				if !found || strings.Contains(rest, test.not) {
+					t.Fatalf("want %s and not %s: %s", part, test.not, rest)
+				}
+				rest = after
+			}
+		})
+	}
+	c := simtest.NewVirtual(t)
+	c.Sim.Inject(simulator.Fault{Keys: "no-supplier"})
+	env := c.Send("register_proc_info", simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"))
+	simtest.WantCode(t, "without the supplier", simtest.VerdictOf(t, env.Data, key), 0)
+	simtest.Want(t, "keys without the supplier", len(env.Data), 1)
+}
+
+// With the fault, a start that fails hosts the process, and no other operation does.
+func TestFault_stillHosts(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Sim.Inject(simulator.Fault{Code: new(65535), StillHosts: true})
+	c.Does(simulator.OpStop, 65535, "---")
+	c.Does(simulator.OpStart, 65535, "-H-")
+	c.Sim.ClearFaults()
+	if v := c.Does(simulator.OpQuery, 0, "-H-"); !strings.Contains(v.Text(), `"isAuto": true`) {
+		t.Errorf("a query: %s", v.Text())
+	}
+}
+
+var statusBody = `{"meta":{"namespace":"web","name":"nginx"},` + simtest.CloudHosts("10.0.0.1") + `}`
+
+// strikes shows which of n requests a fault with a chance has affected.
+func strikes(t *testing.T, seed uint64, chance float64, n int) string {
+	t.Helper()
+	c := simtest.NewVirtual(t, &simulator.Server{Seed: seed})
+	c.Sim.Inject(simulator.Fault{API: "get_proc_status_v2", EnvelopeCode: new(7), Chance: chance})
+	pattern := ""
+	for range n {
+		pattern += map[int]string{7: "x", 0: "."}[c.Send("get_proc_status_v2", statusBody).Code]
+	}
+	return pattern
+}
+
+func TestFault_chance(t *testing.T) {
+	t.Parallel()
+	first := strikes(t, 1, 0.3, 100)
+	// For fewer than one in 10^9 seeds, 0.3 gives a number outside this range.
+	if n := strings.Count(first, "x"); n < 5 || n > 65 {
+		t.Errorf("%d of 100 requests were hit: %s", n, first)
+	}
+	simtest.Want(t, "the same seed", strikes(t, 1, 0.3, 100), first)
+	if other := strikes(t, 2, 0.3, 100); other == first {
+		t.Errorf("another seed gives the same: %s", other)
+	}
+	simtest.Want(t, "for certain", strikes(t, 3, 1, 5), "xxxxx")
+}
+
+func TestFault_delayMax(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sim := &simulator.Server{Seed: 1}
+		sim.AddHost("0:10.0.0.1")
+		sim.Inject(simulator.Fault{Delay: 50 * time.Millisecond, DelayMax: 500 * time.Millisecond})
+		shortest, longest := time.Hour, time.Duration(0)
+		for range 50 {
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/c/compapi/v2/gse/get_proc_status_v2/",
+				strings.NewReader(simtest.Signed(statusBody)))
+			req.Host, req.RemoteAddr = "127.0.0.1", "127.0.0.1:1"
+			began := time.Now()
+			sim.ServeHTTP(httptest.NewRecorder(), req)
+			shortest, longest = min(shortest, time.Since(began)), max(longest, time.Since(began))
+		}
+		if shortest < 50*time.Millisecond || longest >= 500*time.Millisecond || longest-shortest < 300*time.Millisecond {
+			t.Errorf("all between %s and %s", shortest, longest)
+		}
+	})
 }

@@ -1,8 +1,15 @@
 package simtest
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"net/http"
+	"reflect"
 	"strings"
+	"sync"
+	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -72,4 +79,97 @@ func (c *Client) Switch(method, path, body string, status int, want string) {
 	if got, answer := c.SwitchOn(method, path, body); got != status || !strings.Contains(answer, want) {
 		c.T.Errorf("%s %s %s: HTTP %d, want %d and %q: %s", method, path, body, got, status, want, answer)
 	}
+}
+
+// BodyOf is the whole answer of the ESB.
+func (c *Client) BodyOf(api, body string) string {
+	c.T.Helper()
+	got, err := c.Exchange(c.T.Context(), http.MethodPost, ESB(api), body, nil)
+	Must(c.T, err)
+	return got.Text
+}
+
+// Impatient posts, and closes the connection when far returns true. It returns the answer so far.
+func (c *Client) Impatient(api, body string, far func() bool) (string, error) {
+	c.T.Helper()
+	ctx, cancel := context.WithCancel(c.T.Context())
+	defer cancel()
+	go func() {
+		for !far() && ctx.Err() == nil {
+			<-time.After(time.Millisecond)
+		}
+		cancel()
+	}()
+	got, err := c.Exchange(ctx, http.MethodPost, ESB(api), body, nil)
+	return got.Text, err
+}
+
+// Buffer is written by a server and read by a test.
+type Buffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// Must ends the test at an error.
+func Must(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Want compares what a test got with what it wants.
+func Want[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
+}
+
+// WantCode checks the code of a verdict.
+func WantCode(t *testing.T, what string, v Verdict, code int) {
+	t.Helper()
+	if v.Code != code {
+		t.Errorf("%s: got %+v, want code %d", what, v, code)
+	}
+}
+
+// WantState checks the state of web:nginx on 10.0.0.1.
+func (c *Client) WantState(what, want string) {
+	c.T.Helper()
+	Want(c.T, what, State(c.Sim, "10.0.0.1"), want)
+}
+
+// Does operates on 10.0.0.1, and requires a code and the state afterwards.
+func (c *Client) Does(op, code int, state string) Verdict {
+	c.T.Helper()
+	return c.gives(fmt.Sprint("op ", op), c.Do(op, "10.0.0.1"), "10.0.0.1", code, state)
+}
+
+// Calls is Does for an API of the first generation.
+func (c *Client) Calls(api string, code int, state string) Verdict {
+	c.T.Helper()
+	return c.gives(api, c.Call(api, "10.0.0.1"), "10.0.0.1", code, state)
+}
+
+func (c *Client) gives(what string, v Verdict, ip string, code int, state string) Verdict {
+	c.T.Helper()
+	if got := State(c.Sim, ip); v.Code != code || got != state {
+		c.T.Errorf("%s: %+v, then %s; want %d, then %s", what, v, got, code, state)
+	}
+	return v
 }
