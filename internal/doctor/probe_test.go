@@ -194,9 +194,7 @@ func TestProbe_reports(t *testing.T) {
 			w := newWorld(t, bkapi.APIGW, &simulator.Server{})
 			w.sim.Inject(c.fault)
 			profile, report := w.probe(w.trial())
-			if !strings.Contains(lines(report), c.says) {
-				t.Errorf("want %q:\n%s", c.says, lines(report))
-			}
+			simtest.WantIn(t, "report", lines(report), c.says)
 			for id, want := range map[string]string{c.id: c.value, "hosting-once": belief.No, "second-start": "828"} { // other steps go on
 				simtest.Want(t, id, profile.Value(id), want)
 			}

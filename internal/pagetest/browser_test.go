@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
 // browsers are the names under which Chromium is installed; BK_TEST_BROWSER names another.
@@ -71,21 +73,15 @@ type reply struct {
 func newTab(t *testing.T) *tab {
 	t.Helper()
 	theirs, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	from, ours, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), browser(t),
 		"--remote-debugging-pipe", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
 		"--no-first-run", "--disable-background-networking", "--user-data-dir="+t.TempDir(), "about:blank",
 	)
 	cmd.ExtraFiles = []*os.File{theirs, ours}
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("the browser does not start: %v", err)
-	}
+	simtest.Must(t, cmd.Start())
 	_, _ = theirs.Close(), ours.Close()
 	b := &tab{t: t, to: to, waiting: make(map[int]chan reply)}
 	done := make(chan struct{})
@@ -156,9 +152,7 @@ func (b *tab) read(from *os.File) {
 func (b *tab) call(method string, params any) json.RawMessage {
 	b.t.Helper()
 	encoded, err := json.Marshal(params)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	simtest.Must(b.t, err)
 	answer := make(chan reply, 1)
 	b.mu.Lock()
 	if b.waiting == nil {
@@ -172,9 +166,7 @@ func (b *tab) call(method string, params any) json.RawMessage {
 		_, err = b.to.Write(append(text, 0))
 	}
 	b.mu.Unlock()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	simtest.Must(b.t, err)
 	select {
 	case r := <-answer:
 		if r.err != "" && method != "Browser.close" {
@@ -189,9 +181,7 @@ func (b *tab) call(method string, params any) json.RawMessage {
 
 func (b *tab) into(v any, method string, params any) {
 	b.t.Helper()
-	if err := json.Unmarshal(b.call(method, params), v); err != nil {
-		b.t.Fatalf("%s: %v", method, err)
-	}
+	simtest.Must(b.t, json.Unmarshal(b.call(method, params), v))
 }
 
 func (b *tab) open(url string) { b.t.Helper(); b.call("Page.navigate", map[string]any{"url": url}) }
@@ -263,9 +253,7 @@ func (b *tab) drag(from, to string) {
 	mouse := func(kind, selector string, buttons int) {
 		var at struct{ X, Y float64 }
 		place := b.eval(fmt.Sprintf(`(el => { el.scrollIntoView({block: "nearest"}); const r = el.getBoundingClientRect(); return JSON.stringify({x: r.x + r.width / 2, y: r.y + r.height / 2}); })(%s)`, selector))
-		if err := json.Unmarshal([]byte(place), &at); err != nil {
-			b.t.Fatalf("%s: %v", selector, err)
-		}
+		simtest.Must(b.t, json.Unmarshal([]byte(place), &at))
 		b.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "buttons": buttons, "clickCount": 1})
 	}
 	mouse("mousePressed", from, 1)
@@ -290,7 +278,5 @@ func (b *tab) shoot(name string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600)
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	simtest.Must(b.t, err)
 }

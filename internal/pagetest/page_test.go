@@ -3,7 +3,6 @@ package pagetest
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
 // What a test looks for in the page.
@@ -49,14 +49,10 @@ func running(t *testing.T, sim *providertest.Sim, from, to int) {
 	t.Helper()
 	for n := from; n <= to; n++ {
 		host := providertest.Address(n)
-		for _, err := range []error{
+		simtest.Must(t,
 			sim.Register(host, "web", "nginx", nil, `{"identity":{"proc_name":"nginx","setup_path":"/srv/web","pid_path":"/srv/web/nginx.pid","user":"root"},"control":{"start_cmd":"./start.sh"},"monitor_policy":{"auto_type":1}}`),
 			sim.Host(host, "web", "nginx"), sim.StartProcess(host, "web", "nginx"),
-		} {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		)
 	}
 }
 
@@ -175,9 +171,7 @@ func TestPage_takesAnyFault(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	b := look(t, sim, 1)
-	if err := sim.Register(providertest.Address(2), "<b id=xss>", "nginx", nil, ""); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, sim.Register(providertest.Address(2), "<b id=xss>", "nginx", nil, ""))
 	b.sees(`[...document.querySelectorAll("#fleet h3")].some(h => h.textContent === "<b id=xss>:nginx") && !document.querySelector("#xss")`, "true")
 	inject := func(fault string) {
 		b.eval(`document.querySelector("details").open = true; document.querySelector("textarea").value = ` + "`" + fault + "`; " + `document.querySelector("details button").click()`)
@@ -225,9 +219,7 @@ func TestPage_playsAScenario(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	scenario, err := simulator.ParseScenario("x.json", []byte(`{"title":"Two steps","teaches":"Patience","steps":[{"say":"away","after":"1h","name":"away","fault":{"unreachable":"117"}},{"say":"back","after":"1h","end":"away"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	sim.Scenario = scenario
 	b := look(t, sim, 20)
 	b.sees(`document.querySelector("#teaches").textContent`, "Patience")
@@ -262,9 +254,7 @@ func TestPage_tenThousand(t *testing.T) {
 	t.Logf("10,000 cells are there after %s", time.Since(began))
 	b.shoot("ten-thousand")
 	for n := range 1000 {
-		if err := sim.StopProcess(providertest.Address(n+1), "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(t, sim.StopProcess(providertest.Address(n+1), "web", "nginx"))
 	}
 	began = time.Now()
 	b.sees(counted("registered"), "1,000")
@@ -287,28 +277,19 @@ func TestPage_tenThousand(t *testing.T) {
 // Where CMDB knows the hosts, they are grouped by set and module, those without a process too.
 func TestPage_groupsByModule(t *testing.T) {
 	t.Parallel()
-	topology, err := simulator.ParseTopology([]byte(`{"businesses":[{"name":"shop","sets":[{"name":"gz-[1-12]","modules":[
-		{"name":"gate","hosts":[{"count":3,"ip":"10.1.0.1"}]},{"name":"game","hosts":[{"count":40,"ip":"10.2.0.1"}]}]}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sim := &simulator.Server{Topology: topology}
-	srv := httptest.NewServer(sim)
-	t.Cleanup(func() { srv.Close(); _ = sim.Close() })
+	c := simtest.NewCMDB(t, `{"businesses":[{"name":"shop","sets":[{"name":"gz-[1-12]","modules":[
+		{"name":"gate","hosts":[{"count":3,"ip":"10.1.0.1"}]},{"name":"game","hosts":[{"count":40,"ip":"10.2.0.1"}]}]}]}]}`)
+	sim := c.Sim
 	for n := range 100 {
-		if err := sim.Register(fmt.Sprintf("0:10.2.0.%d", n+1), "shop", "game", nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(t, sim.Register(fmt.Sprintf("0:10.2.0.%d", n+1), "shop", "game", nil, ""))
 	}
 	b := newTab(t)
-	b.open(srv.URL + "/")
+	b.open(c.URL + "/")
 	const places = `JSON.stringify([...document.querySelectorAll("#fleet .group")].map(g => [g.querySelector("h3").textContent, ...[...g.querySelectorAll(".place")].slice(0, 3).map(p => p.textContent + " " + p.querySelectorAll("[role=option]").length)]))`
 	b.sees(places, `[["shop:game","gz-1 / game 40","gz-2 / game 40","gz-3 / game 20"],["Hosts without a process","gz-1 / gate 3","gz-2 / gate 3","gz-3 / game 20"]]`)
 	b.media("prefers-color-scheme", "dark")
 	b.shoot("modules-dark")
-	if err := sim.CMDB().Add("shop/gz-1/game", simulator.TopologyHosts{IP: "10.9.0.1"}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, sim.CMDB().Add("shop/gz-1/game", simulator.TopologyHosts{IP: "10.9.0.1"}))
 	b.sees(counted("empty"), "417")
 }
 
@@ -318,10 +299,9 @@ func TestPage_asksForTheSecret(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{AppSecret: "o'wn & only"}
 	sim.AddHost("0:10.0.0.1")
-	srv := httptest.NewServer(sim)
-	t.Cleanup(func() { srv.Close(); _ = sim.Close() })
+	c := simtest.NewClient(t, sim)
 	b := newTab(t)
-	b.open(srv.URL + "/")
+	b.open(c.URL + "/")
 	b.sees(`document.querySelector("#login").open`, "true")
 	b.sees(cells+".length", "0")
 	b.eval(`document.querySelector("#login-secret").value = "wrong"; document.querySelector("#login .button").click()`)
@@ -330,7 +310,7 @@ func TestPage_asksForTheSecret(t *testing.T) {
 	b.sees(cells+".length", "1")
 
 	linked := newTab(t)
-	linked.open(srv.URL + "/#app_code=bk_test&app_secret=o%27wn+%26+only")
+	linked.open(c.URL + "/#app_code=bk_test&app_secret=o%27wn+%26+only")
 	linked.sees(cells+".length", "1")
-	linked.sees("location.href", srv.URL+"/")
+	linked.sees("location.href", c.URL+"/")
 }

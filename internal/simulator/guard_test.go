@@ -157,9 +157,7 @@ func TestControl_indexToPaste(t *testing.T) {
 				req.SetBasicAuth(simulator.DefaultAppCode, secret)
 			}
 		})
-		if !strings.Contains(rec.Body.String(), want) {
-			t.Errorf("with the secret %q there is no %s in\n%s", secret, want, rec.Body)
-		}
+		simtest.WantIn(t, "index", rec.Body.String(), want)
 	}
 }
 

@@ -124,15 +124,9 @@ func TestRun_servesAndRemembers(t *testing.T) {
 	}
 	var log simtest.Buffer
 	first := start(t, &log, args...)
-	if answer := first.send(http.MethodPost, simtest.ESB("register_proc_info"), registration); !strings.Contains(answer, `"0:0:10.0.0.1:web:nginx":{"content":"","error_code":0`) {
-		t.Errorf("answer: %s", answer)
-	}
-	if index := first.send(http.MethodGet, "/_sim/", ""); !strings.Contains(index, "curl") {
-		t.Errorf("index: %s", index)
-	}
-	if !strings.Contains(log.String(), " register_proc_info web:nginx hosts=1 code=0 ") {
-		t.Errorf("log: %s", log.String())
-	}
+	simtest.WantIn(t, "answer", first.send(http.MethodPost, simtest.ESB("register_proc_info"), registration), `"0:0:10.0.0.1:web:nginx":{"content":"","error_code":0`)
+	simtest.WantIn(t, "index", first.send(http.MethodGet, "/_sim/", ""), "curl")
+	simtest.WantIn(t, "log", log.String(), " register_proc_info web:nginx hosts=1 code=0 ")
 	simtest.Want(t, "ready file", simtest.ReadFile(t, ready), first.url)
 	simtest.Must(t, first.stop())
 	if _, err := os.Stat(ready); !errors.Is(err, os.ErrNotExist) {
@@ -141,9 +135,7 @@ func TestRun_servesAndRemembers(t *testing.T) {
 
 	var quiet simtest.Buffer
 	second := start(t, &quiet, append(args, "-quiet")...)
-	if processes := second.send(http.MethodGet, "/_sim/processes", ""); !strings.Contains(processes, `"registered": true`) {
-		t.Errorf("after a restart: %s", processes)
-	}
+	simtest.WantIn(t, "after a restart", second.send(http.MethodGet, "/_sim/processes", ""), `"registered": true`)
 	second.send(http.MethodPost, simtest.ESB("register_proc_info"), registration)
 	simtest.Want(t, "what a quiet one prints", quiet.String(), "")
 }
@@ -281,8 +273,6 @@ func TestRun_cannotStart(t *testing.T) {
 		"make simulator SIMFLAGS='… -listen 127.0.0.1:0'": {"-listen", strings.TrimPrefix(r.url, "http://"), "-hosts", "0:10.0.0.1"},
 		state: {"-listen", "127.0.0.1:0", "-local", "-state", state},
 	} {
-		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		simtest.WantError(t, run(t.Context(), args, io.Discard, io.Discard), want)
 	}
 }

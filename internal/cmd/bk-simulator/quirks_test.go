@@ -61,11 +61,7 @@ func TestQuirks(t *testing.T) {
 			t.Errorf("the simulator has no switch %s", b.ID)
 		}
 	}
-	for _, want := range wants {
-		if !strings.Contains(help.String(), want) {
-			t.Errorf("%q is not in the help:\n%s", want, &help)
-		}
-	}
+	simtest.WantIn(t, "help", help.String(), wants...)
 }
 
 // What is no switch is taken from a profile as well, or the greeting says that it is not.
@@ -81,11 +77,7 @@ func TestPlatform(t *testing.T) {
 	simtest.Want(t, "tenant", sim.TenantID, "system")
 	simtest.Must(t, sim.Register("0:10.0.0.1", "web", "nginx", nil, ""), sim.Register(simtest.AgentA, "web", "nginx", nil, ""))
 	r := start(t, io.Discard, "-quiet", "-local", "-platform", file)
-	for _, want := range []string{"Not simulated of this platform: second-stop = 0.", "Not in the profile, so as the provider believes: register-hosts,"} {
-		if !strings.Contains(r.greeting, want) {
-			t.Errorf("the greeting does not say %q:\n%s", want, r.greeting)
-		}
-	}
+	simtest.WantIn(t, "greeting", r.greeting, "Not simulated of this platform: second-stop = 0.", "Not in the profile, so as the provider believes: register-hosts,")
 }
 
 // Every boolean that distinguishes platforms has a switch.

@@ -23,9 +23,7 @@ func TestAgent_lifeOfADaemon(t *testing.T) {
 	spec := simtest.LocalSpec("", "")
 	simtest.Want(t, "pid before", simtest.Instance(t, c.LocalDoes(simulator.OpQuery, spec, 0, "---"))["pid"], any(-1.0))
 	c.LocalDoes(simulator.OpStart, spec, 0, "-Hr")
-	if text := c.Sim.ProcFile("0:" + simtest.LocalIP); !strings.Contains(text, `"valuekey":"web:nginx"`) {
-		t.Errorf("the agent's file: %s", text)
-	}
+	simtest.WantIn(t, "the agent's file", c.Sim.ProcFile("0:"+simtest.LocalIP), `"valuekey":"web:nginx"`)
 	first := c.PID()
 	if !simtest.Alive(first) {
 		t.Fatalf("process %d is not there", first)
@@ -170,9 +168,7 @@ func TestAgent_stopsWhatTakesTooMuchCPU(t *testing.T) {
 		c.Sim.Tick()
 		return !simtest.Running(first)
 	})
-	if message := fmt.Sprint(c.Rows(simtest.LocalIP)[simtest.LocalIP]["message"]); !strings.Contains(message, "cpu usage") {
-		t.Errorf("message: %s", message)
-	}
+	simtest.WantIn(t, "message", fmt.Sprint(c.Rows(simtest.LocalIP)[simtest.LocalIP]["message"]), "cpu usage")
 }
 
 func TestAgent_hostsAreApart(t *testing.T) {

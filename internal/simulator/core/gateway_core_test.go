@@ -164,9 +164,7 @@ func TestAgentID_faultsAndSwitches(t *testing.T) {
 	}
 	last := c.Sim.Calls().On(simtest.AgentA).Last()
 	simtest.Want(t, "call", fmt.Sprint(last.Face, last.Hosts), fmt.Sprint("apigw", []string{simtest.AgentA}))
-	if auth := last.Header["X-Bkapi-Authorization"]; !strings.Contains(auth, `"bk_app_secret":"***"`) || !strings.Contains(auth, `"admin"`) {
-		t.Errorf("header: %s", auth)
-	}
+	simtest.WantIn(t, "header", last.Header["X-Bkapi-Authorization"], `"bk_app_secret":"***"`, `"admin"`)
 }
 
 // An agent id is opaque: hosts are declared and found with any characters in it. Where any is admitted, no

@@ -109,9 +109,7 @@ func TestOperation_content(t *testing.T) {
 	stopped := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
 	simtest.Want(t, "never started", fmt.Sprint(stopped["pid"], stopped["isAuto"], stopped["register_time"], stopped["processName"]), "-1 false 0nginx")
 	v := c.Do(simulator.OpStart, "10.0.0.1")
-	if !strings.Contains(v.Text(), "\n") || !strings.Contains(v.Text(), `"isAuto": true`) || !strings.Contains(v.Text(), `"setupPath": "/opt/nginx"`) {
-		t.Errorf("start: %s", v.Text())
-	}
+	simtest.WantIn(t, "start", v.Text(), "\n", `"isAuto": true`, `"setupPath": "/opt/nginx"`)
 	running := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
 	if pid, _ := running["pid"].(float64); pid <= 1 || running["isAuto"] != true || running["register_time"] == 0.0 {
 		t.Errorf("running: %v", running)
@@ -119,9 +117,7 @@ func TestOperation_content(t *testing.T) {
 
 	// A stop that had nothing to do leaves hosting on, and its result shows that.
 	simtest.Must(t, c.Sim.KillProcess("0:10.0.0.1", "web", "nginx"))
-	if v := c.Does(simulator.OpStop, 829, "-H-"); !strings.Contains(v.Text(), `"isAuto": true`) {
-		t.Errorf("stop of a dead process: %+v", v)
-	}
+	simtest.WantIn(t, "stop of a dead process", c.Does(simulator.OpStop, 829, "-H-").Text(), `"isAuto": true`)
 
 	// It names the process as registered, whatever its binary is called.
 	id := c.OperateWith(simulator.OpQuery, strings.Replace(simtest.OperateSpec, `"proc_name":"nginx"`, `"proc_name":"java"`, 1), "10.0.0.2")

@@ -173,9 +173,7 @@ func TestProcFile_byHand(t *testing.T) {
 	t.Parallel()
 	live := simtest.Lives(t, func(sim *simulator.Server) { sim.AddHost(host) })
 	c := live()
-	if err := c.Sim.EditProc(host, "web", "nginx", map[string]any{"stopCmd": "x"}); err == nil {
-		t.Error("an entry that is not there was changed")
-	}
+	simtest.WantError(t, c.Sim.EditProc(host, "web", "nginx", map[string]any{"stopCmd": "x"}), "")
 	c.Do(simulator.OpHost, "10.0.0.1")
 	simtest.Must(t,
 		c.Sim.EditProc(host, "web", "nginx", map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 50}),
@@ -184,9 +182,7 @@ func TestProcFile_byHand(t *testing.T) {
 	)
 	c.Sim.SetProcFile(host, simulator.ProcFile{Path: "/opt/agent/.proc"})
 	c = live()
-	if err := c.Sim.AddProc(host, `[]`); err == nil {
-		t.Error("an entry that is no object was added")
-	}
+	simtest.WantError(t, c.Sim.AddProc(host, `[]`), "")
 	text := c.Sim.ProcFile(host)
 	if !strings.Contains(text, `"stopCmd":"./stop.sh -9"`) || !strings.Contains(text, `"memlmt":50`) || strings.Contains(text, "healthCmd") || !strings.Contains(text, "web:old") {
 		t.Errorf("file: %s", text)

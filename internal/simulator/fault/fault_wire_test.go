@@ -155,9 +155,7 @@ func TestFault_stillHosts(t *testing.T) {
 	c.Does(simulator.OpStop, 65535, "---")
 	c.Does(simulator.OpStart, 65535, "-H-")
 	c.Sim.ClearFaults()
-	if v := c.Does(simulator.OpQuery, 0, "-H-"); !strings.Contains(v.Text(), `"isAuto": true`) {
-		t.Errorf("a query: %s", v.Text())
-	}
+	simtest.WantIn(t, "a query", c.Does(simulator.OpQuery, 0, "-H-").Text(), `"isAuto": true`)
 }
 
 var statusBody = `{"meta":{"namespace":"web","name":"nginx"},` + simtest.CloudHosts("10.0.0.1") + `}`

@@ -173,3 +173,21 @@ func (c *Client) gives(what string, v Verdict, ip string, code int, state string
 	}
 	return v
 }
+
+// WantIn checks that a text has parts.
+func WantIn(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s: want %s in %s", what, part, text)
+		}
+	}
+}
+
+// WantError checks that there is an error, with these words.
+func WantError(t *testing.T, err error, words string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), words) {
+		t.Errorf("got the error %v, want %q", err, words)
+	}
+}
