@@ -144,16 +144,6 @@ func TestProbe_findsSwitches(t *testing.T) {
 	}
 }
 
-// A simulator that is configured by the doctor's profile of another one gives the same profile.
-func TestProbe_again(t *testing.T) {
-	t.Parallel()
-	on := []string{"start-replaces", "hosting-starts", "restart-keeps-hosting", "entry-per-name"}
-	first, _ := probed(t, bkapi.APIGW, on...)
-	second, _ := probed(t, bkapi.APIGW, first.Switches()...)
-	simtest.Want(t, "the second profile", second, first)
-	simtest.Want(t, "switches", len(first.Switches()), len(on))
-}
-
 // The doctor waits for a cached status that lags, and reports the lag and the labels that the platform
 // adds.
 func TestProbe_measures(t *testing.T) {

@@ -31,11 +31,9 @@ func TestRun_scenario(t *testing.T) {
 	}
 }
 
+// Hosts of a topology are those of the process service and of CMDB.
 func TestRun_topology(t *testing.T) {
 	t.Parallel()
-	file := put(t, "topology.json", `{"businesses":[{"id":3,"name":"shop","sets":[{"name":"gz","modules":[{"name":"nginx","hosts":[{"ip":"10.0.0.1","agent_id":"`+simtest.AgentA+`"}]}]}]}]}`)
-	r := start(t, io.Discard, "-topology", file, "-app-code", "app", "-app-secret", "shh", "-quiet")
-	const list = `{"bk_app_code":"app","bk_app_secret":"shh","bk_username":"admin","bk_biz_id":3,"fields":["bk_agent_id"],"page":{"start":0,"limit":500}}`
-	simtest.WantIn(t, "CMDB", r.send(http.MethodPost, "/api/c/compapi/v2/cc/list_biz_hosts/", list), `{"bk_agent_id":"`+simtest.AgentA+`"}`)
-	simtest.WantIn(t, "process service", r.send(http.MethodPost, simtest.ESB("register_proc_info"), registration), `"0:0:10.0.0.1:web:nginx":{"content":"","error_code":0`)
+	sim := served(t, "-topology", put(t, "topology.json", `{"businesses":[{"id":3,"name":"shop","sets":[{"name":"gz","modules":[{"name":"nginx","hosts":[{"ip":"10.0.0.1","agent_id":"`+simtest.AgentA+`"}]}]}]}]}`))
+	simtest.Must(t, sim.Register(simtest.AgentA, "web", "nginx", nil, ""), sim.CMDB().Remove("0:10.0.0.1"))
 }

@@ -16,13 +16,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// The agent counts each command that ran once, and also a refusal that ran none.
+// The agent counts each command that ran once, and also a refusal that ran none. Its process is one, by
+// address and by agent id.
 func TestAgent_lifeOfADaemon(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)
+	c.Sim.AddAgent(simtest.AgentA, "0:"+simtest.LocalIP)
 	spec := simtest.LocalSpec("", "")
 	simtest.Want(t, "pid before", simtest.Instance(t, c.LocalDoes(simulator.OpQuery, spec, 0, "---"))["pid"], any(-1.0))
-	c.LocalDoes(simulator.OpStart, spec, 0, "-Hr")
+	started := c.Gateway("operate_proc_v2", fmt.Sprintf(`{%s,%s,"op_type":0,"spec":%s}`, simtest.Meta("{}"), simtest.Agents(simtest.AgentA), spec))
+	simtest.WantCode(t, "start by agent id", c.Settled(started, simtest.AgentA), 0)
 	simtest.WantIn(t, "the agent's file", c.Sim.ProcFile("0:"+simtest.LocalIP), `"valuekey":"web:nginx"`)
 	first := c.PID()
 	if !simtest.Alive(first) {
@@ -31,6 +34,8 @@ func TestAgent_lifeOfADaemon(t *testing.T) {
 	c.LocalDoes(simulator.OpStart, spec, 828, "-Hr")
 	row := c.Rows(simtest.LocalIP)[simtest.LocalIP]
 	simtest.Want(t, "row", fmt.Sprint(row["pid"], row["status"], row["isauto"], row["version"]), fmt.Sprint(first, " 1 true1.2.3\n"))
+	row = c.GatewayRows(simtest.Agents(simtest.AgentA))[0]
+	simtest.Want(t, "row at the gateway", fmt.Sprint(row["pid"], row["bk_agent_id"]), fmt.Sprint(first, simtest.AgentA))
 	live := simtest.Instance(t, c.LocalDoes(simulator.OpQuery, spec, 0, "-Hr"))
 	simtest.Want(t, "query", fmt.Sprint(live["pid"], live["version"], live["health"]), fmt.Sprint(first, "1.2.3\nfine for 127.0.0.2\n"))
 	// A query by the name of the binary alone is about what is hosted.

@@ -59,13 +59,9 @@ func TestState_survivesARestart(t *testing.T) {
 func TestState_refusesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{"no-json": "{", "other-version": `{"version":99}`} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			file := filepath.Join(t.TempDir(), "state.json")
-			simtest.Must(t, os.WriteFile(file, []byte(content), 0o600))
-			sim := &simulator.Server{StateFile: file}
-			simtest.WantError(t, sim.Start(), file)
-		})
+		file := filepath.Join(t.TempDir(), name)
+		simtest.Must(t, os.WriteFile(file, []byte(content), 0o600))
+		simtest.WantError(t, (&simulator.Server{StateFile: file}).Start(), file)
 	}
 }
 

@@ -11,28 +11,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// A daemon on a local host, started at the gateway by agent id, seen through the
-// ESB by address.
-func TestLocal_atTheGateway(t *testing.T) {
-	t.Parallel()
-	c := simtest.LocalHost(t)
-	c.Sim.AddAgent(simtest.AgentA, "0:"+simtest.LocalIP)
-	started := c.Gateway("operate_proc_v2", fmt.Sprintf(`{%s,%s,"op_type":0,"spec":%s}`, simtest.Meta("{}"), simtest.Agents(simtest.AgentA), simtest.LocalSpec("", "")))
-	id, _ := started.Data["task_id"].(string)
-	var v simtest.Verdict
-	c.Eventually("the start", func() bool {
-		v = simtest.VerdictOf(t, c.GatewayPoll(id).Data, simtest.AgentA+":web:nginx")
-		return v.Code != simulator.CodePending
-	})
-	if v.Code != 0 || !simtest.Alive(c.PID()) {
-		t.Fatalf("start: %+v", v)
-	}
-	row := c.Rows(simtest.LocalIP)[simtest.LocalIP]
-	simtest.Want(t, "row", fmt.Sprint(row["pid"], row["isauto"]), fmt.Sprint(c.PID(), true))
-	row = c.GatewayRows(simtest.Agents(simtest.AgentA))[0]
-	simtest.Want(t, "row at the gateway", fmt.Sprint(row["pid"], row["bk_agent_id"]), fmt.Sprint(c.PID(), simtest.AgentA))
-}
-
 func TestLocal_throughJob(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -111,40 +110,17 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			header := map[string]string{"X-Bkapi-Authorization": cmp.Or(test.authorization, simtest.GatewayAuth)}
-			status, answer := sendRaw(t, srv.URL, cmp.Or(test.method, http.MethodPost), test.path, test.body, header)
+			c := &simtest.Client{T: t, URL: srv.URL, Sim: sim}
+			got, err := c.Exchange(t.Context(), cmp.Or(test.method, http.MethodPost), test.path, test.body, header)
 			switch cut := test.want == ""; {
-			case cut && status != 0:
-				t.Errorf("HTTP %d: %.200s", status, answer)
-			case !cut && (status == 0 || status >= http.StatusInternalServerError || !strings.Contains(answer, test.want)):
-				t.Errorf("HTTP %d, want %q: %.500s", status, test.want, answer)
+			case cut && err == nil:
+				t.Errorf("HTTP %d: %.200s", got.Status, got.Text)
+			case !cut && (err != nil || got.Status >= http.StatusInternalServerError || !strings.Contains(got.Text, test.want)):
+				t.Errorf("%v, HTTP %d, want %q: %.500s", err, got.Status, test.want, got.Text)
 			}
-			if status, answer := sendRaw(t, srv.URL, http.MethodGet, "/_sim/tasks", "", nil); status != http.StatusOK {
-				t.Errorf("afterwards: HTTP %d: %.200s", status, answer)
-			}
+			c.Switch(http.MethodGet, "tasks", "", http.StatusOK, "") // afterwards
 		})
 	}
-}
-
-// sendRaw sends a path unchanged, and returns status 0 if the server closed the connection.
-func sendRaw(t *testing.T, url, method, path, body string, header map[string]string) (int, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	simtest.Must(t, err)
-	path, req.URL.RawQuery, _ = strings.Cut(path, "?")
-	req.URL.Opaque = strings.TrimPrefix(url, "http:") + path
-	for name, value := range header {
-		req.Header.Set(name, value)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return resp.StatusCode, string(data)
 }
 
 // FuzzServer sends a fault and then a request. With any input, the server does not panic and answers a

@@ -226,6 +226,18 @@ func (c *Client) Result(id, ip string) Verdict {
 	return VerdictOf(c.T, c.Poll(id).Data, "0:"+ip+":web:nginx")
 }
 
+// Settled polls a task that was started at the gateway until the verdict is there.
+func (c *Client) Settled(started Reply, key string) Verdict {
+	c.T.Helper()
+	id, _ := started.Data["task_id"].(string)
+	var v Verdict
+	c.Eventually("a verdict on "+key, func() bool {
+		v = VerdictOf(c.T, c.GatewayPoll(id).Data, key+":web:nginx")
+		return v.Code != simulator.CodePending
+	})
+	return v
+}
+
 // Settle polls until the verdict on one host is there.
 func (c *Client) Settle(id, ip string) Verdict {
 	c.T.Helper()
