@@ -1,10 +1,12 @@
 package belief
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"text/template"
 )
 
 // Each row says everything that whoever reads it needs, in both languages, and the code that
@@ -13,10 +15,6 @@ func TestRows(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
 	for _, b := range All() {
-		if seen[b.ID] {
-			t.Errorf("%s is there twice", b.ID)
-		}
-		seen[b.ID] = true
 		words := []Words{b.Holds, b.Source, b.Otherwise}
 		if b.Settled == SettledByNothing {
 			words[2] = b.Untold
@@ -26,9 +24,10 @@ func TestRows(t *testing.T) {
 				t.Errorf("%s does not say everything in both languages: %+v", b.ID, w)
 			}
 		}
-		if len(b.Faces) == 0 || b.Sure == "" || b.Kind == "" || len(b.Code) == 0 {
-			t.Errorf("%s is not complete", b.ID)
+		if seen[b.ID] || len(b.Faces) == 0 || b.Sure == "" || b.Kind == "" || len(b.Code) == 0 {
+			t.Errorf("%s is there twice, or not complete", b.ID)
 		}
+		seen[b.ID] = true
 		if b.Expected != "" && b.Kind.want(b.Expected) != "" {
 			t.Errorf("%s expects %q, which is no %s", b.ID, b.Expected, b.Kind)
 		}
@@ -82,6 +81,51 @@ func TestParseProfile_refuses(t *testing.T) {
 		want = strings.Replace(want, `[]`, `"x"; want an object`, 1)
 		if _, err := ParseProfile("p.json", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+var writePages = flag.Bool("write-beliefs", false, "let TestRows_pages write the guides in place of comparing them")
+
+// The guides print the rows.
+func TestRows_pages(t *testing.T) {
+	t.Parallel()
+	sure := map[Confidence]Words{High: {"high", "高"}, Medium: {"medium", "中"}, Low: {"low", "低"}}
+	for name, in := range map[string]func(Words) string{
+		"beliefs.md.tmpl":    func(w Words) string { return w.English },
+		"zh-beliefs.md.tmpl": func(w Words) string { return w.Chinese },
+	} {
+		layout, err := template.New(name).Funcs(template.FuncMap{
+			"holds":     func(b Belief) string { return in(b.Holds) },
+			"source":    func(b Belief) string { return in(b.Source) },
+			"sure":      func(b Belief) string { return in(sure[b.Sure]) },
+			"otherwise": func(b Belief) string { return in(b.Otherwise) },
+			"untold":    func(b Belief) string { return in(b.Untold) },
+		}).ParseFiles(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := make(map[string][]Belief)
+		for _, b := range All() {
+			kind := "Told"
+			if b.Settled == SettledByNothing {
+				kind = "Untold"
+			}
+			rows[kind] = append(rows[kind], b)
+		}
+		var page strings.Builder
+		if err := layout.Execute(&page, rows); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("..", "..", "templates", "guides", name)
+		if *writePages {
+			if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if written, err := os.ReadFile(file); err != nil || string(written) != page.String() {
+			t.Errorf("make generate writes %s anew: %v", file, err)
 		}
 	}
 }
