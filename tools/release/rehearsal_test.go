@@ -106,6 +106,20 @@ func filesystemMirror(dir string) string {
 	return fmt.Sprintf("  filesystem_mirror {\n    path = %q\n  }\n", dir)
 }
 
+func (r release) providers() string { return filepath.Join(r.mirror, "providers") }
+
+// From the mirror's files and over HTTPS a plan is reached.
+func TestAccMirror(t *testing.T) {
+	eachCLI(t, func(t *testing.T, w workspace) {
+		w.settings(filesystemMirror(rehearsed.providers()))
+		w.reachesAPlan()
+		w.reachesAPlanOfModules()
+		w.forget(".terraform", ".terraform.lock.hcl")
+		w.configure("blueking/bk")
+		w.networkMirror(t, rehearsed.providers()).reachesAPlan()
+	})
+}
+
 // A lock file for all platforms is written without a network, and is valid.
 func TestAccMirror_lockFile(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
@@ -280,17 +294,3 @@ func TestRelease_reportsItsVersion(t *testing.T) {
 		t.Error("nothing is installed")
 	})
 }
-
-// From the mirror's files and over HTTPS a plan is reached.
-func TestAccMirror(t *testing.T) {
-	eachCLI(t, func(t *testing.T, w workspace) {
-		w.settings(filesystemMirror(rehearsed.providers()))
-		w.reachesAPlan()
-		w.reachesAPlanOfModules()
-		w.forget(".terraform", ".terraform.lock.hcl")
-		w.configure("blueking/bk")
-		w.networkMirror(t, rehearsed.providers()).reachesAPlan()
-	})
-}
-
-func (r release) providers() string { return filepath.Join(r.mirror, "providers") }

@@ -124,6 +124,14 @@ func (w workspace) forget(names ...string) {
 	}
 }
 
+func (w workspace) plans(want string) {
+	w.t.Helper()
+	w.must(w.cli.path, "init", "-no-color")
+	if plan := w.must(w.cli.path, "plan", "-no-color"); !strings.Contains(plan, want) {
+		w.t.Errorf("the plan:\n%s", plan)
+	}
+}
+
 // reachesAPlan runs init and a plan, of one resource in the configuration.
 func (w workspace) reachesAPlan() { w.t.Helper(); w.plans("1 to add") }
 
@@ -179,14 +187,6 @@ func filesBelow(t *testing.T, dir string) (files []string) {
 		t.Fatal(err)
 	}
 	return files
-}
-
-func (w workspace) plans(want string) {
-	w.t.Helper()
-	w.must(w.cli.path, "init", "-no-color")
-	if plan := w.must(w.cli.path, "plan", "-no-color"); !strings.Contains(plan, want) {
-		w.t.Errorf("the plan:\n%s", plan)
-	}
 }
 
 // trusting is the workspace with the certificate of a handler that is served over HTTPS.

@@ -94,6 +94,9 @@ func TestChanges_surviveARestart(t *testing.T) {
 	}
 }
 
+// fifty is a topology with fifty hosts in a module.
+const fifty = `{"businesses":[{"name":"b","sets":[{"name":"s","modules":[{"name":"m","processes":[],"hosts":[{"count":50,"ip":"10.1.0.1"}]}]}]}]}`
+
 // Without an order, or with a fault, a request gets another order each time, with the same rows.
 func TestOrder(t *testing.T) {
 	t.Parallel()
@@ -150,6 +153,3 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
-
-// fifty is a topology with fifty hosts in a module.
-const fifty = `{"businesses":[{"name":"b","sets":[{"name":"s","modules":[{"name":"m","processes":[],"hosts":[{"count":50,"ip":"10.1.0.1"}]}]}]}]}`

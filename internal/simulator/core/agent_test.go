@@ -137,6 +137,15 @@ func TestAgent_failures(t *testing.T) {
 	}
 }
 
+// limited is a local host, and a spec with limits.
+func limited(t *testing.T, control, resource string) (c *simtest.Client, spec string) {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("limits need /proc")
+	}
+	return simtest.LocalHost(t), strings.Replace(simtest.LocalSpec(control, ""), `"alive_monitor_policy"`, `"resource":`+resource+`,"alive_monitor_policy"`, 1)
+}
+
 func TestAgent_stopsWhatIsOverItsLimits(t *testing.T) {
 	t.Parallel()
 	c, spec := limited(t, "", `{"cpu":100,"mem":0}`) // a shell uses some memory
@@ -218,15 +227,6 @@ func TestAgent_stalePIDFile(t *testing.T) {
 	simtest.Must(t, os.Chtimes(c.Path("run.pid"), old, old))
 	simtest.WantCode(t, "stop", c.Local(simulator.OpStop, spec), 829)
 	simtest.Want(t, "it runs on", simtest.Running(pid), true)
-}
-
-// limited is a local host, and a spec with limits.
-func limited(t *testing.T, control, resource string) (c *simtest.Client, spec string) {
-	t.Helper()
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("limits need /proc")
-	}
-	return simtest.LocalHost(t), strings.Replace(simtest.LocalSpec(control, ""), `"alive_monitor_policy"`, `"resource":`+resource+`,"alive_monitor_policy"`, 1)
 }
 
 // A path of a spec does not lead out of its host's tree.

@@ -87,6 +87,40 @@ func TestUpgradeToAgentID(t *testing.T) {
 	simtest.Want(t, "rows by address after the rollback", pids(simtest.CloudHosts("10.0.0.1")), []any{pid})
 }
 
+// Of two entries that turn out to be of one machine the later one stays; it runs where either did.
+func TestUpgradeToAgentID_merges(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		perName bool
+		order   []string
+	}{
+		"the-address-first":  {true, []string{simtest.ByAddress, simtest.ByAgent}},
+		"the-agent-id-first": {true, []string{simtest.ByAgent, simtest.ByAddress}},
+		"two-hosts":          {false, []string{simtest.ByAgent, simtest.ByAddress}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{EntryPerName: test.perName}
+			if test.perName {
+				sim.AddAgent(simtest.AgentA, simtest.ByAddress)
+			} else {
+				sim.AddHost(simtest.AgentA, simtest.ByAddress)
+			}
+			c := simtest.NewClient(t, sim)
+			for _, name := range test.order {
+				simtest.Must(t, sim.Register(name, "web", "nginx", map[string]string{"by": name}, ""))
+			}
+			simtest.Must(t, sim.StartProcess(simtest.ByAddress, "web", "nginx"))
+			c.Upgrade("10.0.0.1", simtest.ByAgent)
+			p := sim.Machine(simtest.ByAddress).Process("web", "nginx")
+			if len(p.Entries) != 1 || !p.Running || test.perName && p.Entries[0].Labels["by"] != test.order[1] {
+				t.Errorf("%+v", p)
+			}
+			simtest.Want(t, "processes", len(sim.Processes()), 1)
+		})
+	}
+}
+
 func TestUpgradeToAgentID_fails(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t, simtest.EntryPerName)
@@ -161,38 +195,4 @@ func TestNames_leaveNothingBehind(t *testing.T) {
 	simtest.Want(t, "processes", len(c.Sim.Processes()), 1)
 	simtest.Must(t, c.Sim.Host(simtest.ByAgent, "web", "nginx"))
 	simtest.Want(t, "hosted once more", c.Entries(), "["+simtest.ByAgent+"] true true")
-}
-
-// Of two entries that turn out to be of one machine the later one stays; it runs where either did.
-func TestUpgradeToAgentID_merges(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		perName bool
-		order   []string
-	}{
-		"the-address-first":  {true, []string{simtest.ByAddress, simtest.ByAgent}},
-		"the-agent-id-first": {true, []string{simtest.ByAgent, simtest.ByAddress}},
-		"two-hosts":          {false, []string{simtest.ByAgent, simtest.ByAddress}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := &simulator.Server{EntryPerName: test.perName}
-			if test.perName {
-				sim.AddAgent(simtest.AgentA, simtest.ByAddress)
-			} else {
-				sim.AddHost(simtest.AgentA, simtest.ByAddress)
-			}
-			c := simtest.NewClient(t, sim)
-			for _, name := range test.order {
-				simtest.Must(t, sim.Register(name, "web", "nginx", map[string]string{"by": name}, ""))
-			}
-			simtest.Must(t, sim.StartProcess(simtest.ByAddress, "web", "nginx"))
-			c.Upgrade("10.0.0.1", simtest.ByAgent)
-			p := sim.Machine(simtest.ByAddress).Process("web", "nginx")
-			if len(p.Entries) != 1 || !p.Running || test.perName && p.Entries[0].Labels["by"] != test.order[1] {
-				t.Errorf("%+v", p)
-			}
-			simtest.Want(t, "processes", len(sim.Processes()), 1)
-		})
-	}
 }

@@ -74,6 +74,45 @@ func TestOperation_effects(t *testing.T) {
 	}
 }
 
+// What some platforms do, with a switch each.
+func TestOperation_switches(t *testing.T) {
+	t.Parallel()
+	const register, update, unregister = "register_proc_info", "update_proc_info", "unregister_proc_info"
+	for name, test := range map[string]struct {
+		sim  *simulator.Server
+		api  string // "" for a restart
+		from string
+		code int
+		to   string
+	}{
+		"restart-keeps":        {sim: &simulator.Server{RestartKeepsHosting: true}, from: "---", to: "--r"},
+		"restart-keeps-off":    {sim: &simulator.Server{RestartKeepsHosting: true}, from: "R-r", to: "R-r"},
+		"restart-keeps-on":     {sim: &simulator.Server{RestartKeepsHosting: true}, from: "RHr", to: "RHr"},
+		"register":             {api: register, from: "---", to: "R--"},
+		"register-again":       {api: register, from: "R--", code: 850, to: "R--"},
+		"register-what-runs":   {api: register, from: "-Hr", to: "RHr"},
+		"register-hosts":       {sim: &simulator.Server{RegisterHosts: true}, api: register, from: "---", to: "RH-"},
+		"update":               {api: update, from: "R--", to: "R--"},
+		"update-what-runs":     {api: update, from: "RHr", to: "RHr"},
+		"update-refuses":       {sim: &simulator.Server{UpdateRefuses: true}, api: update, from: "---", code: simulator.CodeNotRegistered, to: "---"},
+		"update-registers":     {api: update, from: "---", to: "R--"},
+		"unregister-what-runs": {api: unregister, from: "RHr", to: "--r"},
+		"unregister":           {api: unregister, from: "R--", to: "---"},
+		"unregister-not-there": {api: unregister, from: "---", code: 829, to: "---"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewVirtual(t, test.sim)
+			prepare(c, test.from)
+			if test.api == "" {
+				c.Does(simulator.OpRestart, test.code, test.to)
+				return
+			}
+			simtest.Want(t, "content", c.Calls(test.api, test.code, test.to).Content, any(""))
+		})
+	}
+}
+
 func TestOperation_specDecides(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -233,44 +272,5 @@ func TestOperation_policyDecidesRevival(t *testing.T) {
 		simtest.Must(t, c.Sim.KillProcess("0:10.0.0.1", "web", "nginx"))
 		c.Sim.Tick()
 		c.WantState(policy, want)
-	}
-}
-
-// What some platforms do, with a switch each.
-func TestOperation_switches(t *testing.T) {
-	t.Parallel()
-	const register, update, unregister = "register_proc_info", "update_proc_info", "unregister_proc_info"
-	for name, test := range map[string]struct {
-		sim  *simulator.Server
-		api  string // "" for a restart
-		from string
-		code int
-		to   string
-	}{
-		"restart-keeps":        {sim: &simulator.Server{RestartKeepsHosting: true}, from: "---", to: "--r"},
-		"restart-keeps-off":    {sim: &simulator.Server{RestartKeepsHosting: true}, from: "R-r", to: "R-r"},
-		"restart-keeps-on":     {sim: &simulator.Server{RestartKeepsHosting: true}, from: "RHr", to: "RHr"},
-		"register":             {api: register, from: "---", to: "R--"},
-		"register-again":       {api: register, from: "R--", code: 850, to: "R--"},
-		"register-what-runs":   {api: register, from: "-Hr", to: "RHr"},
-		"register-hosts":       {sim: &simulator.Server{RegisterHosts: true}, api: register, from: "---", to: "RH-"},
-		"update":               {api: update, from: "R--", to: "R--"},
-		"update-what-runs":     {api: update, from: "RHr", to: "RHr"},
-		"update-refuses":       {sim: &simulator.Server{UpdateRefuses: true}, api: update, from: "---", code: simulator.CodeNotRegistered, to: "---"},
-		"update-registers":     {api: update, from: "---", to: "R--"},
-		"unregister-what-runs": {api: unregister, from: "RHr", to: "--r"},
-		"unregister":           {api: unregister, from: "R--", to: "---"},
-		"unregister-not-there": {api: unregister, from: "---", code: 829, to: "---"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := simtest.NewVirtual(t, test.sim)
-			prepare(c, test.from)
-			if test.api == "" {
-				c.Does(simulator.OpRestart, test.code, test.to)
-				return
-			}
-			simtest.Want(t, "content", c.Calls(test.api, test.code, test.to).Content, any(""))
-		})
 	}
 }

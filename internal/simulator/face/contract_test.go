@@ -18,6 +18,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// anyHosts is a client of a simulator that admits every host and every credential of the contract.
+func anyHosts(t *testing.T) *simtest.Client {
+	t.Helper()
+	sim := &simulator.Server{AdmitAgents: true}
+	if strings.Contains(t.Name(), "/job/") {
+		sim.AppCode, sim.AppSecret, sim.Token = "esb_test", "xxx", "xxx"
+	}
+	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
+	sim.Admit(netip.MustParsePrefix("2001:db8::/32"))
+	return simtest.NewClient(t, sim)
+}
+
 // Each case of the contract is accepted, and answered in the contract's shape. JOB has two names.
 func TestContract(t *testing.T) {
 	t.Parallel()
@@ -284,18 +296,6 @@ func TestUnlike(t *testing.T) {
 		found := unlike("", tree(t, []byte(want)), tree(t, []byte(got)), []string{"more"})
 		simtest.Want(t, got, strings.Join(found, "; "), problem)
 	}
-}
-
-// anyHosts is a client of a simulator that admits every host and every credential of the contract.
-func anyHosts(t *testing.T) *simtest.Client {
-	t.Helper()
-	sim := &simulator.Server{AdmitAgents: true}
-	if strings.Contains(t.Name(), "/job/") {
-		sim.AppCode, sim.AppSecret, sim.Token = "esb_test", "xxx", "xxx"
-	}
-	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
-	sim.Admit(netip.MustParsePrefix("2001:db8::/32"))
-	return simtest.NewClient(t, sim)
 }
 
 // contractTopology is the topology of the contract's cases.

@@ -30,6 +30,14 @@ func scripts(t *testing.T, knobs ...func(*simulator.Server)) *simtest.Client {
 	return c
 }
 
+// outcomes is a short form of results.
+func outcomes(rows []map[string]any) (text string) {
+	for _, row := range rows {
+		text += fmt.Sprint(row["status"], " ", row["error_code"], " ", row["script_exit_code"], " ", row["screen"])
+	}
+	return text
+}
+
 // Each agent's result shows its progress, in the forms that clients know.
 func TestScript_results(t *testing.T) {
 	t.Parallel()
@@ -118,6 +126,30 @@ func TestScript_tasks(t *testing.T) {
 	simtest.Want(t, "tasks", len(c.Sim.Tasks()), tasks)
 }
 
+// jobSays is what JOB says of a job: finished, job, host, exit code, error code, log.
+func jobSays(c *simtest.Client, job, step int64) string {
+	c.T.Helper()
+	status := c.Job("get_job_instance_status", fmt.Sprintf(`{"bk_scope_type":"biz","bk_scope_id":"2","job_instance_id":%v,"return_ip_result":true}`, job))
+	log := c.Job("batch_get_job_instance_ip_log", fmt.Sprintf(`{"bk_scope_type":"biz","bk_scope_id":"2","job_instance_id":%v,"step_instance_id":%v,%s}`, job, step,
+		strings.Replace(simtest.CloudHosts("10.0.0.1", "10.0.0.9"), "hosts", "ip_list", 1)))
+	instance, _ := status.Data["job_instance"].(map[string]any)
+	steps, _ := status.Data["step_instance_list"].([]any)
+	logs, _ := log.Data["script_task_logs"].([]any)
+	if status.Code != 0 || log.Code != 0 || len(steps) != 1 || len(logs) != 1 {
+		c.T.Fatalf("%v, %v", status.Body, log.Body)
+	}
+	first, _ := steps[0].(map[string]any)
+	simtest.Want(c.T, "step", first["step_instance_id"], any(float64(step)))
+	hosts, _ := first["step_ip_result_list"].([]any)
+	host := "none"
+	if len(hosts) == 1 {
+		h, _ := hosts[0].(map[string]any)
+		host = fmt.Sprint(h["status"], " ", h["exit_code"], " ", h["error_code"])
+	}
+	line, _ := logs[0].(map[string]any)
+	return fmt.Sprint(status.Data["finished"], " ", instance["status"], " ", host, " ", line["log_content"])
+}
+
 // JOB runs the same script on hosts by address, and has its own numbers for the result.
 func TestScript_job(t *testing.T) {
 	t.Parallel()
@@ -146,38 +178,6 @@ func TestScript_job(t *testing.T) {
 			}
 		})
 	}
-}
-
-// outcomes is a short form of results.
-func outcomes(rows []map[string]any) (text string) {
-	for _, row := range rows {
-		text += fmt.Sprint(row["status"], " ", row["error_code"], " ", row["script_exit_code"], " ", row["screen"])
-	}
-	return text
-}
-
-// jobSays is what JOB says of a job: finished, job, host, exit code, error code, log.
-func jobSays(c *simtest.Client, job, step int64) string {
-	c.T.Helper()
-	status := c.Job("get_job_instance_status", fmt.Sprintf(`{"bk_scope_type":"biz","bk_scope_id":"2","job_instance_id":%v,"return_ip_result":true}`, job))
-	log := c.Job("batch_get_job_instance_ip_log", fmt.Sprintf(`{"bk_scope_type":"biz","bk_scope_id":"2","job_instance_id":%v,"step_instance_id":%v,%s}`, job, step,
-		strings.Replace(simtest.CloudHosts("10.0.0.1", "10.0.0.9"), "hosts", "ip_list", 1)))
-	instance, _ := status.Data["job_instance"].(map[string]any)
-	steps, _ := status.Data["step_instance_list"].([]any)
-	logs, _ := log.Data["script_task_logs"].([]any)
-	if status.Code != 0 || log.Code != 0 || len(steps) != 1 || len(logs) != 1 {
-		c.T.Fatalf("%v, %v", status.Body, log.Body)
-	}
-	first, _ := steps[0].(map[string]any)
-	simtest.Want(c.T, "step", first["step_instance_id"], any(float64(step)))
-	hosts, _ := first["step_ip_result_list"].([]any)
-	host := "none"
-	if len(hosts) == 1 {
-		h, _ := hosts[0].(map[string]any)
-		host = fmt.Sprint(h["status"], " ", h["exit_code"], " ", h["error_code"])
-	}
-	line, _ := logs[0].(map[string]any)
-	return fmt.Sprint(status.Data["finished"], " ", instance["status"], " ", host, " ", line["log_content"])
 }
 
 // A job that is not known is refused, and results of hosts are only given when they are requested.
