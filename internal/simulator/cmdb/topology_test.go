@@ -158,7 +158,7 @@ func TestParseTopology_refuses(t *testing.T) {
 		module(`"hosts":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]`):       "host 0:10.0.0.1 is there twice",
 		module(`"hosts":[{"count":2,"agent_id":"0123456789abcdef"}]`): "several hosts cannot have one",
 		module(`"shares":["0:10.0.0.1"]`):                             "shares 0:10.0.0.1: no host is declared",
-		strings.TrimSuffix(module(`"hosts":[{"ip":"10.0.0.1"}]`), "]}") + `,{"name":"b","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`: "that host is another business's",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"}]}]}]},{"name":"b","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`: "that host is another business's",
 	} {
 		if _, err := simulator.ParseTopology([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

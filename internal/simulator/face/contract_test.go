@@ -66,7 +66,7 @@ func TestContract(t *testing.T) {
 				for _, problem := range unlike("", want, got.Body, says[of.Face]) {
 					t.Errorf("%s: %v", problem, got.Body)
 				}
-				if strings.HasPrefix(of.ID(), "esb/") && strings.HasSuffix(of.Endpoint, "register_proc_info") {
+				if strings.HasPrefix(of.ID(), "esb/") && strings.HasSuffix(of.Endpoint, "_proc_info") {
 					simtest.Want(t, "data", got.Body["data"], want["data"])
 				}
 				call := c.Sim.Calls().Last()

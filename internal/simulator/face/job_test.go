@@ -53,7 +53,9 @@ func TestJob_manageProc(t *testing.T) {
 		simtest.WantCode(t, "unregister", unregister, 0)
 		simtest.Want(t, "states", registered+", then "+simtest.JobState(c.Sim), want)
 		_, isQuery := unregister.Content.(map[string]any)
-		recorded := c.Sim.Calls().Of("manage_proc")[0].Op == simulator.OpStop
+		call := c.Sim.Calls().Of("manage_proc")[0]
+		simtest.Want(t, "hosts of the call", call.Hosts, []string{"0:10.0.0.1"})
+		recorded := call.Op == simulator.OpStop
 		unhosts := len(c.Sim.Calls().OfOp(simulator.OpUnhost)) > 0
 		simtest.Want(t, "a content, a stop that is recorded, and calls to unhost", []bool{isQuery, recorded, unhosts}, []bool{bug, bug, !bug})
 	}
