@@ -22,30 +22,27 @@ func TestStatus_rowsFollowTheProcess(t *testing.T) {
 		return fmt.Sprint(r["flag"], r["status"], r["isauto"])
 	}
 	simtest.Want(t, "nothing", row(), "none")
+	c.Call("register_proc_info", "10.0.0.1")
+	simtest.Want(t, "registered", row(), "2 2 false")
 	for _, step := range []struct {
 		what string
-		op   int // -1 to register, -2 to unregister
+		op   int
 		want string
 	}{
-		{"register", -1, "2 2 false"},
 		{"host", simulator.OpHost, "1 2 true"},
 		{"start", simulator.OpStart, "1 1 true"},
 		{"unhost", simulator.OpUnhost, "1 1 false"},
 		{"stop", simulator.OpStop, "2 2 false"},
-		{"unregister", -2, "none"},
-		{"start what is not registered", simulator.OpStart, "1 1 true"},
-		{"unhost what is not registered", simulator.OpUnhost, "none"},
 	} {
-		switch step.op {
-		case -1:
-			c.Call("register_proc_info", "10.0.0.1")
-		case -2:
-			c.Call("unregister_proc_info", "10.0.0.1")
-		default:
-			c.Do(step.op, "10.0.0.1")
-		}
+		c.Do(step.op, "10.0.0.1")
 		simtest.Want(t, step.what, row(), step.want)
 	}
+	c.Call("unregister_proc_info", "10.0.0.1")
+	simtest.Want(t, "unregistered", row(), "none")
+	c.Do(simulator.OpStart, "10.0.0.1")
+	simtest.Want(t, "started without a registration", row(), "1 1 true")
+	c.Do(simulator.OpUnhost, "10.0.0.1")
+	simtest.Want(t, "unhosted without a registration", row(), "none")
 	c.Call("register_proc_info", "10.0.0.1")
 	c.Sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: []string{"0:10.0.0.1"}, Missing: 1, Times: 1})
 	simtest.Want(t, "a row that is missing once", row(), "none")

@@ -25,7 +25,7 @@ const (
 )
 
 // signed is a body with credentials before it.
-func signed(members string) string { return "{" + simtest.Credentials + "," + members + "}" }
+func signed(members string) string { return simtest.Signed("{" + members + "}") }
 
 // hostList is n hosts in the form of the first generation.
 func hostList(n int) string {
@@ -42,12 +42,7 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 	t.Parallel()
 	nested := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)
 	body := func(old, changed string) string {
-		valid := signed(strings.Trim(simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"), "{}") + "}}")
-		malformed := strings.Replace(valid, old, changed, 1)
-		if malformed == valid && old != changed {
-			t.Errorf("nothing to replace: %s", old)
-		}
-		return malformed
+		return simtest.Changed(t, simtest.Signed(simtest.FirstBody("register_proc_info", "{}", "10.0.0.1")), old, changed)
 	}
 	tests := map[string]struct {
 		method, path, body, authorization string
@@ -126,7 +121,7 @@ func TestServer_survivesMalformedRequests(t *testing.T) {
 // FuzzServer sends a fault and then a request. With any input, the server does not panic and answers a
 // valid request afterwards.
 func FuzzServer(f *testing.F) {
-	valid := signed(strings.Trim(simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"), "{}") + "}}")
+	valid := simtest.Signed(simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"))
 	operate := `{` + simtest.Meta("{}") + `,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}],"op_type":0,"spec":` + simtest.OperateSpec + `}`
 	for _, seed := range []struct{ fault, path, body string }{
 		{`{}`, registerPath, valid},
