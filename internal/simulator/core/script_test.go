@@ -65,7 +65,11 @@ func TestScript_printsWhatItPrints(t *testing.T) {
 	}
 	parts := []string{`"`, `\`, `:`, ` `, "\t", "\n", "\r\n", "\x00", ",", "{", "}", "[", "]", "1", "-1.5e+2", "true", "x", `"type"`, `"proc"`, `"password"`, "\xc6\xf4", "启动", "\x1f", "\v"}
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts for a test
-	for range 60 {
+	rounds := 60
+	if testing.Short() { // as in make test
+		rounds = 20
+	}
+	for range rounds {
 		text := ""
 		for range random.IntN(24) {
 			text += parts[random.IntN(len(parts))]
