@@ -28,108 +28,66 @@ func with(config map[string]any, name string, value any) map[string]any {
 func safety(more map[string]any) map[string]any { return map[string]any{"safety": more} }
 
 // A change that goes beyond what is safe is refused by its plan, which names the hosts and
-// says what to raise; raised in the same change, it is let through.
+// says what to raise; raised in the same change, it is let through. What is protected is neither
+// destroyed nor replaced.
 //
 // Promised in reference: A plan that goes further fails, names the hosts, and says which
 // number to raise.
 // Promised in reference: No limits by default.
-func TestSafety_update(t *testing.T) {
-	t.Parallel()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
-		one, all := safety(map[string]any{"max_removed_hosts": "1", "max_changed_hosts": "25%"}), safety(map[string]any{"max_removed_hosts": "2", "max_changed_hosts": "100%"})
-		respelt := map[string]string{"web-1": "0:10.0.0.2", "other": "0:0:10.0.0.3", "web-3": "0:10.0.0.4", "web-4": "0:10.0.0.5"}
-		for name, c := range map[string]struct {
-			after map[string]any
-			said  string // "" where it is let through
-		}{
-			"one-leaves":      {fleetOf(by, 3, one), ""},
-			"two-leave":       {fleetOf(by, 2, one), `this change unregisters 2 of 4 hosts, and safety.max_removed_hosts = "1" allows 1: web-3, web-4. If that is what you want, set safety.max_removed_hosts to 2 or more in the same change.`},
-			"two-may-leave":   {fleetOf(by, 2, all), ""},
-			"no-limits":       {restartedBy(by, 1, nil), ""},
-			"none-counts":     {fleetOf(by, 3, safety(map[string]any{"max_removed_hosts": "0"})), `safety.max_removed_hosts = "0" allows 0: web-4.`},
-			"respelt":         {fleetOf(by, 4, map[string]any{"hosts": respelt, "safety": map[string]any{"max_removed_hosts": "0"}}), ""},
-			"changed":         {restartedBy(by, 4, one), `this change registers something else on 4 of 4 hosts, and safety.max_changed_hosts = "25%" allows 1: web-1…web-4. If that is what you want, set safety.max_changed_hosts to 4 or more in the same change.`},
-			"changed-as-much": {restartedBy(by, 4, all), ""},
-			"changed-added":   {fleetOf(by, 6, one), ""},
-		} {
-			t.Run(string(by)+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				sim := providertest.NewSim(t)
-				resource := hostedBy(t, sim, by)
-				resource.Applied(fleetOf(by, 4, one))
-				sim.ResetCalls()
-				kind, said := resource.Apply(c.after)
-				if c.said == "" {
-					if said.Failed() {
-						t.Error(said)
-					}
-					return
-				}
-				if !strings.Contains(said.String(), c.said) || strings.Count(said.String(), "ERROR") != 1 {
-					t.Errorf("%s said:\n%s\nwant:\n%s", kind, said, c.said)
-				}
-				if calls := sim.Changes(); len(calls) > 0 {
-					t.Errorf("called %v", calls)
-				}
-			})
-		}
-	}
-}
-
-// What is protected is neither destroyed nor replaced, and what is limited not beyond it.
-//
 // Promised in safe-rollouts.md: With `-replace` no CLI prints that warning, but the limits hold.
-func TestSafety_destroy(t *testing.T) {
+func TestSafety(t *testing.T) {
 	t.Parallel()
+	removed := func(most string) map[string]any { return safety(map[string]any{"max_removed_hosts": most}) }
+	one, all := safety(map[string]any{"max_removed_hosts": "1", "max_changed_hosts": "25%"}), safety(map[string]any{"max_removed_hosts": "2", "max_changed_hosts": "100%"})
 	protected := safety(map[string]any{"deletion_protection": true})
-	few := safety(map[string]any{"max_removed_hosts": "50%"})
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
-		renamed := func(more map[string]any) map[string]any {
-			config := fleetOf(by, 2, more)
-			if by == providertest.FaceJOB {
-				process, _ := config["process"].(map[string]any)
-				process["setup_path"] = "/srv/other"
-			} else {
-				config["meta"] = map[string]any{"namespace": "web", "name": "other"}
-			}
-			return config
+	respelt := attribute("hosts", map[string]string{"web-1": "0:10.0.0.2", "other": "0:0:10.0.0.3", "web-3": "0:10.0.0.4", "web-4": "0:10.0.0.5"})
+	const isProtected, two = "is protected by safety.deletion_protection", `safety.max_removed_hosts = "1" allows 1: web-3, web-4.`
+	for _, by := range providertest.Through(t, "", each) {
+		other := otherProcess
+		if by == job {
+			process, _ := by.Reference("./start.sh", 0)["process"].(map[string]any)
+			other = attribute("process", with(process, "setup_path", "/srv/other"))
 		}
 		for name, c := range map[string]struct {
-			before, after      map[string]any // after nil: destroyed
+			before, after      map[string]any // of four hosts; after nil: destroyed
 			tainted, requested bool           // requested: by -replace
-			said               string
+			said               string         // "" where it is let through
 		}{
-			"destroy":                    {before: nil},
-			"protected-destroy":          {before: protected, said: "is protected by safety.deletion_protection, and this would unregister 2 hosts: web-1, web-2."},
-			"limited-destroy":            {before: few, said: `unregisters 2 of 2 hosts, and safety.max_removed_hosts = "50%" allows 1: web-1, web-2. If that is what you want, set safety.max_removed_hosts to 2 or more and apply that first`},
-			"replaced":                   {before: nil, after: renamed(nil)},
-			"protected-replaced":         {before: protected, after: renamed(protected), said: "is protected by safety.deletion_protection"},
-			"protection-taken-with-it":   {before: protected, after: renamed(nil), said: "is protected by safety.deletion_protection"},
-			"limited-replaced":           {before: few, after: renamed(few), said: `safety.max_removed_hosts = "50%" allows 1: web-1, web-2. If that is what you want, set safety.max_removed_hosts to 2 or more in the same change.`},
-			"limit-raised-with-it":       {before: few, after: renamed(safety(map[string]any{"max_removed_hosts": "2"}))},
-			"protected-tainted-replaced": {before: protected, after: fleetOf(by, 2, protected), tainted: true, said: "`terraform untaint` comes before."},
-			"requested":                  {before: nil, after: fleetOf(by, 2, nil), requested: true},
-			"protected-requested":        {before: protected, after: fleetOf(by, 2, protected), requested: true, said: "is protected by safety.deletion_protection"},
-			"limited-requested":          {before: few, after: fleetOf(by, 2, few), requested: true, said: `safety.max_removed_hosts = "50%" allows 1: web-1, web-2.`},
+			"one-leaves":      {before: one, after: fleetOf(by, 3, one)},
+			"two-leave":       {before: one, after: fleetOf(by, 2, one), said: `this change unregisters 2 of 4 hosts, and ` + two + ` If that is what you want, set safety.max_removed_hosts to 2 or more in the same change.`},
+			"two-may-leave":   {before: one, after: fleetOf(by, 2, all)},
+			"no-limits":       {before: one, after: restartedBy(by, 1, nil)},
+			"none-counts":     {before: one, after: fleetOf(by, 3, removed("0")), said: `safety.max_removed_hosts = "0" allows 0: web-4.`},
+			"respelt":         {before: one, after: fleetOf(by, 4, respelt, removed("0"))},
+			"changed":         {before: one, after: restartedBy(by, 4, one), said: `this change registers something else on 4 of 4 hosts, and safety.max_changed_hosts = "25%" allows 1: web-1…web-4. If that is what you want, set safety.max_changed_hosts to 4 or more in the same change.`},
+			"changed-as-much": {before: one, after: restartedBy(by, 4, all)},
+			"changed-added":   {before: one, after: fleetOf(by, 6, one)},
+
+			"destroy":                    {},
+			"protected-destroy":          {before: protected, said: isProtected + ", and this would unregister 4 hosts: web-1…web-4."},
+			"limited-destroy":            {before: removed("50%"), said: `unregisters 4 of 4 hosts, and safety.max_removed_hosts = "50%" allows 2: web-1…web-4. If that is what you want, set safety.max_removed_hosts to 4 or more and apply that first`},
+			"replaced":                   {after: fleetOf(by, 4, other)},
+			"protected-replaced":         {before: protected, after: fleetOf(by, 4, protected, other), said: isProtected},
+			"protection-taken-with-it":   {before: protected, after: fleetOf(by, 4, other), said: isProtected},
+			"limited-replaced":           {before: removed("50%"), after: fleetOf(by, 4, removed("50%"), other), said: `safety.max_removed_hosts = "50%" allows 2: web-1…web-4. If that is what you want, set safety.max_removed_hosts to 4 or more in the same change.`},
+			"limit-raised-with-it":       {before: removed("50%"), after: fleetOf(by, 4, removed("4"), other)},
+			"protected-tainted-replaced": {before: protected, after: fleetOf(by, 4, protected), tainted: true, said: "`terraform untaint` comes before."},
+			"requested":                  {after: fleetOf(by, 4), requested: true},
+			"protected-requested":        {before: protected, after: fleetOf(by, 4, protected), requested: true, said: isProtected},
+			"limited-requested":          {before: removed("50%"), after: fleetOf(by, 4, removed("50%")), requested: true, said: `safety.max_removed_hosts = "50%" allows 2: web-1…web-4.`},
 		} {
 			t.Run(string(by)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				sim := providertest.NewSim(t)
 				resource := hostedBy(t, sim, by)
-				resource.Applied(fleetOf(by, 2, c.before))
+				resource.Applied(fleetOf(by, 4, c.before))
 				resource.Tainted, resource.Replacing = c.tainted, c.requested
 				sim.ResetCalls()
 				kind, said := resource.Apply(c.after)
-				if c.said == "" {
-					if said.Failed() {
-						t.Error(said)
-					}
-					return
-				}
-				if !strings.Contains(said.String(), c.said) || strings.Count(said.String(), "ERROR") != 1 {
+				if said.Failed() != (c.said != "") || !strings.Contains(said.String(), c.said) || strings.Count(said.String(), "ERROR") > 1 {
 					t.Errorf("%s said:\n%s\nwant:\n%s", kind, said, c.said)
 				}
-				if calls := sim.Changes(); len(calls) > 0 {
+				if calls := sim.Changes(); said.Failed() && len(calls) > 0 {
 					t.Errorf("called %v", calls)
 				}
 			})
@@ -146,7 +104,6 @@ func TestSafety_warnings(t *testing.T) {
 	t.Parallel()
 	const by, limit, replaced = providertest.FaceESB, "Hosts Leave Without A Limit", "Hosted Process Is Replaced: web:nginx"
 	stops, set := map[string]any{"on_destroy": "stop"}, safety(map[string]any{"max_changed_hosts": "1"})
-	other := attribute("meta", map[string]any{"namespace": "web", "name": "other"})
 	for name, c := range map[string]struct {
 		before, after map[string]any
 		summary, says string
@@ -157,8 +114,8 @@ func TestSafety_warnings(t *testing.T) {
 		"destroy":        {fleetOf(by, 2, stops), nil, limit + ": web:nginx", "web:nginx: stop and unregister 2 hosts: web-1, web-2. No safety limits how many hosts may leave: with safety = { deletion_protection ="},
 		"destroy-one":    {fleetOf(by, 1, nil), nil, "", ""},
 		"destroy-safety": {fleetOf(by, 2, set), nil, "", ""},
-		"replaced":       {fleetOf(by, 2, nil), with(fleetOf(by, 2, nil), "meta", other["meta"]), replaced, "first unregister 2 hosts: web-1, web-2; then register 2 hosts: web-1, web-2. In between and after that, the old process goes on running"},
-		"stopped":        {fleetOf(by, 2, stops), with(fleetOf(by, 3, nil), "meta", other["meta"]), replaced, `first stop and unregister 2 hosts: web-1, web-2; then register 3 hosts: web-1…web-3. In between, the process does not run. To leave it running, set on_destroy = "unregister" and apply that first.`},
+		"replaced":       {fleetOf(by, 2, nil), fleetOf(by, 2, otherProcess), replaced, "first unregister 2 hosts: web-1, web-2; then register 2 hosts: web-1, web-2. In between and after that, the old process goes on running"},
+		"stopped":        {fleetOf(by, 2, stops), fleetOf(by, 3, otherProcess), replaced, `first stop and unregister 2 hosts: web-1, web-2; then register 3 hosts: web-1…web-3. In between, the process does not run. To leave it running, set on_destroy = "unregister" and apply that first.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,17 +153,13 @@ func TestSafety_manyDestroys(t *testing.T) {
 // Protection that was taken away by an apply of its own protects no longer.
 func TestSafety_unprotected(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	resource := hostedBy(t, sim, providertest.FaceESB)
-	resource.Applied(fleetOf(providertest.FaceESB, 2, safety(map[string]any{"deletion_protection": true})))
-	sim.ResetCalls()
-	resource.Applied(fleetOf(providertest.FaceESB, 2, safety(map[string]any{"deletion_protection": false})))
-	if calls := sim.Changes(); len(calls) > 0 {
-		t.Errorf("called %v", calls)
-	}
-	if _, said := resource.Apply(nil); len(said) > 0 {
-		t.Error(said)
-	}
+	w := newWorld(t, esb)
+	protects := func(on bool) map[string]any { return w.declares(2, safety(map[string]any{"deletion_protection": on})) }
+	w.play(w.object(),
+		step{name: "protected", config: protects(true), kind: providertest.PlanCreate, anyCalls: true},
+		step{name: "unprotected", config: protects(false)},
+		step{name: "destroyed", anyCalls: true},
+	)
 }
 
 // A machine whose address becomes its agent id does not leave: the platform is asked. It is
@@ -214,35 +167,33 @@ func TestSafety_unprotected(t *testing.T) {
 // nothing to any other machine.
 func TestSafety_renamed(t *testing.T) {
 	t.Parallel()
-	const agent, by = "0200000007525400b95ba81710390009e1d7", providertest.FaceGateway
 	more := map[string]any{"safety": map[string]any{"max_removed_hosts": "0"}, "ensure": "running", "on_destroy": "stop"}
 	for name, c := range map[string]struct {
 		machine string // of the agent
-		refused bool
-		called  []string
-	}{"same": {providertest.Address(1), false, []string{"operate_proc_multi/3 " + agent, "operate_proc_multi/4 " + providertest.Address(1)}}, "another": {"0:10.0.0.99", true, []string{}}} {
+		calls   []string
+		fails   bool
+	}{
+		"same":    {providertest.Address(1), []string{"operate_proc_multi/3 " + agents["web-1"], "operate_proc_multi/4 " + providertest.Address(1)}, false},
+		"another": {"0:10.0.0.99", []string{}, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.AddAgent(agent, c.machine)
-			resource := hostedBy(t, sim, by)
-			resource.Applied(fleetOf(by, 2, more))
-			before := pids(sim, 2)
-			sim.ResetCalls()
-			after := fleetOf(by, 2, more)
-			after["hosts"] = map[string]string{"web-1": agent, "web-2": providertest.Address(2)}
-			if _, said := resource.Apply(after); said.Failed() != c.refused {
-				t.Errorf("said %s", said)
+			w := newWorld(t, gateway)
+			w.sim.AddAgent(agents["web-1"], c.machine)
+			resource := w.object()
+			resource.Applied(w.declares(2, more))
+			before := pids(w.sim, 2)
+			w.sim.ResetCalls()
+			_, said := resource.Apply(w.declares(0, more, attribute("hosts", map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)})))
+			if diff := cmp.Diff(c.calls, w.sim.Changes()); diff != "" || said.Failed() != c.fails {
+				t.Errorf("calls (-want +got):\n%s\nsaid %s", diff, said)
 			}
-			if diff := cmp.Diff(c.called, sim.Changes()); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
-			if after := pids(sim, 2); !slices.Equal(before, after) {
+			if after := pids(w.sim, 2); !slices.Equal(before, after) {
 				t.Errorf("processes %v became %v", before, after)
 			}
-			for _, address := range providertest.AddressList([]int{1, 2}) {
-				if p := sim.Machine(address).Process("web", "nginx"); !p.Hosted || !p.Running {
-					t.Errorf("%s has %+v", address, p)
+			for n := 1; n <= 2; n++ {
+				if p := w.sim.Machine(providertest.Address(n)).Process("web", "nginx"); !p.Hosted || !p.Running {
+					t.Errorf("web-%d has %+v", n, p)
 				}
 			}
 		})
@@ -289,8 +240,8 @@ func TestSafety_mistakes(t *testing.T) {
 func TestHostedProcess_rolloutPlan(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
-	waves := map[string]any{"rollout": map[string]any{"waves": []any{"1", "*2"}, "canary": []any{"web-3"}}}
-	one := map[string]any{"rollout": map[string]any{"waves": []any{"100%"}}}
+	waves := attribute("rollout", map[string]any{"waves": []any{"1", "*2"}, "canary": []any{"web-3"}})
+	one := attribute("rollout", map[string]any{"waves": []any{"100%"}})
 	for name, c := range map[string]struct {
 		before, after map[string]any
 		want          string
@@ -305,40 +256,40 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 		"added":            {fleetOf(by, 2, nil), fleetOf(by, 4, waves), "register 2 hosts: web-3, web-4\nin 2 waves of 1, first the canary web-3"},
 		"removed":          {fleetOf(by, 4, nil), fleetOf(by, 1, one), "unregister 3 hosts: web-2…web-4"},
 		"all-of-it": {
-			fleetOf(by, 2, nil), restartedBy(by, 4, map[string]any{"rollout": one["rollout"], "hosts": map[string]string{"web-1": providertest.Address(1), "web-9": providertest.Address(9)}}),
+			fleetOf(by, 2, nil), restartedBy(by, 0, one, attribute("hosts", addresses(1, 9))),
 			"register 1 host: web-9\nregister anew 1 host: web-1\nthen unregister 1 host: web-2",
 		},
 		"restarted": {
-			fleetOf(by, 4, nil), restartedBy(by, 4, with(waves, "on_update", "restart")),
+			fleetOf(by, 4, nil), restartedBy(by, 4, waves, attribute("on_update", "restart")),
 			"register anew 4 hosts, restart what runs on 4 hosts: web-1…web-4\nin 3 waves of 1, 1, 2, first the canary web-3",
 		},
-		"reloaded": {fleetOf(by, 2, nil), restartedBy(by, 2, with(one, "on_update", "reload")), "register anew 2 hosts, reload what runs on 2 hosts: web-1, web-2"},
+		"reloaded": {fleetOf(by, 2, nil), restartedBy(by, 2, one, attribute("on_update", "reload")), "register anew 2 hosts, reload what runs on 2 hosts: web-1, web-2"},
 		"restarted-and-joined": {
-			fleetOf(by, 2, nil), restartedBy(by, 3, with(one, "on_update", "restart")),
+			fleetOf(by, 2, nil), restartedBy(by, 3, one, attribute("on_update", "restart")),
 			"register 1 host: web-3\nregister anew 2 hosts, restart what runs on 2 hosts: web-1, web-2",
 		},
 		"labelled": {
-			fleetOf(by, 2, nil), fleetOf(by, 2, with(with(one, "on_update", "restart"), "meta", map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{"team": "sre"}})),
+			fleetOf(by, 2, nil), fleetOf(by, 2, one, attribute("on_update", "restart"), labelled(map[string]any{"team": "sre"})),
 			"register anew 2 hosts: web-1, web-2",
 		},
-		"raised": {fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"rollout": one["rollout"], "ensure": "running"}), "host what is not hosted on 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"raised": {fleetOf(by, 2, nil), fleetOf(by, 2, one, attribute("ensure", "running")), "host what is not hosted on 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
 		"hosted": {
-			fleetOf(by, 2, map[string]any{"ensure": "registered"}), fleetOf(by, 2, map[string]any{"rollout": one["rollout"], "ensure": "hosted"}),
+			fleetOf(by, 2, map[string]any{"ensure": "registered"}), fleetOf(by, 2, one, attribute("ensure", "hosted")),
 			"host what is not hosted on 2 hosts: web-1, web-2",
 		},
-		"lowered":        {fleetOf(by, 2, with(one, "ensure", "running")), fleetOf(by, 2, with(one, "ensure", "hosted")), "calls no host"},
-		"created-to-run": {nil, fleetOf(by, 2, with(one, "ensure", "running")), "register 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
-		"changed-to-run": {fleetOf(by, 2, with(one, "ensure", "running")), restartedBy(by, 2, with(one, "ensure", "running")), "register anew 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"lowered":        {fleetOf(by, 2, one, attribute("ensure", "running")), fleetOf(by, 2, one, attribute("ensure", "hosted")), "calls no host"},
+		"created-to-run": {nil, fleetOf(by, 2, one, attribute("ensure", "running")), "register 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"changed-to-run": {fleetOf(by, 2, one, attribute("ensure", "running")), restartedBy(by, 2, one, attribute("ensure", "running")), "register anew 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
 		"key-renamed": {
 			fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1), "b": providertest.Address(2)}}), "calls no host",
 		},
 		"long":               {nil, fleetOf(by, 1, map[string]any{"hosts": map[string]string{strings.Repeat("a", 90): providertest.Address(1)}}), "register 1 host:\n" + strings.Repeat("a", 90)},
 		"adopted":            {nil, fleetOf(by, 2, map[string]any{"adopt_existing": true}), "register or take over 2 hosts, host what is not hosted on 2 hosts: web-1, web-2"},
 		"removed-one-by-one": {fleetOf(by, 4, nil), fleetOf(by, 2, map[string]any{"on_destroy": "stop", "rollout": map[string]any{"batch_size": 1}}), "stop and unregister 2 hosts: web-3, web-4\nin 2 waves of 1"},
-		"killed":             {fleetOf(by, 3, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "kill")), "kill and unregister 2 hosts: web-2, web-3"},
-		"stopped-now":        {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "stop")), "stop and unregister 1 host: web-2"},
-		"forgotten":          {fleetOf(by, 2, one), fleetOf(by, 1, with(with(one, "on_destroy", "stop"), "forget_unreachable", true)), "stop and unregister or forget 1 host: web-2"},
-		"no-longer-killed":   {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, one), "unregister 1 host: web-2"},
+		"killed":             {fleetOf(by, 3, one, attribute("on_destroy", "kill")), fleetOf(by, 1, one, attribute("on_destroy", "kill")), "kill and unregister 2 hosts: web-2, web-3"},
+		"stopped-now":        {fleetOf(by, 2, one, attribute("on_destroy", "kill")), fleetOf(by, 1, one, attribute("on_destroy", "stop")), "stop and unregister 1 host: web-2"},
+		"forgotten":          {fleetOf(by, 2, one), fleetOf(by, 1, one, map[string]any{"on_destroy": "stop", "forget_unreachable": true}), "stop and unregister or forget 1 host: web-2"},
+		"no-longer-killed":   {fleetOf(by, 2, one, attribute("on_destroy", "kill")), fleetOf(by, 1, one), "unregister 1 host: web-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -188,7 +187,7 @@ func TestHostedProcess_startsNowhere(t *testing.T) {
 					}
 				}
 				undone := letGo(w.sim)
-				again := step{name: "once it starts", befalls: func(w *world) { w.sim.Repair() }, config: config, kind: providertest.PlanReplace, anyCalls: true}
+				again := step{name: "once it starts", befalls: (*world).repair, config: config, kind: providertest.PlanReplace, anyCalls: true}
 				if adopts {
 					again.kind = providertest.PlanUpdate
 				}
@@ -248,71 +247,6 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 			}
 		})
 	}
-}
-
-// One dead agent keeps no release from the other hosts, and no night red. Once it answers, it is
-// brought up to date.
-//
-// Promised in drift-in-ci.md: - An apply goes on without these hosts, and ends with one warning and exit code 0
-// Promised in drift-in-ci.md: A plan with nothing else is empty and has exit code 0
-// Promised in drift-in-ci.md: Once an agent answers, its host is a line of the next plan (exit code 2), and that apply brings it up to date
-// Promised in drift-in-ci.md: An operation that could not run there runs then as well.
-// Promised in safe-rollouts.md: It ends with one warning.
-func TestAccExitCodes_unreachable(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	cli := providertest.NewCLI(t, sim, "")
-	config := strings.ReplaceAll(providertest.ReadExample(t, "guides/drift-in-ci/main.tf"), `  ensure = "running"`, `  ensure = "running"
-  max_unreachable_hosts = "50%"`)
-	config = strings.ReplaceAll(config, `{ start_cmd`, `{ restart_cmd = "./restart.sh", start_cmd`)
-	config = strings.ReplaceAll(config, "self.running_count ==", "self.running_count + self.unreachable_count ==") + `
-resource "bk_process_operation" "restart" {
-  process               = bk_hosted_process.web.process
-  operation             = "restart"
-  run_on_create         = false
-  max_unreachable_hosts = 1
-  triggers              = { spec = bk_hosted_process.web.fingerprint }
-}
-
-output "unreachable" {
-  value = [bk_hosted_process.web.unreachable, bk_process_operation.restart.unreachable]
-}
-`
-	restarted := func(want ...int) {
-		t.Helper()
-		var hosts []string
-		for _, call := range sim.Calls().OfOp(simulator.OpRestart) {
-			hosts = append(hosts, call.Hosts...)
-		}
-		if diff := gocmp.Diff(providertest.AddressList(want), hosts, cmpopts.EquateEmpty(), cmpopts.SortSlices(strings.Compare)); diff != "" {
-			t.Errorf("restarted (-want +got):\n%s", diff)
-		}
-		sim.ResetCalls()
-	}
-	cli.Configure(config)
-	sim.SetReachable(providertest.Address(1), false)
-	warned := func(out string) {
-		t.Helper()
-		if !strings.Contains(out, "Agents Not Reachable") {
-			t.Errorf("nobody warns of the agent:\n%s", out)
-		}
-	}
-	warned(cli.Expect(0, "apply", "-auto-approve"))
-	warned(cli.Expect(0, "plan", "-detailed-exitcode"))
-	restarted()
-
-	cli.Configure(strings.Replace(config, `"./nginx"`, `"./nginx -q"`, 1))
-	warned(cli.Expect(0, "apply", "-auto-approve"))
-	restarted(0, 1)
-	warned(cli.Expect(0, "plan", "-detailed-exitcode"))
-
-	sim.SetReachable(providertest.Address(1), true)
-	if out := cli.Expect(2, "plan", "-detailed-exitcode"); !strings.Contains(out, "its agent answers again") {
-		t.Errorf("the plan does not say why:\n%s", out)
-	}
-	cli.Expect(0, "apply", "-auto-approve")
-	restarted(1)
-	cli.Expect(0, "plan", "-detailed-exitcode")
 }
 
 // A destroy does not end well while a start would bring back what it unregisters.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -231,14 +230,6 @@ func TestHostedProcess_destroyUnappliedHosting(t *testing.T) {
 			t.Errorf("unhosted: %+v", process)
 		}
 	}
-}
-
-// set writes an attribute of the state, as another release may have left it.
-func set(c *providertest.Core, name, value string) {
-	c.T.Helper()
-	attributes := providertest.AttributesOf(c.T, c.State)
-	attributes[name] = tftypes.NewValue(tftypes.String, value)
-	c.State = tftypes.NewValue(c.State.Type(), attributes)
 }
 
 // A host of which the file does not tell is named after an import as well, where the

@@ -27,8 +27,7 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 		"adopted": func(w *world) step {
 			calls := []string{on("update_proc_info", 2)}
 			if w.by == esb {
-				calls = append(calls, on("operate_proc_v2/3", 2), on("register_proc_info", 2))
-				calls = []string{calls[1], calls[2], calls[0]}
+				calls = append([]string{on("operate_proc_v2/3", 2), on("register_proc_info", 2)}, calls...)
 			}
 			return step{name: "adopted", config: w.declares(2, kill, attribute("adopt_existing", true)), calls: calls}
 		},
@@ -201,7 +200,7 @@ func TestHostedProcess_failureIsRemembered(t *testing.T) {
 				name: "one fails", befalls: func(w *world) { w.on("update_proc_info", simulator.Fault{Code: new(65535), Message: "disk full"}, 2) }, config: w.changed(2),
 				calls: []string{on("update_proc_info", 1, 2)}, left: codesOf("other_spec", 2), says: "disk full", fails: true,
 			},
-			step{name: "repaired", befalls: func(w *world) { w.sim.Repair() }, config: w.changed(2), calls: []string{on("update_proc_info", 2)}},
+			step{name: "repaired", befalls: (*world).repair, config: w.changed(2), calls: []string{on("update_proc_info", 2)}},
 		)
 	})
 }
@@ -219,7 +218,7 @@ func TestHostedProcess_createCutOff(t *testing.T) {
 				left: codesOf("unconfirmed", 1), says: "is not as declared on any of its 1 hosts, as far as is known. web-1 (0:10.0.0.2): no verdict when the time was up", fails: true,
 			},
 			step{
-				name: "begun anew", befalls: func(w *world) { w.sim.Repair() }, config: config, kind: providertest.PlanReplace,
+				name: "begun anew", befalls: (*world).repair, config: config, kind: providertest.PlanReplace,
 				calls: []string{on("register_proc_info", 1), on("unregister_proc_info", 1)},
 			},
 		)
@@ -315,34 +314,10 @@ func TestHostedProcess_leavingHosts(t *testing.T) {
 				name: "another fails", befalls: func(w *world) { w.on("update_proc_info", away, 1) }, config: w.declares(2, more), hosts: addresses(1, 2, 3),
 				calls: []string{on("update_proc_info", 1)}, left: codesOf("other_spec", 1, 2, 3), says: "web-3 (0:10.0.0.4): not tried: too many hosts had failed", fails: true,
 			},
-			step{name: "repaired", befalls: func(w *world) { w.sim.Repair() }, config: w.declares(2, more), calls: []string{
+			step{name: "repaired", befalls: (*world).repair, config: w.declares(2, more), calls: []string{
 				on("operate_proc_v2/1", 3), on("unregister_proc_info", 3), on("update_proc_info", 1), on("update_proc_info", 2),
 			}},
 		)
-	})
-}
-
-// A replacement is hosted and started anew although the cached status still
-// reports the registration before it.
-func TestHostedProcess_replaceWhileStatusLags(t *testing.T) {
-	t.Parallel()
-	through(t, gse, func(w *world) {
-		config := w.declares(2, map[string]any{"ensure": "running", "on_destroy": "stop"})
-		resource := w.object()
-		resource.Applied(config)
-		w.sim.FreezeStatus()
-		resource.Replacing = true
-		if kind, said := resource.Apply(config); kind != providertest.PlanReplace || len(said) > 0 {
-			t.Errorf("%s: %s", kind, said)
-		}
-		resource.Replacing = false
-		for n := 1; n <= 2; n++ {
-			if p := w.at(n); !p.Hosted || !p.Running {
-				t.Errorf("web-%d is %+v", n, p)
-			}
-		}
-		w.sim.ThawStatus()
-		w.play(resource, step{name: "the file is current", config: config, kind: providertest.PlanNothing})
 	})
 }
 
@@ -355,55 +330,42 @@ func TestHostedProcess_replaceWhileStatusLags(t *testing.T) {
 // Promised in shared-hosts.md: The warning is *Hosts Last Registered By Another Resource*.
 func TestHostedProcess_overtakenAndRemoved(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		heard, again bool
-		stopped      bool
-	}{
-		"heard":                {true, false, false},
-		"heard-and-registered": {true, true, true},
-		"never-heard":          {false, false, true},
+	more := map[string]any{"ensure": "running", "on_destroy": "kill"}
+	for name, c := range map[string]struct{ heard, again, stopped bool }{
+		"heard":                {heard: true},
+		"heard-and-registered": {heard: true, again: true, stopped: true},
+		"never-heard":          {stopped: true},
 	} {
-		for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
-			for way, leaves := range map[string]bool{"destroyed": false, "leaves": true} {
-				t.Run(name+"/"+string(by)+"/"+way, func(t *testing.T) {
-					t.Parallel()
-					sim := providertest.NewSim(t)
-					open := func() *providertest.Core {
-						return providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(providertest.HostedType, &providertest.Kept{})
-					}
-					config, others := by.Reference("./start.sh", 2), by.Reference("./start.sh", 2)
-					config["ensure"], config["on_destroy"] = "running", "kill"
-					others["hosts"] = providertest.HostsOf(1)
-					first, second := open(), open()
-					first.Applied(config)
-					second.Applied(others)
+		for way, leaves := range map[string]bool{"destroyed": false, "leaves": true} {
+			t.Run(name+"/"+way, func(t *testing.T) {
+				t.Parallel()
+				through(t, gse, func(w *world) {
+					first, second := w.object(), w.object()
+					first.Applied(w.declares(2, more))
+					second.Applied(w.declares(1))
 					if c.heard {
 						first.Refresh()
 					}
 					second.Applied(nil)
 					if c.again {
-						first.Applied(config)
-						if err := sim.Unregister(providertest.Address(1), "web", "nginx"); err != nil {
-							t.Fatal(err)
-						}
+						first.Applied(w.declares(2, more))
+						w.do(w.sim.Unregister, 1)
 					}
-
 					end := map[string]any(nil)
 					if leaves {
-						end = by.Reference("./start.sh", 2)
-						end["ensure"], end["on_destroy"] = "running", "kill"
-						end["hosts"] = map[string]string{"web-2": providertest.Address(2)}
+						end = w.declares(0, more, attribute("hosts", addresses(2)))
 					}
+					first.Protocol = w.open()
+
 					_, said := first.Apply(end)
 
-					overtaken, _ := sim.Process(providertest.Address(1), "web", "nginx")
-					own, _ := sim.Process(providertest.Address(2), "web", "nginx")
+					overtaken, own := w.at(1), w.at(2)
 					if said.Failed() || overtaken.Running == c.stopped || own.Running != leaves ||
 						strings.Contains(said.String(), "Hosts Last Registered By Another Resource") == c.stopped {
 						t.Errorf("%+v and %+v; said: %s", overtaken, own, said)
 					}
 				})
-			}
+			})
 		}
 	}
 }

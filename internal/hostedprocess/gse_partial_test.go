@@ -80,7 +80,7 @@ func TestHostedProcess_partialCreateAsError(t *testing.T) {
 				calls: []string{on("operate_proc_v2/3", 1, 3), on("register_proc_info", 1, 2, 3)}, left: codesOf("not_registered", 2), says: "Hosted Process Created In Part", fails: true,
 			},
 			step{
-				name: "begun anew", befalls: func(w *world) { w.sim.Repair() }, config: config, kind: providertest.PlanReplace,
+				name: "begun anew", befalls: (*world).repair, config: config, kind: providertest.PlanReplace,
 				calls: []string{on("operate_proc_v2/3", 1, 2, 3), on("register_proc_info", 1, 2, 3), on("unregister_proc_info", 1, 3)},
 			},
 		)
@@ -103,7 +103,7 @@ func TestHostedProcess_createFailsEverywhere(t *testing.T) {
 			w.Errorf("state is %s", resource.State)
 		}
 		w.play(resource, step{
-			name: "begun anew", befalls: func(w *world) { w.sim.Repair() }, config: w.declares(2), kind: providertest.PlanCreate,
+			name: "begun anew", befalls: (*world).repair, config: w.declares(2), kind: providertest.PlanCreate,
 			calls: []string{on("operate_proc_v2/3", 1, 2), on("register_proc_info", 1, 2)},
 		})
 	})
@@ -124,7 +124,7 @@ func TestHostedProcess_partialRemoval(t *testing.T) {
 				name: "cannot leave", befalls: func(w *world) { w.on("unregister_proc_info", away, 2) }, config: w.declares(2, attribute("hosts", moved)), hosts: stuck,
 				calls: []string{on("operate_proc_v2/3", 8), on("register_proc_info", 8), on("unregister_proc_info", 2)}, says: "web-2 (0:10.0.0.3): 117", fails: true,
 			},
-			step{name: "leaves", befalls: func(w *world) { w.sim.Repair() }, config: w.declares(2, attribute("hosts", moved)), calls: []string{on("unregister_proc_info", 2)}},
+			step{name: "leaves", befalls: (*world).repair, config: w.declares(2, attribute("hosts", moved)), calls: []string{on("unregister_proc_info", 2)}},
 		)
 	})
 }

@@ -2,12 +2,9 @@ package hostedprocess_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -222,42 +219,29 @@ func TestAccExamples_largeFleets(t *testing.T) {
 // A change of many hosts without waves is warned of.
 func TestHostedProcess_manyAtOnce(t *testing.T) {
 	t.Parallel()
-	hosts := make(map[string]string)
-	for n := range 101 {
-		hosts[fmt.Sprintf("web-%03d", n+1)] = providertest.Address(n + 1)
-	}
-	fewer := maps.Clone(hosts)
-	delete(fewer, "web-101")
-	const by = providertest.FaceESB
-	stop, all := map[string]any{"on_destroy": "stop"}, map[string]any{"rollout": map[string]any{"waves": []any{"100%"}}}
-	with := func(config map[string]any, hosts map[string]string) map[string]any {
-		config["hosts"] = hosts
-		return config
-	}
-	sim := providertest.NewSim(t)
-	resource := hostedBy(t, sim, by)
-	if kind, said := resource.Apply(with(fleetOf(by, 0, stop), hosts)); len(said) > 0 {
-		t.Fatal(kind, said)
-	}
+	other := attribute("hosts", addresses(200))
+	stops, waves := attribute("on_destroy", "stop"), attribute("rollout", map[string]any{"waves": []any{"100%"}})
+	w := newWorld(t, esb)
+	resource := w.object()
+	resource.Applied(w.declares(101, stops))
+	w.sim.ResetCalls()
 	for name, c := range map[string]struct {
 		config map[string]any
 		warns  string
 	}{
-		"changed":   {with(restartedBy(by, 0, nil), hosts), "web:nginx: 101 hosts are registered with something else at the same time: web-001…web-101. With waves"},
-		"fewer":     {with(restartedBy(by, 0, nil), fewer), ""},
-		"all":       {with(restartedBy(by, 0, all), hosts), ""},
-		"leave":     {with(fleetOf(by, 0, nil), map[string]string{"other": providertest.Address(200)}), "web:nginx: unregister 101 hosts: web-001…web-101. No safety limits"},
-		"end":       {with(fleetOf(by, 0, stop), map[string]string{"other": providertest.Address(200)}), `101 hosts are unregistered, with on_destroy = "stop", at the same time`},
-		"unchanged": {with(fleetOf(by, 0, nil), hosts), ""},
+		"changed":   {w.changed(101), "web:nginx: 101 hosts are registered with something else at the same time: web-1…web-101. With waves"},
+		"fewer":     {w.changed(100), ""},
+		"in-waves":  {w.changed(101, waves), ""},
+		"leave":     {w.declares(0, other), "web:nginx: unregister 101 hosts: web-1…web-101. No safety limits"},
+		"end":       {w.declares(0, stops, other), `101 hosts are unregistered, with on_destroy = "stop", at the same time`},
+		"unchanged": {w.declares(101), ""},
 	} {
 		_, said := resource.Plan(c.config)
 		if warned := strings.HasPrefix(said.String(), "WARNING"); warned != (c.warns != "") || !strings.Contains(said.String(), c.warns) {
 			t.Errorf("%s: said %s", name, said)
 		}
 	}
-	if diff := cmp.Diff([]string{}, slices.DeleteFunc(sim.Changes(), func(call string) bool {
-		return strings.HasPrefix(call, "register") || strings.HasPrefix(call, "operate_proc_v2/3")
-	})); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+	if changes := w.sim.Changes(); len(changes) > 0 {
+		t.Errorf("changed %v", changes)
 	}
 }

@@ -24,45 +24,61 @@ import (
 // stop its process, whatever `on_destroy` says.
 func TestMove(t *testing.T) {
 	t.Parallel()
-	for _, by := range gse {
-		for _, ensure := range []fleet.Ensure{fleet.EnsureHosted, fleet.EnsureRunning} {
-			for _, leaving := range []fleet.OnDestroy{fleet.DestroyUnregister, fleet.DestroyStop} {
-				for name, late := range map[string]bool{"current": false, "late": true} {
-					for order, apply := range map[string]func(*moving){
-						"gained-first": (*moving).gainedFirst, "gained-early": (*moving).gainedEarly, "left-first": (*moving).leftFirst, "left-before": (*moving).leftBefore,
-					} {
-						for what, begin := range map[string]func(*moving){"host": (*moving).oneHost, "all": (*moving).allHosts} {
-							if by == gateway && (!late || what == "all") {
-								continue // the ways differ in how a registration is found, which is hardest while that is late
-							}
-							t.Run(fmt.Sprintf("%s/%s-%s/%s/%s/%s", by, ensure, leaving, name, order, what), func(t *testing.T) {
-								t.Parallel()
-								providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
-									t.Helper()
-									m := &moving{T: t, sim: sim, by: by, start: "./start.sh", more: map[string]any{"ensure": "running", "on_destroy": string(leaving)}}
-									m.leaver, m.gainer = m.object(), m.object()
-									begin(m)
-									if late {
-										sim.FreezeStatus()
-									}
-									m.start, m.more["ensure"] = "./start.sh -v", string(ensure)
-									begin(m)
-									before := m.pid()
-									run := sim.ConfiguredFor(t, by)
-									m.leaver.Protocol, m.gainer.Protocol = run, run
-
-									apply(m)
-
-									// Only who has stopped it, and could not know of the other, has it started again.
-									m.expect(late, leaving == fleet.DestroyUnregister || order != "left-before", before)
-								})
-							})
+	orders := map[string]func(*moving){
+		"gained-first": (*moving).gainedFirst, "gained-early": (*moving).gainedEarly, "left-first": (*moving).leftFirst, "left-before": (*moving).leftBefore,
+	}
+	for _, c := range []struct {
+		by    providertest.Face
+		late  bool // the cached status
+		begin func(*moving)
+		what  string
+	}{
+		{esb, false, (*moving).oneHost, "host"},
+		{esb, true, (*moving).oneHost, "host"},
+		{esb, true, (*moving).allHosts, "all"},
+		{gateway, true, (*moving).oneHost, "host"},
+	} {
+		for ensure, leaving := range map[fleet.Ensure]fleet.OnDestroy{fleet.EnsureHosted: fleet.DestroyUnregister, fleet.EnsureRunning: fleet.DestroyStop} {
+			for order, apply := range orders {
+				t.Run(fmt.Sprintf("%s/%s/late-%t/%s/%s", c.by, c.what, c.late, leaving, order), func(t *testing.T) {
+					t.Parallel()
+					inMoves(t, c.by, leaving, func(m *moving) {
+						c.begin(m)
+						if c.late {
+							m.sim.FreezeStatus()
 						}
-					}
-				}
+						m.start, m.more["ensure"] = "./start.sh -v", string(ensure)
+						c.begin(m)
+						before := m.pid()
+						m.inOneRun()
+
+						apply(m)
+
+						// Only who has stopped it, and could not know of the other, has it started again.
+						m.expect(c.late, leaving == fleet.DestroyUnregister || order != "left-before", before)
+					})
+				})
 			}
 		}
 	}
+}
+
+// inMoves plays a test with two objects on the clock of tests.
+func inMoves(t *testing.T, by providertest.Face, leaving fleet.OnDestroy, play func(*moving)) {
+	t.Helper()
+	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+		t.Helper()
+		m := &moving{T: t, sim: sim, by: by, start: "./start.sh", more: map[string]any{"ensure": "running", "on_destroy": string(leaving)}}
+		m.leaver, m.gainer = m.object(), m.object()
+		play(m)
+	})
+}
+
+// inOneRun has both objects applied by one run of the provider from now on.
+func (m *moving) inOneRun() {
+	m.Helper()
+	run := m.sim.ConfiguredFor(m.T, m.by)
+	m.leaver.Protocol, m.gainer.Protocol = run, run
 }
 
 // moving is a host, number 3, that moves between two objects of one run.
@@ -199,21 +215,18 @@ func TestMove_oneByOne(t *testing.T) {
 	for _, by := range gse {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
-				t.Helper()
-				m := &moving{T: t, sim: sim, by: by, start: "./start.sh", more: map[string]any{"ensure": "running", "on_destroy": "stop"}}
-				m.leaver, m.gainer = m.object(), m.object()
+			inMoves(t, by, fleet.DestroyStop, func(m *moving) {
 				m.oneHost()
-				before, run := m.pid(), sim.ConfiguredFor(t, by)
-				m.leaver.Protocol, m.gainer.Protocol = run, run
+				before := m.pid()
+				m.inOneRun()
 
 				m.applyGainer()
 				m.applyLeaver()
 
 				if left := codes(m.gainer); !m.said[1].Failed() || left["web-3"] != "registered_by_other" || len(m.said[0]) > 0 {
-					t.Errorf("out_of_sync %v; said: %v", left, m.said)
+					m.Errorf("out_of_sync %v; said: %v", left, m.said)
 				}
-				m.gainer.Protocol = sim.ConfiguredFor(t, by)
+				m.gainer.Protocol = m.sim.ConfiguredFor(m.T, by)
 				m.gainer.Refresh()
 				m.applyGainer()
 				m.expect(false, true, before)
@@ -222,41 +235,40 @@ func TestMove_oneByOne(t *testing.T) {
 	}
 }
 
+// eitherFirst are the orders in which both applies are under way.
+var eitherFirst = map[string]func(*moving){"gained-first": (*moving).gainedFirst, "left-first": (*moving).leftFirst}
+
 // What a third object, of another configuration, has registered since stays that one's, although
 // the first one is leaving it.
 func TestMove_anothers(t *testing.T) {
 	t.Parallel()
 	for _, by := range gse {
 		for _, status := range []string{"current", "late", "unreadable"} {
-			for order, apply := range map[string]func(*moving){"gained-first": (*moving).gainedFirst, "left-first": (*moving).leftFirst} {
+			for order, apply := range eitherFirst {
 				t.Run(fmt.Sprintf("%s/%s/%s", by, status, order), func(t *testing.T) {
 					t.Parallel()
-					providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
-						t.Helper()
-						m := &moving{T: t, sim: sim, by: by, start: "./start.sh", more: map[string]any{"ensure": "running", "on_destroy": "stop"}}
-						sim.ReregisteringKeepsTime, sim.HostingKeepsTime = status == "unreadable", status == "unreadable"
-						m.leaver, m.gainer = m.object(), m.object()
+					inMoves(t, by, fleet.DestroyStop, func(m *moving) {
+						m.sim.ReregisteringKeepsTime, m.sim.HostingKeepsTime = status == "unreadable", status == "unreadable"
 						m.oneHost()
 						if status == "late" {
-							sim.FreezeStatus()
+							m.sim.FreezeStatus()
 						}
 						third := m.object()
 						third.Applied(startedBy(by, "./start.sh -3", 0, m.more, attribute("adopt_existing", true), attribute("hosts", addresses(3))))
 						if status == "unreadable" { // and the leaver has seen the third one's
 							m.leaver.Refresh()
-							sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
+							m.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
 						}
 						before := m.pid()
-						run := sim.ConfiguredFor(t, by)
-						m.leaver.Protocol, m.gainer.Protocol = run, run
+						m.inOneRun()
 
 						apply(m)
 
 						if left := codes(m.gainer); !m.said[1].Failed() || left["web-3"] != "registered_by_other" {
-							t.Errorf("out_of_sync %v; said: %s", left, m.said[1])
+							m.Errorf("out_of_sync %v; said: %s", left, m.said[1])
 						}
-						if p, _ := sim.Process(providertest.Address(3), "web", "nginx"); !p.Hosted || p.Labels["tf_spec_owner"] != third.Attribute("owner") || m.pid() != before {
-							t.Errorf("it is %+v", p)
+						if p, _ := m.sim.Process(providertest.Address(3), "web", "nginx"); !p.Hosted || p.Labels["tf_spec_owner"] != third.Attribute("owner") || m.pid() != before {
+							m.Errorf("it is %+v", p)
 						}
 					})
 				})
@@ -270,30 +282,26 @@ func TestMove_anothers(t *testing.T) {
 func TestMove_notGained(t *testing.T) {
 	t.Parallel()
 	for _, by := range gse {
-		for order, apply := range map[string]func(*moving){"gained-first": (*moving).gainedFirst, "left-first": (*moving).leftFirst} {
+		for order, apply := range eitherFirst {
 			t.Run(fmt.Sprintf("%s/%s", by, order), func(t *testing.T) {
 				t.Parallel()
-				providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
-					t.Helper()
-					m := &moving{T: t, sim: sim, by: by, start: "./start.sh", more: map[string]any{"ensure": "running", "on_destroy": "stop"}}
-					m.leaver, m.gainer = m.object(), m.object()
+				inMoves(t, by, fleet.DestroyStop, func(m *moving) {
 					m.oneHost()
 					before := m.pid()
 					for _, api := range []string{"register_proc_info", "update_proc_info"} {
 						f := away
 						f.API, f.Op = by.FaultOn(api)
 						f.Hosts = providertest.AddressList([]int{3})
-						sim.Inject(f)
+						m.sim.Inject(f)
 					}
-					run := sim.ConfiguredFor(t, by)
-					m.leaver.Protocol, m.gainer.Protocol = run, run
+					m.inOneRun()
 
 					apply(m)
 
 					if left := codes(m.gainer); !m.said[1].Failed() || left["web-3"] != "not_registered" || m.said[0].Failed() || m.pid() != before {
-						t.Errorf("process %d became %d, out_of_sync %v; said: %v", before, m.pid(), left, m.said)
+						m.Errorf("process %d became %d, out_of_sync %v; said: %v", before, m.pid(), left, m.said)
 					}
-					sim.Repair()
+					m.sim.Repair()
 					m.said = [2]providertest.Diagnostics{}
 					m.applyGainer()
 					m.expect(false, true, before)

@@ -15,42 +15,64 @@ import (
 
 // An object is destroyed after another has registered its machine by the other name in this
 // run, and leaves it alone: to unregister it by one name may be to end what is hosted by the
-// other. Where the platform keeps an entry for each name, the old one stays there.
+// other. Where the platform keeps an entry for each name, the old one stays there. Where the names
+// cannot be asked nothing is unregistered either.
 func TestNames_replacedFirst(t *testing.T) {
 	t.Parallel()
 	names := map[string]map[string]string{"address": addresses(1), "agent-id": {"web-1": agents["web-1"]}}
 	for old, other := range map[string]string{"address": "agent-id", "agent-id": "address"} {
-		for name, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
+		for name, c := range map[string]struct{ perName, lags bool }{"one-entry": {}, "entry-per-name": {perName: true}, "file-lags": {lags: true}} {
 			t.Run(old+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				w := newNames(t, perName)
+				w := newNames(t, c.perName)
 				config := func(by string) map[string]any {
 					return w.declares(0, map[string]any{"ensure": "running", "adopt_existing": true, "hosts": names[by]})
 				}
 				first := w.object()
 				first.Applied(config(old))
+				if c.lags {
+					w.sim.FreezeStatus()
+				}
 				run := w.open()
 				second := run.CoreOf(providertest.HostedType, &providertest.Kept{})
 				second.Applied(config(other))
 				before := pids(w.sim, 1)
+				w.sim.ResetCalls()
 				first.Protocol, first.Fresh = run, nil
 
 				said := first.DestroyUnrefreshed()
 
 				p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
-				if said.Failed() || !first.State.IsNull() || !p.Hosted || !p.Running || (len(p.Entries) == 2) != perName || !cmp.Equal(before, pids(w.sim, 1)) {
-					t.Errorf("it is %+v; said: %s", p, said)
+				if said.Failed() || !strings.Contains(said.String(), anothers) || len(letGo(w.sim)) > 0 || !first.State.IsNull() || !cmp.Equal(before, pids(w.sim, 1)) {
+					t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
 				}
-				owners := make(map[any]bool)
+				owned := false
 				for _, entry := range p.Entries {
-					owners[entry.Labels["tf_spec_owner"]] = true
+					owned = owned || entry.Labels["tf_spec_owner"] == second.Attribute("owner")
 				}
-				if !owners[second.Attribute("owner")] {
-					t.Errorf("the owners are %v, and not %v", owners, second.Attribute("owner"))
+				if !p.Hosted || !p.Running || (len(p.Entries) == 2) != c.perName || !owned {
+					t.Errorf("it is %+v", p)
 				}
 			})
 		}
 	}
+	t.Run("names-not-told", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, gateway)
+		w.sim.AdmitAgents, w.sim.RowsWithoutHost = true, true
+		adopts, first := attribute("adopt_existing", true), w.object()
+		first.Applied(w.declares(0, adopts, attribute("hosts", names["agent-id"])))
+		w.sim.FreezeStatus()
+		run := w.open()
+		run.CoreOf(providertest.HostedType, &providertest.Kept{}).Applied(w.declares(1, adopts))
+		w.onOp(simulator.OpQuery, simulator.Fault{HTTPStatus: 403})
+		w.sim.ResetCalls()
+		first.Protocol, first.Fresh = run, nil
+		said := first.DestroyUnrefreshed()
+		if !said.Failed() || !strings.Contains(words(said.String()), "by another name could not be asked") || len(letGo(w.sim)) > 0 {
+			t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
+		}
+	})
 }
 
 // A host that could not be unregistered by its old name keeps it, and the apply fails there. One
@@ -114,66 +136,60 @@ func TestNames_notRenamed(t *testing.T) {
 func TestNames_refused(t *testing.T) {
 	t.Parallel()
 	byAgent := map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}
+	untold := map[string]string{"web-2": providertest.Address(2), "web-9": "0200000007525400f3557817103900054999"}
+	const first, changes = "apply with its old name until it is as declared, then rename it and apply again", "what it is registered with changes as well"
 	for name, c := range map[string]struct {
-		befalls  func(*world, *providertest.Core)
-		declares func(*world, map[string]string) map[string]any
-		hosts    map[string]string
-		untold   bool // the platform tells no names
-		says     string
+		befalls func(*world, *providertest.Core)
+		start   string         // "./start.sh" where it is left out
+		more    map[string]any // that is declared
+		hosts   map[string]string
+		says    string
 	}{
 		"out-of-sync": {
 			befalls: func(w *world, _ *providertest.Core) { w.do(w.sim.Unhost, 1) }, hosts: byAgent,
-			says: "it is out of sync (not_hosted); apply with its old name until it is as declared, then rename it and apply again",
+			says: "it is out of sync (not_hosted); " + first,
 		},
 		"overtaken": {
 			befalls: func(w *world, _ *providertest.Core) {
 				w.object().Applied(w.changed(1, attribute("adopt_existing", true)))
-			}, hosts: byAgent, says: "apply with its old name until it is as declared, then rename it and apply again",
+			},
+			hosts: byAgent, says: first,
 		},
 		"nothing-recorded": {
 			befalls: func(_ *world, r *providertest.Core) { r.Private = nil }, hosts: byAgent,
-			says: "nothing is known of its last apply; apply with its old name until it is as declared, then rename it and apply again",
+			says: "nothing is known of its last apply; " + first,
 		},
-		"another-spec": {
-			declares: func(w *world, hosts map[string]string) map[string]any { return w.changed(0, attribute("hosts", hosts)) }, hosts: byAgent,
-			says: "what it is registered with changes as well; rename it and apply, then make the change and apply again",
-		},
-		"another-label": {
-			declares: func(w *world, hosts map[string]string) map[string]any {
-				return w.declares(0, attribute("hosts", hosts), labelled(map[string]any{"team": "sre"}))
-			}, hosts: byAgent,
-			says: "what it is registered with changes as well",
-		},
+		"another-spec":  {start: "./start.sh -v", hosts: byAgent, says: changes + "; rename it and apply, then make the change and apply again"},
+		"another-label": {more: labelled(map[string]any{"team": "sre"}), hosts: byAgent, says: changes},
 		"names-not-told": {
-			hosts: map[string]string{"web-2": providertest.Address(2), "web-9": "0200000007525400f3557817103900054999"}, untold: true,
-			says: "the platform does not say whether it is one machine with web-9; take it out and apply, then add the other and apply again",
+			hosts: untold, says: "the platform does not say whether it is one machine with web-9; take it out and apply, then add the other and apply again",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, gateway)
-			if w.sim.AdmitAgents = c.untold; !c.untold {
-				w = newNames(t, false)
+			if w.sim.AdmitAgents = name == "names-not-told"; !w.sim.AdmitAgents {
+				w.named(false)
 			}
 			resource := w.object()
 			resource.Applied(w.declares(2))
 			if c.befalls != nil {
 				c.befalls(w, resource)
 			}
-			if c.declares == nil {
-				c.declares = func(w *world, hosts map[string]string) map[string]any {
-					return w.declares(0, attribute("hosts", hosts))
-				}
+			start := "./start.sh"
+			if c.start != "" {
+				start = c.start
+			}
+			config := func(hosts any) map[string]any {
+				return startedBy(w.by, start, 0, c.more, attribute("hosts", hosts))
 			}
 			w.sim.ResetCalls()
 			resource.Protocol = w.open()
-			if _, said := resource.Plan(c.declares(w, c.hosts)); !said.Failed() || !strings.Contains(said.String(), c.says) {
+			if _, said := resource.Plan(config(c.hosts)); !said.Failed() || !strings.Contains(said.String(), c.says) {
 				t.Errorf("the plan says: %s", said)
 			}
-			unknown := c.declares(w, nil)
-			unknown["hosts"] = providertest.NotKnown{}
 			resource.Protocol = w.open()
-			if _, said := resource.ApplyResolved(unknown, c.declares(w, c.hosts)); !said.Failed() || !strings.Contains(said.String(), c.says) {
+			if _, said := resource.ApplyResolved(config(providertest.NotKnown{}), config(c.hosts)); !said.Failed() || !strings.Contains(said.String(), c.says) {
 				t.Errorf("the apply says: %s", said)
 			}
 			if changes := w.sim.Changes(); len(changes) > 0 {
@@ -324,11 +340,16 @@ var agents = map[string]string{"web-1": "0200000007525400f355781710390005465c", 
 func newNames(t *testing.T, entryPerName bool) *world {
 	t.Helper()
 	w := newWorld(t, gateway)
+	w.named(entryPerName)
+	return w
+}
+
+// named gives machines 1 and 2 agent ids.
+func (w *world) named(entryPerName bool) {
 	w.sim.EntryPerName = entryPerName
 	for n := 1; n <= 2; n++ {
 		w.sim.AddAgent(agents[providertest.HostKey(n)], providertest.Address(n))
 	}
-	return w
 }
 
 // Over the gateway a fleet may name hosts by agent id and by address. One request
@@ -437,29 +458,26 @@ func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 // ways: two of them may be one machine.
 func TestHostedProcess_namesUnread(t *testing.T) {
 	t.Parallel()
-	const agent, by = "0200000007525400f355781710390005465c", providertest.FaceGateway
-	mixed := fleetOf(by, 2, map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1), "web-2": agent}})
-	for name, before := range map[string]map[string]any{"create": nil, "update": fleetOf(by, 1, nil)} {
+	for name, exists := range map[string]bool{"create": false, "update": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.AddAgent(agent, providertest.Address(2))
-			resource := hostedBy(t, sim, by)
-			if before != nil {
-				resource.Applied(before)
+			w := newNames(t, false)
+			mixed := w.declares(0, attribute("hosts", map[string]string{"web-1": providertest.Address(1), "web-2": agents["web-2"]}))
+			resource := w.object()
+			if exists {
+				resource.Applied(w.declares(1))
 			}
-			sim.ResetCalls()
-			resource.Between = func() { sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403}) }
+			w.sim.ResetCalls()
+			resource.Between = func() { w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403}) }
 			_, said := resource.Apply(mixed)
 			if !said.Failed() || !strings.Contains(said.String(), "Unable to Tell Hosts Apart") || !strings.Contains(said.String(), "whether two of them are one machine could not be asked") {
 				t.Errorf("said: %s", said)
 			}
-			if calls := sim.Changes(); len(calls) > 0 || resource.State.IsNull() != (before == nil) {
+			if calls := w.sim.Changes(); len(calls) > 0 || resource.State.IsNull() == exists {
 				t.Errorf("called %v; state is %s", calls, resource.State)
 			}
-			sim.Repair()
-			resource.Between = nil
-			resource.Tainted = false
+			w.sim.Repair()
+			resource.Between, resource.Tainted = nil, false
 			resource.Applied(mixed)
 		})
 	}

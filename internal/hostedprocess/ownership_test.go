@@ -28,37 +28,13 @@ func TestOwnership_twoConfigurations(t *testing.T) {
 		first, second := w.object(), w.object()
 		first.Applied(config)
 		second.Applied(config)
-		w.play(first, step{name: "the first is destroyed", says: "Hosts Belong To Another Resource"})
+		w.play(first, step{name: "the first is destroyed", says: anothers})
 		expectHosted(w.T, w.sim, 2)
 		w.play(second,
 			step{name: "the second has nothing to do", config: config, kind: providertest.PlanNothing},
 			step{name: "the second is destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
 		)
 		w.expectNothing()
-	})
-}
-
-// A tainted object that is replaced does not unregister what another has registered since.
-func TestOwnership_taintedAndTakenOver(t *testing.T) {
-	t.Parallel()
-	through(t, gse, func(w *world) {
-		config := w.declares(2, attribute("on_destroy", "stop"))
-		first, second := w.object(), w.object()
-		first.Applied(config)
-		second.Applied(config)
-		taint := func(*world) { first.Tainted = true }
-		w.play(first,
-			step{
-				name: "taken over", befalls: taint, config: config, kind: providertest.PlanReplace, says: "Hosts Belong To Another Resource",
-				calls: []string{on("update_proc_info", 1, 2)},
-			},
-			step{name: "its own", befalls: taint, config: config, kind: providertest.PlanReplace, anyCalls: true},
-		)
-		w.sim.ResetCalls()
-		first.Tainted = true
-		if first.Apply(config); len(letGo(w.sim)) == 0 {
-			t.Error("what is its own was not unregistered")
-		}
 	})
 }
 
@@ -162,97 +138,64 @@ func (w *world) passing() func() {
 	return func() { minutes.Add(1) }
 }
 
-// expectLeft fails the test if something of a host was ended.
-func (w *world) expectLeft(said providertest.Diagnostics) {
-	w.Helper()
-	p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
-	if let := letGo(w.sim); len(let) > 0 || !p.Hosted {
-		w.Errorf("unregistered %v, and it is %+v; said: %s", let, p, said)
-	}
-}
-
-// A host that could not be registered anew has the registration of before: what its agent says
-// then is another object's, if one has registered since.
-func TestEvidence_notRegisteredAnew(t *testing.T) {
+// What another object has registered since is left alone by an object that is destroyed without a
+// refresh, whatever that one could know of it.
+func TestEvidence(t *testing.T) {
 	t.Parallel()
-	through(t, gse, func(w *world) {
-		pass := w.passing()
-		first := w.object()
-		first.Applied(w.declares(1))
-		pass()
-		w.object().Applied(w.declares(1, attribute("adopt_existing", true)))
-		w.on("update_proc_info", away, 1)
-		first.Protocol = w.open()
-		if _, said := first.ApplyUnrefreshed(w.changed(1)); !said.Failed() {
-			t.Fatalf("said: %s", said)
-		}
-		w.sim.Repair()
-		w.sim.ResetCalls()
-		first.Protocol = w.open()
-		w.expectLeft(first.DestroyUnrefreshed())
-	})
-}
-
-// Right after a create, without a refresh, a machine that another has registered by its other name
-// is left alone.
-func TestEvidence_otherName(t *testing.T) {
-	t.Parallel()
-	for name, hosts := range map[string][2]map[string]string{
-		"address-first":  {addresses(1), {"web-1": agents["web-1"]}},
-		"agent-id-first": {{"web-1": agents["web-1"]}, addresses(1)},
+	byAgent := map[string]string{"web-1": agents["web-1"]}
+	for name, c := range map[string]struct {
+		faces         []providertest.Face
+		first, second map[string]string // hosts
+		befalls       func(w *world, first *providertest.Core)
+		says          string // that the host stays
+	}{
+		// It has the registration of before.
+		"not-registered-anew": {gse, addresses(1), addresses(1), func(w *world, first *providertest.Core) {
+			w.on("update_proc_info", away, 1)
+			if _, said := first.ApplyUnrefreshed(w.changed(1)); !said.Failed() {
+				w.Errorf("said: %s", said)
+			}
+			w.sim.Repair()
+		}, ""},
+		"address-first":  {[]providertest.Face{gateway}, addresses(1), byAgent, nil, ""},
+		"agent-id-first": {[]providertest.Face{gateway}, byAgent, addresses(1), nil, ""},
+		"other-name-unread": {[]providertest.Face{gateway}, addresses(1), byAgent, func(w *world, _ *providertest.Core) {
+			w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403})
+		}, "who registered it could not be read"},
+		"time-kept": {gse, addresses(1), addresses(1), nil, "Unable to Unregister Hosted Process"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newNames(t, true)
-			pass := w.passing()
-			first := w.object()
-			first.Applied(w.declares(0, attribute("hosts", hosts[0])))
-			pass()
-			w.object().Applied(w.declares(0, attribute("hosts", hosts[1]), attribute("adopt_existing", true)))
-			w.sim.ResetCalls()
-			first.Protocol = w.open()
-			w.expectLeft(first.DestroyUnrefreshed())
+			through(t, c.faces, func(w *world) {
+				pass := func() {}
+				switch name {
+				case "time-kept":
+					w.sim.ReregisteringKeepsTime = true
+				default:
+					pass = w.passing()
+				}
+				if w.by == gateway {
+					w.named(true)
+				}
+				first := w.object()
+				first.Applied(w.declares(0, attribute("hosts", c.first)))
+				first.Refresh()
+				pass()
+				w.object().Applied(w.declares(0, attribute("hosts", c.second), attribute("adopt_existing", true)))
+				first.Protocol = w.open()
+				if c.befalls != nil {
+					c.befalls(w, first)
+				}
+				w.sim.ResetCalls()
+				first.Protocol = w.open()
+				said := first.DestroyUnrefreshed()
+				p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
+				if let := letGo(w.sim); len(let) > 0 || !p.Hosted || said.Failed() != (c.says != "") || !strings.Contains(words(said.String()), c.says) {
+					w.Errorf("unregistered %v, and it is %+v; said: %s", let, p, said)
+				}
+			})
 		})
 	}
-}
-
-// Where a machine has two names, and what is registered by the other cannot be read, it is kept.
-func TestEvidence_otherNameUnread(t *testing.T) {
-	t.Parallel()
-	w := newNames(t, true)
-	pass := w.passing()
-	first := w.object()
-	first.Applied(w.declares(1))
-	first.Refresh()
-	pass()
-	w.object().Applied(w.declares(0, attribute("hosts", map[string]string{"web-1": agents["web-1"]}), attribute("adopt_existing", true)))
-	w.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
-	w.sim.ResetCalls()
-	first.Protocol = w.open()
-	said := first.DestroyUnrefreshed()
-	w.expectLeft(said)
-	if !said.Failed() || !strings.Contains(words(said.String()), "who registered it could not be read") {
-		t.Errorf("said: %s", said)
-	}
-}
-
-// Where registering again does not renew the time, the row of another object that has the very time
-// of the ledger keeps the host.
-func TestEvidence_timeKept(t *testing.T) {
-	t.Parallel()
-	through(t, gse, func(w *world) {
-		w.sim.ReregisteringKeepsTime = true
-		first := w.object()
-		first.Applied(w.declares(1))
-		w.object().Applied(w.declares(1, attribute("adopt_existing", true)))
-		w.sim.ResetCalls()
-		first.Protocol = w.open()
-		said := first.DestroyUnrefreshed()
-		w.expectLeft(said)
-		if !said.Failed() {
-			t.Errorf("said: %s", said)
-		}
-	})
 }
 
 // The new object of a replacement keeps what both are about.
@@ -260,79 +203,23 @@ func TestEvidence_timeKept(t *testing.T) {
 // Promised in shared-hosts.md: the destroy of the old one leaves them alone, without a warning.
 func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ own, dependent string }{
-		"its-own":             {createFirst, ""},
-		"that-of-a-dependent": {"", dependent("triggers_replace = bk_hosted_process.test.owner\n  " + createFirst)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(3), More: "ensure = \"running\"\n  " + c.own}.String()+c.dependent)
-			cli.Expect(0, "apply", "-auto-approve")
-			before := pids(sim, 3)
-			cli.Expect(0, "taint", "bk_hosted_process.test")
-			out := cli.Expect(0, "apply", "-auto-approve")
-			if strings.Contains(out, "Hosts Belong To Another Resource") {
-				t.Errorf("the old object said:\n%s", out)
-			}
-			expectHosted(t, sim, 3)
-			if after := pids(sim, 3); !slices.Equal(before, after) {
-				t.Errorf("processes %v became %v", before, after)
-			}
-			cli.Expect(0, "plan", "-detailed-exitcode")
-			cli.Expect(0, "destroy", "-auto-approve")
-			if left := sim.Processes(); slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }) {
-				t.Errorf("left behind: %+v", left)
-			}
-		})
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{
+		Hosts: providertest.HostsConfig(3), More: "ensure = \"running\"\n  lifecycle { create_before_destroy = true }",
+	}.String())
+	cli.Expect(0, "apply", "-auto-approve")
+	before := pids(sim, 3)
+	cli.Expect(0, "taint", "bk_hosted_process.test")
+	if out := cli.Expect(0, "apply", "-auto-approve"); strings.Contains(out, anothers) {
+		t.Errorf("the old object said:\n%s", out)
 	}
-}
-
-const createFirst = "lifecycle { create_before_destroy = true }"
-
-// dependent is an object that depends on the process, or the process on it.
-func dependent(more string) string {
-	return "resource \"terraform_data\" \"dependent\" {\n  " + more + "\n}\n"
-}
-
-// A rename without a moved block is a create and a destroy, which come in either order. A
-// dependent settles which: one that is replaced before it is destroyed has the destroy wait,
-// and one that the new object depends on the create.
-func TestAccOwnership_renamedWithoutMoved(t *testing.T) {
-	t.Parallel()
-	renamed := strings.NewReplacer(`"bk_hosted_process" "test"`, `"bk_hosted_process" "renamed"`, "process.test", "process.renamed")
-	for name, c := range map[string]struct {
-		before, after, more string
-		letsGo              []string
-	}{
-		"create-first": {
-			dependent("triggers_replace = [1, bk_hosted_process.test.owner]\n  " + createFirst),
-			dependent("triggers_replace = [2, bk_hosted_process.test.owner]\n  " + createFirst), "", []string{},
-		},
-		"destroy-first": {
-			dependent("input = bk_hosted_process.test.owner"), dependent("input = 2"),
-			"depends_on = [terraform_data.dependent]", providertest.AddressList([]int{1, 2}),
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			process := providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "ensure = \"running\""}
-			cli := providertest.NewCLI(t, sim, process.String()+c.before)
-			cli.Expect(0, "apply", "-auto-approve")
-			before := pids(sim, 2)
-			sim.ResetCalls()
-			process.More += "\n  " + c.more
-			cli.Configure(renamed.Replace(process.String() + c.after))
-			out := cli.Expect(0, "apply", "-auto-approve")
-			if undone := letGo(sim); !slices.Equal(undone, c.letsGo) || strings.Contains(out, "Hosts Belong To Another Resource") {
-				t.Errorf("unregistered %v, and said:\n%s", undone, out)
-			}
-			expectHosted(t, sim, 2)
-			if after := pids(sim, 2); !slices.Equal(before, after) {
-				t.Errorf("processes %v became %v", before, after)
-			}
-			cli.Expect(0, "plan", "-detailed-exitcode")
-		})
+	expectHosted(t, sim, 3)
+	if after := pids(sim, 3); !slices.Equal(before, after) {
+		t.Errorf("processes %v became %v", before, after)
+	}
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	cli.Expect(0, "destroy", "-auto-approve")
+	if left := sim.Processes(); slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }) {
+		t.Errorf("left behind: %+v", left)
 	}
 }

@@ -7,50 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
-	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A host is unregistered with the supplier id that it was registered with, whatever the
-// provider block says by then.
+// The provider's supplier id is for hosts that join: the others keep theirs, also where a later
+// apply, a way back or a host that cannot leave writes state anew, and are unregistered with it.
 //
 // Promised in changing-hosts.md: Every host keeps the `bk_supplier_id` that it was registered with.
-func TestHostedProcess_supplierOfBefore(t *testing.T) {
-	t.Parallel()
-	providertest.ESBOnly(t, "the gateway knows no supplier ids")
-	for name, destroy := range map[string]bool{"destroyed": true, "leaves": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.SuppliersApart = true
-			kept := &providertest.Kept{}
-			config := providertest.FaceESB.Reference("./start.sh", 2)
-			sim.Configured(t, map[string]any{"bk_supplier_id": 3}).CoreOf(providertest.HostedType, kept).Applied(config)
-			sim.ResetCalls()
-			later := sim.Configured(t, map[string]any{"bk_supplier_id": 5}).CoreOf(providertest.HostedType, kept)
-			if destroy {
-				if said := later.DestroyUnrefreshed(); len(said) > 0 {
-					t.Error(said)
-				}
-			} else {
-				config["hosts"] = providertest.HostsOf(1)
-				later.Applied(config)
-			}
-			calls := sim.Calls().Of("unregister_proc_info")
-			if len(calls) == 0 {
-				t.Fatal("nothing was unregistered")
-			}
-			for _, call := range calls {
-				if body := string(call.Body); !strings.Contains(body, `"bk_supplier_id":3`) || strings.Contains(body, `"bk_supplier_id":5`) {
-					t.Errorf("sent %s", body)
-				}
-			}
-		})
-	}
-}
-
-// The provider's supplier id is for hosts that join: the others keep theirs, also where a later
-// apply, a way back or a host that cannot leave writes state anew.
-//
 // Promised in changing-hosts.md: The provider's setting is for hosts that join, and changing it
 // affects no other host.
 func TestHostedProcess_supplierKept(t *testing.T) {
@@ -77,45 +39,9 @@ func TestHostedProcess_supplierKept(t *testing.T) {
 			name: "one cannot leave", befalls: func(w *world) { w.sim.Repair(); w.on("unregister_proc_info", away, 3) }, config: w.changed(2),
 			hosts: addresses(1, 2, 3), anyCalls: true, says: "agent is away", fails: true,
 		},
-		step{name: "destroyed", befalls: func(w *world) { w.sim.Repair() }, anyCalls: true},
+		step{name: "destroyed", befalls: (*world).repair, anyCalls: true},
 	)
 	w.expectNothing()
-}
-
-// Registering at the gateway is hosting, which sends op_timeout: a change of it reaches
-// the platform, although no registration of the ESB would carry it.
-//
-// Promised in partial-failure.md: a changed `op_timeout` is registered on every host all the same.
-func TestHostedProcess_opTimeoutReachesTheGateway(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		gateway string
-		sent    bool
-	}{"esb": {"esb", false}, "gateway": {"apigw", true}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			resource := sim.Configured(t, map[string]any{"gateway": c.gateway}).CoreOf(providertest.HostedType, &providertest.Kept{})
-			config := providertest.FaceESB.Reference("./start.sh", 2)
-			spec, _ := config["spec"].(map[string]any)
-			policy, _ := spec["monitor_policy"].(map[string]any)
-			policy["op_timeout"] = 30
-			resource.Applied(config)
-			sim.ResetCalls()
-			policy["op_timeout"] = 90
-			resource.Applied(config)
-			sent := false
-			for _, call := range sim.Calls().Of("operate_proc_multi") {
-				sent = sent || strings.Contains(string(call.Body), `"op_timeout":90`)
-			}
-			if sent != c.sent {
-				t.Errorf("sent to the platform: %t, want %t; calls: %v", sent, c.sent, sim.Calls())
-			}
-			if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
-				t.Errorf("there was something left to do: %s %s", kind, said)
-			}
-		})
-	}
 }
 
 // Labels that the platform adds by itself are no drift; one that was declared and is gone is.
@@ -154,41 +80,34 @@ func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 // labels among them:.
 func TestHostedProcess_defaultLabels(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	kept := &providertest.Kept{}
-	config := providertest.HostedConfigOf(providertest.HostsOf(3))
-	labelled := func(tier string) *providertest.Core {
-		return sim.Configured(t, map[string]any{"default_labels": map[string]string{"tier": tier}}).CoreOf(providertest.HostedType, kept)
-	}
-	sim.FailHosts("register_proc_info", []int{3}, simulator.CodeAgentAbnormal, "agent is away")
-	before := labelled("silver")
-	before.Apply(config)
-	if reasons := before.Reasons("out_of_sync"); len(reasons) != 1 {
-		t.Fatalf("out of sync: %v", reasons)
-	}
-	marked := before.Attribute("fingerprint")
-	after := labelled("gold")
-	plan, said := after.Plan(config)
-	planned := plan.Planned(t)
-	labels := providertest.Plain(t, planned["labels_all"])
-	mark := providertest.Plain(t, planned["fingerprint"])
-	if diff := cmp.Diff(map[string]any{"tier": "gold"}, labels); diff != "" || mark == marked {
-		t.Errorf("planned %v, it was %v; labels (-want +got):\n%s\nsaid: %s", mark, marked, diff, said)
-	}
-	sim.Repair()
-	after.Applied(config)
-	for n := 1; n <= 3; n++ {
-		if p, _ := sim.Process(providertest.Address(n), "web", "nginx"); p.Labels["tier"] != "gold" {
-			t.Errorf("web-%d is registered with %v", n, p.Labels)
+	through(t, gse, func(w *world) {
+		w.settings["default_labels"] = map[string]string{"tier": "silver"}
+		w.on("register_proc_info", away, 3)
+		resource := w.object()
+		resource.Apply(w.declares(3))
+		left, marked := codes(resource), resource.Attribute("fingerprint")
+		w.sim.Repair()
+		w.settings["default_labels"] = map[string]string{"tier": "gold"}
+		resource.Protocol = w.open()
+		plan, said := resource.Plan(w.declares(3))
+		planned := plan.Planned(t)
+		labels, mark := providertest.Plain(t, planned["labels_all"]), providertest.Plain(t, planned["fingerprint"])
+		if diff := cmp.Diff(map[string]any{"tier": "gold"}, labels); diff != "" || mark == marked || len(left) != 1 {
+			t.Errorf("planned %v, it was %v; labels (-want +got):\n%s\nsaid: %s", mark, marked, diff, said)
 		}
-	}
+		resource.Applied(w.declares(3))
+		for n := 1; n <= 3; n++ {
+			if p := w.at(n); p.Labels["tier"] != "gold" {
+				t.Errorf("web-%d is registered with %v", n, p.Labels)
+			}
+		}
+	})
 }
 
-// unlimited is a process on two hosts without limits.
-func unlimited(start string) map[string]any {
-	config := providertest.FaceESB.Reference(start, 2)
-	spec, _ := config["spec"].(map[string]any)
-	delete(spec, "resource")
+// unlimited is a process on hosts web-1 to web-n without limits.
+func unlimited(start string, n int, more ...map[string]any) map[string]any {
+	config := startedBy(esb, start, n, more...)
+	values{"spec.resource": nil}.put(config)
 	return config
 }
 
@@ -196,54 +115,40 @@ func unlimited(start string) map[string]any {
 // take it. Limits may come and go, and what hosting left is taken away as well.
 func TestHostedProcess_unlimited(t *testing.T) {
 	t.Parallel()
-	limited := providertest.FaceESB.Reference("./b.sh", 2)
-	on := " " + providertest.Addresses(1, 2)
-	steps := []struct {
-		config       map[string]any // nil destroys
-		esb, gateway []string
-		limits       bool
-	}{
-		{unlimited("./a.sh"), []string{"operate_proc_v2/3" + on}, []string{"operate_proc_multi/3" + on}, false},
-		{unlimited("./b.sh"), []string{"operate_proc_v2/3" + on}, []string{"operate_proc_multi/3" + on}, false},
-		{limited, []string{"update_proc_info" + on}, []string{"operate_proc_multi/3" + on}, true},
-		{unlimited("./b.sh"), []string{"operate_proc_v2/3" + on}, []string{"operate_proc_multi/3" + on}, false},
-		{nil, []string{"operate_proc_v2/4" + on, "unregister_proc_info" + on}, []string{"operate_proc_multi/4" + on}, false},
-	}
-	for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
-		t.Run(string(face), func(t *testing.T) {
+	for _, by := range gse {
+		hosts := on("operate_proc_v2/3", 1, 2)
+		limited, ended := []string{on("update_proc_info", 1, 2)}, []string{on("operate_proc_v2/4", 1, 2), on("unregister_proc_info", 1, 2)}
+		if by == gateway {
+			hosts, limited, ended = on("operate_proc_multi/3", 1, 2), []string{on("operate_proc_multi/3", 1, 2)}, []string{on("operate_proc_multi/4", 1, 2)}
+		}
+		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			resource := providertest.ConfiguredWith(t, sim.SettingsFor(face)).CoreOf(providertest.HostedType, &providertest.Kept{})
-			for i, step := range steps {
-				sim.ResetCalls()
-				want := step.esb
-				if face == providertest.FaceGateway {
-					want = step.gateway
+			w := newWorld(t, by)
+			resource := w.object()
+			for _, s := range []struct {
+				name   string
+				config map[string]any
+				calls  []string
+				limits bool
+			}{
+				{"created", unlimited("./start.sh", 2), []string{hosts}, false},
+				{"another command", unlimited("./b.sh", 2), []string{hosts}, false},
+				{"limited", startedBy(by, "./b.sh", 2), limited, true},
+				{"unlimited again", unlimited("./b.sh", 2), []string{hosts}, false},
+				{"destroyed", nil, ended, false},
+			} {
+				w.sim.ResetCalls()
+				_, said := resource.Apply(s.config)
+				if diff := cmp.Diff(s.calls, w.sim.Changes()); diff != "" || len(said) > 0 {
+					t.Errorf("%s: calls that change something (-want +got):\n%s\nsaid: %s", s.name, diff, said)
 				}
-				if step.config == nil {
-					if said := resource.DestroyUnrefreshed(); len(said) > 0 {
-						t.Error(said)
-					}
-				} else {
-					resource.Applied(step.config)
-				}
-				if diff := cmp.Diff(want, sim.Changes()); diff != "" {
-					t.Errorf("step %d: calls that change something (-want +got):\n%s", i, diff)
-				}
-				for _, n := range []int{1, 2} {
-					process, found := sim.Process(providertest.Address(n), "web", "nginx")
-					if process.Hosted != (step.config != nil) || (step.config == nil && found) {
-						t.Errorf("step %d: %s has %+v", i, providertest.Address(n), process)
-					}
-					if limits := strings.Contains(string(process.Spec), `"resource"`); limits != step.limits {
-						t.Errorf("step %d: %s is registered with %s", i, providertest.Address(n), process.Spec)
+				for n := 1; n <= 2; n++ {
+					if p := w.at(n); p.Hosted != (s.config != nil) || p.Registered && s.config == nil || strings.Contains(string(p.Spec), `"resource"`) != s.limits {
+						t.Errorf("%s: web-%d has %+v", s.name, n, p)
 					}
 				}
-				if step.config == nil {
-					continue
-				}
-				if kind, said := resource.Apply(step.config); kind != providertest.PlanNothing || len(said) > 0 {
-					t.Errorf("step %d: something was left to do: %s\n%s", i, kind, said)
+				if kind, said := resource.Apply(s.config); kind != providertest.PlanNothing || len(said) > 0 {
+					t.Errorf("%s: something was left to do: %s\n%s", s.name, kind, said)
 				}
 			}
 		})
@@ -254,28 +159,15 @@ func TestHostedProcess_unlimited(t *testing.T) {
 // Who adopts it takes it over as it runs.
 func TestHostedProcess_unlimitedAdopted(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	for _, act := range []func(string, string, string) error{sim.Host, sim.StartProcess} {
-		if err := act(providertest.Address(1), "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	before, _ := sim.Process(providertest.Address(1), "web", "nginx")
-	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
-	config := unlimited("./a.sh")
-	config["hosts"] = providertest.HostsOf(1)
-
-	if _, said := resource.Apply(config); !said.Failed() || !strings.Contains(said.String(), "registered already") {
-		t.Errorf("said: %s", said)
-	}
-	if changes := sim.Changes(); len(changes) > 0 {
-		t.Errorf("changed what is somebody else's: %v", changes)
-	}
-
-	config["adopt_existing"] = true
-	resource.Applied(config)
-	after, _ := sim.Process(providertest.Address(1), "web", "nginx")
-	if after.PID != before.PID || !after.Hosted || !providertest.StartsWith(after, "./a.sh") {
+	w := newWorld(t, esb)
+	w.do(w.sim.Host, 1)
+	w.do(w.sim.StartProcess, 1)
+	before, resource := w.at(1), w.object()
+	w.play(resource,
+		step{name: "left alone", config: unlimited("./a.sh", 1), kind: providertest.PlanCreate, hosts: map[string]string{}, says: "registered already", fails: true},
+		step{name: "adopted", config: unlimited("./a.sh", 1, attribute("adopt_existing", true)), kind: providertest.PlanCreate, anyCalls: true},
+	)
+	if after := w.at(1); after.PID != before.PID || !after.Hosted || !providertest.StartsWith(after, "./a.sh") {
 		t.Errorf("it was %+v and is %+v", before, after)
 	}
 }
@@ -284,22 +176,13 @@ func TestHostedProcess_unlimitedAdopted(t *testing.T) {
 // does an apply whose plan was made without the provider's settings.
 func TestHostedProcess_unlimitedAndRegistered(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		face    providertest.Face
-		refused bool
-	}{"esb": {providertest.FaceESB, true}, "gateway": {providertest.FaceGateway, false}} {
-		t.Run(name, func(t *testing.T) {
+	for by, says := range map[providertest.Face]string{esb: `Set spec.resource, or ensure = "hosted".`, gateway: ""} {
+		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			resource := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).CoreOf(providertest.HostedType, &providertest.Kept{})
-			config := unlimited("./a.sh")
-			config["ensure"] = "registered"
-			_, said := resource.Apply(config)
-			if said.Failed() != c.refused || (c.refused && !strings.Contains(said.String(), `Set spec.resource, or ensure = "hosted".`)) {
-				t.Errorf("said: %s", said)
-			}
-			if changes := sim.Changes(); c.refused && len(changes) > 0 {
-				t.Errorf("changed %v", changes)
+			w := newWorld(t, by)
+			_, said := w.object().Apply(unlimited("./a.sh", 2, attribute("ensure", "registered")))
+			if changes := w.sim.Changes(); said.Failed() != (says != "") || !strings.Contains(said.String(), says) || said.Failed() && len(changes) > 0 {
+				t.Errorf("changed %v; said: %s", changes, said)
 			}
 		})
 	}

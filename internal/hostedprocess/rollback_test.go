@@ -65,7 +65,7 @@ func TestRollback(t *testing.T) {
 				w.do(w.sim.StartProcess, 1, 2, 3)
 				w.play(resource,
 					step{name: "rolled back", befalls: c.befalls, config: w.changed(3, more), calls: c.calls, left: c.left, says: c.says, fails: true},
-					step{name: "repaired", befalls: func(w *world) { w.sim.Repair() }, config: config, kind: kindOf(c.repaired), calls: c.repaired},
+					step{name: "repaired", befalls: (*world).repair, config: config, kind: kindOf(c.repaired), calls: c.repaired},
 				)
 				for n := 1; n <= 3; n++ {
 					if p := w.at(n); !p.Running || !p.Hosted || !strings.Contains(string(p.Spec), `"./start.sh"`) {
@@ -83,25 +83,6 @@ func kindOf(calls []string) providertest.PlanKind {
 		return providertest.PlanNothing
 	}
 	return providertest.PlanUpdate
-}
-
-// A rollback after another supplier id was set in the provider leaves each host under its own.
-func TestRollback_supplier(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, esb)
-	w.sim.SuppliersApart = true
-	w.settings["bk_supplier_id"] = 3
-	more := map[string]any{"rollout": map[string]any{"batch_size": 1, "on_failure": "rollback"}}
-	resource := w.object()
-	resource.Applied(w.declares(2, more))
-	w.play(resource,
-		step{
-			name: "rolled back", settings: attribute("bk_supplier_id", 5), befalls: func(w *world) { w.on("update_proc_info", away, 2) }, config: w.changed(2, more), anyCalls: true,
-			left: codesOf("other_spec", 2), says: "Hosted Process Rolled Back", fails: true,
-		},
-		step{name: "destroyed", befalls: func(w *world) { w.sim.Repair() }, anyCalls: true},
-	)
-	w.expectNothing()
 }
 
 // Hosts that joined a rollout which went back stay, with the previous declaration, and leave

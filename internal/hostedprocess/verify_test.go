@@ -309,34 +309,32 @@ func TestVerify_importedAndEdited(t *testing.T) {
 	})
 }
 
-// Hosts with different specs have none to import.
-func TestVerify_importedDiffering(t *testing.T) {
+// Hosts with different specs have none to import, and neither has an entry that cannot be
+// understood.
+func TestVerify_importedWithoutSpec(t *testing.T) {
 	t.Parallel()
-	verifying(t, func(w *world) {
-		w.hosted(1, 2, 3)
-		w.edited(3, map[string]any{"stopCmd": "kill"})(w)
-		object := w.object()
-		said := object.Imports("web:nginx")
-		if !strings.Contains(words(said.String()), "is hosted with 2 different specs, so spec is not imported") || object.Attribute("spec") != nil {
-			t.Errorf("spec: %v; said: %s", object.Attribute("spec"), said)
-		}
-		w.secretless(object, said)
-	})
-}
-
-// An entry that cannot be understood has no spec to import, and is no drift.
-func TestVerify_oddEntry(t *testing.T) {
-	t.Parallel()
-	verifying(t, func(w *world) {
-		w.hosted(1)
-		w.edited(1, map[string]any{"stopCmd": 7})(w)
-		object := w.object()
-		said := object.Imports("web:nginx")
-		if !strings.Contains(words(said.String()), "0:10.0.0.2: its entry in the agent's file has a value of an unknown form") || object.Attribute("spec") != nil {
-			t.Errorf("spec: %v; said: %s", object.Attribute("spec"), said)
-		}
-		w.secretless(object, said)
-	})
+	for name, c := range map[string]struct {
+		hosts   int
+		stopCmd any // of the last one
+		says    string
+	}{
+		"differing": {2, "kill", "is hosted with 2 different specs, so spec is not imported"},
+		"odd":       {1, 7, "0:10.0.0.2: its entry in the agent's file has a value of an unknown form"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			verifying(t, func(w *world) {
+				w.hosted(providertest.HostNumbers(c.hosts)...)
+				w.edited(c.hosts, map[string]any{"stopCmd": c.stopCmd})(w)
+				object := w.object()
+				said := object.Imports("web:nginx")
+				if !strings.Contains(words(said.String()), c.says) || object.Attribute("spec") != nil {
+					t.Errorf("spec: %v; said: %s", object.Attribute("spec"), said)
+				}
+				w.secretless(object, said)
+			})
+		})
+	}
 }
 
 // A file that cannot be read is no drift, and one warning says so.
@@ -346,26 +344,10 @@ func TestVerify_oddEntry(t *testing.T) {
 // Promised in verify.md: If the directory of the file is missing, the path is taken to be wrong.
 func TestVerify_oddFiles(t *testing.T) {
 	t.Parallel()
-	for odd, says := range map[string]string{
-		"":                  "",
-		"missing":           "",
-		"no-entries":        "",
-		"others":            "",
-		"around":            "",
-		"banner":            "",
-		"unknown-keys":      "",
-		"many":              "",
-		"null":              "",
-		"styled":            "",
-		"texts":             "",
-		"gbk":               "Hosted Spec Not Verified",
-		"empty":             "Hosted Spec Not Verified",
-		"other-members":     "Hosted Spec Not Verified",
-		"missing-directory": "Hosted Spec Not Verified",
-		"unreadable":        "Hosted Spec Not Verified",
-		"truncated":         "Hosted Spec Not Verified",
-		"not-json":          "Hosted Spec Not Verified",
-		"command-not-found": "Hosted Spec Not Verified",
+	for odd, warns := range map[string]bool{
+		"": false, "missing": false, "no-entries": false, "others": false, "around": false, "banner": false, "unknown-keys": false, "many": false,
+		"null": false, "styled": false, "texts": false,
+		"gbk": true, "empty": true, "other-members": true, "missing-directory": true, "unreadable": true, "truncated": true, "not-json": true, "command-not-found": true,
 	} {
 		t.Run(odd, func(t *testing.T) {
 			t.Parallel()
@@ -376,7 +358,7 @@ func TestVerify_oddFiles(t *testing.T) {
 			w.sim.SetProcFile(providertest.Address(2), simulator.ProcFile{Odd: odd})
 			object.Protocol = w.open()
 			plan, said := object.Plan(config)
-			if plan.Action != providertest.PlanNothing || (says == "") != (len(said) == 0) || !strings.Contains(said.String(), says) {
+			if plan.Action != providertest.PlanNothing || warns != (len(said) > 0) || warns != strings.Contains(said.String(), "Hosted Spec Not Verified") {
 				t.Errorf("the plan is %s; said: %s", plan.Action, said)
 			}
 			w.secretless(object, said)

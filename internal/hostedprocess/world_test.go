@@ -105,6 +105,10 @@ func (w *world) onOp(op int, f simulator.Fault, hosts ...int) {
 	w.sim.Inject(f)
 }
 
+// repair ends all faults.
+func (w *world) repair() { w.sim.Repair() }
+
+// away is an agent that does not answer.
 var away = simulator.Fault{Code: new(simulator.CodeAgentAbnormal), Message: "agent is away"}
 
 // step is one apply, and what comes of it.
