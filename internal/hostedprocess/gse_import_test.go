@@ -2,6 +2,7 @@ package hostedprocess_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,12 +85,11 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
+			w := newWorld(t, esb)
 			for i, labels := range c.labels {
-				sim.Colleague(t, "web", "nginx", labels, i+1)
+				w.sim.Colleague(t, "web", "nginx", labels, i+1)
 			}
-			p := sim.Configured(t)
-			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
+			resource := w.object()
 			said := resource.Imports("web:nginx")
 			meta, _ := resource.Attribute("meta").(map[string]any)
 			if diff := cmp.Diff(c.want, providertest.Texts(meta["labels"])); diff != "" {
@@ -109,30 +109,24 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 // key calls nothing, and a warning says so.
 func TestHostedProcessResource_importKeys(t *testing.T) {
 	t.Parallel()
-	named := providertest.HostsOf(3)
 	for name, c := range map[string]struct {
-		id   string
-		said string
+		registered int
+		id, said   string
 	}{
-		"by-address": {"web:nginx", `3 of 3 hosts of an import have other keys in the configuration: "0:10.0.0.2" becomes "web-1"`},
-		"with-keys":  {"web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3,web-3=0:10.0.0.4", ""},
-		"some-keys":  {"web:nginx@web-1=0:10.0.0.2,0:10.0.0.3,web-3=0:10.0.0.4", `1 of 3 hosts of an import have other keys in the configuration: "0:10.0.0.3" becomes "web-2"`},
-		"and-leaves": {"web:nginx@web-1=0:10.0.0.2,b=0:10.0.0.3,web-3=0:10.0.0.4,web-4=0:10.0.0.5", "Of the 4 hosts that were imported, 1 leave"},
+		"by-address": {3, "web:nginx", `3 of 3 hosts of an import have other keys in the configuration: "0:10.0.0.2" becomes "web-1"`},
+		"with-keys":  {3, "web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3,web-3=0:10.0.0.4", ""},
+		"some-keys":  {3, "web:nginx@web-1=0:10.0.0.2,0:10.0.0.3,web-3=0:10.0.0.4", `1 of 3 hosts of an import have other keys in the configuration: "0:10.0.0.3" becomes "web-2"`},
+		"and-leaves": {4, "web:nginx@web-1=0:10.0.0.2,b=0:10.0.0.3,web-3=0:10.0.0.4,web-4=0:10.0.0.5", "Of the 4 hosts that were imported, 1 leave"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.Registered(t, 4)
-			if name != "and-leaves" {
-				if err := sim.Unregister(providertest.Address(4), "web", "nginx"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+			w := newWorld(t, esb)
+			w.sim.Registered(t, c.registered)
+			resource := w.object()
 			if said := resource.Imports(c.id); len(said) > 0 {
 				t.Fatal(said)
 			}
-			config := providertest.HostedConfigOf(named)
+			config := w.declares(3)
 			_, said := resource.Plan(config)
 			if (len(said) > 0) != (c.said != "") || said.Failed() || !strings.Contains(said.String(), c.said) {
 				t.Errorf("the first plan: %s", said)
@@ -163,46 +157,29 @@ resource "bk_process_operation" "parts" {
   operation     = "restart"
   run_on_create = false
 }
-
-data "bk_process_status" "process" {
-  process = bk_hosted_process.test.process
-}
 `
 	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "adopt_existing = true"}.String() + dependents + providertest.StatusConfig(providertest.WithSpec)
 	for road, imports := range map[string]func(*providertest.CLI){
-		"command": func(cli *providertest.CLI) {
-			if out := cli.Expect(0, "import", providertest.HostedAddress, "web:nginx"); !strings.Contains(out, "Import successful!") {
-				t.Errorf("import:\n%s", out)
-			}
-		},
+		"command": func(cli *providertest.CLI) { cli.Expect(0, "import", providertest.HostedAddress, "web:nginx") },
 		"block": func(cli *providertest.CLI) {
 			cli.Write("import.tf", "import {\n  to = bk_hosted_process.test\n  id = \"web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3\"\n}\n")
 		},
 	} {
 		t.Run(road, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.Registered(t, 2)
-			pids := make(map[string]int)
-			for _, n := range []int{1, 2} {
-				if err := sim.StartProcess(providertest.Address(n), "web", "nginx"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, process := range sim.Processes() {
-				pids[process.Host] = process.PID
-			}
-			cli := providertest.NewCLI(t, sim, config)
+			w := newWorld(t, esb)
+			w.sim.Registered(t, 2)
+			w.do(w.sim.StartProcess, 1, 2)
+			before := pids(w.sim, 2)
+			cli := providertest.NewCLI(t, w.sim, config)
 			imports(cli)
 			cli.Expect(2, "plan", "-detailed-exitcode")
 			cli.Expect(0, "apply", "-auto-approve")
 			cli.Expect(0, "plan", "-detailed-exitcode")
-			for _, process := range sim.Processes() {
-				if !process.Running || process.PID != pids[process.Host] {
-					t.Errorf("%s does not run as before: %+v", process.Host, process)
-				}
+			if after := pids(w.sim, 2); !slices.Equal(before, after) || !w.at(1).Running || !w.at(2).Running {
+				t.Errorf("processes %v became %v", before, after)
 			}
-			if got := sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != 0 {
+			if got := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != 0 {
 				t.Errorf("%d hosts were restarted", got)
 			}
 		})

@@ -1,14 +1,17 @@
 package hostedprocess_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -51,31 +54,22 @@ func TestHostedProcessResource_importOfUnplaced(t *testing.T) {
 	for name, c := range unplaced {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.Colleague(t, "web", "nginx", nil, 1)
+			w := newWorld(t, esb)
+			w.sim.Colleague(t, "web", "nginx", nil, 1)
 			first := providertest.Address(1)
-			listing(sim, listedRow("nginx", first[len("0:"):]), c.row, listedRow("redis", "10.0.0.2"))
-			resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+			listing(w.sim, listedRow("nginx", first[len("0:"):]), c.row, listedRow("redis", "10.0.0.2"))
+			resource, hosts := w.object(), map[string]string{first: first}
 			said := resource.Imports("web:nginx")
-			if said.Failed() != c.failsImport {
-				t.Fatalf("it says %s", said)
-			}
-			if !c.failsImport {
-				if hosts := resource.Attribute("hosts"); !cmp.Equal(hosts, any(map[string]any{first: first})) {
-					t.Errorf("hosts %v", hosts)
-				}
-				return
-			}
-			text := providertest.DiagnosticsText(said)
-			for _, want := range []string{
-				"ERROR: Unable to Import Hosted Process", c.warns, "Nothing was imported", "web:nginx@0:10.0.0.1,0:10.0.0.2",
-			} {
-				if !strings.Contains(text, want) {
-					t.Errorf("it does not say %q: %s", want, text)
+			if c.failsImport {
+				hosts = nil
+				for _, want := range []string{"ERROR: Unable to Import Hosted Process", c.warns, "Nothing was imported", "web:nginx@0:10.0.0.1,0:10.0.0.2"} {
+					if !strings.Contains(said.String(), want) {
+						t.Errorf("it does not say %q: %s", want, said)
+					}
 				}
 			}
-			if resource.Attribute("hosts") != nil {
-				t.Error("something was imported")
+			if diff := cmp.Diff(hosts, resource.Reasons("hosts"), cmpopts.EquateEmpty()); diff != "" || said.Failed() != c.failsImport {
+				t.Errorf("hosts (-want +got):\n%s\nsaid: %s", diff, said)
 			}
 		})
 	}
@@ -134,19 +128,15 @@ func TestHostedProcessListResource_printable(t *testing.T) {
 
 // unapplied is a resource that was imported and never applied, so that nobody knows
 // its spec: two hosts of a process that somebody registered, hosts and runs.
-func unapplied(t *testing.T, s *providertest.Sim, settings map[string]any) *providertest.Core {
-	t.Helper()
-	providertest.ConfiguredWith(t, settings).CoreOf(providertest.HostedType, &providertest.Kept{}).Applied(providertest.FaceESB.Reference("./start.sh", 2))
-	for n := 1; n <= 2; n++ {
-		if err := s.StartProcess(providertest.Address(n), "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	resource := providertest.ConfiguredWith(t, settings).CoreOf(providertest.HostedType, &providertest.Kept{})
+func (w *world) unapplied() *providertest.Core {
+	w.Helper()
+	w.object().Applied(w.declares(2))
+	w.do(w.sim.StartProcess, 1, 2)
+	resource := w.object()
 	if said := resource.Imports("web:nginx"); len(said) > 0 {
-		t.Fatal(said)
+		w.Fatal(said)
 	}
-	s.ResetCalls()
+	w.sim.ResetCalls()
 	return resource
 }
 
@@ -155,47 +145,41 @@ func unapplied(t *testing.T, s *providertest.Sim, settings map[string]any) *prov
 // either, and the resource stays.
 func TestHostedProcess_destroyUnapplied(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		face      providertest.Face
-		onDestroy string
-		want      []string
-		said      string
-	}{
-		"esb":            {providertest.FaceESB, "unregister", []string{"unregister_proc_info " + providertest.Addresses(1, 2)}, ""},
-		"esb-repeated":   {providertest.FaceESB, "unregister", []string{"unregister_proc_info " + providertest.Address(1), "unregister_proc_info " + providertest.Addresses(1, 2)}, ""},
-		"esb-stop":       {providertest.FaceESB, "stop", []string{"unregister_proc_info " + providertest.Addresses(1, 2)}, ""},
-		"esb-kill":       {providertest.FaceESB, "kill", []string{"unregister_proc_info " + providertest.Addresses(1, 2)}, ""},
-		"gateway":        {providertest.FaceGateway, "unregister", []string{}, "this gateway wants the spec"},
-		"gateway-stop":   {providertest.FaceGateway, "stop", []string{}, "this gateway wants the spec"},
-		"gateway-killed": {providertest.FaceGateway, "kill", []string{}, "this gateway wants the spec"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			resource := unapplied(t, sim, sim.SettingsFor(c.face))
-			set(resource, "on_destroy", c.onDestroy)
-			if name == "esb-repeated" { // on one host it took effect, and said that it was in progress
-				sim.Inject(simulator.Fault{API: "unregister_proc_info", Code: new(115), Apply: true, Times: 1})
-			}
-
-			said := resource.DestroyUnrefreshed()
-
-			if said.Failed() != (c.said != "") || !strings.Contains(said.String(), c.said) {
-				t.Errorf("said: %s", said)
-			}
-			if resource.State.IsNull() != (c.said == "") {
-				t.Errorf("state is %s", resource.State)
-			}
-			if diff := cmp.Diff(c.want, sim.Changes()); diff != "" {
-				t.Errorf("calls that change something (-want +got):\n%s", diff)
-			}
-			for n := 1; n <= 2; n++ {
-				process, _ := sim.Process(providertest.Address(n), "web", "nginx")
-				if !process.Running || process.Hosted != (c.said != "") {
-					t.Errorf("%s is %+v", providertest.Address(n), process)
+	all := on("unregister_proc_info", 1, 2)
+	for _, ending := range fleet.OnDestroys() {
+		for name, c := range map[string]struct {
+			by    providertest.Face
+			calls []string
+			says  string
+		}{
+			"esb":          {esb, []string{all}, ""},
+			"esb-repeated": {esb, []string{on("unregister_proc_info", 1), all}, ""},
+			"gateway":      {gateway, nil, "this gateway wants the spec"},
+		} {
+			t.Run(fmt.Sprintf("%s/%s", name, ending), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, c.by)
+				resource := w.unapplied()
+				set(resource, "on_destroy", string(ending))
+				if len(c.calls) > 1 { // on one host it took effect, and said that it was in progress
+					w.on("unregister_proc_info", once(simulator.Fault{Code: new(115), Apply: true}))
 				}
-			}
-		})
+
+				said := resource.DestroyUnrefreshed()
+
+				if said.Failed() != (c.says != "") || !strings.Contains(said.String(), c.says) || resource.State.IsNull() == said.Failed() {
+					t.Errorf("said: %s; state is %s", said, resource.State)
+				}
+				if diff := cmp.Diff(c.calls, w.sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("calls that change something (-want +got):\n%s", diff)
+				}
+				for n := 1; n <= 2; n++ {
+					if p := w.at(n); !p.Running || p.Hosted != said.Failed() {
+						t.Errorf("web-%d is %+v", n, p)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -203,61 +187,46 @@ func TestHostedProcess_destroyUnapplied(t *testing.T) {
 // it cannot be unhosted, and so it is not said to be gone, whether there is a row of it or not.
 func TestHostedProcess_destroyUnappliedHosting(t *testing.T) {
 	t.Parallel()
-	providertest.ESBOnly(t, "the gateway has no unregister_proc_info")
-	sim := providertest.NewSim(t)
-	for n := 1; n <= 2; n++ {
-		if err := sim.Host(providertest.Address(n), "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	w := newWorld(t, esb) // the gateway has no unregister_proc_info
+	w.do(w.sim.Host, 1, 2)
+	resource := w.object()
 	if said := resource.Imports("web:nginx"); len(said) > 0 {
 		t.Fatal(said)
 	}
-	before := resource.Attribute("hosts")
-	sim.Inject(simulator.Fault{API: "*_proc_status*", Hosts: []string{providertest.Address(2)}, Missing: -1})
+	before := resource.Reasons("hosts")
+	w.sim.Inject(simulator.Fault{API: "*_proc_status*", Hosts: []string{providertest.Address(2)}, Missing: -1})
 
 	said := resource.DestroyUnrefreshed()
 
 	if !said.Failed() || !strings.Contains(said.String(), "its agent may host the process") || !strings.Contains(said.String(), "on 2 of 2 hosts") {
 		t.Errorf("said: %s", said)
 	}
-	if hosts := resource.Attribute("hosts"); !cmp.Equal(hosts, before) {
+	if hosts := resource.Reasons("hosts"); !cmp.Equal(hosts, before) || len(hosts) != 2 {
 		t.Errorf("hosts of the state: %v", hosts)
 	}
-	for _, process := range sim.Processes() {
-		if !process.Hosted {
-			t.Errorf("unhosted: %+v", process)
-		}
-	}
+	expectHosted(t, w.sim, 2)
 }
 
 // A host of which the file does not tell is named after an import as well, where the
 // agent cannot be asked for want of a spec; and it is neither drift nor gone.
 func TestHostedProcess_unknownAfterImport(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	settings := sim.SettingsFor(providertest.FaceESB)
-	settings["max_hosts_per_request"] = 1
-	resource := unapplied(t, sim, settings)
-	sim.Inject(simulator.Fault{
-		API: "get_proc_status_v2", Hosts: []string{providertest.Address(2)}, Replace: map[string]any{"data/proc_infos/*/status": nil},
-	})
+	w := newWorld(t, esb)
+	w.settings["max_hosts_per_request"] = 1
+	resource := w.unapplied()
+	w.on("get_proc_status_v2", simulator.Fault{Replace: map[string]any{"data/proc_infos/*/status": nil}}, 2)
 
 	said := resource.Refresh()
 
-	if said.Failed() || !strings.Contains(said.String(), "Agents Not Reachable") {
-		t.Errorf("said: %s", said)
-	}
-	for _, row := range []string{"on 1 of 2 hosts", "\n  " + providertest.Address(2) + ": the platform's row has no status\n"} {
-		if !strings.Contains(said.String(), row) {
-			t.Errorf("%q is not in: %s", row, said)
+	for _, want := range []string{"Agents Not Reachable", "on 1 of 2 hosts", "\n  " + providertest.Address(2) + ": the platform's row has no status\n"} {
+		if !strings.Contains(said.String(), want) || said.Failed() {
+			t.Errorf("%q is not in: %s", want, said)
 		}
 	}
 	if left := resource.Reasons("out_of_sync"); len(left) > 0 || resource.State.IsNull() {
 		t.Errorf("out_of_sync is %v in %s", left, resource.State)
 	}
-	if calls := sim.Calls().Of("operate_*"); len(calls) > 0 {
+	if calls := w.sim.Calls().Of("operate_*"); len(calls) > 0 {
 		t.Errorf("agents were asked without a spec: %v", calls.APIs())
 	}
 }
@@ -267,48 +236,32 @@ func TestHostedProcess_unknownAfterImport(t *testing.T) {
 // missing is registered.
 //
 // Promised in import-and-adoption.md: Every other host is registered again, with your spec.
+// Promised in import-and-adoption.md: A host whose fingerprint matches isn't called.
 func TestHostedProcess_firstApplyAfterImport(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := map[string]any{
-		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(2), "spec": providertest.WholeSpec("./a.sh"),
-	}
-	if _, said := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{}).Apply(config); len(said) > 0 {
-		t.Fatal(said)
-	}
-	sim.Colleague(t, "web", "nginx", map[string]string{"owner": "other-team"}, 2)
-	config["hosts"] = providertest.HostsOf(3)
-	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
-	if said := resource.Imports("web:nginx@" + providertest.Address(1) + "," + providertest.Address(2) + "," + providertest.Address(3)); said.Failed() || !strings.Contains(said.String(), `owner: "other-team" on 0:10.0.0.3; not set on 0:10.0.0.2`) {
-		t.Fatal(said)
-	}
-	sim.ResetCalls()
-
-	kind, said := resource.Apply(config)
-
-	if kind != providertest.PlanUpdate || said.Failed() {
-		t.Errorf("%s\n%s", kind, said)
-	}
-	want := providertest.OnGateway([]string{"operate_proc_v2/3 " + providertest.Addresses(3), "register_proc_info " + providertest.Addresses(3), "update_proc_info " + providertest.Addresses(2)})
-	if diff := cmp.Diff(want, sim.Changes()); diff != "" {
-		t.Errorf("calls that change something (-want +got):\n%s", diff)
-	}
-	sim.ResetCalls()
-	if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 || len(sim.Changes()) > 0 {
-		t.Errorf("something was left to do: %s %v\n%s", kind, sim.Changes(), said)
-	}
+	through(t, gse, func(w *world) {
+		w.object().Applied(w.declares(2))
+		w.sim.Colleague(t, "web", "nginx", map[string]string{"owner": "other-team"}, 2)
+		resource := w.object()
+		said := resource.Imports("web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3,web-3=0:10.0.0.4")
+		if said.Failed() || !strings.Contains(said.String(), `owner: "other-team" on web-2; not set on web-1`) {
+			t.Errorf("said: %s", said)
+		}
+		w.play(resource, step{
+			name: "applied", config: w.declares(3), calls: []string{on("operate_proc_v2/3", 3), on("register_proc_info", 3), on("update_proc_info", 2)},
+		})
+	})
 }
 
 // What names no owner gets one with the first update after its import, and state has it.
 func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	sim.Colleague(t, "web", "nginx", nil, 1)
-	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
-	resource.Imports("web:nginx")
-	resource.Applied(providertest.HostedConfigOf(map[string]string{providertest.Address(1): providertest.Address(1)}))
-	p, _ := sim.Process(providertest.Address(1), "web", "nginx")
-	if owner := resource.Attribute("owner"); owner == nil || owner != p.Labels["tf_spec_owner"] {
-		t.Errorf("the owner is %v in state, and registered with %v", owner, p.Labels)
+	w := newWorld(t, esb)
+	w.sim.Colleague(t, "web", "nginx", nil, 1)
+	resource := w.object()
+	resource.Imports("web:nginx@web-1=0:10.0.0.2")
+	resource.Applied(w.declares(1))
+	if owner := resource.Attribute("owner"); owner == nil || owner != w.at(1).Labels["tf_spec_owner"] {
+		t.Errorf("the owner is %v in state, and registered with %v", owner, w.at(1).Labels)
 	}
 }

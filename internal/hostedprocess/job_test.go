@@ -90,11 +90,10 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 	// That is found out, and not taken for success.
 	t.Run("managed-by-a-bug", func(t *testing.T) {
 		t.Parallel()
-		sim := providertest.NewSim(t)
-		sim.ManageProcBug = true
-		resource, config := managed(t, sim)
+		w := newWorld(t, job)
+		w.sim.ManageProcBug = true
 		const says = "runs its operations 1 and 2 as stop and query; set registration_api to operate_process"
-		if _, said := resource.Apply(config); !said.Failed() || !strings.Contains(words(said.String()), "829, JOB answered") || !strings.Contains(words(said.String()), says) {
+		if _, said := w.object().Apply(w.managed()); !said.Failed() || !strings.Contains(words(said.String()), "829, JOB answered") || !strings.Contains(words(said.String()), says) {
 			t.Errorf("said: %s", said)
 		}
 	})
@@ -103,22 +102,19 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 // manage_proc registers and unregisters where it is declared, and where agents confirm it.
 func TestJobHostedProcess_manageProc(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	resource, config := managed(t, sim)
-	resource.Applied(config)
-	if _, said := resource.Apply(nil); len(said) > 0 || sim.Calls().Count("manage_proc") != 2 {
-		t.Errorf("called %v; said: %s", sim.Calls().APIs(), said)
+	w := newWorld(t, job)
+	resource := w.object()
+	resource.Applied(w.managed())
+	if _, said := resource.Apply(nil); len(said) > 0 || w.sim.Calls().Count("manage_proc") != 2 {
+		t.Errorf("called %v; said: %s", w.sim.Calls().APIs(), said)
 	}
 }
 
 // managed is a JOB process that is registered by manage_proc.
-func managed(t *testing.T, sim *providertest.Sim) (*providertest.Core, map[string]any) {
-	t.Helper()
-	config := providertest.FaceJOB.Reference("./start.sh", 1)
-	config["ensure"], config["registration_api"] = "registered", "manage_proc"
-	process, _ := config["process"].(map[string]any)
-	process["proc_owner"] = "sre"
-	return hostedBy(t, sim, job), config
+func (w *world) managed() map[string]any {
+	config := w.declares(1, map[string]any{"ensure": "registered", "registration_api": "manage_proc"})
+	values{"process.proc_owner": "sre"}.put(config)
+	return config
 }
 
 // A manage_proc that asks in place of what it is to do has success to tell. Where no agent
@@ -133,33 +129,27 @@ func TestJobHostedProcess_manageProcUnconfirmed(t *testing.T) {
 		"hosting-unsaid":    {ContentShape: "no-isauto"},
 		"unreadable":        {ContentShape: "broken"},
 	} {
-		fault.API, fault.Op = "operate_process", new(simulator.OpQuery)
-		t.Run("create/"+name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			hosted, config := managed(t, sim)
-			sim.Inject(simulator.Fault{API: "manage_proc", Code: new(0)})
-			sim.Inject(fault)
-			_, said := hosted.Apply(config)
-			if !said.Failed() || !strings.Contains(said.String(), says) || hosted.State.IsNull() || hosted.Reasons("out_of_sync")["web-1"] == "" {
-				t.Errorf("out_of_sync %v; said: %s", hosted.Reasons("out_of_sync"), said)
-			}
-		})
-		t.Run("destroy/"+name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			hosted, config := managed(t, sim)
-			hosted.Applied(config)
-			sim.Inject(simulator.Fault{API: "manage_proc", Code: new(0)})
-			sim.Inject(fault)
-			said := hosted.DestroyUnrefreshed()
-			if !said.Failed() || !strings.Contains(said.String(), says) || hosted.State.IsNull() {
-				t.Errorf("said: %s", said)
-			}
-			if process, _ := sim.Process(providertest.Address(1), "job", "/srv/web/nginx"); !process.Hosted {
-				t.Error("it is not hosted")
-			}
-		})
+		for what, exists := range map[string]bool{"create": false, "destroy": true} {
+			t.Run(what+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, job)
+				resource, config := w.object(), w.managed()
+				if exists {
+					resource.Applied(config)
+					config = nil
+				}
+				w.sim.Inject(simulator.Fault{API: "manage_proc", Code: new(0)})
+				fault.API, fault.Op = "operate_process", new(simulator.OpQuery)
+				w.sim.Inject(fault)
+				_, said := resource.ApplyUnrefreshed(config)
+				if !said.Failed() || !strings.Contains(said.String(), says) || resource.State.IsNull() || exists == (resource.Reasons("out_of_sync")["web-1"] != "") {
+					t.Errorf("out_of_sync %v; said: %s", resource.Reasons("out_of_sync"), said)
+				}
+				if w.at(1).Hosted != exists {
+					t.Errorf("it is %+v", w.at(1))
+				}
+			})
+		}
 	}
 }
 
@@ -185,16 +175,11 @@ func TestJobProcessOperation_lifecycle(t *testing.T) {
 // what is protected stays.
 func TestJobHostedProcess_unknownCommand(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	process := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceJOB)).CoreOf("bk_job_hosted_process", &providertest.Kept{})
-	config := func(start any) map[string]any {
-		c := providertest.FaceJOB.Reference("", 2)
-		c["process"].(map[string]any)["start_cmd"] = start //nolint:forcetypeassert // as Reference makes it
-		c["safety"] = map[string]any{"deletion_protection": true, "max_removed_hosts": "0"}
-		return c
-	}
-	process.Applied(config("./a.sh"))
-	plan, said := process.Plan(config(providertest.NotKnown{}))
+	w := newWorld(t, job)
+	config, resource := w.declares(2, safety(map[string]any{"deletion_protection": true, "max_removed_hosts": "0"})), w.object()
+	resource.Applied(config)
+	values{"process.start_cmd": providertest.NotKnown{}}.put(config)
+	plan, said := resource.Plan(config)
 	if len(said) > 0 {
 		t.Fatal(said)
 	}
