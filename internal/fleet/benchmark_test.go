@@ -9,23 +9,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-func BenchmarkParseHost(b *testing.B) {
-	for name, address := range map[string]string{
-		"ipv4":     "0:10.0.0.1",
-		"supplier": "0:0:10.0.0.1",
-		"ipv6":     "0:2001:db8::1",
-		"agent-id": "020000000052540033339016776504400061",
-		"wrong":    "10.0.0.1",
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, _ = fleet.ParseHost(address, 0)
-			}
-		})
-	}
-}
-
 // A plan builds the inventory of every resource more than once.
 func BenchmarkInventory10000(b *testing.B) {
 	addresses := make(map[string]string, 10000)

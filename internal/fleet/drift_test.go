@@ -57,7 +57,8 @@ func hostingUnknown(s fleet.Status) fleet.Status {
 	return s
 }
 
-// Every row is one host; live is nil where the host must not be asked.
+// Every row is one host; live is nil where the host must not be asked. All that differs is told, and
+// the first of it decides as if it were alone.
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	const (
@@ -66,94 +67,109 @@ func TestInspect(t *testing.T) {
 		running    = fleet.EnsureRunning
 		silent     = fleet.Code("unreachable")
 	)
-	absent := fleet.Status{State: fleet.Unregistered}
-	unreachable := &fleet.Status{State: fleet.Unknown, Code: 117}
-	says := func(s fleet.Status) *fleet.Status { return &s }
+	var (
+		absent      = fleet.Status{State: fleet.Unregistered}
+		unreachable = &fleet.Status{State: fleet.Unknown, Code: 117}
+		bare        = map[string]string{"team": "sre"}
+		says        = func(s fleet.Status) *fleet.Status { return &s }
+	)
 
 	tests := map[string]struct {
 		ensure fleet.Ensure
 		cached fleet.Status
 		live   *fleet.Status
 		want   fleet.Code
+		told   []fleet.Code // what differs, where that is not the code alone
 	}{
-		"registered/as-declared":       {registered, row(fleet.Stopped, false, 5), nil, ""},
-		"registered/stopped-is-enough": {registered, row(fleet.Stopped, true, 5), nil, ""},
-		"registered/gone":              {registered, absent, says(live(fleet.Stopped, false, 0)), fleet.NotRegistered},
-		"registered/gone-and-running":  {registered, absent, says(live(fleet.Running, false, 0)), fleet.NotRegistered},
-		"registered/lagging-hosted":    {registered, absent, says(live(fleet.Stopped, true, 0)), ""},
-		"registered/lagging-time":      {registered, absent, says(live(fleet.Stopped, false, 9)), ""},
-		"registered/unreachable":       {registered, absent, unreachable, silent},
-		"registered/agent-says-gone":   {registered, absent, says(live(fleet.Unregistered, false, 0)), fleet.NotRegistered},
-		"registered/unknown-on-file":   {registered, labelled(fleet.Status{State: fleet.Unknown}, ownedBy("us")), says(live(fleet.Stopped, false, 5)), ""},
+		"registered/as-declared":       {registered, row(fleet.Stopped, false, 5), nil, "", nil},
+		"registered/stopped-is-enough": {registered, row(fleet.Stopped, true, 5), nil, "", nil},
+		"registered/gone":              {registered, absent, says(live(fleet.Stopped, false, 0)), fleet.NotRegistered, nil},
+		"registered/gone-and-running":  {registered, absent, says(live(fleet.Running, false, 0)), fleet.NotRegistered, nil},
+		"registered/lagging-hosted":    {registered, absent, says(live(fleet.Stopped, true, 0)), "", nil},
+		"registered/lagging-time":      {registered, absent, says(live(fleet.Stopped, false, 9)), "", nil},
+		"registered/unreachable":       {registered, absent, unreachable, silent, nil},
+		"registered/agent-says-gone":   {registered, absent, says(live(fleet.Unregistered, false, 0)), fleet.NotRegistered, nil},
+		"registered/unknown-on-file":   {registered, labelled(fleet.Status{State: fleet.Unknown}, ownedBy("us")), says(live(fleet.Stopped, false, 5)), "", nil},
 
-		"hosted/as-declared":         {hosted, row(fleet.Stopped, true, 5), nil, ""},
-		"hosted/hosting-not-on-file": {hosted, hostingUnknown(row(fleet.Stopped, false, 5)), nil, ""},
-		"hosted/not-hosted":          {hosted, row(fleet.Running, false, 5), says(live(fleet.Running, false, 5)), fleet.NotHosted},
-		"hosted/lagging":             {hosted, row(fleet.Running, false, 5), says(live(fleet.Running, true, 5)), ""},
-		"hosted/lagging-gone":        {hosted, absent, says(live(fleet.Running, true, 9)), ""},
-		"hosted/agent-does-not-say":  {hosted, row(fleet.Running, false, 5), says(hostingUnknown(live(fleet.Running, false, 5))), fleet.NotHosted},
-		"hosted/gone":                {hosted, absent, says(live(fleet.Running, false, 0)), fleet.NotRegistered},
-		"hosted/late-registration":   {hosted, absent, says(live(fleet.Stopped, false, 9)), fleet.NotHosted},
-		"hosted/unreachable":         {hosted, row(fleet.Running, false, 5), unreachable, silent},
+		"hosted/as-declared":         {hosted, row(fleet.Stopped, true, 5), nil, "", nil},
+		"hosted/hosting-not-on-file": {hosted, hostingUnknown(row(fleet.Stopped, false, 5)), nil, "", nil},
+		"hosted/not-hosted":          {hosted, row(fleet.Running, false, 5), says(live(fleet.Running, false, 5)), fleet.NotHosted, nil},
+		"hosted/lagging":             {hosted, row(fleet.Running, false, 5), says(live(fleet.Running, true, 5)), "", nil},
+		"hosted/lagging-gone":        {hosted, absent, says(live(fleet.Running, true, 9)), "", nil},
+		"hosted/agent-does-not-say":  {hosted, row(fleet.Running, false, 5), says(hostingUnknown(live(fleet.Running, false, 5))), fleet.NotHosted, nil},
+		"hosted/gone":                {hosted, absent, says(live(fleet.Running, false, 0)), fleet.NotRegistered, nil},
+		"hosted/late-registration":   {hosted, absent, says(live(fleet.Stopped, false, 9)), fleet.NotHosted, nil},
+		"hosted/unreachable":         {hosted, row(fleet.Running, false, 5), unreachable, silent, nil},
 
-		"running/as-declared":       {running, row(fleet.Running, true, 5), nil, ""},
-		"running/stopped":           {running, row(fleet.Stopped, true, 5), says(live(fleet.Stopped, true, 5)), fleet.NotRunning},
-		"running/lagging":           {running, row(fleet.Stopped, true, 5), says(live(fleet.Running, true, 5)), ""},
-		"running/not-hosted":        {running, row(fleet.Stopped, false, 5), says(live(fleet.Running, false, 5)), fleet.NotHosted},
-		"running/neither":           {running, row(fleet.Stopped, false, 5), says(live(fleet.Stopped, false, 5)), fleet.NotHosted},
-		"running/unknown-on-file":   {running, labelled(fleet.Status{State: fleet.Unknown}, ownedBy("us")), says(live(fleet.Running, true, 5)), ""},
-		"running/unreachable":       {running, row(fleet.Stopped, true, 5), unreachable, silent},
-		"running/lagging-gone-down": {running, absent, says(live(fleet.Stopped, true, 9)), fleet.NotRunning},
+		"running/as-declared":       {running, row(fleet.Running, true, 5), nil, "", nil},
+		"running/stopped":           {running, row(fleet.Stopped, true, 5), says(live(fleet.Stopped, true, 5)), fleet.NotRunning, nil},
+		"running/lagging":           {running, row(fleet.Stopped, true, 5), says(live(fleet.Running, true, 5)), "", nil},
+		"running/not-hosted":        {running, row(fleet.Stopped, false, 5), says(live(fleet.Running, false, 5)), fleet.NotHosted, nil},
+		"running/neither":           {running, row(fleet.Stopped, false, 5), says(live(fleet.Stopped, false, 5)), fleet.NotHosted, []fleet.Code{fleet.NotHosted, fleet.NotRunning}},
+		"running/unknown-on-file":   {running, labelled(fleet.Status{State: fleet.Unknown}, ownedBy("us")), says(live(fleet.Running, true, 5)), "", nil},
+		"running/unreachable":       {running, row(fleet.Stopped, true, 5), unreachable, silent, nil},
+		"running/lagging-gone-down": {running, absent, says(live(fleet.Stopped, true, 9)), fleet.NotRunning, nil},
 
-		"labels/none-in-answer":      {hosted, labelled(row(fleet.Running, true, 5), nil), nil, ""},
-		"labels/empty":               {hosted, labelled(row(fleet.Running, true, 5), map[string]string{}), says(live(fleet.Running, true, 5)), fleet.OtherSpec},
-		"labels/without-fingerprint": {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"}), says(live(fleet.Running, true, 5)), fleet.OtherSpec},
-		"labels/other-fingerprint":   {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 5)), fleet.OtherSpec},
-		"labels/other-version":       {hosted, labelled(row(fleet.Running, true, 5), carrying("v2-ffffffffffffffff")), nil, ""},
-		"labels/other-version-down":  {running, labelled(row(fleet.Stopped, true, 5), carrying("v2-ffffffffffffffff")), says(live(fleet.Stopped, true, 5)), fleet.NotRunning},
-		"labels/one-more":            {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre", "x": "y", label: ownPrint, label + "_owner": "us"}), nil, ""},
-		"labels/another-value":       {hosted, labelled(row(fleet.Running, true, 5), map[string]string{label: ownPrint, label + "_owner": "us", "team": "ops"}), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
-		"labels/one-fewer":           {hosted, labelled(row(fleet.Running, true, 5), map[string]string{label: ownPrint}), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
-		"labels/before-hosting":      {hosted, labelled(row(fleet.Running, false, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 5)), fleet.OtherSpec},
-		"labels/stale":               {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), ""},
-		"labels/stale-but-unhosted":  {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 6)), fleet.NotHosted},
-		"labels/agent-older":         {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 4)), fleet.OtherSpec},
-		"labels/owner":               {hosted, labelled(row(fleet.Running, true, 5), ownedBy("us")), nil, ""},
-		"labels/another-owner":       {hosted, labelled(row(fleet.Running, true, 5), ownedBy("them")), says(live(fleet.Running, true, 5)), ""},
-		"labels/owner-lost":          {hosted, labelled(row(fleet.Running, true, 5), carrying(ownPrint)), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
+		"labels/none-in-answer":      {hosted, labelled(row(fleet.Running, true, 5), nil), nil, "", nil},
+		"labels/empty":               {hosted, labelled(row(fleet.Running, true, 5), map[string]string{}), says(live(fleet.Running, true, 5)), fleet.OtherSpec, []fleet.Code{fleet.Anew, fleet.OtherLabels}},
+		"labels/without-fingerprint": {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"}), says(live(fleet.Running, true, 5)), fleet.OtherSpec, []fleet.Code{fleet.Anew}},
+		"labels/other-fingerprint":   {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 5)), fleet.OtherSpec, nil},
+		"labels/other-version":       {hosted, labelled(row(fleet.Running, true, 5), carrying("v2-ffffffffffffffff")), nil, "", nil},
+		"labels/other-version-down":  {running, labelled(row(fleet.Stopped, true, 5), carrying("v2-ffffffffffffffff")), says(live(fleet.Stopped, true, 5)), fleet.NotRunning, nil},
+		"labels/one-more":            {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre", "x": "y", label: ownPrint, label + "_owner": "us"}), nil, "", nil},
+		"labels/another-value":       {hosted, labelled(row(fleet.Running, true, 5), map[string]string{label: ownPrint, label + "_owner": "us", "team": "ops"}), says(live(fleet.Running, true, 5)), fleet.OtherLabels, nil},
+		"labels/one-fewer":           {hosted, labelled(row(fleet.Running, true, 5), map[string]string{label: ownPrint}), says(live(fleet.Running, true, 5)), fleet.OtherLabels, nil},
+		"labels/before-hosting":      {hosted, labelled(row(fleet.Running, false, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 5)), fleet.OtherSpec, []fleet.Code{fleet.OtherSpec, fleet.NotHosted}},
+		"labels/stale":               {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), "", nil},
+		"labels/stale-but-unhosted":  {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 6)), fleet.NotHosted, nil},
+		"labels/agent-older":         {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 4)), fleet.OtherSpec, nil},
+		"labels/owner":               {hosted, labelled(row(fleet.Running, true, 5), ownedBy("us")), nil, "", nil},
+		"labels/another-owner":       {hosted, labelled(row(fleet.Running, true, 5), ownedBy("them")), says(live(fleet.Running, true, 5)), "", nil},
+		"labels/owner-lost":          {hosted, labelled(row(fleet.Running, true, 5), carrying(ownPrint)), says(live(fleet.Running, true, 5)), fleet.OtherLabels, nil},
 		// Without a time in the cached status, nothing says that the row is an old one.
-		"labels/no-time-on-file": {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), fleet.OtherSpec},
-		"labels/no-time-at-all":  {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 0)), fleet.OtherSpec},
+		"labels/no-time-on-file": {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), fleet.OtherSpec, nil},
+		"labels/no-time-at-all":  {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 0)), fleet.OtherSpec, nil},
 		// The labels of a row that says "unregistered" are those of the past.
-		"labels/of-an-unregistered-row": {hosted, labelled(row(fleet.Unregistered, false, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), ""},
+		"labels/of-an-unregistered-row": {hosted, labelled(row(fleet.Unregistered, false, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), "", nil},
+
+		"all/as-desired":        {running, row(fleet.Running, true, 5), nil, "", nil},
+		"all/found-well-after":  {running, row(fleet.Stopped, false, 5), says(live(fleet.Running, true, 5)), "", nil},
+		"all/less-than-on-file": {running, row(fleet.Stopped, false, 5), says(live(fleet.Stopped, true, 5)), fleet.NotRunning, nil},
+		"all/not-asked":         {running, labelled(row(fleet.Stopped, false, 5), bare), unreachable, silent, nil},
+		"all/by-a-start":        {running, labelled(row(fleet.Running, true, 5), started()), says(live(fleet.Running, true, 5)), fleet.OtherLabels, []fleet.Code{fleet.Started}},
+		"all/by-an-older-start": {running, labelled(row(fleet.Running, true, 5), started()), says(live(fleet.Running, true, 6)), "", nil},
+		"all/at-once": {
+			running, labelled(row(fleet.Stopped, false, 5), map[string]string{}), says(live(fleet.Stopped, false, 5)), fleet.OtherSpec,
+			[]fleet.Code{fleet.Anew, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &process{cached: answer(test.cached)}
-			want := fleet.Report{
-				Drift: map[fleet.Host]fleet.Code{}, Unreachable: map[fleet.Host]fleet.Status{},
-			}
-			wantCalls := []string{"cached 1"}
+			p, wantCalls := &process{cached: answer(test.cached)}, "cached 1"
+			want := fleet.Report{Drift: map[fleet.Host]fleet.Code{}, Differs: map[fleet.Host][]fleet.Code{}, Unreachable: map[fleet.Host]fleet.Status{}}
 			if test.live != nil {
 				p.live = answer(*test.live)
-				wantCalls = append(wantCalls, "live 1")
+				wantCalls += ", live 1"
 			}
 			switch test.want {
 			case "":
 			case silent:
 				want.Unreachable[host(1)] = *test.live
 			default:
-				want.Drift[host(1)] = test.want
+				if test.told == nil {
+					test.told = []fleet.Code{test.want}
+				}
+				want.Drift[host(1)], want.Differs[host(1)] = test.want, test.told
 			}
 			got, err := fleet.Inspect(t.Context(), p, hosts(1), desired(test.ensure), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got, byString, cmpopts.IgnoreFields(fleet.Report{}, "Differs", "Cached", "Live")); diff != "" {
+			if diff := cmp.Diff(want, got, byString, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Report{}, "Cached", "Live")); diff != "" {
 				t.Errorf("report (-want +got):\n%s", diff)
 			}
-			p.wantCalls(t, wantCalls...)
+			p.wantCalls(t, wantCalls)
 		})
 	}
 }
@@ -161,47 +177,6 @@ func TestInspect(t *testing.T) {
 // started are the labels that a start has left.
 func started() map[string]string {
 	return desired(fleet.EnsureRunning).StartLabels()
-}
-
-// All that differs is told, and the same decides as if it were alone.
-func TestInspect_differs(t *testing.T) {
-	t.Parallel()
-	bare := map[string]string{"team": "sre"}
-	for name, c := range map[string]struct {
-		cached, live fleet.Status
-		decides      fleet.Code
-		differs      []fleet.Code
-	}{
-		"as-desired":        {row(fleet.Running, true, 5), live(fleet.Running, true, 5), "", nil},
-		"found-well-after":  {row(fleet.Stopped, false, 5), live(fleet.Running, true, 5), "", nil},
-		"gone":              {fleet.Status{State: fleet.Unregistered}, live(fleet.Stopped, false, 0), fleet.NotRegistered, []fleet.Code{fleet.NotRegistered}},
-		"stopped":           {row(fleet.Stopped, true, 5), live(fleet.Stopped, true, 5), fleet.NotRunning, []fleet.Code{fleet.NotRunning}},
-		"neither":           {row(fleet.Stopped, false, 5), live(fleet.Stopped, false, 5), fleet.NotHosted, []fleet.Code{fleet.NotHosted, fleet.NotRunning}},
-		"less-than-on-file": {row(fleet.Stopped, false, 5), live(fleet.Stopped, true, 5), fleet.NotRunning, []fleet.Code{fleet.NotRunning}},
-		"other-spec":        {labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Code{fleet.OtherSpec}},
-		"anew":              {labelled(row(fleet.Running, true, 5), bare), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Code{fleet.Anew}},
-		"by-a-start":        {labelled(row(fleet.Running, true, 5), started()), live(fleet.Running, true, 5), fleet.OtherLabels, []fleet.Code{fleet.Started}},
-		"by-an-older-start": {labelled(row(fleet.Running, true, 5), started()), live(fleet.Running, true, 6), "", nil},
-		"all-at-once": {
-			labelled(row(fleet.Stopped, false, 5), map[string]string{}), live(fleet.Stopped, false, 5), fleet.OtherSpec,
-			[]fleet.Code{fleet.Anew, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning},
-		},
-		"not-asked": {labelled(row(fleet.Stopped, false, 5), bare), fleet.Status{State: fleet.Unknown}, "", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := fleet.Inspect(t.Context(), &process{cached: answer(c.cached), live: answer(c.live)}, hosts(1), desired(fleet.EnsureRunning), nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if drift := got.Drift[host(1)]; drift != c.decides {
-				t.Errorf("it is %q that decides, want %q", drift, c.decides)
-			}
-			if diff := cmp.Diff(c.differs, got.Differs[host(1)]); diff != "" {
-				t.Errorf("differs (-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 // answer gives every host the same status.
@@ -215,71 +190,60 @@ func answer(s fleet.Status) func([]fleet.Host) (map[fleet.Host]fleet.Status, err
 	}
 }
 
-func TestInspect_asksSuspectsOnly(t *testing.T) {
+// Of several hosts the suspects alone are asked. After an import there is no spec to ask with, so the
+// cached status must do. A deadline in the middle leaves hosts unreachable, with what is known of
+// them: it is no reason to fail a refresh.
+func TestInspect_severalHosts(t *testing.T) {
 	t.Parallel()
-	p := &process{
-		cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 4: row(fleet.Stopped, false, 5), 5: {State: fleet.Unregistered}}),
-		live: func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
-			return map[fleet.Host]fleet.Status{
-				host(2): live(fleet.Stopped, false, 0),
-				host(4): live(fleet.Running, true, 5),
-			}, nil // and host 5 is left out
-		},
-	}
-	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), desired(fleet.EnsureHosted), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.wantCalls(t, "cached 1 2 3 4 5", "live 2 4 5")
-	if diff := cmp.Diff(map[int]fleet.Code{2: fleet.NotRegistered}, byNumber(got.Drift)); diff != "" {
-		t.Errorf("drift (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[int]fleet.Status{5: {State: fleet.Unknown, Message: "the agent did not answer in time"}}, byNumber(got.Unreachable)); diff != "" {
-		t.Errorf("unreachable (-want +got):\n%s", diff)
-	}
-}
-
-// After an import there is no spec to ask with, so the cached status must do.
-func TestInspect_withoutSpec(t *testing.T) {
-	t.Parallel()
-	p := &process{cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 3: row(fleet.Running, false, 5)})}
-	want := desired(fleet.EnsureHosted)
-	want.HasSpec = false
-	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), want, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.wantCalls(t, "cached 1 2 3")
-	if diff := cmp.Diff(map[int]fleet.Code{2: fleet.NotRegistered, 3: fleet.NotHosted}, byNumber(got.Drift)); diff != "" {
-		t.Errorf("drift (-want +got):\n%s", diff)
-	}
-}
-
-func TestInspect_withoutFingerprint(t *testing.T) {
-	t.Parallel()
-	p := &process{cached: answer(labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")))}
-	want := desired(fleet.EnsureHosted)
-	want.FingerprintLabel = ""
-	got, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil)
-	if err != nil || len(got.Drift) > 0 {
-		t.Errorf("got %v, %v, want no drift: neither spec nor labels count", got.Drift, err)
-	}
-	p.wantCalls(t, "cached 1")
-}
-
-// A deadline in the middle leaves hosts unreachable, with what is known of them:
-// it is no reason to fail a refresh.
-func TestInspect_deadline(t *testing.T) {
-	t.Parallel()
+	absent, down := fleet.Status{State: fleet.Unregistered}, row(fleet.Stopped, false, 5)
 	away := fleet.Status{State: fleet.Unknown, Code: 115, Message: "still in progress"}
-	p := &process{cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 3: away}), live: cannotSay(context.DeadlineExceeded)}
-	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), desired(fleet.EnsureHosted), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[int]fleet.Status{2: {State: fleet.Unknown, Message: "the agent did not answer in time"}, 3: away}
-	if diff := cmp.Diff(want, byNumber(got.Unreachable)); diff != "" || len(got.Drift) > 0 {
-		t.Errorf("drift %v, unreachable (-want +got):\n%s", got.Drift, diff)
+	late := fleet.Status{State: fleet.Unknown, Message: "the agent did not answer in time"}
+	for name, c := range map[string]struct {
+		cached      map[int]fleet.Status // healthy where left out
+		live        func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
+		spoil       func(*fleet.Desired)
+		calls       string
+		drift       map[int]fleet.Code
+		unreachable map[int]fleet.Status
+	}{
+		"suspects": {
+			cached: map[int]fleet.Status{2: absent, 4: down, 5: absent},
+			live: func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { // and host 5 is left out
+				return map[fleet.Host]fleet.Status{host(2): live(fleet.Stopped, false, 0), host(4): live(fleet.Running, true, 5)}, nil
+			},
+			calls: "cached 1 2 3 4 5, live 2 4 5", drift: map[int]fleet.Code{2: fleet.NotRegistered}, unreachable: map[int]fleet.Status{5: late},
+		},
+		"no-spec": {
+			cached: map[int]fleet.Status{2: absent, 3: down}, spoil: func(d *fleet.Desired) { d.HasSpec = false },
+			calls: "cached 1 2 3 4 5", drift: map[int]fleet.Code{2: fleet.NotRegistered, 3: fleet.NotHosted},
+		},
+		"no-fingerprint": { // neither spec nor labels count
+			cached: map[int]fleet.Status{1: labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff"))},
+			spoil:  func(d *fleet.Desired) { d.FingerprintLabel = "" }, calls: "cached 1 2 3 4 5",
+		},
+		"deadline": {
+			cached: map[int]fleet.Status{2: absent, 3: away}, live: cannotSay(context.DeadlineExceeded),
+			calls: "cached 1 2 3 4 5, live 2 3", unreachable: map[int]fleet.Status{2: late, 3: away},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, want := &process{cached: says(c.cached), live: c.live}, desired(fleet.EnsureHosted)
+			if c.spoil != nil {
+				c.spoil(&want)
+			}
+			got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), want, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.wantCalls(t, c.calls)
+			if diff := cmp.Diff(c.drift, byNumber(got.Drift), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("drift (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.unreachable, byNumber(got.Unreachable), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("unreachable (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -290,11 +254,11 @@ func TestInspect_errors(t *testing.T) {
 		process process
 		want    error
 		says    string
-		calls   []string
+		calls   string
 	}{
-		"cached":  {process{cached: cannotSay(down)}, down, "reading the cached status", []string{"cached 1 2"}},
-		"live":    {process{cached: answer(fleet.Status{State: fleet.Unregistered}), live: cannotSay(down)}, down, "asking the agents of 2 hosts", []string{"cached 1 2", "live 1 2"}},
-		"context": {process{cached: cannotSay(context.Canceled)}, context.Canceled, "reading the cached status", []string{"cached 1 2"}},
+		"cached":  {process{cached: cannotSay(down)}, down, "reading the cached status", "cached 1 2"},
+		"live":    {process{cached: answer(fleet.Status{State: fleet.Unregistered}), live: cannotSay(down)}, down, "asking the agents of 2 hosts", "cached 1 2, live 1 2"},
+		"context": {process{cached: cannotSay(context.Canceled)}, context.Canceled, "reading the cached status", "cached 1 2"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -303,34 +267,26 @@ func TestInspect_errors(t *testing.T) {
 			if _, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), nil, nil); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want %q and %v", err, test.says, test.want)
 			}
-			p.wantCalls(t, test.calls...)
+			p.wantCalls(t, test.calls)
 		})
 	}
 }
 
 func TestDeclared_AllLabels(t *testing.T) {
 	t.Parallel()
-	own := func() map[string]string { return map[string]string{"team": "sre"} }
-	tests := map[string]struct {
+	own := map[string]string{"team": "sre"}
+	for name, c := range map[string]struct {
 		desired fleet.Desired
 		want    map[string]string
 	}{
-		"with":            {fleet.Desired{FingerprintLabel: label, Fingerprint: ownPrint, Labels: own()}, carrying(ownPrint)},
+		"with":            {fleet.Desired{FingerprintLabel: label, Fingerprint: ownPrint, Labels: own}, carrying(ownPrint)},
 		"without-others":  {fleet.Desired{FingerprintLabel: label, Fingerprint: ownPrint}, map[string]string{label: ownPrint}},
-		"turned-off":      {fleet.Desired{Fingerprint: ownPrint, Labels: own()}, own()},
+		"turned-off":      {fleet.Desired{Fingerprint: ownPrint, Labels: own}, own},
 		"turned-off-none": {fleet.Desired{Fingerprint: ownPrint}, nil},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			before := maps.Clone(test.desired.Labels)
-			if diff := cmp.Diff(test.want, test.desired.AllLabels()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(before, test.desired.Labels); diff != "" {
-				t.Errorf("the desired labels were changed (-want +got):\n%s", diff)
-			}
-		})
+	} {
+		if diff := cmp.Diff(c.want, c.desired.AllLabels()); diff != "" || len(own) > 1 {
+			t.Errorf("%s: the desired labels are %v (-want +got):\n%s", name, own, diff)
+		}
 	}
 }
 
@@ -356,29 +312,9 @@ func TestDeclared_Ours(t *testing.T) {
 		"names-another-of-us": {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), ownedBy("another")), true},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := test.desired.Ours(test.status); got != test.want {
-				t.Errorf("got %t, want %t", got, test.want)
-			}
-		})
-	}
-}
-
-func TestEnsures_askMoreEach(t *testing.T) {
-	t.Parallel()
-	down := row(fleet.Stopped, false, 5)
-	want := []fleet.Code{"", fleet.NotHosted, fleet.NotHosted}
-	var got []fleet.Code
-	for _, ensure := range fleet.Ensures() {
-		report, err := fleet.Inspect(t.Context(), &process{cached: answer(down), live: answer(live(fleet.Stopped, false, 5))}, hosts(1), desired(ensure), nil, nil)
-		if err != nil {
-			t.Fatal(err)
+		if got := test.desired.Ours(test.status); got != test.want {
+			t.Errorf("%s: got %t, want %t", name, got, test.want)
 		}
-		got = append(got, report.Drift[host(1)])
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

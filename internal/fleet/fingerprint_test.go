@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -20,11 +19,7 @@ func TestFingerprint_golden(t *testing.T) {
 		canonical string
 		want      string
 	}{
-		"empty": {
-			map[string]any{}, nil,
-			`{"labels":{},"spec":{}}`,
-			"v1-df07f794e9051fc4",
-		},
+		"empty": {map[string]any{}, nil, `{"labels":{},"spec":{}}`, "v1-df07f794e9051fc4"},
 		"map": {
 			map[string]any{"user": "root", "cpu": 30.0, "mem": 0.5, "control": map[string]any{"start_cmd": "a && b", "all": []string{"z", "y"}}},
 			map[string]string{"team": "sre", "env": "生产"},
@@ -107,17 +102,6 @@ func TestFingerprint_refuses(t *testing.T) {
 		if sum, err := fleet.Fingerprint(spec, nil); err == nil || sum != "" {
 			t.Errorf("%s: got %q, %v, want an error alone", name, sum, err)
 		}
-	}
-}
-
-func TestFingerprint_version(t *testing.T) {
-	t.Parallel()
-	sum, err := fleet.Fingerprint(map[string]any{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if hash, ok := strings.CutPrefix(sum, fleet.FingerprintVersion); !ok || len(hash) != 16 {
-		t.Errorf("got %q, want %s and 16 characters", sum, fleet.FingerprintVersion)
 	}
 }
 

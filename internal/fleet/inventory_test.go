@@ -1,7 +1,6 @@
 package fleet_test
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -53,11 +52,9 @@ func TestNewInventory_faults(t *testing.T) {
 		want      []string
 		holds     []string
 	}{
-		"none": {nil, nil, nil},
-		"good": {map[string]string{"b": "0:10.0.0.2", "a": "0:10.0.0.1"}, nil, []string{"a", "b"}},
-		"another-cloud": {
-			map[string]string{"a": "0:10.0.0.1", "b": "1:10.0.0.1"}, nil, []string{"a", "b"},
-		},
+		"none":          {nil, nil, nil},
+		"good":          {map[string]string{"b": "0:10.0.0.2", "a": "0:10.0.0.1"}, nil, []string{"a", "b"}},
+		"another-cloud": {map[string]string{"a": "0:10.0.0.1", "b": "1:10.0.0.1"}, nil, []string{"a", "b"}},
 		"same-address": {
 			map[string]string{"b": "0:10.0.0.1", "a": "0:10.0.0.1"},
 			[]string{`host "b": "0:10.0.0.1" is the same host as "0:10.0.0.1" under key "a"; name each host once`},
@@ -114,22 +111,6 @@ func TestNewInventory_faults(t *testing.T) {
 				t.Errorf("Len: got %d, want %d", inventory.Len(), len(test.holds))
 			}
 		})
-	}
-}
-
-func TestNewInventory_supplier(t *testing.T) {
-	t.Parallel()
-	r, faults := fleet.NewInventory(maps.All(map[string]string{"a": "0:10.0.0.1"}), 8)
-	if len(faults) > 0 || r.Hosts()[0].SupplierID() != 8 {
-		t.Errorf("got %v, %v, want the supplier id 8", r.Hosts(), faults)
-	}
-}
-
-func TestAddressError_unwraps(t *testing.T) {
-	t.Parallel()
-	inner := errors.New("inner")
-	if err := error(&fleet.AddressError{Key: "a", Err: inner}); !errors.Is(err, inner) {
-		t.Errorf("%v does not wrap its cause", err)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -25,84 +23,81 @@ func TestRun(t *testing.T) {
 		op      fleet.Operation
 		unsure  []int
 		process process
-		calls   []string
+		calls   string
 		results byHost
 	}{
-		"start":   {fleet.Start, nil, process{}, []string{"start 1 2"}, byHost{1: well, 2: well}},
-		"restart": {fleet.Restart, nil, process{}, []string{"restart 1 2"}, byHost{1: well, 2: well}},
-		"stop":    {fleet.Stop, nil, process{}, []string{"stop 1 2"}, byHost{1: well, 2: well}},
-		"fails":   {fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: away}})}, []string{"kill 1 2"}, byHost{1: away, 2: well}},
+		"start":   {fleet.Start, nil, process{}, "start 1 2", byHost{1: well, 2: well}},
+		"restart": {fleet.Restart, nil, process{}, "restart 1 2", byHost{1: well, 2: well}},
+		"stop":    {fleet.Stop, nil, process{}, "stop 1 2", byHost{1: well, 2: well}},
+		"fails":   {fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: away}})}, "kill 1 2", byHost{1: away, 2: well}},
 
-		"start-found-running": {fleet.Start, nil, process{operate: doneOps(byOp{fleet.Start: {1: noop}})}, []string{"start 1 2"}, byHost{1: noop, 2: well}},
+		"start-found-running": {fleet.Start, nil, process{operate: doneOps(byOp{fleet.Start: {1: noop}})}, "start 1 2", byHost{1: noop, 2: well}},
 		"stop-found-idle": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
-			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: well, 2: well},
+			"stop 1 2, live 1, unhost 1", byHost{1: well, 2: well},
 		},
 		"kill-found-idle": {
 			fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: stopped, 2: idle})},
-			[]string{"kill 1 2", "live 1 2", "unhost 2"}, byHost{1: noop, 2: well},
+			"kill 1 2, live 1 2, unhost 2", byHost{1: noop, 2: well},
 		},
 		"idle-hosting-not-said": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(maybeIdle)},
-			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: well, 2: well},
+			"stop 1 2, live 1, unhost 1", byHost{1: well, 2: well},
 		},
 		"idle-unhosting-fails": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: away}}), live: answer(idle)},
-			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: away, 2: well},
+			"stop 1 2, live 1, unhost 1", byHost{1: away, 2: well},
 		},
 		"idle-agent-silent": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: silent, 2: idle})},
-			[]string{"stop 1 2", "live 1 2", "unhost 2"}, byHost{1: restUnknown(silent), 2: well},
+			"stop 1 2, live 1 2, unhost 2", byHost{1: restUnknown(silent), 2: well},
 		},
 		"idle-cannot-be-asked": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)},
-			[]string{"stop 1 2", "live 1"},
+			"stop 1 2, live 1",
 			byHost{1: restUnasked, 2: well},
 		},
 		"stop-found-nothing-and-it-runs": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: up, 2: idle})},
-			[]string{"stop 1 2", "live 1 2", "unhost 2"}, byHost{1: runsAfter(noop), 2: well},
+			"stop 1 2, live 1 2, unhost 2", byHost{1: runsAfter(noop), 2: well},
 		},
 		"kill-found-nothing-and-it-runs-unhosted": {
 			fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: noop}}), live: answer(live(fleet.Running, false, 5))},
-			[]string{"kill 1 2", "live 1"}, byHost{1: runsAfter(noop), 2: well},
+			"kill 1 2, live 1", byHost{1: runsAfter(noop), 2: well},
 		},
 		"idle-stays-hosted": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: noop}}), live: answer(idle)},
-			[]string{"stop 1 2", "live 1", "unhost 1", "live 1"}, byHost{1: hostedAfter(noop), 2: well},
+			"stop 1 2, live 1, unhost 1, live 1", byHost{1: hostedAfter(noop), 2: well},
 		},
 		"idle-unhosting-found-nothing-where-hosting-is-never-said": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: noop}}), live: answer(maybeIdle)},
-			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: noop, 2: well},
+			"stop 1 2, live 1, unhost 1", byHost{1: noop, 2: well},
 		},
 
-		"unsure-start-worked": {fleet.Start, []int{1}, process{live: answer(up)}, []string{"live 1", "start 2"}, byHost{1: already, 2: well}},
-		"unsure-start-did-not": {
-			fleet.Start, []int{1, 2}, process{live: says(map[int]fleet.Status{2: stopped})},
-			[]string{"live 1 2", "start 2"}, byHost{1: already, 2: well},
-		},
-		"unsure-stop-worked":         {fleet.Stop, []int{1}, process{live: answer(stopped)}, []string{"live 1", "stop 2"}, byHost{1: already, 2: well}},
-		"unsure-stop-of-all":         {fleet.Stop, []int{1, 2}, process{live: answer(stopped)}, []string{"live 1 2"}, byHost{1: already, 2: already}},
-		"unsure-stop-did-not":        {fleet.Stop, []int{1}, process{live: answer(up)}, []string{"live 1", "stop 1 2"}, byHost{1: well, 2: well}},
-		"unsure-stop-only-unhosted":  {fleet.Stop, []int{1}, process{live: answer(live(fleet.Running, false, 5))}, []string{"live 1", "stop 1 2"}, byHost{1: well, 2: well}},
-		"unsure-kill-left-hosting":   {fleet.Kill, []int{1}, process{live: answer(idle)}, []string{"live 1", "kill 1 2"}, byHost{1: well, 2: well}},
-		"unsure-stop-hosting-unsaid": {fleet.Stop, []int{1}, process{live: answer(maybeIdle)}, []string{"live 1", "stop 1 2"}, byHost{1: well, 2: well}},
+		"unsure-start-worked":        {fleet.Start, []int{1}, process{live: answer(up)}, "live 1, start 2", byHost{1: already, 2: well}},
+		"unsure-start-did-not":       {fleet.Start, []int{1, 2}, process{live: says(map[int]fleet.Status{2: stopped})}, "live 1 2, start 2", byHost{1: already, 2: well}},
+		"unsure-stop-worked":         {fleet.Stop, []int{1}, process{live: answer(stopped)}, "live 1, stop 2", byHost{1: already, 2: well}},
+		"unsure-stop-of-all":         {fleet.Stop, []int{1, 2}, process{live: answer(stopped)}, "live 1 2", byHost{1: already, 2: already}},
+		"unsure-stop-did-not":        {fleet.Stop, []int{1}, process{live: answer(up)}, "live 1, stop 1 2", byHost{1: well, 2: well}},
+		"unsure-stop-only-unhosted":  {fleet.Stop, []int{1}, process{live: answer(live(fleet.Running, false, 5))}, "live 1, stop 1 2", byHost{1: well, 2: well}},
+		"unsure-kill-left-hosting":   {fleet.Kill, []int{1}, process{live: answer(idle)}, "live 1, kill 1 2", byHost{1: well, 2: well}},
+		"unsure-stop-hosting-unsaid": {fleet.Stop, []int{1}, process{live: answer(maybeIdle)}, "live 1, stop 1 2", byHost{1: well, 2: well}},
 		"unsure-stop-left-idle": {
 			fleet.Stop, []int{1}, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
-			[]string{"live 1", "stop 1 2", "live 1", "unhost 1"}, byHost{1: well, 2: well},
+			"live 1, stop 1 2, live 1, unhost 1", byHost{1: well, 2: well},
 		},
 		"unsure-agent-silent": {
-			fleet.Stop, []int{1}, process{live: answer(silent)}, []string{"live 1", "stop 2"},
+			fleet.Stop, []int{1}, process{live: answer(silent)}, "live 1, stop 2",
 			byHost{1: {Verdict: fleet.Lost, Code: 117, Message: silent.Message, Meaning: "whether an earlier stop worked is not known"}, 2: well},
 		},
 		"unsure-cannot-be-asked": {
-			fleet.Start, []int{1}, process{live: cannotSay(errDown)}, []string{"live 1", "start 2"},
+			fleet.Start, []int{1}, process{live: cannotSay(errDown)}, "live 1, start 2",
 			byHost{1: {Verdict: fleet.Lost, Err: errDown, Meaning: "whether an earlier start worked could not be asked"}, 2: well},
 		},
-		"unsure-elsewhere": {fleet.Start, []int{9}, process{}, []string{"start 1 2"}, byHost{1: well, 2: well}},
+		"unsure-elsewhere": {fleet.Start, []int{9}, process{}, "start 1 2", byHost{1: well, 2: well}},
 		// A restart or a reload leaves nothing behind to ask for.
-		"unsure-restart": {fleet.Restart, []int{1}, process{}, []string{"restart 1 2"}, byHost{1: well, 2: well}},
-		"unsure-reload":  {fleet.Reload, []int{1, 2}, process{}, []string{"reload 1 2"}, byHost{1: well, 2: well}},
+		"unsure-restart": {fleet.Restart, []int{1}, process{}, "restart 1 2", byHost{1: well, 2: well}},
+		"unsure-reload":  {fleet.Reload, []int{1, 2}, process{}, "reload 1 2", byHost{1: well, 2: well}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +108,7 @@ func TestRun(t *testing.T) {
 			}
 			results := fleet.Run(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
 			wantResults(t, test.results, results)
-			test.process.wantCalls(t, test.calls...)
+			test.process.wantCalls(t, test.calls)
 		})
 	}
 }
@@ -228,20 +223,6 @@ func TestRun_stopFails(t *testing.T) {
 	}
 }
 
-// The order is the one in which users read them.
-func TestChoices(t *testing.T) {
-	t.Parallel()
-	if diff := cmp.Diff([]fleet.Operation{"start", "stop", "restart", "reload", "kill"}, fleet.Operations()); diff != "" {
-		t.Errorf("Operations (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]fleet.OnDestroy{"unregister", "stop", "kill"}, fleet.OnDestroys()); diff != "" {
-		t.Errorf("OnDestroys (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]fleet.Ensure{"registered", "hosted", "running"}, fleet.Ensures()); diff != "" {
-		t.Errorf("Ensures (-want +got):\n%s", diff)
-	}
-}
-
 // A one-shot process is left hosted or not as it was: what a start hosts along the way,
 // the agent would run again.
 func TestRun_oneShot(t *testing.T) {
@@ -270,22 +251,22 @@ func TestRun_oneShot(t *testing.T) {
 		op            fleet.Operation
 		before, after map[int]fleet.Status // not hosted where nothing is said
 		operate       byOp
-		calls         []string
+		calls         string
 		results       byHost
 	}{
-		"start":             {fleet.Start, nil, nil, byOp{fleet.Start: {1: ended, 2: well}}, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 1 2"}, byHost{1: ended, 2: well}},
-		"restart":           {fleet.Restart, nil, nil, byOp{fleet.Restart: {1: ended}}, []string{"live 1 2", "restart 1 2", "unhost 1 2", "live 1 2"}, byHost{1: ended, 2: well}},
-		"stop":              {fleet.Stop, nil, nil, nil, []string{"stop 1 2"}, byHost{1: well, 2: well}},
-		"hosted-before":     {fleet.Start, map[int]fleet.Status{1: hosted, 2: unsaid}, nil, nil, []string{"live 1 2", "start 1 2"}, byHost{1: well, 2: well}},
-		"fails-and-hosts":   {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: away}}, []string{"live 1 2", "start 1 2", "unhost 1", "live 1"}, byHost{1: broken, 2: away}},
-		"agent-silent":      {fleet.Start, map[int]fleet.Status{1: silent}, nil, nil, []string{"live 1 2", "start 2", "unhost 2", "live 2"}, byHost{1: notRun, 2: well}},
-		"not-unhosted":      {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 2"}, byHost{1: stuck, 2: well}},
-		"nothing-to-unhost": {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: noop}}, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 1 2"}, byHost{1: well, 2: well}},
+		"start":             {fleet.Start, nil, nil, byOp{fleet.Start: {1: ended, 2: well}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
+		"restart":           {fleet.Restart, nil, nil, byOp{fleet.Restart: {1: ended}}, "live 1 2, restart 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
+		"stop":              {fleet.Stop, nil, nil, nil, "stop 1 2", byHost{1: well, 2: well}},
+		"hosted-before":     {fleet.Start, map[int]fleet.Status{1: hosted, 2: unsaid}, nil, nil, "live 1 2, start 1 2", byHost{1: well, 2: well}},
+		"fails-and-hosts":   {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: away}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: broken, 2: away}},
+		"agent-silent":      {fleet.Start, map[int]fleet.Status{1: silent}, nil, nil, "live 1 2, start 2, unhost 2, live 2", byHost{1: notRun, 2: well}},
+		"not-unhosted":      {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2", byHost{1: stuck, 2: well}},
+		"nothing-to-unhost": {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: noop}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: well, 2: well}},
 		"nothing-to-unhost-and-hosted-or-silent": {
 			fleet.Start, nil, map[int]fleet.Status{1: hosted, 2: silent}, byOp{fleet.Unsupervise: {1: noop, 2: noop}},
-			[]string{"live 1 2", "start 1 2", "unhost 1 2", "live 1 2"}, byHost{1: left("asked afterwards, it is hosted all the same"), 2: left("said not to run, and whether it is still hosted is not known")},
+			"live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: left("asked afterwards, it is hosted all the same"), 2: left("said not to run, and whether it is still hosted is not known")},
 		},
-		"hosted-afterwards": {fleet.Start, nil, map[int]fleet.Status{1: hosted, 2: silent}, nil, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 1 2"}, byHost{1: remains, 2: well}},
+		"hosted-afterwards": {fleet.Start, nil, map[int]fleet.Status{1: hosted, 2: silent}, nil, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: remains, 2: well}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -303,7 +284,7 @@ func TestRun_oneShot(t *testing.T) {
 				return statuses, nil
 			}
 			results := fleet.Run(t.Context(), &p, test.op, hosts(1, 2), nil, fleet.Rollout{})
-			p.wantCalls(t, test.calls...)
+			p.wantCalls(t, test.calls)
 			wantResults(t, test.results, results)
 		})
 	}
@@ -323,17 +304,17 @@ func TestRun_oneShotNotStopped(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, after fleet.Status
 		code          int64
-		calls         []string
+		calls         string
 		meaning       string // of the failure, if it is one
 	}{
-		"same-pid":       {runs(7), runs(7), 836, []string{"live 1", "restart 1", "live 1"}, as},
-		"pid-not-said":   {runs(7), runs(0), 836, []string{"live 1", "restart 1", "live 1"}, as},
-		"pid-was-unsaid": {runs(0), runs(7), 836, []string{"live 1", "restart 1", "live 1"}, as},
-		"silent":         {runs(7), fleet.Status{State: fleet.Unknown}, 836, []string{"live 1", "restart 1", "live 1"}, unknown},
-		"ended":          {runs(7), ended, 836, []string{"live 1", "restart 1", "live 1"}, ""},
-		"other-pid":      {runs(7), runs(8), 836, []string{"live 1", "restart 1", "live 1"}, ""},
-		"checked":        {runs(7), runs(7), 0, []string{"live 1", "restart 1"}, ""},
-		"had-ended":      {ended, runs(7), 836, []string{"live 1", "restart 1"}, ""},
+		"same-pid":       {runs(7), runs(7), 836, "live 1, restart 1, live 1", as},
+		"pid-not-said":   {runs(7), runs(0), 836, "live 1, restart 1, live 1", as},
+		"pid-was-unsaid": {runs(0), runs(7), 836, "live 1, restart 1, live 1", as},
+		"silent":         {runs(7), fleet.Status{State: fleet.Unknown}, 836, "live 1, restart 1, live 1", unknown},
+		"ended":          {runs(7), ended, 836, "live 1, restart 1, live 1", ""},
+		"other-pid":      {runs(7), runs(8), 836, "live 1, restart 1, live 1", ""},
+		"checked":        {runs(7), runs(7), 0, "live 1, restart 1", ""},
+		"had-ended":      {ended, runs(7), 836, "live 1, restart 1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -349,7 +330,7 @@ func TestRun_oneShotNotStopped(t *testing.T) {
 			if test.meaning != "" {
 				restarted.Verdict, restarted.Ran, restarted.Meaning = fleet.Failed, true, test.meaning
 			}
-			p.wantCalls(t, test.calls...)
+			p.wantCalls(t, test.calls)
 			wantResults(t, byHost{1: restarted}, results)
 		})
 	}

@@ -128,17 +128,11 @@ func TestRunInOrder(t *testing.T) {
 		calls   []string
 		results map[string]byHost
 	}{
-		"up":   {op: fleet.Start, calls: inOrder, results: allWell},
-		"down": {op: fleet.Stop, calls: backward, results: allWell},
-		"up-by-choice": {
-			op: fleet.Stop, order: fleet.Ascending, results: allWell,
-			calls: []string{"stop db[1 2]", "stop log[1 2 3] web[1 2 3]"},
-		},
-		"down-by-choice": {
-			op: fleet.Start, order: fleet.Descending, results: allWell,
-			calls: []string{"start log[1 2 3] web[1 2 3]", "start db[1 2]"},
-		},
-		"one-a-call": {op: fleet.Start, alone: true, calls: []string{"start db[1 2]", "start log[1 2 3]", "start web[1 2 3]"}, results: allWell},
+		"up":             {op: fleet.Start, calls: inOrder, results: allWell},
+		"down":           {op: fleet.Stop, calls: backward, results: allWell},
+		"up-by-choice":   {op: fleet.Stop, order: fleet.Ascending, results: allWell, calls: []string{"stop db[1 2]", "stop log[1 2 3] web[1 2 3]"}},
+		"down-by-choice": {op: fleet.Start, order: fleet.Descending, results: allWell, calls: []string{"start log[1 2 3] web[1 2 3]", "start db[1 2]"}},
+		"one-a-call":     {op: fleet.Start, alone: true, calls: []string{"start db[1 2]", "start log[1 2 3]", "start web[1 2 3]"}, results: allWell},
 		"waves-of-machines": {
 			op: fleet.Start, rollout: fleet.Rollout{Waves: waves("1", "100%")},
 			calls:   []string{"start db[1]", "start db[2]", "start log[1] web[1]", "start log[2 3] web[2 3]"},

@@ -38,12 +38,6 @@ func TestResults(t *testing.T) {
 	}
 }
 
-func TestSame(t *testing.T) {
-	t.Parallel()
-	want := fleet.Outcome{Verdict: fleet.Failed, Code: 117}
-	wantResults(t, byHost{1: want, 2: want}, fleet.Same(hosts(1, 2), want))
-}
-
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,8 @@ var (
 	away    = fleet.Outcome{Verdict: fleet.Failed, Code: 117}
 	wasIdle = fleet.Outcome{Verdict: fleet.Done, WasIdle: true}
 	errDown = errors.New("down")
+
+	registered = desired(fleet.EnsureRegistered)
 )
 
 // left is an outcome that leaves something to do.
@@ -40,271 +43,122 @@ type (
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	var (
-		registered  = desired(fleet.EnsureRegistered)
-		hosted      = desired(fleet.EnsureHosted)
-		running     = desired(fleet.EnsureRunning)
-		bare        = row(fleet.Stopped, false, 5) // as a registration leaves it
-		foreign     = labelled(bare, carrying("v1-ffffffffffffffff"))
-		fail        = cannotSay(errDown)
-		absent      = fleet.Status{State: fleet.Unregistered}
-		unread      = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
-		takenUnread = fleet.Outcome{Verdict: fleet.Failed, Code: 850, AlreadyDone: true, Unread: true, Meaning: "the process is registered already; by whom could not be read"}
-		takenAt     = func(registered int64) fleet.Outcome {
-			o := taken
-			o.RegisterTime = registered
-			return o
-		}
-		takenUnreadAt = func(registered int64) fleet.Outcome {
-			o := takenUnread
-			o.RegisterTime = registered
-			return o
-		}
-		unsure = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
+		hosted  = desired(fleet.EnsureHosted)
+		running = desired(fleet.EnsureRunning)
+		bare    = row(fleet.Stopped, false, 5) // as a registration leaves it
+		fail    = cannotSay(errDown)
+		unread  = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
+		unsure  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
 	tests := map[string]struct {
 		want    fleet.Desired
 		change  fleet.Change
 		process process
-		calls   []string
+		calls   string
 		results byHost
 	}{
-		"nothing-to-do": {hosted, fleet.Change{}, process{}, nil, nil},
-		"order-decides": {
-			registered, fleet.Change{Register: hosts(1, 2, 3), Order: hosts(3, 1, 7)}, process{},
-			[]string{"register 3 1", "live 3 1"}, byHost{3: well, 1: well},
-		},
+		"nothing-to-do": {hosted, fleet.Change{}, process{}, "", nil},
+		"order-decides": {registered, fleet.Change{Register: hosts(1, 2, 3), Order: hosts(3, 1, 7)}, process{}, "register 3 1, live 3 1", byHost{3: well, 1: well}},
 		"each-its-own-call": {
 			registered, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3)}, process{},
-			[]string{"register 1", "reregister 2", "live 1 2 3"}, byHost{1: well, 2: well, 3: well},
+			"register 1, reregister 2, live 1 2 3", byHost{1: well, 2: well, 3: well},
 		},
 		"register-fails": {
 			registered, fleet.Change{Register: hosts(1, 2)},
 			process{register: done(byHost{2: away})},
-			[]string{"register 1 2", "live 1"}, byHost{1: well, 2: left(away, fleet.NotRegistered)},
+			"register 1 2, live 1", byHost{1: well, 2: left(away, fleet.NotRegistered)},
 		},
 		"reregister-fails": {
 			hosted, fleet.Change{Reregister: hosts(1, 2)},
 			process{reregister: done(byHost{2: away})},
-			[]string{"reregister 1 2", "live 1", "live 2"}, byHost{1: well, 2: left(away, fleet.OtherSpec)},
-		},
-
-		"taken-by-another": {
-			hosted, fleet.Change{Register: hosts(1, 2)},
-			process{register: done(byHost{2: taken}), cached: says(map[int]fleet.Status{2: foreign})},
-			[]string{"register 1 2", "cached 2", "live 1"}, byHost{1: well, 2: left(taken, fleet.RegisteredByOther)},
-		},
-		"taken-without-labels": {
-			hosted, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, nil))},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnread, fleet.RegisteredByOther)},
-		},
-		"taken-lagging": {
-			hosted, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(absent)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnread, fleet.RegisteredByOther)},
-		},
-		"taken-and-file-closed": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: fail},
-			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown, Unread: true, Meaning: takenUnread.Meaning}, fleet.RegisteredByOther)},
+			"reregister 1 2, live 1, live 2", byHost{1: well, 2: left(away, fleet.OtherSpec)},
 		},
 		"taken-and-adopted": {
-			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true},
-			process{register: done(byHost{2: taken})},
-			[]string{"register 1 2", "cached 2", "reregister 2", "live 1 2"}, byHost{1: well, 2: tookOver(well)},
+			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true}, process{register: done(byHost{2: taken})},
+			"register 1 2, cached 2, reregister 2, live 1 2", byHost{1: well, 2: tookOver(well)},
 		},
 		"adoption-fails": {
-			registered, fleet.Change{Register: hosts(1), Adopt: true},
-			process{register: done(byHost{1: taken}), reregister: done(byHost{1: away})},
-			[]string{"register 1", "cached 1", "reregister 1"}, byHost{1: tookOver(left(away, fleet.NotRegistered))},
+			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: taken}), reregister: done(byHost{1: away})},
+			"register 1, cached 1, reregister 1", byHost{1: tookOver(left(away, fleet.NotRegistered))},
 		},
 		"failed-is-not-adopted": {
-			registered, fleet.Change{Register: hosts(1), Adopt: true},
-			process{register: done(byHost{1: away})},
-			[]string{"register 1"}, byHost{1: left(away, fleet.NotRegistered)},
-		},
-		"own-fingerprint": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(bare)},
-			[]string{"register 1", "cached 1", "live 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
-		},
-		"own-by-a-start": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, started()))},
-			[]string{"register 1", "cached 1", "reregister 1", "live 1"}, byHost{1: tookOver(well)},
-		},
-		"own-fingerprint-is-brought-up": {
-			hosted, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(bare), live: answer(bare)},
-			[]string{"register 1", "cached 1", "live 1", "host 1", "live 1"}, byHost{1: well},
-		},
-		// The agent knows of a later registration than the file.
-		"taken-since-the-file": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: takenAt(6)}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnreadAt(6), fleet.RegisteredByOther)},
-		},
-		"own-by-an-old-file": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: takenAt(6)}), cached: answer(bare)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnreadAt(6), fleet.RegisteredByOther)},
-		},
-		"taken-as-the-file-says": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: takenAt(5)}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenAt(5), fleet.RegisteredByOther)},
-		},
-		"taken-by-an-owner": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, map[string]string{label: "v1-f", label + "_owner": "them\n"}))},
-			[]string{"register 1", "cached 1"}, byHost{1: {
-				Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: `, owner them\n`, Left: fleet.RegisteredByOther,
-			}},
-		},
-		// What an operation hosted by itself names nobody.
-		"own-fingerprint-without-an-owner": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, carrying(ownPrint)))},
-			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.RegisteredByOther)},
-		},
-		"repeated-lagging": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: repeated(taken)}), cached: answer(absent)},
-			// A file that lags does not say whose it is.
-			[]string{"register 1", "cached 1"}, byHost{1: {
-				Verdict: fleet.Lost, Code: 850, Repeated: true, Left: fleet.NotRegistered,
-				Meaning: "registered already, and whether by an earlier request of this apply could not be read",
-			}},
-		},
-		"repeated-taken-by-another": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: repeated(takenAt(5))}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(repeated(takenAt(5)), fleet.RegisteredByOther)},
-		},
-		// The file may show who was there before.
-		"repeated-taken-by-nobody-known": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: repeated(taken)}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: {
-				Verdict: fleet.Lost, Code: 850, Repeated: true, Left: fleet.NotRegistered,
-				Meaning: "registered already, and whether by an earlier request of this apply could not be read",
-			}},
-		},
-		"repeated-without-fingerprints": {
-			fleet.Desired{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: repeated(taken)}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
-		},
-		"taken-without-fingerprints": {
-			fleet.Desired{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(bare)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.RegisteredByOther)},
-		},
-		"repeated-and-failed-otherwise": {
-			registered, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: repeated(away)})},
-			[]string{"register 1"}, byHost{1: left(repeated(away), fleet.NotRegistered)},
+			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: repeated(away)})},
+			"register 1", byHost{1: left(repeated(away), fleet.NotRegistered)},
 		},
 
 		// What agents said just before is not asked once more where it says what is to be done.
 		"hosted/was-idle": {
 			hosted, fleet.Change{Register: hosts(1, 2)}, process{register: done(byHost{1: wasIdle})},
-			[]string{"register 1 2", "live 2", "host 1", "live 1"}, byHost{1: well, 2: well},
+			"register 1 2, live 2, host 1, live 1", byHost{1: well, 2: well},
 		},
 		"hosted/was-idle-and-to-register-is-to-host": {
 			hosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: wasIdle}), hostingRegisters: true},
-			[]string{"register 1", "live 1"}, byHost{1: wasIdle},
+			"register 1, live 1", byHost{1: wasIdle},
 		},
 		"running/was-idle": {
 			running, fleet.Change{Register: hosts(1, 2)}, process{register: done(byHost{1: wasIdle})},
-			[]string{"register 1 2", "live 2", "start 1", "live 1"}, byHost{1: well, 2: well},
+			"register 1 2, live 2, start 1, live 1", byHost{1: well, 2: well},
 		},
 		"running/was-idle-and-to-register-is-to-host": {
 			running, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: wasIdle}), hostingRegisters: true},
-			[]string{"register 1", "start 1", "live 1"}, byHost{1: well},
+			"register 1, start 1, live 1", byHost{1: well},
 		},
 		"hosted/only-the-bare": {
 			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3, 4)},
 			process{live: says(map[int]fleet.Status{1: bare, 4: hostingUnknown(healthy)})},
-			[]string{"register 1", "reregister 2", "live 1 2 3 4", "host 1 4", "live 1 4"}, byHost{1: well, 2: well, 3: well, 4: well},
+			"register 1, reregister 2, live 1 2 3 4, host 1 4, live 1 4", byHost{1: well, 2: well, 3: well, 4: well},
 		},
 		"hosted/not-the-failed": {
 			hosted, fleet.Change{Register: hosts(1, 2)},
 			process{register: done(byHost{1: away}), live: answer(bare)},
-			[]string{"register 1 2", "live 2", "host 2", "live 2"}, byHost{1: left(away, fleet.NotRegistered), 2: well},
+			"register 1 2, live 2, host 2, live 2", byHost{1: left(away, fleet.NotRegistered), 2: well},
 		},
 		"hosted/hosting-fails": {
 			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Supervise: {1: away, 2: away}})},
-			[]string{"register 1", "live 1 2", "host 1 2", "live 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
+			"register 1, live 1 2, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
 		"hosted/file-closed": { // which nobody reads
 			hosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2)},
 			process{cached: fail, live: answer(bare)},
-			[]string{"reregister 1", "live 1 2", "host 1 2", "live 1 2"},
+			"reregister 1, live 1 2, host 1 2, live 1 2",
 			byHost{1: well, 2: well},
 		},
 		"hosted/agents-silent": {
 			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
 			process{cached: answer(bare), live: fail},
-			[]string{"register 1", "live 1 2"},
+			"register 1, live 1 2",
 			byHost{1: left(unread, fleet.NotHosted), 2: left(unread, fleet.NotHosted)},
-		},
-		// The file may be of a registration before this one.
-		"hosted/file-stale-after-register": {
-			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2)},
-			process{cached: answer(healthy), live: answer(bare)},
-			[]string{"register 1", "reregister 2", "live 1 2", "host 1 2", "live 1 2"}, byHost{1: well, 2: well},
-		},
-		"running/file-stale-after-register": {
-			running, fleet.Change{Register: hosts(1), Reregister: hosts(2)},
-			process{cached: answer(healthy), live: answer(bare)},
-			[]string{"register 1", "reregister 2", "live 1 2", "start 1 2", "live 1 2"}, byHost{1: well, 2: well},
-		},
-		"hosted/file-says-hosted-and-agent-does-not": {
-			hosted, fleet.Change{Settle: hosts(1)},
-			process{cached: answer(healthy), live: answer(bare)},
-			[]string{"live 1", "host 1", "live 1"}, byHost{1: well},
-		},
-		"hosted/file-says-bare-and-agent-does-not": {
-			hosted, fleet.Change{Settle: hosts(1)},
-			process{cached: answer(bare), live: answer(healthy)},
-			[]string{"live 1"}, byHost{1: well},
-		},
-		"running/file-says-running-and-agent-does-not": {
-			running, fleet.Change{Settle: hosts(1)},
-			process{cached: answer(healthy), live: answer(bare)},
-			[]string{"live 1", "start 1", "live 1"}, byHost{1: well},
 		},
 		"running/only-those-down": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2)},
 			process{live: says(map[int]fleet.Status{1: bare})},
-			[]string{"register 1", "live 1 2", "start 1", "live 1"}, byHost{1: well, 2: well},
+			"register 1, live 1 2, start 1, live 1", byHost{1: well, 2: well},
 		},
 		"running/state-unknown": {
 			running, fleet.Change{Settle: hosts(1)},
 			process{live: answer(fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"})},
-			[]string{"live 1"}, byHost{1: left(unsure, fleet.NotRunning)},
+			"live 1", byHost{1: left(unsure, fleet.NotRunning)},
 		},
 		"running/state-unknown-on-some": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2, 3)},
 			process{live: says(map[int]fleet.Status{1: bare, 2: {State: fleet.Unknown, Code: 117, Message: "no agent"}})},
-			[]string{"register 1", "live 1 2 3", "start 1", "live 1"}, byHost{1: well, 2: left(unsure, fleet.NotRunning), 3: well},
+			"register 1, live 1 2 3, start 1, live 1", byHost{1: well, 2: left(unsure, fleet.NotRunning), 3: well},
 		},
 		"running/found-running": { // a start that had nothing to do hosts nothing
 			running, fleet.Change{Settle: hosts(1, 2)},
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: noop}})},
-			[]string{"live 1 2", "start 1 2", "host 1", "live 1 2"}, byHost{1: well, 2: well},
+			"live 1 2, start 1 2, host 1, live 1 2", byHost{1: well, 2: well},
 		},
 		"running/but-bare": {
 			running, fleet.Change{Settle: hosts(1)},
 			process{live: answer(row(fleet.Running, false, 5))},
-			[]string{"live 1", "host 1", "live 1"}, byHost{1: well},
+			"live 1, host 1, live 1", byHost{1: well},
 		},
 		"running/start-fails": {
 			running, fleet.Change{Settle: hosts(1, 2)},
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
-			[]string{"live 1 2", "start 1 2", "live 1 2"}, byHost{1: left(away, fleet.NotRunning), 2: well},
+			"live 1 2, start 1 2, live 1 2", byHost{1: left(away, fleet.NotRunning), 2: well},
 		},
 		"running/hosting-fails": {
 			running, fleet.Change{Settle: hosts(1, 2)},
@@ -312,13 +166,9 @@ func TestReconcile(t *testing.T) {
 				live:    says(map[int]fleet.Status{1: bare, 2: row(fleet.Running, false, 5)}),
 				operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.Supervise: {1: away, 2: away}}),
 			},
-			[]string{"live 1 2", "start 1", "host 1 2", "live 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
+			"live 1 2, start 1, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
-		"running/agents-silent": {
-			running, fleet.Change{Settle: hosts(1)},
-			process{live: fail},
-			[]string{"live 1"}, byHost{1: left(unread, fleet.NotRunning)},
-		},
+		"running/agents-silent": {running, fleet.Change{Settle: hosts(1)}, process{live: fail}, "live 1", byHost{1: left(unread, fleet.NotRunning)}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -328,9 +178,82 @@ func TestReconcile(t *testing.T) {
 			}
 			results := fleet.NewReconciliation(&test.process, test.want, test.change).Run(t.Context())
 			wantResults(t, test.results, results)
-			test.process.wantCalls(t, test.calls...)
+			test.process.wantCalls(t, test.calls)
 		})
 	}
+}
+
+// Where the platform says that a host is registered already, the cached status tells by whom: by
+// this object, which goes on, by another one, or not at all.
+func TestReconcile_taken(t *testing.T) {
+	t.Parallel()
+	const unread = "the process is registered already; by whom could not be read"
+	var (
+		bare      = row(fleet.Stopped, false, 5) // as a registration leaves it
+		foreign   = labelled(bare, carrying("v1-ffffffffffffffff"))
+		absent    = fleet.Status{State: fleet.Unregistered}
+		unlabeled = fleet.Desired{Ensure: fleet.EnsureRegistered}
+		already   = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
+		// With what is known of it besides.
+		at = func(registered int64) fleet.Outcome {
+			o := taken
+			o.RegisterTime = registered
+			return o
+		}
+		theirs = func(o fleet.Outcome) fleet.Outcome { return left(o, fleet.RegisteredByOther) }
+		unsaid = func(o fleet.Outcome) fleet.Outcome {
+			o.Unread, o.Meaning = true, unread
+			return theirs(o)
+		}
+		maybe = fleet.Outcome{
+			Verdict: fleet.Lost, Code: 850, Repeated: true, Left: fleet.NotRegistered,
+			Meaning: "registered already, and whether by an earlier request of this apply could not be read",
+		}
+		owned = theirs(taken)
+	)
+	owned.Meaning = `, owner them\n`
+	for name, c := range map[string]struct {
+		want  fleet.Desired
+		found fleet.Outcome // of registering
+		file  fleet.Status
+		then  string // calls after the cached status was read
+		is    fleet.Outcome
+	}{
+		"by-another":      {registered, taken, foreign, "", theirs(taken)},
+		"without-labels":  {registered, taken, labelled(bare, nil), "", unsaid(taken)},
+		"lagging":         {registered, taken, absent, "", unsaid(taken)},
+		"own":             {registered, taken, bare, "live 1", already},
+		"own-by-a-start":  {registered, taken, labelled(bare, started()), "reregister 1, live 1", tookOver(well)},
+		"own-brought-up":  {desired(fleet.EnsureHosted), taken, bare, "live 1, host 1, live 1", well},
+		"by-an-owner":     {registered, taken, labelled(bare, map[string]string{label: "v1-f", label + "_owner": "them\n"}), "", owned},
+		"no-fingerprints": {unlabeled, taken, bare, "", theirs(taken)},
+		// What an operation hosted by itself names nobody.
+		"own-without-an-owner": {registered, taken, labelled(bare, carrying(ownPrint)), "", theirs(taken)},
+		// The agent knows of a later registration than the file.
+		"since-the-file":     {registered, at(6), foreign, "", unsaid(at(6))},
+		"own-by-an-old-file": {registered, at(6), bare, "", unsaid(at(6))},
+		"as-the-file-says":   {registered, at(5), foreign, "", theirs(at(5))},
+		// A file that lags does not say whose it is, and may show who was there before.
+		"repeated-lagging":              {registered, repeated(taken), absent, "", maybe},
+		"repeated-by-nobody-known":      {registered, repeated(taken), foreign, "", maybe},
+		"repeated-by-another":           {registered, repeated(at(5)), foreign, "", theirs(repeated(at(5)))},
+		"repeated-without-fingerprints": {unlabeled, repeated(taken), foreign, "", already},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := process{register: done(byHost{1: c.found}), cached: answer(c.file), live: answer(bare)}
+			results := fleet.NewReconciliation(&p, c.want, fleet.Change{Register: hosts(1), Order: hosts(1)}).Run(t.Context())
+			wantResults(t, byHost{1: c.is}, results)
+			p.wantCalls(t, strings.Trim("register 1, cached 1, "+c.then, ", "))
+		})
+	}
+	t.Run("file-closed", func(t *testing.T) {
+		t.Parallel()
+		p := process{register: done(byHost{1: taken}), cached: cannotSay(errDown)}
+		results := fleet.NewReconciliation(&p, registered, fleet.Change{Register: hosts(1), Order: hosts(1)}).Run(t.Context())
+		wantResults(t, byHost{1: {Verdict: fleet.Failed, Code: 850, Err: errDown, Unread: true, Meaning: unread, Left: fleet.RegisteredByOther}}, results)
+		p.wantCalls(t, "register 1, cached 1")
+	})
 }
 
 // Whether another object leaves a host is asked where the cached status names that object, or cannot

@@ -56,147 +56,152 @@ func TestRelease(t *testing.T) {
 	unreachable.Unreachable = true
 	tests := map[string]struct {
 		first   fleet.OnDestroy
-		rollout fleet.Rollout
 		process process
-		calls   []string
+		calls   string
 		results byHost
 	}{
-		"unregister": {
-			fleet.DestroyUnregister, fleet.Rollout{}, process{hostingRegisters: true},
-			[]string{"unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
-		},
+		"unregister": {fleet.DestroyUnregister, process{hostingRegisters: true}, "unregister 1 2 3", byHost{1: well, 2: well, 3: well}},
 		// No document says that to unregister is to unhost.
 		"unregister-and-agents-go-on": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent}), operate: doneOps(byOp{fleet.Unsupervise: {1: away}})},
-			[]string{"unregister 1 2 3", "live 1 2 3", "unhost 1"}, byHost{1: away, 2: well, 3: well},
+			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: away, 2: well, 3: well},
 		},
 		"unregister-and-nobody-to-ask": {
-			fleet.DestroyUnregister, fleet.Rollout{}, process{live: cannotSay(errDown)},
-			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: well, 2: well, 3: well},
+			fleet.DestroyUnregister, process{live: cannotSay(errDown)},
+			"unregister 1 2 3, live 1 2 3", byHost{1: well, 2: well, 3: well},
 		},
 		// An agent may host what is not registered.
 		"unregister-finds-nothing": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{unregister: done(byHost{1: already, 2: already, 3: already}), live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent})},
-			[]string{"unregister 1 2 3", "live 1 2 3", "unhost 1"}, byHost{1: well, 2: already, 3: unasked(fleet.Outcome{Code: 117, Unreachable: true})},
+			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: well, 2: already, 3: unasked(fleet.Outcome{Code: 117, Unreachable: true})},
 		},
 		"unregister-finds-nothing-where-to-register-is-to-host": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{unregister: done(byHost{1: already, 2: already}), live: says(map[int]fleet.Status{1: idle, 2: gone}), hostingRegisters: true},
-			[]string{"unregister 1 2 3", "live 1 2"}, byHost{1: stillHosted, 2: already, 3: well},
+			"unregister 1 2 3, live 1 2", byHost{1: stillHosted, 2: already, 3: well},
 		},
 		"unregister-finds-nothing-and-agents-cannot-be-asked": {
-			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
-			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
+			fleet.DestroyUnregister, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
+			"unregister 1 2 3, live 1 2 3", byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
 		},
 		// It is hosted.
 		"unregister-fails": {
-			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{2: away}), hostingRegisters: true},
-			[]string{"unregister 1 2 3", "live 2"}, byHost{1: well, 2: away, 3: well},
+			fleet.DestroyUnregister, process{unregister: done(byHost{2: away}), hostingRegisters: true},
+			"unregister 1 2 3, live 2", byHost{1: well, 2: away, 3: well},
 		},
 		"unregister-fails-where-nothing-is": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent}), hostingRegisters: true},
-			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: away, 2: already, 3: unreachable},
+			"unregister 1 2 3, live 1 2 3", byHost{1: away, 2: already, 3: unreachable},
 		},
 		"unregister-fails-where-something-may-be": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(map[int]fleet.Status{1: bare, 2: dated, 3: unsaid}), hostingRegisters: true},
-			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: away, 2: away, 3: away},
+			"unregister 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away},
 		},
 		// What is registered and stopped looks no other than what is not registered.
 		"unregister-fails-where-agents-know-of-hosting-alone": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{
 				unregister: done(byHost{1: away, 2: away, 3: away}),
 				live:       says(map[int]fleet.Status{1: gone, 2: gone, 3: silent}), cached: answer(absent),
 			},
-			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: away, 2: away, 3: unreachable},
+			"unregister 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: unreachable},
 		},
 		"unregister-fails-and-agents-cannot-be-asked": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{unregister: done(byHost{2: away}), live: cannotSay(errDown), cached: answer(absent), hostingRegisters: true},
-			[]string{"unregister 1 2 3", "live 2"}, byHost{1: well, 2: away, 3: well},
+			"unregister 1 2 3, live 2", byHost{1: well, 2: away, 3: well},
 		},
 		// It proves nothing of any host, whatever is said of them afterwards.
 		"unregister-refused-as-a-whole": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{unregister: done(byHost{1: refused, 2: refused, 3: refused}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
-			[]string{"unregister 1 2 3"}, byHost{1: refused, 2: refused, 3: refused},
+			"unregister 1 2 3", byHost{1: refused, 2: refused, 3: refused},
 		},
 		"only-failures-are-looked-up": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{
 				unregister: done(byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}}),
 				live:       answer(gone), cached: answer(absent), hostingRegisters: true,
 			},
-			[]string{"unregister 1 2 3"}, byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}},
+			"unregister 1 2 3", byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}},
 		},
-		"stop": {
-			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true},
-			[]string{"stop 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
-		},
-		"kill": {
-			fleet.DestroyKill, fleet.Rollout{}, process{hostingRegisters: true},
-			[]string{"kill 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
-		},
+		"stop": {fleet.DestroyStop, process{hostingRegisters: true}, "stop 1 2 3, unregister 1 2 3", byHost{1: well, 2: well, 3: well}},
+		"kill": {fleet.DestroyKill, process{hostingRegisters: true}, "kill 1 2 3, unregister 1 2 3", byHost{1: well, 2: well, 3: well}},
 		"nothing-to-stop": {
-			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
-			[]string{"stop 1 2 3", "live 1", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+			fleet.DestroyStop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
+			"stop 1 2 3, live 1, unregister 1 2 3", byHost{1: well, 2: well, 3: well},
 		},
 		"nothing-to-kill-and-it-runs": {
-			fleet.DestroyKill, fleet.Rollout{},
+			fleet.DestroyKill,
 			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Kill: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: bare, 2: silent})},
-			[]string{"kill 1 2 3", "live 1 2", "unregister 3"}, byHost{1: runsAfter(noop), 2: restUnknown(silent), 3: well},
+			"kill 1 2 3, live 1 2, unregister 3", byHost{1: runsAfter(noop), 2: restUnknown(silent), 3: well},
 		},
 		"nothing-to-stop-and-agents-cannot-be-asked": {
-			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)},
-			[]string{"stop 1 2 3", "live 1", "unregister 2 3"}, byHost{1: restUnasked, 2: well, 3: well},
+			fleet.DestroyStop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)},
+			"stop 1 2 3, live 1, unregister 2 3", byHost{1: restUnasked, 2: well, 3: well},
 		},
 		"unregister-finds-nothing-and-neither-does-unhosting": {
-			fleet.DestroyUnregister, fleet.Rollout{},
+			fleet.DestroyUnregister,
 			process{unregister: done(byHost{1: already}), operate: doneOps(byOp{fleet.Unsupervise: {1: noop}}), live: answer(idle)},
-			[]string{"unregister 1 2 3", "live 1 2 3", "unhost 1 2 3", "live 1"}, byHost{1: hostedAfter(noop), 2: well, 3: well},
+			"unregister 1 2 3, live 1 2 3, unhost 1 2 3, live 1", byHost{1: hostedAfter(noop), 2: well, 3: well},
 		},
 		"stop-fails": {
-			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},
-			[]string{"stop 1 2 3", "live 1", "unregister 2"}, byHost{1: away, 2: well, 3: {Verdict: fleet.Lost}},
+			fleet.DestroyStop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},
+			"stop 1 2 3, live 1, unregister 2", byHost{1: away, 2: well, 3: {Verdict: fleet.Lost}},
 		},
 		"stop-fails-and-agents-are-silent": {
-			fleet.DestroyStop, fleet.Rollout{},
+			fleet.DestroyStop,
 			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(map[int]fleet.Status{1: silent, 2: idle})},
-			[]string{"stop 1 2 3", "live 1 2", "unregister 3"}, byHost{1: unreachable, 2: away, 3: well},
+			"stop 1 2 3, live 1 2, unregister 3", byHost{1: unreachable, 2: away, 3: well},
 		},
 		"every-stop-fails": {
-			fleet.DestroyKill, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})},
-			[]string{"kill 1 2 3", "live 1 2 3"}, byHost{1: away, 2: away, 3: away},
+			fleet.DestroyKill, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})},
+			"kill 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away},
 		},
 		"every-stop-fails-where-nothing-is": {
-			fleet.DestroyStop, fleet.Rollout{},
+			fleet.DestroyStop,
 			process{operate: doneOps(byOp{fleet.Stop: {1: away, 2: away, 3: away}}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
-			[]string{"stop 1 2 3", "live 1 2 3"}, byHost{1: away, 2: away, 3: away},
-		},
-		"wave-by-wave": {
-			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{hostingRegisters: true},
-			[]string{"stop 1 2", "unregister 1 2", "stop 3", "unregister 3"}, byHost{1: well, 2: well, 3: well},
-		},
-		"stopped-by-failures": {
-			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {2: away}})},
-			[]string{"stop 1 2", "live 2", "unregister 1"}, byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
-		},
-		"stopped-and-nothing-is": {
-			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)},
-			process{unregister: done(byHost{2: away}), live: answer(gone), hostingRegisters: true},
-			[]string{"stop 1 2", "unregister 1 2", "live 2", "stop 3", "unregister 3"}, byHost{1: well, 2: already, 3: well},
+			"stop 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			results := release(t.Context(), &test.process, hosts(1, 2, 3), test.first, nil, test.rollout)
+			results := release(t.Context(), &test.process, hosts(1, 2, 3), test.first, nil, fleet.Rollout{})
 			wantResults(t, test.results, results)
-			test.process.wantCalls(t, test.calls...)
+			test.process.wantCalls(t, test.calls)
+		})
+	}
+}
+
+// In waves of two, each is stopped and unregistered before the next one.
+func TestRelease_waves(t *testing.T) {
+	t.Parallel()
+	gone, already := live(fleet.Stopped, false, 0), fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
+	for name, test := range map[string]struct {
+		process process
+		calls   string
+		results byHost
+	}{
+		"wave-by-wave": {process{hostingRegisters: true}, "stop 1 2, unregister 1 2, stop 3, unregister 3", byHost{1: well, 2: well, 3: well}},
+		"stopped-by-failures": {
+			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {2: away}})},
+			"stop 1 2, live 2, unregister 1", byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
+		},
+		"stopped-and-nothing-is": {
+			process{unregister: done(byHost{2: away}), live: answer(gone), hostingRegisters: true},
+			"stop 1 2, unregister 1 2, live 2, stop 3, unregister 3", byHost{1: well, 2: already, 3: well},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			results := release(t.Context(), &test.process, hosts(1, 2, 3), fleet.DestroyStop, nil, fleet.Rollout{Waves: fleet.BatchesOf(2)})
+			wantResults(t, test.results, results)
+			test.process.wantCalls(t, test.calls)
 		})
 	}
 }

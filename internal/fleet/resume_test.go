@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -38,54 +39,46 @@ func TestRun_resumes(t *testing.T) {
 	for name, test := range map[string]struct {
 		op      fleet.Operation
 		process process
-		calls   []string
+		calls   string
 		result  fleet.Outcome // of host 1, the only one in doubt
 	}{
-		"restart-done":      {fleet.Restart, process{look: byHost{1: byTask}}, []string{"look 1", "restart 2"}, byTask},
-		"reload-done":       {fleet.Reload, process{look: byHost{1: byTask}}, []string{"look 1", "reload 2"}, byTask},
-		"reload-failed":     {fleet.Reload, process{look: byHost{1: failedBy}}, []string{"look 1", "reload 1 2"}, well},
-		"restart-forgotten": {fleet.Restart, process{look: byHost{1: forgotten}}, []string{"look 1", "restart 1 2"}, well},
-		"restart-waited-for": {
-			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: byTask}}, []string{"look 1", "wait 1", "restart 2"}, byTask,
-		},
-		"restart-fails-at-last": {
-			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}}, []string{"look 1", "wait 1", "restart 1 2"}, well,
-		},
+		"restart-done":          {fleet.Restart, process{look: byHost{1: byTask}}, "look 1, restart 2", byTask},
+		"reload-done":           {fleet.Reload, process{look: byHost{1: byTask}}, "look 1, reload 2", byTask},
+		"reload-failed":         {fleet.Reload, process{look: byHost{1: failedBy}}, "look 1, reload 1 2", well},
+		"restart-forgotten":     {fleet.Restart, process{look: byHost{1: forgotten}}, "look 1, restart 1 2", well},
+		"restart-waited-for":    {fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: byTask}}, "look 1, wait 1, restart 2", byTask},
+		"restart-fails-at-last": {fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}}, "look 1, wait 1, restart 1 2", well},
 		"restart-goes-on": {
-			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: inTask}}, []string{"look 1", "wait 1", "restart 2"},
+			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: inTask}}, "look 1, wait 1, restart 2",
 			goesOn(inTask, fleet.Task{ID: "T", Operation: fleet.Restart}),
 		},
-		"restart-silent": {
-			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: forgotten}}, []string{"look 1", "wait 1", "restart 1 2"}, well,
-		},
+		"restart-silent": {fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: forgotten}}, "look 1, wait 1, restart 1 2", well},
 		"restart-sent-again-and-goes-on": {
-			fleet.Restart, process{look: byHost{1: forgotten}, operate: doneOps(byOp{fleet.Restart: {1: sent}})}, []string{"look 1", "restart 1 2"},
+			fleet.Restart, process{look: byHost{1: forgotten}, operate: doneOps(byOp{fleet.Restart: {1: sent}})}, "look 1, restart 1 2",
 			goesOn(sent, fleet.Task{ID: "U", Operation: fleet.Restart}),
 		},
 		"restart-sent-again-and-unread": {
-			fleet.Restart, process{look: byHost{1: failedBy}, operate: doneOps(byOp{fleet.Restart: {1: gone}})}, []string{"look 1", "restart 1 2"},
+			fleet.Restart, process{look: byHost{1: failedBy}, operate: doneOps(byOp{fleet.Restart: {1: gone}})}, "look 1, restart 1 2",
 			goesOn(gone, fleet.Task{ID: "U", Operation: fleet.Restart}),
 		},
 		"start-runs": { // which the agent shows sooner than the task tells
-			fleet.Start, process{look: byHost{1: inTask}, live: answer(up)}, []string{"look 1", "live 1", "start 2"},
+			fleet.Start, process{look: byHost{1: inTask}, live: answer(up)}, "look 1, live 1, start 2",
 			fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
 		},
 		"start-waited-for": {
-			fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(stopped)}, []string{"look 1", "live 1", "wait 1", "start 2"}, byTask,
+			fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(stopped)}, "look 1, live 1, wait 1, start 2", byTask,
 		},
 		"start-goes-on": {
-			fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(silent)}, []string{"look 1", "live 1", "wait 1", "start 2"},
+			fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(silent)}, "look 1, live 1, wait 1, start 2",
 			goesOn(inTask, fleet.Task{ID: "T", Operation: fleet.Start}),
 		},
-		"start-forgotten": {
-			fleet.Start, process{look: byHost{1: forgotten}, live: answer(stopped)}, []string{"look 1", "live 1", "start 1 2"}, well,
-		},
+		"start-forgotten": {fleet.Start, process{look: byHost{1: forgotten}, live: answer(stopped)}, "look 1, live 1, start 1 2", well},
 		"start-forgotten-and-silent": {
-			fleet.Start, process{look: byHost{1: forgotten}, live: answer(silent)}, []string{"look 1", "live 1", "start 2"},
+			fleet.Start, process{look: byHost{1: forgotten}, live: answer(silent)}, "look 1, live 1, start 2",
 			goesOn(unasked, fleet.Task{ID: "T", Operation: fleet.Start}),
 		},
 		"stop-found-idle": { // it is unhosted, as if this run had sent the stop
-			fleet.Stop, process{look: byHost{1: noop829}, live: answer(idle)}, []string{"look 1", "stop 2", "live 1", "unhost 1"}, well,
+			fleet.Stop, process{look: byHost{1: noop829}, live: answer(idle)}, "look 1, stop 2, live 1, unhost 1", well,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +86,7 @@ func TestRun_resumes(t *testing.T) {
 			unsure := map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: test.op}}
 			results := fleet.Run(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
 			wantResults(t, byHost{1: test.result, 2: well}, results)
-			test.process.wantCalls(t, test.calls...)
+			test.process.wantCalls(t, test.calls)
 		})
 	}
 }
@@ -125,10 +118,10 @@ func TestRun_resumesOneShot(t *testing.T) {
 	for name, c := range map[string]struct {
 		before fleet.Status
 		bare   bool
-		then   []string
+		then   string
 	}{
-		"not-hosted-before": {bare, true, []string{"look 1", "unhost 1", "live 1"}},
-		"hosted-before":     {hosted, false, []string{"look 1"}},
+		"not-hosted-before": {bare, true, "look 1, unhost 1, live 1"},
+		"hosted-before":     {hosted, false, "look 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +133,7 @@ func TestRun_resumesOneShot(t *testing.T) {
 			p = process{oneShot: true, live: answer(bare), look: byHost{1: byTask}}
 			results = fleet.Run(t.Context(), &p, fleet.Start, hosts(1), map[fleet.Host]fleet.Task{host(1): task}, fleet.Rollout{})
 			wantResults(t, byHost{1: byTask}, results)
-			p.wantCalls(t, c.then...)
+			p.wantCalls(t, c.then)
 		})
 	}
 }
@@ -170,70 +163,66 @@ func TestReconcile_resumes(t *testing.T) {
 		sent  = fleet.Outcome{Verdict: fleet.Pending, TaskID: "U"}
 	)
 	for name, test := range map[string]struct {
-		operation fleet.Operation
-		again     bool // it is also to be registered anew
-		process   process
-		calls     []string
-		result    fleet.Outcome
+		process process
+		calls   string
+		result  fleet.Outcome
 	}{
-		"done":           {fleet.Restart, false, process{look: byHost{1: byTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1"}, byTask},
-		"reload-done":    {fleet.Reload, false, process{look: byHost{1: byTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1"}, byTask},
-		"done-and-anew":  {fleet.Restart, true, process{look: byHost{1: byTask}, live: answer(runsAs(7))}, []string{"look 1", "reregister 1", "live 1"}, byTask},
-		"failed":         {fleet.Restart, false, process{look: byHost{1: failedBy}, live: answer(runsAs(8))}, []string{"look 1", "live 1", "restart 1", "live 1"}, well},
-		"failed-down":    {fleet.Restart, false, process{look: byHost{1: failedBy}, live: answer(down)}, []string{"look 1", "live 1", "start 1", "live 1"}, well},
-		"forgotten":      {fleet.Restart, false, process{look: byHost{1: forgotten}, live: answer(runsAs(7))}, []string{"look 1", "live 1", "restart 1", "live 1"}, well},
-		"forgotten-done": {fleet.Restart, false, process{look: byHost{1: forgotten}, live: answer(runsAs(8))}, []string{"look 1", "live 1", "live 1"}, fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}},
-		"forgotten-and-silent": {
-			fleet.Restart, false, process{look: byHost{1: forgotten}, live: answer(silent)}, []string{"look 1", "live 1"}, had(asked, task, fleet.OperationUnconfirmed),
-		},
+		"done":                 {process{look: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, live 1", byTask},
+		"reload-done":          {process{look: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, live 1", byTask},
+		"done-and-anew":        {process{look: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, reregister 1, live 1", byTask},
+		"failed":               {process{look: byHost{1: failedBy}, live: answer(runsAs(8))}, "look 1, live 1, restart 1, live 1", well},
+		"failed-down":          {process{look: byHost{1: failedBy}, live: answer(down)}, "look 1, live 1, start 1, live 1", well},
+		"forgotten":            {process{look: byHost{1: forgotten}, live: answer(runsAs(7))}, "look 1, live 1, restart 1, live 1", well},
+		"forgotten-done":       {process{look: byHost{1: forgotten}, live: answer(runsAs(8))}, "look 1, live 1, live 1", fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}},
+		"forgotten-and-silent": {process{look: byHost{1: forgotten}, live: answer(silent)}, "look 1, live 1", had(asked, task, fleet.OperationUnconfirmed)},
 		"other-pid": { // it has worked, whatever its check still waits for
-			fleet.Restart, false, process{look: byHost{1: inTask}, live: answer(runsAs(8))}, []string{"look 1", "live 1", "live 1"}, fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
+			process{look: byHost{1: inTask}, live: answer(runsAs(8))}, "look 1, live 1, live 1", fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
 		},
-		"waited-for": {
-			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1", "wait 1", "live 1"}, byTask,
-		},
-		"down-and-waited-for": {
-			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(down)}, []string{"look 1", "live 1", "wait 1", "live 1"}, byTask,
-		},
+		"waited-for":          {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1, live 1", byTask},
+		"down-and-waited-for": {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(down)}, "look 1, live 1, wait 1, live 1", byTask},
 		"silent-and-waited-for": {
-			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(silent)}, []string{"look 1", "live 1", "wait 1", "live 1", "host 1", "live 1"}, well,
+			process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(silent)}, "look 1, live 1, wait 1, live 1, host 1, live 1", well,
 		},
 		"unasked-and-waited-for": {
-			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: cannotSay(errDown)}, []string{"look 1", "live 1", "wait 1"},
+			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: cannotSay(errDown)}, "look 1, live 1, wait 1",
 			had(inTask, task, fleet.OperationUnconfirmed),
 		},
 		"goes-on": {
-			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1", "wait 1"},
+			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1",
 			had(inTask, task, fleet.OperationUnconfirmed),
 		},
-		"goes-on-and-is-to-be-anew": {
-			fleet.Reload, true, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1", "wait 1"},
+		"reload-goes-on-and-anew": {
+			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1",
 			had(inTask, task, fleet.OtherSpec),
 		},
 		"fails-at-last": {
-			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(runsAs(7))},
-			[]string{"look 1", "live 1", "wait 1", "live 1", "restart 1", "live 1"}, well,
+			process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(runsAs(7))},
+			"look 1, live 1, wait 1, live 1, restart 1, live 1", well,
 		},
 		"sent-again-and-goes-on": {
-			fleet.Restart, false, process{look: byHost{1: failedBy}, live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: sent}})},
-			[]string{"look 1", "live 1", "restart 1"}, had(sent, fleet.Task{ID: "U", Operation: fleet.Restart}, fleet.OperationUnconfirmed),
+			process{look: byHost{1: failedBy}, live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: sent}})},
+			"look 1, live 1, restart 1", had(sent, fleet.Task{ID: "U", Operation: fleet.Restart}, fleet.OperationUnconfirmed),
 		},
 		"started-and-goes-on": {
-			fleet.Restart, false, process{look: byHost{1: failedBy}, live: answer(down), operate: doneOps(byOp{fleet.Start: {1: sent}})},
-			[]string{"look 1", "live 1", "start 1"}, had(sent, began, fleet.OperationUnconfirmed),
+			process{look: byHost{1: failedBy}, live: answer(down), operate: doneOps(byOp{fleet.Start: {1: sent}})},
+			"look 1, live 1, start 1", had(sent, began, fleet.OperationUnconfirmed),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			change := fleet.Change{
-				Settle: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: test.operation, Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, InDoubt: true, Task: task}}},
+			operation := fleet.Restart
+			if strings.HasPrefix(name, "reload") {
+				operation = fleet.Reload
 			}
-			if test.again {
+			change := fleet.Change{
+				Settle: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: operation, Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, InDoubt: true, Task: task}}},
+			}
+			if strings.HasSuffix(name, "anew") { // it is also to be registered
 				change.Reregister, change.Settle = change.Settle, nil
 			}
 			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change).Run(t.Context())
 			wantResults(t, byHost{1: test.result}, results)
-			test.process.wantCalls(t, test.calls...)
+			test.process.wantCalls(t, test.calls)
 			if due := change.Due[host(1)]; due.Task != task || !due.InDoubt {
 				t.Errorf("what the caller knows became %+v", due)
 			}
@@ -268,61 +257,59 @@ func TestReconcile_resumesStarts(t *testing.T) {
 		}
 		resent = goesOn(left(sent, fleet.NotRunning), fleet.Task{ID: "U", Operation: fleet.Start})
 		again  = byOp{fleet.Start: {1: sent}}
-		runs   = says(map[int]fleet.Status{2: stopped})
+
+		settle    = fleet.Change{Settle: hosts(1, 2)}
+		anew      = fleet.Change{Reregister: hosts(1, 2)}
+		restarted = fleet.Change{Reregister: hosts(1, 2), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}}}
+		runs      = says(map[int]fleet.Status{2: stopped})
 	)
 	for name, test := range map[string]struct {
 		change  fleet.Change
 		process process
-		calls   []string
+		calls   string
 		result  fleet.Outcome // of host 1, the only one that was sent a start
 	}{
-		"done": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1 2", "start 2", "live 2"}, well,
-		},
+		"done": {settle, process{look: byHost{1: byTask}, live: runs}, "look 1, live 1 2, start 2, live 2", well},
 		"done-and-down-since": { // a task reports the past
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, well,
+			settle, process{look: byHost{1: byTask}, live: answer(stopped)}, "look 1, live 1 2, start 1 2, live 1 2", well,
 		},
 		"runs": { // which the agent shows sooner than the task tells
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, live: runs}, []string{"look 1", "live 1", "live 1 2", "start 2", "live 2"}, well,
+			settle, process{look: byHost{1: inTask}, live: runs}, "look 1, live 1, live 1 2, start 2, live 2", well,
 		},
-		"failed": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, well,
-		},
+		"failed": {settle, process{look: byHost{1: failedBy}, live: answer(stopped)}, "look 1, live 1 2, start 1 2, live 1 2", well},
 		"fails-at-last": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(stopped)},
-			[]string{"look 1", "live 1", "wait 1", "live 1 2", "start 1 2", "live 1 2"}, well,
+			settle, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(stopped)},
+			"look 1, live 1, wait 1, live 1 2, start 1 2, live 1 2", well,
 		},
-		"forgotten": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: forgotten}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, well,
-		},
+		"forgotten": {settle, process{look: byHost{1: forgotten}, live: answer(stopped)}, "look 1, live 1 2, start 1 2, live 1 2", well},
 		"goes-on": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
-			[]string{"look 1", "live 1", "wait 1", "live 2", "start 2", "live 2"}, waits(fleet.NotRunning),
+			settle, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
+			"look 1, live 1, wait 1, live 2, start 2, live 2", waits(fleet.NotRunning),
 		},
 		"goes-on-and-says-nothing": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: says(map[int]fleet.Status{1: silent, 2: stopped})},
-			[]string{"look 1", "live 1", "wait 1", "live 2", "start 2", "live 2"}, waits(fleet.NotRunning),
+			settle, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: says(map[int]fleet.Status{1: silent, 2: stopped})},
+			"look 1, live 1, wait 1, live 2, start 2, live 2", waits(fleet.NotRunning),
 		},
 		"goes-on-and-is-to-be-anew": {
-			fleet.Change{Reregister: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
-			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2", "live 2"}, waits(fleet.OtherSpec),
+			anew, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
+			"look 1, live 1, wait 1, reregister 2, live 2, start 2, live 2", waits(fleet.OtherSpec),
 		},
 		"done-and-is-to-be-anew": { // what runs is of the declaration before
-			fleet.Change{Reregister: hosts(1, 2), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}}},
-			process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1", "reregister 1 2", "restart 1", "live 1 2", "start 2", "live 2"}, well,
+			restarted,
+			process{look: byHost{1: byTask}, live: runs}, "look 1, live 1, reregister 1 2, restart 1, live 1 2, start 2, live 2", well,
 		},
 		"goes-on-and-is-due": {
-			fleet.Change{Reregister: hosts(1, 2), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}}},
+			restarted,
 			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
-			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2", "live 2"}, waits(fleet.OtherSpec),
+			"look 1, live 1, wait 1, reregister 2, live 2, start 2, live 2", waits(fleet.OtherSpec),
 		},
 		"sent-again-and-goes-on": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(again)},
-			[]string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, resent,
+			settle, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(again)},
+			"look 1, live 1 2, start 1 2, live 1 2", resent,
 		},
 		"sent-again-and-unheard": { // there is nothing to ask by
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(byOp{fleet.Start: {1: unsent}})},
-			[]string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, left(unsent, fleet.NotRunning),
+			settle, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(byOp{fleet.Start: {1: unsent}})},
+			"look 1, live 1 2, start 1 2, live 1 2", left(unsent, fleet.NotRunning),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -330,7 +317,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 			test.change.Order, test.change.Underway = hosts(1, 2), map[fleet.Host]fleet.Task{host(1): task}
 			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureRunning), test.change).Run(t.Context())
 			wantResults(t, byHost{1: test.result, 2: well}, results)
-			test.process.wantCalls(t, test.calls...)
+			test.process.wantCalls(t, test.calls)
 		})
 	}
 }

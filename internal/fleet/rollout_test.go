@@ -238,15 +238,11 @@ func TestRollout_Run_ends(t *testing.T) {
 		spend   func(wave int)
 		waves   [][]int
 	}{
-		"in-pause": {fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}, nil, nil, [][]int{{1}, {2}}},
-		"in-wave":  {fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}}},
-		"in-wave-no-pause": {
-			fleet.Rollout{Waves: fleet.BatchesOf(1)}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}},
-		},
+		"in-pause":         {fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}, nil, nil, [][]int{{1}, {2}}},
+		"in-wave":          {fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}}},
+		"in-wave-no-pause": {fleet.Rollout{Waves: fleet.BatchesOf(1)}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}}},
 		// The wave failed because its time was up, and so did all that follow.
-		"in-wave-that-fails": {
-			fleet.Rollout{Waves: fleet.BatchesOf(1)}, map[int]bool{2: true}, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}},
-		},
+		"in-wave-that-fails": {fleet.Rollout{Waves: fleet.BatchesOf(1)}, map[int]bool{2: true}, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}}},
 	}
 	for how, test := range tests {
 		for when, moment := range moments {

@@ -33,83 +33,74 @@ func TestReconcile_operation(t *testing.T) {
 		settle     []fleet.Host
 		due        due
 		process    process
-		calls      []string
+		calls      string
 		results    byHost
 	}{
 		"restarts-what-runs": {
 			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
 			process{live: says(map[int]fleet.Status{1: runsAs(7), 2: down})},
-			[]string{"live 1 2", "reregister 1 2", "restart 1", "live 1 2"}, byHost{1: well, 2: well},
+			"live 1 2, reregister 1 2, restart 1, live 1 2", byHost{1: well, 2: well},
 		},
-		"reloads": {
-			fleet.Reload, hosts(1), nil, due{host(1): {}}, process{live: answer(runsAs(7))},
-			[]string{"live 1", "reregister 1", "reload 1", "live 1"}, byHost{1: well},
-		},
+		"reloads": {fleet.Reload, hosts(1), nil, due{host(1): {}}, process{live: answer(runsAs(7))}, "live 1, reregister 1, reload 1, live 1", byHost{1: well}},
 		"only-where-due": {
 			fleet.Restart, hosts(1, 2), hosts(3), due{host(2): {}}, process{live: answer(runsAs(7))},
-			[]string{"live 2", "reregister 1 2", "restart 2", "live 1 2 3"}, byHost{1: well, 2: well, 3: well},
+			"live 2, reregister 1 2, restart 2, live 1 2 3", byHost{1: well, 2: well, 3: well},
 		},
-		"no-operation": {
-			"", hosts(1), nil, due{host(1): {}}, process{live: answer(runsAs(7))},
-			[]string{"reregister 1", "live 1"}, byHost{1: well},
-		},
+		"no-operation": {"", hosts(1), nil, due{host(1): {}}, process{live: answer(runsAs(7))}, "reregister 1, live 1", byHost{1: well}},
 		"not-registered-not-operated": {
 			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
 			process{live: answer(runsAs(7)), reregister: done(byHost{1: away})},
-			[]string{"live 1 2", "reregister 1 2", "restart 2", "live 2", "live 1"}, byHost{1: left(away, fleet.OtherSpec), 2: well},
+			"live 1 2, reregister 1 2, restart 2, live 2, live 1", byHost{1: left(away, fleet.OtherSpec), 2: well},
 		},
 		"not-asked-not-touched": {
 			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
 			process{live: says(map[int]fleet.Status{1: silent, 2: runsAs(7)})},
-			[]string{"live 1 2", "reregister 2", "restart 2", "live 2"}, byHost{1: had(asked, fleet.OtherSpec, 0), 2: well},
+			"live 1 2, reregister 2, restart 2, live 2", byHost{1: had(asked, fleet.OtherSpec, 0), 2: well},
 		},
 		"agents-silent": {
 			fleet.Restart, hosts(1), nil, due{host(1): {}}, process{live: cannotSay(errDown)},
-			[]string{"live 1"}, byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: asked.Meaning, Left: fleet.OtherSpec}},
+			"live 1", byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: asked.Meaning, Left: fleet.OtherSpec}},
 		},
 		"operation-fails": {
 			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
 			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: broken}})},
-			[]string{"live 1 2", "reregister 1 2", "restart 1 2", "live 2", "live 1"}, byHost{1: had(broken, fleet.NotOperated, 7), 2: well},
+			"live 1 2, reregister 1 2, restart 1 2, live 2, live 1", byHost{1: had(broken, fleet.NotOperated, 7), 2: well},
 		},
 		"answer-lost": {
 			fleet.Restart, hosts(1), nil, due{host(1): {}},
 			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: lost}})},
-			[]string{"live 1", "reregister 1", "restart 1", "live 1"}, byHost{1: had(lost, fleet.OperationUnconfirmed, 7)},
+			"live 1, reregister 1, restart 1, live 1", byHost{1: had(lost, fleet.OperationUnconfirmed, 7)},
 		},
 		"in-doubt-and-done": {
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(8))},
-			[]string{"live 1", "live 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
+			"live 1, live 1", byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
 		},
 		"in-doubt-and-not-done": {
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(7))},
-			[]string{"live 1", "restart 1", "live 1"}, byHost{1: well},
+			"live 1, restart 1, live 1", byHost{1: well},
 		},
 		"in-doubt-without-a-trace": {
 			fleet.Restart, nil, hosts(1), due{host(1): {InDoubt: true}}, process{live: answer(runsAs(7))},
-			[]string{"live 1", "restart 1", "live 1"}, byHost{1: well},
+			"live 1, restart 1, live 1", byHost{1: well},
 		},
 		"in-doubt-and-no-pid": {
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(0))},
-			[]string{"live 1"}, byHost{1: {Verdict: fleet.Failed, PID: 7, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not say " +
+			"live 1", byHost{1: {Verdict: fleet.Failed, PID: 7, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not say " +
 				"with which pid it runs, which would tell whether the restart of an earlier apply worked"}},
 		},
 		"in-doubt-and-not-asked": {
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(silent)},
-			[]string{"live 1"}, byHost{1: had(asked, fleet.OperationUnconfirmed, 7)},
+			"live 1", byHost{1: had(asked, fleet.OperationUnconfirmed, 7)},
 		},
 		"failed-before": { // revived by its agent, maybe, but told to operate again
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(runsAs(8))},
-			[]string{"live 1", "restart 1", "live 1"}, byHost{1: well},
+			"live 1, restart 1, live 1", byHost{1: well},
 		},
-		"taken-down-before": {
-			fleet.Reload, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(down)},
-			[]string{"live 1", "start 1", "live 1"}, byHost{1: well},
-		},
+		"taken-down-before": {fleet.Reload, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(down)}, "live 1, start 1, live 1", byHost{1: well}},
 		"taken-down-before-and-still-broken": {
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7}},
 			process{live: answer(down), operate: doneOps(byOp{fleet.Start: {1: broken}})},
-			[]string{"live 1", "start 1"}, byHost{1: had(broken, fleet.NotOperated, 7)},
+			"live 1, start 1", byHost{1: had(broken, fleet.NotOperated, 7)},
 		},
 	}
 	for name, test := range tests {
@@ -120,7 +111,7 @@ func TestReconcile_operation(t *testing.T) {
 			}
 			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change).Run(t.Context())
 			wantResults(t, test.results, results)
-			test.process.wantCalls(t, test.calls...)
+			test.process.wantCalls(t, test.calls)
 		})
 	}
 }
@@ -157,51 +148,51 @@ func TestReconciliation_back(t *testing.T) {
 		process   process // as they were to have it
 		can       func(fleet.Host) bool
 		cancelled bool
-		calls     []string // back
-		asked     []string // by the declaration that failed
+		calls     string // back
+		asked     string // by the declaration that failed
 		results   byHost
 	}{
 		"last-wave-first": {
 			operation: fleet.Restart,
 			prior:     process{live: answer(runsAs(7))},
 			process:   process{live: answer(runsAs(8)), operate: doneOps(byOp{fleet.Restart: {3: broken}})},
-			calls:     []string{"reregister 3", "restart 3", "live 3", "reregister 2", "restart 2", "live 2", "reregister 1", "restart 1", "live 1"},
-			asked:     []string{"live 3", "live 2", "live 1"},
+			calls:     "reregister 3, restart 3, live 3, reregister 2, restart 2, live 2, reregister 1, restart 1, live 1",
+			asked:     "live 3, live 2, live 1",
 			results:   byHost{1: well, 2: well, 3: well},
 		},
 		"taken-down": {
 			operation: fleet.Restart,
 			prior:     process{live: answer(runsAs(7))},
 			process:   process{live: says(map[int]fleet.Status{1: runsAs(8), 2: runsAs(8), 3: down}), operate: doneOps(byOp{fleet.Restart: {3: broken}})},
-			calls:     []string{"reregister 3", "start 3", "live 3", "reregister 2", "restart 2", "live 2", "reregister 1", "restart 1", "live 1"},
-			asked:     []string{"live 3", "live 2", "live 1"},
+			calls:     "reregister 3, start 3, live 3, reregister 2, restart 2, live 2, reregister 1, restart 1, live 1",
+			asked:     "live 3, live 2, live 1",
 			results:   byHost{1: well, 2: well, 3: well},
 		},
 		"not-operated": { // it was not registered, so it was not operated either
 			operation: fleet.Restart,
 			prior:     process{live: answer(runsAs(7))},
 			process:   process{live: answer(runsAs(8)), reregister: done(byHost{2: away})},
-			calls:     []string{"reregister 2", "live 2", "reregister 1", "restart 1", "live 1"},
-			asked:     []string{"live 1"},
+			calls:     "reregister 2, live 2, reregister 1, restart 1, live 1",
+			asked:     "live 1",
 			results:   byHost{1: well, 2: well},
 		},
 		"registered-alone": {
 			prior:   process{live: answer(runsAs(7))},
 			process: process{reregister: done(byHost{2: away})},
-			calls:   []string{"reregister 2", "live 2", "reregister 1", "live 1"},
+			calls:   "reregister 2, live 2, reregister 1, live 1",
 			results: byHost{1: well, 2: well},
 		},
 		"going-back-fails": {
 			prior:   process{live: answer(runsAs(7)), reregister: done(byHost{2: away})},
 			process: process{reregister: done(byHost{2: away})},
-			calls:   []string{"reregister 2", "live 2", "reregister 1", "live 1"},
+			calls:   "reregister 2, live 2, reregister 1, live 1",
 			results: byHost{1: well, 2: left(away, fleet.OtherSpec)},
 		},
 		"cannot": {
 			prior:   process{live: answer(runsAs(7))},
 			process: process{reregister: done(byHost{2: away})},
 			can:     func(h fleet.Host) bool { return number(h) != 2 },
-			calls:   []string{"reregister 1", "live 1"},
+			calls:   "reregister 1, live 1",
 			results: byHost{1: well},
 		},
 		"interrupted": {
@@ -241,8 +232,8 @@ func TestReconciliation_back(t *testing.T) {
 			results := r.Back(ctx, desired(fleet.EnsureHosted), test.can)
 
 			wantResults(t, test.results, results)
-			test.prior.wantCalls(t, test.calls...)
-			test.process.wantCalls(t, test.asked...)
+			test.prior.wantCalls(t, test.calls)
+			test.process.wantCalls(t, test.asked)
 		})
 	}
 }
