@@ -199,32 +199,29 @@ func TestInspect_severalHosts(t *testing.T) {
 	away := fleet.Status{State: fleet.Unknown, Code: 115, Message: "still in progress"}
 	late := fleet.Status{State: fleet.Unknown, Message: "the agent did not answer in time"}
 	for name, c := range map[string]struct {
-		cached      map[int]fleet.Status // healthy where left out
+		cached      byStatus // healthy where left out
 		live        func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 		spoil       func(*fleet.Desired)
 		calls       string
 		drift       map[int]fleet.Code
-		unreachable map[int]fleet.Status
+		unreachable byStatus
 	}{
 		"suspects": {
-			cached: map[int]fleet.Status{2: absent, 4: down, 5: absent},
+			cached: byStatus{2: absent, 4: down, 5: absent},
 			live: func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { // and host 5 is left out
 				return map[fleet.Host]fleet.Status{host(2): live(fleet.Stopped, false, 0), host(4): live(fleet.Running, true, 5)}, nil
 			},
-			calls: "cached 1 2 3 4 5, live 2 4 5", drift: map[int]fleet.Code{2: fleet.NotRegistered}, unreachable: map[int]fleet.Status{5: late},
+			calls: "cached 1 2 3 4 5, live 2 4 5", drift: map[int]fleet.Code{2: fleet.NotRegistered}, unreachable: byStatus{5: late},
 		},
 		"no-spec": {
-			cached: map[int]fleet.Status{2: absent, 3: down}, spoil: func(d *fleet.Desired) { d.HasSpec = false },
+			cached: byStatus{2: absent, 3: down}, spoil: func(d *fleet.Desired) { d.HasSpec = false },
 			calls: "cached 1 2 3 4 5", drift: map[int]fleet.Code{2: fleet.NotRegistered, 3: fleet.NotHosted},
 		},
 		"no-fingerprint": { // neither spec nor labels count
-			cached: map[int]fleet.Status{1: labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff"))},
+			cached: byStatus{1: labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff"))},
 			spoil:  func(d *fleet.Desired) { d.FingerprintLabel = "" }, calls: "cached 1 2 3 4 5",
 		},
-		"deadline": {
-			cached: map[int]fleet.Status{2: absent, 3: away}, live: cannotSay(context.DeadlineExceeded),
-			calls: "cached 1 2 3 4 5, live 2 3", unreachable: map[int]fleet.Status{2: late, 3: away},
-		},
+		"deadline": {cached: byStatus{2: absent, 3: away}, live: cannotSay(context.DeadlineExceeded), calls: "cached 1 2 3 4 5, live 2 3", unreachable: byStatus{2: late, 3: away}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -118,7 +118,7 @@ func TestRun_gate(t *testing.T) {
 					gate.Output = regexp.MustCompile(test.output)
 				}
 				p := &process{live: lives(start, map[int]life{1: test.life})}
-				p.operate = doneOps(map[fleet.Operation]map[int]fleet.Outcome{fleet.Restart: {1: {TaskID: "t1", Message: "success"}}})
+				p.operate = doneOps(byOp{fleet.Restart: {1: {TaskID: "t1", Message: "success"}}})
 				results := fleet.Run(t.Context(), p, fleet.Restart, hosts(1), nil, fleet.Rollout{Healthy: gate})
 				want := fleet.Outcome{TaskID: "t1", Message: "success"}
 				if test.meaning != "" {
@@ -127,7 +127,7 @@ func TestRun_gate(t *testing.T) {
 						Message: test.message, Code: test.code, TaskID: "t1", Ran: true,
 					}
 				}
-				wantResults(t, map[int]fleet.Outcome{1: want}, results)
+				wantResults(t, byHost{1: want}, results)
 				if took := time.Since(start); took != test.took {
 					t.Errorf("took %s, want %s", took, test.took)
 				}
@@ -157,7 +157,7 @@ func TestRun_gateHoldsWaves(t *testing.T) {
 			t.Errorf("waves began (-want +got):\n%s", diff)
 		}
 		notTried := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
-		wantResults(t, map[int]fleet.Outcome{
+		wantResults(t, byHost{
 			1: {}, 2: {}, 4: {}, 5: notTried, 6: notTried,
 			3: {Verdict: fleet.Failed, Left: fleet.Unhealthy, Ran: true, Meaning: gatePrefix + "it was never seen to run"},
 		}, results)
@@ -169,13 +169,13 @@ func TestRun_gateHoldsWaves(t *testing.T) {
 func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 	t.Parallel()
 	rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
-	failed := map[int]fleet.Outcome{1: {Verdict: fleet.Failed}}
+	failed := byHost{1: {Verdict: fleet.Failed}}
 	tests := map[string]struct {
 		act   func(context.Context, *process)
 		calls []string
 	}{
 		"failed": {func(ctx context.Context, p *process) {
-			p.operate = doneOps(map[fleet.Operation]map[int]fleet.Outcome{fleet.Reload: failed})
+			p.operate = doneOps(byOp{fleet.Reload: failed})
 			fleet.Run(ctx, p, fleet.Reload, hosts(1), nil, rollout)
 		}, []string{"reload 1"}},
 		"stop": {func(ctx context.Context, p *process) {
@@ -192,7 +192,7 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 			release(ctx, p, hosts(1), fleet.DestroyStop, nil, rollout)
 		}, []string{"stop 1", "unregister 1"}},
 		"running": {func(ctx context.Context, p *process) {
-			p.register = done(map[int]fleet.Outcome{2: {Verdict: fleet.Failed}})
+			p.register = done(byHost{2: {Verdict: fleet.Failed}})
 			fleet.NewReconciliation(p, fleet.Desired{Ensure: fleet.EnsureRunning}, fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2), Rollout: rollout}).Run(ctx)
 		}, append([]string{"register 1 2", "live 1"}, slices.Repeat([]string{"live 1"}, 11)...)},
 	}
@@ -275,7 +275,7 @@ func TestRun_gateWhenTheCallFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
 				p := &process{live: cannotSay(test.err)}
-				wantResults(t, map[int]fleet.Outcome{1: {
+				wantResults(t, byHost{1: {
 					Verdict: fleet.Failed, Left: fleet.Unhealthy, Ran: true, Err: test.want,
 					Meaning: gatePrefix + "its agent did not say how it is when it was last asked",
 				}}, fleet.Run(t.Context(), p, fleet.Restart, hosts(1), nil, rollout))
@@ -294,7 +294,7 @@ func TestRun_gateInterrupted(t *testing.T) {
 		rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
 		p := &process{live: lives(start, nil)}
 		results := fleet.Run(ctx, p, fleet.Restart, hosts(1, 2), nil, rollout)
-		wantResults(t, map[int]fleet.Outcome{
+		wantResults(t, byHost{
 			1: {Verdict: fleet.Pending, Left: fleet.Unhealthy, Err: context.Canceled, Meaning: "it was operated on, and was not yet known to be stable"},
 			2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt},
 		}, results)

@@ -17,6 +17,7 @@ func TestRun(t *testing.T) {
 		idle      = live(fleet.Stopped, true, 5) // hosted and not running
 		maybeIdle = hostingUnknown(stopped)
 		silent    = fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found"}
+		both      = byHost{1: well, 2: well}
 		already   = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
 	)
 	tests := map[string]struct {
@@ -26,39 +27,29 @@ func TestRun(t *testing.T) {
 		calls   string
 		results byHost
 	}{
-		"start":   {fleet.Start, nil, process{}, "start 1 2", byHost{1: well, 2: well}},
-		"restart": {fleet.Restart, nil, process{}, "restart 1 2", byHost{1: well, 2: well}},
-		"stop":    {fleet.Stop, nil, process{}, "stop 1 2", byHost{1: well, 2: well}},
+		"start":   {fleet.Start, nil, process{}, "start 1 2", both},
+		"restart": {fleet.Restart, nil, process{}, "restart 1 2", both},
+		"stop":    {fleet.Stop, nil, process{}, "stop 1 2", both},
 		"fails":   {fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: away}})}, "kill 1 2", byHost{1: away, 2: well}},
 
 		"start-found-running": {fleet.Start, nil, process{operate: doneOps(byOp{fleet.Start: {1: noop}})}, "start 1 2", byHost{1: noop, 2: well}},
-		"stop-found-idle": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
-			"stop 1 2, live 1, unhost 1", byHost{1: well, 2: well},
-		},
+		"stop-found-idle":     {fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)}, "stop 1 2, live 1, unhost 1", both},
 		"kill-found-idle": {
-			fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: stopped, 2: idle})},
+			fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: noop, 2: noop}}), live: says(byStatus{1: stopped, 2: idle})},
 			"kill 1 2, live 1 2, unhost 2", byHost{1: noop, 2: well},
 		},
-		"idle-hosting-not-said": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(maybeIdle)},
-			"stop 1 2, live 1, unhost 1", byHost{1: well, 2: well},
-		},
+		"idle-hosting-not-said": {fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(maybeIdle)}, "stop 1 2, live 1, unhost 1", both},
 		"idle-unhosting-fails": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: away}}), live: answer(idle)},
 			"stop 1 2, live 1, unhost 1", byHost{1: away, 2: well},
 		},
 		"idle-agent-silent": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: silent, 2: idle})},
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(byStatus{1: silent, 2: idle})},
 			"stop 1 2, live 1 2, unhost 2", byHost{1: restUnknown(silent), 2: well},
 		},
-		"idle-cannot-be-asked": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)},
-			"stop 1 2, live 1",
-			byHost{1: restUnasked, 2: well},
-		},
+		"idle-cannot-be-asked": {fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)}, "stop 1 2, live 1", byHost{1: restUnasked, 2: well}},
 		"stop-found-nothing-and-it-runs": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: up, 2: idle})},
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(byStatus{1: up, 2: idle})},
 			"stop 1 2, live 1 2, unhost 2", byHost{1: runsAfter(noop), 2: well},
 		},
 		"kill-found-nothing-and-it-runs-unhosted": {
@@ -75,17 +66,14 @@ func TestRun(t *testing.T) {
 		},
 
 		"unsure-start-worked":        {fleet.Start, []int{1}, process{live: answer(up)}, "live 1, start 2", byHost{1: already, 2: well}},
-		"unsure-start-did-not":       {fleet.Start, []int{1, 2}, process{live: says(map[int]fleet.Status{2: stopped})}, "live 1 2, start 2", byHost{1: already, 2: well}},
+		"unsure-start-did-not":       {fleet.Start, []int{1, 2}, process{live: says(byStatus{2: stopped})}, "live 1 2, start 2", byHost{1: already, 2: well}},
 		"unsure-stop-worked":         {fleet.Stop, []int{1}, process{live: answer(stopped)}, "live 1, stop 2", byHost{1: already, 2: well}},
 		"unsure-stop-of-all":         {fleet.Stop, []int{1, 2}, process{live: answer(stopped)}, "live 1 2", byHost{1: already, 2: already}},
-		"unsure-stop-did-not":        {fleet.Stop, []int{1}, process{live: answer(up)}, "live 1, stop 1 2", byHost{1: well, 2: well}},
-		"unsure-stop-only-unhosted":  {fleet.Stop, []int{1}, process{live: answer(live(fleet.Running, false, 5))}, "live 1, stop 1 2", byHost{1: well, 2: well}},
-		"unsure-kill-left-hosting":   {fleet.Kill, []int{1}, process{live: answer(idle)}, "live 1, kill 1 2", byHost{1: well, 2: well}},
-		"unsure-stop-hosting-unsaid": {fleet.Stop, []int{1}, process{live: answer(maybeIdle)}, "live 1, stop 1 2", byHost{1: well, 2: well}},
-		"unsure-stop-left-idle": {
-			fleet.Stop, []int{1}, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
-			"live 1, stop 1 2, live 1, unhost 1", byHost{1: well, 2: well},
-		},
+		"unsure-stop-did-not":        {fleet.Stop, []int{1}, process{live: answer(up)}, "live 1, stop 1 2", both},
+		"unsure-stop-only-unhosted":  {fleet.Stop, []int{1}, process{live: answer(live(fleet.Running, false, 5))}, "live 1, stop 1 2", both},
+		"unsure-kill-left-hosting":   {fleet.Kill, []int{1}, process{live: answer(idle)}, "live 1, kill 1 2", both},
+		"unsure-stop-hosting-unsaid": {fleet.Stop, []int{1}, process{live: answer(maybeIdle)}, "live 1, stop 1 2", both},
+		"unsure-stop-left-idle":      {fleet.Stop, []int{1}, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)}, "live 1, stop 1 2, live 1, unhost 1", both},
 		"unsure-agent-silent": {
 			fleet.Stop, []int{1}, process{live: answer(silent)}, "live 1, stop 2",
 			byHost{1: {Verdict: fleet.Lost, Code: 117, Message: silent.Message, Meaning: "whether an earlier stop worked is not known"}, 2: well},
@@ -94,10 +82,10 @@ func TestRun(t *testing.T) {
 			fleet.Start, []int{1}, process{live: cannotSay(errDown)}, "live 1, start 2",
 			byHost{1: {Verdict: fleet.Lost, Err: errDown, Meaning: "whether an earlier start worked could not be asked"}, 2: well},
 		},
-		"unsure-elsewhere": {fleet.Start, []int{9}, process{}, "start 1 2", byHost{1: well, 2: well}},
+		"unsure-elsewhere": {fleet.Start, []int{9}, process{}, "start 1 2", both},
 		// A restart or a reload leaves nothing behind to ask for.
-		"unsure-restart": {fleet.Restart, []int{1}, process{}, "restart 1 2", byHost{1: well, 2: well}},
-		"unsure-reload":  {fleet.Reload, []int{1, 2}, process{}, "reload 1 2", byHost{1: well, 2: well}},
+		"unsure-restart": {fleet.Restart, []int{1}, process{}, "restart 1 2", both},
+		"unsure-reload":  {fleet.Reload, []int{1, 2}, process{}, "reload 1 2", both},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +106,7 @@ func TestRun_waves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{live: answer(live(fleet.Stopped, false, 0))}
 		start := time.Now()
-		fleet.Run(t.Context(), p, fleet.Stop, hosts(1, 2, 3, 4, 5), map[fleet.Host]fleet.Task{host(2): {}, host(4): {}},
+		fleet.Run(t.Context(), p, fleet.Stop, hosts(1, 2, 3, 4, 5), tasks{host(2): {}, host(4): {}},
 			fleet.Rollout{Waves: fleet.BatchesOf(2), Pause: 30 * time.Second})
 		p.wantCalls(t, "live 2", "stop 1", "live 4", "stop 3", "stop 5")
 		if took := time.Since(start); took != time.Minute {
@@ -154,7 +142,7 @@ func TestRun_startFails(t *testing.T) {
 		want byHost
 	}{
 		"told": {
-			says(map[int]fleet.Status{1: live(fleet.Stopped, true, 5), 4: live(fleet.Running, true, 5), 5: live(fleet.Stopped, false, 5)}),
+			says(byStatus{1: live(fleet.Stopped, true, 5), 4: live(fleet.Running, true, 5), 5: live(fleet.Stopped, false, 5)}),
 			byHost{1: told("; it is hosted all the same, so the agent may yet start it"), 4: told("; asked afterwards, it runs"), 5: failed},
 		},
 		"not-said":  {answer(hostingUnknown(live(fleet.Stopped, true, 5))), byHost{1: failed, 4: failed, 5: failed}},
@@ -249,7 +237,7 @@ func TestRun_oneShot(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		op            fleet.Operation
-		before, after map[int]fleet.Status // not hosted where nothing is said
+		before, after byStatus // not hosted where nothing is said
 		operate       byOp
 		calls         string
 		results       byHost
@@ -257,16 +245,16 @@ func TestRun_oneShot(t *testing.T) {
 		"start":             {fleet.Start, nil, nil, byOp{fleet.Start: {1: ended, 2: well}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
 		"restart":           {fleet.Restart, nil, nil, byOp{fleet.Restart: {1: ended}}, "live 1 2, restart 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
 		"stop":              {fleet.Stop, nil, nil, nil, "stop 1 2", byHost{1: well, 2: well}},
-		"hosted-before":     {fleet.Start, map[int]fleet.Status{1: hosted, 2: unsaid}, nil, nil, "live 1 2, start 1 2", byHost{1: well, 2: well}},
+		"hosted-before":     {fleet.Start, byStatus{1: hosted, 2: unsaid}, nil, nil, "live 1 2, start 1 2", byHost{1: well, 2: well}},
 		"fails-and-hosts":   {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: away}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: broken, 2: away}},
-		"agent-silent":      {fleet.Start, map[int]fleet.Status{1: silent}, nil, nil, "live 1 2, start 2, unhost 2, live 2", byHost{1: notRun, 2: well}},
+		"agent-silent":      {fleet.Start, byStatus{1: silent}, nil, nil, "live 1 2, start 2, unhost 2, live 2", byHost{1: notRun, 2: well}},
 		"not-unhosted":      {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2", byHost{1: stuck, 2: well}},
 		"nothing-to-unhost": {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: noop}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: well, 2: well}},
 		"nothing-to-unhost-and-hosted-or-silent": {
-			fleet.Start, nil, map[int]fleet.Status{1: hosted, 2: silent}, byOp{fleet.Unsupervise: {1: noop, 2: noop}},
+			fleet.Start, nil, byStatus{1: hosted, 2: silent}, byOp{fleet.Unsupervise: {1: noop, 2: noop}},
 			"live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: left("asked afterwards, it is hosted all the same"), 2: left("said not to run, and whether it is still hosted is not known")},
 		},
-		"hosted-afterwards": {fleet.Start, nil, map[int]fleet.Status{1: hosted, 2: silent}, nil, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: remains, 2: well}},
+		"hosted-afterwards": {fleet.Start, nil, byStatus{1: hosted, 2: silent}, nil, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: remains, 2: well}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ type joint struct {
 	name string
 	log  *jointLog
 	// fails are hosts on which an operation fails.
-	fails map[int]fleet.Outcome
+	fails byHost
 }
 
 type jointLog struct {

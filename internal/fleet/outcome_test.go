@@ -82,7 +82,7 @@ func TestReconcile_datedByAnotherName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &process{
-				register: done(byHost{1: taken}), cached: says(map[int]fleet.Status{1: ours}), live: says(map[int]fleet.Status{2: c.told}),
+				register: done(byHost{1: taken}), cached: says(byStatus{1: ours}), live: says(byStatus{2: c.told}),
 				others: map[fleet.Host]fleet.HostID{host(1): host(2).WithoutSupplier()},
 			}
 			results := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(1), Order: hosts(1)}).Run(t.Context())
@@ -133,7 +133,7 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 			p := &process{look: byHost{1: pending}, wait: byHost{1: pending}, live: answer(c.live), cached: answer(c.file)}
 			c.task.ID, c.task.Operation, c.task.Fingerprint = "T", fleet.Supervise, ownPrint
 			reconciliation := fleet.NewReconciliation(p, desired(fleet.EnsureRegistered), fleet.Change{
-				Reregister: hosts(1), Order: hosts(1), Earlier: fleet.Earlier{Underway: map[fleet.Host]fleet.Task{host(1): c.task}},
+				Reregister: hosts(1), Order: hosts(1), Earlier: fleet.Earlier{Underway: tasks{host(1): c.task}},
 			})
 			results := reconciliation.Run(t.Context())
 			if reconciliation.Found().Ended[host(1)] != c.tookEffect {

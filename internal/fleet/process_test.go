@@ -47,7 +47,7 @@ type process struct {
 	register, reregister, unregister func([]fleet.Host) fleet.Results
 	operate                          func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results
 	// look and wait are what Resume answers, without waiting and waiting.
-	look, wait   map[int]fleet.Outcome
+	look, wait   byHost
 	cached, live func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 
 	hostingRegisters, oneShot bool
@@ -154,7 +154,7 @@ func (p *process) wantCalls(t *testing.T, want ...string) {
 }
 
 // done answers Done, but for the hosts that are listed.
-func done(but map[int]fleet.Outcome) func([]fleet.Host) fleet.Results {
+func done(but byHost) func([]fleet.Host) fleet.Results {
 	return func(hosts []fleet.Host) fleet.Results {
 		results := make(fleet.Results, len(hosts))
 		for _, h := range hosts {
@@ -165,7 +165,7 @@ func done(but map[int]fleet.Outcome) func([]fleet.Host) fleet.Results {
 }
 
 // doneOps is done by operation.
-func doneOps(but map[fleet.Operation]map[int]fleet.Outcome) func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results {
+func doneOps(but byOp) func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results {
 	return func(_ context.Context, op fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
 		return done(but[op])(hosts)
 	}
@@ -175,7 +175,7 @@ func doneOps(but map[fleet.Operation]map[int]fleet.Outcome) func(context.Context
 var healthy = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 7}
 
 // says answers healthy, but for the hosts that are listed.
-func says(but map[int]fleet.Status) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
+func says(but byStatus) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 		statuses := make(map[fleet.Host]fleet.Status, len(hosts))
 		for _, h := range hosts {
@@ -194,7 +194,7 @@ func cannotSay(err error) func([]fleet.Host) (map[fleet.Host]fleet.Status, error
 }
 
 // wantResults compares results with outcomes by host number.
-func wantResults(t *testing.T, want map[int]fleet.Outcome, got fleet.Results) {
+func wantResults(t *testing.T, want byHost, got fleet.Results) {
 	t.Helper()
 	if diff := cmp.Diff(want, byNumber(got), cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)

@@ -36,8 +36,10 @@ func repeated(o fleet.Outcome) fleet.Outcome {
 }
 
 type (
-	byHost = map[int]fleet.Outcome
-	byOp   = map[fleet.Operation]byHost
+	byHost   = map[int]fleet.Outcome
+	byOp     = map[fleet.Operation]byHost
+	byStatus = map[int]fleet.Status
+	tasks    = map[fleet.Host]fleet.Task
 )
 
 func TestReconcile(t *testing.T) {
@@ -87,10 +89,7 @@ func TestReconcile(t *testing.T) {
 		},
 
 		// What agents said just before is not asked once more where it says what is to be done.
-		"hosted/was-idle": {
-			hosted, fleet.Change{Register: hosts(1, 2)}, process{register: done(byHost{1: wasIdle})},
-			"register 1 2, live 2, host 1, live 1", byHost{1: well, 2: well},
-		},
+		"hosted/was-idle": {hosted, fleet.Change{Register: hosts(1, 2)}, process{register: done(byHost{1: wasIdle})}, "register 1 2, live 2, host 1, live 1", byHost{1: well, 2: well}},
 		"hosted/was-idle-and-to-register-is-to-host": {
 			hosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: wasIdle}), hostingRegisters: true},
 			"register 1, live 1", byHost{1: wasIdle},
@@ -105,7 +104,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"hosted/only-the-bare": {
 			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3, 4)},
-			process{live: says(map[int]fleet.Status{1: bare, 4: hostingUnknown(healthy)})},
+			process{live: says(byStatus{1: bare, 4: hostingUnknown(healthy)})},
 			"register 1, reregister 2, live 1 2 3 4, host 1 4, live 1 4", byHost{1: well, 2: well, 3: well, 4: well},
 		},
 		"hosted/not-the-failed": {
@@ -132,7 +131,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"running/only-those-down": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2)},
-			process{live: says(map[int]fleet.Status{1: bare})},
+			process{live: says(byStatus{1: bare})},
 			"register 1, live 1 2, start 1, live 1", byHost{1: well, 2: well},
 		},
 		"running/state-unknown": {
@@ -142,7 +141,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"running/state-unknown-on-some": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2, 3)},
-			process{live: says(map[int]fleet.Status{1: bare, 2: {State: fleet.Unknown, Code: 117, Message: "no agent"}})},
+			process{live: says(byStatus{1: bare, 2: {State: fleet.Unknown, Code: 117, Message: "no agent"}})},
 			"register 1, live 1 2 3, start 1, live 1", byHost{1: well, 2: left(unsure, fleet.NotRunning), 3: well},
 		},
 		"running/found-running": { // a start that had nothing to do hosts nothing
@@ -150,11 +149,7 @@ func TestReconcile(t *testing.T) {
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: noop}})},
 			"live 1 2, start 1 2, host 1, live 1 2", byHost{1: well, 2: well},
 		},
-		"running/but-bare": {
-			running, fleet.Change{Settle: hosts(1)},
-			process{live: answer(row(fleet.Running, false, 5))},
-			"live 1, host 1, live 1", byHost{1: well},
-		},
+		"running/but-bare": {running, fleet.Change{Settle: hosts(1)}, process{live: answer(row(fleet.Running, false, 5))}, "live 1, host 1, live 1", byHost{1: well}},
 		"running/start-fails": {
 			running, fleet.Change{Settle: hosts(1, 2)},
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
@@ -163,7 +158,7 @@ func TestReconcile(t *testing.T) {
 		"running/hosting-fails": {
 			running, fleet.Change{Settle: hosts(1, 2)},
 			process{
-				live:    says(map[int]fleet.Status{1: bare, 2: row(fleet.Running, false, 5)}),
+				live:    says(byStatus{1: bare, 2: row(fleet.Running, false, 5)}),
 				operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.Supervise: {1: away, 2: away}}),
 			},
 			"live 1 2, start 1, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
@@ -262,7 +257,7 @@ func TestReconcile_leaving(t *testing.T) {
 	t.Parallel()
 	at := taken
 	at.RegisterTime = 5
-	p := &process{register: done(byHost{1: at, 2: at, 3: at}), cached: says(map[int]fleet.Status{
+	p := &process{register: done(byHost{1: at, 2: at, 3: at}), cached: says(byStatus{
 		1: labelled(row(fleet.Stopped, false, 5), map[string]string{label: "v1-ffffffffffffffff", label + "_owner": "them"}), 2: labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff")), 3: {State: fleet.Unregistered},
 	})}
 	change := fleet.Change{Register: hosts(1, 2, 3), Order: hosts(1, 2, 3)}
@@ -366,7 +361,7 @@ func TestReconcile_mute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		p := &process{live: says(map[int]fleet.Status{1: row(fleet.Stopped, false, 5), 2: {State: fleet.Unknown}}), waits: true}
+		p := &process{live: says(byStatus{1: row(fleet.Stopped, false, 5), 2: {State: fleet.Unknown}}), waits: true}
 		results := fleet.NewReconciliation(p, desired(fleet.EnsureRunning), fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2)}).Run(ctx)
 		p.wantCalls(t, "register 1 2", "live 1 2", "start 1", "live 1")
 		if ctx.Err() != nil || !results[host(1)].OK() || results[host(2)].Left != fleet.NotRunning {

@@ -35,6 +35,7 @@ func TestRelease_ended(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	t.Parallel()
+	const unregister, stop, kill = fleet.DestroyUnregister, fleet.DestroyStop, fleet.DestroyKill
 	var (
 		absent  = fleet.Status{State: fleet.Unregistered}
 		already = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
@@ -48,9 +49,9 @@ func TestRelease(t *testing.T) {
 		silent = fleet.Status{State: fleet.Unknown, Code: 117}
 
 		unreachable = away
+		all         = byHost{1: well, 2: well, 3: well}
 		stillHosted = fleet.Outcome{
-			Verdict: fleet.Failed,
-			Meaning: "the platform says that nothing is hosted there, and its agent says afterwards that it hosts the process",
+			Verdict: fleet.Failed, Meaning: "the platform says that nothing is hosted there, and its agent says afterwards that it hosts the process",
 		}
 	)
 	unreachable.Unreachable = true
@@ -60,110 +61,98 @@ func TestRelease(t *testing.T) {
 		calls   string
 		results byHost
 	}{
-		"unregister": {fleet.DestroyUnregister, process{hostingRegisters: true}, "unregister 1 2 3", byHost{1: well, 2: well, 3: well}},
+		"unregister": {unregister, process{hostingRegisters: true}, "unregister 1 2 3", all},
 		// No document says that to unregister is to unhost.
 		"unregister-and-agents-go-on": {
-			fleet.DestroyUnregister,
-			process{live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent}), operate: doneOps(byOp{fleet.Unsupervise: {1: away}})},
+			unregister,
+			process{live: says(byStatus{1: idle, 2: gone, 3: silent}), operate: doneOps(byOp{fleet.Unsupervise: {1: away}})},
 			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: away, 2: well, 3: well},
 		},
-		"unregister-and-nobody-to-ask": {
-			fleet.DestroyUnregister, process{live: cannotSay(errDown)},
-			"unregister 1 2 3, live 1 2 3", byHost{1: well, 2: well, 3: well},
-		},
+		"unregister-and-nobody-to-ask": {unregister, process{live: cannotSay(errDown)}, "unregister 1 2 3, live 1 2 3", all},
 		// An agent may host what is not registered.
 		"unregister-finds-nothing": {
-			fleet.DestroyUnregister,
-			process{unregister: done(byHost{1: already, 2: already, 3: already}), live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent})},
+			unregister,
+			process{unregister: done(byHost{1: already, 2: already, 3: already}), live: says(byStatus{1: idle, 2: gone, 3: silent})},
 			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: well, 2: already, 3: unasked(fleet.Outcome{Code: 117, Unreachable: true})},
 		},
 		"unregister-finds-nothing-where-to-register-is-to-host": {
-			fleet.DestroyUnregister,
-			process{unregister: done(byHost{1: already, 2: already}), live: says(map[int]fleet.Status{1: idle, 2: gone}), hostingRegisters: true},
+			unregister,
+			process{unregister: done(byHost{1: already, 2: already}), live: says(byStatus{1: idle, 2: gone}), hostingRegisters: true},
 			"unregister 1 2 3, live 1 2", byHost{1: stillHosted, 2: already, 3: well},
 		},
 		"unregister-finds-nothing-and-agents-cannot-be-asked": {
-			fleet.DestroyUnregister, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
+			unregister, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
 			"unregister 1 2 3, live 1 2 3", byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
 		},
 		// It is hosted.
-		"unregister-fails": {
-			fleet.DestroyUnregister, process{unregister: done(byHost{2: away}), hostingRegisters: true},
-			"unregister 1 2 3, live 2", byHost{1: well, 2: away, 3: well},
-		},
+		"unregister-fails": {unregister, process{unregister: done(byHost{2: away}), hostingRegisters: true}, "unregister 1 2 3, live 2", byHost{1: well, 2: away, 3: well}},
 		"unregister-fails-where-nothing-is": {
-			fleet.DestroyUnregister,
-			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent}), hostingRegisters: true},
+			unregister,
+			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(byStatus{1: idle, 2: gone, 3: silent}), hostingRegisters: true},
 			"unregister 1 2 3, live 1 2 3", byHost{1: away, 2: already, 3: unreachable},
 		},
 		"unregister-fails-where-something-may-be": {
-			fleet.DestroyUnregister,
-			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(map[int]fleet.Status{1: bare, 2: dated, 3: unsaid}), hostingRegisters: true},
+			unregister,
+			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(byStatus{1: bare, 2: dated, 3: unsaid}), hostingRegisters: true},
 			"unregister 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away},
 		},
 		// What is registered and stopped looks no other than what is not registered.
 		"unregister-fails-where-agents-know-of-hosting-alone": {
-			fleet.DestroyUnregister,
+			unregister,
 			process{
 				unregister: done(byHost{1: away, 2: away, 3: away}),
-				live:       says(map[int]fleet.Status{1: gone, 2: gone, 3: silent}), cached: answer(absent),
+				live:       says(byStatus{1: gone, 2: gone, 3: silent}), cached: answer(absent),
 			},
 			"unregister 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: unreachable},
 		},
 		"unregister-fails-and-agents-cannot-be-asked": {
-			fleet.DestroyUnregister,
+			unregister,
 			process{unregister: done(byHost{2: away}), live: cannotSay(errDown), cached: answer(absent), hostingRegisters: true},
 			"unregister 1 2 3, live 2", byHost{1: well, 2: away, 3: well},
 		},
 		// It proves nothing of any host, whatever is said of them afterwards.
 		"unregister-refused-as-a-whole": {
-			fleet.DestroyUnregister,
+			unregister,
 			process{unregister: done(byHost{1: refused, 2: refused, 3: refused}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
 			"unregister 1 2 3", byHost{1: refused, 2: refused, 3: refused},
 		},
 		"only-failures-are-looked-up": {
-			fleet.DestroyUnregister,
+			unregister,
 			process{
 				unregister: done(byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}}),
 				live:       answer(gone), cached: answer(absent), hostingRegisters: true,
 			},
 			"unregister 1 2 3", byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}},
 		},
-		"stop": {fleet.DestroyStop, process{hostingRegisters: true}, "stop 1 2 3, unregister 1 2 3", byHost{1: well, 2: well, 3: well}},
-		"kill": {fleet.DestroyKill, process{hostingRegisters: true}, "kill 1 2 3, unregister 1 2 3", byHost{1: well, 2: well, 3: well}},
-		"nothing-to-stop": {
-			fleet.DestroyStop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
-			"stop 1 2 3, live 1, unregister 1 2 3", byHost{1: well, 2: well, 3: well},
-		},
+		"stop":            {stop, process{hostingRegisters: true}, "stop 1 2 3, unregister 1 2 3", all},
+		"kill":            {kill, process{hostingRegisters: true}, "kill 1 2 3, unregister 1 2 3", all},
+		"nothing-to-stop": {stop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)}, "stop 1 2 3, live 1, unregister 1 2 3", all},
 		"nothing-to-kill-and-it-runs": {
-			fleet.DestroyKill,
-			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Kill: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: bare, 2: silent})},
+			kill,
+			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Kill: {1: noop, 2: noop}}), live: says(byStatus{1: bare, 2: silent})},
 			"kill 1 2 3, live 1 2, unregister 3", byHost{1: runsAfter(noop), 2: restUnknown(silent), 3: well},
 		},
 		"nothing-to-stop-and-agents-cannot-be-asked": {
-			fleet.DestroyStop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)},
+			stop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)},
 			"stop 1 2 3, live 1, unregister 2 3", byHost{1: restUnasked, 2: well, 3: well},
 		},
 		"unregister-finds-nothing-and-neither-does-unhosting": {
-			fleet.DestroyUnregister,
+			unregister,
 			process{unregister: done(byHost{1: already}), operate: doneOps(byOp{fleet.Unsupervise: {1: noop}}), live: answer(idle)},
 			"unregister 1 2 3, live 1 2 3, unhost 1 2 3, live 1", byHost{1: hostedAfter(noop), 2: well, 3: well},
 		},
 		"stop-fails": {
-			fleet.DestroyStop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},
+			stop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},
 			"stop 1 2 3, live 1, unregister 2", byHost{1: away, 2: well, 3: {Verdict: fleet.Lost}},
 		},
 		"stop-fails-and-agents-are-silent": {
-			fleet.DestroyStop,
-			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(map[int]fleet.Status{1: silent, 2: idle})},
+			stop,
+			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(byStatus{1: silent, 2: idle})},
 			"stop 1 2 3, live 1 2, unregister 3", byHost{1: unreachable, 2: away, 3: well},
 		},
-		"every-stop-fails": {
-			fleet.DestroyKill, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})},
-			"kill 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away},
-		},
+		"every-stop-fails": {kill, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})}, "kill 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away}},
 		"every-stop-fails-where-nothing-is": {
-			fleet.DestroyStop,
+			stop,
 			process{operate: doneOps(byOp{fleet.Stop: {1: away, 2: away, 3: away}}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
 			"stop 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away},
 		},
@@ -257,7 +246,7 @@ func TestRelease_silence(t *testing.T) {
 func TestRelease_registeredMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3)
-	p := &process{live: says(map[int]fleet.Status{1: live(fleet.Running, true, 7), 2: live(fleet.Running, true, 5), 3: live(fleet.Running, true, 9)})}
+	p := &process{live: says(byStatus{1: live(fleet.Running, true, 7), 2: live(fleet.Running, true, 5), 3: live(fleet.Running, true, 9)})}
 	results := fleet.Release(t.Context(), p, h, fleet.DestroyUnregister, nil, map[fleet.Host]int64{h[0]: 5, h[1]: 5})
 	p.wantCalls(t, "unregister 1 2 3", "live 1 2 3", "unhost 2 3")
 	if o := results[h[0]]; o.OK() || !results[h[1]].OK() || !results[h[2]].OK() {

@@ -65,9 +65,7 @@ func TestRun_resumes(t *testing.T) {
 			fleet.Start, process{look: byHost{1: inTask}, live: answer(up)}, "look 1, live 1, start 2",
 			fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
 		},
-		"start-waited-for": {
-			fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(stopped)}, "look 1, live 1, wait 1, start 2", byTask,
-		},
+		"start-waited-for": {fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(stopped)}, "look 1, live 1, wait 1, start 2", byTask},
 		"start-goes-on": {
 			fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(silent)}, "look 1, live 1, wait 1, start 2",
 			goesOn(inTask, fleet.Task{ID: "T", Operation: fleet.Start}),
@@ -83,7 +81,7 @@ func TestRun_resumes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			unsure := map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: test.op}}
+			unsure := tasks{host(1): {ID: "T", Operation: test.op}}
 			results := fleet.Run(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
 			wantResults(t, byHost{1: test.result, 2: well}, results)
 			test.process.wantCalls(t, test.calls)
@@ -98,7 +96,7 @@ func TestRunInOrder_resumes(t *testing.T) {
 	first := &process{look: byHost{1: inTask}, wait: byHost{1: byTask}}
 	second := &process{}
 	results := fleet.RunInOrder(t.Context(), fleet.Restart, fleet.Ascending, []fleet.Member{
-		{Process: first, Priority: 1, Hosts: hosts(1), Unsure: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Restart}}},
+		{Process: first, Priority: 1, Hosts: hosts(1), Unsure: tasks{host(1): {ID: "T", Operation: fleet.Restart}}},
 		{Process: second, Priority: 2, Hosts: hosts(1)},
 	}, hosts(1), fleet.Rollout{})
 	wantResults(t, byHost{1: byTask}, results[0])
@@ -131,7 +129,7 @@ func TestRun_resumesOneShot(t *testing.T) {
 			wantResults(t, byHost{1: goesOn(sent, task)}, results)
 
 			p = process{oneShot: true, live: answer(bare), look: byHost{1: byTask}}
-			results = fleet.Run(t.Context(), &p, fleet.Start, hosts(1), map[fleet.Host]fleet.Task{host(1): task}, fleet.Rollout{})
+			results = fleet.Run(t.Context(), &p, fleet.Start, hosts(1), tasks{host(1): task}, fleet.Rollout{})
 			wantResults(t, byHost{1: byTask}, results)
 			p.wantCalls(t, c.then)
 		})
@@ -142,7 +140,7 @@ func TestRun_resumesOneShot(t *testing.T) {
 func TestRun_resumesFailedOneShot(t *testing.T) {
 	t.Parallel()
 	p := process{oneShot: true, live: answer(live(fleet.Stopped, true, 5)), look: byHost{1: failedBy}}
-	fleet.Run(t.Context(), &p, fleet.Start, hosts(1), map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Start, Bare: true}}, fleet.Rollout{})
+	fleet.Run(t.Context(), &p, fleet.Start, hosts(1), tasks{host(1): {ID: "T", Operation: fleet.Start, Bare: true}}, fleet.Rollout{})
 	p.wantCalls(t, "look 1", "live 1", "start 1", "unhost 1", "live 1")
 }
 
@@ -178,27 +176,16 @@ func TestReconcile_resumes(t *testing.T) {
 		"other-pid": { // it has worked, whatever its check still waits for
 			process{look: byHost{1: inTask}, live: answer(runsAs(8))}, "look 1, live 1, live 1", fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
 		},
-		"waited-for":          {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1, live 1", byTask},
-		"down-and-waited-for": {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(down)}, "look 1, live 1, wait 1, live 1", byTask},
-		"silent-and-waited-for": {
-			process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(silent)}, "look 1, live 1, wait 1, live 1, host 1, live 1", well,
-		},
+		"waited-for":            {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1, live 1", byTask},
+		"down-and-waited-for":   {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(down)}, "look 1, live 1, wait 1, live 1", byTask},
+		"silent-and-waited-for": {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(silent)}, "look 1, live 1, wait 1, live 1, host 1, live 1", well},
 		"unasked-and-waited-for": {
 			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: cannotSay(errDown)}, "look 1, live 1, wait 1",
 			had(inTask, task, fleet.OperationUnconfirmed),
 		},
-		"goes-on": {
-			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1",
-			had(inTask, task, fleet.OperationUnconfirmed),
-		},
-		"reload-goes-on-and-anew": {
-			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1",
-			had(inTask, task, fleet.OtherSpec),
-		},
-		"fails-at-last": {
-			process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(runsAs(7))},
-			"look 1, live 1, wait 1, live 1, restart 1, live 1", well,
-		},
+		"goes-on":                 {process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1", had(inTask, task, fleet.OperationUnconfirmed)},
+		"reload-goes-on-and-anew": {process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1", had(inTask, task, fleet.OtherSpec)},
+		"fails-at-last":           {process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(runsAs(7))}, "look 1, live 1, wait 1, live 1, restart 1, live 1", well},
 		"sent-again-and-goes-on": {
 			process{look: byHost{1: failedBy}, live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: sent}})},
 			"look 1, live 1, restart 1", had(sent, fleet.Task{ID: "U", Operation: fleet.Restart}, fleet.OperationUnconfirmed),
@@ -261,7 +248,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 		settle    = fleet.Change{Settle: hosts(1, 2)}
 		anew      = fleet.Change{Reregister: hosts(1, 2)}
 		restarted = fleet.Change{Reregister: hosts(1, 2), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}}}
-		runs      = says(map[int]fleet.Status{2: stopped})
+		runs      = says(byStatus{2: stopped})
 	)
 	for name, test := range map[string]struct {
 		change  fleet.Change
@@ -276,18 +263,15 @@ func TestReconcile_resumesStarts(t *testing.T) {
 		"runs": { // which the agent shows sooner than the task tells
 			settle, process{look: byHost{1: inTask}, live: runs}, "look 1, live 1, live 1 2, start 2, live 2", well,
 		},
-		"failed": {settle, process{look: byHost{1: failedBy}, live: answer(stopped)}, "look 1, live 1 2, start 1 2, live 1 2", well},
-		"fails-at-last": {
-			settle, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(stopped)},
-			"look 1, live 1, wait 1, live 1 2, start 1 2, live 1 2", well,
-		},
-		"forgotten": {settle, process{look: byHost{1: forgotten}, live: answer(stopped)}, "look 1, live 1 2, start 1 2, live 1 2", well},
+		"failed":        {settle, process{look: byHost{1: failedBy}, live: answer(stopped)}, "look 1, live 1 2, start 1 2, live 1 2", well},
+		"fails-at-last": {settle, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(stopped)}, "look 1, live 1, wait 1, live 1 2, start 1 2, live 1 2", well},
+		"forgotten":     {settle, process{look: byHost{1: forgotten}, live: answer(stopped)}, "look 1, live 1 2, start 1 2, live 1 2", well},
 		"goes-on": {
 			settle, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
 			"look 1, live 1, wait 1, live 2, start 2, live 2", waits(fleet.NotRunning),
 		},
 		"goes-on-and-says-nothing": {
-			settle, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: says(map[int]fleet.Status{1: silent, 2: stopped})},
+			settle, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: says(byStatus{1: silent, 2: stopped})},
 			"look 1, live 1, wait 1, live 2, start 2, live 2", waits(fleet.NotRunning),
 		},
 		"goes-on-and-is-to-be-anew": {
@@ -303,10 +287,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
 			"look 1, live 1, wait 1, reregister 2, live 2, start 2, live 2", waits(fleet.OtherSpec),
 		},
-		"sent-again-and-goes-on": {
-			settle, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(again)},
-			"look 1, live 1 2, start 1 2, live 1 2", resent,
-		},
+		"sent-again-and-goes-on": {settle, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(again)}, "look 1, live 1 2, start 1 2, live 1 2", resent},
 		"sent-again-and-unheard": { // there is nothing to ask by
 			settle, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(byOp{fleet.Start: {1: unsent}})},
 			"look 1, live 1 2, start 1 2, live 1 2", left(unsent, fleet.NotRunning),
@@ -314,7 +295,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.change.Order, test.change.Underway = hosts(1, 2), map[fleet.Host]fleet.Task{host(1): task}
+			test.change.Order, test.change.Underway = hosts(1, 2), tasks{host(1): task}
 			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureRunning), test.change).Run(t.Context())
 			wantResults(t, byHost{1: test.result, 2: well}, results)
 			test.process.wantCalls(t, test.calls)
@@ -327,7 +308,7 @@ func TestReconcile_resumesNoStartThatIsNotWanted(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(row(fleet.Stopped, true, 5))}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
-		Settle: hosts(1), Order: hosts(1), Earlier: fleet.Earlier{Underway: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Start}}},
+		Settle: hosts(1), Order: hosts(1), Earlier: fleet.Earlier{Underway: tasks{host(1): {ID: "T", Operation: fleet.Start}}},
 	}).Run(t.Context())
 	wantResults(t, byHost{1: well}, results)
 	p.wantCalls(t, "live 1")

@@ -154,7 +154,7 @@ func TestRollout_Run_waves(t *testing.T) {
 			if told := slices.Repeat([]int{len(test.waves)}, len(test.waves)); test.notTried == nil && !slices.Equal(log.of, told) {
 				t.Errorf("told of %v waves, want %v", log.of, told)
 			}
-			want := make(map[int]fleet.Outcome)
+			want := make(byHost)
 			for _, h := range test.hosts {
 				switch n := number(h); {
 				case test.notTried[n]:

@@ -27,6 +27,7 @@ func TestReconcile_operation(t *testing.T) {
 		}
 	)
 	type due = map[fleet.Host]fleet.Due
+	one, two := due{host(1): {}}, due{host(1): {}, host(2): {}}
 	tests := map[string]struct {
 		operation  fleet.Operation
 		reregister []fleet.Host
@@ -37,37 +38,37 @@ func TestReconcile_operation(t *testing.T) {
 		results    byHost
 	}{
 		"restarts-what-runs": {
-			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
-			process{live: says(map[int]fleet.Status{1: runsAs(7), 2: down})},
+			fleet.Restart, hosts(1, 2), nil, two,
+			process{live: says(byStatus{1: runsAs(7), 2: down})},
 			"live 1 2, reregister 1 2, restart 1, live 1 2", byHost{1: well, 2: well},
 		},
-		"reloads": {fleet.Reload, hosts(1), nil, due{host(1): {}}, process{live: answer(runsAs(7))}, "live 1, reregister 1, reload 1, live 1", byHost{1: well}},
+		"reloads": {fleet.Reload, hosts(1), nil, one, process{live: answer(runsAs(7))}, "live 1, reregister 1, reload 1, live 1", byHost{1: well}},
 		"only-where-due": {
 			fleet.Restart, hosts(1, 2), hosts(3), due{host(2): {}}, process{live: answer(runsAs(7))},
 			"live 2, reregister 1 2, restart 2, live 1 2 3", byHost{1: well, 2: well, 3: well},
 		},
-		"no-operation": {"", hosts(1), nil, due{host(1): {}}, process{live: answer(runsAs(7))}, "reregister 1, live 1", byHost{1: well}},
+		"no-operation": {"", hosts(1), nil, one, process{live: answer(runsAs(7))}, "reregister 1, live 1", byHost{1: well}},
 		"not-registered-not-operated": {
-			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
+			fleet.Restart, hosts(1, 2), nil, two,
 			process{live: answer(runsAs(7)), reregister: done(byHost{1: away})},
 			"live 1 2, reregister 1 2, restart 2, live 2, live 1", byHost{1: left(away, fleet.OtherSpec), 2: well},
 		},
 		"not-asked-not-touched": {
-			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
-			process{live: says(map[int]fleet.Status{1: silent, 2: runsAs(7)})},
+			fleet.Restart, hosts(1, 2), nil, two,
+			process{live: says(byStatus{1: silent, 2: runsAs(7)})},
 			"live 1 2, reregister 2, restart 2, live 2", byHost{1: had(asked, fleet.OtherSpec, 0), 2: well},
 		},
 		"agents-silent": {
-			fleet.Restart, hosts(1), nil, due{host(1): {}}, process{live: cannotSay(errDown)},
+			fleet.Restart, hosts(1), nil, one, process{live: cannotSay(errDown)},
 			"live 1", byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: asked.Meaning, Left: fleet.OtherSpec}},
 		},
 		"operation-fails": {
-			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
+			fleet.Restart, hosts(1, 2), nil, two,
 			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: broken}})},
 			"live 1 2, reregister 1 2, restart 1 2, live 2, live 1", byHost{1: had(broken, fleet.NotOperated, 7), 2: well},
 		},
 		"answer-lost": {
-			fleet.Restart, hosts(1), nil, due{host(1): {}},
+			fleet.Restart, hosts(1), nil, one,
 			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: lost}})},
 			"live 1, reregister 1, restart 1, live 1", byHost{1: had(lost, fleet.OperationUnconfirmed, 7)},
 		},
@@ -75,14 +76,8 @@ func TestReconcile_operation(t *testing.T) {
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(8))},
 			"live 1, live 1", byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
 		},
-		"in-doubt-and-not-done": {
-			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(7))},
-			"live 1, restart 1, live 1", byHost{1: well},
-		},
-		"in-doubt-without-a-trace": {
-			fleet.Restart, nil, hosts(1), due{host(1): {InDoubt: true}}, process{live: answer(runsAs(7))},
-			"live 1, restart 1, live 1", byHost{1: well},
-		},
+		"in-doubt-and-not-done":    {fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(7))}, "live 1, restart 1, live 1", byHost{1: well}},
+		"in-doubt-without-a-trace": {fleet.Restart, nil, hosts(1), due{host(1): {InDoubt: true}}, process{live: answer(runsAs(7))}, "live 1, restart 1, live 1", byHost{1: well}},
 		"in-doubt-and-no-pid": {
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(0))},
 			"live 1", byHost{1: {Verdict: fleet.Failed, PID: 7, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not say " +
@@ -163,7 +158,7 @@ func TestReconciliation_back(t *testing.T) {
 		"taken-down": {
 			operation: fleet.Restart,
 			prior:     process{live: answer(runsAs(7))},
-			process:   process{live: says(map[int]fleet.Status{1: runsAs(8), 2: runsAs(8), 3: down}), operate: doneOps(byOp{fleet.Restart: {3: broken}})},
+			process:   process{live: says(byStatus{1: runsAs(8), 2: runsAs(8), 3: down}), operate: doneOps(byOp{fleet.Restart: {3: broken}})},
 			calls:     "reregister 3, start 3, live 3, reregister 2, restart 2, live 2, reregister 1, restart 1, live 1",
 			asked:     "live 3, live 2, live 1",
 			results:   byHost{1: well, 2: well, 3: well},
@@ -264,16 +259,10 @@ func TestReconciliation_Registered(t *testing.T) {
 	}{
 		"as-the-agents-say": {
 			fleet.EnsureHosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3)},
-			process{live: says(map[int]fleet.Status{1: up, 2: row(fleet.Running, true, 9), 3: up})}, map[int]int64{1: 5, 2: 9},
+			process{live: says(byStatus{1: up, 2: row(fleet.Running, true, 9), 3: up})}, map[int]int64{1: 5, 2: 9},
 		},
-		"hosted-since": {
-			fleet.EnsureHosted, fleet.Change{Register: hosts(1, 2), Settle: hosts(3)},
-			process{live: says(map[int]fleet.Status{1: bare, 2: up, 3: bare})}, map[int]int64{1: 5, 2: 5},
-		},
-		"started-since": {
-			fleet.EnsureRunning, fleet.Change{Register: hosts(1, 2)},
-			process{live: says(map[int]fleet.Status{1: bare, 2: up})}, map[int]int64{1: 5, 2: 5},
-		},
+		"hosted-since":  {fleet.EnsureHosted, fleet.Change{Register: hosts(1, 2), Settle: hosts(3)}, process{live: says(byStatus{1: bare, 2: up, 3: bare})}, map[int]int64{1: 5, 2: 5}},
+		"started-since": {fleet.EnsureRunning, fleet.Change{Register: hosts(1, 2)}, process{live: says(byStatus{1: bare, 2: up})}, map[int]int64{1: 5, 2: 5}},
 		"started-and-ours-before": {
 			fleet.EnsureRunning, fleet.Change{Settle: hosts(1, 2, 3), Earlier: fleet.Earlier{Times: map[fleet.Host]int64{host(1): 5, host(2): 4}}},
 			process{live: answer(bare)}, map[int]int64{1: 5},

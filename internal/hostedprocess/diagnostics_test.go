@@ -85,108 +85,105 @@ func TestHostedDiagnostics(t *testing.T) {
 	o := unconfirmed[hosts[1]]
 	o.Left = fleet.OperationUnconfirmed
 	unconfirmed[hosts[1]] = o
+	const title, again = `Process "nginx" in namespace "web" `, "\nFix the cause and apply again: only these hosts are called."
 	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
+	silent := fleet.Status{State: fleet.Unknown, Code: 117, Message: "away"}
+	one, both := map[fleet.Host]fleet.Status{hosts[2]: silent}, map[fleet.Host]fleet.Status{hosts[1]: silent, hosts[2]: silent}
 	never := map[fleet.HostID]diagnose.HostStatus{hosts[2].WithoutSupplier(): {Code: fleet.NotRegistered}}
 	outOfSync := map[fleet.HostID]diagnose.HostStatus{hosts[2].WithoutSupplier(): {Code: fleet.OtherSpec}}
 	for name, c := range map[string]struct {
 		got           diag.Diagnostic
-		severity      diag.Severity
 		summary, want string
 	}{
 		"create-failed": {
-			createFailed(h, away), diag.SeverityError, "Unable to Register Hosted Process",
-			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n" + row +
+			createFailed(h, away), "Unable to Register Hosted Process",
+			title + "could not be registered on 1 of 3 hosts.\n\n" + row +
 				"\nFix the cause and apply again. Nothing was saved, so the next apply begins anew.",
 		},
 		"create-taken": {
-			createFailed(h, taken), diag.SeverityError, "Unable to Register Hosted Process",
-			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850\n\n" +
+			createFailed(h, taken), "Unable to Register Hosted Process",
+			title + "could not be registered on 1 of 3 hosts.\n\n  h02 (0:10.0.0.2): 850\n\n" +
 				"Fix the cause and apply again. Nothing was saved, so the next apply begins anew." + takenAdvice(taken) + " Or import it.",
 		},
 		"create-unread": {
-			createFailed(h, unread), diag.SeverityError, "Unable to Register Hosted Process",
-			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850, by whom could not be read\n\n" +
+			createFailed(h, unread), "Unable to Register Hosted Process",
+			title + "could not be registered on 1 of 3 hosts.\n\n  h02 (0:10.0.0.2): 850, by whom could not be read\n\n" +
 				"Fix the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" +
 				"Where it could not be read who registered it, the host is neither changed nor unregistered. Apply again later: the cached " +
 				"status may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts. Or import it.",
 		},
 		"update-not-sent": {
-			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}, fleet.Restart, ""), diag.SeverityError, "Unable to Update Hosted Process",
-			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts (1 not tried) of this update.` +
-				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nTime ran out. " +
+			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}, fleet.Restart, ""), "Unable to Update Hosted Process",
+			title + "is not as declared on 1 of 2 hosts (1 not tried) of this update.\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nTime ran out. " +
 				"If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.\n\nFix the cause and apply again: only these hosts are called.",
 		},
 		"create-partial-as-error": {
-			createPartial(h, away, reference.PartialError, ""), diag.SeverityError, "Hosted Process Created In Part",
-			`Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which are in out_of_sync.` + "\n\n" + row +
+			createPartial(h, away, reference.PartialError, ""), "Hosted Process Created In Part",
+			title + "is not as declared on 1 of 3 hosts, which are in out_of_sync.\n\n" + row +
 				"\nBecause on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. " +
 				"`terraform untaint` of this resource makes the next apply retry these hosts alone.",
 		},
 		"update-failed": {
-			updateFailed(h, 2, away, "", ""), diag.SeverityError, "Unable to Update Hosted Process",
-			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
-				"\nFix the cause and apply again: only these hosts are called.",
+			updateFailed(h, 2, away, "", ""), "Unable to Update Hosted Process",
+			title + "is not as declared on 1 of 2 hosts of this update.\n\n" + row + again,
 		},
 		"update-unconfirmed": {
-			updateFailed(h, 2, unconfirmed, fleet.Restart, ""), diag.SeverityError, "Unable to Update Hosted Process",
-			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
-				"\nFix the cause and apply again: only these hosts are called.\n\nWhere nobody saw how the restart ended, the next apply asks the platform for its result first, " +
+			updateFailed(h, 2, unconfirmed, fleet.Restart, ""), "Unable to Update Hosted Process",
+			title + "is not as declared on 1 of 2 hosts of this update.\n\n" + row + again + "\n\nWhere nobody saw how the restart ended, the next apply asks the platform for its result first, " +
 				"and waits for it where it is still under way. Where the platform tells nothing of it, it is sent again if the process has the same pid as before. " +
 				"To leave such hosts alone, apply once with on_update = \"register\".",
 		},
 		"update-unconfirmed-reload": {
-			updateFailed(h, 2, unconfirmed, fleet.Reload, ""), diag.SeverityError, "Unable to Update Hosted Process",
-			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
-				"\nFix the cause and apply again: only these hosts are called.\n\nWhere nobody saw how the reload ended, the next apply asks the platform for its result first, " +
+			updateFailed(h, 2, unconfirmed, fleet.Reload, ""), "Unable to Update Hosted Process",
+			title + "is not as declared on 1 of 2 hosts of this update.\n\n" + row + again + "\n\nWhere nobody saw how the reload ended, the next apply asks the platform for its result first, " +
 				"and waits for it where it is still under way. Where the platform tells nothing of it, it is sent again if the process has the same pid as before, which a reload may well leave. " +
 				"To leave such hosts alone, apply once with on_update = \"register\".",
 		},
 		"release-silent": {
-			releaseFailed(h, inventory, 3, silentOnes, "be destroyed", diagnose.DestroyedAlone, goneDestroyed), diag.SeverityError, "Unable to Unregister Hosted Process",
-			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
+			releaseFailed(h, inventory, 3, silentOnes, "be destroyed", diagnose.DestroyedAlone, goneDestroyed), "Unable to Unregister Hosted Process",
+			title + "could not be unregistered on 1 of 3 hosts that were to be destroyed.\n\n" + row +
 				"\nFix the cause and destroy again: only these hosts are called.\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state " +
 				"without an answer of its agent: reduce hosts to the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew.",
 		},
 		"release-failed": {
-			releaseFailed(h, inventory, 3, away, "be destroyed", diagnose.DestroyedAlone, goneDestroyed), diag.SeverityError, "Unable to Unregister Hosted Process",
-			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
+			releaseFailed(h, inventory, 3, away, "be destroyed", diagnose.DestroyedAlone, goneDestroyed), "Unable to Unregister Hosted Process",
+			title + "could not be unregistered on 1 of 3 hosts that were to be destroyed.\n\n" + row +
 				"\nFix the cause and destroy again: only these hosts are called.",
 		},
 		"unreachable": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}, nil, ""),
-			diag.SeverityWarning, "Agents Not Reachable",
-			`Process "nginx" in namespace "web" looks changed on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
-				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
+			unreachable(h, one, nil, ""),
+			"Agents Not Reachable",
+			title + "looks changed on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.\n\n  h03 (0:10.0.0.3): 117, away\n\nCheck the agents on these hosts.",
 		},
 		"unreachable-never-registered": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}, never, ""),
-			diag.SeverityWarning, "Agents Not Reachable",
-			`Process "nginx" in namespace "web" is not registered on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
-				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
+			unreachable(h, one, never, ""),
+			"Agents Not Reachable",
+			title + "is not registered on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.\n\n  h03 (0:10.0.0.3): 117, away\n\nCheck the agents on these hosts.",
 		},
 		"unreachable-out-of-sync": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 117, Message: "away"}}, outOfSync, ""),
-			diag.SeverityWarning, "Agents Not Reachable",
-			`Process "nginx" in namespace "web" is out of sync on 1 of 3 hosts whose agents could not be asked, so out_of_sync is kept as it was.` +
-				"\n\n  h03 (0:10.0.0.3): 117, away\n\nCheck the agents on these hosts.",
+			unreachable(h, one, outOfSync, ""),
+			"Agents Not Reachable",
+			title + "is out of sync on 1 of 3 hosts whose agents could not be asked, so out_of_sync is kept as it was.\n\n  h03 (0:10.0.0.3): 117, away\n\nCheck the agents on these hosts.",
 		},
 		"unreachable-some-out-of-sync": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[1]: {State: fleet.Unknown, Code: 117, Message: "away"}, hosts[2]: {State: fleet.Unknown, Code: 117, Message: "away"}}, outOfSync, ""),
-			diag.SeverityWarning, "Agents Not Reachable",
-			`Process "nginx" in namespace "web" looks changed or is out of sync on 2 of 3 hosts whose agents could not be asked, so out_of_sync is kept as it was.` +
-				"\n\n  h02, h03 (2 hosts): 117, away\n\nCheck the agents on these hosts.",
+			unreachable(h, both, outOfSync, ""),
+			"Agents Not Reachable",
+			title + "looks changed or is out of sync on 2 of 3 hosts whose agents could not be asked, so out_of_sync is kept as it was.\n\n  h02, h03 (2 hosts): 117, away\n\nCheck the agents on these hosts.",
 		},
 		"unreachable-some-never-registered": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[1]: {State: fleet.Unknown, Code: 117, Message: "away"}, hosts[2]: {State: fleet.Unknown, Code: 117, Message: "away"}}, never, ""),
-			diag.SeverityWarning, "Agents Not Reachable",
-			`Process "nginx" in namespace "web" looks changed or is not registered on 2 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
-				"\n\n  h02, h03 (2 hosts): 117, away\n\nCheck the agents on these hosts.",
+			unreachable(h, both, never, ""),
+			"Agents Not Reachable",
+			title + "looks changed or is not registered on 2 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.\n\n  h02, h03 (2 hosts): 117, away\n\nCheck the agents on these hosts.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.got.Severity() != c.severity || c.got.Summary() != c.summary {
-				t.Errorf("%s %q, want %s %q", c.got.Severity(), c.got.Summary(), c.severity, c.summary)
+			severity := diag.SeverityError
+			if c.summary == "Agents Not Reachable" {
+				severity = diag.SeverityWarning
+			}
+			if c.got.Severity() != severity || c.got.Summary() != c.summary {
+				t.Errorf("%s %q, want %s %q", c.got.Severity(), c.got.Summary(), severity, c.summary)
 			}
 			if diff := cmp.Diff(c.want, c.got.Detail()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -268,15 +268,9 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 			fleetOf(by, 2, nil), restartedBy(by, 3, one, attribute("on_update", "restart")),
 			"register 1 host: web-3\nregister anew 2 hosts, restart what runs on 2 hosts: web-1, web-2",
 		},
-		"labelled": {
-			fleetOf(by, 2, nil), fleetOf(by, 2, one, attribute("on_update", "restart"), labelled(map[string]any{"team": "sre"})),
-			"register anew 2 hosts: web-1, web-2",
-		},
-		"raised": {fleetOf(by, 2, nil), fleetOf(by, 2, one, attribute("ensure", "running")), "host what is not hosted on 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
-		"hosted": {
-			fleetOf(by, 2, map[string]any{"ensure": "registered"}), fleetOf(by, 2, one, attribute("ensure", "hosted")),
-			"host what is not hosted on 2 hosts: web-1, web-2",
-		},
+		"labelled":       {fleetOf(by, 2, nil), fleetOf(by, 2, one, attribute("on_update", "restart"), labelled(map[string]any{"team": "sre"})), "register anew 2 hosts: web-1, web-2"},
+		"raised":         {fleetOf(by, 2, nil), fleetOf(by, 2, one, attribute("ensure", "running")), "host what is not hosted on 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"hosted":         {fleetOf(by, 2, map[string]any{"ensure": "registered"}), fleetOf(by, 2, one, attribute("ensure", "hosted")), "host what is not hosted on 2 hosts: web-1, web-2"},
 		"lowered":        {fleetOf(by, 2, one, attribute("ensure", "running")), fleetOf(by, 2, one, attribute("ensure", "hosted")), "calls no host"},
 		"created-to-run": {nil, fleetOf(by, 2, one, attribute("ensure", "running")), "register 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
 		"changed-to-run": {fleetOf(by, 2, one, attribute("ensure", "running")), restartedBy(by, 2, one, attribute("ensure", "running")), "register anew 2 hosts, start what does not run on 2 hosts: web-1, web-2"},

@@ -215,38 +215,24 @@ func TestHostedProcess_startsNowhere(t *testing.T) {
 // condition as well.
 func TestAccExitCodes_healthCheck(t *testing.T) {
 	t.Parallel()
+	w := newWorld(t, esb)
 	example := providertest.ReadExample(t, "guides/drift-in-ci/main.tf")
-	for name, c := range map[string]struct {
-		config string
-		ail    func(sim *providertest.Sim)
-	}{
-		"stopped": {
-			strings.Replace(example, `ensure = "running"`, `ensure = "registered"`, 1),
-			func(sim *providertest.Sim) {
-				if err := sim.StopProcess(providertest.Address(1), "web", "nginx"); err != nil {
-					t.Error(err)
-				}
-			},
-		},
-		"agent-away": {
-			example,
-			func(sim *providertest.Sim) { sim.SetReachable(providertest.Address(1), false) },
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			cli := providertest.NewCLI(t, sim, "")
-			cli.Configure(example)
-			cli.Expect(0, "apply", "-auto-approve")
-			cli.Configure(c.config)
-			cli.Expect(0, "apply", "-auto-approve")
-			c.ail(sim)
-			if out := cli.Expect(1, "plan", "-detailed-exitcode"); !strings.Contains(out, "Not running everywhere") {
-				t.Errorf("the postcondition says nothing:\n%s", out)
-			}
-		})
+	cli := providertest.NewCLI(t, w.sim, "")
+	fails := func() {
+		t.Helper()
+		if out := cli.Expect(1, "plan", "-detailed-exitcode"); !strings.Contains(out, "Not running everywhere") {
+			t.Errorf("the postcondition says nothing:\n%s", out)
+		}
 	}
+	for _, config := range []string{example, strings.Replace(example, `ensure = "running"`, `ensure = "registered"`, 1)} {
+		cli.Configure(config)
+		cli.Expect(0, "apply", "-auto-approve")
+	}
+	w.do(w.sim.StopProcess, 1)
+	fails()
+	w.do(w.sim.StartProcess, 1)
+	w.sim.SetReachable(providertest.Address(1), false)
+	fails()
 }
 
 // A destroy does not end well while a start would bring back what it unregisters.

@@ -78,10 +78,7 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 			[]map[string]string{gsekit(1), gsekit(2), gsekit(3), gsekit(4), gsekit(5), gsekit(6), gsekit(7)},
 			map[string]string{"team": "sre"}, `"105" on 0:10.0.0.6; and 2 more values` + "\n",
 		},
-		"by-ranges": {
-			[]map[string]string{{"zone": "a"}, {"zone": "a"}, {"zone": "a"}, {"zone": "b"}},
-			nil, `  zone: "a" on 0:10.0.0.2…0:10.0.0.4; "b" on 0:10.0.0.5` + "\n",
-		},
+		"by-ranges": {[]map[string]string{{"zone": "a"}, {"zone": "a"}, {"zone": "a"}, {"zone": "b"}}, nil, `  zone: "a" on 0:10.0.0.2…0:10.0.0.4; "b" on 0:10.0.0.5` + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

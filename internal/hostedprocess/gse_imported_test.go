@@ -38,13 +38,11 @@ var unplaced = map[string]struct {
 	// aboutRedis: a listing of what begins with redis warns too.
 	aboutRedis bool
 }{
-	"of-the-process": {listedRow("nginx", ""), true, `Namespace "web" has rows that name no host, of ["nginx"].`, false},
-	"of-another":     {listedRow("redis", ""), false, `Namespace "web" has rows that name no host, of ["redis"].`, true},
-	"of-a-longer-name": {
-		listedRow("nginx-exporter", ""), false, `Namespace "web" has rows that name no host, of ["nginx-exporter"].`, false,
-	},
-	"of-no-name": {listedRow("", ""), true, `Namespace "web" has rows that name no host, of [""].`, true},
-	"unreadable": {7, true, `Namespace "web" has rows that could not be read.`, true},
+	"of-the-process":   {listedRow("nginx", ""), true, `Namespace "web" has rows that name no host, of ["nginx"].`, false},
+	"of-another":       {listedRow("redis", ""), false, `Namespace "web" has rows that name no host, of ["redis"].`, true},
+	"of-a-longer-name": {listedRow("nginx-exporter", ""), false, `Namespace "web" has rows that name no host, of ["nginx-exporter"].`, false},
+	"of-no-name":       {listedRow("", ""), true, `Namespace "web" has rows that name no host, of [""].`, true},
+	"unreadable":       {7, true, `Namespace "web" has rows that could not be read.`, true},
 }
 
 // An import that lacks a host leaves it to run for ever, so it goes on only where the

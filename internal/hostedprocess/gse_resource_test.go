@@ -91,26 +91,6 @@ func TestHostedProcess_updateDifference(t *testing.T) {
 	})
 }
 
-// A fleet of n hosts in sync costs ceil(n / max_hosts_per_request) status calls a
-// refresh.
-func TestHostedProcess_refreshCalls(t *testing.T) {
-	t.Parallel()
-	for hosts, calls := range map[int]int{1: 1, 20: 1, 50: 3} {
-		t.Run(fmt.Sprint(hosts), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, esb)
-			w.settings["max_hosts_per_request"] = 20
-			resource := w.object()
-			resource.Applied(w.declares(hosts))
-			w.sim.ResetCalls()
-			said := resource.Refresh()
-			if diff := cmp.Diff(slices.Repeat([]string{"get_proc_status_v2"}, calls), w.sim.Calls().APIs()); diff != "" || len(said) > 0 {
-				t.Errorf("calls of a refresh (-want +got):\n%s\n%s", diff, said)
-			}
-		})
-	}
-}
-
 // Each kind of drift is found, and repaired by the one call that it takes.
 func TestHostedProcess_driftIsRepaired(t *testing.T) {
 	t.Parallel()

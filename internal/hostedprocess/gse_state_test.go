@@ -21,9 +21,7 @@ func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	w.sim.Colleague(t, "web", "nginx", map[string]string{"owner": "other-team"}, 3)
 	config, resource := w.declares(3, attribute("ensure", "registered")), w.object()
 	w.play(resource,
-		step{
-			name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true, left: codesOf("registered_by_other", 3), says: "Hosted Process Created In Part",
-		},
+		step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true, left: codesOf("registered_by_other", 3), says: "Hosted Process Created In Part"},
 		step{
 			name: "registered by others", befalls: func(w *world) {
 				w.sim.Colleague(t, "web", "nginx", nil, 1)

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -150,24 +148,6 @@ func TestJobHostedProcess_manageProcUnconfirmed(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// An operation through JOB on what is hosted there.
-func TestJobProcessOperation_lifecycle(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, job)
-	w.object().Applied(w.declares(3, attribute("ensure", "registered")))
-	operation := w.open().CoreOf(job.TypeName(providertest.OnOperate), &providertest.Kept{})
-	w.sim.ResetCalls()
-	operation.Applied(w.declares(3, attribute("operation", "start")))
-	operation.Applied(w.declares(3, attribute("operation", "restart"), attribute("rollout", map[string]any{"batch_size": 2})))
-	want := []string{on("operate_process/0", 1, 2, 3), on("operate_process/7", 1, 2), on("operate_process/7", 3)}
-	if diff := cmp.Diff(want, w.sim.Changes()); diff != "" {
-		t.Errorf("calls that change something (-want +got):\n%s", diff)
-	}
-	if status, said := w.open().ReadData(job.TypeName(providertest.OnStatus), w.declares(3)); len(said) > 0 || status["running_count"] != 3 {
-		t.Errorf("status is %v; said: %s", status, said)
 	}
 }
 

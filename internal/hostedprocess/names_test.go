@@ -145,25 +145,17 @@ func TestNames_refused(t *testing.T) {
 		hosts   map[string]string
 		says    string
 	}{
-		"out-of-sync": {
-			befalls: func(w *world, _ *providertest.Core) { w.do(w.sim.Unhost, 1) }, hosts: byAgent,
-			says: "it is out of sync (not_hosted); " + first,
-		},
+		"out-of-sync": {befalls: func(w *world, _ *providertest.Core) { w.do(w.sim.Unhost, 1) }, hosts: byAgent, says: "it is out of sync (not_hosted); " + first},
 		"overtaken": {
 			befalls: func(w *world, _ *providertest.Core) {
 				w.object().Applied(w.changed(1, attribute("adopt_existing", true)))
 			},
 			hosts: byAgent, says: first,
 		},
-		"nothing-recorded": {
-			befalls: func(_ *world, r *providertest.Core) { r.Private = nil }, hosts: byAgent,
-			says: "nothing is known of its last apply; " + first,
-		},
-		"another-spec":  {start: "./start.sh -v", hosts: byAgent, says: changes + "; rename it and apply, then make the change and apply again"},
-		"another-label": {more: labelled(map[string]any{"team": "sre"}), hosts: byAgent, says: changes},
-		"names-not-told": {
-			hosts: untold, says: "the platform does not say whether it is one machine with web-9; take it out and apply, then add the other and apply again",
-		},
+		"nothing-recorded": {befalls: func(_ *world, r *providertest.Core) { r.Private = nil }, hosts: byAgent, says: "nothing is known of its last apply; " + first},
+		"another-spec":     {start: "./start.sh -v", hosts: byAgent, says: changes + "; rename it and apply, then make the change and apply again"},
+		"another-label":    {more: labelled(map[string]any{"team": "sre"}), hosts: byAgent, says: changes},
+		"names-not-told":   {hosts: untold, says: "the platform does not say whether it is one machine with web-9; take it out and apply, then add the other and apply again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

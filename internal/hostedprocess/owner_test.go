@@ -94,8 +94,9 @@ func TestHostedProcess_limitsAreKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, runs bool // it was created before, and runs
 		lost         bool // the answers about the start
+		cutOff       bool // a create, after its starts
 	}{
-		"created": {}, "raised": {before: true}, "restarted": {before: true, runs: true}, "not-seen": {before: true, lost: true},
+		"created": {}, "raised": {before: true}, "restarted": {before: true, runs: true}, "not-seen": {before: true, lost: true}, "cut-off": {cutOff: true},
 	} {
 		for _, replaces := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/start-replaces-%t", name, replaces), func(t *testing.T) {
@@ -110,13 +111,20 @@ func TestHostedProcess_limitsAreKept(t *testing.T) {
 						w.do(w.sim.StartProcess, 1, 2)
 						config = w.changed(2, running, restart)
 					}
+					if c.cutOff {
+						w.object().Applied(config) // its state is lost
+					}
+					started := w.at(1).PID
 					if c.lost {
 						w.onOp(simulator.OpStart, simulator.Fault{Drop: "after"})
 					}
 					resource.Apply(config)
 					w.sim.Repair()
 					ran := pids(w.sim, 2)
-					if replaces && w.by == esb {
+					if c.cutOff && ran[0] != started {
+						w.Errorf("process %d became %d", started, ran[0])
+					}
+					if replaces && w.by == esb && !c.cutOff {
 						left = codesOf("other_labels", 1, 2)
 					}
 					resource.Refresh()
@@ -142,22 +150,6 @@ func TestHostedProcess_limitsAreKept(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A create that was cut off after its starts is taken over by the next one, with the limits.
-func TestHostedProcess_limitsAfterACreateThatWasCutOff(t *testing.T) {
-	t.Parallel()
-	through(t, gse, func(w *world) {
-		w.sim.StartReplaces = true
-		config := w.declares(2, attribute("ensure", "running"))
-		w.object().Applied(config) // its state is lost
-		ran, resource := pids(w.sim, 2), w.object()
-		resource.Applied(config)
-		w.play(resource, step{name: "again", config: config, kind: providertest.PlanNothing})
-		if p := w.at(1); !limits(p) || p.Labels["tf_spec_owner"] != resource.Attribute("owner") || !slices.Equal(ran, pids(w.sim, 2)) {
-			w.Errorf("it has %v and %s", p.Labels, p.Spec)
-		}
-	})
 }
 
 // The provider block may name another label by the time that hosts are unregistered: whose

@@ -85,20 +85,6 @@ func TestOwnership_destroyRefused(t *testing.T) {
 	}
 }
 
-// What is to be stopped before it goes is stopped, also where somebody unregistered it.
-func TestOwnership_stopsWhatWasUnregistered(t *testing.T) {
-	t.Parallel()
-	through(t, gse, func(w *world) {
-		resource := w.object()
-		resource.Applied(w.declares(2, map[string]any{"ensure": "running", "on_destroy": "stop"}))
-		w.do(w.sim.Unregister, 1, 2)
-		w.play(resource, step{name: "destroyed", anyCalls: true})
-		if stop := on("operate_proc_v2/1", 1, 2); !slices.Contains(w.sim.Changes(), stop) || w.at(1).Running || w.at(2).Running {
-			w.Errorf("%v were called, and not %s; %+v and %+v", w.sim.Changes(), stop, w.at(1), w.at(2))
-		}
-	})
-}
-
 // A machine that is gone for good can be removed, and not by mistake.
 //
 // Promised in changing-hosts.md: The apply ends with an error, and the host stays in `hosts`.

@@ -114,172 +114,156 @@ func (w world) looks(p kind) world {
 	return w
 }
 
-// event is something that happens; ok is false where it cannot happen now.
+// event is something that happens where it can.
 type event struct {
 	name string
-	do   func(world, kind) (world, bool)
+	can  func(world, kind) bool
+	do   func(world, kind) world
+}
+
+func (w world) mine() bool { return w.claim == Registered || w.claim == Overtaken }
+
+// empty is a world in which nothing is registered and nothing is claimed yet.
+func (w world) empty() bool { return w.claim == 0 && w.is.whose == nobody }
+
+// made ends an apply that registered: nothing that was known before counts.
+func (w world) made() world {
+	w.claim, w.overtaken, w.misled = Registered, 0, false
+	return w
+}
+
+// unheard ends an apply that no answer came of.
+func (w world) unheard(c Claim) world {
+	w.claim, w.at, w.faulty = c, 0, true
+	return w
+}
+
+// by is what another one makes of the registration.
+func (w world) by(another registration) world {
+	w.is, w.second = another, true
+	return w.snap()
 }
 
 func events() []event {
-	mine := func(w world) bool { return w.claim == Registered || w.claim == Overtaken }
-	var all []event
-	add := func(name string, do func(world, kind) (world, bool)) { all = append(all, event{name, do}) }
-
-	add("create", func(w world, p kind) (world, bool) {
-		if w.claim != 0 && w.claim != Foreign && w.claim != Refused && w.claim != Unconfirmed {
-			return w, false
-		}
-		if w.is.whose != nobody && w.is.whose != us {
-			w.claim = Refused // as long as the file does not show whose it is
-			return w, true
-		}
-		w = w.register(us, p)
-		w.claim, w.overtaken, w.lost, w.misled = Registered, 0, false, false
-		return w.looks(p), true
-	})
-	add("create, its answer lost", func(w world, p kind) (world, bool) {
-		if w.claim != 0 || w.is.whose != nobody {
-			return w, false
-		}
-		w = w.register(us, p)
-		w.claim, w.at, w.faulty = Unconfirmed, 0, true
-		return w, true
-	})
-	add("create, refused, and it takes effect", func(w world, p kind) (world, bool) {
-		if w.claim != 0 || w.is.whose != nobody {
-			return w, false
-		}
-		w = w.register(us, p)
-		w.claim, w.at, w.faulty = Refused, 0, true
-		return w, true
-	})
-	add("create, the request lost", func(w world, _ kind) (world, bool) {
-		if w.claim != 0 {
-			return w, false
-		}
-		w.claim, w.at, w.faulty = Unconfirmed, 0, true
-		return w, true
-	})
-	add("adopt", func(w world, p kind) (world, bool) {
-		if mine(w) || w.is.whose == nobody || w.is.whose == us {
-			return w, false
-		}
-		w = w.register(us, p)
-		w.claim, w.overtaken, w.misled = Registered, 0, false
-		return w.looks(p), true
-	})
-	add("change", func(w world, p kind) (world, bool) {
-		if !mine(w) {
-			return w, false
-		}
-		w = w.register(us, p)
-		w.claim, w.overtaken, w.misled = Registered, 0, false
-		return w.looks(p), true
-	})
-	add("change, agent silent at the end", func(w world, p kind) (world, bool) {
-		if !mine(w) {
-			return w, false
-		}
-		w = w.register(us, p)
-		w.claim, w.overtaken, w.at, w.faulty, w.misled = Registered, 0, 0, true, false
-		return w, true
-	})
-	add("change, killed", func(w world, p kind) (world, bool) {
-		if !mine(w) {
-			return w, false
-		}
-		w = w.register(us, p)
-		w.faulty = true
-		return w, true
-	})
-	add("operate", func(w world, p kind) (world, bool) {
-		if w.claim != Registered || w.is.whose == nobody || w.is.bare {
-			return w, false
-		}
-		before, _ := w.live(p)
-		if p.operationRenews {
-			w.is.at = w.now
-			w.now++
-			w = w.snap()
-		}
-		if before != 0 && before == w.at {
-			w = w.looks(p)
-		} else {
-			w.at = 0
-		}
-		return w, true
-	})
-	add("somebody operates", func(w world, p kind) (world, bool) {
-		if w.is.whose == nobody || w.is.bare || !p.operationRenews {
-			return w, false
-		}
-		w.is.at = w.now
-		w.now++
-		w.second = true
-		return w.snap(), true
-	})
-	add("the agent forgets the time", func(w world, p kind) (world, bool) {
-		can := p.timed && !w.forgot && w.at != 0
-		w.forgot, w.faulty = true, true
-		return w, can
-	})
-	add("ledger lost", func(w world, _ kind) (world, bool) {
-		if w.claim == 0 || w.lost {
-			return w, false
-		}
-		w.at, w.overtaken, w.lost, w.faulty = 0, 0, true, true
-		if w.claim == Overtaken {
-			w.claim = Registered
-		}
-		return w, true
-	})
+	mine := func(w world, _ kind) bool { return w.mine() }
+	empty := func(w world, _ kind) bool { return w.empty() }
+	all := []event{
+		{
+			"create", func(w world, _ kind) bool { return w.claim == 0 || w.claim&(Foreign|Refused|Unconfirmed) != 0 },
+			func(w world, p kind) world {
+				if w.is.whose != nobody && w.is.whose != us {
+					w.claim = Refused // as long as the file does not show whose it is
+					return w
+				}
+				w = w.register(us, p).made()
+				w.lost = false
+				return w.looks(p)
+			},
+		},
+		{"create, its answer lost", empty, func(w world, p kind) world { return w.register(us, p).unheard(Unconfirmed) }},
+		{"create, refused, and it takes effect", empty, func(w world, p kind) world { return w.register(us, p).unheard(Refused) }},
+		{
+			"create, the request lost", func(w world, _ kind) bool { return w.claim == 0 },
+			func(w world, _ kind) world { return w.unheard(Unconfirmed) },
+		},
+		{
+			"adopt", func(w world, _ kind) bool { return !w.mine() && w.is.whose != nobody && w.is.whose != us },
+			func(w world, p kind) world { return w.register(us, p).made().looks(p) },
+		},
+		{"change", mine, func(w world, p kind) world { return w.register(us, p).made().looks(p) }},
+		{"change, agent silent at the end", mine, func(w world, p kind) world { return w.register(us, p).made().unheard(Registered) }},
+		{"change, killed", mine, func(w world, p kind) world {
+			w = w.register(us, p)
+			w.faulty = true
+			return w
+		}},
+		{
+			"operate", func(w world, _ kind) bool { return w.claim == Registered && w.is.whose != nobody && !w.is.bare },
+			func(w world, p kind) world {
+				before, _ := w.live(p)
+				if p.operationRenews {
+					w = w.renewed()
+				}
+				if before == 0 || before != w.at {
+					w.at = 0
+					return w
+				}
+				return w.looks(p)
+			},
+		},
+		{
+			"somebody operates", func(w world, p kind) bool { return w.is.whose != nobody && !w.is.bare && p.operationRenews },
+			func(w world, _ kind) world {
+				w.second = true
+				return w.renewed()
+			},
+		},
+		{
+			"the agent forgets the time", func(w world, p kind) bool { return p.timed && !w.forgot && w.at != 0 },
+			func(w world, _ kind) world {
+				w.forgot, w.faulty = true, true
+				return w
+			},
+		},
+		{
+			"ledger lost", func(w world, _ kind) bool { return w.claim != 0 && !w.lost },
+			func(w world, _ kind) world {
+				w.at, w.overtaken, w.lost, w.faulty = 0, 0, true, true
+				if w.claim == Overtaken {
+					w.claim = Registered
+				}
+				return w
+			},
+		},
+		{
+			"another registers", func(w world, _ kind) bool { return w.is.whose != another },
+			func(w world, p kind) world {
+				w.second = true
+				return w.register(another, p)
+			},
+		},
+		{
+			"another unregisters", func(w world, _ kind) bool { return w.is.whose == another },
+			func(w world, _ kind) world { return w.by(registration{}) },
+		},
+		{
+			"a console registers", func(w world, _ kind) bool {
+				if w.is.whose == nobody {
+					return w.claim == 0
+				}
+				return w.is.whose != another && w.is.named != nobody
+			},
+			func(w world, p kind) world {
+				w.second = true
+				return w.register(nobody, p)
+			},
+		},
+		{
+			"a console unregisters", func(w world, _ kind) bool { return w.is.whose != nobody },
+			func(w world, _ kind) world { return w.by(registration{}) },
+		},
+		{
+			"a console ends the hosting", func(w world, p kind) bool { return w.is.whose != nobody && !w.is.bare && p.face == ESB },
+			func(w world, _ kind) world {
+				w.is.bare, w.second = true, true
+				return w
+			},
+		},
+	}
 	for i := range int8(8) {
-		add(fmt.Sprintf("refresh %d pictures ago", i), func(w world, p kind) (world, bool) {
-			if i >= w.n || w.claim == 0 || w.lost {
-				return w, false
-			}
-			return w.refreshed(w.pictures[w.n-1-i], p), true
+		all = append(all, event{
+			fmt.Sprintf("refresh %d pictures ago", i), func(w world, _ kind) bool { return i < w.n && w.claim != 0 && !w.lost },
+			func(w world, p kind) world { return w.refreshed(w.pictures[w.n-1-i], p) },
 		})
 	}
-	add("another registers", func(w world, p kind) (world, bool) {
-		if w.is.whose == another {
-			return w, false
-		}
-		w = w.register(another, p)
-		w.second = true
-		return w, true
-	})
-	add("another unregisters", func(w world, _ kind) (world, bool) {
-		if w.is.whose != another {
-			return w, false
-		}
-		w.is, w.second = registration{}, true
-		return w.snap(), true
-	})
-	add("a console registers", func(w world, p kind) (world, bool) {
-		whose := w.is.whose
-		if whose == another || w.is.named == nobody && whose != nobody || whose == nobody && w.claim != 0 {
-			return w, false
-		}
-		w = w.register(nobody, p)
-		w.second = true
-		return w, true
-	})
-	add("a console unregisters", func(w world, _ kind) (world, bool) {
-		if w.is.whose == nobody {
-			return w, false
-		}
-		w.is, w.second = registration{}, true
-		return w.snap(), true
-	})
-	add("a console ends the hosting", func(w world, p kind) (world, bool) {
-		if w.is.whose == nobody || w.is.bare || p.face != ESB {
-			return w, false
-		}
-		w.is.bare, w.second = true, true
-		return w, true
-	})
 	return all
+}
+
+// renewed has the registration get the time of an operation.
+func (w world) renewed() world {
+	w.is.at = w.now
+	w.now++
+	return w.snap()
 }
 
 // refreshed is what a refresh makes of what is known.
@@ -362,12 +346,11 @@ func reachable(p kind, depth int) map[world]string {
 		var next []world
 		for _, w := range level {
 			for _, e := range steps {
-				after, can := e.do(w, p)
-				if !can {
+				if !e.can(w, p) {
 					continue
 				}
-				after = after.normal()
-				if _, Known := ways[after]; !Known {
+				after := e.do(w, p).normal()
+				if _, known := ways[after]; !known {
 					ways[after] = ways[w] + ", " + e.name
 					next = append(next, after)
 				}
