@@ -199,6 +199,27 @@ func TestRun_startFailsInSilence(t *testing.T) {
 	})
 }
 
+// An operation leaves time for the look after it.
+func TestRun_leavesTime(t *testing.T) {
+	t.Parallel()
+	for op, want := range map[fleet.Operation]time.Duration{fleet.Start: 1, fleet.Stop: 2, fleet.Kill: 2, fleet.Restart: 0, fleet.Reload: 0} {
+		t.Run(string(op), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				p := &process{operate: func(ctx context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
+					if deadline, _ := ctx.Deadline(); time.Until(deadline) != time.Hour-want*fleet.Quick {
+						t.Errorf("it has %s of an hour", time.Until(deadline))
+					}
+					return fleet.Same(hosts, well)
+				}}
+				fleet.Run(ctx, p, op, hosts(1), nil, fleet.Rollout{})
+			})
+		})
+	}
+}
+
 // Other operations leave nothing behind that a question could find.
 func TestRun_stopFails(t *testing.T) {
 	t.Parallel()

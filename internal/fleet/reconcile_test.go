@@ -45,12 +45,15 @@ type (
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	var (
-		hosted  = desired(fleet.EnsureHosted)
-		running = desired(fleet.EnsureRunning)
-		bare    = row(fleet.Stopped, false, 5) // as a registration leaves it
-		fail    = cannotSay(errDown)
-		unread  = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
-		unsure  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
+		hosted    = desired(fleet.EnsureHosted)
+		running   = desired(fleet.EnsureRunning)
+		bare      = row(fleet.Stopped, false, 5) // as a registration leaves it
+		fail      = cannotSay(errDown)
+		unread    = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
+		idle      = row(fleet.Stopped, true, 5)
+		broken    = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Ran: true}
+		yetHosted = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Ran: true, Meaning: "; it is hosted all the same, so the agent may yet start it"}
+		unsure    = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
 	tests := map[string]struct {
 		want    fleet.Desired
@@ -69,6 +72,10 @@ func TestReconcile(t *testing.T) {
 			registered, fleet.Change{Register: hosts(1, 2)},
 			process{register: done(byHost{2: away})},
 			"register 1 2, live 1", byHost{1: well, 2: left(away, fleet.NotRegistered)},
+		},
+		"register-goes-on": { // on hosts that had no registration
+			registered, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: {Verdict: fleet.Pending, TaskID: "T"}})}, "register 1",
+			byHost{1: left(goesOn(fleet.Outcome{Verdict: fleet.Pending, TaskID: "T"}, fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: ownPrint, Fresh: true}), fleet.NotRegistered)},
 		},
 		"reregister-fails": {
 			hosted, fleet.Change{Reregister: hosts(1, 2)},
@@ -154,6 +161,10 @@ func TestReconcile(t *testing.T) {
 			running, fleet.Change{Settle: hosts(1, 2)},
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
 			"live 1 2, start 1 2, live 1 2", byHost{1: left(away, fleet.NotRunning), 2: well},
+		},
+		"running/start-fails-and-hosts": { // which the outcome says
+			running, fleet.Change{Settle: hosts(1)}, process{live: says(byStatus{1: idle}), operate: doneOps(byOp{fleet.Start: {1: broken}})},
+			"live 1, start 1, live 1, live 1", byHost{1: left(yetHosted, fleet.NotRunning)},
 		},
 		"running/hosting-fails": {
 			running, fleet.Change{Settle: hosts(1, 2)},

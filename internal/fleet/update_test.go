@@ -120,13 +120,13 @@ func TestReconcile_operationInWaves(t *testing.T) {
 	prior := &process{live: answer(runsAs(7))}
 	p := &process{operate: doneOps(byOp{fleet.Restart: {2: broken}})}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
-		Reregister: hosts(1, 2, 3), Settle: hosts(4), Order: hosts(1, 2, 3, 4),
+		Reregister: hosts(1, 2, 3), Settle: hosts(4, 5), Order: hosts(1, 2, 3, 4, 5),
 		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}, host(3): {}, host(4): {}}}, Earlier: fleet.Earlier{Prior: prior},
 	}).Run(t.Context())
 	prior.wantCalls(t, "live 1", "live 2")
 	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2", "live 2")
 	broken.Left, broken.PID = fleet.NotOperated, 7
-	wantResults(t, byHost{1: well, 2: broken, 3: left(stopped, fleet.OtherSpec), 4: left(stopped, fleet.NotOperated)}, results)
+	wantResults(t, byHost{1: well, 2: broken, 3: left(stopped, fleet.OtherSpec), 4: left(stopped, fleet.NotOperated), 5: left(stopped, fleet.NotHosted)}, results)
 }
 
 // What Run has changed goes back, the last wave first and whatever fails: what was operated

@@ -258,6 +258,9 @@ func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
 	w.sim.Colleague(t, "web", "nginx", nil, 1)
 	resource := w.object()
 	resource.Imports("web:nginx@web-1=0:10.0.0.2")
+	if mark := resource.Attribute("fingerprint"); mark != nil {
+		t.Errorf("what has no fingerprint is imported with %q", mark)
+	}
 	resource.Applied(w.declares(1))
 	if owner := resource.Attribute("owner"); owner == nil || owner != w.at(1).Labels["tf_spec_owner"] {
 		t.Errorf("the owner is %v in state, and registered with %v", owner, w.at(1).Labels)

@@ -1,6 +1,7 @@
 package hostedprocess_test
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -99,7 +100,12 @@ func TestRollback_joined(t *testing.T) {
 				name: "rolled back", befalls: func(w *world) { w.on("update_proc_info", once(away), 1) }, config: w.changed(4, more), hosts: addresses(1, 2, 3, 4), anyCalls: true,
 				says: "These hosts joined and are in state now, as the process is or may be registered there: web-4.", fails: true,
 			},
-			step{name: "as before", config: before, calls: []string{on("unregister_proc_info", 4)}},
+			step{name: "as before", befalls: func(w *world) {
+				whole := fmt.Sprint(resource.Attribute("process"), resource.Attribute("declaration"))
+				if !strings.Contains(whole, providertest.Address(4)) {
+					w.Errorf("what is handed on lacks the host that joined: %s", whole)
+				}
+			}, config: before, calls: []string{on("unregister_proc_info", 4)}},
 		)
 	})
 }
@@ -109,13 +115,17 @@ func TestRollback_joined(t *testing.T) {
 func TestOnUpdate_due(t *testing.T) {
 	t.Parallel()
 	byAgent := map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}
+	const restarts, reloads = simulator.OpRestart, simulator.OpReload
 	for name, c := range map[string]struct {
-		befalls func(*world)
-		left    string
+		operation string
+		op        int
+		befalls   func(*world)
+		left      string
 	}{
-		"fails":          {func(w *world) { w.onOp(simulator.OpRestart, failing, 1) }, "not_operated"},
-		"under-way":      {func(w *world) { w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed"},
-		"not-registered": {func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec"},
+		"fails":            {"restart", restarts, func(w *world) { w.onOp(restarts, failing, 1) }, "not_operated"},
+		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed"},
+		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed"}, // its pid tells nothing
+		"not-registered":   {"restart", restarts, func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,14 +133,14 @@ func TestOnUpdate_due(t *testing.T) {
 			var hours, polls atomic.Int64
 			w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
 			cut := w.sim.CutAt(func(call simulator.Call) bool {
-				return call.API == w.by.ResultAPI() && call.Op == simulator.OpRestart && polls.Add(1)%5 == 0
+				return call.API == w.by.ResultAPI() && call.Op == c.op && polls.Add(1)%5 == 0
 			})
-			restart := attribute("on_update", "restart")
+			updates := attribute("on_update", c.operation)
 			resource := w.object()
-			resource.Applied(w.declares(2, restart))
+			resource.Applied(w.declares(2, updates))
 			w.do(w.sim.StartProcess, 1, 2)
 			c.befalls(w)
-			said := cut.Apply(resource, w.changed(2, restart))
+			said := cut.Apply(resource, w.changed(2, updates))
 			if left := codes(resource)["web-1"]; left != c.left || !said.Failed() {
 				t.Errorf("it is %q, want %q; said: %s", left, c.left, said)
 			}
@@ -138,14 +148,14 @@ func TestOnUpdate_due(t *testing.T) {
 			hours.Add(2)
 			w.sim.ResetCalls()
 			resource.Protocol = w.open()
-			_, said = resource.Apply(w.changed(0, restart, attribute("hosts", byAgent)))
+			_, said = resource.Apply(w.changed(0, updates, attribute("hosts", byAgent)))
 			if !said.Failed() || !strings.Contains(said.String(), "it is out of sync ("+c.left+"); apply with its old name until it is as declared, then rename it and apply again") {
 				t.Errorf("renamed: %s", said)
 			}
 			if changes := w.sim.Changes(); len(changes) > 0 {
 				t.Errorf("changed %v", changes)
 			}
-			config := w.changed(2, restart)
+			config := w.changed(2, updates)
 			resource.Protocol = w.open()
 			if _, said := resource.Apply(config); len(said) > 0 || len(codes(resource)) > 0 {
 				t.Errorf("it is %v; said: %s", codes(resource), said)
@@ -154,14 +164,14 @@ func TestOnUpdate_due(t *testing.T) {
 			if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
 				t.Errorf("something was left to do: %s; said: %s", kind, said)
 			}
-			restarts := 0
+			operated := 0
 			for _, e := range w.sim.Executions() {
-				if e.Action == "restart" && e.Code == simulator.CodeOK && e.Host != providertest.Address(2) {
-					restarts++
+				if e.Action == c.operation && e.Code == simulator.CodeOK && e.Host != providertest.Address(2) {
+					operated++
 				}
 			}
-			if restarts != 1 {
-				t.Errorf("it was restarted %d times: %+v", restarts, w.sim.Executions())
+			if operated != 1 {
+				t.Errorf("it was operated %d times: %+v", operated, w.sim.Executions())
 			}
 		})
 	}

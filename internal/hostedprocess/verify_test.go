@@ -51,6 +51,15 @@ func (w *world) hosted(hosts ...int) {
 	w.do(w.sim.Host, hosts...)
 }
 
+// beside is another process that the agent of a host hosts.
+func (w *world) beside(n int, namespace, name string) {
+	w.Helper()
+	entry := fmt.Sprintf(`{"contact":%q,"valuekey":"%s:%s","procName":%q,"setupPath":"/srv/web","pidPath":"/srv/web/%s.pid","user":"root","type":1}`, namespace, namespace, name, name, name)
+	if err := w.sim.AddProc(providertest.Address(n), entry); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // secretless fails where a secret of the agents' files was said or is in state.
 func (w *world) secretless(object *providertest.Core, said providertest.Diagnostics) {
 	w.Helper()
@@ -188,6 +197,7 @@ func TestVerify_imported(t *testing.T) {
 	t.Parallel()
 	verifying(t, func(w *world) {
 		w.hosted(1)
+		w.beside(1, "web", "proxy")
 		object := w.object()
 		// Of one host: unlike a CLI, this writes the hosts of a plan and those of state in any order.
 		if said := object.Imports("web:nginx@web-1=" + providertest.Address(1)); len(said) > 0 {
@@ -374,9 +384,7 @@ func TestVerify_hostedTwice(t *testing.T) {
 	verifying(t, func(w *world) {
 		config, object := w.declares(2), w.object()
 		w.play(object, step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true})
-		if err := w.sim.AddProc(providertest.Address(2), `{"contact":"old","valuekey":"old:nginx","procName":"nginx","setupPath":"/srv/web","pidPath":"/srv/web/nginx.pid","user":"root","type":1}`); err != nil {
-			t.Fatal(err)
-		}
+		w.beside(2, "old", "nginx")
 		object.Protocol = w.open()
 		plan, said := object.Plan(config)
 		if plan.Action != providertest.PlanNothing || !strings.Contains(words(said.String()), "web-2 (0:10.0.0.3): its agent also hosts old:nginx") {
