@@ -74,7 +74,7 @@ func TestInspect(t *testing.T) {
 		says        = func(s fleet.Status) *fleet.Status { return &s }
 	)
 
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		ensure fleet.Ensure
 		cached fleet.Status
 		live   *fleet.Status
@@ -142,8 +142,7 @@ func TestInspect(t *testing.T) {
 			running, labelled(row(fleet.Stopped, false, 5), map[string]string{}), says(live(fleet.Stopped, false, 5)), fleet.OtherSpec,
 			[]fleet.Code{fleet.Anew, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning},
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, wantCalls := &process{cached: answer(test.cached)}, "cached 1"
@@ -247,7 +246,7 @@ func TestInspect_severalHosts(t *testing.T) {
 func TestInspect_errors(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		process process
 		want    error
 		says    string
@@ -256,8 +255,7 @@ func TestInspect_errors(t *testing.T) {
 		"cached":  {process{cached: cannotSay(down)}, down, "reading the cached status", "cached 1 2"},
 		"live":    {process{cached: answer(fleet.Status{State: fleet.Unregistered}), live: cannotSay(down)}, down, "asking the agents of 2 hosts", "cached 1 2, live 1 2"},
 		"context": {process{cached: cannotSay(context.Canceled)}, context.Canceled, "reading the cached status", "cached 1 2"},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &test.process
@@ -293,7 +291,7 @@ func TestDeclared_Ours(t *testing.T) {
 	turnedOff.FingerprintLabel = ""
 	nameless := desired(fleet.EnsureHosted)
 	nameless.Owner = ""
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		desired fleet.Desired
 		status  fleet.Status
 		want    bool
@@ -307,8 +305,7 @@ func TestDeclared_Ours(t *testing.T) {
 		"names-nobody":        {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), false},
 		"we-have-no-name":     {nameless, labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), true},
 		"names-another-of-us": {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), ownedBy("another")), true},
-	}
-	for name, test := range tests {
+	} {
 		if got := test.desired.Ours(test.status); got != test.want {
 			t.Errorf("%s: got %t, want %t", name, got, test.want)
 		}

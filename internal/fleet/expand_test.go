@@ -12,7 +12,7 @@ import (
 
 func TestExpandIPs(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, c := range map[string]struct {
 		pattern string
 		want    string // addresses, or with err a part of the message
 		err     bool
@@ -43,8 +43,7 @@ func TestExpandIPs(t *testing.T) {
 		"with-cloud":        {pattern: "0:10.0.0.[1-2]", err: true, want: "which is not an IPv4 address"},
 		"one-too-many":      {pattern: "10.[0-1].[0-255].[0-255]", err: true, want: "more than 65536 addresses; split it"},
 		"far-too-many":      {pattern: strings.Repeat("[0-255]", 40), err: true, want: "more than 65536 addresses; split it"},
-	}
-	for name, c := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ips, err := fleet.ExpandIPs(c.pattern)

@@ -13,7 +13,7 @@ import (
 // edits one of these needs another FingerprintVersion.
 func TestFingerprint_golden(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		spec      any
 		labels    map[string]string
 		canonical string
@@ -36,8 +36,7 @@ func TestFingerprint_golden(t *testing.T) {
 			`{"labels":{},"spec":{"a":7,"z":"last"}}`,
 			"v1-13cfb448e97bc511",
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := fleet.Fingerprint(test.spec, test.labels)

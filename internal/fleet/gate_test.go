@@ -75,7 +75,7 @@ const gatePrefix = "not stable for 10s within 1m0s: "
 // Promised in reference: Not checked by default.
 func TestRun_gate(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		life    life
 		output  string
 		took    time.Duration // how long the host was watched
@@ -107,8 +107,7 @@ func TestRun_gate(t *testing.T) {
 		"output-turns-sour":   {life: from(printing("ok"), 9*time.Second, printing("disk full")), output: "^ok", took: 51 * time.Second, meaning: `what its health_cmd printed does not match "^ok"`, message: "disk full"},
 		"output-not-asked":    {life: printing("not ok"), took: 10 * time.Second},
 		"output-while-silent": {life: from(printing("ok"), 5*time.Second, from(silent, 9*time.Second, printing("ok"))), output: "^ok", took: 10 * time.Second},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -170,7 +169,7 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 	t.Parallel()
 	rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
 	failed := byHost{1: {Verdict: fleet.Failed}}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		act   func(context.Context, *process)
 		calls []string
 	}{
@@ -195,8 +194,7 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 			p.register = done(byHost{2: {Verdict: fleet.Failed}})
 			fleet.NewReconciliation(p, fleet.Desired{Ensure: fleet.EnsureRunning}, fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2), Rollout: rollout}).Run(ctx)
 		}, append([]string{"register 1 2", "live 1"}, slices.Repeat([]string{"live 1"}, 11)...)},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -261,15 +259,14 @@ func (p *patient) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 func TestRun_gateWhenTheCallFails(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("503")
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		err  error
 		want error
 	}{
 		"refused": {refused, refused},
 		// Its time was up, which is the gate's own doing and not the user's timeout.
 		"no-time": {context.DeadlineExceeded, nil},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

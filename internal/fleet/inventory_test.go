@@ -47,7 +47,7 @@ func TestInventory_naturalOrder(t *testing.T) {
 
 func TestNewInventory_faults(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		addresses map[string]string
 		want      []string
 		holds     []string
@@ -89,8 +89,7 @@ func TestNewInventory_faults(t *testing.T) {
 			[]string{`host "b": not a host address: "0:fe80::1%eth0": an IPv6 zone means nothing to another machine; leave out %eth0`},
 			[]string{"a", "c"},
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inventory, faults := fleet.NewInventory(maps.All(test.addresses), 0)
@@ -187,7 +186,7 @@ func TestInventory_suppliers(t *testing.T) {
 func TestInventory_Without(t *testing.T) {
 	t.Parallel()
 	before := map[string]string{"a": "0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		after         map[string]string
 		gone, arrived []fleet.Host
 	}{
@@ -199,8 +198,7 @@ func TestInventory_Without(t *testing.T) {
 		"swapped":          {map[string]string{"a": "0:10.0.0.2", "b": "0:10.0.0.1", "c": "0:10.0.0.3"}, nil, nil},
 		"from-the-middle":  {map[string]string{"a": "0:10.0.0.1", "c": "0:10.0.0.3"}, hosts(2), nil},
 		"key-moved-to-new": {map[string]string{"a": "0:10.0.0.9", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}, hosts(1), hosts(9)},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			old, fresh := inventory(t, before), inventory(t, test.after)

@@ -20,7 +20,7 @@ func TestRun(t *testing.T) {
 		both      = byHost{1: well, 2: well}
 		already   = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		op      fleet.Operation
 		unsure  []int
 		process process
@@ -33,36 +33,9 @@ func TestRun(t *testing.T) {
 		"fails":   {fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: away}})}, "kill 1 2", byHost{1: away, 2: well}},
 
 		"start-found-running": {fleet.Start, nil, process{operate: doneOps(byOp{fleet.Start: {1: noop}})}, "start 1 2", byHost{1: noop, 2: well}},
-		"stop-found-idle":     {fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)}, "stop 1 2, live 1, unhost 1", both},
-		"kill-found-idle": {
+		"kill-found-idle-on-one": {
 			fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: noop, 2: noop}}), live: says(byStatus{1: stopped, 2: idle})},
 			"kill 1 2, live 1 2, unhost 2", byHost{1: noop, 2: well},
-		},
-		"idle-hosting-not-said": {fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(maybeIdle)}, "stop 1 2, live 1, unhost 1", both},
-		"idle-unhosting-fails": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: away}}), live: answer(idle)},
-			"stop 1 2, live 1, unhost 1", byHost{1: away, 2: well},
-		},
-		"idle-agent-silent": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(byStatus{1: silent, 2: idle})},
-			"stop 1 2, live 1 2, unhost 2", byHost{1: restUnknown(silent), 2: well},
-		},
-		"idle-cannot-be-asked": {fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)}, "stop 1 2, live 1", byHost{1: restUnasked, 2: well}},
-		"stop-found-nothing-and-it-runs": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(byStatus{1: up, 2: idle})},
-			"stop 1 2, live 1 2, unhost 2", byHost{1: runsAfter(noop), 2: well},
-		},
-		"kill-found-nothing-and-it-runs-unhosted": {
-			fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: noop}}), live: answer(live(fleet.Running, false, 5))},
-			"kill 1 2, live 1", byHost{1: runsAfter(noop), 2: well},
-		},
-		"idle-stays-hosted": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: noop}}), live: answer(idle)},
-			"stop 1 2, live 1, unhost 1, live 1", byHost{1: hostedAfter(noop), 2: well},
-		},
-		"idle-unhosting-found-nothing-where-hosting-is-never-said": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: noop}}), live: answer(maybeIdle)},
-			"stop 1 2, live 1, unhost 1", byHost{1: noop, 2: well},
 		},
 
 		"unsure-start-worked":        {fleet.Start, []int{1}, process{live: answer(up)}, "live 1, start 2", byHost{1: already, 2: well}},
@@ -86,8 +59,7 @@ func TestRun(t *testing.T) {
 		// A restart or a reload leaves nothing behind to ask for.
 		"unsure-restart": {fleet.Restart, []int{1}, process{}, "restart 1 2", both},
 		"unsure-reload":  {fleet.Reload, []int{1, 2}, process{}, "reload 1 2", both},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			unsure := make(map[fleet.Host]fleet.Task)
@@ -97,6 +69,43 @@ func TestRun(t *testing.T) {
 			results := fleet.Run(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
 			wantResults(t, test.results, results)
 			test.process.wantCalls(t, test.calls)
+		})
+	}
+}
+
+// Of a process that was found not to run the agent has the last word: what it hosts still is
+// unhosted, and what runs was not ended.
+func TestRun_foundNothing(t *testing.T) {
+	t.Parallel()
+	var (
+		idle      = live(fleet.Stopped, true, 5) // hosted and not running
+		maybeIdle = hostingUnknown(live(fleet.Stopped, false, 5))
+		silent    = fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found"}
+	)
+	for name, c := range map[string]struct {
+		op        fleet.Operation
+		live      func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
+		unhosting fleet.Outcome
+		calls     string // after the operation
+		is        fleet.Outcome
+	}{
+		"idle":                 {fleet.Stop, answer(idle), well, "live 1, unhost 1", well},
+		"hosting-not-said":     {fleet.Stop, answer(maybeIdle), well, "live 1, unhost 1", well},
+		"unhosting-fails":      {fleet.Stop, answer(idle), away, "live 1, unhost 1", away},
+		"stays-hosted":         {fleet.Stop, answer(idle), noop, "live 1, unhost 1, live 1", hostedAfter(noop)},
+		"hosting-never-said":   {fleet.Stop, answer(maybeIdle), noop, "live 1, unhost 1", noop},
+		"agent-silent":         {fleet.Stop, answer(silent), well, "live 1", restUnknown(silent)},
+		"cannot-be-asked":      {fleet.Stop, cannotSay(errDown), well, "live 1", restUnasked},
+		"it-runs":              {fleet.Stop, answer(live(fleet.Running, true, 5)), well, "live 1", runsAfter(noop)},
+		"kill-and-it-runs":     {fleet.Kill, answer(live(fleet.Running, false, 5)), well, "live 1", runsAfter(noop)},
+		"kill-and-not-hosting": {fleet.Kill, answer(live(fleet.Stopped, false, 5)), well, "live 1", noop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := process{operate: doneOps(byOp{c.op: {1: noop}, fleet.Unsupervise: {1: c.unhosting}}), live: c.live}
+			results := fleet.Run(t.Context(), &p, c.op, hosts(1, 2), nil, fleet.Rollout{})
+			wantResults(t, byHost{1: c.is, 2: well}, results)
+			p.wantCalls(t, string(c.op)+" 1 2", c.calls)
 		})
 	}
 }

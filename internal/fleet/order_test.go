@@ -118,7 +118,7 @@ func TestRunInOrder(t *testing.T) {
 		inOrder  = []string{"start db[1 2]", "start log[1 2 3] web[1 2 3]"}
 		backward = []string{"stop log[1 2 3] web[1 2 3]", "stop db[1 2]"}
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		op      fleet.Operation
 		order   fleet.Order // the operation's own by default
 		rollout fleet.Rollout
@@ -183,8 +183,7 @@ func TestRunInOrder(t *testing.T) {
 			calls:   []string{"start db[1 2]", "live web[1]", "start log[1 2 3] web[2 3]"},
 			results: map[string]byHost{"db": {1: well, 2: well}, "web": {1: found, 2: well, 3: well}, "log": {1: well, 2: well, 3: well}},
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log, members := &jointLog{}, []fleet.Member(nil)

@@ -40,7 +40,7 @@ func TestResults(t *testing.T) {
 
 func TestEnded(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		err                error
 		ended, interrupted bool
 	}{
@@ -48,8 +48,7 @@ func TestEnded(t *testing.T) {
 		"other":    {errors.New("down"), false, false},
 		"canceled": {fmt.Errorf("waiting: %w", context.Canceled), true, true},
 		"deadline": {fmt.Errorf("waiting: %w", context.DeadlineExceeded), true, false},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := fleet.Ended(test.err); got != test.ended {

@@ -55,7 +55,7 @@ func TestReconcile(t *testing.T) {
 		yetHosted = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Ran: true, Meaning: "; it is hosted all the same, so the agent may yet start it"}
 		unsure    = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		want    fleet.Desired
 		change  fleet.Change
 		process process
@@ -175,8 +175,7 @@ func TestReconcile(t *testing.T) {
 			"live 1 2, start 1, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
 		"running/agents-silent": {running, fleet.Change{Settle: hosts(1)}, process{live: fail}, "live 1", byHost{1: left(unread, fleet.NotRunning)}},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if test.change.Order == nil {

@@ -55,7 +55,7 @@ func TestRelease(t *testing.T) {
 		}
 	)
 	unreachable.Unreachable = true
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		first   fleet.OnDestroy
 		process process
 		calls   string
@@ -156,8 +156,7 @@ func TestRelease(t *testing.T) {
 			process{operate: doneOps(byOp{fleet.Stop: {1: away, 2: away, 3: away}}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
 			"stop 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away},
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			results := release(t.Context(), &test.process, hosts(1, 2, 3), test.first, nil, fleet.Rollout{})

@@ -108,7 +108,7 @@ func TestRollout_Run_waveTimeout(t *testing.T) {
 func TestRollout_Run_waves(t *testing.T) {
 	t.Parallel()
 	six := hosts(1, 2, 3, 4, 5, 6)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		rollout  fleet.Rollout
 		hosts    []fleet.Host
 		failing  map[int]bool
@@ -142,8 +142,7 @@ func TestRollout_Run_waves(t *testing.T) {
 		"all-but-one-silent":           {fleet.Rollout{Waves: waves("3"), Silent: silentHosts(1, 2, 3, 4, 6)}, six, nil, [][]int{{5, 1, 2}, {3, 4, 6}}, nil},
 		"all-silent":                   {fleet.Rollout{Waves: waves("3"), Silent: silentHosts(1, 2, 3, 4, 5, 6)}, six, nil, [][]int{{1, 2, 3}, {4, 5, 6}}, nil},
 		"one-wave-and-a-silent-host":   {fleet.Rollout{Silent: silentHosts(1)}, six, nil, [][]int{{1, 2, 3, 4, 5, 6}}, nil},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log log
@@ -200,64 +199,55 @@ func TestRollout_Run_pauses(t *testing.T) {
 	}
 }
 
-// A context that ends at a minute and a half, in every way there is.
+// A context that ends at a minute and a half, in every way there is, in the pause after a wave, or in
+// a wave of 50 seconds.
 func TestRollout_Run_ends(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("SIGTERM")
-	after := func(cancel func()) func() { return func() { time.AfterFunc(90*time.Second, cancel) } }
-	tests := map[string]struct {
+	const when = 90 * time.Second
+	for how, test := range map[string]struct {
 		end    func(context.Context) (context.Context, context.CancelFunc)
 		reason string
 		cause  error
 	}{
-		"interrupt": {
-			func(ctx context.Context) (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancel(ctx)
-				after(cancel)()
-				return ctx, cancel
-			}, fleet.StoppedByInterrupt, context.Canceled,
-		},
-		"interrupt-with-cause": {
-			func(ctx context.Context) (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancelCause(ctx)
-				after(func() { cancel(stop) })()
-				return ctx, func() { cancel(nil) }
-			}, fleet.StoppedByInterrupt, stop,
-		},
-		"deadline": {
-			func(ctx context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeout(ctx, 90*time.Second)
-			}, fleet.StoppedByDeadline, context.DeadlineExceeded,
-		},
-	}
-	// Where the time is spent: in the pause after a wave, or in the second wave,
-	// whose hosts have failed by then or not.
-	moments := map[string]struct {
-		rollout fleet.Rollout
-		failing map[int]bool
-		spend   func(wave int)
-		waves   [][]int
-	}{
-		"in-pause":         {fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}, nil, nil, [][]int{{1}, {2}}},
-		"in-wave":          {fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}}},
-		"in-wave-no-pause": {fleet.Rollout{Waves: fleet.BatchesOf(1)}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}}},
-		// The wave failed because its time was up, and so did all that follow.
-		"in-wave-that-fails": {fleet.Rollout{Waves: fleet.BatchesOf(1)}, map[int]bool{2: true}, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}}},
-	}
-	for how, test := range tests {
-		for when, moment := range moments {
-			t.Run(how+"/"+when, func(t *testing.T) {
+		"interrupt": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(when, cancel)
+			return ctx, cancel
+		}, fleet.StoppedByInterrupt, context.Canceled},
+		"interrupt-with-cause": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(when, func() { cancel(stop) })
+			return ctx, func() { cancel(nil) }
+		}, fleet.StoppedByInterrupt, stop},
+		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, when)
+		}, fleet.StoppedByDeadline, context.DeadlineExceeded},
+	} {
+		for moment, c := range map[string]struct {
+			pause, wave time.Duration
+			failing     map[int]bool
+			began       int // waves
+		}{
+			"in-pause":         {time.Minute, 0, nil, 2},
+			"in-wave":          {time.Minute, 50 * time.Second, nil, 1},
+			"in-wave-no-pause": {0, 50 * time.Second, nil, 2},
+			// The wave failed because its time was up, and so did all that follow.
+			"in-wave-that-fails": {0, 50 * time.Second, map[int]bool{2: true}, 2},
+		} {
+			t.Run(how+"/"+moment, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					start := time.Now()
 					ctx, cancel := test.end(t.Context())
 					defer cancel()
 					var log log
-					results := moment.rollout.Run(ctx, hosts(1, 2, 3, 4), log.act(start, moment.failing, moment.spend))
-					if diff := cmp.Diff(moment.waves, log.waves); diff != "" {
+					rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: c.pause}
+					results := rollout.Run(ctx, hosts(1, 2, 3, 4), log.act(start, c.failing, func(int) { <-time.After(c.wave) }))
+					if diff := cmp.Diff([][]int{{1}, {2}}[:c.began], log.waves); diff != "" {
 						t.Errorf("waves (-want +got):\n%s", diff)
 					}
-					for n := len(moment.waves) + 1; n <= 4; n++ {
+					for n := c.began + 1; n <= 4; n++ {
 						o := results[host(n)]
 						if o.Verdict != fleet.NotTried || o.Meaning != test.reason || !errors.Is(o.Err, test.cause) {
 							t.Errorf("host %d: got %+v, want NotTried, %q and %v", n, o, test.reason, test.cause)

@@ -28,7 +28,7 @@ func TestReconcile_operation(t *testing.T) {
 	)
 	type due = map[fleet.Host]fleet.Due
 	one, two := due{host(1): {}}, due{host(1): {}, host(2): {}}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		operation  fleet.Operation
 		reregister []fleet.Host
 		settle     []fleet.Host
@@ -97,8 +97,7 @@ func TestReconcile_operation(t *testing.T) {
 			process{live: answer(down), operate: doneOps(byOp{fleet.Start: {1: broken}})},
 			"live 1, start 1", byHost{1: had(broken, fleet.NotOperated, 7)},
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			change := fleet.Change{
@@ -137,7 +136,7 @@ func TestReconciliation_back(t *testing.T) {
 		down   = row(fleet.Stopped, true, 5)
 		broken = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
 	)
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		operation fleet.Operation
 		prior     process // as the hosts have it, and have it again
 		process   process // as they were to have it
@@ -199,8 +198,7 @@ func TestReconciliation_back(t *testing.T) {
 				2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt, Left: fleet.OtherSpec},
 			},
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			all := hosts(1, 2, 3, 4)
