@@ -211,14 +211,16 @@ func TestRun_startFailsInSilence(t *testing.T) {
 // An operation leaves time for the look after it.
 func TestRun_leavesTime(t *testing.T) {
 	t.Parallel()
-	for op, want := range map[fleet.Operation]time.Duration{fleet.Start: 1, fleet.Stop: 2, fleet.Kill: 2, fleet.Restart: 0, fleet.Reload: 0} {
+	for op, want := range map[fleet.Operation]time.Duration{
+		fleet.Start: fleet.Quick, fleet.Stop: 2 * fleet.Quick, fleet.Kill: 2 * fleet.Quick, fleet.Restart: 0, fleet.Reload: 0,
+	} {
 		t.Run(string(op), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				p := &process{operate: func(ctx context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
-					if deadline, _ := ctx.Deadline(); time.Until(deadline) != time.Hour-want*fleet.Quick {
+					if deadline, _ := ctx.Deadline(); time.Until(deadline) != time.Hour-want {
 						t.Errorf("it has %s of an hour", time.Until(deadline))
 					}
 					return fleet.Same(hosts, well)
