@@ -26,6 +26,7 @@ func goesOn(o fleet.Outcome, task fleet.Task) fleet.Outcome {
 // again, unless it failed or its task tells nothing.
 func TestRun_resumes(t *testing.T) {
 	t.Parallel()
+	const start, restart, reload = fleet.Start, fleet.Restart, fleet.Reload
 	var (
 		up      = live(fleet.Running, true, 5)
 		stopped = live(fleet.Stopped, false, 5)
@@ -42,38 +43,35 @@ func TestRun_resumes(t *testing.T) {
 		calls   string
 		result  fleet.Outcome // of host 1, the only one in doubt
 	}{
-		"restart-done":          {fleet.Restart, process{look: byHost{1: byTask}}, "look 1, restart 2", byTask},
-		"reload-done":           {fleet.Reload, process{look: byHost{1: byTask}}, "look 1, reload 2", byTask},
-		"reload-failed":         {fleet.Reload, process{look: byHost{1: failedBy}}, "look 1, reload 1 2", well},
-		"restart-forgotten":     {fleet.Restart, process{look: byHost{1: forgotten}}, "look 1, restart 1 2", well},
-		"restart-waited-for":    {fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: byTask}}, "look 1, wait 1, restart 2", byTask},
-		"restart-fails-at-last": {fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}}, "look 1, wait 1, restart 1 2", well},
-		"restart-goes-on": {
-			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: inTask}}, "look 1, wait 1, restart 2",
-			goesOn(inTask, fleet.Task{ID: "T", Operation: fleet.Restart}),
-		},
-		"restart-silent": {fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: forgotten}}, "look 1, wait 1, restart 1 2", well},
+		"restart-done":          {restart, process{look: byHost{1: byTask}}, "look 1, restart 2", byTask},
+		"reload-done":           {reload, process{look: byHost{1: byTask}}, "look 1, reload 2", byTask},
+		"reload-failed":         {reload, process{look: byHost{1: failedBy}}, "look 1, reload 1 2", well},
+		"restart-forgotten":     {restart, process{look: byHost{1: forgotten}}, "look 1, restart 1 2", well},
+		"restart-waited-for":    {restart, process{look: byHost{1: inTask}, wait: byHost{1: byTask}}, "look 1, wait 1, restart 2", byTask},
+		"restart-fails-at-last": {restart, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}}, "look 1, wait 1, restart 1 2", well},
+		"restart-goes-on":       {restart, process{look: byHost{1: inTask}, wait: byHost{1: inTask}}, "look 1, wait 1, restart 2", goesOn(inTask, fleet.Task{ID: "T", Operation: restart})},
+		"restart-silent":        {restart, process{look: byHost{1: inTask}, wait: byHost{1: forgotten}}, "look 1, wait 1, restart 1 2", well},
 		"restart-sent-again-and-goes-on": {
-			fleet.Restart, process{look: byHost{1: forgotten}, operate: doneOps(byOp{fleet.Restart: {1: sent}})}, "look 1, restart 1 2",
-			goesOn(sent, fleet.Task{ID: "U", Operation: fleet.Restart}),
+			restart, process{look: byHost{1: forgotten}, operate: doneOps(byOp{restart: {1: sent}})}, "look 1, restart 1 2",
+			goesOn(sent, fleet.Task{ID: "U", Operation: restart}),
 		},
 		"restart-sent-again-and-unread": {
-			fleet.Restart, process{look: byHost{1: failedBy}, operate: doneOps(byOp{fleet.Restart: {1: gone}})}, "look 1, restart 1 2",
-			goesOn(gone, fleet.Task{ID: "U", Operation: fleet.Restart}),
+			restart, process{look: byHost{1: failedBy}, operate: doneOps(byOp{restart: {1: gone}})}, "look 1, restart 1 2",
+			goesOn(gone, fleet.Task{ID: "U", Operation: restart}),
 		},
 		"start-runs": { // which the agent shows sooner than the task tells
-			fleet.Start, process{look: byHost{1: inTask}, live: answer(up)}, "look 1, live 1, start 2",
+			start, process{look: byHost{1: inTask}, live: answer(up)}, "look 1, live 1, start 2",
 			fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
 		},
-		"start-waited-for": {fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(stopped)}, "look 1, live 1, wait 1, start 2", byTask},
+		"start-waited-for": {start, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(stopped)}, "look 1, live 1, wait 1, start 2", byTask},
 		"start-goes-on": {
-			fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(silent)}, "look 1, live 1, wait 1, start 2",
-			goesOn(inTask, fleet.Task{ID: "T", Operation: fleet.Start}),
+			start, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(silent)}, "look 1, live 1, wait 1, start 2",
+			goesOn(inTask, fleet.Task{ID: "T", Operation: start}),
 		},
-		"start-forgotten": {fleet.Start, process{look: byHost{1: forgotten}, live: answer(stopped)}, "look 1, live 1, start 1 2", well},
+		"start-forgotten": {start, process{look: byHost{1: forgotten}, live: answer(stopped)}, "look 1, live 1, start 1 2", well},
 		"start-forgotten-and-silent": {
-			fleet.Start, process{look: byHost{1: forgotten}, live: answer(silent)}, "look 1, live 1, start 2",
-			goesOn(unasked, fleet.Task{ID: "T", Operation: fleet.Start}),
+			start, process{look: byHost{1: forgotten}, live: answer(silent)}, "look 1, live 1, start 2",
+			goesOn(unasked, fleet.Task{ID: "T", Operation: start}),
 		},
 		"stop-found-idle": { // it is unhosted, as if this run had sent the stop
 			fleet.Stop, process{look: byHost{1: noop829}, live: answer(idle)}, "look 1, stop 2, live 1, unhost 1", well,
@@ -149,6 +147,7 @@ func TestRun_resumesFailedOneShot(t *testing.T) {
 func TestReconcile_resumes(t *testing.T) {
 	t.Parallel()
 	var (
+		runs   = answer(runsAs(7))
 		down   = row(fleet.Stopped, true, 5)
 		silent = fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"}
 		task   = fleet.Task{ID: "T", Operation: fleet.Restart}
@@ -165,29 +164,29 @@ func TestReconcile_resumes(t *testing.T) {
 		calls   string
 		result  fleet.Outcome
 	}{
-		"done":                 {process{look: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, live 1", byTask},
-		"reload-done":          {process{look: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, live 1", byTask},
-		"done-and-anew":        {process{look: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, reregister 1, live 1", byTask},
+		"done":                 {process{look: byHost{1: byTask}, live: runs}, "look 1, live 1", byTask},
+		"reload-done":          {process{look: byHost{1: byTask}, live: runs}, "look 1, live 1", byTask},
+		"done-and-anew":        {process{look: byHost{1: byTask}, live: runs}, "look 1, reregister 1, live 1", byTask},
 		"failed":               {process{look: byHost{1: failedBy}, live: answer(runsAs(8))}, "look 1, live 1, restart 1, live 1", well},
 		"failed-down":          {process{look: byHost{1: failedBy}, live: answer(down)}, "look 1, live 1, start 1, live 1", well},
-		"forgotten":            {process{look: byHost{1: forgotten}, live: answer(runsAs(7))}, "look 1, live 1, restart 1, live 1", well},
+		"forgotten":            {process{look: byHost{1: forgotten}, live: runs}, "look 1, live 1, restart 1, live 1", well},
 		"forgotten-done":       {process{look: byHost{1: forgotten}, live: answer(runsAs(8))}, "look 1, live 1, live 1", fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}},
 		"forgotten-and-silent": {process{look: byHost{1: forgotten}, live: answer(silent)}, "look 1, live 1", had(asked, task, fleet.OperationUnconfirmed)},
 		"other-pid": { // it has worked, whatever its check still waits for
 			process{look: byHost{1: inTask}, live: answer(runsAs(8))}, "look 1, live 1, live 1", fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
 		},
-		"waited-for":            {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1, live 1", byTask},
+		"waited-for":            {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: runs}, "look 1, live 1, wait 1, live 1", byTask},
 		"down-and-waited-for":   {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(down)}, "look 1, live 1, wait 1, live 1", byTask},
 		"silent-and-waited-for": {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(silent)}, "look 1, live 1, wait 1, live 1, host 1, live 1", well},
 		"unasked-and-waited-for": {
 			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: cannotSay(errDown)}, "look 1, live 1, wait 1",
 			had(inTask, task, fleet.OperationUnconfirmed),
 		},
-		"goes-on":                 {process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1", had(inTask, task, fleet.OperationUnconfirmed)},
-		"reload-goes-on-and-anew": {process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, "look 1, live 1, wait 1", had(inTask, task, fleet.OtherSpec)},
-		"fails-at-last":           {process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(runsAs(7))}, "look 1, live 1, wait 1, live 1, restart 1, live 1", well},
+		"goes-on":                 {process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: runs}, "look 1, live 1, wait 1", had(inTask, task, fleet.OperationUnconfirmed)},
+		"reload-goes-on-and-anew": {process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: runs}, "look 1, live 1, wait 1", had(inTask, task, fleet.OtherSpec)},
+		"fails-at-last":           {process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: runs}, "look 1, live 1, wait 1, live 1, restart 1, live 1", well},
 		"sent-again-and-goes-on": {
-			process{look: byHost{1: failedBy}, live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: sent}})},
+			process{look: byHost{1: failedBy}, live: runs, operate: doneOps(byOp{fleet.Restart: {1: sent}})},
 			"look 1, live 1, restart 1", had(sent, fleet.Task{ID: "U", Operation: fleet.Restart}, fleet.OperationUnconfirmed),
 		},
 		"started-and-goes-on": {

@@ -15,7 +15,10 @@ func runsAs(pid int64) fleet.Status {
 
 func TestReconcile_operation(t *testing.T) {
 	t.Parallel()
+	const restart, reload = fleet.Restart, fleet.Reload
 	var (
+		both   = byHost{1: well, 2: well}
+		runs   = answer(runsAs(7))
 		down   = row(fleet.Stopped, true, 5)
 		silent = fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"}
 		broken = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
@@ -37,63 +40,56 @@ func TestReconcile_operation(t *testing.T) {
 		calls      string
 		results    byHost
 	}{
-		"restarts-what-runs": {
-			fleet.Restart, hosts(1, 2), nil, two,
-			process{live: says(byStatus{1: runsAs(7), 2: down})},
-			"live 1 2, reregister 1 2, restart 1, live 1 2", byHost{1: well, 2: well},
-		},
-		"reloads": {fleet.Reload, hosts(1), nil, one, process{live: answer(runsAs(7))}, "live 1, reregister 1, reload 1, live 1", byHost{1: well}},
-		"only-where-due": {
-			fleet.Restart, hosts(1, 2), hosts(3), due{host(2): {}}, process{live: answer(runsAs(7))},
-			"live 2, reregister 1 2, restart 2, live 1 2 3", byHost{1: well, 2: well, 3: well},
-		},
-		"no-operation": {"", hosts(1), nil, one, process{live: answer(runsAs(7))}, "reregister 1, live 1", byHost{1: well}},
+		"restarts-what-runs": {restart, hosts(1, 2), nil, two, process{live: says(byStatus{1: runsAs(7), 2: down})}, "live 1 2, reregister 1 2, restart 1, live 1 2", both},
+		"reloads":            {reload, hosts(1), nil, one, process{live: runs}, "live 1, reregister 1, reload 1, live 1", byHost{1: well}},
+		"only-where-due":     {restart, hosts(1, 2), hosts(3), due{host(2): {}}, process{live: runs}, "live 2, reregister 1 2, restart 2, live 1 2 3", byHost{1: well, 2: well, 3: well}},
+		"no-operation":       {"", hosts(1), nil, one, process{live: runs}, "reregister 1, live 1", byHost{1: well}},
 		"not-registered-not-operated": {
-			fleet.Restart, hosts(1, 2), nil, two,
-			process{live: answer(runsAs(7)), reregister: done(byHost{1: away})},
+			restart, hosts(1, 2), nil, two,
+			process{live: runs, reregister: done(byHost{1: away})},
 			"live 1 2, reregister 1 2, restart 2, live 2, live 1", byHost{1: left(away, fleet.OtherSpec), 2: well},
 		},
 		"not-asked-not-touched": {
-			fleet.Restart, hosts(1, 2), nil, two,
+			restart, hosts(1, 2), nil, two,
 			process{live: says(byStatus{1: silent, 2: runsAs(7)})},
 			"live 1 2, reregister 2, restart 2, live 2", byHost{1: had(asked, fleet.OtherSpec, 0), 2: well},
 		},
 		"agents-silent": {
-			fleet.Restart, hosts(1), nil, one, process{live: cannotSay(errDown)},
+			restart, hosts(1), nil, one, process{live: cannotSay(errDown)},
 			"live 1", byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: asked.Meaning, Left: fleet.OtherSpec}},
 		},
 		"operation-fails": {
-			fleet.Restart, hosts(1, 2), nil, two,
-			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: broken}})},
+			restart, hosts(1, 2), nil, two,
+			process{live: runs, operate: doneOps(byOp{restart: {1: broken}})},
 			"live 1 2, reregister 1 2, restart 1 2, live 2, live 1", byHost{1: had(broken, fleet.NotOperated, 7), 2: well},
 		},
 		"answer-lost": {
-			fleet.Restart, hosts(1), nil, one,
-			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: lost}})},
+			restart, hosts(1), nil, one,
+			process{live: runs, operate: doneOps(byOp{restart: {1: lost}})},
 			"live 1, reregister 1, restart 1, live 1", byHost{1: had(lost, fleet.OperationUnconfirmed, 7)},
 		},
 		"in-doubt-and-done": {
-			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(8))},
+			restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(8))},
 			"live 1, live 1", byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
 		},
-		"in-doubt-and-not-done":    {fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(7))}, "live 1, restart 1, live 1", byHost{1: well}},
-		"in-doubt-without-a-trace": {fleet.Restart, nil, hosts(1), due{host(1): {InDoubt: true}}, process{live: answer(runsAs(7))}, "live 1, restart 1, live 1", byHost{1: well}},
+		"in-doubt-and-not-done":    {restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: runs}, "live 1, restart 1, live 1", byHost{1: well}},
+		"in-doubt-without-a-trace": {restart, nil, hosts(1), due{host(1): {InDoubt: true}}, process{live: runs}, "live 1, restart 1, live 1", byHost{1: well}},
 		"in-doubt-and-no-pid": {
-			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(0))},
+			restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(0))},
 			"live 1", byHost{1: {Verdict: fleet.Failed, PID: 7, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not say " +
 				"with which pid it runs, which would tell whether the restart of an earlier apply worked"}},
 		},
 		"in-doubt-and-not-asked": {
-			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(silent)},
+			restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(silent)},
 			"live 1", byHost{1: had(asked, fleet.OperationUnconfirmed, 7)},
 		},
 		"failed-before": { // revived by its agent, maybe, but told to operate again
-			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(runsAs(8))},
+			restart, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(runsAs(8))},
 			"live 1, restart 1, live 1", byHost{1: well},
 		},
-		"taken-down-before": {fleet.Reload, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(down)}, "live 1, start 1, live 1", byHost{1: well}},
+		"taken-down-before": {reload, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(down)}, "live 1, start 1, live 1", byHost{1: well}},
 		"taken-down-before-and-still-broken": {
-			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7}},
+			restart, nil, hosts(1), due{host(1): {PID: 7}},
 			process{live: answer(down), operate: doneOps(byOp{fleet.Start: {1: broken}})},
 			"live 1, start 1", byHost{1: had(broken, fleet.NotOperated, 7)},
 		},
