@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -47,30 +48,21 @@ func TestInventory_naturalOrder(t *testing.T) {
 
 func TestNewInventory_faults(t *testing.T) {
 	t.Parallel()
+	same := func(key, address, other string) string {
+		return fmt.Sprintf("host %q: %q is the same host as %q under key \"a\"; name each host once", key, address, other)
+	}
 	for name, test := range map[string]struct {
 		addresses map[string]string
 		want      []string
 		holds     []string
 	}{
-		"none":          {nil, nil, nil},
-		"good":          {map[string]string{"b": "0:10.0.0.2", "a": "0:10.0.0.1"}, nil, []string{"a", "b"}},
-		"another-cloud": {map[string]string{"a": "0:10.0.0.1", "b": "1:10.0.0.1"}, nil, []string{"a", "b"}},
-		"same-address": {
-			map[string]string{"b": "0:10.0.0.1", "a": "0:10.0.0.1"},
-			[]string{`host "b": "0:10.0.0.1" is the same host as "0:10.0.0.1" under key "a"; name each host once`},
-			[]string{"a"},
-		},
-		"another-spelling": {
-			map[string]string{"a": "0:2001:db8::1", "b": "0:2001:DB8:0::1"},
-			[]string{`host "b": "0:2001:DB8:0::1" is the same host as "0:2001:db8::1" under key "a"; name each host once`},
-			[]string{"a"},
-		},
+		"none":             {nil, nil, nil},
+		"good":             {map[string]string{"b": "0:10.0.0.2", "a": "0:10.0.0.1"}, nil, []string{"a", "b"}},
+		"another-cloud":    {map[string]string{"a": "0:10.0.0.1", "b": "1:10.0.0.1"}, nil, []string{"a", "b"}},
+		"same-address":     {map[string]string{"b": "0:10.0.0.1", "a": "0:10.0.0.1"}, []string{same("b", "0:10.0.0.1", "0:10.0.0.1")}, []string{"a"}},
+		"another-spelling": {map[string]string{"a": "0:2001:db8::1", "b": "0:2001:DB8:0::1"}, []string{same("b", "0:2001:DB8:0::1", "0:2001:db8::1")}, []string{"a"}},
 		// The operate and status APIs do not carry the supplier id.
-		"another-supplier": {
-			map[string]string{"a": "0:1:10.0.0.1", "b": "0:2:10.0.0.1"},
-			[]string{`host "b": "0:2:10.0.0.1" is the same host as "0:1:10.0.0.1" under key "a"; name each host once`},
-			[]string{"a"},
-		},
+		"another-supplier": {map[string]string{"a": "0:1:10.0.0.1", "b": "0:2:10.0.0.1"}, []string{same("b", "0:2:10.0.0.1", "0:1:10.0.0.1")}, []string{"a"}},
 		"agent-id-in-capitals": {
 			map[string]string{"a": strings.Repeat("0a", 16), "b": strings.Repeat("0A", 16)},
 			nil, // another id
@@ -79,8 +71,8 @@ func TestNewInventory_faults(t *testing.T) {
 		"three-of-a-kind": {
 			map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1", "c": "0:::ffff:10.0.0.1"},
 			[]string{
-				`host "b": "0:0:10.0.0.1" is the same host as "0:10.0.0.1" under key "a"; name each host once`,
-				`host "c": "0:::ffff:10.0.0.1" is the same host as "0:10.0.0.1" under key "a"; name each host once`,
+				same("b", "0:0:10.0.0.1", "0:10.0.0.1"),
+				same("c", "0:::ffff:10.0.0.1", "0:10.0.0.1"),
 			},
 			[]string{"a"},
 		},

@@ -45,6 +45,11 @@ type (
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	var (
+		register, registerTwo = fleet.Change{Register: hosts(1)}, fleet.Change{Register: hosts(1, 2)}
+		settle, settleTwo     = fleet.Change{Settle: hosts(1)}, fleet.Change{Settle: hosts(1, 2)}
+		registerAndSettle     = fleet.Change{Register: hosts(1), Settle: hosts(2)}
+
+		both      = byHost{1: well, 2: well}
 		hosted    = desired(fleet.EnsureHosted)
 		running   = desired(fleet.EnsureRunning)
 		bare      = row(fleet.Stopped, false, 5) // as a registration leaves it
@@ -68,13 +73,9 @@ func TestReconcile(t *testing.T) {
 			registered, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3)}, process{},
 			"register 1, reregister 2, live 1 2 3", byHost{1: well, 2: well, 3: well},
 		},
-		"register-fails": {
-			registered, fleet.Change{Register: hosts(1, 2)},
-			process{register: done(byHost{2: away})},
-			"register 1 2, live 1", byHost{1: well, 2: left(away, fleet.NotRegistered)},
-		},
+		"register-fails": {registered, registerTwo, process{register: done(byHost{2: away})}, "register 1 2, live 1", byHost{1: well, 2: left(away, fleet.NotRegistered)}},
 		"register-goes-on": { // on hosts that had no registration
-			registered, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: {Verdict: fleet.Pending, TaskID: "T"}})}, "register 1",
+			registered, register, process{register: done(byHost{1: {Verdict: fleet.Pending, TaskID: "T"}})}, "register 1",
 			byHost{1: left(goesOn(fleet.Outcome{Verdict: fleet.Pending, TaskID: "T"}, fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: ownPrint, Fresh: true}), fleet.NotRegistered)},
 		},
 		"reregister-fails": {
@@ -96,17 +97,11 @@ func TestReconcile(t *testing.T) {
 		},
 
 		// What agents said just before is not asked once more where it says what is to be done.
-		"hosted/was-idle": {hosted, fleet.Change{Register: hosts(1, 2)}, process{register: done(byHost{1: wasIdle})}, "register 1 2, live 2, host 1, live 1", byHost{1: well, 2: well}},
-		"hosted/was-idle-and-to-register-is-to-host": {
-			hosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: wasIdle}), hostingRegisters: true},
-			"register 1, live 1", byHost{1: wasIdle},
-		},
-		"running/was-idle": {
-			running, fleet.Change{Register: hosts(1, 2)}, process{register: done(byHost{1: wasIdle})},
-			"register 1 2, live 2, start 1, live 1", byHost{1: well, 2: well},
-		},
+		"hosted/was-idle": {hosted, registerTwo, process{register: done(byHost{1: wasIdle})}, "register 1 2, live 2, host 1, live 1", both},
+		"hosted/was-idle-and-to-register-is-to-host": {hosted, register, process{register: done(byHost{1: wasIdle}), hostingRegisters: true}, "register 1, live 1", byHost{1: wasIdle}},
+		"running/was-idle":                           {running, registerTwo, process{register: done(byHost{1: wasIdle})}, "register 1 2, live 2, start 1, live 1", both},
 		"running/was-idle-and-to-register-is-to-host": {
-			running, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: wasIdle}), hostingRegisters: true},
+			running, register, process{register: done(byHost{1: wasIdle}), hostingRegisters: true},
 			"register 1, start 1, live 1", byHost{1: well},
 		},
 		"hosted/only-the-bare": {
@@ -115,12 +110,12 @@ func TestReconcile(t *testing.T) {
 			"register 1, reregister 2, live 1 2 3 4, host 1 4, live 1 4", byHost{1: well, 2: well, 3: well, 4: well},
 		},
 		"hosted/not-the-failed": {
-			hosted, fleet.Change{Register: hosts(1, 2)},
+			hosted, registerTwo,
 			process{register: done(byHost{1: away}), live: answer(bare)},
 			"register 1 2, live 2, host 2, live 2", byHost{1: left(away, fleet.NotRegistered), 2: well},
 		},
 		"hosted/hosting-fails": {
-			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
+			hosted, registerAndSettle,
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Supervise: {1: away, 2: away}})},
 			"register 1, live 1 2, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
@@ -128,21 +123,17 @@ func TestReconcile(t *testing.T) {
 			hosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2)},
 			process{cached: fail, live: answer(bare)},
 			"reregister 1, live 1 2, host 1 2, live 1 2",
-			byHost{1: well, 2: well},
+			both,
 		},
 		"hosted/agents-silent": {
-			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
+			hosted, registerAndSettle,
 			process{cached: answer(bare), live: fail},
 			"register 1, live 1 2",
 			byHost{1: left(unread, fleet.NotHosted), 2: left(unread, fleet.NotHosted)},
 		},
-		"running/only-those-down": {
-			running, fleet.Change{Register: hosts(1), Settle: hosts(2)},
-			process{live: says(byStatus{1: bare})},
-			"register 1, live 1 2, start 1, live 1", byHost{1: well, 2: well},
-		},
+		"running/only-those-down": {running, registerAndSettle, process{live: says(byStatus{1: bare})}, "register 1, live 1 2, start 1, live 1", both},
 		"running/state-unknown": {
-			running, fleet.Change{Settle: hosts(1)},
+			running, settle,
 			process{live: answer(fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"})},
 			"live 1", byHost{1: left(unsure, fleet.NotRunning)},
 		},
@@ -152,29 +143,29 @@ func TestReconcile(t *testing.T) {
 			"register 1, live 1 2 3, start 1, live 1", byHost{1: well, 2: left(unsure, fleet.NotRunning), 3: well},
 		},
 		"running/found-running": { // a start that had nothing to do hosts nothing
-			running, fleet.Change{Settle: hosts(1, 2)},
+			running, settleTwo,
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: noop}})},
-			"live 1 2, start 1 2, host 1, live 1 2", byHost{1: well, 2: well},
+			"live 1 2, start 1 2, host 1, live 1 2", both,
 		},
-		"running/but-bare": {running, fleet.Change{Settle: hosts(1)}, process{live: answer(row(fleet.Running, false, 5))}, "live 1, host 1, live 1", byHost{1: well}},
+		"running/but-bare": {running, settle, process{live: answer(row(fleet.Running, false, 5))}, "live 1, host 1, live 1", byHost{1: well}},
 		"running/start-fails": {
-			running, fleet.Change{Settle: hosts(1, 2)},
+			running, settleTwo,
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
 			"live 1 2, start 1 2, live 1 2", byHost{1: left(away, fleet.NotRunning), 2: well},
 		},
 		"running/start-fails-and-hosts": { // which the outcome says
-			running, fleet.Change{Settle: hosts(1)}, process{live: says(byStatus{1: idle}), operate: doneOps(byOp{fleet.Start: {1: broken}})},
+			running, settle, process{live: says(byStatus{1: idle}), operate: doneOps(byOp{fleet.Start: {1: broken}})},
 			"live 1, start 1, live 1, live 1", byHost{1: left(yetHosted, fleet.NotRunning)},
 		},
 		"running/hosting-fails": {
-			running, fleet.Change{Settle: hosts(1, 2)},
+			running, settleTwo,
 			process{
 				live:    says(byStatus{1: bare, 2: row(fleet.Running, false, 5)}),
 				operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.Supervise: {1: away, 2: away}}),
 			},
 			"live 1 2, start 1, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
-		"running/agents-silent": {running, fleet.Change{Settle: hosts(1)}, process{live: fail}, "live 1", byHost{1: left(unread, fleet.NotRunning)}},
+		"running/agents-silent": {running, settle, process{live: fail}, "live 1", byHost{1: left(unread, fleet.NotRunning)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -129,99 +129,66 @@ func TestReconcile_operationInWaves(t *testing.T) {
 func TestReconciliation_back(t *testing.T) {
 	t.Parallel()
 	var (
-		down   = row(fleet.Stopped, true, 5)
-		broken = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
+		down     = row(fleet.Stopped, true, 5)
+		fails    = doneOps(byOp{fleet.Restart: {3: {Verdict: fleet.Failed, Code: 65535}}})
+		refused  = done(byHost{2: away})
+		notTried = fleet.Outcome{Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt, Left: fleet.OtherSpec}
+		both     = byHost{1: well, 2: well}
 	)
 	for name, test := range map[string]struct {
 		operation fleet.Operation
-		prior     process // as the hosts have it, and have it again
-		process   process // as they were to have it
-		can       func(fleet.Host) bool
-		cancelled bool
-		calls     string // back
-		asked     string // by the declaration that failed
+		process   process                          // as the hosts were to have it
+		again     func([]fleet.Host) fleet.Results // registers as they had it
+		cannot    bool                             // on host 2
+		calls     string                           // back
+		asked     string                           // by the declaration that failed
 		results   byHost
 	}{
 		"last-wave-first": {
-			operation: fleet.Restart,
-			prior:     process{live: answer(runsAs(7))},
-			process:   process{live: answer(runsAs(8)), operate: doneOps(byOp{fleet.Restart: {3: broken}})},
-			calls:     "reregister 3, restart 3, live 3, reregister 2, restart 2, live 2, reregister 1, restart 1, live 1",
-			asked:     "live 3, live 2, live 1",
-			results:   byHost{1: well, 2: well, 3: well},
+			operation: fleet.Restart, process: process{live: answer(runsAs(8)), operate: fails},
+			calls: "reregister 3, restart 3, live 3, reregister 2, restart 2, live 2, reregister 1, restart 1, live 1",
+			asked: "live 3, live 2, live 1", results: byHost{1: well, 2: well, 3: well},
 		},
 		"taken-down": {
-			operation: fleet.Restart,
-			prior:     process{live: answer(runsAs(7))},
-			process:   process{live: says(byStatus{1: runsAs(8), 2: runsAs(8), 3: down}), operate: doneOps(byOp{fleet.Restart: {3: broken}})},
-			calls:     "reregister 3, start 3, live 3, reregister 2, restart 2, live 2, reregister 1, restart 1, live 1",
-			asked:     "live 3, live 2, live 1",
-			results:   byHost{1: well, 2: well, 3: well},
+			operation: fleet.Restart, process: process{live: says(byStatus{1: runsAs(8), 2: runsAs(8), 3: down}), operate: fails},
+			calls: "reregister 3, start 3, live 3, reregister 2, restart 2, live 2, reregister 1, restart 1, live 1",
+			asked: "live 3, live 2, live 1", results: byHost{1: well, 2: well, 3: well},
 		},
 		"not-operated": { // it was not registered, so it was not operated either
-			operation: fleet.Restart,
-			prior:     process{live: answer(runsAs(7))},
-			process:   process{live: answer(runsAs(8)), reregister: done(byHost{2: away})},
-			calls:     "reregister 2, live 2, reregister 1, restart 1, live 1",
-			asked:     "live 1",
-			results:   byHost{1: well, 2: well},
+			operation: fleet.Restart, process: process{live: answer(runsAs(8)), reregister: refused},
+			calls: "reregister 2, live 2, reregister 1, restart 1, live 1", asked: "live 1", results: both,
 		},
-		"registered-alone": {
-			prior:   process{live: answer(runsAs(7))},
-			process: process{reregister: done(byHost{2: away})},
-			calls:   "reregister 2, live 2, reregister 1, live 1",
-			results: byHost{1: well, 2: well},
-		},
+		"registered-alone": {process: process{reregister: refused}, calls: "reregister 2, live 2, reregister 1, live 1", results: both},
 		"going-back-fails": {
-			prior:   process{live: answer(runsAs(7)), reregister: done(byHost{2: away})},
-			process: process{reregister: done(byHost{2: away})},
-			calls:   "reregister 2, live 2, reregister 1, live 1",
-			results: byHost{1: well, 2: left(away, fleet.OtherSpec)},
+			process: process{reregister: refused}, again: refused,
+			calls: "reregister 2, live 2, reregister 1, live 1", results: byHost{1: well, 2: left(away, fleet.OtherSpec)},
 		},
-		"cannot": {
-			prior:   process{live: answer(runsAs(7))},
-			process: process{reregister: done(byHost{2: away})},
-			can:     func(h fleet.Host) bool { return number(h) != 2 },
-			calls:   "reregister 1, live 1",
-			results: byHost{1: well},
-		},
-		"interrupted": {
-			prior:     process{live: answer(runsAs(7))},
-			process:   process{reregister: done(byHost{2: away})},
-			cancelled: true,
-			results: byHost{
-				1: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt, Left: fleet.OtherSpec},
-				2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt, Left: fleet.OtherSpec},
-			},
-		},
+		"cannot":      {process: process{reregister: refused}, cannot: true, calls: "reregister 1, live 1", results: byHost{1: well}},
+		"interrupted": {process: process{reregister: refused}, results: byHost{1: notTried, 2: notTried}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := hosts(1, 2, 3, 4)
-			due := make(map[fleet.Host]fleet.Due)
+			all, due, prior := hosts(1, 2, 3, 4), make(map[fleet.Host]fleet.Due), process{live: answer(runsAs(7)), reregister: test.again}
 			for _, h := range all {
 				due[h] = fleet.Due{}
 			}
 			r := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), fleet.Change{
-				Reregister: all, Order: all, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: test.operation, Due: due}, Earlier: fleet.Earlier{Prior: &test.prior},
+				Reregister: all, Order: all, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: test.operation, Due: due}, Earlier: fleet.Earlier{Prior: &prior},
 			})
 			if results := r.Run(t.Context()); !r.TooManyFailed(results) {
 				t.Fatalf("it went well: %v", results)
 			}
-			test.prior.calls, test.process.calls = nil, nil
+			prior.calls, test.process.calls = nil, nil
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if test.cancelled {
+			if test.calls == "" {
 				cancel()
 			}
-			if test.can == nil {
-				test.can = func(fleet.Host) bool { return true }
-			}
 
-			results := r.Back(ctx, desired(fleet.EnsureHosted), test.can)
+			results := r.Back(ctx, desired(fleet.EnsureHosted), func(h fleet.Host) bool { return !test.cannot || number(h) != 2 })
 
 			wantResults(t, test.results, results)
-			test.prior.wantCalls(t, test.calls)
+			prior.wantCalls(t, test.calls)
 			test.process.wantCalls(t, test.asked)
 		})
 	}
