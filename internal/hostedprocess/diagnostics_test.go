@@ -87,6 +87,12 @@ func TestHostedDiagnostics(t *testing.T) {
 	unconfirmed[hosts[1]] = o
 	const title, again = `Process "nginx" in namespace "web" `, "\nFix the cause and apply again: only these hosts are called."
 	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
+	unseen := func(operation, more string) string {
+		return title + "is not as declared on 1 of 2 hosts of this update.\n\n" + row + again + "\n\n" +
+			"Where nobody saw how the " + operation + " ended, the next apply asks the platform for its result first, and waits for it where it is still under way. " +
+			"Where the platform tells nothing of it, it is sent again if the process has the same pid as before" + more + ". " +
+			"To leave such hosts alone, apply once with on_update = \"register\"."
+	}
 	silent := fleet.Status{State: fleet.Unknown, Code: 117, Message: "away"}
 	one, both := map[fleet.Host]fleet.Status{hosts[2]: silent}, map[fleet.Host]fleet.Status{hosts[1]: silent, hosts[2]: silent}
 	never := map[fleet.HostID]diagnose.HostStatus{hosts[2].WithoutSupplier(): {Code: fleet.NotRegistered}}
@@ -115,7 +121,7 @@ func TestHostedDiagnostics(t *testing.T) {
 		"update-not-sent": {
 			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}, fleet.Restart, ""), "Unable to Update Hosted Process",
 			title + "is not as declared on 1 of 2 hosts (1 not tried) of this update.\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nTime ran out. " +
-				"If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.\n\nFix the cause and apply again: only these hosts are called.",
+				"If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.\n" + again,
 		},
 		"create-partial-as-error": {
 			createPartial(h, away, reference.PartialError, ""), "Hosted Process Created In Part",
@@ -127,18 +133,8 @@ func TestHostedDiagnostics(t *testing.T) {
 			updateFailed(h, 2, away, "", ""), "Unable to Update Hosted Process",
 			title + "is not as declared on 1 of 2 hosts of this update.\n\n" + row + again,
 		},
-		"update-unconfirmed": {
-			updateFailed(h, 2, unconfirmed, fleet.Restart, ""), "Unable to Update Hosted Process",
-			title + "is not as declared on 1 of 2 hosts of this update.\n\n" + row + again + "\n\nWhere nobody saw how the restart ended, the next apply asks the platform for its result first, " +
-				"and waits for it where it is still under way. Where the platform tells nothing of it, it is sent again if the process has the same pid as before. " +
-				"To leave such hosts alone, apply once with on_update = \"register\".",
-		},
-		"update-unconfirmed-reload": {
-			updateFailed(h, 2, unconfirmed, fleet.Reload, ""), "Unable to Update Hosted Process",
-			title + "is not as declared on 1 of 2 hosts of this update.\n\n" + row + again + "\n\nWhere nobody saw how the reload ended, the next apply asks the platform for its result first, " +
-				"and waits for it where it is still under way. Where the platform tells nothing of it, it is sent again if the process has the same pid as before, which a reload may well leave. " +
-				"To leave such hosts alone, apply once with on_update = \"register\".",
-		},
+		"update-unconfirmed":        {updateFailed(h, 2, unconfirmed, fleet.Restart, ""), "Unable to Update Hosted Process", unseen("restart", "")},
+		"update-unconfirmed-reload": {updateFailed(h, 2, unconfirmed, fleet.Reload, ""), "Unable to Update Hosted Process", unseen("reload", ", which a reload may well leave")},
 		"release-silent": {
 			releaseFailed(h, inventory, 3, silentOnes, "be destroyed", diagnose.DestroyedAlone, goneDestroyed), "Unable to Unregister Hosted Process",
 			title + "could not be unregistered on 1 of 3 hosts that were to be destroyed.\n\n" + row +
