@@ -233,7 +233,7 @@ func TestHostedProcess_labelsKnownLater(t *testing.T) {
 		resource := w.object()
 		resource.Applied(w.declares(2))
 		w.settings["default_labels"] = map[string]any{"rev": providertest.NotKnown{}}
-		resource.Protocol = w.open()
+		resource.Protocol, resource.Fresh = w.open(), w.open
 		w.settings["default_labels"] = map[string]string{"rev": "b"}
 		_, said := resource.ApplyUnrefreshed(w.declares(3))
 		if len(said) > 0 || len(codes(resource)) > 0 || w.at(1).Labels["rev"] != "b" || w.at(3).Labels["rev"] != "b" {

@@ -27,18 +27,21 @@ func TestMove(t *testing.T) {
 	orders := map[string]func(*moving){
 		"gained-first": (*moving).gainedFirst, "gained-early": (*moving).gainedEarly, "left-first": (*moving).leftFirst, "left-before": (*moving).leftBefore,
 	}
+	stopped := map[fleet.Ensure]fleet.OnDestroy{fleet.EnsureRunning: fleet.DestroyStop}
+	both := map[fleet.Ensure]fleet.OnDestroy{fleet.EnsureHosted: fleet.DestroyUnregister, fleet.EnsureRunning: fleet.DestroyStop}
 	for _, c := range []struct {
 		by    providertest.Face
 		late  bool // the cached status
 		begin func(*moving)
 		what  string
+		lives map[fleet.Ensure]fleet.OnDestroy
 	}{
-		{esb, false, (*moving).oneHost, "host"},
-		{esb, true, (*moving).oneHost, "host"},
-		{esb, true, (*moving).allHosts, "all"},
-		{gateway, true, (*moving).oneHost, "host"},
+		{esb, false, (*moving).oneHost, "host", both},
+		{esb, true, (*moving).oneHost, "host", both},
+		{esb, true, (*moving).allHosts, "all", stopped},
+		{gateway, true, (*moving).oneHost, "host", stopped},
 	} {
-		for ensure, leaving := range map[fleet.Ensure]fleet.OnDestroy{fleet.EnsureHosted: fleet.DestroyUnregister, fleet.EnsureRunning: fleet.DestroyStop} {
+		for ensure, leaving := range c.lives {
 			for order, apply := range orders {
 				t.Run(fmt.Sprintf("%s/%s/late-%t/%s/%s", c.by, c.what, c.late, leaving, order), func(t *testing.T) {
 					t.Parallel()
@@ -238,12 +241,31 @@ func TestMove_oneByOne(t *testing.T) {
 // eitherFirst are the orders in which both applies are under way.
 var eitherFirst = map[string]func(*moving){"gained-first": (*moving).gainedFirst, "left-first": (*moving).leftFirst}
 
+// What was unregistered and not stopped, and has ended by itself since, is not started by who gains it.
+func TestMove_endedSince(t *testing.T) {
+	t.Parallel()
+	inMoves(t, esb, fleet.DestroyUnregister, func(m *moving) {
+		m.oneHost()
+		m.more["ensure"] = "hosted"
+		m.inOneRun()
+		m.applyLeaver()
+		if err := m.sim.KillProcess(providertest.Address(3), "web", "nginx"); err != nil {
+			m.Fatal(err)
+		}
+		m.applyGainer()
+		p, _ := m.sim.Process(providertest.Address(3), "web", "nginx")
+		if p.Running || !p.Hosted || m.said[1].Failed() {
+			m.Errorf("it is %+v; said: %s", p, m.said[1])
+		}
+	})
+}
+
 // What a third object, of another configuration, has registered since stays that one's, although
 // the first one is leaving it.
 func TestMove_anothers(t *testing.T) {
 	t.Parallel()
-	for _, by := range gse {
-		for _, status := range []string{"current", "late", "unreadable"} {
+	for by, statuses := range map[providertest.Face][]string{esb: {"current", "late", "unreadable"}, gateway: {"late"}} {
+		for _, status := range statuses {
 			for order, apply := range eitherFirst {
 				t.Run(fmt.Sprintf("%s/%s/%s", by, status, order), func(t *testing.T) {
 					t.Parallel()

@@ -38,7 +38,7 @@ func TestNames_replacedFirst(t *testing.T) {
 				second.Applied(config(other))
 				before := pids(w.sim, 1)
 				w.sim.ResetCalls()
-				first.Protocol, first.Fresh = run, nil
+				first.Protocol = run
 
 				said := first.DestroyUnrefreshed()
 
@@ -67,7 +67,7 @@ func TestNames_replacedFirst(t *testing.T) {
 		run.CoreOf(providertest.HostedType, &providertest.Kept{}).Applied(w.declares(1, adopts))
 		w.onOp(simulator.OpQuery, simulator.Fault{HTTPStatus: 403})
 		w.sim.ResetCalls()
-		first.Protocol, first.Fresh = run, nil
+		first.Protocol = run
 		said := first.DestroyUnrefreshed()
 		if !said.Failed() || !strings.Contains(words(said.String()), "by another name could not be asked") || len(letGo(w.sim)) > 0 {
 			t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
@@ -97,6 +97,9 @@ func TestNames_notRenamed(t *testing.T) {
 		"lost":             {simulator.OpHost, simulator.Fault{Drop: "after"}, renamed, map[string]string{"web-1": "unconfirmed"}, providertest.PlanNothing},
 	} {
 		for entries, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
+			if perName && c.then == providertest.PlanNothing {
+				continue // the new name took effect, as with one entry
+			}
 			t.Run(name+"/"+entries, func(t *testing.T) {
 				t.Parallel()
 				w := newNames(t, perName)

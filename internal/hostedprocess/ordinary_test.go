@@ -15,28 +15,28 @@ import (
 // is, and whether or not calls renew the time at which a process was registered.
 func TestOrdinaryLife(t *testing.T) {
 	t.Parallel()
-	lives := []struct {
+	type life struct {
 		ensure   fleet.Ensure
 		onUpdate fleet.OnUpdate
 		leaving  fleet.OnDestroy
-	}{
-		{fleet.EnsureRegistered, fleet.UpdateRegister, fleet.DestroyUnregister},
-		{fleet.EnsureHosted, fleet.UpdateRestart, fleet.DestroyStop},
-		{fleet.EnsureRunning, fleet.UpdateRegister, fleet.DestroyStop},
-		{fleet.EnsureRunning, fleet.UpdateRestart, fleet.DestroyUnregister},
 	}
+	registered := life{fleet.EnsureRegistered, fleet.UpdateRegister, fleet.DestroyUnregister}
+	hosted := life{fleet.EnsureHosted, fleet.UpdateRestart, fleet.DestroyStop}
+	running := life{fleet.EnsureRunning, fleet.UpdateRegister, fleet.DestroyStop}
+	restarted := life{fleet.EnsureRunning, fleet.UpdateRestart, fleet.DestroyUnregister}
 	freeze := func(w *world) { w.sim.FreezeStatus() }
 	for name, c := range map[string]struct {
 		faces         []providertest.Face
 		before, after func(*world) // it is created
 		kept          bool
+		lives         []life
 	}{
-		"current":                 {faces: each},
-		"late":                    {faces: gse, before: freeze},
-		"late-since":              {faces: gse, after: freeze},
-		"late-and-times-are-kept": {faces: gse, before: freeze, kept: true},
+		"current":                 {faces: each, lives: []life{registered, hosted, running, restarted}},
+		"late":                    {faces: gse, before: freeze, lives: []life{registered, restarted}},
+		"late-since":              {faces: gse, after: freeze, lives: []life{hosted, running}},
+		"late-and-times-are-kept": {faces: gse, before: freeze, kept: true, lives: []life{registered, hosted, restarted}},
 	} {
-		for _, life := range lives {
+		for _, life := range c.lives {
 			t.Run(fmt.Sprintf("%s/%s-%s-%s", name, life.ensure, life.onUpdate, life.leaving), func(t *testing.T) {
 				t.Parallel()
 				through(t, c.faces, func(w *world) {
@@ -87,7 +87,7 @@ func TestOrdinaryLife_onPlatforms(t *testing.T) {
 				}
 				more := map[string]any{"ensure": string(fleet.EnsureRunning), "on_update": string(fleet.UpdateRestart), "on_destroy": string(fleet.DestroyStop)}
 				object := w.object()
-				for i, config := range []map[string]any{w.declares(2, more), w.changed(2, more), w.changed(1, more)} {
+				for i, config := range []map[string]any{w.declares(2, more), w.changed(1, more)} {
 					if _, said := object.Apply(config); len(said) > 0 {
 						w.Errorf("apply %d: %s", i, said)
 					}
@@ -135,13 +135,14 @@ func TestCalls(t *testing.T) {
 		for _, ensure := range fleet.Ensures() {
 			t.Run(fmt.Sprintf("%s/%s", name, ensure), func(t *testing.T) {
 				t.Parallel()
-				hosts := 1000 // which is a batch
-				if ensure != fleet.EnsureRunning {
-					hosts = 20
+				hosts := 20
+				if ensure == fleet.EnsureRunning && !c.hosting {
+					hosts = 1000 // which is a batch
 				}
 				w := newWorld(t, c.by)
 				w.sim.RegisterHosts = c.hosting
 				object, more := w.object(), attribute("ensure", string(ensure))
+				object.Fresh = w.open
 				var got counted
 				object.Applied(w.declares(hosts, more))
 				got.create = w.counted()

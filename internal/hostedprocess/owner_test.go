@@ -169,7 +169,7 @@ func TestHostedProcess_labelOfBefore(t *testing.T) {
 func (w *world) expectSpared(object *providertest.Core, says string) {
 	w.Helper()
 	w.sim.ResetCalls()
-	object.Protocol, object.Fresh = w.open(), nil
+	object.Protocol = w.open()
 	if said := object.DestroyUnrefreshed(); said.Failed() || !strings.Contains(said.String(), says) || len(letGo(w.sim)) > 0 {
 		w.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
 	}
@@ -203,7 +203,7 @@ func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 				run := w.open()
 				run.CoreOf(w.by.TypeName(providertest.OnCreate), &providertest.Kept{}).Applied(config)
 				w.sim.ResetCalls()
-				old.Protocol, old.Fresh = run, nil
+				old.Protocol = run
 				if said := old.DestroyUnrefreshed(); len(said) > 0 || len(letGo(w.sim)) > 0 {
 					t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
 				}
@@ -256,7 +256,7 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 				w.object().Applied(w.declares(2, attribute("adopt_existing", true)))
 			}
 			w.sim.ResetCalls()
-			first.Protocol, first.Fresh = w.open(), nil
+			first.Protocol = w.open()
 
 			said := first.DestroyUnrefreshed()
 

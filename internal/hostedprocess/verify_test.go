@@ -364,7 +364,7 @@ func TestVerify_oddFiles(t *testing.T) {
 			w := newWorld(t, gateway)
 			w.settings["verify"] = "agent"
 			config, object := w.declares(2), w.object()
-			w.play(object, step{name: "created", config: config, kind: providertest.PlanCreate, anyCalls: true})
+			object.Applied(config)
 			w.sim.SetProcFile(providertest.Address(2), simulator.ProcFile{Odd: odd})
 			object.Protocol = w.open()
 			plan, said := object.Plan(config)

@@ -55,13 +55,11 @@ func (w *world) open() *providertest.Protocol {
 	return providertest.ConfiguredWith(w.T, w.settings)
 }
 
-// object is a resource object in a configuration of its own, applied as a CLI does it: with
-// a run of the provider for each plan, and one for each apply.
+// object is a resource object in a configuration of its own. Each step that is played has a run of
+// the provider for its plan, and one for its apply, as a CLI does it.
 func (w *world) object() *providertest.Core {
 	w.Helper()
-	object := w.open().CoreOf(w.by.TypeName(providertest.OnCreate), &providertest.Kept{})
-	object.Fresh = w.open
-	return object
+	return w.open().CoreOf(w.by.TypeName(providertest.OnCreate), &providertest.Kept{})
 }
 
 // at is the process on host n.
@@ -137,7 +135,7 @@ func (w *world) play(object *providertest.Core, steps ...step) {
 			s.befalls(w)
 		}
 		w.sim.ResetCalls()
-		object.Protocol = w.open()
+		object.Protocol, object.Fresh = w.open(), w.open
 		kind, said := object.Apply(s.config)
 		w.expect(object, s, kind, said)
 		if s.config == nil || s.fails || len(s.left) > 0 {
