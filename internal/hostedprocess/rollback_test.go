@@ -170,3 +170,24 @@ func TestOnUpdate_due(t *testing.T) {
 		})
 	}
 }
+
+// What an update that was killed with Terraform has restarted is not restarted again, although
+// nothing of that update is kept.
+func TestOnUpdate_killed(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		restart, resource := attribute("on_update", "restart"), w.object()
+		resource.Applied(w.declares(2, restart))
+		w.do(w.sim.StartProcess, 1, 2)
+		resource.Refresh()
+		before := *resource.Kept
+		resource.Applied(w.changed(2, restart))
+		*resource.Kept = before
+		w.sim.ResetCalls()
+		resource.Protocol = w.open()
+		_, said := resource.Apply(w.changed(2, restart))
+		if again := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); again > 0 {
+			w.Errorf("%d were restarted again; said: %s", again, said)
+		}
+	})
+}
