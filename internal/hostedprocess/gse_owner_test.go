@@ -44,7 +44,7 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 				} else {
 					first = []string{on("register_proc_info", 1)}
 				}
-				resource := w.object()
+				resource := w.objectOfCLI()
 				w.play(resource, step{name: "created", config: w.declares(2, kill), kind: providertest.PlanCreate, calls: first, left: theirs, says: "Hosted Process Created In Part"})
 				resource.Refresh()
 				if reason := resource.Reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "registered_by_other: ") || !strings.Contains(reason, "the process is registered already") {

@@ -63,7 +63,7 @@ func TestHostedProcess_updateDifference(t *testing.T) {
 		if w.by == gateway {
 			timeoutSent = []string{on("update_proc_info", 1, 2, 5)}
 		}
-		resource := w.object()
+		resource := w.objectOfCLI()
 		w.play(resource,
 			step{name: "created", config: w.declares(3), kind: providertest.PlanCreate, calls: []string{on("operate_proc_v2/3", 1, 2, 3), on("register_proc_info", 1, 2, 3)}},
 			step{name: "the same", config: w.declares(3), kind: providertest.PlanNothing},
@@ -99,7 +99,7 @@ func TestHostedProcess_driftIsRepaired(t *testing.T) {
 		replaced := func(n int, labels map[string]string) func(*world) {
 			return func(w *world) { w.sim.Colleague(w.T, namespace, name, labels, n) }
 		}
-		resource := w.object()
+		resource := w.objectOfCLI()
 		w.play(resource,
 			step{name: "created", config: w.declares(5), kind: providertest.PlanCreate, anyCalls: true},
 			step{

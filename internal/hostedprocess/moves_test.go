@@ -36,7 +36,7 @@ func TestMove(t *testing.T) {
 		what  string
 		lives map[fleet.Ensure]fleet.OnDestroy
 	}{
-		{esb, false, (*moving).oneHost, "host", both},
+		{esb, false, (*moving).oneHost, "host", stopped},
 		{esb, true, (*moving).oneHost, "host", both},
 		{esb, true, (*moving).allHosts, "all", stopped},
 		{gateway, true, (*moving).oneHost, "host", stopped},

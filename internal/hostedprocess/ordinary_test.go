@@ -42,7 +42,7 @@ func TestOrdinaryLife(t *testing.T) {
 				through(t, c.faces, func(w *world) {
 					w.sim.ReregisteringKeepsTime, w.sim.StartingKeepsTime, w.sim.HostingKeepsTime = c.kept, c.kept, c.kept
 					more := map[string]any{"ensure": string(life.ensure), "on_update": string(life.onUpdate), "on_destroy": string(life.leaving)}
-					object := w.object()
+					object := w.objectOfCLI()
 					w.play(object,
 						step{name: "created", befalls: c.before, config: w.declares(4, more), kind: providertest.PlanCreate, anyCalls: true},
 						step{name: "changed", befalls: c.after, config: w.changed(4, more), anyCalls: true},
@@ -136,13 +136,12 @@ func TestCalls(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", name, ensure), func(t *testing.T) {
 				t.Parallel()
 				hosts := 20
-				if ensure == fleet.EnsureRunning && !c.hosting {
+				if ensure == fleet.EnsureRunning && !c.hosting && c.by != job {
 					hosts = 1000 // which is a batch
 				}
 				w := newWorld(t, c.by)
 				w.sim.RegisterHosts = c.hosting
-				object, more := w.object(), attribute("ensure", string(ensure))
-				object.Fresh = w.open
+				object, more := w.objectOfCLI(), attribute("ensure", string(ensure))
 				var got counted
 				object.Applied(w.declares(hosts, more))
 				got.create = w.counted()
