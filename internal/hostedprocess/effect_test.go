@@ -242,6 +242,7 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 	const by = providertest.FaceESB
 	waves := attribute("rollout", map[string]any{"waves": []any{"1", "*2"}, "canary": []any{"web-3"}})
 	one := attribute("rollout", map[string]any{"waves": []any{"100%"}})
+	away := attribute("max_unreachable_hosts", "1")
 	for name, c := range map[string]struct {
 		before, after map[string]any
 		want          string
@@ -275,7 +276,7 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 		"created-to-run": {nil, fleetOf(by, 2, one, attribute("ensure", "running")), "register 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
 		"changed-to-run": {fleetOf(by, 2, one, attribute("ensure", "running")), restartedBy(by, 2, one, attribute("ensure", "running")), "register anew 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
 		"key-renamed": {
-			fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1), "b": providertest.Address(2)}}), "calls no host",
+			fleetOf(by, 2, away), fleetOf(by, 2, away, map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1), "b": providertest.Address(2)}}), "calls no host",
 		},
 		"long":               {nil, fleetOf(by, 1, map[string]any{"hosts": map[string]string{strings.Repeat("a", 90): providertest.Address(1)}}), "register 1 host:\n" + strings.Repeat("a", 90)},
 		"adopted":            {nil, fleetOf(by, 2, map[string]any{"adopt_existing": true}), "register or take over 2 hosts, host what is not hosted on 2 hosts: web-1, web-2"},
@@ -295,6 +296,9 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 			plan, said := resource.PlanUnrefreshed(c.after)
 			if got := providertest.Plain(t, plan.Planned(t)["rollout_plan"]); got != c.want || said.Failed() {
 				t.Errorf("planned %q, want %q\n%s", got, c.want, said)
+			}
+			if c.before != nil && !plan.Planned(t)["unreachable"].IsFullyKnown() { // as none is
+				t.Error("unreachable is not known")
 			}
 		})
 	}
