@@ -1,11 +1,10 @@
 package fleet_test
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
@@ -44,26 +43,11 @@ func TestExpandIPs(t *testing.T) {
 		"one-too-many":      {pattern: "10.[0-1].[0-255].[0-255]", err: true, want: "more than 65536 addresses; split it"},
 		"far-too-many":      {pattern: strings.Repeat("[0-255]", 40), err: true, want: "more than 65536 addresses; split it"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ips, err := fleet.ExpandIPs(c.pattern)
-			if c.err {
-				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Fatalf("got %v and error %v, want an error with %q", ips, err, c.want)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, ip := range ips {
-				got = append(got, ip.String())
-			}
-			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		ips, err := fleet.ExpandIPs(c.pattern)
+		got := strings.Trim(fmt.Sprint(ips), "[]")
+		if c.err && (err == nil || !strings.Contains(err.Error(), c.want)) || !c.err && (err != nil || got != c.want) {
+			t.Errorf("%s: got %s and error %v, want %q", name, got, err, c.want)
+		}
 	}
 }
 

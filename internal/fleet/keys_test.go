@@ -43,12 +43,9 @@ func TestRanges(t *testing.T) {
 		"text-behind-differs":     {[]string{"w1a", "w2b", "w3c"}, []string{"w1a", "w2b", "w3c"}},
 		"no-number-where-it-ends": {[]string{"web-", "web-1"}, []string{"web-", "web-1"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.want, fleet.Ranges(c.keys)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		if diff := cmp.Diff(c.want, fleet.Ranges(c.keys)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -49,15 +49,9 @@ func TestEnded(t *testing.T) {
 		"canceled": {fmt.Errorf("waiting: %w", context.Canceled), true, true},
 		"deadline": {fmt.Errorf("waiting: %w", context.DeadlineExceeded), true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := fleet.Ended(test.err); got != test.ended {
-				t.Errorf("Ended: got %t, want %t", got, test.ended)
-			}
-			if got := fleet.Interrupted(test.err); got != test.interrupted {
-				t.Errorf("Interrupted: got %t, want %t", got, test.interrupted)
-			}
-		})
+		if ended, interrupted := fleet.Ended(test.err), fleet.Interrupted(test.err); ended != test.ended || interrupted != test.interrupted {
+			t.Errorf("%s: ended: %t, interrupted: %t", name, ended, interrupted)
+		}
 	}
 }
 

@@ -36,16 +36,9 @@ func TestWaves_Sizes(t *testing.T) {
 		"ends-before-growth": {[]string{"2", "100%"}, 2, 2, []int{2}},
 		"huge-factor":        {[]string{"9999999", "*9999999"}, 10000001, 10000001, []int{9999999, 2}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			waves, err := fleet.ParseWaves(c.waves)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, waves.Sizes(c.count, c.all)); diff != "" {
-				t.Errorf("sizes (-want +got):\n%s", diff)
-			}
-		})
+		if diff := cmp.Diff(c.want, waves(c.waves...).Sizes(c.count, c.all)); diff != "" {
+			t.Errorf("%s: sizes (-want +got):\n%s", name, diff)
+		}
 	}
 	if sizes := fleet.BatchesOf(2).Sizes(5, 5); !slices.Equal(sizes, []int{2, 2, 1}) {
 		t.Errorf("batches of 2 are %v", sizes)
@@ -76,13 +69,9 @@ func TestParseWaves_refuses(t *testing.T) {
 		"begins-with-plus":  {[]string{"+1"}, `"+1"` + relative},
 		"begins-with-times": {[]string{"*2"}, `"*2"` + relative},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			waves, err := fleet.ParseWaves(c.waves)
-			if err == nil || err.Error() != c.want {
-				t.Errorf("got %v, %v\nwant %s", waves, err, c.want)
-			}
-		})
+		if waves, err := fleet.ParseWaves(c.waves); err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, %v\nwant %s", name, waves, err, c.want)
+		}
 	}
 }
 
