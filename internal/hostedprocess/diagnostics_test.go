@@ -172,18 +172,15 @@ func TestHostedDiagnostics(t *testing.T) {
 			title + "looks changed or is not registered on 2 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.\n\n  h02, h03 (2 hosts): 117, away\n\nCheck the agents on these hosts.",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			severity := diag.SeverityError
-			if c.summary == "Agents Not Reachable" {
-				severity = diag.SeverityWarning
-			}
-			if c.got.Severity() != severity || c.got.Summary() != c.summary {
-				t.Errorf("%s %q, want %s %q", c.got.Severity(), c.got.Summary(), severity, c.summary)
-			}
-			if diff := cmp.Diff(c.want, c.got.Detail()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		severity := diag.SeverityError
+		if c.summary == "Agents Not Reachable" {
+			severity = diag.SeverityWarning
+		}
+		if c.got.Severity() != severity || c.got.Summary() != c.summary {
+			t.Errorf("%s: %s %q, want %s %q", name, c.got.Severity(), c.got.Summary(), severity, c.summary)
+		}
+		if diff := cmp.Diff(c.want, c.got.Detail()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

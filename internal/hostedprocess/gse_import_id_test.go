@@ -34,18 +34,10 @@ func TestParseImportID(t *testing.T) {
 		"white-space":          {id: "we b:nginx", err: true},
 		"empty":                {id: "", err: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := parseImportID(c.id)
-			if (err != nil) != c.err {
-				t.Fatalf("error %v", err)
-			}
-			if err == nil {
-				if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(importID{})); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
-			}
-		})
+		got, err := parseImportID(c.id)
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(importID{})); diff != "" || (err != nil) != c.err {
+			t.Errorf("%s: error %v (-want +got):\n%s", name, err, diff)
+		}
 	}
 }
 
