@@ -304,11 +304,16 @@ func TestUnconfirmed_kept(t *testing.T) {
 func TestUnconfirmed_mayComeYet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateway)
+	var polls atomic.Int64
+	cut := w.sim.CutAt(func(call simulator.Call) bool {
+		return call.API == w.by.ResultAPI() && call.Op == simulator.OpHost && polls.Add(1)%5 == 0
+	})
 	w.on("register_proc_info", simulator.Fault{Takes: time.Hour})
 	resource := w.object()
-	resource.Apply(w.declares(1, attribute("timeouts", map[string]any{"create": "1s"})))
+	cut.Apply(resource, w.declares(1))
 	w.sim.Repair()
-	_, said := resource.Apply(w.declares(1))
+	resource.Protocol = w.open()
+	said := cut.Apply(resource, w.declares(1))
 	if !strings.Contains(said.String(), "Registration May Come Yet") {
 		t.Errorf("%v; said: %s", resource.Reasons("out_of_sync"), said)
 	}
