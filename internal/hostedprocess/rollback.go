@@ -66,7 +66,6 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 
 	diags := saveIdentity(ctx, resp.Identity, before)
 	before.SetHosts(ctx, u.withJoined(before.HostsMap(ctx), plan.HostsMap(ctx), joined))
-	before.setWhole(ctx)
 	hosts, _ := reference.InventoryOf(before.HostsMap(ctx), u.h.platform.Supplier)
 	hosts = hosts.Keeping(u.prior.Hosts)
 	before.lifecycle().setStatuses(hosts, u.h.within(statuses))

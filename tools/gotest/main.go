@@ -1,6 +1,6 @@
 // Command gotest reads the events of one or more runs of `go test -json`. It prints what go test prints
 // without -json, then the slowest packages, the time, and how many tests passed. It fails if anything
-// failed, or if there was no input.
+// failed, or if no test ran: a -run that matches none, or that a shell has taken apart, passes otherwise.
 //
 //	{ go test -json ./a; go test -json -race ./b; } | go run ./tools/gotest [-v]
 package main
@@ -34,7 +34,7 @@ func main() {
 		os.Exit(2)
 	}
 	r.print(os.Stdout, cmp.Or(*took, time.Since(began)))
-	if r.failed > 0 || len(r.packages) == 0 {
+	if !r.fine() {
 		os.Exit(1)
 	}
 }
@@ -123,6 +123,9 @@ func (r *results) count(e event, broken map[string]bool) {
 		broken[e.Package] = true
 	}
 }
+
+// fine reports whether tests ran, and none failed.
+func (r *results) fine() bool { return r.failed == 0 && r.passed+r.skipped > 0 }
 
 // slowest is how many packages are listed.
 const slowest = 10

@@ -31,6 +31,23 @@ no required module provides package x/c
 {"Action":"fail","Package":"x/d","Elapsed":0,"FailedBuild":"x/d"}
 `
 
+func TestResults_fine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		results
+		want bool
+	}{
+		"one failed":        {results{passed: 3, failed: 1}, false},
+		"no test ran":       {results{packages: map[string]float64{"x/a": 0.1}}, false},
+		"all passed":        {results{passed: 3}, true},
+		"all were left out": {results{skipped: 1}, true},
+	} {
+		if got := c.fine(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // A passing test has no output unless all is wanted, a failing one has all of it, and a package has its result.
 func TestRead(t *testing.T) {
 	t.Parallel()
