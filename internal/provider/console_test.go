@@ -1,88 +1,36 @@
 package provider_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
 // consoleHost is the host that a user operates in GSEKit's console.
 const consoleHost = "0:10.0.1.1"
 
-// console is GSEKit's console on one face.
-type console struct {
-	*testing.T
-
-	sim     *providertest.Sim
-	gateway string
-}
-
-// operate runs an operation on gateway_1 on consoleHost, and waits for its end.
-func (c console) operate(op int) {
-	c.Helper()
-	on := `"hosts":[{"ip":"10.0.1.1","bk_cloud_id":0}]`
-	if c.gateway == "apigw" {
-		on = `"agent_id_list":["` + consoleHost + `"]`
-	}
-	var task struct {
-		Data struct {
-			TaskID string `json:"task_id"`
-		} `json:"data"`
-	}
-	c.call("operate_proc_v2", fmt.Sprintf(`{"op_type":%d,%s,`+
+// consoleOperates runs an operation on gateway_1 on consoleHost as GSEKit's console does, and waits for its end.
+func consoleOperates(t *testing.T, sim *providertest.Sim, gateway string, op int) {
+	t.Helper()
+	console := &simtest.Client{T: t, URL: sim.URL, Sim: sim.Server}
+	on := map[string]string{"esb": simtest.CloudHosts("10.0.1.1"), "apigw": simtest.Agents(consoleHost)}[gateway]
+	started := console.OnFace(gateway, "operate_proc_v2", fmt.Sprintf(`{"op_type":%d,%s,`+
 		`"meta":{"namespace":"GSEKIT_BIZ_3","name":"gateway_1","labels":{"bk_process_name":"gateway","bk_process_id":"1"}},`+
 		`"spec":{"identity":{"index_key":"","proc_name":"gateway","setup_path":"/opt/gateway","pid_path":"/run/gateway.pid","user":"shop"},`+
 		`"control":{"start_cmd":"./start.sh","stop_cmd":"./stop.sh","restart_cmd":"./restart.sh","reload_cmd":"./reload.sh","kill_cmd":"./kill.sh"},`+
-		`"alive_monitor_policy":{"auto_type":1,"start_check_secs":5,"op_timeout":60}}}`, op, on), &task)
-	said := map[string]int{}
-	for range 20 {
-		var result struct {
-			Data map[string]struct {
-				Code int `json:"error_code"`
-			} `json:"data"`
-		}
-		c.call("get_proc_operate_result_v2", fmt.Sprintf(`{"task_id":%q}`, task.Data.TaskID), &result)
-		for host, answer := range result.Data {
-			if said[host] = answer.Code; answer.Code == simulator.CodeOK {
-				return
+		`"alive_monitor_policy":{"auto_type":1,"start_check_secs":5,"op_timeout":60}}}`, op, on))
+	console.Eventually("the end of an operation of the console", func() bool {
+		verdicts := console.OnFace(gateway, "get_proc_operate_result_v2", fmt.Sprintf(`{"task_id":%q}`, started.Data["task_id"])).Data
+		for key := range verdicts {
+			if simtest.VerdictOf(t, verdicts, key).Code == simulator.CodeOK {
+				return true
 			}
 		}
-	}
-	c.Fatalf("operation %d came to %v", op, said)
-}
-
-// call calls an API of GSE with an application's credentials.
-func (c console) call(api, body string, answer any) {
-	c.Helper()
-	credentials := fmt.Sprintf(`"bk_app_code":%q,"bk_app_secret":%q,"bk_username":"admin"`, simulator.DefaultAppCode, simulator.DefaultAppSecret)
-	url := c.sim.URL + "/api/v2/proc/" + api
-	if c.gateway == "esb" {
-		url = c.sim.URL + "/api/c/compapi/v2/gse/" + api + "/"
-		body = "{" + credentials + "," + body[1:]
-	}
-	request, err := http.NewRequestWithContext(c.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		c.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if c.gateway == "apigw" {
-		request.Header.Set("X-Bkapi-Authorization", "{"+credentials+"}")
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		c.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
-		c.Fatal(err)
-	}
+		return false
+	})
 }
 
 // What GSEKit's console does to an adopted process, what the next plan shows, and what an apply then
@@ -114,13 +62,11 @@ func TestConsole(t *testing.T) {
 				t.Parallel()
 				sim := shopRun(t)
 				p := sim.Configured(t, map[string]any{"gateway": gateway, "cmdb_endpoint": map[string]string{"esb": sim.URL, "apigw": sim.URL + "/api/bk-cmdb/prod"}[gateway]})
-				config := readGateway(t, p)
-				config["adopt_existing"], config["ensure"] = true, c.ensure
+				config := merged(readGateway(t, p), map[string]any{"adopt_existing": true, "ensure": c.ensure})
 				resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
 				resource.Apply(config)
-
 				for _, op := range c.ops {
-					console{t, sim, gateway}.operate(op)
+					consoleOperates(t, sim, gateway, op)
 				}
 				left, _ := sim.Process(consoleHost, "GSEKIT_BIZ_3", "gateway_1")
 				resource.Refresh()
@@ -132,9 +78,7 @@ func TestConsole(t *testing.T) {
 				if gateway == "apigw" && c.atGateway != "" {
 					want["10.0.1.1"] = c.atGateway
 				}
-				if diff := cmp.Diff(want, resource.Reasons("out_of_sync")); diff != "" {
-					t.Errorf("out of sync (-want +got):\n%s", diff)
-				}
+				providertest.Same(t, "out of sync", want, resource.Reasons("out_of_sync"))
 				if left.Running != c.runs {
 					t.Errorf("before the apply it runs: %t", left.Running)
 				}

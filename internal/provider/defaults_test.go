@@ -54,7 +54,7 @@ func TestDefaults_asDescribed(t *testing.T) {
 	p := providertest.NewProtocol(t)
 	seen := make(map[string]bool)
 	described := func(typ string, schema *tfprotov6.Schema, check func(name, value string)) {
-		eachAttribute("", schema.Block.Attributes, func(at string, a *tfprotov6.SchemaAttribute) {
+		providertest.EachAttribute(schema.Block.Attributes, func(at string, a *tfprotov6.SchemaAttribute) {
 			match := describedDefault.FindStringSubmatch(a.Description)
 			name := at[strings.LastIndex(at, ".")+1:]
 			row, listed := leftOutOf[name]
@@ -81,44 +81,33 @@ func TestDefaults_asDescribed(t *testing.T) {
 			}
 		})
 	}
-	described("provider", p.Schema.Provider, func(name, _ string) {
-		for _, row := range settingRows {
-			if row.setting == name && row.byDefault != "" {
-				return
+	for block, schema := range p.Blocks() {
+		kind, typ, _ := strings.Cut(block, " ")
+		switch kind {
+		case "provider":
+			described(block, schema, func(name, _ string) {
+				shows := func(row settingRow) bool { return row.setting == name && row.byDefault != "" }
+				if !slices.ContainsFunc(slices.Collect(maps.Values(settingRows)), shows) {
+					t.Errorf("no row of settingRows shows the default of %s", name)
+				}
+			})
+		case "resource":
+			plan, said := p.CoreOf(typ, &providertest.Kept{}).Plan(declaring(typ, nil))
+			if said.Failed() {
+				t.Fatal(typ, said)
 			}
+			described(typ, schema, func(name, value string) {
+				if got := fmt.Sprint(plan.Planned(t)[name]); !strings.Contains(got, `<"`+value+`">`) {
+					t.Errorf("%s: %s is planned as %s, want %s", typ, name, got, value)
+				}
+			})
+		default:
+			described(block, schema, func(name, value string) { t.Errorf("%s: nothing shows that %s is %s", block, name, value) })
 		}
-		t.Errorf("no row of settingRows shows the default of %s", name)
-	})
-	for typ, schema := range p.Schema.ResourceSchemas {
-		planned := p.CoreOf(typ, &providertest.Kept{})
-		plan, said := planned.Plan(declaring(typ, nil))
-		if said.Failed() {
-			t.Fatal(typ, said)
-		}
-		described(typ, schema, func(name, value string) {
-			if got := fmt.Sprint(plan.Planned(t)[name]); !strings.Contains(got, `<"`+value+`">`) {
-				t.Errorf("%s: %s is planned as %s, want %s", typ, name, got, value)
-			}
-		})
-	}
-	for typ, schema := range p.Schema.DataSourceSchemas {
-		described("data "+typ, schema, func(name, value string) { t.Errorf("data %s: nothing shows that %s is %s", typ, name, value) })
-	}
-	for typ, schema := range p.Schema.ActionSchemas {
-		described("action "+typ, schema.Schema, func(name, value string) { t.Errorf("action %s: nothing shows that %s is %s", typ, name, value) })
 	}
 	for name := range leftOutOf {
 		if !seen[name] {
 			t.Errorf("no description has a default of %s", name)
-		}
-	}
-}
-
-func eachAttribute(above string, attributes []*tfprotov6.SchemaAttribute, visit func(at string, a *tfprotov6.SchemaAttribute)) {
-	for _, a := range attributes {
-		visit(above+a.Name, a)
-		if a.NestedType != nil {
-			eachAttribute(above+a.Name+".", a.NestedType.Attributes, visit)
 		}
 	}
 }
@@ -137,8 +126,7 @@ func declaring(typ string, more map[string]any) map[string]any {
 	if strings.HasSuffix(typ, "operation") {
 		config["operation"] = "restart"
 	}
-	maps.Copy(config, more)
-	return config
+	return merged(config, more)
 }
 
 // with is an attribute, unless it is unset.
@@ -202,18 +190,12 @@ func onFirstRun(t *testing.T, typ string, value any) string {
 func inWavesThatFail(t *testing.T, typ string, value any) string {
 	t.Helper()
 	sim, p := stageFor(t, typ)
-	rollout := map[string]any{"batch_size": 1}
-	maps.Copy(rollout, with("max_failed_hosts", value))
-	more := map[string]any{"rollout": rollout}
-	api, on := "*", providertest.OnOperate
+	more := map[string]any{"rollout": merged(map[string]any{"batch_size": 1}, with("max_failed_hosts", value))}
+	api := "*"
 	if strings.HasSuffix(typ, "hosted_process") {
-		on = providertest.OnCreate
+		api = faceOf(typ).Target(providertest.OnCreate).API
 	} else {
 		startedBy(t, sim, typ)
-	}
-	target := faceOf(typ).Target(on)
-	if on == providertest.OnCreate {
-		api = target.API
 	}
 	sim.Inject(simulator.Fault{API: api, Hosts: []string{providertest.Address(1)}, Code: new(65535)})
 	if action, is := strings.CutPrefix(typ, "action "); is {
@@ -273,9 +255,7 @@ func startedBy(t *testing.T, sim *providertest.Sim, typ string) {
 	namespace, name := faceOf(typ).Process()
 	for n := 1; n <= 3; n++ {
 		host := providertest.Address(n)
-		if err := errors.Join(sim.Host(host, namespace, name), sim.StartProcess(host, namespace, name)); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, errors.Join(sim.Host(host, namespace, name), sim.StartProcess(host, namespace, name)))
 	}
 	sim.ResetCalls()
 }
@@ -298,23 +278,14 @@ func readWith(attribute string) func(t *testing.T, typ string, value any) string
 			_, said := p.ReadData(typ, declaring(typ, with(attribute, value)))
 			return fmt.Sprint(said, sim.Calls().APIs())
 		}
-		topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "shop",
+		sim := providertest.NewSimOf(t, `{"businesses": [{"id": 3, "name": "shop",
 		  "templates": [{"name": "web", "processes": [{"bk_process_name": "web", "bk_func_name": "web", "user": "shop", "priority": 1, "proc_num": 1,
 		    "work_path": "/opt/web", "pid_file": "/run/web.pid", "start_cmd": "./start.sh"}]}],
-		  "sets": [{"name": "gz", "modules": [{"name": "web", "template": "web", "hosts": [{"count": 2, "ip": "10.0.1.1"}]}, {"name": "empty"}]}]}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		sim := providertest.NewSim(t)
-		sim.Topology = topology
+		  "sets": [{"name": "gz", "modules": [{"name": "web", "template": "web", "hosts": [{"count": 2, "ip": "10.0.1.1"}]}, {"name": "empty"}]}]}]}`)
 		settings := sim.SettingsFor(providertest.FaceGateway)
 		settings["cmdb_endpoint"] = sim.CMDBEndpoint()
-		module := "web"
-		if attribute == "min_hosts" {
-			module = "empty"
-		}
-		config := map[string]any{"bk_biz_id": 3, "topology": map[string]any{"module": module}}
-		maps.Copy(config, with(attribute, value))
+		module := map[bool]string{true: "empty", false: "web"}[attribute == "min_hosts"]
+		config := merged(map[string]any{"bk_biz_id": 3, "topology": map[string]any{"module": module}}, with(attribute, value))
 		read, said := providertest.ConfiguredWith(t, settings).ReadData(typ, config)
 		delete(read, attribute)
 		return fmt.Sprint(read, said)
@@ -326,21 +297,11 @@ func TestDescriptions_areShort(t *testing.T) {
 	t.Parallel()
 	const most = 45
 	p := providertest.NewProtocol(t)
-	short := func(typ string, schema *tfprotov6.Schema) {
-		eachAttribute("", schema.Block.Attributes, func(at string, a *tfprotov6.SchemaAttribute) {
+	for block, schema := range p.Blocks() {
+		providertest.EachAttribute(schema.Block.Attributes, func(at string, a *tfprotov6.SchemaAttribute) {
 			if words := len(strings.Fields(a.Description)); words > most {
-				t.Errorf("%s.%s has %d words, of at most %d: %s", typ, at, words, most, a.Description)
+				t.Errorf("%s.%s has %d words, of at most %d: %s", block, at, words, most, a.Description)
 			}
 		})
-	}
-	short("provider", p.Schema.Provider)
-	for typ, schema := range p.Schema.ResourceSchemas {
-		short(typ, schema)
-	}
-	for typ, schema := range p.Schema.DataSourceSchemas {
-		short("data "+typ, schema)
-	}
-	for typ, schema := range p.Schema.ActionSchemas {
-		short("action "+typ, schema.Schema)
 	}
 }

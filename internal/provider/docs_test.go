@@ -2,13 +2,10 @@ package provider_test
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
@@ -31,36 +28,16 @@ func TestDocs_everyObject(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			files, err := filepath.Glob(filepath.Join("..", "..", "docs", kind, "*"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			pages := make([]string, len(files))
-			for i, file := range files {
-				pages[i] = filepath.Base(file)
-			}
-			want := make([]string, len(c.objects))
-			for i, object := range c.objects {
-				want[i] = strings.TrimPrefix(object, "bk_") + ".md"
-			}
-			slices.Sort(want)
-			if diff := cmp.Diff(want, pages); diff != "" {
-				t.Errorf("docs/%s (-served +pages); make generate renders them:\n%s", kind, diff)
-			}
-			for i, object := range c.objects {
-				example := providertest.ReadExample(t, filepath.Join(kind, object, c.example))
-				page, err := os.ReadFile(filepath.Join("..", "..", "docs", kind, want[i]))
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				if !strings.Contains(string(page), strings.TrimSpace(example)) {
-					t.Errorf("docs/%s/%s does not show its example", kind, want[i])
-				}
-				if !strings.Contains(string(page), c.needs) {
-					t.Errorf("docs/%s/%s does not say %q", kind, want[i], c.needs)
+			var pages []string
+			for _, object := range c.objects {
+				file := filepath.Join("..", "..", "docs", kind, strings.TrimPrefix(object, "bk_")+".md")
+				pages = append(pages, file)
+				page, example := providertest.ReadFile(t, file), providertest.ReadExample(t, filepath.Join(kind, object, c.example))
+				if !strings.Contains(page, strings.TrimSpace(example)) || !strings.Contains(page, c.needs) {
+					t.Errorf("%s does not show its example, or does not say %q", file, c.needs)
 				}
 			}
+			providertest.Same(t, "pages of what is served, and rendered by make generate", pages, providertest.Glob(t, "../../docs/"+kind+"/*"))
 		})
 	}
 }

@@ -1,12 +1,9 @@
 package provider_test
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -47,9 +44,7 @@ func (p permitted) hosts() {
 	p.applied(providertest.OnCreate, config, p.by.Reference("./b.sh", 2), verified)
 	resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
 	resource.Applied(config)
-	if err := p.sim.Unhost(providertest.Address(2), "web", "nginx"); err != nil {
-		p.T.Fatal(err)
-	}
+	providertest.NoError(p.T, p.sim.Unhost(providertest.Address(2), "web", "nginx"))
 	resource.Applied(config)
 	if said := p.CoreOf(providertest.HostedType, &providertest.Kept{}).Imports("web:nginx"); said.Failed() {
 		p.T.Error(said)
@@ -96,15 +91,12 @@ func (p permitted) asks() {
 	}
 }
 
+const oneModule = `{"businesses": [{"id": 3, "name": "game", "templates": [{"name": "web",
+  "processes": [{"bk_process_name": "nginx", "bk_func_name": "nginx", "work_path": "/srv", "pid_file": "/run/nginx.pid", "user": "root"}]}], "groups": [{"name": "all", "object": "host"}],
+  "sets": [{"name": "gz", "modules": [{"name": "nginx", "template": "web", "hosts": [{"ip": "10.3.0.1"}]}]}]}]}`
+
 // looksUp reads a data source in every scope, and once for a business that does not exist.
 func (p permitted) looksUp(typ string) {
-	topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "templates": [{"name": "web",
-	  "processes": [{"bk_process_name": "nginx", "bk_func_name": "nginx", "work_path": "/srv", "pid_file": "/run/nginx.pid", "user": "root"}]}], "groups": [{"name": "all", "object": "host"}],
-	  "sets": [{"name": "gz", "modules": [{"name": "nginx", "template": "web", "hosts": [{"ip": "10.3.0.1"}]}]}]}]}`))
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	p.sim.Topology = topology
 	for _, scope := range []map[string]any{{"topology": map[string]any{"env": "3"}}, {"dynamic_group": "all"}, {"service_template": "web"}} {
 		scope["bk_biz_id"] = 3
 		p.read(typ, scope, "")
@@ -116,13 +108,14 @@ func (p permitted) looksUp(typ string) {
 	p.read(typ, map[string]any{"bk_biz_id": 4, "topology": map[string]any{}}, "There is no business 4")
 }
 
-// Each object calls exactly the APIs that the table lists for it.
+// Each object calls exactly the APIs that the table lists for it, as does the Chinese one.
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	table, err := providertest.EndpointTable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
+	chinese, err := providertest.EndpointTableInChinese()
+	providertest.NoError(t, err)
+	providertest.Same(t, "table in Chinese", table, chinese)
 	scenarios := map[string]func(permitted){
 		"bk_hosted_process": permitted.hosts, "bk_job_hosted_process": permitted.hostsByJob,
 		"bk_process_operation": permitted.operates, "bk_job_process_operation": permitted.operates,
@@ -135,9 +128,7 @@ func TestEndpoints(t *testing.T) {
 		"bk_hosts":          func(p permitted) { p.looksUp("bk_hosts") },
 		"bk_cmdb_processes": func(p permitted) { p.looksUp("bk_cmdb_processes") },
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(table)), slices.Sorted(maps.Keys(scenarios))); diff != "" {
-		t.Errorf("objects of the table and of this test (-table +test):\n%s", diff)
-	}
+	providertest.Same(t, "objects of the table, and of this test", names(table), names(scenarios))
 	for object, drive := range scenarios {
 		faces := map[providertest.Face]bkapi.Gateway{providertest.FaceESB: bkapi.ESB, providertest.FaceGateway: bkapi.APIGW}
 		if strings.HasPrefix(object, "bk_job_") {
@@ -146,20 +137,14 @@ func TestEndpoints(t *testing.T) {
 		for by, gateway := range faces {
 			t.Run(object+"/"+string(by), func(t *testing.T) {
 				t.Parallel()
-				sim := providertest.NewSim(t)
+				sim := providertest.NewSimOf(t, oneModule)
 				settings := sim.SettingsFor(by)
 				settings["hosted_specs"] = map[string]any{"job_scope": map[string]any{"id": "2"}}
 				if by == providertest.FaceGateway {
 					settings["cmdb_endpoint"] = sim.URL + "/api/bk-cmdb/prod"
 				}
 				drive(permitted{providertest.ConfiguredWith(t, settings), sim, by})
-				called := make(map[string]bool)
-				for _, api := range sim.Calls().APIs() {
-					called[api] = true
-				}
-				if diff := cmp.Diff(table[object][gateway], slices.Sorted(maps.Keys(called))); diff != "" {
-					t.Errorf("APIs (-table +called):\n%s", diff)
-				}
+				providertest.Same(t, "APIs of the table, and called", table[object][gateway], slices.Compact(slices.Sorted(slices.Values(sim.Calls().APIs()))))
 			})
 		}
 	}

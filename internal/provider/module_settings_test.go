@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/hashicorp/hcl/v2/hclparse"
@@ -26,12 +25,8 @@ type moduleFiles map[string]*hclsyntax.Body
 
 func readModules(t *testing.T) map[string]moduleFiles {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "modules", "*", "*.tf"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
 	modules := make(map[string]moduleFiles)
-	for _, file := range files {
+	for _, file := range providertest.Glob(t, "../../examples/modules/*/*.tf") {
 		parsed, diags := hclparse.NewParser().ParseHCLFile(file)
 		if diags.HasErrors() {
 			t.Fatal(diags)
@@ -103,28 +98,25 @@ func TestModules_haveEverySetting(t *testing.T) {
 
 // checkedFields are variables of type any, or parts of them, and their fields.
 var checkedFields = []struct{ variable, schema, at, suffix string }{
-	{"rollout", "bk_hosted_process", "rollout", ""},
-	{"rollout.healthy", "bk_hosted_process", "rollout.healthy", ""},
-	{"safety", "bk_hosted_process", "safety", ""},
-	{"timeouts", "bk_hosted_process", "timeouts", ""},
-	{"commands", "bk_hosted_process", "spec.control", "_cmd"},
-	{"limits", "bk_hosted_process", "spec.resource", ""},
-	{"monitor", "bk_hosted_process", "spec.monitor_policy", ""},
-	{"processes.db.commands", "bk_hosted_process", "spec.control", "_cmd"},
-	{"processes.db.limits", "bk_hosted_process", "spec.resource", ""},
-	{"processes.db.monitor", "bk_hosted_process", "spec.monitor_policy", ""},
-	{"topology", "bk_hosts", "topology", ""},
-	{"filter", "bk_hosts", "filter", ""},
+	{"rollout", "resource bk_hosted_process", "rollout", ""},
+	{"rollout.healthy", "resource bk_hosted_process", "rollout.healthy", ""},
+	{"safety", "resource bk_hosted_process", "safety", ""},
+	{"timeouts", "resource bk_hosted_process", "timeouts", ""},
+	{"commands", "resource bk_hosted_process", "spec.control", "_cmd"},
+	{"limits", "resource bk_hosted_process", "spec.resource", ""},
+	{"monitor", "resource bk_hosted_process", "spec.monitor_policy", ""},
+	{"processes.db.commands", "resource bk_hosted_process", "spec.control", "_cmd"},
+	{"processes.db.limits", "resource bk_hosted_process", "spec.resource", ""},
+	{"processes.db.monitor", "resource bk_hosted_process", "spec.monitor_policy", ""},
+	{"topology", "data bk_hosts", "topology", ""},
+	{"filter", "data bk_hosts", "filter", ""},
 }
 
 // Terraform drops attributes that an object type does not have, so these variables have type any. Each
 // accepts the fields of the schema, and names valid fields when it rejects another.
 func TestModules_refuseFieldsThatDoNotExist(t *testing.T) {
 	t.Parallel()
-	schema := providertest.NewProtocol(t).Schema
-	blocks := map[string]*tfprotov6.SchemaBlock{
-		"bk_hosted_process": schema.ResourceSchemas["bk_hosted_process"].Block, "bk_hosts": schema.DataSourceSchemas["bk_hosts"].Block,
-	}
+	blocks := providertest.NewProtocol(t).Blocks()
 	for name, module := range readModules(t) {
 		checked := make(map[string]bool)
 		for _, row := range checkedFields {
@@ -135,7 +127,7 @@ func TestModules_refuseFieldsThatDoNotExist(t *testing.T) {
 			}
 			checked[path[0]] = true
 			var known []string
-			eachAttribute("", blocks[row.schema].Attributes, func(at string, _ *tfprotov6.SchemaAttribute) {
+			providertest.EachAttribute(blocks[row.schema].Block.Attributes, func(at string, _ *tfprotov6.SchemaAttribute) {
 				if field, inside := strings.CutPrefix(at, row.at+"."); inside && !strings.Contains(field, ".") {
 					known = append(known, strings.TrimSuffix(field, row.suffix))
 				}
@@ -197,9 +189,7 @@ func TestModules_shareTheirFiles(t *testing.T) {
 			read := func(module string) string {
 				return providertest.ReadExample(t, fmt.Sprintf("modules/%s/%s", module, file))
 			}
-			if diff := cmp.Diff(read("hosted-service"), read(copied)); diff != "" {
-				t.Errorf("%s of %s (-hosted-service +%s):\n%s", file, copied, copied, diff)
-			}
+			providertest.Same(t, file+" of hosted-service and "+copied, read("hosted-service"), read(copied))
 		}
 	}
 }

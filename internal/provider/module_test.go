@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -19,9 +17,7 @@ func newExampleCLI(t *testing.T, sim *providertest.Sim, dir string) *providertes
 	t.Helper()
 	cli := providertest.NewCLI(t, sim, "")
 	examples := filepath.Join(t.TempDir(), "examples")
-	if err := os.CopyFS(examples, os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, os.CopyFS(examples, os.DirFS(filepath.Join("..", "..", "examples"))))
 	cli.Dir = filepath.Join(examples, dir)
 	return cli
 }
@@ -34,31 +30,20 @@ func TestAccModule_mocked(t *testing.T) {
 			t.Parallel()
 			cli := newExampleCLI(t, &providertest.Sim{URL: "http://127.0.0.1:1"}, "modules/"+module)
 			cli.Expect(0, "get")
-			out := cli.Expect(0, "test")
-			if !strings.Contains(out, fmt.Sprintf("Success! %d passed, 0 failed.", runs)) {
-				t.Errorf("output of the suite:\n%s", out)
-			}
+			providertest.Says(t, cli.Expect(0, "test"), fmt.Sprintf("Success! %d passed, 0 failed.", runs))
 		})
 	}
 }
 
 func TestAccModule_simulator(t *testing.T) {
 	t.Parallel()
-	const start, restart = 0, 7
 	sim := providertest.NewSim(t)
 	cli := newExampleCLI(t, sim, "modules/hosted-service")
-	out := cli.Expect(0, "test", "-test-directory=tests/simulator")
-	if !strings.Contains(out, "Success! 6 passed, 0 failed.") {
-		t.Errorf("output of the suite:\n%s", out)
-	}
-	for op, want := range map[int]int{
-		start:   3, // each host once
-		restart: 6, // none on create; two each for a new hash, a new command, and both at once
-	} {
-		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
-			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)
-		}
-	}
+	providertest.Says(t, cli.Expect(0, "test", "-test-directory=tests/simulator"), "Success! 6 passed, 0 failed.")
+	sim.ExpectOperated(t, map[int]int{
+		simulator.OpStart:   3, // each host once
+		simulator.OpRestart: 6, // none on create; two each for a new hash, a new command, and both at once
+	})
 	for _, p := range sim.Processes() {
 		if p.Registered || p.Running {
 			t.Errorf("left behind on %s: %+v", p.Host, p)
@@ -69,8 +54,7 @@ func TestAccModule_simulator(t *testing.T) {
 // The modules are installed from a repository at a tag, with the module that they use.
 func TestAccModule_fromGit(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	sim.Topology = exampleTopology(t)
+	sim := providertest.NewSimOf(t, exampleTopology)
 	cli := newExampleCLI(t, sim, "demo")
 	repository := filepath.Dir(cli.Dir)
 	for _, args := range [][]string{{"init", "-q"}, {"add", "modules"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "modules"}, {"tag", "v1.2.3"}} {
@@ -103,12 +87,8 @@ output "healthy" { value = [module.cmdb.healthy, module.windows.healthy] }
 `, "SOURCE", "git::file://"+repository+"//modules"))
 	cli.Expect(0, "get")
 	cli.Expect(0, "apply", "-auto-approve")
-	if got := strings.TrimSpace(cli.Expect(0, "output", "-json", "healthy")); got != "[true,true]" {
-		t.Errorf("healthy: %s", got)
-	}
-	if got := operatedHosts(sim); got != 3 {
-		t.Errorf("%d operations, want the starts of 3 hosts", got)
-	}
+	providertest.Same(t, "healthy", "[true,true]", cli.Output("healthy"))
+	sim.ExpectOperated(t, onlyOp(simulator.OpStart, 3))
 	cli.Expect(0, "plan", "-detailed-exitcode")
 }
 
@@ -145,11 +125,7 @@ module "lobby" {
 	apply("./start.sh 2", "1, 2, 3")
 	wantOrder(t, sim, simulator.OpStart, "db", "game")
 	wantOrder(t, sim, simulator.OpRestart, "game", "db")
-	for op, want := range map[int]int{simulator.OpStart: 2, simulator.OpRestart: 4} {
-		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
-			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)
-		}
-	}
+	sim.ExpectOperated(t, map[int]int{simulator.OpStart: 2, simulator.OpRestart: 4})
 	cli.Expect(0, "plan", "-detailed-exitcode")
 }
 
@@ -159,13 +135,7 @@ func TestAccModule_twoTeams(t *testing.T) {
 	cli := newExampleCLI(t, sim, "two-teams")
 	cli.Expect(0, "get")
 	cli.Expect(0, "apply", "-auto-approve")
-	for op, want := range map[int]int{simulator.OpStart: 6, simulator.OpRestart: 0} {
-		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
-			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)
-		}
-	}
-	if diff := cmp.Diff(`{"arena":{},"lobby":{}}`, strings.TrimSpace(cli.Expect(0, "output", "-json", "not_running"))); diff != "" {
-		t.Errorf("not running (-want +got):\n%s", diff)
-	}
+	sim.ExpectOperated(t, map[int]int{simulator.OpStart: 6, simulator.OpRestart: 0})
+	providertest.Same(t, "not running", `{"arena":{},"lobby":{}}`, cli.Output("not_running"))
 	cli.Expect(0, "plan", "-detailed-exitcode")
 }

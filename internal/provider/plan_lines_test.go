@@ -1,12 +1,22 @@
 package provider_test
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// secretKey is a variable with a secret.
+const (
+	theSecret = "k3y-of-the-vault"
+	secretKey = `
+variable "key" {
+  default   = "` + theSecret + `"
+  sensitive = true
+}
+`
 )
 
 // inLines are the objects of an API as HCL. They are what a hosted process has besides its hosts, and how
@@ -28,56 +38,60 @@ var linesOf = map[string]inLines{
 	},
 }
 
-// threeProcesses are three hosted processes of 20 hosts, each with an operation and a status that refer
-// to it.
-func (l inLines) threeProcesses(start string) string {
-	var config strings.Builder
-	for _, name := range []string{"access", "game", "rank"} {
-		text := fmt.Sprintf(`
-resource "%[1]shosted_process" "NAME" {
-  hosts = { for i in range(1, 21) : format("web-%%02d", i) => "0:10.0.0.${i}" }
-  %[2]s
+// fill replaces PREFIX, IS, WHOLE, START and NAME in a configuration.
+func (l inLines) fill(config, start, name string) string {
+	config = strings.NewReplacer("PREFIX", l.prefix, "IS", l.is, "WHOLE", l.whole).Replace(config)
+	return strings.NewReplacer("NAME", name, "START", start).Replace(config)
 }
 
-resource "%[1]sprocess_operation" "NAME" {
-  %[3]s
+// planShapes are ways to declare a process, with what the plans of three of them have.
+var planShapes = map[string]struct {
+	config                     string
+	mostToCreate, mostToChange int
+	create, change             map[string]int // lines that they have, with their numbers
+	applied                    string         // part of the last apply's output
+}{
+	// An operation and a status refer to the process. They name it in one line, and say on how many hosts they run.
+	// A changed declaration is one line of each, which says that it runs nothing.
+	"operated": {
+		config: `
+resource "PREFIXhosted_process" "NAME" {
+  hosts = { for i in range(1, 21) : format("web-%02d", i) => "0:10.0.0.${i}" }
+  IS
+}
+resource "PREFIXprocess_operation" "NAME" {
+  WHOLE
   operation = "restart"
 }
-
-data "%[1]sprocess_status" "NAME" {
-  %[3]s
-  depends_on = [%[1]sprocess_operation.NAME]
+data "PREFIXprocess_status" "NAME" {
+  WHOLE
+  depends_on = [PREFIXprocess_operation.NAME]
 }
-
 output "NAME" {
-  value = { for host, status in data.%[1]sprocess_status.NAME.statuses : host => status.state if status.state != "running" }
+  value = { for host, status in data.PREFIXprocess_status.NAME.statuses : host => status.state if status.state != "running" }
 }
-`, l.prefix, l.is, l.whole)
-		config.WriteString(strings.NewReplacer("NAME", name, "START", start).Replace(text))
-	}
-	return config.String()
-}
-
-// shortest are three processes of 20 hosts with the fewest lines of a plan. The resource itself finds
-// stopped processes, and restarts what a release changes.
-func (l inLines) shortest(start string) string {
-	var config strings.Builder
-	for _, name := range []string{"access", "game", "rank"} {
-		text := fmt.Sprintf(`
-resource "%[1]shosted_process" "NAME" {
-  hosts = { for i in range(1, 21) : format("web-%%02d", i) => "0:10.0.0.${i}" }
-  %[2]s
+`,
+		mostToCreate: 280, create: map[string]int{
+			`+ ATTRIBUTE = (sensitive value)`: 9, `+ rollout_plan = "run 1: restart on 20 hosts: web-01…web-20"`: 3,
+		},
+		mostToChange: 130, change: map[string]int{
+			`~ NAME = {} -> (known after apply)`: 3, `~ ATTRIBUTE = (sensitive value)`: 6,
+			`~ rollout_plan = "run 1: restart on 20 hosts: web-01…web-20" -> "runs nothing"`: 3,
+		},
+	},
+	// The resource itself finds stopped processes, and restarts what a release changes.
+	"shortest": {
+		config: `
+resource "PREFIXhosted_process" "NAME" {
+  hosts = { for i in range(1, 21) : format("web-%02d", i) => "0:10.0.0.${i}" }
+  IS
   ensure    = "running"
   on_update = "restart"
 }
-
-output "NAME" {
-  value = %[1]shosted_process.NAME.out_of_sync
-}
-`, l.prefix, l.is)
-		config.WriteString(strings.NewReplacer("NAME", name, "START", start).Replace(text))
-	}
-	return config.String()
+output "NAME" { value = PREFIXhosted_process.NAME.out_of_sync }
+`,
+		mostToCreate: 200, mostToChange: 80, applied: "access = tomap({})",
+	},
 }
 
 // planned is the output of a plan between its first and its last line, for any CLI.
@@ -90,82 +104,66 @@ func planned(t *testing.T, out string) string {
 	return between[1]
 }
 
-// The plan of three processes of 20 hosts is readable, over either API. An operation and a status name
-// their process in one line, and say on how many hosts they run.
+// The plans of three processes of 20 hosts are readable, over either API. A secret in a command is printed by none.
 func TestAccPlanLines(t *testing.T) {
 	t.Parallel()
 	for api, l := range linesOf {
-		t.Run(api, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			cli := providertest.NewCLI(t, sim, l.threeProcesses("./start.sh"))
-			cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
-			short := planned(t, cli.Expect(0, "plan"))
-			expectAtMost(t, short, 280)
-			attribute, _, _ := strings.Cut(l.whole, " ")
-			expectLines(t, short, `+ `+attribute+` = (sensitive value)`, 9)
-			expectLines(t, short, `+ rollout_plan      = "run 1: restart on 20 hosts: web-01…web-20"`, 3)
-
-			cli.Expect(0, "apply", "-auto-approve")
-			cli.Expect(0, "plan", "-detailed-exitcode")
-
-			// A changed declaration is one line of each object that depends on it, which says that it
-			// runs nothing.
-			cli.Configure(l.threeProcesses("./start.sh -q"))
-			changed := planned(t, cli.Expect(0, "plan"))
-			expectAtMost(t, changed, 130)
-			expectLines(t, regexp.MustCompile(`(access|game|rank) +=`).ReplaceAllString(changed, "NAME ="), `~ NAME = {} -> (known after apply)`, 3)
-			expectLines(t, changed, `~ `+attribute+` = (sensitive value)`, 6)
-			expectLines(t, changed, `~ rollout_plan      = "run 1: restart on 20 hosts: web-01…web-20" -> "runs nothing"`, 3)
-			cli.Expect(0, "apply", "-auto-approve")
-			cli.Expect(0, "plan", "-detailed-exitcode")
-		})
-	}
-}
-
-// The shortest form has few lines.
-func TestAccPlanLines_shortest(t *testing.T) {
-	t.Parallel()
-	for api, l := range linesOf {
-		t.Run(api, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			cli := providertest.NewCLI(t, sim, l.shortest("./start.sh"))
-			cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
-			expectAtMost(t, planned(t, cli.Expect(0, "plan")), 200)
-			cli.Expect(0, "apply", "-auto-approve")
-			cli.Expect(0, "plan", "-detailed-exitcode")
-			cli.Configure(l.shortest("./start.sh -q"))
-			expectAtMost(t, planned(t, cli.Expect(0, "plan")), 80)
-			if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "access = tomap({})") {
-				t.Errorf("the outputs are\n%s", out)
-			}
-			cli.Expect(0, "plan", "-detailed-exitcode")
-		})
-	}
-}
-
-// expectAtMost bounds the lines of a plan, outputs included.
-func expectAtMost(t *testing.T, plan string, most int) {
-	t.Helper()
-	lines := strings.Count(plan, "\n")
-	t.Logf("%d lines", lines)
-	if lines > most {
-		t.Errorf("the plan has %d lines, more than %d\n%s", lines, most, plan)
-	}
-}
-
-// expectLines counts the lines with this content, after any white space.
-func expectLines(t *testing.T, plan, line string, want int) {
-	t.Helper()
-	got := 0
-	for printed := range strings.Lines(plan) {
-		if strings.Join(strings.Fields(printed), " ") == strings.Join(strings.Fields(line), " ") {
-			got++
+		for shape, c := range planShapes {
+			t.Run(api+"/"+shape, func(t *testing.T) {
+				t.Parallel()
+				cli := newLinesCLI(t)
+				configure := func(start string) {
+					text := secretKey
+					for _, name := range []string{"access", "game", "rank"} {
+						text += l.fill(c.config, start+" --key ${var.key}", name)
+					}
+					cli.Configure(text)
+				}
+				run := func(args ...string) string {
+					out := cli.Expect(0, args...)
+					providertest.SaysNot(t, out, theSecret)
+					return out
+				}
+				attribute, _, _ := strings.Cut(l.whole, " ")
+				configure("./start.sh")
+				expectLines(t, planned(t, run("plan")), c.mostToCreate, attribute, c.create)
+				run("apply", "-auto-approve")
+				run("plan", "-detailed-exitcode")
+				configure("./start.sh -q")
+				expectLines(t, planned(t, run("plan")), c.mostToChange, attribute, c.change)
+				providertest.Says(t, run("apply", "-auto-approve"), c.applied)
+				run("plan", "-detailed-exitcode")
+				run("show")
+				run("plan", "-destroy")
+				run("destroy", "-auto-approve")
+			})
 		}
 	}
-	if got != want {
-		t.Errorf("%d lines %q, want %d, in\n%s", got, line, want, plan)
+}
+
+func newLinesCLI(t *testing.T) *providertest.CLI {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, "")
+	cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
+	return cli
+}
+
+// expectLines bounds the lines of a plan, outputs included, and counts those with some content, after any white
+// space.
+func expectLines(t *testing.T, plan string, most int, attribute string, want map[string]int) {
+	t.Helper()
+	if lines := strings.Count(plan, "\n"); lines > most {
+		t.Errorf("the plan has %d lines, more than %d\n%s", lines, most, plan)
+	}
+	got := make(map[string]int)
+	for line := range strings.Lines(regexp.MustCompile(`(access|game|rank) +=`).ReplaceAllString(plan, "NAME =")) {
+		got[strings.Join(strings.Fields(line), " ")]++
+	}
+	for line, n := range want {
+		if line = strings.ReplaceAll(line, "ATTRIBUTE", attribute); got[line] != n {
+			t.Errorf("%d lines %q, want %d, in\n%s", got[line], line, n, plan)
+		}
 	}
 }
 
@@ -176,72 +174,34 @@ func expectLines(t *testing.T, plan, line string, want int) {
 // that outputs may use this data source.
 func TestAccOutputs_wholeStatus(t *testing.T) {
 	t.Parallel()
-	const secret = "k3y-of-the-vault"
-	for api, l := range linesOf {
-		t.Run(api, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			config := fmt.Sprintf(`
-variable "key" {
-  default   = "`+secret+`"
-  sensitive = true
-}
-resource "%[1]shosted_process" "NAME" {
+	const config = secretKey + `
+resource "PREFIXhosted_process" "NAME" {
   hosts = { web-1 = "0:10.0.0.1", web-2 = "0:10.0.0.2" }
-  %[2]s
+  IS
 }
-data "%[1]sprocess_status" "NAME" {
-  hosted_process = %[1]shosted_process.NAME
-  depends_on     = [%[1]sprocess_operation.NAME]
+data "PREFIXprocess_status" "NAME" {
+  hosted_process = PREFIXhosted_process.NAME
+  depends_on     = [PREFIXprocess_operation.NAME]
 }
-resource "%[1]sprocess_operation" "NAME" {
-  hosts = %[1]shosted_process.NAME.hosts
-  %[2]s
+resource "PREFIXprocess_operation" "NAME" {
+  hosts = PREFIXhosted_process.NAME.hosts
+  IS
   operation = "start"
 }
-output "whole" {
-  value = [data.%[1]sprocess_status.NAME, %[1]sprocess_operation.NAME]
-}
-`, l.prefix, strings.ReplaceAll(l.is, "START", "./start.shKEY"))
-			of := func(key string) string {
-				return strings.NewReplacer("NAME", "nginx", "KEY", key).Replace(config)
-			}
-			cli := providertest.NewCLI(t, sim, of(" --key ${var.key}"))
-			cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
-			if out := cli.Expect(1, "plan"); !strings.Contains(out, "Output refers to sensitive values") || strings.Contains(out, secret) {
-				t.Errorf("with a secret it printed\n%s", out)
-			}
-			cli.Configure(of(""))
-			if out := cli.Expect(0, "apply", "-auto-approve"); strings.Contains(out, secret) {
-				t.Errorf("it printed\n%s", out)
-			}
-			if out := cli.Expect(0, "output", "-json", "whole"); !strings.Contains(out, `"running_count":2`) || !strings.Contains(out, `"hosts":{"web-1":"0:10.0.0.1","web-2":"0:10.0.0.2"}`) {
-				t.Errorf("the output is %s", out)
-			}
-			cli.Expect(0, "plan", "-detailed-exitcode")
-		})
-	}
-}
-
-// A secret in a command stays sensitive inside the declaration.
-func TestAccPlanLines_secret(t *testing.T) {
-	t.Parallel()
+output "whole" { value = [data.PREFIXprocess_status.NAME, PREFIXprocess_operation.NAME] }
+`
 	for api, l := range linesOf {
 		t.Run(api, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			cli := providertest.NewCLI(t, sim, `
-variable "key" {
-  default   = "k3y-of-the-vault"
-  sensitive = true
-}
-`+l.threeProcesses("./start.sh --key ${var.key}"))
-			cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
-			for _, args := range [][]string{{"plan"}, {"apply", "-auto-approve"}, {"show"}, {"plan", "-destroy"}, {"destroy", "-auto-approve"}} {
-				if out := cli.Expect(0, args...); strings.Contains(out, "k3y-of-the-vault") {
-					t.Errorf("%s prints the secret:\n%s", args[0], out)
-				}
-			}
+			cli := newLinesCLI(t)
+			cli.Configure(l.fill(config, "./start.sh --key ${var.key}", "nginx"))
+			out := cli.Expect(1, "plan")
+			providertest.Says(t, out, "Output refers to sensitive values")
+			providertest.SaysNot(t, out, theSecret)
+			cli.Configure(l.fill(config, "./start.sh", "nginx"))
+			providertest.SaysNot(t, cli.Expect(0, "apply", "-auto-approve"), theSecret)
+			providertest.Says(t, cli.Expect(0, "output", "-json", "whole"), `"running_count":2`, `"hosts":{"web-1":"0:10.0.0.1","web-2":"0:10.0.0.2"}`)
+			cli.Expect(0, "plan", "-detailed-exitcode")
 		})
 	}
 }

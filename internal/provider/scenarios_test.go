@@ -2,7 +2,6 @@ package provider_test
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,10 +25,7 @@ type move struct {
 func TestAccScenarios(t *testing.T) {
 	t.Parallel()
 	apply, plan, next := "apply -auto-approve", "plan -detailed-exitcode", move{}
-	readme, err := os.ReadFile(filepath.Join(scenarios, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := providertest.ReadFile(t, scenarios, "README.md")
 	plays := map[string]struct {
 		moves []move
 		did   map[string]int // operations on hosts, with their number
@@ -75,12 +71,9 @@ func TestAccScenarios(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cli := providertest.NewEmptyCLI(t)
-			text, err := os.ReadFile(filepath.Join(scenarios, name, "scenario.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := providertest.ReadFile(t, scenarios, name, "scenario.json")
 			sim := providertest.NewSim(t)
-			if sim.Scenario, err = simulator.ParseScenario(name, text); err != nil {
+			if sim.Scenario, err = simulator.ParseScenario(name, []byte(text)); err != nil {
 				t.Fatal(err)
 			}
 			sim.EntryPerName = sim.Scenario.Simulator["with"] == "entry-per-name"
@@ -88,26 +81,17 @@ func TestAccScenarios(t *testing.T) {
 			if name == "agent-ids" {
 				cli.Env = append(cli.Env, "BK_ENDPOINT="+sim.URL+"/api/bk-gse/prod")
 			}
-			config, err := os.ReadFile(filepath.Join(scenarios, name, "main.tf"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			cli.Write("main.tf", strings.Replace(string(config), `pause = "1s"`, `pause = "1ms"`, 1))
+			config := providertest.ReadFile(t, scenarios, name, "main.tf")
+			cli.Write("main.tf", strings.Replace(config, `pause = "1s"`, `pause = "1ms"`, 1))
 			for _, move := range play.moves {
 				if move.cli == "" {
-					if err := sim.NextStep(); err != nil {
-						t.Fatal(err)
-					}
+					providertest.NoError(t, sim.NextStep())
 					continue
 				}
 				out := cli.Expect(move.code, strings.Fields(move.cli)...)
 				for _, want := range move.says {
-					if !strings.Contains(out, want) {
-						t.Errorf("%s does not say %q: %s", move.cli, want, out)
-					}
-					if !strings.Contains(string(readme), want) {
-						t.Errorf("the README does not say %q", want)
-					}
+					providertest.Says(t, out, want)
+					providertest.Says(t, readme, want)
 				}
 				if move.not != "" && strings.Contains(out, move.not) {
 					t.Errorf("%s says %q: %s", move.cli, move.not, out)

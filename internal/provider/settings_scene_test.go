@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
-	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -19,7 +18,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/hashicorp/terraform-plugin-log/tflogtest"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -59,11 +57,12 @@ func newSettingScene(t *testing.T) *settingScene {
 		places = append(places, "{"+name+"}", s.sims[name].URL)
 	}
 	secure := httptest.NewUnstartedServer(s.keep("tls", s.sims["here"].Server))
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it reports the client's errors
+	secure.Config.ErrorLog = providertest.Quiet // it reports the client's errors
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
+	_, other := newCertificate(t, nil)
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
-	places = append(places, "{tls}", secure.URL, "{ca}", file(t, certificate), "{other-ca}", file(t, newAuthority(t).pem()))
+	places = append(places, "{tls}", secure.URL, "{ca}", file(t, certificate), "{other-ca}", file(t, other))
 	s.places = strings.NewReplacer(places...)
 	return s
 }
@@ -137,16 +136,12 @@ func (s *settingScene) begin(settings map[string]any) []string {
 	s.T.Helper()
 	config := s.Dynamic(s.Schema.Provider, settings)
 	validated, err := s.Server.ValidateProviderConfig(s.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	providertest.NoError(s.T, err)
 	if faults := settingFaults(validated.Diagnostics); len(faults) > 0 {
 		return faults
 	}
 	configured, err := s.Server.ConfigureProvider(s.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	providertest.NoError(s.T, err)
 	return settingFaults(configured.Diagnostics)
 }
 
@@ -154,27 +149,10 @@ func settingFaults(diags []*tfprotov6.Diagnostic) []string {
 	var faults []string
 	for _, d := range diags {
 		if d.Severity == tfprotov6.DiagnosticSeverityError {
-			faults = append(faults, fmt.Sprintf("%s: %s: %s", attributeText(d.Attribute), d.Summary, d.Detail))
+			faults = append(faults, fmt.Sprintf("%s: %s: %s", providertest.AttributeText(d.Attribute), d.Summary, d.Detail))
 		}
 	}
 	return faults
-}
-
-// attributeText is a path as it is written in a configuration.
-func attributeText(path *tftypes.AttributePath) string {
-	var text strings.Builder
-	for _, step := range path.Steps() {
-		switch step := step.(type) {
-		case tftypes.AttributeName:
-			if text.Len() > 0 {
-				text.WriteString(".")
-			}
-			text.WriteString(string(step))
-		case tftypes.ElementKeyString:
-			fmt.Fprintf(&text, "[%q]", string(step))
-		}
-	}
-	return text.String()
 }
 
 // The functions below are what rows observe.
@@ -199,13 +177,15 @@ func (s *settingScene) entry() string {
 	return first.path + " with credentials in the " + in
 }
 
-// jobCall is the platform and the path that a JOB object calls.
+// jobCall is the platform and the path that a JOB object calls, and cmdbCall that of a call to CMDB.
 func (s *settingScene) jobCall() string {
 	s.jobStatus(1)
-	for _, request := range s.requests {
-		return request.platform + request.path
-	}
-	return "no call"
+	return s.requests[0].platform + s.requests[0].path
+}
+
+func (s *settingScene) cmdbCall() string {
+	s.ReadData("bk_hosts", map[string]any{"bk_biz_id": 2, "topology": map[string]any{}})
+	return s.requests[0].platform + s.requests[0].path
 }
 
 func (s *settingScene) jobStatus(hosts int) {
@@ -244,25 +224,10 @@ func (s *settingScene) scriptOf(os any) string {
 // scripts is the number of scripts that a refresh runs.
 func (s *settingScene) scripts() string {
 	resource := s.CoreOf(providertest.HostedType, &providertest.Kept{})
-	resource.Apply(hostedSettings())
-	s.requests = nil
+	resource.Apply(providertest.HostedConfigOf(providertest.HostsOf(1)))
+	s.sims["here"].ResetCalls()
 	resource.Refresh()
-	ran := 0
-	for _, request := range s.requests {
-		if strings.HasSuffix(request.path, "/async_execute_script") {
-			ran++
-		}
-	}
-	return fmt.Sprint(ran)
-}
-
-// cmdbCall is the platform and the path of a call to CMDB.
-func (s *settingScene) cmdbCall() string {
-	s.ReadData("bk_hosts", map[string]any{"bk_biz_id": 2, "topology": map[string]any{}})
-	for _, request := range s.requests {
-		return request.platform + request.path
-	}
-	return "no call"
+	return fmt.Sprint(s.sims["here"].Calls().Count("async_execute_script"))
 }
 
 // members are the values of some members of the first request's body.
@@ -286,16 +251,9 @@ func (s *settingScene) tenant() string {
 
 // register creates a resource for a host's process.
 func (s *settingScene) register() {
-	if _, said := s.CoreOf(providertest.HostedType, &providertest.Kept{}).Apply(hostedSettings()); said.Failed() {
+	if _, said := s.CoreOf(providertest.HostedType, &providertest.Kept{}).Apply(providertest.HostedConfigOf(providertest.HostsOf(1))); said.Failed() {
 		s.T.Error(said)
 	}
-}
-
-// hostedSettings is a bk_hosted_process on one host.
-func hostedSettings() map[string]any {
-	spec := providertest.Spec("./start.sh")
-	spec["resource"] = map[string]any{"cpu": 30, "mem": 10}
-	return map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(1), "spec": spec}
 }
 
 // unreached says whether a create with a host whose agent does not answer lists it as unreachable.
@@ -303,9 +261,8 @@ func (s *settingScene) unreached() string {
 	for _, sim := range s.sims {
 		sim.SetReachable(providertest.Address(2), false)
 	}
-	config, resource := hostedSettings(), s.CoreOf(providertest.HostedType, &providertest.Kept{})
-	config["hosts"] = providertest.HostsOf(2)
-	resource.Apply(config)
+	resource := s.CoreOf(providertest.HostedType, &providertest.Kept{})
+	resource.Apply(providertest.HostedConfigOf(providertest.HostsOf(2)))
 	return fmt.Sprint(len(resource.Reasons("unreachable")))
 }
 

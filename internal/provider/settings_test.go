@@ -5,9 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
@@ -16,17 +14,11 @@ import (
 func TestSettings_everyOneHasARow(t *testing.T) {
 	t.Parallel()
 	described := make(map[string]string)
-	var describe func(string, []*tfprotov6.SchemaAttribute)
-	describe = func(object string, attributes []*tfprotov6.SchemaAttribute) {
-		for _, attribute := range attributes {
-			if attribute.NestedType != nil {
-				describe(object+attribute.Name+".", attribute.NestedType.Attributes)
-				continue
-			}
-			described[object+attribute.Name] = attribute.Description
+	providertest.EachAttribute(providertest.NewProtocol(t).Schema.Provider.Block.Attributes, func(at string, a *tfprotov6.SchemaAttribute) {
+		if a.NestedType == nil {
+			described[at] = a.Description
 		}
-	}
-	describe("", providertest.NewProtocol(t).Schema.Provider.Block.Attributes)
+	})
 	looked := make(map[string]bool)
 	for name, row := range settingRows {
 		description, found := described[row.setting]
@@ -67,14 +59,10 @@ func TestSettings_attribute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if row.value != nil {
-				if got := row.look(t, row.value, ""); got != row.want {
-					t.Errorf("seen with %v: %q, want %q", row.value, got, row.want)
-				}
+				providertest.Same(t, fmt.Sprint("seen with ", row.value), row.want, row.look(t, row.value, ""))
 			}
 			if row.byDefault != "" {
-				if got := row.look(t, nil, ""); got != row.byDefault {
-					t.Errorf("seen by default: %q, want %q", got, row.byDefault)
-				}
+				providertest.Same(t, "seen by default", row.byDefault, row.look(t, nil, ""))
 			}
 			for _, value := range row.fits {
 				s := newSettingScene(t)
@@ -96,12 +84,8 @@ func TestSettings_environment(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			if got := row.look(t, nil, row.envValue); got != row.envWant {
-				t.Errorf("seen with %s=%s: %q, want %q", row.env, row.envValue, got, row.envWant)
-			}
-			if got := row.look(t, row.value, row.envValue); got != row.want {
-				t.Errorf("seen with %v and %s=%s: %q, want %q", row.value, row.env, row.envValue, got, row.want)
-			}
+			providertest.Same(t, "seen with "+row.env, row.envWant, row.look(t, nil, row.envValue))
+			providertest.Same(t, "seen with a value and "+row.env, row.want, row.look(t, row.value, row.envValue))
 		})
 	}
 }
@@ -119,19 +103,12 @@ func TestSettings_environmentOfAnotherIdentity(t *testing.T) {
 			t.Setenv(settingRows[other].env, "left-over")
 		}
 		s := newSettingScene(t)
-		if faults := s.begin(s.Settings(row.with, map[string]any{"username": nil, configured: row.value})); len(faults) > 0 {
-			t.Errorf("%s: %q", configured, faults)
-			continue
-		}
-		if got := row.seen(s); got != row.want {
-			t.Errorf("%s: seen %q, want %q", configured, got, row.want)
-		}
+		faults := s.begin(s.Settings(row.with, map[string]any{"username": nil, configured: row.value}))
+		providertest.Same(t, "seen with "+configured, row.want+" []", fmt.Sprint(row.seen(s), " ", faults))
 	}
 	s := newSettingScene(t)
 	want := []string{": Invalid Provider Setting: More than one user identity is set: BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN. Set exactly one."}
-	if diff := cmp.Diff(want, s.begin(s.Settings(map[string]any{"username": nil}))); diff != "" {
-		t.Errorf("faults where the environment has all (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "faults where the environment has all", want, s.begin(s.Settings(map[string]any{"username": nil})))
 }
 
 // noSettingsInEnvironment removes the provider's variables, for tests that set some of them.
@@ -160,14 +137,7 @@ func TestSettings_unknown(t *testing.T) {
 	t.Run("one-label", func(t *testing.T) {
 		t.Parallel()
 		s := newSettingScene(t)
-		labels := tftypes.Map{ElementType: tftypes.String}
-		attributes := providertest.AttributesOf(t, providertest.ValueOf(s.Schema.Provider.ValueType(), s.Settings()))
-		attributes["default_labels"] = tftypes.NewValue(labels, map[string]tftypes.Value{"team": tftypes.NewValue(tftypes.String, tftypes.UnknownValue)})
-		config, err := tfprotov6.NewDynamicValue(s.Schema.Provider.ValueType(), tftypes.NewValue(s.Schema.Provider.ValueType(), attributes))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.waitsFor(t, "default_labels", &config)
+		s.waitsFor(t, "default_labels", s.Dynamic(s.Schema.Provider, s.Settings(map[string]any{"default_labels": map[string]any{"team": providertest.NotKnown{}}})))
 	})
 }
 
@@ -177,16 +147,14 @@ func (s *settingScene) waitsFor(t *testing.T, setting string, config *tfprotov6.
 	s.Fine(err, validated.Diagnostics)
 	configured, err := s.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
 	s.Fine(err, configured.Diagnostics)
-	if plan, said := s.CoreOf(providertest.HostedType, &providertest.Kept{}).Plan(hostedSettings()); plan.Action != providertest.PlanCreate || len(said) > 0 {
+	if plan, said := s.CoreOf(providertest.HostedType, &providertest.Kept{}).Plan(providertest.HostedConfigOf(providertest.HostsOf(1))); plan.Action != providertest.PlanCreate || len(said) > 0 {
 		t.Errorf("planned to %s and said: %s", plan.Action, said)
 	}
 	want := fmt.Sprintf("ERROR: Provider Not Configured Yet\n\nThe platform has to be called now, but these settings of the provider block are not known "+
 		"until apply: %s.\n\nMake this object depend on the resources that they come from (depends_on), apply those first (with -target), or set "+
 		"known values.", setting)
 	_, said := s.ReadData("bk_process_status", map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(1), "mode": "cached"})
-	if diff := cmp.Diff(want, said.String()); diff != "" {
-		t.Errorf("said by a call (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "said by a call", want, said.String())
 	if len(s.requests) > 0 {
 		t.Errorf("%d requests were sent", len(s.requests))
 	}
@@ -203,9 +171,7 @@ func TestSettings_bad(t *testing.T) {
 				}
 				s := newSettingScene(t)
 				faults := s.begin(s.Settings(row.with, bad.with, map[string]any{row.setting: bad.value}))
-				if diff := cmp.Diff([]string{bad.want}, faults); diff != "" {
-					t.Errorf("faults with %v %s (-want +got):\n%s", bad.value, bad.env, diff)
-				}
+				providertest.Same(t, fmt.Sprint("faults with ", bad.value, " ", bad.env), []string{bad.want}, faults)
 				if len(s.requests) > 0 {
 					t.Errorf("%d requests were sent", len(s.requests))
 				}

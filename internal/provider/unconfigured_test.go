@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -9,53 +8,41 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// unconfigured is a provider with an unknown endpoint.
-func unconfigured(t *testing.T, deferral bool) *providertest.Protocol {
-	t.Helper()
-	p := providertest.NewProtocol(t)
-	settings := (&providertest.Sim{}).Settings()
-	settings["endpoint"] = providertest.NotKnown{}
-	resp, err := p.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{
-		Config:             p.Dynamic(p.Schema.Provider, settings),
-		ClientCapabilities: &tfprotov6.ConfigureProviderClientCapabilities{DeferralAllowed: deferral},
-	})
-	p.Fine(err, resp.Diagnostics)
-	return p
-}
-
 // A plan passes while the provider's settings are unknown. An operation that needs a call names what is
-// missing.
+// missing. A client that supports deferral gets one; others do not.
 func TestUnconfigured(t *testing.T) {
 	t.Parallel()
-	p := unconfigured(t, false)
-	config := providertest.Invocation("restart", 2, nil)
-	if said := p.ValidateAction(providertest.ActionType, config) + p.PlanAction(providertest.ActionType, config); said != "" {
-		t.Errorf("the plan of an action said %s", said)
-	}
-	progress, end := p.Invoke(t.Context(), providertest.ActionType, config)
-	if len(progress) > 0 || !strings.Contains(end, "are not known until apply: endpoint.") {
-		t.Errorf("progress %q, ended with %q", progress, end)
-	}
-	results, said := p.List(tfprotov6.ListResourceRequest{}, map[string]any{"namespace": "web"})
-	if len(results) > 0 || !strings.Contains(said, "are not known until apply: endpoint.") {
-		t.Errorf("the list gave %v and said %q", results, said)
-	}
-	// Functions need no provider.
-	if got, fault := p.Call("host", "10.0.0.1", 0); got != "0:10.0.0.1" {
-		t.Errorf("a function gave %v and %q", got, fault)
-	}
-}
+	for name, deferral := range map[string]bool{"deferral": true, "no-deferral": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := providertest.NewProtocol(t)
+			settings := merged((&providertest.Sim{}).Settings(), map[string]any{"endpoint": providertest.NotKnown{}})
+			configured, err := p.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{
+				Config: p.Dynamic(p.Schema.Provider, settings), ClientCapabilities: &tfprotov6.ConfigureProviderClientCapabilities{DeferralAllowed: deferral},
+			})
+			p.Fine(err, configured.Diagnostics)
 
-// A client that supports deferral gets one; others do not.
-func TestUnconfigured_deferral(t *testing.T) {
-	t.Parallel()
-	for _, allowed := range []bool{false, true} {
-		p := unconfigured(t, allowed)
-		config := p.Dynamic(p.Schema.ActionSchemas[providertest.ActionType].Schema, providertest.Invocation("restart", 2, nil))
-		resp, err := p.Server.PlanAction(t.Context(), &tfprotov6.PlanActionRequest{ActionType: providertest.ActionType, Config: config})
-		p.Fine(err, resp.Diagnostics)
-		if deferred := resp.Deferred != nil && resp.Deferred.Reason == tfprotov6.DeferredReasonProviderConfigUnknown; deferred != allowed {
-			t.Errorf("with deferral %t, the action was deferred: %t", allowed, deferred)
-		}
+			const missing = "are not known until apply: endpoint."
+			config := providertest.Invocation("restart", 2, nil)
+			providertest.Same(t, "said of the action", "", p.ValidateAction(providertest.ActionType, config))
+			planned, err := p.Server.PlanAction(t.Context(), &tfprotov6.PlanActionRequest{
+				ActionType: providertest.ActionType, Config: p.Dynamic(p.Schema.ActionSchemas[providertest.ActionType].Schema, config),
+			})
+			p.Fine(err, planned.Diagnostics)
+			if deferred := planned.Deferred != nil && planned.Deferred.Reason == tfprotov6.DeferredReasonProviderConfigUnknown; deferred != deferral {
+				t.Errorf("the action was deferred: %t", deferred)
+			}
+			progress, end := p.Invoke(t.Context(), providertest.ActionType, config)
+			providertest.Says(t, end, missing)
+			results, said := p.List(tfprotov6.ListResourceRequest{}, map[string]any{"namespace": "web"})
+			providertest.Says(t, said, missing)
+			if len(progress)+len(results) > 0 {
+				t.Errorf("progress %q, listed %v", progress, results)
+			}
+			// Functions need no provider.
+			if got, fault := p.Call("host", "10.0.0.1", 0); got != "0:10.0.0.1" {
+				t.Errorf("a function gave %v and %q", got, fault)
+			}
+		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -103,6 +105,23 @@ func (b *LogBuffer) String() string {
 			continue
 		}
 		fmt.Fprintln(&text, fields)
+	}
+	return text.String()
+}
+
+// AttributeText is a path as it is written in a configuration.
+func AttributeText(path *tftypes.AttributePath) string {
+	var text strings.Builder
+	for _, step := range path.Steps() {
+		switch step := step.(type) {
+		case tftypes.AttributeName:
+			if text.Len() > 0 {
+				text.WriteString(".")
+			}
+			text.WriteString(string(step))
+		case tftypes.ElementKeyString:
+			fmt.Fprintf(&text, "[%q]", string(step))
+		}
 	}
 	return text.String()
 }

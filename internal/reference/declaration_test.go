@@ -63,9 +63,7 @@ func TestDeclaration_everyField(t *testing.T) {
 			var sent [2][]string
 			for i, reference := range []map[string]any{maps.Clone(d.parts), {d.attribute: d.in(t, hosted)}} {
 				for _, address := range mappedHosts {
-					if err := sim.StartProcess(address, d.namespace, d.name); err != nil {
-						t.Fatal(err)
-					}
+					providertest.NoError(t, sim.StartProcess(address, d.namespace, d.name))
 				}
 				sim.ResetCalls()
 				reference["operation"] = "restart"
@@ -107,16 +105,12 @@ func TestDeclaration_content(t *testing.T) {
 			hosted := providertest.NewSim(t).Configured(t).CoreOf(d.hosted, &providertest.Kept{})
 			hosted.Applied(d.parts)
 			var got, want map[string]any
-			if err := json.Unmarshal([]byte(d.in(t, hosted)), &got); err != nil {
-				t.Fatal(err)
-			}
+			providertest.Decode(t, d.in(t, hosted), &got)
 			text, err := json.Marshal(d.parts)
 			if err == nil {
 				err = json.Unmarshal(text, &want)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, err)
 			want["hosts"] = "first=3:7:10.0.0.1,second=4:8:10.0.0.2,third=5:10.0.0.3" // half as long as JSON in state
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", d.attribute, diff)
@@ -298,11 +292,8 @@ func TestDeclaration_unreadable(t *testing.T) {
 				t.Errorf("validate: %s", said)
 			}
 			_, planned := resource.Plan(config)
-			for on, said := range map[string]string{"resource": planned.String(), "action": p.PlanAction(d.operation, config)} {
-				if !strings.Contains(said, c.want) {
-					t.Errorf("%s: %q", on, said)
-				}
-			}
+			providertest.Says(t, planned.String(), c.want)
+			providertest.Says(t, p.PlanAction(d.operation, config), c.want)
 			if len(sim.Calls()) > 0 {
 				t.Errorf("calls: %v", sim.Calls())
 			}

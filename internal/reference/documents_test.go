@@ -102,9 +102,7 @@ func hostMapOf(list any) map[string]string {
 func decoded(t *testing.T, body []byte) map[string]any {
 	t.Helper()
 	var request map[string]any
-	if err := json.Unmarshal(body, &request); err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, json.Unmarshal(body, &request))
 	for name := range request {
 		if strings.HasPrefix(name, "bk_app_") || name == "bk_token" || name == "bk_username" {
 			delete(request, name)

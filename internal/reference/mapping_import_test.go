@@ -52,9 +52,7 @@ func TestMappingGSE_listed(t *testing.T) {
 			refreshed := maps.Clone(want)
 			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")
 			process, err := json.Marshal(map[string]any{"meta": want["meta"], "hosts": hostsText(c.want)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, err)
 
 			p := mapped(t, sim, c.face, m)
 			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})

@@ -43,9 +43,7 @@ func TestMappingStatus(t *testing.T) {
 			// It runs on three and not on two; the last one is unknown.
 			var answers []any
 			for n := 1; n <= 5; n++ {
-				if err := sim.Register(providertest.Address(n), "web", "nginx", nil, "{}"); err != nil {
-					t.Fatal(err)
-				}
+				providertest.NoError(t, sim.Register(providertest.Address(n), "web", "nginx", nil, "{}"))
 				row := map[string]any{"status": 2, "isauto": false, "pid": -1, "version": ""}
 				if n <= 3 {
 					row = map[string]any{"status": 1, "isauto": true, "pid": 11, "version": "version-text", "cpu_usage": 12, "mem_usage": 13}

@@ -65,9 +65,7 @@ func sortedJSON(t *testing.T, documents []string) []byte {
 			t.Fatalf("%s\n%s", err, document)
 		}
 		text, err := json.Marshal(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		canonical[i] = string(text)
 	}
 	slices.Sort(canonical)
@@ -100,9 +98,7 @@ func operateMapped(s *providertest.Sim, p *providertest.Protocol, typ, operation
 		prepare = s.StopProcess
 	}
 	for _, address := range hosts {
-		if err := errors.Join(s.Host(address, namespace, name), prepare(address, namespace, name)); err != nil {
-			p.T.Fatal(err)
-		}
+		providertest.NoError(p.T, errors.Join(s.Host(address, namespace, name), prepare(address, namespace, name)))
 	}
 	s.ResetCalls()
 	config := maps.Clone(reference)

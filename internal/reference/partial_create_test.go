@@ -1,7 +1,6 @@
 package reference_test
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
@@ -75,28 +74,6 @@ func TestOnPartialCreate(t *testing.T) {
 					t.Errorf("the next apply, which is for web-2 alone: %s\n%s\n%s", kind, changes, said)
 				}
 			})
-		}
-	}
-}
-
-// Any other value is rejected.
-func TestOnPartialCreate_unknown(t *testing.T) {
-	t.Parallel()
-	p := providertest.NewProtocol(t)
-	for object, reference := range map[string]map[string]any{
-		"bk_hosted_process":        providertest.FaceESB.Reference("./start.sh", 1),
-		"bk_process_operation":     providertest.FaceESB.Reference("./start.sh", 1),
-		"bk_job_hosted_process":    providertest.FaceJOB.Reference("./start.sh", 1),
-		"bk_job_process_operation": providertest.FaceJOB.Reference("./start.sh", 1),
-	} {
-		config := maps.Clone(reference)
-		config["on_partial_create"] = "ignore"
-		if strings.HasSuffix(object, "operation") {
-			config["operation"] = "start"
-		}
-		said := p.CoreOf(object, &providertest.Kept{}).Validate(config)
-		if len(said) != 1 || !strings.Contains(said.String(), `["warn" "error"]`) {
-			t.Errorf("%s: said %s", object, said)
 		}
 	}
 }

@@ -1,13 +1,11 @@
 package reference_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
@@ -31,27 +29,6 @@ func TestProcesses_known(t *testing.T) {
 		entries, known := (&reference.GSEProcesses{Processes: c.processes}).Entries(t.Context())
 		if len(entries) != c.entries || known != c.known {
 			t.Errorf("%s: %d entries, known: %t", name, len(entries), known)
-		}
-	}
-}
-
-// An entry without a process, or with an incomplete one, is rejected at the entry's path.
-func TestProcesses_entry(t *testing.T) {
-	t.Parallel()
-	p := providertest.NewProtocol(t)
-	whole := providertest.FaceESB.Reference("./start.sh", 1)
-	whole["priority"] = 1
-	for name, c := range map[string]struct {
-		entry map[string]any
-		says  string
-	}{
-		"parts":   {whole, ""},
-		"nothing": {map[string]any{"priority": 1}, `processes["a"]`},
-		"no-spec": {map[string]any{"priority": 1, "meta": whole["meta"], "hosts": whole["hosts"]}, `processes["a"]`},
-	} {
-		said := p.CoreOf(providertest.ActionType, &providertest.Kept{}).Validate(map[string]any{"operation": "start", "processes": map[string]any{"a": c.entry}}).String()
-		if !strings.Contains(said, c.says) || (c.says == "") != (said == "") {
-			t.Errorf("%s: said %q", name, said)
 		}
 	}
 }

@@ -5,174 +5,187 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// Values just inside and just outside the valid range.
-func TestValidation_edges(t *testing.T) {
+type object = map[string]any
+
+// Objects of configurations.
+const (
+	hostedBlock       = "resource bk_hosted_process"
+	operationBlock    = "resource bk_process_operation"
+	actionBlock       = "action bk_process_operation"
+	jobHostedBlock    = "resource bk_job_hosted_process"
+	jobOperationBlock = "resource bk_job_process_operation"
+)
+
+// later is a value that is not known yet.
+var later = providertest.NotKnown{}
+
+// configOf is a valid configuration of an object, with other values by their paths.
+func configOf(block string, values object) object {
+	face := providertest.FaceESB
+	if strings.Contains(block, "bk_job_") {
+		face = providertest.FaceJOB
+	}
+	config := face.Reference("./start.sh", 2)
+	if strings.HasSuffix(block, "operation") {
+		config["operation"] = "start"
+	}
+	for path, value := range values {
+		set(config, path, value)
+	}
+	return config
+}
+
+// set sets a value at a path with dots. It makes the objects that are not there.
+func set(config object, path string, value any) {
+	name, below, inside := strings.Cut(path, ".")
+	if !inside {
+		config[name] = value
+		return
+	}
+	inner, ok := config[name].(object)
+	if !ok {
+		inner = object{}
+		config[name] = inner
+	}
+	set(inner, below, value)
+}
+
+// gate is a rollout with a health gate.
+func gate(output any) object {
+	return object{"waves": []any{"1"}, "healthy": object{"stable_for": "1s", "output": output}}
+}
+
+// What is said of a configuration, beside the mistakes of TestMistakes. Unknown values pass.
+//
+// Promised in rolling-restart.md: A `rollout` without `waves` or `batch_size` brings a warning,
+// as all hosts go at once then.
+func TestValidation(t *testing.T) {
 	t.Parallel()
+	const (
+		noWaves    = "WARNING: Rollout Without Waves"
+		noRollback = `Attribute rollout.on_failure: an operation can only "stop": there is no declaration before it that hosts could go back to.`
+		resident   = "Only a resident process"
+		kind       = "spec.monitor_policy.auto_type"
+		partial    = `["warn" "error"]`
+	)
 	p := providertest.NewProtocol(t)
 	for name, c := range map[string]struct {
-		at      []string // within spec, the attribute last
-		taken   []any
-		refused []any
-		said    string
+		block  string
+		values object
+		says   string // "" for nothing
 	}{
-		"user": {[]string{"identity", "user"}, []any{"r", "root", providertest.NotKnown{}}, []any{""}, "Attribute spec.identity.user: the value is empty; it must be an account, such as root."},
-		"cpu":  {[]string{"resource", "cpu"}, []any{1, 100, providertest.NotKnown{}}, []any{-1, 0, 100.5}, "Attribute spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got "},
-		"md5": {
-			[]string{"configmap"},
-			[]any{
-				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcdef"}}, []any{map[string]any{"md5": "0123456789ABCDEF0123456789ABCDEF"}},
-				[]any{map[string]any{"md5": providertest.NotKnown{}}}, []any{map[string]any{}}, []any{map[string]any{"path": "", "md5": ""}},
-			},
-			[]any{
-				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcde"}}, []any{map[string]any{"md5": "0123456789abcdef0123456789abcdef0"}},
-				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcdeg"}}, []any{map[string]any{"md5": " "}},
-			},
-			"must be 32 hexadecimal characters",
-		},
+		// A gate needs a process that keeps running. A gate that compares output needs a command that prints it.
+		"gate":                     {operationBlock, object{"rollout": gate("ok"), "spec.control.health_cmd": "./health.sh"}, ""},
+		"gate-command-later":       {operationBlock, object{"rollout": gate("ok"), "spec.control.health_cmd": later}, ""},
+		"gate-commands-later":      {operationBlock, object{"rollout": gate("ok"), "spec.control": later}, ""},
+		"gate-output-later":        {operationBlock, object{"rollout": gate(later)}, ""},
+		"gate-no-output":           {operationBlock, object{"rollout": gate(nil)}, ""},
+		"gate-later":               {operationBlock, object{"rollout": object{"waves": []any{"1"}, "healthy": later}, kind: 2}, ""},
+		"gate-none":                {operationBlock, object{"rollout": object{"waves": []any{"1"}}, kind: 2}, ""},
+		"gate-one-shot":            {operationBlock, object{"rollout": gate(nil), kind: 2}, "only a resident process goes on running"},
+		"gate-job-later":           {jobOperationBlock, object{"rollout": gate(later)}, ""},
+		"rollout-none":             {hostedBlock, nil, ""},
+		"rollout-empty":            {hostedBlock, object{"rollout": object{}}, noWaves}, // Terraform drops a misspelt batch_size
+		"rollout-no-batch":         {hostedBlock, object{"rollout.max_failed_hosts": 1}, noWaves},
+		"rollout-canary-only":      {hostedBlock, object{"rollout.canary": []string{"web-1"}, "rollout.pause": "1s"}, noWaves},
+		"rollout-batch":            {hostedBlock, object{"rollout.batch_size": 1}, ""},
+		"rollout-waves":            {hostedBlock, object{"rollout": object{"waves": []string{"1", "*2"}, "wave_timeout": "1m", "max_failed_hosts": "5%"}}, ""},
+		"rollout-waves-later":      {hostedBlock, object{"rollout.waves": later}, ""},
+		"rollout-batch-later":      {hostedBlock, object{"rollout.batch_size": later}, ""},
+		"rollout-no-wave":          {hostedBlock, object{"rollout.waves": []string{}}, "Attribute rollout.waves list must contain at least 1 elements"},
+		"rollout-both":             {hostedBlock, object{"rollout.waves": []string{"1"}, "rollout.batch_size": 1}, "rollout.batch_size"},
+		"rollout-odd-failures":     {hostedBlock, object{"rollout.waves": []string{"1"}, "rollout.max_failed_hosts": "few"}, `"few" is neither a number of hosts`},
+		"rollout-short-timeout":    {hostedBlock, object{"rollout.waves": []string{"1"}, "rollout.wave_timeout": "1ms"}, "Attribute rollout.wave_timeout: the value must be a duration of at least 1s"},
+		"rollout-idle-pause":       {hostedBlock, object{"rollout.pause": "1s"}, "Attribute rollout.pause: without waves, batch_size or canary there is one wave of all hosts"},
+		"rollout-idle-timeout":     {hostedBlock, object{"rollout.wave_timeout": "1m"}, "Attribute rollout.wave_timeout: without waves, batch_size or canary there is one wave"},
+		"rollout-canary-twice":     {hostedBlock, object{"rollout.canary": []string{"web-1", "web-1"}, "rollout.batch_size": 1}, `duplicate values of: "web-1"`},
+		"on-failure-retry":         {hostedBlock, object{"rollout.waves": []string{"1"}, "rollout.on_failure": "retry"}, "rollout.on_failure value must be one of"},
+		"on-failure-stop":          {operationBlock, object{"rollout.batch_size": 1, "rollout.on_failure": "stop"}, ""},
+		"on-failure-rollback":      {operationBlock, object{"rollout.batch_size": 1, "rollout.on_failure": "rollback"}, noRollback},
+		"on-failure-unknown":       {operationBlock, object{"rollout.batch_size": 1, "rollout.on_failure": "retry"}, noRollback},
+		"on-failure-stop-action":   {actionBlock, object{"rollout.batch_size": 1, "rollout.on_failure": "stop"}, ""},
+		"on-failure-back-action":   {actionBlock, object{"rollout.batch_size": 1, "rollout.on_failure": "rollback"}, noRollback},
+		"entry":                    {operationBlock, object{"meta": nil, "hosts": nil, "spec": nil, "processes": object{"a": entry("nginx", 1)}}, ""},
+		"entry-nothing":            {operationBlock, object{"meta": nil, "hosts": nil, "spec": nil, "processes": object{"a": object{"priority": 1}}}, `processes["a"]`},
+		"running-periodic":         {hostedBlock, object{"ensure": "running", kind: 0}, resident},
+		"running-resident":         {hostedBlock, object{"ensure": "running", kind: 1}, ""},
+		"running-one-shot":         {hostedBlock, object{"ensure": "running", kind: 2}, resident},
+		"running-no-kind":          {hostedBlock, object{"ensure": "running", kind: nil}, kind},
+		"running-kind-later":       {hostedBlock, object{"ensure": "running", kind: later}, ""},
+		"running-job-periodic":     {jobHostedBlock, object{"ensure": "running", "process.type": 0, "process.cycle_time": 60}, resident},
+		"running-job-resident":     {jobHostedBlock, object{"ensure": "running", "process.type": 1}, ""},
+		"running-job-one-shot":     {jobHostedBlock, object{"ensure": "running", "process.type": 2}, resident},
+		"running-job-no-kind":      {jobHostedBlock, object{"ensure": "running", "process.type": nil, "process.cycle_time": 60}, resident}, // the default is periodic
+		"running-job-kind-later":   {jobHostedBlock, object{"ensure": "running", "process.type": later}, ""},
+		"running-no-start":         {hostedBlock, object{"ensure": "running", "spec.control.start_cmd": nil}, ".start_cmd: "},
+		"running-empty-start":      {hostedBlock, object{"ensure": "running", "spec.control.start_cmd": ""}, ".start_cmd: "},
+		"running-start-later":      {hostedBlock, object{"ensure": "running", "spec.control.start_cmd": later}, ""},
+		"running-job-no-start":     {jobHostedBlock, object{"ensure": "running", "process.start_cmd": nil}, ".start_cmd: "},
+		"running-job-empty-start":  {jobHostedBlock, object{"ensure": "running", "process.start_cmd": ""}, ".start_cmd: "},
+		"running-job-start-later":  {jobHostedBlock, object{"ensure": "running", "process.start_cmd": later}, ""},
+		"registered-start-alone":   {hostedBlock, object{"ensure": "registered", "spec.control": object{"start_cmd": "./start.sh"}}, ""},
+		"partial-create-hosted":    {hostedBlock, object{"on_partial_create": "ignore"}, partial},
+		"partial-create-operation": {operationBlock, object{"on_partial_create": "ignore"}, partial},
+		"partial-create-job":       {jobHostedBlock, object{"on_partial_create": "ignore"}, partial},
+		"partial-create-job-op":    {jobOperationBlock, object{"on_partial_create": "ignore"}, partial},
+		"cpu-least":                {hostedBlock, object{"spec.resource.cpu": 1}, ""},
+		"cpu-most":                 {hostedBlock, object{"spec.resource.cpu": 100}, ""},
+		"cpu-negative":             {hostedBlock, object{"spec.resource.cpu": -1}, "Attribute spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got "},
+		"cpu-too-much":             {hostedBlock, object{"spec.resource.cpu": 100.5}, "Attribute spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			validate := func(value any) providertest.Diagnostics {
-				config := providertest.FaceESB.Reference("./start.sh", 1)
-				object, _ := config["spec"].(map[string]any)
-				for _, step := range c.at[:len(c.at)-1] {
-					object, _ = object[step].(map[string]any)
-				}
-				object[c.at[len(c.at)-1]] = value
-				return p.CoreOf(providertest.HostedType, &providertest.Kept{}).Validate(config)
-			}
-			for _, value := range c.taken {
-				if said := validate(value); len(said) > 0 {
-					t.Errorf("%v: %s", value, said)
-				}
-			}
-			for _, value := range c.refused {
-				if said := validate(value); len(said) != 1 || !strings.Contains(said.String(), c.said) {
-					t.Errorf("%v: %s", value, said)
-				}
+			said := p.ValidateBlock(c.block, configOf(c.block, c.values)).String()
+			if !strings.Contains(said, c.says) || (c.says == "") != (said == "") {
+				t.Errorf("said %q", said)
 			}
 		})
 	}
 }
 
-// Only a permanent process can be kept running. Its kind must be set. If it is not, or is unknown, no
-// diagnostic mentions running.
-func TestValidation_keptRunning(t *testing.T) {
+// The sum of a file has 32 hexadecimal digits, if it is set.
+func TestValidation_md5(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
-	const resident, required = "Only a resident process", "spec.monitor_policy.auto_type"
-	for name, c := range map[string]struct {
-		face providertest.Face
-		kind any
-		said string // "" for none
-	}{
-		"periodic":     {providertest.FaceESB, 0, resident},
-		"resident":     {providertest.FaceESB, 1, ""},
-		"one-shot":     {providertest.FaceESB, 2, resident},
-		"not-set":      {providertest.FaceESB, nil, required},
-		"unknown":      {providertest.FaceESB, providertest.NotKnown{}, ""},
-		"job-periodic": {providertest.FaceJOB, 0, resident},
-		"job-resident": {providertest.FaceJOB, 1, ""},
-		"job-one-shot": {providertest.FaceJOB, 2, resident},
-		"job-not-set":  {providertest.FaceJOB, nil, resident}, // the default is periodic
-		"job-unknown":  {providertest.FaceJOB, providertest.NotKnown{}, ""},
+	const sum = "0123456789abcdef0123456789abcdef"
+	for md5, taken := range map[any]bool{
+		sum: true, strings.ToUpper(sum): true, later: true, nil: true, "": true,
+		sum[1:]: false, sum + "0": false, sum[1:] + "g": false, " ": false,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			config := c.face.Reference("./start.sh", 1)
-			config["ensure"] = "running"
-			if spec, ok := config["spec"].(map[string]any); ok {
-				spec["monitor_policy"] = map[string]any{"auto_type": c.kind}
-			} else if process, ok := config["process"].(map[string]any); ok {
-				process["type"], process["cycle_time"] = c.kind, 60
-			}
-			said := p.CoreOf(c.face.TypeName(providertest.OnCreate), &providertest.Kept{}).Validate(config)
-			if (c.said == "") != (len(said) == 0) || len(said) > 1 || !strings.Contains(said.String(), c.said) {
-				t.Errorf("said: %s", said)
-			}
-		})
+		said := p.ValidateBlock(hostedBlock, configOf(hostedBlock, object{"spec.configmap": []any{object{"md5": md5}}}))
+		if (len(said) == 0) != taken || !taken && (len(said) > 1 || !strings.Contains(said.String(), "must be 32 hexadecimal characters")) {
+			t.Errorf("%v: %s", md5, said)
+		}
 	}
 }
 
 // Another scope of JOB is another registration. A business is the same in both forms.
 func TestValidation_jobScope(t *testing.T) {
 	t.Parallel()
-	scope := func(kind, id string) map[string]any { return map[string]any{"type": kind, "id": id} }
 	for name, c := range map[string]struct {
 		scope, biz any // instead of the scope biz 2
 		want       providertest.PlanKind
 	}{
-		"as-it-was":        {scope("biz", "2"), nil, providertest.PlanNothing},
+		"as-it-was":        {object{"type": "biz", "id": "2"}, nil, providertest.PlanNothing},
 		"older-spelling":   {nil, 2, providertest.PlanUpdate},
-		"another-business": {scope("biz", "3"), nil, providertest.PlanReplace},
+		"another-business": {object{"type": "biz", "id": "3"}, nil, providertest.PlanReplace},
 		"older-and-other":  {nil, 3, providertest.PlanReplace},
-		"set-of-the-same":  {scope("biz_set", "2"), nil, providertest.PlanReplace},
-		"not-known":        {scope("biz", "2"), nil, providertest.PlanReplace},
+		"set-of-the-same":  {object{"type": "biz_set", "id": "2"}, nil, providertest.PlanReplace},
+		"not-known":        {object{"type": "biz", "id": later}, nil, providertest.PlanReplace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
 			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceJOB)).CoreOf("bk_job_hosted_process", &providertest.Kept{})
-			config := providertest.FaceJOB.Reference("./start.sh", 1)
-			resource.Applied(config)
-			config["scope"], config["bk_biz_id"] = c.scope, c.biz
-			if name == "not-known" {
-				config["scope"] = map[string]any{"type": "biz", "id": providertest.NotKnown{}}
-			}
-			if plan, said := resource.Plan(config); plan.Action != c.want || said.Failed() {
+			resource.Applied(configOf(jobHostedBlock, nil))
+			if plan, said := resource.Plan(configOf(jobHostedBlock, object{"scope": c.scope, "bk_biz_id": c.biz})); plan.Action != c.want || said.Failed() {
 				t.Errorf("%s, want %s; said: %s", plan.Action, c.want, said)
 			}
 		})
-	}
-}
-
-// If no command is set, they were probably misspelt, even if the agent needs none.
-func TestValidation_noCommands(t *testing.T) {
-	t.Parallel()
-	p := providertest.NewProtocol(t)
-	for name, c := range map[string]struct {
-		ensure   string
-		commands map[string]any
-		severity string
-		said     string
-	}{
-		"registered":       {"registered", map[string]any{}, "warning", "Attribute spec.control: nothing is set in it, so it has no effect."},
-		"registered-start": {"registered", map[string]any{"start_cmd": "./start.sh"}, "", ""},
-		"hosted":           {"hosted", map[string]any{}, "error", "Attribute spec.control.start_cmd: the agent runs this command to revive a hosted process"},
-		"hosted-start":     {"hosted", map[string]any{"start_cmd": "./start.sh"}, "warning", "Attribute spec.control.stop_cmd: the agent runs this command to stop a process that exceeds"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			config := providertest.FaceESB.Reference("./start.sh", 1)
-			config["ensure"] = c.ensure
-			config["spec"].(map[string]any)["control"] = c.commands //nolint:forcetypeassert // it is made so
-			if said := p.CoreOf(providertest.HostedType, &providertest.Kept{}).Validate(config); said.Severity() != c.severity || !strings.Contains(said.String(), c.said) {
-				t.Errorf("said: %s", said)
-			}
-		})
-	}
-}
-
-// max_retries has a lower and an upper bound.
-func TestProvider_maxRetries(t *testing.T) {
-	t.Parallel()
-	p := providertest.NewProtocol(t)
-	for retries, taken := range map[int]bool{-1: false, 0: true, 100: true, 101: false} {
-		resp, err := p.Server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{
-			Config: p.Dynamic(p.Schema.Provider, map[string]any{"max_retries": retries}),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		said := providertest.DiagnosticsText(resp.Diagnostics)
-		if taken != (said == "") || (!taken && !strings.Contains(said, "Attribute max_retries value must be between 0 and 100, got: ")) {
-			t.Errorf("%d: %s", retries, said)
-		}
 	}
 }
 
@@ -181,31 +194,19 @@ func TestTimeouts_ahead(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
 	tried := 0
-	check := func(name string, schema *tfprotov6.Schema, validate func(string, map[string]any) string) {
-		object, _ := schema.ValueType().(tftypes.Object)
-		limits, ok := object.AttributeTypes["timeouts"].(tftypes.Object)
-		if !ok {
-			return
-		}
-		for limit := range limits.AttributeTypes {
+	for block, schema := range p.Blocks() {
+		providertest.EachAttribute(schema.Block.Attributes, func(path string, _ *tfprotov6.SchemaAttribute) {
+			limit, is := strings.CutPrefix(path, "timeouts.")
+			if !is {
+				return
+			}
 			tried++
 			for _, over := range []string{"0s", "-1m", "soon"} {
-				if said := validate(name, map[string]any{"timeouts": map[string]any{limit: over}}); !strings.Contains(said, "Attribute timeouts."+limit) || !strings.Contains(said, over) {
-					t.Errorf("%s: timeouts.%s = %q is let in: %s", name, limit, over, said)
+				if said := p.ValidateBlock(block, object{"timeouts": object{limit: over}}).String(); !strings.Contains(said, "Attribute timeouts."+limit) || !strings.Contains(said, over) {
+					t.Errorf("%s: timeouts.%s = %q is let in: %s", block, limit, over, said)
 				}
 			}
-		}
-	}
-	for name, schema := range p.Schema.ResourceSchemas {
-		check(name, schema, func(name string, config map[string]any) string {
-			return p.CoreOf(name, &providertest.Kept{}).Validate(config).String()
 		})
-	}
-	for name, schema := range p.Schema.DataSourceSchemas {
-		check(name, schema, func(name string, config map[string]any) string { return p.ValidateData(name, config).String() })
-	}
-	for name, schema := range p.Schema.ActionSchemas {
-		check(name, schema.Schema, p.ValidateAction)
 	}
 	if want := 2*4 + 2*3 + 6 + 2; tried != want {
 		t.Errorf("%d deadlines were tried, want %d", tried, want)

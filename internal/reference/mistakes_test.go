@@ -1,28 +1,23 @@
-package provider_test
+package reference_test
 
 import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // mistake is an invalid value, and the diagnostic for it.
 type mistake struct {
-	face  providertest.Face
 	at    string // the attribute, with dots
 	wrote any    // nil for none
 	said  string
-	// in are the objects with this diagnostic, all objects of the face by default. more are further
-	// attributes.
+	// in are the objects with this diagnostic: by default all objects of the face, or its operations if the mistake
+	// is in processes. more are further attributes.
 	in   []string
 	more map[string]any
 }
@@ -36,13 +31,11 @@ const (
 )
 
 var (
-	hosted    = []string{"bk_hosted_process"}
-	operated  = []string{"bk_process_operation", "action bk_process_operation"}
-	jobHosted = []string{"bk_job_hosted_process"}
+	hosted    = []string{hostedBlock}
+	operated  = []string{operationBlock, actionBlock}
 	rolledOut = append(slices.Clone(operated), hosted...)
 	// jobRolledOut are the objects over JOB with a rollout.
-	jobRolledOut = []string{"bk_job_hosted_process", "bk_job_process_operation", "action bk_job_process_operation"}
-	jobOperated  = jobRolledOut[1:]
+	jobRolledOut = []string{jobHostedBlock, jobOperationBlock, "action bk_job_process_operation"}
 	stable       = map[string]any{"stable_for": "30s"}
 	// hostsOf makes a hosts map of one host.
 	hostsOf = func(address string) map[string]string { return map[string]string{"web-1": address} }
@@ -55,9 +48,9 @@ var mistakes = []mistake{
 	{at: "spec.control.restart_cmd", in: operated, said: `the operation "restart" runs this command, which is not set. ` + spelling},
 	{at: "spec.control.stop_cmd", wrote: " ", said: "the command is nothing but white space; if there is none, leave the attribute out."},
 	{at: "spec.control", in: hosted, wrote: map[string]any{}, more: map[string]any{"ensure": "registered"}, said: nothing + commands},
-	{at: "timeouts", in: []string{"bk_hosted_process"}, wrote: map[string]any{}, said: nothing + "create, delete, read, update."},
-	{at: "timeouts", in: []string{"bk_process_operation"}, wrote: map[string]any{}, said: nothing + "create, delete, update."},
-	{at: "timeouts", in: []string{"action bk_process_operation"}, wrote: map[string]any{}, said: nothing + "invoke."},
+	{at: "timeouts", in: hosted, wrote: map[string]any{}, said: nothing + "create, delete, read, update."},
+	{at: "timeouts", in: operated[:1], wrote: map[string]any{}, said: nothing + "create, delete, update."},
+	{at: "timeouts", in: operated[1:], wrote: map[string]any{}, said: nothing + "invoke."},
 	{at: "timeouts", in: []string{"data bk_process_status"}, wrote: map[string]any{}, said: nothing + "read."},
 	{at: "spec.warn_report_policy", wrote: map[string]any{}, said: nothing + "report_id."},
 	{at: "spec.identity.proc_name", wrote: "/usr/sbin/nginx", said: `"/usr/sbin/nginx" has a directory in it; set proc_name to "nginx", and setup_path to the directory.`},
@@ -75,7 +68,7 @@ var mistakes = []mistake{
 	{at: "spec.resource.mem", in: hosted, wrote: 0.29, said: "0.29 is less than one percent of the whole machine, and the agent stops a process that exceeds it. If you mean 29 % of the machine, write 29."},
 	{at: "spec.monitor_policy.start_check_secs", wrote: 2.5, said: "the value must be a whole number, such as 3; got 2.5."},
 	{at: "spec.resource.fd", wrote: 1000.5, said: "the value must be a whole number, such as 1001; got 1000.5."},
-	{at: "rollout.batch_size", in: append(slices.Clone(operated), hosted...), wrote: 0.5, said: "the value must be a whole number, such as 1; got 0.5."},
+	{at: "rollout.batch_size", in: rolledOut, wrote: 0.5, said: "the value must be a whole number, such as 1; got 0.5."},
 	{at: "rollout.waves[0]", in: rolledOut, wrote: []string{"0"}, said: `"0" is a wave that never grows or has no hosts; the least is 1.`},
 	{at: "rollout.waves[1]", in: rolledOut, wrote: []string{"1", "*1"}, said: `"*1" is as large as the wave before, and the last size repeats by itself; leave it out, or write *2 or more.`},
 	{at: "rollout.waves[1]", in: rolledOut, wrote: []string{"1", "101%"}, said: `"101%" is more than all hosts; the most is 100%.`},
@@ -112,88 +105,50 @@ var mistakes = []mistake{
 	{at: `hosts["web-1"]`, wrote: map[string]any{"web-1": nil}, said: "the address is null; give the host an address or leave it out; " + forms},
 	{at: `hosts["web-2"]`, wrote: map[string]string{"web-1": "0:10.0.0.1", "web-2": "0:0:10.0.0.1"}, said: `"0:0:10.0.0.1" is the same host as "0:10.0.0.1" under key "web-1"; name each host once.`},
 
-	{at: `processes["web"].priority`, in: operated, wrote: entries("web", entry("nginx", 0.5)), said: "the value must be a whole number, such as 1; got 0.5."},
-	{at: `processes[""]`, in: operated, wrote: entries("", entry("nginx", 1)), said: "the name is empty; give the process a name of your choice, by which messages and results call it."},
-	{at: `processes["web"].hosts["web-1"]`, in: operated, wrote: entries("web", entry("nginx", 1, "web-1", "10.0.0.1")), said: `not a host address: "10.0.0.1" has no bk_cloud_id; did you mean "0:10.0.0.1"?`},
-	{
-		at: `processes["web"].hosts["web-2"]`, in: operated, wrote: entries("web", entry("nginx", 1, "web-1", "0:10.0.0.1", "web-2", "0:0:10.0.0.1")),
-		said: `"0:0:10.0.0.1" is the same host as "0:10.0.0.1" under key "web-1"; name each host once.`,
-	},
-	{
-		at: `processes["web"].hosts["b"]`, in: operated, wrote: entries("db", entry("nginx", 1, "a", "0:10.0.0.1"), "web", entry("nginx", 2, "b", "0:0:10.0.0.1")),
-		said: `the entry "db" has the process web:nginx on 0:10.0.0.1 already; name each process once on each host.`,
-	},
-	{
-		at: `processes["a/b"].hosts["c"]`, in: operated, wrote: entries("a", entry("db", 1, "b/c", "0:10.0.0.1"), "a/b", entry("nginx", 2, "c", "0:10.0.0.1")),
-		said: `with the slash that failed_hosts puts between process and host, it is called "a/b/c", as is a host of the process "a"; rename one of them.`,
-	},
-	{at: `processes["web"].process`, in: operated, wrote: entries("web", without(entry("nginx", 1), "spec")), said: "set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: spec."},
-	{at: `processes["web"].meta`, in: operated, wrote: entries("web", map[string]any{"process": "{}", "meta": entry("nginx", 1)["meta"], "priority": 1}), said: "process is set, and holds meta, hosts and spec; leave out meta."},
-	{
-		at: `processes["web"].spec.control.restart_cmd`, in: operated, wrote: entries("web", commandless(entry("nginx", 1))),
-		said: `the operation "restart" runs this command, which is not set. ` + spelling,
-	},
-
-	{face: providertest.FaceJOB, at: "process.start_cmd", in: jobHosted, said: "the agent runs this command to revive a hosted process that has died, but it is not set. " + spelling},
-	{face: providertest.FaceJOB, at: "process.stop_cmd", in: jobHosted, said: "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. " + spelling},
-	{face: providertest.FaceJOB, at: "process.proc_name", wrote: "/usr/sbin/nginx", said: `"/usr/sbin/nginx" has a directory in it; set proc_name to "nginx", and setup_path to the directory.`},
-	{face: providertest.FaceJOB, at: "process.cpu_lmt", wrote: 12.5, said: "the value must be a whole number, such as 13; got 12.5."},
-	{face: providertest.FaceJOB, at: "process.cycle_time", in: jobRolledOut, more: map[string]any{"type": 0}, said: "a periodic process (type 0, which is also the default) needs a period, and none is set."},
-	{face: providertest.FaceJOB, at: "rollout.healthy.output", in: jobRolledOut, wrote: "^ok", said: "JOB's process has no health_cmd whose output could match; leave it out, and stable_for is what is looked at."},
-	{face: providertest.FaceJOB, at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
-
-	{
-		face: providertest.FaceJOB, at: `processes["web"].declaration`, in: jobOperated, wrote: entries("web", jobEntry("scope", nil, "hosts", nil)),
-		said: "set declaration = bk_job_hosted_process.<name>.declaration, or process, hosts and either scope or bk_biz_id; not set: scope or bk_biz_id, hosts.",
-	},
-	{
-		face: providertest.FaceJOB, at: `processes["web"].scope`, in: jobOperated, wrote: entries("web", jobEntry("declaration", "{}")),
-		said: "declaration is set, and holds process, hosts and either scope or bk_biz_id; leave out scope, process, hosts.",
-	},
-	{
-		// It is one process, by any scope that contains the host.
-		face: providertest.FaceJOB, at: `processes["web"].hosts["web-1"]`, in: jobOperated, wrote: entries("db", jobEntry(), "web", jobEntry("scope", nil, "bk_biz_id", 7)),
-		said: `the entry "db" has the process /srv/web/nginx on 0:10.0.0.2 already; name each process once on each host.`,
-	},
-	{
-		face: providertest.FaceJOB, at: `processes["web"].process.cycle_time`, in: jobOperated, wrote: entries("web", jobEntry("process.type", 0)),
-		said: "a periodic process (type 0, which is also the default) needs a period, and none is set.",
-	},
-	{
-		face: providertest.FaceJOB, at: `processes["web"].process.restart_cmd`, in: jobOperated, wrote: entries("web", jobEntry("process.restart_cmd", nil)),
-		said: `the operation "restart" runs this command, which is not set. ` + spelling,
-	},
-	{
-		face: providertest.FaceJOB, at: `processes["web"].process.cpu_lmt`, in: jobOperated, wrote: entries("web", jobEntry("process.cpu_lmt", 12.5)),
-		said: "the value must be a whole number, such as 13; got 12.5.",
-	},
+	{at: `processes["web"].priority`, wrote: entries("web", entry("nginx", 0.5)), said: "the value must be a whole number, such as 1; got 0.5."},
+	{at: `processes[""]`, wrote: entries("", entry("nginx", 1)), said: "the name is empty; give the process a name of your choice, by which messages and results call it."},
+	{at: `processes["web"].hosts["web-1"]`, wrote: entries("web", entry("nginx", 1, "web-1", "10.0.0.1")), said: `not a host address: "10.0.0.1" has no bk_cloud_id; did you mean "0:10.0.0.1"?`},
+	{at: `processes["web"].hosts["web-2"]`, wrote: entries("web", entry("nginx", 1, "web-1", "0:10.0.0.1", "web-2", "0:0:10.0.0.1")), said: `"0:0:10.0.0.1" is the same host as "0:10.0.0.1" under key "web-1"; name each host once.`},
+	{at: `processes["web"].hosts["b"]`, wrote: entries("db", entry("nginx", 1, "a", "0:10.0.0.1"), "web", entry("nginx", 2, "b", "0:0:10.0.0.1")), said: `the entry "db" has the process web:nginx on 0:10.0.0.1 already; name each process once on each host.`},
+	{at: `processes["a/b"].hosts["c"]`, wrote: entries("a", entry("db", 1, "b/c", "0:10.0.0.1"), "a/b", entry("nginx", 2, "c", "0:10.0.0.1")), said: `with the slash that failed_hosts puts between process and host, it is called "a/b/c", as is a host of the process "a"; rename one of them.`},
+	{at: `processes["web"].process`, wrote: entries("web", merged(entry("nginx", 1), "spec", nil)), said: "set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: spec."},
+	{at: `processes["web"].meta`, wrote: entries("web", map[string]any{"process": "{}", "meta": entry("nginx", 1)["meta"], "priority": 1}), said: "process is set, and holds meta, hosts and spec; leave out meta."},
+	{at: `processes["web"].spec.control.restart_cmd`, wrote: entries("web", merged(entry("nginx", 1), "spec.control.restart_cmd", nil)), said: `the operation "restart" runs this command, which is not set. ` + spelling},
 }
 
-// jobEntry is an element of processes for JOB, with some values replaced, or removed if nil.
-func jobEntry(nameAndValue ...any) map[string]any {
-	entry := providertest.FaceJOB.Reference("./start.sh", 1)
-	entry["priority"] = 1
-	for i := 0; i < len(nameAndValue); i += 2 {
-		name, _ := nameAndValue[i].(string)
-		values := entry
-		if inner, inside := strings.CutPrefix(name, "process."); inside {
-			name = inner
-			values, _ = entry["process"].(map[string]any)
-		}
-		values[name] = nameAndValue[i+1]
+// The same over JOB.
+var jobMistakes = []mistake{
+	{at: "process.start_cmd", in: []string{jobHostedBlock}, said: "the agent runs this command to revive a hosted process that has died, but it is not set. " + spelling},
+	{at: "process.stop_cmd", in: []string{jobHostedBlock}, said: "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. " + spelling},
+	{at: "process.proc_name", wrote: "/usr/sbin/nginx", said: `"/usr/sbin/nginx" has a directory in it; set proc_name to "nginx", and setup_path to the directory.`},
+	{at: "process.cpu_lmt", wrote: 12.5, said: "the value must be a whole number, such as 13; got 12.5."},
+	{at: "process.cycle_time", in: jobRolledOut, more: map[string]any{"type": 0}, said: "a periodic process (type 0, which is also the default) needs a period, and none is set."},
+	{at: "rollout.healthy.output", in: jobRolledOut, wrote: "^ok", said: "JOB's process has no health_cmd whose output could match; leave it out, and stable_for is what is looked at."},
+	{at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
+
+	{at: `processes["web"].declaration`, wrote: entries("web", jobEntry("scope", nil, "hosts", nil)), said: "set declaration = bk_job_hosted_process.<name>.declaration, or process, hosts and either scope or bk_biz_id; not set: scope or bk_biz_id, hosts."},
+	{at: `processes["web"].scope`, wrote: entries("web", jobEntry("declaration", "{}")), said: "declaration is set, and holds process, hosts and either scope or bk_biz_id; leave out scope, process, hosts."},
+	{at: `processes["web"].hosts["web-1"]`, wrote: entries("db", jobEntry(), "web", jobEntry("scope", nil, "bk_biz_id", 7)), said: `the entry "db" has the process /srv/web/nginx on 0:10.0.0.2 already; name each process once on each host.`},
+	{at: `processes["web"].process.cycle_time`, wrote: entries("web", jobEntry("process.type", 0)), said: "a periodic process (type 0, which is also the default) needs a period, and none is set."},
+	{at: `processes["web"].process.restart_cmd`, wrote: entries("web", jobEntry("process.restart_cmd", nil)), said: `the operation "restart" runs this command, which is not set. ` + spelling},
+	{at: `processes["web"].process.cpu_lmt`, wrote: entries("web", jobEntry("process.cpu_lmt", 12.5)), said: "the value must be a whole number, such as 13; got 12.5."},
+}
+
+// merged is an element of processes with other values, each after its path.
+func merged(entry object, pathAndValue ...any) object {
+	for i := 0; i < len(pathAndValue); i += 2 {
+		set(entry, fmt.Sprint(pathAndValue[i]), pathAndValue[i+1])
 	}
 	return entry
 }
 
-// entries are processes by name.
-func entries(nameAndEntry ...any) map[string]any {
-	processes := make(map[string]any)
-	for i := 0; i < len(nameAndEntry); i += 2 {
-		name, _ := nameAndEntry[i].(string)
-		processes[name] = nameAndEntry[i+1]
-	}
-	return processes
+// jobEntry is an element of processes for JOB, with other values.
+func jobEntry(pathAndValue ...any) object {
+	return merged(configOf(jobHostedBlock, object{"priority": 1, "hosts": hostsOf("0:10.0.0.2")}), pathAndValue...)
 }
+
+// entries are processes, each after its name.
+func entries(nameAndEntry ...any) object { return merged(object{}, nameAndEntry...) }
 
 // entry is an element of processes; hosts are keys, each followed by its address.
 func entry(name string, priority any, hosts ...string) map[string]any {
@@ -209,70 +164,59 @@ func entry(name string, priority any, hosts ...string) map[string]any {
 	return one
 }
 
-func without(one map[string]any, attribute string) map[string]any {
-	delete(one, attribute)
-	return one
-}
-
-func commandless(one map[string]any) map[string]any {
-	spec, _ := one["spec"].(map[string]any)
-	spec["control"] = map[string]any{"start_cmd": "./start.sh"}
-	return one
-}
-
 // Promised in reference: a process that has limits and no such command causes a warning.
 // Promised in limits.md: | Namespace or name of a process | 512 characters |.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
-	for _, m := range mistakes {
-		if m.face == "" {
-			m.face = providertest.FaceESB
+	for face, rows := range map[providertest.Face][]mistake{providertest.FaceESB: mistakes, providertest.FaceJOB: jobMistakes} {
+		for _, m := range rows {
+			for _, object := range m.objects(face) {
+				t.Run(m.at+"/"+object, func(t *testing.T) {
+					t.Parallel()
+					said := p.ValidateBlock(object, m.config(face, object, m.wrote))
+					if len(said) != 1 {
+						t.Fatalf("%d diagnostics, want one:\n%s", len(said), said)
+					}
+					providertest.Same(t, "said", fmt.Sprintf("Attribute %s: %s", m.at, m.said), said[0].Detail)
+					providertest.Same(t, "at", m.shownAt(), providertest.AttributeText(said[0].Attribute))
+					if warns := slices.Contains([]string{"Nothing Set", "Low Limit"}, said[0].Summary) || strings.Contains(m.said, "resource limits"); warns == said.Failed() {
+						t.Errorf("%s: %s", said[0].Severity, said[0].Summary)
+					}
+					if said := p.ValidateBlock(object, m.config(face, object, providertest.NotKnown{})); len(said) > 0 {
+						t.Errorf("with an unknown value:\n%s", said)
+					}
+				})
+			}
 		}
-		objects := m.in
-		if objects == nil {
-			prefix := strings.TrimSuffix(m.face.TypeName(providertest.OnCreate), "hosted_process")
-			objects = []string{prefix + "hosted_process", prefix + "process_operation", "action " + prefix + "process_operation", "data " + prefix + "process_status"}
-		}
-		for _, object := range objects {
-			t.Run(m.at+"/"+object, func(t *testing.T) {
-				t.Parallel()
-				want := fmt.Sprintf("Attribute %s: %s", m.at, m.said)
-				said := validated(t, p, object, m.config(object))
-				if len(said) != 1 {
-					t.Fatalf("%d diagnostics, want one:\n%s", len(said), providertest.DiagnosticsText(said))
-				}
-				if said[0].Detail != want {
-					t.Errorf("said:\n%s\nwant:\n%s", said[0].Detail, want)
-				}
-				if at := attributeText(said[0].Attribute); at != m.shownAt() {
-					t.Errorf("at %q, want %q", at, m.shownAt())
-				}
-				if warns := said[0].Severity == tfprotov6.DiagnosticSeverityWarning; warns != (slices.Contains([]string{"Nothing Set", "Low Limit"}, said[0].Summary) || strings.Contains(m.said, "resource limits")) {
-					t.Errorf("%s: %s", said[0].Severity, said[0].Summary)
-				}
+	}
+}
 
-				if said := validated(t, p, object, m.unknown(object)); len(said) > 0 {
-					t.Errorf("with an unknown value:\n%s", providertest.DiagnosticsText(said))
-				}
-			})
-		}
+// objects are the objects with the mistake.
+func (m mistake) objects(face providertest.Face) []string {
+	prefix := map[providertest.Face]string{providertest.FaceESB: "bk_", providertest.FaceJOB: "bk_job_"}[face]
+	all := []string{"resource " + prefix + "process_operation", "action " + prefix + "process_operation", "resource " + prefix + "hosted_process", "data " + prefix + "process_status"}
+	switch {
+	case m.in != nil:
+		return m.in
+	case strings.HasPrefix(m.at, "processes"):
+		return all[:2]
+	default:
+		return all
 	}
 }
 
 // Each invalid wave is named, with a path that Terraform can show.
 func TestMistakes_everyWave(t *testing.T) {
 	t.Parallel()
-	m := mistake{face: providertest.FaceESB, at: "rollout.waves", wrote: []string{"x", "10%", "0"}}
-	said := validated(t, providertest.NewProtocol(t), "bk_hosted_process", m.config("bk_hosted_process"))
-	text := providertest.DiagnosticsText(said)
-	if len(said) != 2 || !strings.Contains(text, `Attribute rollout.waves[0]: "x" is not`) || !strings.Contains(text, `Attribute rollout.waves[2]: "0" is a wave`) {
-		t.Errorf("want the first and the last:\n%s", text)
+	m := mistake{at: "rollout.waves", wrote: []string{"x", "10%", "0"}}
+	said := providertest.NewProtocol(t).ValidateBlock(hosted[0], m.config(providertest.FaceESB, hosted[0], m.wrote))
+	if len(said) != 2 {
+		t.Errorf("want the first and the last:\n%s", said)
 	}
+	providertest.Says(t, said.String(), `Attribute rollout.waves[0]: "x" is not`, `Attribute rollout.waves[2]: "0" is a wave`)
 	for _, d := range said {
-		if attributeText(d.Attribute) != "rollout" {
-			t.Errorf("shown at %q", attributeText(d.Attribute))
-		}
+		providertest.Same(t, "shown at", "rollout", providertest.AttributeText(d.Attribute))
 	}
 }
 
@@ -280,10 +224,7 @@ func TestMistakes_everyWave(t *testing.T) {
 // every CLI prints them.
 func TestAccMistakes_ofTerraform(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "configuration-mistakes.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := providertest.ReadFile(t, "../../docs/guides/configuration-mistakes.md")
 	cli := providertest.NewCLI(t, providertest.NewSim(t), "")
 	for name, c := range map[string]struct{ hosts, rollout, operation, said string }{
 		"hosts-as-list":     {hosts: `["0:10.0.0.1"]`, said: "map of string required"},
@@ -301,11 +242,10 @@ func TestAccMistakes_ofTerraform(t *testing.T) {
 		}
 		cli.Configure(hosted)
 		code, out := cli.Run("plan")
-		if said := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " "); !strings.Contains(said, c.said) || (code == 1) != (c.said != "") || strings.Contains(said, "on_fail ") {
-			t.Errorf("%s: exit code %d, want %q:\n%s", name, code, c.said, out)
-		}
-		if !strings.Contains(string(page), c.said) {
-			t.Errorf("%s: the page does not have %q", name, c.said)
+		providertest.Says(t, out, c.said)
+		providertest.SaysNot(t, out, "on_fail ")
+		if (code == 1) != (c.said != "") || !strings.Contains(page, c.said) {
+			t.Errorf("%s: exit code %d; or the page does not say %q", name, code, c.said)
 		}
 	}
 }
@@ -322,22 +262,15 @@ func (m mistake) shownAt() string {
 	return m.at
 }
 
-// config is an object with the mistake.
-func (m mistake) config(object string) map[string]any { return m.with(object, m.wrote) }
-
-// unknown is the object with an unknown value in place of the mistake.
-func (m mistake) unknown(object string) map[string]any {
-	return m.with(object, providertest.NotKnown{})
-}
-
-func (m mistake) with(object string, value any) map[string]any {
-	config := m.face.Reference("./start.sh", 2)
+// config is an object with a value in place of the mistake.
+func (m mistake) config(face providertest.Face, object string, value any) map[string]any {
+	config := face.Reference("./start.sh", 2)
 	if strings.Contains(object, "operation") {
 		config["operation"] = "restart"
 	}
 	m.rollOut(object, config)
 	target := config
-	if m.face == providertest.FaceJOB {
+	if face == providertest.FaceJOB {
 		target, _ = config["process"].(map[string]any)
 	}
 	maps.Copy(target, m.more)
@@ -346,17 +279,8 @@ func (m mistake) with(object string, value any) map[string]any {
 			delete(config, one)
 		}
 	}
-	steps := strings.Split(strings.Split(m.at, "[")[0], ".")
-	target = config
-	for _, step := range steps[:len(steps)-1] {
-		inner, ok := target[step].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			target[step] = inner
-		}
-		target = inner
-	}
-	target[steps[len(steps)-1]] = value
+	path, _, _ := strings.Cut(m.at, "[")
+	set(config, path, value)
 	return config
 }
 
@@ -381,30 +305,4 @@ func (m mistake) rollOut(object string, config map[string]any) {
 		}
 	}
 	config["rollout"] = rollout
-}
-
-// validated is the diagnostics for the configuration of an object. object is the name of a resource, or
-// the word data or action before the name.
-func validated(t *testing.T, p *providertest.Protocol, object string, config map[string]any) []*tfprotov6.Diagnostic {
-	t.Helper()
-	kind, name, _ := strings.Cut(object, " ")
-	switch kind {
-	case "action":
-		resp, err := p.Server.ValidateActionConfig(t.Context(), &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: p.Dynamic(p.Schema.ActionSchemas[name].Schema, config)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.Diagnostics
-	case "data":
-		resp, err := p.Server.ValidateDataResourceConfig(t.Context(), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: name, Config: p.Dynamic(p.Schema.DataSourceSchemas[name], config)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.Diagnostics
-	}
-	resp, err := p.Server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: kind, Config: p.Dynamic(p.Schema.ResourceSchemas[kind], config)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.Diagnostics
 }

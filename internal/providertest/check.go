@@ -1,0 +1,105 @@
+package providertest
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// NoError ends the test if there is an error.
+func NoError(tb testing.TB, errs ...error) {
+	tb.Helper()
+	if err := errors.Join(errs...); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// ReadFile returns the text of a file.
+func ReadFile(tb testing.TB, path ...string) string {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	NoError(tb, err)
+	return string(text)
+}
+
+// Glob returns the files of all patterns, each of which must match one.
+func Glob(tb testing.TB, patterns ...string) []string {
+	tb.Helper()
+	var all []string
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.FromSlash(pattern))
+		if err != nil || len(files) == 0 {
+			tb.Fatalf("no file is like %s: %v", pattern, err)
+		}
+		all = append(all, files...)
+	}
+	return all
+}
+
+// Says fails the test unless a text has all parts. A CLI may have wrapped the text.
+func Says(tb testing.TB, text string, parts ...string) {
+	tb.Helper()
+	for _, part := range parts {
+		if !has(text, part) {
+			tb.Errorf("it does not say %q:\n%s", part, text)
+		}
+	}
+}
+
+// SaysNot fails the test if a text has one of the parts.
+func SaysNot(tb testing.TB, text string, parts ...string) {
+	tb.Helper()
+	for _, part := range parts {
+		if has(text, part) {
+			tb.Errorf("it says %q:\n%s", part, text)
+		}
+	}
+}
+
+func has(text, part string) bool {
+	return strings.Contains(text, part) || strings.Contains(unwrapped(text), unwrapped(part))
+}
+
+// unwrapped is a text with one space in place of all white space, and without the frame of a CLI's messages.
+func unwrapped(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "│", " ")), " ")
+}
+
+// NewSimOf starts a simulator whose CMDB has a topology.
+func NewSimOf(tb testing.TB, topology string) *Sim {
+	tb.Helper()
+	sim := NewSim(tb)
+	parsed, err := simulator.ParseTopology([]byte(topology))
+	NoError(tb, err)
+	sim.Topology = parsed
+	return sim
+}
+
+// Decode reads JSON.
+func Decode(tb testing.TB, text string, into any) {
+	tb.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		tb.Fatalf("%s: %s", err, text)
+	}
+}
+
+// Output is an output as JSON.
+func (c *CLI) Output(name string) string {
+	c.T.Helper()
+	return strings.TrimSpace(c.Expect(0, "output", "-json", name))
+}
+
+// ExpectOperated fails the test unless operations, by op type, were called for so many hosts.
+func (s *Sim) ExpectOperated(tb testing.TB, hosts map[int]int) {
+	tb.Helper()
+	got := make(map[int]int)
+	for op := range hosts {
+		got[op] = s.Calls().OfOp(op).HostCalls("operate_*")
+	}
+	Same(tb, "hosts by operation", hosts, got)
+}
