@@ -10,17 +10,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // Whoever adds a dependency says in README.md what it is for.
 func TestReadme_givesReasonForEachDirectDependency(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
+		text := providertest.ReadFile(t, name)
+		return text
 	}
 	var required []string
 	for _, line := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+\.\S+/\S+) v\S+(.*)$`).FindAllStringSubmatch(read("go.mod"), -1) {
@@ -68,15 +67,11 @@ func TestAccInstall(t *testing.T) {
 			home := t.TempDir()
 			dir, config := where(home)
 			settings := filepath.Join(home, "cli.tfrc")
-			if err := os.WriteFile(settings, []byte(config), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, os.WriteFile(settings, []byte(config), 0o600))
 			environment := append(os.Environ(), "TF_CLI_CONFIG_FILE="+settings, "HTTPS_PROXY=http://127.0.0.1:1", "CHECKPOINT_DISABLE=1")
 			for _, variable := range []string{"GOPATH", "GOCACHE", "GOMODCACHE"} {
 				value, err := exec.CommandContext(t.Context(), "go", "env", variable).Output()
-				if err != nil {
-					t.Fatal(err)
-				}
+				providertest.NoError(t, err)
 				environment = append(environment, variable+"="+strings.TrimSpace(string(value)))
 			}
 			environment = append(environment, "HOME="+home)
@@ -99,9 +94,7 @@ func TestAccInstall(t *testing.T) {
 				t.Errorf("it printed no %s:\n%s", hint, printed)
 			}
 			examples := filepath.Join(home, "examples")
-			if err := os.CopyFS(examples, os.DirFS("examples")); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, os.CopyFS(examples, os.DirFS("examples")))
 			teams := filepath.Join(examples, "two-teams")
 			run(teams, cli, "init", "-no-color")
 			run(teams, cli, "validate", "-no-color")

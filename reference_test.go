@@ -89,9 +89,7 @@ func TestReference_pages(t *testing.T) {
 		known[o.chinese()] = true
 		page := o.render(t, words)
 		if *writeReference {
-			if err := os.WriteFile(o.chinese(), []byte(page), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, os.WriteFile(o.chinese(), []byte(page), 0o644))
 			continue
 		}
 		written, err := os.ReadFile(o.chinese())
@@ -113,9 +111,7 @@ func TestReference_pages(t *testing.T) {
 		}
 	}
 	guides, err := filepath.Glob("docs/guides/zh-*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	for _, guide := range guides {
 		if guide = filepath.ToSlash(guide); strings.Contains(read(t, guide), referenceSubcategory) && !known[guide] {
 			t.Errorf("%s is about no object", guide)
@@ -212,13 +208,9 @@ func (o object) render(t *testing.T, words map[string]string) string {
 			return strings.ReplaceAll(markdownLink.ReplaceAllString(text, "$1"), "`", "")
 		},
 	}).ParseFiles(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	examples, err := filepath.Glob(filepath.Join("examples", o.kind, o.name, "*.tf*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	tables := &attributeTables{chinese: chinese, printed: make(map[string]*tfprotov6.SchemaObject)}
 	tables.print("", o.attributes)
 	var page strings.Builder
@@ -226,9 +218,7 @@ func (o object) render(t *testing.T, words map[string]string) string {
 		"Name": o.name, "Summary": chinese(o.summary), "Description": chinese(o.description), "Examples": examples,
 		"Signature": signature.FindString(read(t, o.english())), "Attributes": strings.TrimSpace(tables.text.String()),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	return page.String()
 }
 

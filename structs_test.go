@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // What decides about hosts holds few values at a time. What a platform answers, and a model of
@@ -23,9 +25,7 @@ func TestStructs_haveTenFieldsAtMost(t *testing.T) {
 		}
 		for _, name := range files {
 			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, err)
 			ast.Inspect(file, func(n ast.Node) bool {
 				spec, isType := n.(*ast.TypeSpec)
 				if !isType || strings.HasSuffix(name, "_test.go") {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 var markTranslated = flag.Bool("mark-translated", false, "let TestTranslations_keepUp mark the Chinese pages as up to date in place of comparing them")
@@ -38,9 +40,7 @@ func TestTranslations_keepUp(t *testing.T) {
 		switch {
 		case blob == page.blob:
 		case *markTranslated:
-			if err := os.WriteFile(page.file, []byte(strings.Replace(page.text, page.blob, blob, 1)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, os.WriteFile(page.file, []byte(strings.Replace(page.text, page.blob, blob, 1)), 0o644))
 		default:
 			t.Errorf("%s changed since %s was translated from it:\n"+
 				"  git diff %s %s\n"+
@@ -97,11 +97,8 @@ func rendered(t *testing.T, file string) string {
 	if page, isTemplate := strings.CutSuffix(file, ".tmpl"); isTemplate && strings.HasPrefix(file, "templates/") {
 		file = "docs" + strings.TrimPrefix(page, "templates")
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	text := providertest.ReadFile(t, file)
+	return text
 }
 
 var subcategory = regexp.MustCompile(`\A---\npage_title: .*\nsubcategory: "(Basics|Operation|Reference)"\n`)
@@ -141,9 +138,7 @@ func TestTranslations_areComplete(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 }
 
 var zhSubcategory = regexp.MustCompile(`\A---\npage_title: .*\nsubcategory: "(中文|参考（中文）)"\n`)
@@ -255,9 +250,7 @@ func translations(t *testing.T) []translation {
 		t.Fatal(layouts, err)
 	}
 	special, err := filepath.Glob(zhReference + "/*/*.md.tmpl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	var pages []translation
 	for _, file := range slices.Concat(files, layouts, special, []string{"README.zh-CN.md"}) {
 		file = filepath.ToSlash(file)
@@ -267,16 +260,13 @@ func translations(t *testing.T) []translation {
 			}
 			file = layout
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mark := translatedFrom.FindStringSubmatch(string(text))
+		text := providertest.ReadFile(t, file)
+		mark := translatedFrom.FindStringSubmatch(text)
 		if mark == nil {
 			t.Errorf("%s does not say what it was translated from: <!-- Translated from docs/guides/….md at blob … -->", file)
 			continue
 		}
-		pages = append(pages, translation{file, string(text), mark[1], mark[2]})
+		pages = append(pages, translation{file, text, mark[1], mark[2]})
 	}
 	return pages
 }

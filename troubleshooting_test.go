@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // Whoever looks for a message finds it: what stands in the first column of the tables, as
@@ -56,8 +58,6 @@ func sourcesOf(t *testing.T, folder string) string {
 		text.Write(source)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	return regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(text.String(), "")
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -35,28 +33,14 @@ const business = `{"businesses": [{"id": 3, "name": "game", "sets": [
     {"name": "twins", "hosts": [{"ip": "10.4.1.1"}, {"ip": "10.4.1.2"}]},
     {"name": "empty"}]}]}]}`
 
-// serve is a simulator that knows a topology.
-func serve(t *testing.T, topology string) *providertest.Sim {
-	t.Helper()
-	sim := providertest.NewSim(t)
-	parsed, err := simulator.ParseTopology([]byte(topology))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sim.Topology = parsed
-	return sim
-}
-
 // serveBusiness is a simulator that knows the business.
 func serveBusiness(t *testing.T) *providertest.Sim {
 	t.Helper()
-	sim := serve(t, business)
+	sim := providertest.NewSimOf(t, business)
 	for host, fields := range map[string]object{ // hosts that cannot be addressed
 		"0:10.4.0.8": {"bk_agent_id": "a b"}, "0:10.4.0.9": {"bk_host_innerip": "ten"}, "0:10.4.1.2": {"bk_host_innerip": "10.4.1.1"},
 	} {
-		if err := sim.CMDB().ChangeHost(host, fields); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, sim.CMDB().ChangeHost(host, fields))
 	}
 	return sim
 }
@@ -115,14 +99,12 @@ func TestHostsDataSource(t *testing.T) {
 				t.Fatal(said)
 			}
 			providertest.Same(t, "hosts", c.hosts, values["hosts"])
-			if diff := cmp.Diff(c.modules, values["hosts_by_module"]); c.modules != nil && diff != "" {
-				t.Errorf("hosts by module (-want +got):\n%s", diff)
+			providertest.Same(t, "number of hosts", len(c.hosts), values["host_count"])
+			if c.modules != nil {
+				providertest.Same(t, "hosts by module", c.modules, values["hosts_by_module"])
 			}
-			if diff := cmp.Diff(c.without, values["without_agent"]); c.without != nil && diff != "" {
-				t.Errorf("without agent (-want +got):\n%s", diff)
-			}
-			if got := values["host_count"]; got != len(c.hosts) {
-				t.Errorf("counted %v hosts", got)
+			if c.without != nil {
+				providertest.Same(t, "without agent", c.without, values["without_agent"])
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
@@ -120,36 +121,15 @@ func TestProcessGroups(t *testing.T) {
 		unusable  string
 		clashes   string
 	}{
-		"none":  {},
-		"alike": {processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "db"))}, want: groups{"nginx_1": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}}},
-		"by-module": {
-			processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "web")), whole(3, both(in("gz-1", "db"), port))},
-			want:      groups{"nginx_1@web": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}, "nginx_1@db": {"0:10.0.0.111", "3"}},
-		},
-		"by-set": {
-			processes: []cmdb.Process{whole(1, nil), whole(2, both(in("gz-2", "web"), port))},
-			want:      groups{"nginx_1@gz-1/web": {"0:10.0.0.1", "1"}, "nginx_1@gz-2/web": {"0:10.0.0.11", "2"}},
-		},
-		"by-id": {
-			processes: []cmdb.Process{whole(1, nil), whole(2, port)},
-			want:      groups{"nginx_1@gz-1/web#1": {"0:10.0.0.1", "1"}, "nginx_1@gz-1/web#2": {"0:10.0.0.11", "2"}},
-		},
-		"by-rendered-set": {
-			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.StartCmd = "${bk_set_name}" }), whole(2, both(in("gz-2", "web"), func(p *cmdb.Process) { p.StartCmd = "${bk_set_name}" }))},
-			want:      groups{"nginx_1@gz-1/web": {"0:10.0.0.1", "1"}, "nginx_1@gz-2/web": {"0:10.0.0.11", "2"}},
-		},
-		"by-priority": {
-			processes: []cmdb.Process{whole(1, nil), whole(2, both(in("gz-1", "db"), func(p *cmdb.Process) { p.Priority = 2 }))},
-			want:      groups{"nginx_1@web": {"0:10.0.0.1", "1"}, "nginx_1@db": {"0:10.0.0.11", "2"}},
-		},
-		"instances": {
-			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum = 2 }), whole(2, nil)},
-			want:      groups{"nginx_1": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}, "nginx_2": {"0:10.0.0.1", "1"}},
-		},
-		"inst-ids": {
-			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum, p.PIDFile = 2, "/run/${inst_id}" })}, instIDs: map[string]int64{"1": 5},
-			want: groups{"nginx_1": {"0:10.0.0.1", "1", "/run/5"}, "nginx_2": {"0:10.0.0.1", "1", "/run/6"}},
-		},
+		"none":            {},
+		"alike":           {processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "db"))}, want: groups{"nginx_1": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}}},
+		"by-module":       {processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "web")), whole(3, both(in("gz-1", "db"), port))}, want: groups{"nginx_1@web": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}, "nginx_1@db": {"0:10.0.0.111", "3"}}},
+		"by-set":          {processes: []cmdb.Process{whole(1, nil), whole(2, both(in("gz-2", "web"), port))}, want: groups{"nginx_1@gz-1/web": {"0:10.0.0.1", "1"}, "nginx_1@gz-2/web": {"0:10.0.0.11", "2"}}},
+		"by-id":           {processes: []cmdb.Process{whole(1, nil), whole(2, port)}, want: groups{"nginx_1@gz-1/web#1": {"0:10.0.0.1", "1"}, "nginx_1@gz-1/web#2": {"0:10.0.0.11", "2"}}},
+		"by-rendered-set": {processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.StartCmd = "${bk_set_name}" }), whole(2, both(in("gz-2", "web"), func(p *cmdb.Process) { p.StartCmd = "${bk_set_name}" }))}, want: groups{"nginx_1@gz-1/web": {"0:10.0.0.1", "1"}, "nginx_1@gz-2/web": {"0:10.0.0.11", "2"}}},
+		"by-priority":     {processes: []cmdb.Process{whole(1, nil), whole(2, both(in("gz-1", "db"), func(p *cmdb.Process) { p.Priority = 2 }))}, want: groups{"nginx_1@web": {"0:10.0.0.1", "1"}, "nginx_1@db": {"0:10.0.0.11", "2"}}},
+		"instances":       {processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum = 2 }), whole(2, nil)}, want: groups{"nginx_1": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}, "nginx_2": {"0:10.0.0.1", "1"}}},
+		"inst-ids":        {processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum, p.PIDFile = 2, "/run/${inst_id}" })}, instIDs: map[string]int64{"1": 5}, want: groups{"nginx_1": {"0:10.0.0.1", "1", "/run/5"}, "nginx_2": {"0:10.0.0.1", "1", "/run/6"}}},
 		"template": {
 			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.StopCmd, p.ProcNum = "${x}", 3 }), whole(2, nil)},
 			want:      groups{"nginx_1": {"0:10.0.0.11", "2"}},
@@ -175,10 +155,7 @@ func TestProcessGroups(t *testing.T) {
 				}
 				got[key] = described(group)
 			}
-			if c.want == nil {
-				c.want = groups{}
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("groups (-want +got):\n%s", diff)
 			}
 			if got := strings.Join(g.unusable, "\n"); !strings.HasPrefix(got, c.unusable) || (c.unusable == "") != (got == "") {

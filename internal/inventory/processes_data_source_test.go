@@ -51,7 +51,7 @@ func TestProcessesDataSource(t *testing.T) {
 		for _, gateway := range []string{"", "apigw"} {
 			t.Run(name+gateway, func(t *testing.T) {
 				t.Parallel()
-				sim := serve(t, services)
+				sim := providertest.NewSimOf(t, services)
 				provider := sim.Configured(t, face(sim, gateway))
 				values, said := provider.ReadData(processesType, c.config)
 				if said.String() != "" {
@@ -98,7 +98,7 @@ func refusal(gateway string) simulator.Fault {
 // A group has the spec that GSEKit sends.
 func TestProcessesDataSource_group(t *testing.T) {
 	t.Parallel()
-	sim := serve(t, services)
+	sim := providertest.NewSimOf(t, services)
 	values, said := sim.Configured(t, face(sim, "")).ReadData(processesType, in("web"))
 	if said.String() != "" {
 		t.Fatal(said)
@@ -171,7 +171,7 @@ func TestProcessesDataSource_refused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := serve(t, services)
+			sim := providertest.NewSimOf(t, services)
 			if c.fault != nil {
 				sim.Inject(*c.fault)
 			}
@@ -179,15 +179,11 @@ func TestProcessesDataSource_refused(t *testing.T) {
 				sim.Inject(refusal(""))
 			}
 			if c.host != nil {
-				if err := sim.CMDB().ChangeHost("0:10.3.0.1", c.host); err != nil {
-					t.Fatal(err)
-				}
+				providertest.NoError(t, sim.CMDB().ChangeHost("0:10.3.0.1", c.host))
 			}
 			p := sim.Configured(t, face(sim, ""))
 			if said := flat(p.ValidateData(processesType, c.config)); said != "" {
-				if !strings.Contains(said, c.want) {
-					t.Errorf("said:\n%s\nwant:\n%s", said, c.want)
-				}
+				providertest.Says(t, said, c.want)
 				return
 			}
 			values, said := p.ReadData(processesType, c.config)
@@ -201,25 +197,24 @@ func TestProcessesDataSource_refused(t *testing.T) {
 	}
 }
 
-// Ten thousand process instances are one call for the topology and twenty pages.
-func TestProcessesDataSource_tenThousand(t *testing.T) {
+// Process instances are one call for the topology, and one for each 500 of them.
+func TestProcessesDataSource_many(t *testing.T) {
 	t.Parallel()
-	sim := serve(t, `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz-[1-5]", "modules": [{"name": "web", "hosts": [{"count": 1000, "ip": "10.3.0.1"}], "processes": [
+	sim := providertest.NewSimOf(t, `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz-[1-3]", "modules": [{"name": "web", "hosts": [{"count": 200, "ip": "10.3.0.1"}], "processes": [
 	  {"bk_process_name": "a", "bk_func_name": "a", "work_path": "/srv", "pid_file": "/run/a.pid", "user": "root"},
 	  {"bk_process_name": "b", "bk_func_name": "b", "work_path": "/srv", "pid_file": "/run/b.pid", "user": "root"}]}]}]}]}`)
 	values, said := sim.Configured(t, face(sim, "")).ReadData(processesType, in("web"))
 	if said.String() != "" {
 		t.Fatal(said)
 	}
-	processes, _ := values["processes"].(object)
-	for _, key := range []string{"a_1", "b_1"} {
-		group, _ := processes[key].(object)
-		if hosts, _ := group["hosts"].(object); len(processes) != 2 || len(hosts) != 5000 {
-			t.Errorf("%s has %d hosts, among %d groups", key, len(hosts), len(processes))
-		}
+	counts := make(map[string]int)
+	for key, group := range values["processes"].(object) { //nolint:forcetypeassert // it is one
+		hosts, _ := group.(object)["hosts"].(object) //nolint:forcetypeassert // it is one
+		counts[key] = len(hosts)
 	}
+	providertest.Same(t, "hosts by group", map[string]int{"a_1": 600, "b_1": 600}, counts)
 	calls := sim.Calls()
-	if topology, pages := len(calls.Of("search_biz_inst_topo")), len(calls.Of("list_process_related_info")); topology != 1 || pages != 20 || len(calls) != 21 {
+	if topology, pages := calls.Count("search_biz_inst_topo"), calls.Count("list_process_related_info"); topology != 1 || pages != 3 || len(calls) != 4 {
 		t.Errorf("%d questions for the topology, %d pages, %d calls", topology, pages, len(calls))
 	}
 }

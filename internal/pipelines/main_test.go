@@ -34,9 +34,7 @@ func needOPA(t *testing.T) string {
 		t.Skip("Acceptance tests skipped unless env 'TF_ACC' set")
 	}
 	opa, err := opaBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	return opa
 }
 
@@ -44,9 +42,7 @@ func needOPA(t *testing.T) string {
 func examples(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "examples", "pipelines"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	return dir
 }
 
@@ -97,11 +93,7 @@ func (p *pipeline) try(name string, env ...string) (int, string) {
 // says fails the test unless a text has all parts, however it is wrapped.
 func says(t *testing.T, text string, parts ...string) {
 	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), part) {
-			t.Errorf("it does not say %q:\n%s", part, text)
-		}
-	}
+	providertest.Says(t, strings.Join(strings.Fields(text), " "), parts...)
 }
 
 func decode(t *testing.T, text []byte) map[string]any {

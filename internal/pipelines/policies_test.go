@@ -205,9 +205,7 @@ func TestAccPolicies_leftOver(t *testing.T) {
 	p.plan()
 	p.expectReasons("failed", []string{"bk_process_operation.test: would reach 101 hosts at once: web-1 (0:10.0.0.2)"})
 	for _, n := range failed {
-		if err := sim.Unregister(providertest.Address(n), "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, sim.Unregister(providertest.Address(n), "web", "nginx"))
 	}
 	p.plan()
 	p.expectReasons("unregistered", []string{"bk_hosted_process.test: would reach 101 hosts at once", "bk_process_operation.test: would reach 101 hosts at once"})
@@ -221,15 +219,10 @@ func TestAccPolicies_exceptions(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, providertest.NewSim(t), operated(hosted(providertest.HostsConfig(150), "", ""), "kill", ""))
 	ours := filepath.Join(t.TempDir(), "pipelines")
-	if err := os.CopyFS(ours, os.DirFS(p.scripts)); err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, os.CopyFS(ours, os.DirFS(p.scripts)))
 	p.scripts = ours
 	settings := filepath.Join(ours, "policy", "settings.json")
-	text, err := os.ReadFile(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := providertest.ReadFile(t, settings)
 	p.Expect(0, "init")
 	p.plan()
 	kill, waves := "is a kill of web-1 (0:10.0.0.2), ", "would reach 150 hosts at once"
@@ -243,16 +236,12 @@ func TestAccPolicies_exceptions(t *testing.T) {
 		{"another-address", `"kill": []`, `"kill": ["bk_process_operation.other"]`, []string{kill, waves}},
 		{"limit", `"hosts_without_waves": 100`, `"hosts_without_waves": 150`, []string{kill}},
 	} {
-		edited := strings.Replace(string(text), c.old, c.replacement, 1)
-		if err := os.WriteFile(settings, []byte(edited), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		edited := strings.Replace(text, c.old, c.replacement, 1)
+		providertest.NoError(t, os.WriteFile(settings, []byte(edited), 0o600))
 		p.expectReasons(c.name, c.refused)
 	}
 	// Without the settings nothing can be judged.
-	if err := os.Remove(settings); err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, os.Remove(settings))
 	says(t, p.script(1, "policy.sh"), "settings.json does not have the limits")
 }
 
@@ -263,10 +252,7 @@ func TestAccPolicies_actions(t *testing.T) {
 	p := newPipeline(t, providertest.NewSim(t), hosted(providertest.HostsConfig(3), "", ""))
 	p.Expect(0, "init")
 	p.plan()
-	text, err := os.ReadFile(filepath.Join(p.Dir, "tfplan.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := providertest.ReadFile(t, p.Dir, "tfplan.json")
 	hosts := func(n int) map[string]string {
 		all := make(map[string]string, n)
 		for _, number := range providertest.HostNumbers(n) {
@@ -297,15 +283,13 @@ func TestAccPolicies_actions(t *testing.T) {
 			"b": map[string]any{"process": map[string]any{"proc_name": "db"}, "hosts": map[string]any{"db-2": "0:10.1.0.2"}, "priority": 2},
 		}}, []string{"a kill of db-1 (0:10.1.0.1), db-2 (0:10.1.0.2)"}},
 	} {
-		plan := decode(t, text)
+		plan := decode(t, []byte(text))
 		invocation := map[string]any{"address": "action.bk_process_operation.x", "type": "bk_process_operation", "name": "x", "config_values": c.values}
 		if plan[c.in] = []any{invocation}; c.in == "deferred_action_invocations" {
 			plan[c.in] = []any{map[string]any{"reason": "provider_config_unknown", "action_invocation": invocation}}
 		}
 		edited, err := json.Marshal(plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		p.Write("tfplan.json", string(edited))
 		p.expectReasons(name, c.refused)
 	}

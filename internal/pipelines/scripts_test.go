@@ -78,9 +78,7 @@ func TestAccScripts(t *testing.T) {
 	}
 	for _, name := range []string{"tfplan", "tfplan.json", "tfplan.txt"} {
 		info, err := os.Stat(filepath.Join(p.Dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		// Promised in pipelines.md: Only the user that ran the script may read its file.
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s may be read by others: %s", name, info.Mode())
@@ -99,15 +97,11 @@ func TestAccScripts(t *testing.T) {
 	if diff := cmp.Diff([]string{}, robot.texts(t)); diff != "" {
 		t.Errorf("reported without drift:\n%s", diff)
 	}
-	if err := sim.Unregister(providertest.Address(2), "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, sim.Unregister(providertest.Address(2), "web", "nginx"))
 	// Promised in pipelines.md: drift.sh exits with 2
 	says(t, p.script(2, "drift.sh", night), "Not as declared: bk_hosted_process.test: update bk_hosted_process.test: web-2: unregistered")
 	want := []string{"Not as declared:\nbk_hosted_process.test: update\nbk_hosted_process.test: web-2: unregistered"}
-	if diff := cmp.Diff(want, robot.texts(t)); diff != "" {
-		t.Errorf("drift reported (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "drift reported", want, robot.texts(t))
 
 	// Promised in pipelines.md: with 1 where that could not be found out
 	sim.Inject(simulator.Fault{HTTPStatus: http.StatusForbidden})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // The documented keys of each system that these files use. Sources: BK-CI's JSON schema of version v3.0
@@ -37,13 +37,9 @@ func TestAccYAML(t *testing.T) {
 	runs := map[string][]string{}
 	for system, keys := range documented {
 		files, err := filepath.Glob(filepath.Join(dir, system, "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		hidden, err := filepath.Glob(filepath.Join(dir, system, ".*.yml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		for _, file := range append(files, hidden...) {
 			name := system + "/" + filepath.Base(file)
 			parsed, err := exec.CommandContext(t.Context(), opa, "eval", "--format=raw", "--data=file:"+file, "data.file").CombinedOutput()
@@ -56,12 +52,9 @@ func TestAccYAML(t *testing.T) {
 					t.Errorf("%s: %s does not document the key %s", name, system, key)
 				}
 			}
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := providertest.ReadFile(t, file)
 			runs[name] = []string{}
-			for _, run := range regexp.MustCompile(`(?m)\bsh (\S+/)(\S+)$`).FindAllStringSubmatch(string(text), -1) {
+			for _, run := range regexp.MustCompile(`(?m)\bsh (\S+/)(\S+)$`).FindAllStringSubmatch(text, -1) {
 				runs[name] = append(runs[name], run[2])
 				if _, err := os.Stat(filepath.Join(dir, run[2])); err != nil {
 					t.Errorf("%s: %s", name, err)
@@ -76,9 +69,7 @@ func TestAccYAML(t *testing.T) {
 		"atlantis/repos.yaml":       {"plan.sh", "policy.sh", "apply.sh"},
 		"atlantis/atlantis.yaml":    {},
 	}
-	if diff := cmp.Diff(want, runs); diff != "" {
-		t.Errorf("what the pipelines run (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "what the pipelines run", want, runs)
 }
 
 // A person approves between plan and apply.

@@ -10,21 +10,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// With a CLI: the process may be another object's, and outputs use the values.
-func TestAccProcessStatusDataSource_lifecycle(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String()+
-		providertest.StatusConfig(providertest.WithSpec)+"output \"stopped\" {\n  value = data.bk_process_status.test.stopped_count\n}\n")
-	if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "stopped = 2") {
-		t.Errorf("it printed:\n%s", out)
-	}
-	sim.ResetCalls()
-	cli.Expect(0, "plan", "-detailed-exitcode")
-	sim.Changed(t)
-	cli.Expect(0, "destroy", "-auto-approve")
-}
-
 // A host with unknown status is counted as unknown, with the reason and its code. The other hosts keep
 // their status.
 func TestProcessStatusDataSource_unknown(t *testing.T) {
@@ -75,9 +60,7 @@ func TestProcessStatusDataSource_wholeResource(t *testing.T) {
 			parts := by.Reference("./start.sh", 2)
 			p.CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{}).Applied(parts)
 			namespace, process := by.Process()
-			if err := sim.StartProcess(providertest.Address(1), namespace, process); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, sim.StartProcess(providertest.Address(1), namespace, process))
 			sim.ResetCalls()
 			want, _ := p.ReadData(name, parts)
 			asked := sim.Calls().APIs()
@@ -108,9 +91,7 @@ func TestProcessStatusDataSource_wholeResource(t *testing.T) {
 func start(t *testing.T, sim *providertest.Sim, hosts ...int) {
 	t.Helper()
 	for _, address := range providertest.AddressList(hosts) {
-		if err := sim.StartProcess(address, "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, sim.StartProcess(address, "web", "nginx"))
 	}
 }
 
@@ -119,26 +100,27 @@ func start(t *testing.T, sim *providertest.Sim, hosts ...int) {
 func TestProcessStatusDataSource_unregistered(t *testing.T) {
 	t.Parallel()
 	const running, stopped, unregistered, unknown = "running", "stopped", "unregistered", "unknown"
+	whole := map[string]string{"web-1": running, "web-2": stopped, "web-3": unregistered}
+	// agents are the states where the cached status cannot be read, and none those in it.
+	agents, none := map[string]string{"web-1": running, "web-2": stopped, "web-3": stopped}, map[string]string{"web-1": unknown, "web-2": unknown, "web-3": unknown}
+	unreadable := func(at string, value any) *simulator.Fault {
+		return &simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{at: value}}
+	}
 	for name, c := range map[string]struct {
 		lag          bool // the cached status is from before any registration
 		fault        *simulator.Fault
 		live, cached map[string]string
 		said         string // in live mode
 	}{
-		"all": {
-			live:   map[string]string{"web-1": running, "web-2": stopped, "web-3": unregistered},
-			cached: map[string]string{"web-1": running, "web-2": stopped, "web-3": unregistered},
-		},
+		"all": {live: whole, cached: whole},
 		"late-file": {
 			lag:    true,
 			live:   map[string]string{"web-1": running, "web-2": unregistered, "web-3": unregistered},
 			cached: map[string]string{"web-1": unregistered, "web-2": unregistered, "web-3": unregistered},
 		},
-		"unreadable-file": {
-			fault:  &simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": "none"}},
-			live:   map[string]string{"web-1": running, "web-2": stopped, "web-3": stopped},
-			cached: map[string]string{"web-1": unknown, "web-2": unknown, "web-3": unknown},
-		},
+		"no-list": {fault: unreadable("data/proc_infos", "none"), live: agents, cached: none},
+		"odd-row": {fault: unreadable("data/proc_infos/*/meta", 7), live: agents, cached: none},
+		"no-meta": {fault: unreadable("data/proc_infos/*/meta", nil), live: agents, cached: none},
 		"no-file": {
 			fault: &simulator.Fault{API: "get_proc_status_v2", EnvelopeCode: new(1), EnvelopeMessage: "broken"},
 			said:  "Unable to Read Process Status",
@@ -146,8 +128,7 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 		"hosting-not-reported": {
 			fault: &simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(3)}, Code: new(0),
 				Content: map[string]any{"process": []any{map[string]any{"instance": []any{map[string]any{"pid": -1}}}}}},
-			live:   map[string]string{"web-1": running, "web-2": stopped, "web-3": stopped},
-			cached: map[string]string{"web-1": running, "web-2": stopped, "web-3": unregistered},
+			live: agents, cached: whole,
 		},
 	} {
 		for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
@@ -173,8 +154,11 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 					t.Error("the file was not read")
 				}
 				config["mode"] = "cached"
-				values, _ = p.ReadData("bk_process_status", config)
+				values, said = p.ReadData("bk_process_status", config)
 				providertest.Same(t, "cached", c.cached, providertest.StatesOf(values))
+				if strings.Contains(said.String(), "the cached status could not be read") != (c.cached["web-1"] == unknown) {
+					t.Errorf("cached: %s", said)
+				}
 				sim.Changed(t)
 			})
 		}
@@ -235,29 +219,6 @@ func TestProcessStatusDataSource_withoutSpec(t *testing.T) {
 			}
 			if calls := len(sim.Calls()); calls != 1 || len(sim.Calls().Of("get_proc_status_v2")) != 1 {
 				t.Errorf("calls: %v", sim.Calls())
-			}
-		})
-	}
-}
-
-// A cached status that cannot be read does not say which hosts are registered.
-func TestProcessStatusDataSource_unreadableFile(t *testing.T) {
-	t.Parallel()
-	for name, rows := range map[string]map[string]any{
-		"no-list": {"data/proc_infos": "none"},
-		"a-row":   {"data/proc_infos/*/meta": 7},
-		"no-meta": {"data/proc_infos/*/meta": nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.Registered(t, 1)
-			sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: rows})
-			config := providertest.FaceESB.Reference("./start.sh", 1)
-			config["mode"] = "cached"
-			values, said := sim.Configured(t).ReadData("bk_process_status", config)
-			if got := providertest.StatesOf(values)["web-1"]; got != "unknown" || !strings.Contains(said.String(), "the cached status could not be read") {
-				t.Errorf("the state is %q; said:\n%s", got, said)
 			}
 		})
 	}

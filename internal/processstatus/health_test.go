@@ -55,9 +55,7 @@ func TestProcessStatusDataSource_health(t *testing.T) {
 			}
 			if c.mode == "process" { // the same values in one object
 				text, err := json.Marshal(config)
-				if err != nil {
-					t.Fatal(err)
-				}
+				providertest.NoError(t, err)
 				config = map[string]any{"process": string(text)}
 			}
 

@@ -46,9 +46,7 @@ func hostedOn(t *testing.T, n int) *providertest.Sim {
 	sim := providertest.NewSim(t)
 	sim.Registered(t, n)
 	for i := range n {
-		if err := sim.Host(providertest.Address(i+1), "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, sim.Host(providertest.Address(i+1), "web", "nginx"))
 	}
 	sim.ResetCalls()
 	return sim
@@ -152,9 +150,7 @@ func TestHostedSpecsDataSource(t *testing.T) {
 				sim := hostedOn(t, 2)
 				sim.SetProcFile(providertest.Address(1), simulator.ProcFile{Odd: c.odd})
 				if c.change != nil {
-					if err := c.change(sim); err != nil {
-						t.Fatal(err)
-					}
+					providertest.NoError(t, c.change(sim))
 				}
 				p := sim.Configured(t, w.settings)
 				var log providertest.LogBuffer

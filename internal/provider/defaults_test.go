@@ -292,15 +292,15 @@ func readWith(attribute string) func(t *testing.T, typ string, value any) string
 	}
 }
 
-// A description must be short; longer text belongs into a guide.
+// Each attribute has a description, in Markdown. It must be short; longer text belongs into a guide.
 func TestDescriptions_areShort(t *testing.T) {
 	t.Parallel()
 	const most = 45
 	p := providertest.NewProtocol(t)
 	for block, schema := range p.Blocks() {
 		providertest.EachAttribute(schema.Block.Attributes, func(at string, a *tfprotov6.SchemaAttribute) {
-			if words := len(strings.Fields(a.Description)); words > most {
-				t.Errorf("%s.%s has %d words, of at most %d: %s", block, at, words, most, a.Description)
+			if words := len(strings.Fields(a.Description)); words == 0 || words > most || a.DescriptionKind != tfprotov6.StringKindMarkdown {
+				t.Errorf("%s.%s has %d words, of at most %d, in %s: %s", block, at, words, most, a.DescriptionKind, a.Description)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,19 +19,6 @@ func newExampleCLI(t *testing.T, sim *providertest.Sim, dir string) *providertes
 	providertest.NoError(t, os.CopyFS(examples, os.DirFS(filepath.Join("..", "..", "examples"))))
 	cli.Dir = filepath.Join(examples, dir)
 	return cli
-}
-
-// The modules' own tests run on mocks: the endpoint refuses connections.
-func TestAccModule_mocked(t *testing.T) {
-	t.Parallel()
-	for module, runs := range map[string]int{"hosted-service": 12, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
-		t.Run(module, func(t *testing.T) {
-			t.Parallel()
-			cli := newExampleCLI(t, &providertest.Sim{URL: "http://127.0.0.1:1"}, "modules/"+module)
-			cli.Expect(0, "get")
-			providertest.Says(t, cli.Expect(0, "test"), fmt.Sprintf("Success! %d passed, 0 failed.", runs))
-		})
-	}
 }
 
 func TestAccModule_simulator(t *testing.T) {

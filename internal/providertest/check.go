@@ -103,3 +103,15 @@ func (s *Sim) ExpectOperated(tb testing.TB, hosts map[int]int) {
 	}
 	Same(tb, "hosts by operation", hosts, got)
 }
+
+// Rendered compares a file with the text that is rendered for it, or writes it.
+func Rendered(tb testing.TB, write bool, file, text string) {
+	tb.Helper()
+	if write {
+		NoError(tb, os.WriteFile(file, []byte(text), 0o644))
+		return
+	}
+	if written := ReadFile(tb, file); written != text {
+		Same(tb, "make generate writes "+file+" anew", strings.Split(text, "\n"), strings.Split(written, "\n"))
+	}
+}

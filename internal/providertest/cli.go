@@ -59,9 +59,7 @@ func NewEmptyCLI(t *testing.T) *CLI {
 		t.Skip("Acceptance tests skipped unless env 'TF_ACC' set")
 	}
 	binary, err := ProviderBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	c := &CLI{T: t, Dir: t.TempDir()}
 	c.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"blueking/bk\" = %q\n  }\n  direct {}\n}\n", binary))
 	c.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+filepath.Join(c.Dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_INPUT=0")
@@ -84,24 +82,7 @@ func (c *CLI) ConfigureWith(provider, config string) {
 func (c *CLI) Write(name, text string) {
 	c.T.Helper()
 	file := filepath.Join(c.Dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-		c.T.Fatal(err)
-	}
-}
-
-// EditState edits the file of the state by hand.
-func (c *CLI) EditState(edit func(text string) string) {
-	c.T.Helper()
-	const name = "terraform.tfstate"
-	text, err := os.ReadFile(filepath.Join(c.Dir, name))
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	edited := edit(string(text))
-	if edited == string(text) {
-		c.T.Errorf("the edit changed nothing of:\n%s", text)
-	}
-	c.Write(name, edited)
+	NoError(c.T, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 }
 
 // Command returns a command of the CLI that is not started yet, and the builder that will have its
@@ -145,13 +126,9 @@ func (c *CLI) Expect(code int, args ...string) string {
 func (c *CLI) Interrupt(command string, isTime func() bool, more ...string) string {
 	c.T.Helper()
 	cmd, out := c.Command(c.T.Context(), append([]string{command, "-auto-approve"}, more...)...)
-	if err := cmd.Start(); err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, cmd.Start())
 	Eventually(c.T, command+" is far enough", isTime)
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, cmd.Process.Signal(os.Interrupt))
 	pressed := time.Now()
 	_ = cmd.Wait() // the CLI decides the exit code of an interrupted command
 	c.T.Logf("%s ended %s after the interrupt", command, time.Since(pressed))

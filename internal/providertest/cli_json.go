@@ -28,9 +28,7 @@ func (c *CLI) ConfigureJSON(settings map[string]any, o Object) {
 		"provider":  map[string]any{"bk": settings},
 		o.Block:     map[string]any{o.Typ: map[string]any{"test": o.Config}},
 	}, "", "  ")
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	c.Write("main.tf.json", string(text))
 }
 
@@ -113,9 +111,7 @@ func (c *CLI) InState() (attributes map[string]any, status string) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ""
 	}
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	var state struct {
 		Resources []struct {
 			Instances []struct {
@@ -124,9 +120,7 @@ func (c *CLI) InState() (attributes map[string]any, status string) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &state); err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, json.Unmarshal(text, &state))
 	if len(state.Resources) == 0 || len(state.Resources[0].Instances) == 0 {
 		return nil, ""
 	}

@@ -2,7 +2,7 @@ package providertest
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -47,23 +47,11 @@ func Addresses(numbers ...int) string {
 	return strings.Join(slices.Sorted(slices.Values(AddressList(numbers))), " ")
 }
 
-// Wrapped compiles a pattern whose spaces also match line breaks, because a CLI wraps its output.
-func Wrapped(pattern string) *regexp.Regexp {
-	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `[\s│]+`))
-}
-
 // Invocation is a configuration of the action bk_process_operation on hosts web-1 to
 // web-n, for Protocol; more holds further attributes.
 func Invocation(operation string, hosts int, more map[string]any) map[string]any {
-	config := map[string]any{
-		"meta":      map[string]any{"namespace": "web", "name": "nginx"},
-		"hosts":     HostsOf(hosts),
-		"spec":      Spec("./start.sh"),
-		"operation": operation,
-	}
-	for name, value := range more {
-		config[name] = value
-	}
+	config := map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": HostsOf(hosts), "spec": Spec("./start.sh"), "operation": operation}
+	maps.Copy(config, more)
 	return config
 }
 

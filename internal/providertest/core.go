@@ -64,9 +64,7 @@ func (p *Protocol) CoreOf(typ string, k *Kept) *Core {
 func (c *Core) wire(v tftypes.Value) *tfprotov6.DynamicValue {
 	c.T.Helper()
 	value, err := tfprotov6.NewDynamicValue(v.Type(), v)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	return &value
 }
 
@@ -74,9 +72,7 @@ func (c *Core) wire(v tftypes.Value) *tfprotov6.DynamicValue {
 func (c *Core) Unwire(v *tfprotov6.DynamicValue) tftypes.Value {
 	c.T.Helper()
 	value, err := v.Unmarshal(c.Schema.ResourceSchemas[c.typ].ValueType())
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	return value
 }
 
@@ -89,9 +85,7 @@ func (c *Core) Refresh() Diagnostics {
 	resp, err := c.Server.ReadResource(c.Context(), &tfprotov6.ReadResourceRequest{
 		TypeName: c.typ, CurrentState: c.wire(c.State), Private: c.Private, CurrentIdentity: c.Identity,
 	})
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	if diags := Diagnostics(resp.Diagnostics); diags.Failed() {
 		return diags
 	}
@@ -168,9 +162,7 @@ func (c *Core) planFrom(prior Kept, config map[string]any) (p Plan, replaces boo
 		TypeName: c.typ, PriorState: c.wire(prior.State), ProposedNewState: c.wire(proposedState(c.T, schema, prior.State, p.config)), Config: c.wire(p.config),
 		PriorPrivate: prior.Private, PriorIdentity: prior.Identity,
 	})
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	if said = resp.Diagnostics; said.Failed() {
 		return Plan{}, false, said
 	}
@@ -316,9 +308,7 @@ func (c *Core) execute(p Plan) Diagnostics {
 		TypeName: c.typ, PriorState: c.wire(c.State), PlannedState: c.wire(p.value), Config: c.wire(p.config),
 		PlannedPrivate: p.private, PlannedIdentity: p.identity,
 	})
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	applied := Diagnostics(resp.Diagnostics)
 	state := c.Unwire(resp.NewState)
 	if !applied.Failed() {
@@ -353,9 +343,7 @@ func (c *Core) Untaint() {
 func (c *Core) Imports(id string) Diagnostics {
 	c.T.Helper()
 	resp, err := c.Server.ImportResourceState(c.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: c.typ, ID: id})
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	if diags := Diagnostics(resp.Diagnostics); diags.Failed() {
 		return diags
 	}
@@ -385,9 +373,7 @@ func (p *Protocol) ReadData(typ string, config map[string]any) (map[string]any, 
 	p.T.Helper()
 	schema := p.Schema.DataSourceSchemas[typ]
 	resp, err := p.Server.ReadDataSource(p.Context(), &tfprotov6.ReadDataSourceRequest{TypeName: typ, Config: p.Dynamic(schema, config)})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	if resp.State == nil || Diagnostics(resp.Diagnostics).Failed() {
 		return nil, resp.Diagnostics
 	}

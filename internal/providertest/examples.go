@@ -1,7 +1,6 @@
 package providertest
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 )
@@ -9,11 +8,7 @@ import (
 // ReadExample returns a file of examples/, whose path is given with slashes.
 func ReadExample(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", filepath.FromSlash(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return ReadFile(t, "..", "..", "examples", filepath.FromSlash(file))
 }
 
 // Examples that other tests use.

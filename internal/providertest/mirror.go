@@ -13,15 +13,11 @@ import (
 func (c *CLI) UseMirror() {
 	c.T.Helper()
 	built, err := ProviderBinary()
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	mirror := c.T.TempDir()
 	for _, registry := range []string{"registry.terraform.io", "registry.opentofu.org"} {
 		dir := filepath.Join(mirror, registry, "blueking", "bk", "0.0.1", runtime.GOOS+"_"+runtime.GOARCH)
-		if err := errors.Join(os.MkdirAll(dir, 0o700), os.Symlink(filepath.Join(built, "terraform-provider-bk"), filepath.Join(dir, "terraform-provider-bk_v0.0.1"))); err != nil {
-			c.T.Fatal(err)
-		}
+		NoError(c.T, errors.Join(os.MkdirAll(dir, 0o700), os.Symlink(filepath.Join(built, "terraform-provider-bk"), filepath.Join(dir, "terraform-provider-bk_v0.0.1"))))
 	}
 	c.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
 }

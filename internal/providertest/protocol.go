@@ -117,9 +117,7 @@ func (s *Sim) Settings() map[string]any {
 // Fine fails the test if there is an error or any diagnostic.
 func (p *Protocol) Fine(err error, diags []*tfprotov6.Diagnostic) {
 	p.T.Helper()
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	if text := DiagnosticsText(diags); text != "" {
 		p.T.Fatal(text)
 	}
@@ -129,9 +127,7 @@ func (p *Protocol) Fine(err error, diags []*tfprotov6.Diagnostic) {
 func (p *Protocol) Dynamic(schema *tfprotov6.Schema, config map[string]any) *tfprotov6.DynamicValue {
 	p.T.Helper()
 	value, err := tfprotov6.NewDynamicValue(schema.ValueType(), ValueOf(schema.ValueType(), config))
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	return &value
 }
 
@@ -253,9 +249,7 @@ func (p *Protocol) Invoke(ctx context.Context, name string, config map[string]an
 	stream, err := p.Server.InvokeAction(ctx, &tfprotov6.InvokeActionRequest{
 		ActionType: name, Config: p.Dynamic(p.Schema.ActionSchemas[name].Schema, config),
 	})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	for event := range stream.Events {
 		switch event := event.Type.(type) {
 		case tfprotov6.ProgressInvokeActionEventType:
@@ -274,9 +268,7 @@ func (p *Protocol) ValidateAction(name string, config map[string]any) string {
 	resp, err := p.Server.ValidateActionConfig(p.T.Context(), &tfprotov6.ValidateActionConfigRequest{
 		ActionType: name, Config: p.Dynamic(p.Schema.ActionSchemas[name].Schema, config),
 	})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	return DiagnosticsText(resp.Diagnostics)
 }
 
@@ -286,9 +278,7 @@ func (p *Protocol) PlanAction(name string, config map[string]any) string {
 	resp, err := p.Server.PlanAction(p.T.Context(), &tfprotov6.PlanActionRequest{
 		ActionType: name, Config: p.Dynamic(p.Schema.ActionSchemas[name].Schema, config),
 	})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	return DiagnosticsText(resp.Diagnostics)
 }
 
@@ -305,13 +295,9 @@ func (p *Protocol) List(request tfprotov6.ListResourceRequest, config map[string
 	p.T.Helper()
 	request.TypeName, request.Config = HostedType, p.Dynamic(p.Schema.ListResourceSchemas[HostedType], config)
 	stream, err := p.Server.ListResource(p.T.Context(), &request)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	identities, err := p.Server.GetResourceIdentitySchemas(p.T.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	for result := range stream.Results {
 		if text := DiagnosticsText(result.Diagnostics); text != "" {
 			said += text
@@ -333,9 +319,7 @@ func (p *Protocol) List(request tfprotov6.ListResourceRequest, config map[string
 func (p *Protocol) Read(raw *tfprotov6.DynamicValue, typ tftypes.Type) any {
 	p.T.Helper()
 	value, err := raw.Unmarshal(typ)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	return Plain(p.T, value)
 }
 
@@ -347,15 +331,11 @@ func (p *Protocol) Call(name string, arguments ...any) (result any, fault string
 	for i, argument := range arguments {
 		typ := signature.Parameters[i].Type
 		value, err := tfprotov6.NewDynamicValue(typ, ValueOf(typ, argument))
-		if err != nil {
-			p.T.Fatal(err)
-		}
+		NoError(p.T, err)
 		request.Arguments = append(request.Arguments, &value)
 	}
 	resp, err := p.Server.CallFunction(p.T.Context(), request)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	if resp.Error != nil {
 		return nil, resp.Error.Text
 	}

@@ -142,9 +142,7 @@ func SpecConfig(start string) string {
 func (s *Sim) Colleague(t *testing.T, namespace, name string, labels map[string]string, hosts ...int) {
 	t.Helper()
 	for _, n := range hosts {
-		if err := s.Register(Address(n), namespace, name, labels, `{"identity":{}}`); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, s.Register(Address(n), namespace, name, labels, `{"identity":{}}`))
 	}
 }
 

@@ -29,9 +29,7 @@ func (p *Protocol) Status(ctx context.Context, more map[string]any) string {
 	maps.Copy(config, more)
 	schema := p.Schema.DataSourceSchemas[name]
 	resp, err := p.Server.ReadDataSource(ctx, &tfprotov6.ReadDataSourceRequest{TypeName: name, Config: p.Dynamic(schema, config)})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	said := DiagnosticsText(resp.Diagnostics)
 	if resp.State != nil {
 		said += fmt.Sprint(p.Read(resp.State, schema.ValueType()))
@@ -43,9 +41,7 @@ func (p *Protocol) Status(ctx context.Context, more map[string]any) string {
 func (p *Protocol) Configure(settings map[string]any) string {
 	p.T.Helper()
 	resp, err := p.Server.ConfigureProvider(p.T.Context(), &tfprotov6.ConfigureProviderRequest{Config: p.Dynamic(p.Schema.Provider, settings)})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	return DiagnosticsText(resp.Diagnostics)
 }
 
@@ -58,9 +54,7 @@ func (c *Core) Validate(config map[string]any) Diagnostics {
 	resp, err := c.Server.ValidateResourceConfig(c.Context(), &tfprotov6.ValidateResourceConfigRequest{
 		TypeName: c.typ, Config: c.Dynamic(c.Schema.ResourceSchemas[c.typ], config),
 	})
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	NoError(c.T, err)
 	return resp.Diagnostics
 }
 
@@ -70,9 +64,7 @@ func (p *Protocol) ValidateData(typ string, config map[string]any) Diagnostics {
 	resp, err := p.Server.ValidateDataResourceConfig(p.Context(), &tfprotov6.ValidateDataResourceConfigRequest{
 		TypeName: typ, Config: p.Dynamic(p.Schema.DataSourceSchemas[typ], config),
 	})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	return resp.Diagnostics
 }
 
@@ -83,9 +75,7 @@ func (p *Protocol) IdentityOf(identity *tfprotov6.ResourceIdentityData) any {
 		return nil
 	}
 	schemas, err := p.Server.GetResourceIdentitySchemas(p.T.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	NoError(p.T, err)
 	return p.Read(identity.IdentityData, schemas.IdentitySchemas[HostedType].ValueType())
 }
 

@@ -13,145 +13,113 @@ import (
 
 const mappedAgent = "0200000007525400f355781710390005465c"
 
-// gseMapping is meta.labels and spec in a configuration, and in the requests.
+// gseMapping is meta.labels and spec in a configuration. Requests have its fields under the same names, in the places
+// that body says.
 type gseMapping struct {
-	fingerprintLabel string
-	labels           map[string]string
-	spec             map[string]any
-
-	wantLabels                          string
-	identity, control, resource, policy string
-	// opTimeout is sent only by operations.
-	opTimeout string
-	more      string
+	fingerprintLabel, fingerprint string
+	labels                        map[string]string
+	spec                          object
 }
 
 // wholeGSE has a different value in every field.
 func wholeGSE(autoType int, fingerprint string) gseMapping {
 	return gseMapping{
-		fingerprintLabel: "fingerprint",
-		labels:           map[string]string{"team": "label-team", "tier": "label-tier"},
-		spec: map[string]any{
-			"identity": map[string]any{
+		fingerprintLabel: "fingerprint", fingerprint: fingerprint,
+		labels: map[string]string{"team": "label-team", "tier": "label-tier"},
+		spec: object{
+			"identity": object{
 				"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name",
 				"config_path": "/config/path", "log_path": "/log/path", "index_key": "index-key",
 			},
-			"control": map[string]any{
+			"control": object{
 				"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd",
 				"kill_cmd": "kill-cmd", "version_cmd": "version-cmd", "health_cmd": "health-cmd",
 			},
-			"resource": map[string]any{"cpu": 31.5, "mem": 32.25, "fd": 33, "disk": 34, "net": 35},
-			"monitor_policy": map[string]any{
+			"resource": object{"cpu": 31.5, "mem": 32.25, "fd": 33, "disk": 34, "net": 35},
+			"monitor_policy": object{
 				"auto_type": autoType, "start_check_secs": 21, "stop_check_secs": 22, "start_retries": 23,
 				"start_interval": 24, "crontab_rule": "crontab-rule", "op_timeout": 25,
 			},
-			"warn_report_policy": map[string]any{"report_id": 41},
+			"warn_report_policy": object{"report_id": 41},
 			"configmap": []any{
-				map[string]any{"path": "/file/one", "md5": "0123456789abcdef0123456789abcdef"},
-				map[string]any{"path": "/file/two", "md5": "FEDCBA9876543210FEDCBA9876543210"},
+				object{"path": "/file/one", "md5": "0123456789abcdef0123456789abcdef"},
+				object{"path": "/file/two", "md5": "FEDCBA9876543210FEDCBA9876543210"},
 			},
 		},
-		wantLabels: `, "labels": {"team": "label-team", "tier": "label-tier", "region": "label-region", "fingerprint": "` + fingerprint + `" OWNER}`,
-		identity: `{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name",
-			"config_path": "/config/path", "log_path": "/log/path", "index_key": "index-key"}`,
-		control: `{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd",
-			"kill_cmd": "kill-cmd", "version_cmd": "version-cmd", "health_cmd": "health-cmd"}`,
-		resource: `{"cpu": 31.5, "mem": 32.25, "fd": 33, "disk": 34, "net": 35}`,
-		policy: `"auto_type": ` + strconv.Itoa(autoType) + `, "start_check_secs": 21, "stop_check_secs": 22, "start_retries": 23,
-			"start_interval": 24, "crontab_rule": "crontab-rule"`,
-		opTimeout: `, "op_timeout": 25`,
-		more: `, "warn_report_policy": {"report_id": 41}, "configmap": [
-			{"path": "/file/one", "md5": "0123456789abcdef0123456789abcdef"},
-			{"path": "/file/two", "md5": "FEDCBA9876543210FEDCBA9876543210"}]`,
 	}
-}
-
-// leastGSE leaves out optional fields. With zero, it sets them to 0 and "". The 0 is sent, and an empty
-// text is not.
-func leastGSE(zero bool) gseMapping {
-	m := gseMapping{
-		spec: map[string]any{
-			"identity":       map[string]any{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name"},
-			"control":        map[string]any{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd"},
-			"resource":       map[string]any{"cpu": 31.5, "mem": 32.25},
-			"monitor_policy": map[string]any{"auto_type": 1},
-		},
-		wantLabels: `, "labels": {"region": "label-region"}`,
-		identity:   `{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name"}`,
-		control:    `{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd"}`,
-		resource:   `{"cpu": 31.5, "mem": 32.25}`,
-		policy:     `"auto_type": 1`,
-	}
-	if !zero {
-		return m
-	}
-	m.spec["identity"] = map[string]any{
-		"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name",
-		"config_path": "", "log_path": "", "index_key": "",
-	}
-	m.spec["control"] = map[string]any{
-		"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "", "reload_cmd": "", "kill_cmd": "", "version_cmd": "", "health_cmd": "",
-	}
-	m.spec["resource"] = map[string]any{"cpu": 31.5, "mem": 32.25, "fd": 0, "disk": 0, "net": 0}
-	m.spec["monitor_policy"] = map[string]any{"auto_type": 0, "stop_check_secs": 0, "start_retries": 0, "start_interval": 0, "crontab_rule": ""}
-	m.spec["warn_report_policy"] = map[string]any{"report_id": 0}
-	m.spec["configmap"] = []any{map[string]any{}, map[string]any{"path": "", "md5": ""}, map[string]any{"path": "/file/one", "md5": ""}}
-	m.resource = `{"cpu": 31.5, "mem": 32.25, "fd": 0, "disk": 0, "net": 0}`
-	m.policy = `"auto_type": 0, "stop_check_secs": 0, "start_retries": 0, "start_interval": 0`
-	m.more = `, "warn_report_policy": {"report_id": 0}, "configmap": [{"path": "/file/one"}]`
-	return m
 }
 
 var gseMappings = map[string]gseMapping{
 	"periodic": wholeGSE(0, "v1-0d081666deb74748"),
 	"resident": wholeGSE(1, "v1-00a1253b106f04c2"),
 	"one-shot": wholeGSE(2, "v1-fbbdb9dccee0d512"),
-	"least":    leastGSE(false),
-	"zeros":    leastGSE(true),
+	"least": {spec: object{
+		"identity":       object{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name"},
+		"control":        object{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd"},
+		"resource":       object{"cpu": 31.5, "mem": 32.25},
+		"monitor_policy": object{"auto_type": 1},
+	}},
+	// A 0 is sent, and an empty text is not.
+	"zeros": {spec: object{
+		"identity": object{
+			"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name", "config_path": "", "log_path": "", "index_key": "",
+		},
+		"control":            object{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "", "reload_cmd": "", "kill_cmd": "", "version_cmd": "", "health_cmd": ""},
+		"resource":           object{"cpu": 31.5, "mem": 32.25, "fd": 0, "disk": 0, "net": 0},
+		"monitor_policy":     object{"auto_type": 0, "stop_check_secs": 0, "start_retries": 0, "start_interval": 0, "crontab_rule": ""},
+		"warn_report_policy": object{"report_id": 0},
+		"configmap":          []any{object{}, object{"path": "", "md5": ""}, object{"path": "/file/one", "md5": ""}},
+	}},
 }
 
 // Reference is meta, hosts and spec as an object has them.
-func (m gseMapping) Reference(hosts map[string]string) map[string]any {
-	meta := map[string]any{"namespace": "name-space", "name": "process-name"}
+func (m gseMapping) Reference(hosts map[string]string) object {
+	meta := object{"namespace": "name-space", "name": "process-name"}
 	if m.labels != nil {
 		meta["labels"] = m.labels
 	}
-	return map[string]any{"meta": meta, "hosts": hosts, "spec": m.spec}
+	return object{"meta": meta, "hosts": hosts, "spec": m.spec}
 }
 
 // altered is another definition, from which a change back to this one is possible.
-func (m gseMapping) altered(hosts map[string]string) map[string]any {
+func (m gseMapping) altered(hosts map[string]string) object {
 	config := m.Reference(hosts)
-	spec := maps.Clone(m.spec)
-	spec["control"] = map[string]any{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "health_cmd": "another-health-cmd"}
-	config["spec"] = spec
+	config["spec"] = maps.Clone(m.spec)
+	set(config, "spec.control", object{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "health_cmd": "another-health-cmd"})
 	return config
 }
 
 // body fills in a template: META, HOSTS1, HOSTS2, and the spec as registering (REGISTERED), operations
 // (OPERATED) and hosting (HOSTING) send it.
-func (m gseMapping) body(template string) string { return m.labelled(template, "") }
+func (m gseMapping) body(template string) string { return m.labelled(template, nil) }
 
 // owned is body as a hosted process sends it, with the owner label.
 func (m gseMapping) owned(template string) string {
-	return m.labelled(template, `, "`+m.fingerprintLabel+`_owner": "`+someOwner+`"`)
+	return m.labelled(template, map[string]string{m.fingerprintLabel + "_owner": someOwner})
 }
 
-func (m gseMapping) labelled(template, owner string) string {
-	var (
-		defined = `{"identity": ` + m.identity + `, "control": ` + m.control + m.more
-		limited = defined + `, "resource": ` + m.resource
-		policy  = `, "alive_monitor_policy": {` + m.policy + m.opTimeout + `}}`
-	)
+func (m gseMapping) labelled(template string, owner map[string]string) string {
+	named := object{"namespace": "name-space", "name": "process-name"}
+	labels := map[string]string{"region": "label-region"}
+	maps.Copy(labels, m.labels)
+	if m.fingerprintLabel != "" {
+		labels[m.fingerprintLabel] = m.fingerprint
+		maps.Copy(labels, owner)
+	}
+	meta, registered := maps.Clone(named), maps.Clone(m.spec)
+	meta["labels"] = labels
+	policy, _ := m.spec["monitor_policy"].(object)
+	// Only operations have the time of one. They call the policy by another name, and have no limits.
+	registered["monitor_policy"] = maps.Clone(policy)
+	set(registered, "monitor_policy.op_timeout", "")
+	hosting := maps.Clone(m.spec)
+	hosting["alive_monitor_policy"] = policy
+	delete(hosting, "monitor_policy")
+	operated := maps.Clone(hosting)
+	delete(operated, "resource")
 	return strings.NewReplacer(
-		"CALLER", mappedCaller,
-		"META", `{"namespace": "name-space", "name": "process-name"`+strings.Replace(m.wantLabels, " OWNER", owner, 1)+`}`,
-		"NAME", `{"namespace": "name-space", "name": "process-name"}`,
-		"REGISTERED", limited+`, "monitor_policy": {`+m.policy+`}}`,
-		"OPERATED", defined+policy,
-		"HOSTING", limited+policy,
-		"HOSTS1", mappedHostsV1,
-		"HOSTS2", mappedHostsV2,
+		"CALLER", mappedCaller, "META", jsonOf(meta), "NAME", jsonOf(named),
+		"REGISTERED", jsonOf(registered), "OPERATED", jsonOf(operated), "HOSTING", jsonOf(hosting), "HOSTS1", mappedHostsV1, "HOSTS2", mappedHostsV2,
 	).Replace(template)
 }
 
@@ -193,7 +161,7 @@ func TestMappingGSE_esb(t *testing.T) {
 			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, m.owned(`{CALLER, "meta": NAME, "hosts": HOSTS2}`))
 			expectSent(t, sim, providertest.Target{API: "update_proc_info"}, m.owned(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
 
-			if m.opTimeout != "" {
+			if m.labels != nil {
 				for operation, op := range mappedOperations {
 					operateMapped(sim, p, "bk_process_operation", operation, config, mappedHosts, "name-space", "process-name")
 					expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(op)},
@@ -252,7 +220,7 @@ func TestMappingGSE_gateway(t *testing.T) {
 			resource.Applied(config)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_multi", Op: new(simulator.OpHost)}, hosting...)
 
-			if m.opTimeout != "" {
+			if m.labels != nil {
 				for operation, op := range mappedOperations {
 					operateMapped(sim, p, "bk_process_operation", operation, config, hosts, "name-space", "process-name")
 					expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(op)},

@@ -10,14 +10,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// jobMapping is a scope and a process in a configuration, and in the requests.
+// jobMapping is a scope and a process in a configuration. Requests have the fields of the process under the same names.
 type jobMapping struct {
-	scope, process map[string]any
+	scope, process object
 	registration   string
-
-	wantScope, wantProcess string
-	// wantContact is sent only by operate_process, wantOwner only by manage_proc.
-	wantContact, wantOwner string
+	wantScope      string
 	// key is the agent's key of the process.
 	key string
 }
@@ -25,8 +22,8 @@ type jobMapping struct {
 // wholeJOB has a different value in every field.
 func wholeJOB(kind int) jobMapping {
 	return jobMapping{
-		scope: map[string]any{"scope": map[string]any{"type": "biz_set", "id": "51"}},
-		process: map[string]any{
+		scope: object{"scope": object{"type": "biz_set", "id": "51"}},
+		process: object{
 			"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "value_key": "value-key",
 			"proc_owner": "proc-owner", "contact": "contact-name", "account": "account-name", "cfg_path": "/cfg/path", "log_path": "/log/path",
 			"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd", "kill_cmd": "kill-cmd",
@@ -34,14 +31,7 @@ func wholeJOB(kind int) jobMapping {
 			"instance_num": 24, "op_timeout": 25, "start_check_begin_time": 26, "start_check_end_time": 27,
 		},
 		wantScope: `"bk_scope_type": "biz_set", "bk_scope_id": "51"`,
-		wantProcess: `"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "value_key": "value-key",
-			"account": "account-name", "cfg_path": "/cfg/path", "log_path": "/log/path",
-			"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd", "kill_cmd": "kill-cmd",
-			"func_id": "func-id", "instance_id": "instance-id", "type": ` + strconv.Itoa(kind) + `, "cycle_time": 21, "cpu_lmt": 22, "mem_lmt": 23,
-			"instance_num": 24, "op_timeout": 25, "start_check_begin_time": 26, "start_check_end_time": 27`,
-		wantContact: `, "contact": "contact-name"`,
-		wantOwner:   `, "proc_owner": "proc-owner"`,
-		key:         "value-key",
+		key:       "value-key",
 	}
 }
 
@@ -54,56 +44,52 @@ func manageJOB() jobMapping {
 // leastJOB leaves out optional fields.
 func leastJOB() jobMapping {
 	return jobMapping{
-		scope:       map[string]any{"bk_biz_id": 52},
-		process:     map[string]any{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "cycle_time": 21},
-		wantScope:   `"bk_biz_id": 52`,
-		wantProcess: `"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "cycle_time": 21`,
-		key:         "/setup/path/proc-name",
+		scope:     object{"bk_biz_id": 52},
+		process:   object{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "cycle_time": 21},
+		wantScope: `"bk_biz_id": 52`,
+		key:       "/setup/path/proc-name",
 	}
 }
 
 // zeroJOB sets optional fields to 0 and "". The 0 is sent, and an empty text is not.
 func zeroJOB() jobMapping {
 	m := leastJOB()
-	m.scope = map[string]any{"scope": map[string]any{"type": "biz", "id": "53"}}
+	m.scope = object{"scope": object{"type": "biz", "id": "53"}}
 	m.wantScope = `"bk_scope_type": "biz", "bk_scope_id": "53"`
-	maps.Copy(m.process, map[string]any{
+	maps.Copy(m.process, object{
 		"value_key": "", "proc_owner": "", "contact": "", "account": "", "cfg_path": "", "log_path": "", "func_id": "", "instance_id": "",
 		"start_cmd": "", "stop_cmd": "", "restart_cmd": "", "reload_cmd": "", "kill_cmd": "", "type": 0, "cpu_lmt": 0, "mem_lmt": 0, "instance_num": 0,
 		"op_timeout": 0, "start_check_begin_time": 0, "start_check_end_time": 0,
 	})
-	m.wantProcess += `, "type": 0, "cpu_lmt": 0, "mem_lmt": 0, "instance_num": 0,
-		"op_timeout": 0, "start_check_begin_time": 0, "start_check_end_time": 0`
 	return m
 }
 
 // Reference is scope, process and hosts as an object has them.
-func (m jobMapping) Reference() map[string]any {
+func (m jobMapping) Reference() object {
 	config := maps.Clone(m.scope)
 	config["process"], config["hosts"] = m.process, mappedHosts
 	return config
 }
 
 // hosted is a bk_job_hosted_process, with other values in some fields.
-func (m jobMapping) hosted(other map[string]any) map[string]any {
+func (m jobMapping) hosted(other object) object {
 	config := m.Reference()
-	process := maps.Clone(m.process)
-	maps.Copy(process, other)
-	config["process"] = process
+	config["process"] = maps.Clone(m.process)
+	for field, value := range other {
+		set(config, "process."+field, value)
+	}
 	if m.registration != "" {
 		config["registration_api"] = m.registration
 	}
 	return config
 }
 
-// body is the body of an operation, by its API.
+// body is the body of an operation, by its API: contact is sent only by operate_process, and proc_owner by manage_proc.
 func (m jobMapping) body(api string, op int) string {
-	process := m.wantProcess + m.wantContact
-	if api == "manage_proc" {
-		process = m.wantProcess + m.wantOwner
-	}
+	process := maps.Clone(m.process)
+	delete(process, map[bool]string{true: "contact", false: "proc_owner"}[api == "manage_proc"])
 	return `{` + mappedCaller + `, ` + m.wantScope + `, "op_type": ` + strconv.Itoa(op) +
-		`, "process_infos": [{` + process + `, "ip_list": ` + mappedHostsV2 + `}]}`
+		`, "process_infos": [` + strings.TrimSuffix(jsonOf(process), "}") + `, "ip_list": ` + mappedHostsV2 + `}]}`
 }
 
 // Every field of a scope, a process and its hosts is in its place in every request to JOB, of either
@@ -150,7 +136,7 @@ func TestMappingJOB(t *testing.T) {
 					}
 				}
 
-				resource.Applied(m.hosted(map[string]any{"log_path": "/another/path"}))
+				resource.Applied(m.hosted(object{"log_path": "/another/path"}))
 				sim.ResetCalls()
 				resource.Applied(m.hosted(nil))
 				expectSent(t, sim, register, registered)

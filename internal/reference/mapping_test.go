@@ -119,3 +119,45 @@ func impatient(t *testing.T, p *providertest.Protocol) *providertest.Protocol {
 	p.Until = until
 	return p
 }
+
+// jsonOf is an object as requests have it: without empty texts.
+func jsonOf(v object) string {
+	text, err := json.Marshal(withoutEmpty(v))
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// withoutEmpty is a value without empty texts, and without lists and objects that are then empty.
+func withoutEmpty(value any) any {
+	switch value := value.(type) {
+	case object:
+		left := object{}
+		for name, inner := range value {
+			if inner = withoutEmpty(inner); inner != nil {
+				left[name] = inner
+			}
+		}
+		if len(left) > 0 {
+			return left
+		}
+		return nil
+	case []any:
+		var left []any
+		for _, inner := range value {
+			if inner = withoutEmpty(inner); inner != nil {
+				left = append(left, inner)
+			}
+		}
+		if left != nil {
+			return left
+		}
+		return nil
+	case string:
+		if value == "" {
+			return nil
+		}
+	}
+	return value
+}

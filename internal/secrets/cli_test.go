@@ -1,13 +1,13 @@
 package secrets
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -46,11 +46,8 @@ func newSecretiveCLI(t *testing.T, gateway bkapi.Gateway) (*providertest.Sim, *p
 func configureSwift(c *providertest.CLI, config string) {
 	c.T.Helper()
 	c.Configure(config)
-	text, err := os.ReadFile(filepath.Join(c.Dir, "main.tf"))
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	c.Write("main.tf", strings.Replace(string(text), `provider "bk" {}`, "provider \"bk\" {\n  retry_wait_min = \"1ms\"\n  retry_wait_max = \"1ms\"\n}", 1))
+	text := providertest.ReadFile(c.T, c.Dir, "main.tf")
+	c.Write("main.tf", strings.Replace(text, `provider "bk" {}`, "provider \"bk\" {\n  retry_wait_min = \"1ms\"\n  retry_wait_max = \"1ms\"\n}", 1))
 }
 
 // keepOutput runs a command, wants an exit code, and keeps what is printed in a file.
@@ -87,9 +84,7 @@ data "bk_hosted_specs" "test" {
 			sim, cli := newSecretiveCLI(t, gateway)
 			// Credentials of the environment are not even in the raw protocol.
 			raw := filepath.Join(cli.Dir, "protocol")
-			if err := os.Mkdir(raw, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, os.Mkdir(raw, 0o700))
 			cli.Env = append(cli.Env, "TF_LOG_SDK_PROTO_DATA_DIR="+raw, "BK_HOSTED_SPECS_JOB_SCOPE_ID=2", "BK_VERIFY=agent")
 			configureSwift(cli, config("1"))
 			keepOutput(cli, 0, "plan.txt", "plan", "-out", "plan.zip")
@@ -143,11 +138,7 @@ data "bk_hosted_specs" "test" {
 			}) {
 				t.Error("the raw protocol is not there")
 			}
-			for _, want := range []string{"calling API", "SIGQUIT: quit", "bkapi.(*Client).Call"} {
-				if !strings.Contains(texts["trace.log"], want) {
-					t.Errorf("nothing in the log of %q", want)
-				}
-			}
+			providertest.Says(t, texts["trace.log"], "calling API", "SIGQUIT: quit", "bkapi.(*Client).Call")
 		})
 	}
 }
@@ -159,9 +150,7 @@ func crash(c *providertest.CLI, sim *providertest.Sim) {
 	sim.ResetCalls()
 	sim.Inject(simulator.Fault{Delay: time.Hour})
 	cmd, out := c.Command(c.T.Context(), "plan")
-	if err := cmd.Start(); err != nil {
-		c.T.Fatal(err)
-	}
+	providertest.NoError(c.T, cmd.Start())
 	providertest.Eventually(c.T, "a call", func() bool { return len(sim.Calls()) > 0 })
 	for _, pid := range childrenOf(c.T, cmd.Process.Pid) {
 		process, err := os.FindProcess(pid)
@@ -185,83 +174,21 @@ func childrenOf(t *testing.T, parent int) []int {
 		t.Skip("needs /proc to find the provider's process")
 	}
 	var children []int
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, stat := range stats {
+	for _, stat := range providertest.Glob(t, "/proc/[0-9]*/stat") {
 		text, err := os.ReadFile(stat)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		// The name is in brackets and may hold anything; state and parent follow.
-		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, err)
 			children = append(children, pid)
 		}
 	}
 	return children
-}
-
-// Terraform handles a secret in the configuration. It stores the value of an ordinary variable in a plan,
-// sensitive or not, but not the value of an ephemeral variable. Our documentation says so.
-func TestAccSecrets_ofVariables(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		variable string
-		kept     bool
-	}{
-		"ephemeral": {"sensitive = true\n  ephemeral = true", false},
-		"sensitive": {"sensitive = true", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, cli := newSecretiveCLI(t, bkapi.ESB)
-			cli.Write("main.tf", fmt.Sprintf(`
-terraform {
-  required_providers {
-    bk = {
-      source = "blueking/bk"
-    }
-  }
-}
-
-variable "secret" {
-  type = string
-  %s
-}
-
-provider "bk" {
-  app_secret = var.secret
-}
-%s
-`, test.variable, providertest.HostedConfig{Hosts: providertest.HostsConfig(1), Start: "./start.sh --" + canary.Witness}))
-			cli.Env = append(cli.Env, "BK_APP_SECRET"+"=", "TF_VAR_secret="+canary.Secret)
-			if _, out := cli.Run("validate"); strings.Contains(out, `An argument named "ephemeral" is not expected here.`) {
-				t.Skip("this command line has no ephemeral variables, which Terraform has from 1.10 on and OpenTofu from 1.11 on")
-			}
-			keepOutput(cli, 0, "plan.txt", "plan", "-out", "plan.zip")
-			keepOutput(cli, 0, "plan.json", "show", "-json", "plan.zip")
-			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
-			texts := everythingIn(t, cli.Dir)
-			for name, text := range texts {
-				inPlan := name == "plan.json" || name == "plan.zip/tfplan"
-				if found := canary.In(text); (len(found) > 0) != (test.kept && inPlan) {
-					t.Errorf("%s: %v", name, found)
-				}
-			}
-			if log := texts["trace.log"]; !strings.Contains(log, "calling API") || !strings.Contains(log, canary.Witness) {
-				t.Error("the log is not that of the provider")
-			}
-		})
-	}
 }
 
 // What is wrong with a configuration is said without a line of it that holds a secret.
@@ -281,24 +208,18 @@ resource "bk_process_operation" "test" {
 }
 `
 	for name, test := range map[string]struct{ provider, config, want string }{
-		"two-users": {fmt.Sprintf("provider \"bk\" {\n  username = \"admin\"\n  token    = %q\n}\n", canary.Begin), "", "More than one user identity is set: username, token."},
-		"password-in-a-url": {
-			fmt.Sprintf("provider \"bk\" {\n  endpoint = \"https://admin:%s@paas.example.com\"\n}\n", canary.Begin), "",
-			"Attribute endpoint: has user information",
+		"two-users": {
+			fmt.Sprintf("provider \"bk\" {\n  username = \"admin\"\n  token    = %q\n}\n", canary.Begin), providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String(),
+			"More than one user identity is set: username, token.",
 		},
 		"process-given-twice": {"", fmt.Sprintf(process, "process   = \""+canary.Begin+"\""), "process is set, and holds meta, hosts and spec; leave out spec."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, cli := newSecretiveCLI(t, bkapi.ESB)
-			if test.config == "" {
-				test.config = providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String()
-			}
 			cli.ConfigureWith(test.provider, test.config)
-			code, out := cli.Run("plan")
-			if code != 1 || !providertest.Wrapped(regexp.QuoteMeta(test.want)).MatchString(out) {
-				t.Errorf("exit code %d, want 1 and %q:\n%s", code, test.want, out)
-			}
+			out := cli.Expect(1, "plan")
+			providertest.Says(t, out, test.want)
 			for _, found := range canary.In(out) {
 				t.Errorf("the plan prints %s", found)
 			}

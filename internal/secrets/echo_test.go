@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
@@ -22,47 +21,40 @@ type echoPlace struct {
 	meet   func(p *providertest.Protocol, ctx context.Context) string
 }
 
-// echoPlaces are the parts of an answer in which a platform may say something back.
+// one is the one fault of a place.
+func one(fault func(echo string) simulator.Fault) func(string) []simulator.Fault {
+	return func(echo string) []simulator.Fault { return []simulator.Fault{fault(echo)} }
+}
+
+// echoPlaces are the parts of an answer in which a platform may say something back. Tests of the package bkapi have
+// those of any answer, of which two are here.
 var echoPlaces = map[string]echoPlace{
-	"message": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{EnvelopeCode: new(1306201), EnvelopeMessage: echo}}
-	}, (*providertest.Protocol).CachedStatus},
-	"refusal": {func(echo string) []simulator.Fault {
-		body, _ := json.Marshal(map[string]any{"code": 1640001, "message": echo})
-		return []simulator.Fault{{HTTPStatus: 403, Body: string(body)}}
-	}, (*providertest.Protocol).CachedStatus},
-	"error-page": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{HTTPStatus: 500, Header: map[string]string{"Content-Type": "text/html"}, Body: echo}}
-	}, (*providertest.Protocol).CachedStatus},
-	"login-page": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{HTTPStatus: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: echo}}
-	}, (*providertest.Protocol).CachedStatus},
-	"request-id": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{EnvelopeCode: new(7), Header: map[string]string{"X-Bkapi-Request-Id": echo}}}
-	}, (*providertest.Protocol).CachedStatus},
-	"host-message": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{Op: new(simulator.OpStart), Code: new(65535), Message: echo}}
-	}, started},
-	"host-message-of-query": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(126), Message: echo}}
-	}, (*providertest.Protocol).LiveStatus},
-	"host-without-result": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{API: "get_proc_operate_result_v2", ExtraKeys: map[string]any{providertest.Address(1) + ":web:nginx": echo}}}
-	}, started},
-	"content": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: echo}}
-	}, (*providertest.Protocol).LiveStatus},
-	"version": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: map[string]any{
+	"message": {one(func(echo string) simulator.Fault {
+		return simulator.Fault{EnvelopeCode: new(1306201), EnvelopeMessage: echo}
+	}), (*providertest.Protocol).CachedStatus},
+	"error-page": {one(func(echo string) simulator.Fault {
+		return simulator.Fault{HTTPStatus: 500, Header: map[string]string{"Content-Type": "text/html"}, Body: echo}
+	}), (*providertest.Protocol).CachedStatus},
+	"host-message": {one(func(echo string) simulator.Fault {
+		return simulator.Fault{Op: new(simulator.OpStart), Code: new(65535), Message: echo}
+	}), started},
+	"host-message-of-query": {one(func(echo string) simulator.Fault {
+		return simulator.Fault{Op: new(simulator.OpQuery), Code: new(126), Message: echo}
+	}), (*providertest.Protocol).LiveStatus},
+	"host-without-result": {one(func(echo string) simulator.Fault {
+		return simulator.Fault{API: "get_proc_operate_result_v2", ExtraKeys: map[string]any{providertest.Address(1) + ":web:nginx": echo}}
+	}), started},
+	"content": {one(func(echo string) simulator.Fault {
+		return simulator.Fault{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: echo}
+	}), (*providertest.Protocol).LiveStatus},
+	"version": {one(func(echo string) simulator.Fault {
+		return simulator.Fault{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: map[string]any{
 			"process": []any{map[string]any{"instance": []any{map[string]any{"pid": 42, "isAuto": true, "version": echo}}}},
-		}}}
-	}, (*providertest.Protocol).LiveStatus},
+		}}
+	}), (*providertest.Protocol).LiveStatus},
 	"task": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{API: "operate_proc_v2", TaskID: &echo}, {API: "get_proc_operate_result_v2", EnvelopeCode: new(7)}}
 	}, started},
-	"content-type": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{HTTPStatus: 200, Header: map[string]string{"Content-Type": echo}, Body: "hello"}}
-	}, (*providertest.Protocol).CachedStatus},
 }
 
 // Whatever a platform echoes, in any place and spelling, no secret of the provider's is output. It is not

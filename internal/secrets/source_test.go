@@ -52,29 +52,11 @@ func shown(d *tfprotov6.Diagnostic) string {
 	return ""
 }
 
-// blocks are all that a configuration has, by name.
-func blocks(p *providertest.Protocol) map[string]*tfprotov6.Schema {
-	all := map[string]*tfprotov6.Schema{"provider": p.Schema.Provider}
-	for name, schema := range p.Schema.ResourceSchemas {
-		all["resource "+name] = schema
-	}
-	for name, schema := range p.Schema.DataSourceSchemas {
-		all["data "+name] = schema
-	}
-	for name, action := range p.Schema.ActionSchemas {
-		all["action "+name] = action.Schema
-	}
-	for name, schema := range p.Schema.ListResourceSchemas {
-		all["list "+name] = schema
-	}
-	return all
-}
-
 // The rule knows every attribute that may hold a secret, and no diagnostic can point there.
 func TestSource_allAreKnown(t *testing.T) {
 	t.Parallel()
 	found := 0
-	for block, schema := range blocks(providertest.NewProtocol(t)) {
+	for block, schema := range providertest.NewProtocol(t).Blocks() {
 		for _, name := range secretive(schema) {
 			found++
 			if !diagnose.MayHoldSecret(path.Root(name)) {
@@ -106,7 +88,7 @@ func TestSource_ofSettings(t *testing.T) {
 		wrong = []any{
 			nil, "", " ", "paas.example.com", "https://me:" + canary.Begin + "@paas.example.com", "http://" + canary.Begin + "@paas.example.com",
 			"me:" + canary.Begin + "@paas.example.com", "paas.example.com?token=" + canary.Begin, "https://paas.example.com?token=" + canary.Begin,
-			"https://paas.example.com#" + canary.Begin, "https://paas.example.com:" + canary.Begin + "@", "http://paas.example.com", "a\nb",
+			"https://me:" + canary.Begin + "@[::1", "ftp://me:" + canary.Begin + "@paas.example.com", "https://paas.example.com#" + canary.Begin, "https://paas.example.com:" + canary.Begin + "@", "http://paas.example.com", "a\nb",
 		}
 		users = []string{"username", "token", "access_token"}
 		said  = make(map[string]bool)
@@ -115,13 +97,9 @@ func TestSource_ofSettings(t *testing.T) {
 		p := providertest.NewProtocol(t)
 		config := p.Dynamic(p.Schema.Provider, settings)
 		validated, err := p.Server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		configured, err := p.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		diags := append(validated.Diagnostics, configured.Diagnostics...)
 		wantHidden(t, fmt.Sprint(settings), p.Schema.Provider, diags)
 		for _, name := range secretive(p.Schema.Provider) {
@@ -164,7 +142,7 @@ func TestSource_ofSettings(t *testing.T) {
 
 func TestSource_ofObjects(t *testing.T) {
 	t.Parallel()
-	for block := range blocks(providertest.NewProtocol(t)) {
+	for block := range providertest.NewProtocol(t).Blocks() {
 		kind, typ, _ := strings.Cut(block, " ")
 		if kind == "provider" || kind == "list" {
 			continue
@@ -176,20 +154,20 @@ func TestSource_ofObjects(t *testing.T) {
 			if said := p.Configure(sim.Settings()); said != "" {
 				t.Fatal(said)
 			}
-			schema, mistakes := blocks(p)[block], 0
+			schema, mistakes := p.Blocks()[block], 0
 			for shape, config := range shapesOf(t, kind, typ) {
 				if len(schema.Block.Attributes) > 0 && !fits(schema, config) {
 					continue
 				}
-				diags := validated(p, kind, typ, config)
-				if !providertest.Diagnostics(diags).Failed() {
+				diags := p.ValidateBlock(block, config)
+				if !diags.Failed() {
 					diags = append(diags, planned(p, kind, typ, config)...)
 				}
 				wantHidden(t, shape, schema, diags)
 				// Actions and data sources have the checks of resources.
 				deep := kind == "resource" && (shape == "parts" || shape == "several")
 				spoil(schema.Block.Attributes, config, deep, func(where string) {
-					diags := validated(p, kind, typ, config)
+					diags := p.ValidateBlock(block, config)
 					wantHidden(t, shape+": "+where, schema, diags)
 					mistakes += len(diags)
 				})
@@ -209,30 +187,20 @@ func shapesOf(t *testing.T, kind, typ string) map[string]map[string]any {
 	if strings.HasPrefix(typ, "bk_job_") {
 		face, whole = providertest.FaceJOB, "declaration"
 	}
-	parts := face.Reference("./start.sh --password="+canary.Secret, 1)
-	declared, err := json.Marshal(parts)
-	if err != nil {
-		t.Fatal(err)
+	reference := func() map[string]any { return face.Reference("./start.sh --password="+canary.Secret, 1) }
+	text := func(parts map[string]any) string {
+		encoded, err := json.Marshal(parts)
+		providertest.NoError(t, err)
+		return string(encoded)
 	}
-	entry := maps.Clone(parts)
-	entry["priority"] = 1
+	imported, entry, both, several := reference(), reference(), reference(), reference()
+	delete(imported, "spec") // as an import has it until the first apply
+	entry["priority"], both[whole], several["processes"] = 1, text(reference()), map[string]any{"web": entry}
 	shapes := map[string]map[string]any{
-		"parts": parts, "declared": {whole: string(declared)}, "not declared": {whole: canary.Secret}, "both": {whole: string(declared)},
-		"several": {"processes": map[string]any{"web": entry}}, "several and one": {"processes": map[string]any{"web": entry}},
-		"several declared": {"processes": map[string]any{"web": map[string]any{whole: string(declared), "priority": 1}}},
+		"parts": reference(), "declared": {whole: text(reference())}, "not declared": {whole: canary.Secret}, "imported": {whole: text(imported)}, "both": both,
+		"several": {"processes": map[string]any{"web": entry}}, "several and one": several,
+		"several declared": {"processes": map[string]any{"web": map[string]any{whole: text(reference()), "priority": 1}}},
 	}
-	if whole == "process" {
-		// As an import has it until the first apply.
-		without := maps.Clone(parts)
-		delete(without, "spec")
-		imported, err := json.Marshal(without)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shapes["imported"] = map[string]any{whole: string(imported)}
-	}
-	maps.Copy(shapes["both"], parts)
-	maps.Copy(shapes["several and one"], parts)
 	for _, config := range shapes {
 		if strings.HasSuffix(typ, "process_operation") {
 			config["operation"] = "restart"
@@ -314,24 +282,6 @@ func wrongValues(a *tfprotov6.SchemaAttribute) []any {
 		return []any{nil, []any{}, []any{nil}}
 	}
 	return []any{nil}
-}
-
-// validated is what is said of a configuration before anything is planned.
-func validated(p *providertest.Protocol, kind, typ string, config map[string]any) []*tfprotov6.Diagnostic {
-	p.T.Helper()
-	switch kind {
-	case "action":
-		resp, err := p.Server.ValidateActionConfig(p.T.Context(), &tfprotov6.ValidateActionConfigRequest{ActionType: typ, Config: p.Dynamic(p.Schema.ActionSchemas[typ].Schema, config)})
-		p.Fine(err, nil)
-		return resp.Diagnostics
-	case "data":
-		resp, err := p.Server.ValidateDataResourceConfig(p.T.Context(), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typ, Config: p.Dynamic(p.Schema.DataSourceSchemas[typ], config)})
-		p.Fine(err, nil)
-		return resp.Diagnostics
-	}
-	resp, err := p.Server.ValidateResourceConfig(p.T.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: typ, Config: p.Dynamic(p.Schema.ResourceSchemas[typ], config)})
-	p.Fine(err, nil)
-	return resp.Diagnostics
 }
 
 // planned is what is said of it in a plan.

@@ -1,10 +1,8 @@
 package secrets
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,9 +39,9 @@ func steers(text string) string {
 }
 
 // redirected is where a target is named.
-var redirected = echoPlace{func(echo string) []simulator.Fault {
-	return []simulator.Fault{{HTTPStatus: 302, Header: map[string]string{"Location": "http://" + echo + ".example.com/"}}}
-}, (*providertest.Protocol).CachedStatus}
+var redirected = echoPlace{one(func(echo string) simulator.Fault {
+	return simulator.Fault{HTTPStatus: 302, Header: map[string]string{"Location": "http://" + echo + ".example.com/"}}
+}), (*providertest.Protocol).CachedStatus}
 
 // keptPlaces are where something of what a platform says is kept in state.
 var keptPlaces = map[string]struct {
@@ -51,17 +49,17 @@ var keptPlaces = map[string]struct {
 	typ    string
 	config map[string]any
 }{
-	"registration": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{Code: new(65535), Message: echo}}
-	}, providertest.HostedType, running},
+	"registration": {one(func(echo string) simulator.Fault {
+		return simulator.Fault{Code: new(65535), Message: echo}
+	}), providertest.HostedType, running},
 	"out-of-sync": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{
 			{Op: new(simulator.OpStart), Code: new(65535), Message: echo}, {Op: new(simulator.OpQuery), Code: new(126), Message: echo},
 		}
 	}, providertest.HostedType, running},
-	"failed-hosts": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{Op: new(simulator.OpStart), Code: new(65535), Message: echo}}
-	}, "bk_process_operation", providertest.Invocation("start", 1, nil)},
+	"failed-hosts": {one(func(echo string) simulator.Fault {
+		return simulator.Fault{Op: new(simulator.OpStart), Code: new(65535), Message: echo}
+	}), "bk_process_operation", providertest.Invocation("start", 1, nil)},
 }
 
 // running is a process that is to run.
@@ -129,61 +127,3 @@ func applied(p *providertest.Protocol, typ string, config map[string]any) string
 	_, gone := core.Apply(nil)
 	return providertest.DiagnosticsText(slices.Concat(made, seen, gone)) + kept
 }
-
-// The same through a real CLI, whose own colours are off.
-func TestAccTerminal_isNotSteered(t *testing.T) {
-	t.Parallel()
-	echo := canary.Witness
-	for _, text := range steering {
-		echo += text
-	}
-	hosted := providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: `ensure = "registered"`}
-	sim, cli := newSecretiveCLI(t, bkapi.ESB)
-	configureSwift(cli, hosted.String()) // registering asks the agents first
-	cli.Expect(0, "apply", "-auto-approve")
-	configureSwift(cli, providertest.OperationConfig{Hosted: hosted, Operation: "start"}.String()+providertest.StatusConfig(providertest.WithSpec)+`
-output "statuses" {
-  value = data.bk_process_status.test.statuses
-}
-`)
-	sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Hosts: []string{providertest.Address(1)}, Code: new(65535), Message: echo})
-	sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: echo})
-	keepOutput(cli, 0, "failing-apply.txt", "apply", "-auto-approve")
-	keepOutput(cli, 0, "refresh.txt", "apply", "-refresh-only", "-auto-approve")
-	keepOutput(cli, 0, "state.txt", "show")
-	sim.ClearFaults()
-	sim.Inject(simulator.Fault{HTTPStatus: 500, Header: map[string]string{"Content-Type": echo}, Body: echo})
-	keepOutput(cli, 1, "failing-plan.txt", "plan")
-
-	texts := everythingIn(t, cli.Dir)
-	for _, name := range []string{"failing-apply.txt", "refresh.txt", "state.txt", "failing-plan.txt", "terraform.tfstate"} {
-		if !strings.Contains(texts[name], "shown") {
-			t.Errorf("%s does not hold what it should: %q", name, texts[name])
-		}
-		if found := steers(texts[name]); found != "" {
-			t.Errorf("%s: %q is in %q", name, found, texts[name])
-		}
-	}
-	// What Terraform logs itself is quoted; the provider's lines are as they are.
-	var lines int
-	for line := range bytes.Lines([]byte(texts["trace.log"])) {
-		if !providersLine.Match(line) {
-			continue
-		}
-		lines++
-		if found := steers(string(line)); found != "" {
-			t.Errorf("%q is in the log: %q", found, line)
-		}
-	}
-	if lines == 0 {
-		t.Error("the provider has logged nothing")
-	}
-	if escaped := escapedControl.FindString(texts["terraform.tfstate"]); escaped != "" {
-		t.Errorf("%s is in state", escaped)
-	}
-}
-
-var (
-	providersLine  = regexp.MustCompile(`provider\.terraform-provider-bk`)
-	escapedControl = regexp.MustCompile(`\\u00[0189][0-9a-f]|\\u20[0-9a-f]{2}|\\ufeff`)
-)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -35,18 +34,9 @@ func servedSchema(t *testing.T) schema {
 	p := providertest.NewProtocol(t)
 	identities, err := p.Server.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
 	p.Fine(err, identities.Diagnostics)
-	s := schema{"provider": attributesOf(p.Schema.Provider)}
-	for name, one := range p.Schema.ResourceSchemas {
-		s["resource "+name] = attributesOf(one)
-	}
-	for name, one := range p.Schema.DataSourceSchemas {
-		s["data "+name] = attributesOf(one)
-	}
-	for name, one := range p.Schema.ActionSchemas {
-		s["action "+name] = attributesOf(one.Schema)
-	}
-	for name, one := range p.Schema.ListResourceSchemas {
-		s["list "+name] = attributesOf(one)
+	s := schema{}
+	for name, one := range p.Blocks() {
+		s[name] = attributesOf(one)
 	}
 	for name, one := range p.Schema.Functions {
 		arguments := map[string]attribute{"(result)": {Type: typeName(one.Return.Type)}}
@@ -70,30 +60,17 @@ func servedSchema(t *testing.T) schema {
 
 func attributesOf(s *tfprotov6.Schema) map[string]attribute {
 	found := map[string]attribute{"(version)": {Type: fmt.Sprint(s.Version)}}
-	addAttributes(found, "", s.Block.Attributes)
-	return found
-}
-
-func addAttributes(to map[string]attribute, prefix string, attributes []*tfprotov6.SchemaAttribute) {
-	for _, a := range attributes {
-		var set []string
-		for _, is := range []struct {
-			name string
-			so   bool
-		}{{"required", a.Required}, {"optional", a.Optional}, {"computed", a.Computed}} {
-			if is.so {
-				set = append(set, is.name)
-			}
-		}
-		one := attribute{Set: strings.Join(set, ", "), Sensitive: a.Sensitive, WriteOnly: a.WriteOnly}
+	sets := map[[3]bool]string{{true, false, false}: "required", {false, true, false}: "optional", {false, false, true}: "computed", {false, true, true}: "optional, computed"}
+	providertest.EachAttribute(s.Block.Attributes, func(path string, a *tfprotov6.SchemaAttribute) {
+		one := attribute{Set: sets[[3]bool{a.Required, a.Optional, a.Computed}], Sensitive: a.Sensitive, WriteOnly: a.WriteOnly}
 		if a.NestedType != nil {
 			one.Type = "nested " + a.NestedType.Nesting.String()
-			addAttributes(to, prefix+a.Name+".", a.NestedType.Attributes)
 		} else {
 			one.Type = typeName(a.Type)
 		}
-		to[prefix+a.Name] = one
-	}
+		found[path] = one
+	})
+	return found
 }
 
 func typeName(typ tftypes.Type) string { return strings.ReplaceAll(typ.String(), "tftypes.", "") }
@@ -105,27 +82,16 @@ func TestSchema_promised(t *testing.T) {
 	t.Parallel()
 	now := servedSchema(t)
 	released, err := releases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	promised := schema{}
 	if len(released) > 0 { // nothing is promised before
-		text, err := os.ReadFile(schemaFile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &promised); err != nil {
-			t.Fatal(err)
-		}
+		text := providertest.ReadFile(t, schemaFile)
+		providertest.NoError(t, json.Unmarshal([]byte(text), &promised))
 	}
 	broken, added := compared(promised, now)
 	if *keep != "" && len(broken) == 0 {
-		if err := os.MkdirAll(filepath.Dir(schemaFile), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(schemaFile, []byte(now.text(t)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, os.MkdirAll(filepath.Dir(schemaFile), 0o755))
+		providertest.NoError(t, os.WriteFile(schemaFile, []byte(now.text(t)), 0o644))
 		return
 	}
 	if len(broken) > 0 {
@@ -144,9 +110,7 @@ func (s schema) text(t *testing.T) string {
 		var lines []string
 		for _, path := range slices.Sorted(maps.Keys(s[object])) {
 			line, err := json.Marshal(s[object][path])
-			if err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, err)
 			lines = append(lines, fmt.Sprintf("    %q: %s", path, line))
 		}
 		objects = append(objects, fmt.Sprintf("  %q: {\n%s\n  }", object, strings.Join(lines, ",\n")))
@@ -221,40 +185,33 @@ func parent(path string) string {
 
 func TestCompared(t *testing.T) {
 	t.Parallel()
-	text := func(set string) attribute { return attribute{Type: "string", Set: set} }
+	type attributes = map[string]attribute
+	const optional = "{Type:string Set:optional Sensitive:false WriteOnly:false}"
+	text := func(set string) attributes { return attributes{"a": {Type: "string", Set: set}} }
 	nested := attribute{Type: "nested SINGLE", Set: "optional"}
 	for name, c := range map[string]struct {
-		was, is       map[string]attribute
+		was, is       attributes
 		broken, added []string
 	}{
-		"same":            {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{"a": text("optional")}},
-		"gone":            {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{}, broken: []string{"o: a is gone"}},
-		"another-type":    {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{"a": {Type: "number", Set: "optional"}}, broken: []string{"o: a was {Type:string Set:optional Sensitive:false WriteOnly:false}, and is {Type:number Set:optional Sensitive:false WriteOnly:false}"}},
-		"no-longer-set":   {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{"a": text("computed")}, broken: []string{"o: a was {Type:string Set:optional Sensitive:false WriteOnly:false}, and is {Type:string Set:computed Sensitive:false WriteOnly:false}"}},
-		"now-required":    {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{"a": text("required")}, broken: []string{"o: a was {Type:string Set:optional Sensitive:false WriteOnly:false}, and is {Type:string Set:required Sensitive:false WriteOnly:false}"}},
-		"now-sensitive":   {was: map[string]attribute{"a": text("computed")}, is: map[string]attribute{"a": {Type: "string", Set: "computed", Sensitive: true}}, broken: []string{"o: a was {Type:string Set:computed Sensitive:false WriteOnly:false}, and is {Type:string Set:computed Sensitive:true WriteOnly:false}"}},
-		"now-optional":    {was: map[string]attribute{"a": text("required")}, is: map[string]attribute{"a": text("optional")}, added: []string{"o: a may be more than it was: {Type:string Set:required Sensitive:false WriteOnly:false}, now {Type:string Set:optional Sensitive:false WriteOnly:false}"}},
-		"new":             {was: map[string]attribute{}, is: map[string]attribute{"a": text("optional")}, added: []string{"o: a"}},
-		"new-required":    {was: map[string]attribute{}, is: map[string]attribute{"a": text("required")}, broken: []string{"o: a has to be set now, and was not there"}},
-		"required-in-old": {was: map[string]attribute{"n": nested}, is: map[string]attribute{"n": nested, "n.a": text("required")}, broken: []string{"o: n.a has to be set now, and was not there"}},
-		"required-in-new": {was: map[string]attribute{}, is: map[string]attribute{"n": nested, "n.a": text("required")}, added: []string{"o: n", "o: n.a"}},
+		"same":            {was: text("optional"), is: text("optional")},
+		"gone":            {was: text("optional"), is: attributes{}, broken: []string{"o: a is gone"}},
+		"another-type":    {was: text("optional"), is: attributes{"a": {Type: "number", Set: "optional"}}, broken: []string{"o: a was " + optional + ", and is " + strings.Replace(optional, "string", "number", 1)}},
+		"no-longer-set":   {was: text("optional"), is: text("computed"), broken: []string{"o: a was " + optional + ", and is " + strings.Replace(optional, "optional", "computed", 1)}},
+		"now-required":    {was: text("optional"), is: text("required"), broken: []string{"o: a was " + optional + ", and is " + strings.Replace(optional, "optional", "required", 1)}},
+		"now-sensitive":   {was: text("optional"), is: attributes{"a": {Type: "string", Set: "optional", Sensitive: true}}, broken: []string{"o: a was " + optional + ", and is " + strings.Replace(optional, "false", "true", 1)}},
+		"now-optional":    {was: text("required"), is: text("optional"), added: []string{"o: a may be more than it was: " + strings.Replace(optional, "optional", "required", 1) + ", now " + optional}},
+		"new":             {was: attributes{}, is: text("optional"), added: []string{"o: a"}},
+		"new-required":    {was: attributes{}, is: text("required"), broken: []string{"o: a has to be set now, and was not there"}},
+		"required-in-old": {was: attributes{"n": nested}, is: attributes{"n": nested, "n.a": {Type: "string", Set: "required"}}, broken: []string{"o: n.a has to be set now, and was not there"}},
+		"required-in-new": {was: attributes{}, is: attributes{"n": nested, "n.a": {Type: "string", Set: "required"}}, added: []string{"o: n", "o: n.a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			broken, added := compared(schema{"o": c.was}, schema{"o": c.is})
-			if diff := cmp.Diff([][]string{c.broken, c.added}, [][]string{broken, added}); diff != "" {
-				t.Errorf("broken and added (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "broken and added", [][]string{c.broken, c.added}, [][]string{broken, added})
 		})
 	}
 	broken, added := compared(schema{"gone": {}}, schema{"new": {}})
-	if diff := cmp.Diff([][]string{{"gone is gone"}, {"new"}}, [][]string{broken, added}); diff != "" {
-		t.Errorf("objects (-want +got):\n%s", diff)
-	}
-	says := brokenPromise([]string{"o: a is gone"})
-	for _, part := range []string{"o: a is gone", "docs/guides/upgrades.md", "DeprecationMessage", "UpgradeState"} {
-		if !strings.Contains(says, part) {
-			t.Errorf("it does not say %q: %s", part, says)
-		}
-	}
+	providertest.Same(t, "objects", [][]string{{"gone is gone"}, {"new"}}, [][]string{broken, added})
+	providertest.Says(t, brokenPromise([]string{"o: a is gone"}), "o: a is gone", "docs/guides/upgrades.md", "DeprecationMessage", "UpgradeState")
 }

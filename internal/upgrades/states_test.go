@@ -61,17 +61,12 @@ func TestAccStates(t *testing.T) {
 			sim := providertest.NewSim(t)
 			cli := newCLI(t, sim)
 			restore(t, sim, dir)
-			cli.Write("main.tf", read(t, dir, configFile))
+			cli.Write("main.tf", providertest.ReadFile(t, dir, configFile))
 			// Each CLI knows the provider by a registry of its own.
-			cli.Write("terraform.tfstate", strings.ReplaceAll(read(t, dir, stateFile), "registry.terraform.io", registry()))
+			cli.Write("terraform.tfstate", strings.ReplaceAll(providertest.ReadFile(t, dir, stateFile), "registry.terraform.io", registry()))
 
-			out := cli.Expect(0, "plan", "-detailed-exitcode")
-			if !strings.Contains(out, "No changes.") {
-				t.Errorf("the plan says\n%s", out)
-			}
-			if changes := sim.Changes(); len(changes) > 0 {
-				t.Errorf("planning changed something: %v", changes)
-			}
+			providertest.Says(t, cli.Expect(0, "plan", "-detailed-exitcode"), "No changes.")
+			sim.Changed(t)
 			cli.Expect(0, "destroy", "-auto-approve")
 			for _, process := range sim.Processes() {
 				// Over JOB hosting is all that there is.
@@ -95,9 +90,7 @@ func registry() string { return cmp.Or(os.Getenv("TF_ACC_PROVIDER_HOST"), "regis
 // keepStates applies each configuration and keeps what that left behind.
 func keepStates(t *testing.T, release string) {
 	t.Helper()
-	if err := os.RemoveAll(release); err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, os.RemoveAll(release))
 	for _, name := range slices.Sorted(maps.Keys(configurations)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,19 +101,15 @@ func keepStates(t *testing.T, release string) {
 			cli.Expect(0, "plan", "-detailed-exitcode")
 
 			dir := filepath.Join(release, name)
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, os.MkdirAll(dir, 0o755))
 			write(t, dir, configFile, configurations[name])
-			write(t, dir, stateFile, strings.ReplaceAll(read(t, cli.Dir, "terraform.tfstate"), registry(), "registry.terraform.io"))
+			write(t, dir, stateFile, strings.ReplaceAll(providertest.ReadFile(t, cli.Dir, "terraform.tfstate"), registry(), "registry.terraform.io"))
 			var processes []onFile
 			for _, p := range sim.Processes() {
 				processes = append(processes, onFile{p.Host, p.Namespace, p.Name, p.Hosted, p.Running, p.Labels, p.Spec})
 			}
 			text, err := json.MarshalIndent(processes, "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, err)
 			write(t, dir, platformFile, string(text)+"\n")
 		})
 	}
@@ -130,38 +119,19 @@ func keepStates(t *testing.T, release string) {
 func restore(t *testing.T, sim *providertest.Sim, dir string) {
 	t.Helper()
 	var processes []onFile
-	if err := json.Unmarshal([]byte(read(t, dir, platformFile)), &processes); err != nil {
-		t.Fatal(err)
-	}
+	providertest.Decode(t, providertest.ReadFile(t, dir, platformFile), &processes)
 	for _, p := range processes {
-		if err := sim.Register(p.Host, p.Namespace, p.Name, p.Labels, string(p.Spec)); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, sim.Register(p.Host, p.Namespace, p.Name, p.Labels, string(p.Spec)))
 		if p.Hosted {
-			if err := sim.Host(p.Host, p.Namespace, p.Name); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, sim.Host(p.Host, p.Namespace, p.Name))
 		}
 		if p.Running {
-			if err := sim.StartProcess(p.Host, p.Namespace, p.Name); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, sim.StartProcess(p.Host, p.Namespace, p.Name))
 		}
 	}
-}
-
-func read(t *testing.T, dir, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 }

@@ -1,14 +1,12 @@
 package versions_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
 	tfjson "github.com/hashicorp/terraform-json"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -18,11 +16,8 @@ import (
 func installation(w workspace) {
 	w.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String())
 	w.Expect(0, "init")
-	lock, err := os.ReadFile(filepath.Join(w.Dir, ".terraform.lock.hcl"))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	w.says(string(lock), `/blueking/bk" { version = "0.0.1"`, `"h1:`)
+	lock := providertest.ReadFile(w.T, w.Dir, ".terraform.lock.hcl")
+	w.says(lock, `/blueking/bk" { version = "0.0.1"`, `"h1:`)
 	w.Expect(0, "init", "-lockfile=readonly")
 	w.says(w.Expect(0, "validate"), "The configuration is valid")
 	w.Configure(providertest.HostedConfig{Hosts: `{ web-1 = "10.0.0" }`}.String())
@@ -50,31 +45,23 @@ output "states" {
 	w.Expect(0, "init")
 	w.Expect(2, "plan", "-detailed-exitcode", "-out="+first)
 	var plan tfjson.Plan
-	if err := json.Unmarshal([]byte(w.Expect(0, "show", "-json", first)), &plan); err != nil {
-		w.T.Fatal(err)
-	}
+	providertest.Decode(w.T, w.Expect(0, "show", "-json", first), &plan)
 	if len(plan.ResourceChanges) < 2 {
 		w.T.Errorf("the plan's JSON has %d changes", len(plan.ResourceChanges))
 	}
 	w.Expect(0, "apply", first)
 	w.running(1, 2)
-	if states := strings.TrimSpace(w.Expect(0, "output", "-json", "states")); states != `["running","running"]` {
-		w.T.Errorf("the status is %s", states)
-	}
+	providertest.Same(w.T, "status", `["running","running"]`, w.Output("states"))
 	w.sim.ResetCalls()
 	w.Expect(0, "plan", "-detailed-exitcode")
 	w.called()
 
 	configure("./start.sh --fast")
 	w.Expect(0, "apply", "-auto-approve")
-	if restarted := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); restarted != 2 {
-		w.T.Errorf("%d hosts were restarted, want 2", restarted)
-	}
+	w.sim.ExpectOperated(w.T, map[int]int{simulator.OpRestart: 2})
 	w.Expect(0, "plan", "-detailed-exitcode")
 
-	if err := w.sim.StopProcess(providertest.Address(2), "web", "nginx"); err != nil {
-		w.T.Fatal(err)
-	}
+	providertest.NoError(w.T, w.sim.StopProcess(providertest.Address(2), "web", "nginx"))
 	w.says(w.Expect(2, "plan", "-detailed-exitcode"), `"web-2" = "not_hosted: not running, not hosted"`)
 	w.Expect(0, "apply", "-auto-approve")
 	w.running(1, 2)
@@ -134,18 +121,14 @@ output "all" {
 	w.Expect(0, "init")
 	w.Expect(0, "apply", "-auto-approve")
 	want := `[["10.0.0.1","10.0.0.2"],"0:10.0.0.1",{"10.0.0.1":"3:10.0.0.1"},["gz-1"],"10.0.0.1",[1,27]]`
-	if diff := cmp.Diff(want, strings.TrimSpace(w.Expect(0, "output", "-json", "all"))); diff != "" {
-		w.T.Errorf("(-want +got):\n%s", diff)
-	}
+	providertest.Same(w.T, "results", want, w.Output("all"))
 }
 
 // copyExamples returns where examples/ was copied to.
 func (w workspace) copyExamples() string {
 	w.T.Helper()
 	to := filepath.Join(w.T.TempDir(), "examples")
-	if err := os.CopyFS(to, os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
-		w.T.Fatal(err)
-	}
+	providertest.NoError(w.T, os.CopyFS(to, os.DirFS(filepath.Join("..", "..", "examples"))))
 	return to
 }
 
@@ -174,10 +157,10 @@ func examples(w workspace) {
 
 func modules(w workspace) {
 	root := w.copyExamples()
-	for _, module := range []string{"hosted-service", "business", "ordered-service", "windows-service", "cmdb-service"} {
+	for module, runs := range map[string]int{"hosted-service": 12, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
 		w.Dir = filepath.Join(root, "modules", module)
 		w.Expect(0, "init")
-		w.says(w.Expect(0, "test"), "Success!", " 0 failed.")
+		w.says(w.Expect(0, "test"), fmt.Sprintf("Success! %d passed, 0 failed.", runs))
 	}
 	if calls := len(w.sim.Calls()); calls > 0 {
 		w.T.Errorf("tests on mocks made %d calls", calls)

@@ -2,12 +2,13 @@ package versions_test
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // aboutCLI is a line that may say which releases are supported, and version one that it names.
@@ -21,11 +22,8 @@ func TestVersions_claims(t *testing.T) {
 	t.Parallel()
 	claims := 0
 	for _, file := range claiming(t) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
+		text := providertest.ReadFile(t, file)
+		for line := range strings.Lines(text) {
 			if !aboutCLI.MatchString(line) {
 				continue
 			}
@@ -48,12 +46,9 @@ func TestVersions_claims(t *testing.T) {
 func TestVersions_readmes(t *testing.T) {
 	t.Parallel()
 	for name, words := range map[string]struct{ and, comma string }{"README.md": {" and ", ", "}, "README.zh-CN.md": {" 和 ", "、"}} {
-		text, err := os.ReadFile(filepath.Join("..", "..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := providertest.ReadFile(t, "..", "..", name)
 		list := func(name string) string { return name + " " + strings.Join(minorsRun(t, name), words.comma) }
-		if want := "[" + list(terraform) + words.and + list(opentofu) + "]"; !strings.Contains(string(text), want) {
+		if want := "[" + list(terraform) + words.and + list(opentofu) + "]"; !strings.Contains(text, want) {
 			t.Errorf("%s does not say %s", name, want)
 		}
 	}
@@ -62,16 +57,9 @@ func TestVersions_readmes(t *testing.T) {
 // The modules are for every release from the oldest on that was run.
 func TestVersions_modules(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "modules", "*", "main.tf"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := `required_version = ">= ` + oldest(t, terraform) + `"`; !strings.Contains(string(text), want) {
+	for _, file := range providertest.Glob(t, "../../examples/modules/*/main.tf") {
+		text := providertest.ReadFile(t, file)
+		if want := `required_version = ">= ` + oldest(t, terraform) + `"`; !strings.Contains(text, want) {
 			t.Errorf("%s does not say %s", file, want)
 		}
 	}
@@ -80,21 +68,14 @@ func TestVersions_modules(t *testing.T) {
 // claiming are the pages and the examples.
 func claiming(t *testing.T) []string {
 	t.Helper()
-	root := filepath.Join("..", "..")
-	files, err := filepath.Glob(filepath.Join(root, "README*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := providertest.Glob(t, "../../README*.md")
 	for _, dir := range []string{"docs", "templates", "examples"} {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
+		providertest.NoError(t, filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && slices.Contains([]string{".md", ".tmpl", ".tf", ".hcl", ".yml"}, filepath.Ext(path)) {
 				files = append(files, path)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return files
 }

@@ -79,11 +79,7 @@ func newWorkspace(t *testing.T, at commandLine) workspace {
 // says fails the test unless a text has all parts, however it is wrapped.
 func (w workspace) says(text string, parts ...string) {
 	w.T.Helper()
-	for _, part := range parts {
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), part) {
-			w.T.Errorf("it does not say %q:\n%s", part, text)
-		}
-	}
+	providertest.Says(w.T, text, parts...)
 }
 
 // called fails the test unless the platform was asked for just these changes since it was

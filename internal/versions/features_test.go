@@ -24,94 +24,57 @@ type feature struct {
 var features = []feature{
 	{
 		name: words{"installation", "安装"},
-		does: words{
-			"`init` from a mirror, its lock file, `init -lockfile=readonly`, `validate`",
-			"从镜像 `init`，锁文件，`init -lockfile=readonly`，`validate`",
-		},
-		try: installation,
+		does: words{"`init` from a mirror, its lock file, `init -lockfile=readonly`, `validate`", "从镜像 `init`，锁文件，`init -lockfile=readonly`，`validate`"},
+		try:  installation,
 	},
 	{
 		name: words{"life of a resource", "资源的生命周期"},
-		does: words{
-			"a saved plan and its JSON, `apply`, a plan without changes, an update with its operation, drift that a plan finds and an apply repairs, `destroy`",
-			"保存的 plan 及其 JSON，`apply`，没有变更的 plan，更新及其操作，由 plan 发现、由 apply 修复的漂移，`destroy`",
-		},
-		try: life,
+		does: words{"a saved plan and its JSON, `apply`, a plan without changes, an update with its operation, drift that a plan finds and an apply repairs, `destroy`", "保存的 plan 及其 JSON，`apply`，没有变更的 plan，更新及其操作，由 plan 发现、由 apply 修复的漂移，`destroy`"},
+		try:  life,
 	},
 	{
 		name: words{"import", "导入"},
-		does: words{
-			"the command `import`, and the block `import`",
-			"`import` 命令，以及 `import` 块",
-		},
-		try: importing,
+		does: words{"the command `import`, and the block `import`", "`import` 命令，以及 `import` 块"},
+		try:  importing,
 	},
 	{
 		name: words{"functions", "函数"},
-		does: words{
-			"every function of the provider",
-			"Provider 的所有函数",
-		},
-		try: functions,
+		does: words{"every function of the provider", "Provider 的所有函数"},
+		try:  functions,
 	},
 	{
 		name: words{"examples", "示例"},
-		does: words{
-			"`fmt -check` of all examples, `init` and `validate` of those that stand by themselves",
-			"所有示例的 `fmt -check`，可独立使用的示例的 `init` 和 `validate`",
-		},
-		try: examples,
+		does: words{"`fmt -check` of all examples, `init` and `validate` of those that stand by themselves", "所有示例的 `fmt -check`，可独立使用的示例的 `init` 和 `validate`"},
+		try:  examples,
 	},
 	{
 		name: words{"tests of modules", "模块测试"},
-		does: words{
-			"`test` of the modules, with the provider mocked",
-			"用模拟的 Provider 对模块执行 `test`",
-		},
-		try: modules,
+		does: words{"`test` of the modules, with the provider mocked", "用模拟的 Provider 对模块执行 `test`"},
+		try:  modules,
 	},
 	{
 		name: words{"schema", "schema"},
-		does: words{
-			"`providers schema -json`, which editors read: all that the release knows is there, with types and descriptions",
-			"供编辑器读取的 `providers schema -json`：该版本能识别的内容、类型和说明都在其中",
-		},
-		try: schemas,
+		does: words{"`providers schema -json`, which editors read: all that the release knows is there, with types and descriptions", "供编辑器读取的 `providers schema -json`：该版本能识别的内容、类型和说明都在其中"},
+		try:  schemas,
 	},
 	{
-		name: words{"ephemeral secrets", "ephemeral 密钥"},
-		does: words{
-			"a secret in an `ephemeral` variable, which is in no plan and no state",
-			"`ephemeral` 变量中的密钥，不会出现在 plan 和 state 中",
-		},
-		since: sinceEphemeral,
-		try:   ephemeral, lack: noEphemeral,
+		name:  words{"ephemeral secrets", "ephemeral 密钥"},
+		does:  words{"a secret in an `ephemeral` variable, which is in no plan and no state", "`ephemeral` 变量中的密钥，不会出现在 plan 和 state 中"},
+		since: sinceEphemeral, try: ephemeral, lack: noEphemeral,
 	},
 	{
-		name: words{"import by identity", "按 identity 导入"},
-		does: words{
-			"`import` by identity",
-			"按 identity 的 `import`",
-		},
-		since: sinceIdentity,
-		try:   identity, lack: noIdentity,
+		name:  words{"import by identity", "按 identity 导入"},
+		does:  words{"`import` by identity", "按 identity 的 `import`"},
+		since: sinceIdentity, try: identity, lack: noIdentity,
 	},
 	{
-		name: words{"actions", "action"},
-		does: words{
-			"an action that a change triggers, and one that `apply -invoke` runs",
-			"由变更触发的 action，以及由 `apply -invoke` 运行的 action",
-		},
-		since: sinceActions,
-		try:   actions, lack: noActions,
+		name:  words{"actions", "action"},
+		does:  words{"an action that a change triggers, and one that `apply -invoke` runs", "由变更触发的 action，以及由 `apply -invoke` 运行的 action"},
+		since: sinceActions, try: actions, lack: noActions,
 	},
 	{
-		name: words{"lists", "list 资源"},
-		does: words{
-			"`query`, with the configuration that it generates",
-			"`query` 及其生成的配置",
-		},
-		since: sinceActions,
-		try:   lists, lack: noLists,
+		name:  words{"lists", "list 资源"},
+		does:  words{"`query`, with the configuration that it generates", "`query` 及其生成的配置"},
+		since: sinceActions, try: lists, lack: noLists,
 	},
 }

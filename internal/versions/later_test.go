@@ -1,8 +1,6 @@
 package versions_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -33,11 +31,8 @@ func ephemeral(w workspace) {
 	w.Expect(0, "plan", "-out=saved.tfplan")
 	plan := w.Expect(0, "show", "-json", "saved.tfplan")
 	w.Expect(0, "apply", "saved.tfplan")
-	state, err := os.ReadFile(filepath.Join(w.Dir, "terraform.tfstate"))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	for what, text := range map[string]string{"plan": plan, "state": string(state)} {
+	state := providertest.ReadFile(w.T, w.Dir, "terraform.tfstate")
+	for what, text := range map[string]string{"plan": plan, "state": state} {
 		if strings.Contains(text, simulator.DefaultAppSecret) {
 			w.T.Errorf("the %s has the secret:\n%s", what, text)
 		}
@@ -105,11 +100,8 @@ func lists(w workspace) {
 	w.configureList()
 	w.Expect(0, "init")
 	w.says(w.Expect(0, "query", "-generate-config-out=found.tf"), "name=nginx,namespace=web")
-	found, err := os.ReadFile(filepath.Join(w.Dir, "found.tf"))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	w.says(string(found), `resource "bk_hosted_process" "web_0"`, "identity = {")
+	found := providertest.ReadFile(w.T, w.Dir, "found.tf")
+	w.says(found, `resource "bk_hosted_process" "web_0"`, "identity = {")
 }
 
 func noLists(w workspace) {

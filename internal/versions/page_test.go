@@ -3,14 +3,13 @@ package versions_test
 import (
 	"cmp"
 	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"text/template"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 var writePages = flag.Bool("write-versions", false, "let TestVersions_pages write the guides in place of comparing them")
@@ -54,27 +53,11 @@ func TestVersions_pages(t *testing.T) {
 				return cmp.Or(f.since[name], in(words{"none", "无"}))
 			},
 		}).ParseFiles(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		var page strings.Builder
-		if err := layout.Execute(&page, map[string]any{"Runs": keptRuns(t), "Features": features}); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, layout.Execute(&page, map[string]any{"Runs": keptRuns(t), "Features": features}))
 		file := filepath.Join("..", "..", "templates", "guides", name)
-		if *writePages {
-			if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		written, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := gocmp.Diff(page.String(), string(written)); diff != "" {
-			t.Errorf("make generate writes %s anew (-runs +page):\n%s", file, diff)
-		}
+		providertest.Rendered(t, *writePages, file, page.String())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // run is a release that passed.
@@ -39,12 +39,9 @@ var runsFile = filepath.Join("testdata", "runs.json")
 
 func keptRuns(t *testing.T) []run {
 	t.Helper()
-	text, err := os.ReadFile(runsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := providertest.ReadFile(t, runsFile)
 	var runs []run
-	if err := json.Unmarshal(text, &runs); err != nil || len(runs) == 0 {
+	if err := json.Unmarshal([]byte(text), &runs); err != nil || len(runs) == 0 {
 		t.Fatalf("%d runs: %v", len(runs), err)
 	}
 	return runs
@@ -66,25 +63,16 @@ func keepRun(t *testing.T, at commandLine) {
 		return cmp.Or(-cmp.Compare(a.Name, b.Name), cmp.Compare(minor(a.Version), minor(b.Version)))
 	})
 	text, err := json.MarshalIndent(runs, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(runsFile, append(text, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
+	providertest.NoError(t, os.WriteFile(runsFile, append(text, '\n'), 0o644))
 }
 
 // What the guide says that the long run and every change are run on are the releases that
 // are pinned.
 func TestRuns_pinned(t *testing.T) {
 	t.Parallel()
-	tools := filepath.Join("..", "..", "tools", "opentofu")
-	pins, err := filepath.Glob(filepath.Join(tools, "*", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pinned := map[string]when{pinnedIn(t, filepath.Join(tools, "go.mod")): everyChange}
-	for _, file := range pins {
+	pinned := map[string]when{pinnedIn(t, "../../tools/opentofu/go.mod"): everyChange}
+	for _, file := range providertest.Glob(t, "../../tools/opentofu/*/go.mod") {
 		pinned[pinnedIn(t, file)] = longRun
 	}
 	said := make(map[string]when)
@@ -93,19 +81,14 @@ func TestRuns_pinned(t *testing.T) {
 			said[r.Version] = r.When
 		}
 	}
-	if diff := gocmp.Diff(pinned, said); diff != "" {
-		t.Errorf("OpenTofu (-pinned +%s):\n%s", runsFile, diff)
-	}
+	providertest.Same(t, "OpenTofu that is pinned, and in "+runsFile, pinned, said)
 }
 
 // pinnedIn returns which OpenTofu a go.mod pins.
 func pinnedIn(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pin := regexp.MustCompile(`\sgithub.com/opentofu/opentofu v(\S+)`).FindStringSubmatch(string(text))
+	text := providertest.ReadFile(t, file)
+	pin := regexp.MustCompile(`\sgithub.com/opentofu/opentofu v(\S+)`).FindStringSubmatch(text)
 	if pin == nil {
 		t.Fatalf("%s pins no OpenTofu", file)
 	}
