@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 var (
@@ -31,10 +33,7 @@ func TestPages_keepTheirBudgets(t *testing.T) {
 	t.Parallel()
 	budgets := map[string]int{"docs/index.md": 1000, "docs/guides/*.md": 1200, "docs/resources/*.md": 2000, "docs/actions/*.md": 2000, "docs/data-sources/*.md": 2000}
 	for pattern, budget := range budgets {
-		pages, err := filepath.Glob(pattern)
-		if err != nil || len(pages) == 0 {
-			t.Fatal(pattern, err)
-		}
+		pages := providertest.Glob(t, pattern)
 		for _, page := range pages {
 			page, text, budget := filepath.ToSlash(page), read(t, page), budget
 			count := words(text)
@@ -77,11 +76,8 @@ func TestIndex_beginsWithWhatIsNeeded(t *testing.T) {
 // Pages lead nowhere that does not exist.
 func TestPages_leadSomewhere(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("docs/*/*.md")
-	if err != nil || len(pages) == 0 {
-		t.Fatal(pages, err)
-	}
-	for _, page := range append(pages, "docs/index.md", "README.md", "SECURITY.md", "CONTRIBUTING.md", "DESIGN.md", "internal/faultmatrix/MATRIX.md") {
+	pages := providertest.Glob(t, "docs/*/*.md")
+	for _, page := range append(pages, "docs/index.md", "README.md", "README.zh-CN.md", "SECURITY.md", "CONTRIBUTING.md", "DESIGN.md", "internal/faultmatrix/MATRIX.md") {
 		for _, link := range pageLink.FindAllStringSubmatch(read(t, page), -1) {
 			to, anchor := filepath.Join(filepath.Dir(page), link[1]), link[2]
 			if link[1] == "" {

@@ -9,25 +9,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // Whoever adds a dependency says in README.md what it is for.
 func TestReadme_givesReasonForEachDirectDependency(t *testing.T) {
 	t.Parallel()
-	read := func(name string) string {
-		text := providertest.ReadFile(t, name)
-		return text
-	}
 	var required []string
-	for _, line := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+\.\S+/\S+) v\S+(.*)$`).FindAllStringSubmatch(read("go.mod"), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+\.\S+/\S+) v\S+(.*)$`).FindAllStringSubmatch(read(t, "go.mod"), -1) {
 		if !strings.Contains(line[2], "// indirect") {
 			required = append(required, line[1])
 		}
 	}
-	_, table, _ := strings.Cut(read("README.md"), "| Direct dependency | Why |\n|---|---|\n")
+	_, table, _ := strings.Cut(read(t, "README.md"), "| Direct dependency | Why |\n|---|---|\n")
 	table, _, _ = strings.Cut(table+"\n\n", "\n\n")
 	var listed []string
 	for row := range strings.Lines(table) {
@@ -42,9 +36,7 @@ func TestReadme_givesReasonForEachDirectDependency(t *testing.T) {
 	}
 	slices.Sort(required)
 	slices.Sort(listed)
-	if diff := cmp.Diff(required, listed); diff != "" {
-		t.Errorf("direct dependencies (-go.mod +README.md):\n%s", diff)
-	}
+	providertest.Same(t, "direct dependencies of go.mod, and of README.md", required, listed)
 }
 
 // A newcomer's first steps: make install, then init and validate of an example that has

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // A sentence of a page that says a warning, an error, an exit code or a default is a
@@ -99,10 +101,7 @@ func pages(t *testing.T) map[string]page {
 	found := map[string]page{
 		"README.md": {read(t, "README.md"), inReference, code}, "index.md": {read(t, "docs/index.md"), inReference, code},
 	}
-	files, err := filepath.Glob("docs/*/*.md")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	files := providertest.Glob(t, "docs/*/*.md")
 	var reference strings.Builder
 	for _, file := range files {
 		text, name := read(t, file), path.Base(filepath.ToSlash(file))
@@ -123,11 +122,7 @@ func pages(t *testing.T) map[string]page {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
+	return providertest.ReadFile(t, file)
 }
 
 // promisesQuoted returns what tests quote, by page.

@@ -36,24 +36,14 @@ type object struct {
 // objects are all that the provider serves, and its own configuration.
 func objects(t *testing.T) []object {
 	t.Helper()
-	served := providertest.NewProtocol(t).Schema
-	of := func(kind, name string, s *tfprotov6.Schema) object {
-		return object{kind, name, "", s.Block.Description, s.Block.Attributes}
+	p := providertest.NewProtocol(t)
+	var all []object
+	kinds := map[string]string{"resource": "resources", "data": "data-sources", "list": "list-resources", "action": "actions"}
+	for block, s := range p.Blocks() {
+		kind, name, _ := strings.Cut(block, " ")
+		all = append(all, object{kinds[kind], cmp.Or(name, "index"), "", s.Block.Description, s.Block.Attributes})
 	}
-	all := []object{of("", "index", served.Provider)}
-	for name, s := range served.ResourceSchemas {
-		all = append(all, of("resources", name, s))
-	}
-	for name, s := range served.DataSourceSchemas {
-		all = append(all, of("data-sources", name, s))
-	}
-	for name, s := range served.ListResourceSchemas {
-		all = append(all, of("list-resources", name, s))
-	}
-	for name, s := range served.ActionSchemas {
-		all = append(all, of("actions", name, s.Schema))
-	}
-	for name, f := range served.Functions {
+	for name, f := range p.Schema.Functions {
 		parameters := make([]*tfprotov6.SchemaAttribute, len(f.Parameters))
 		for i, p := range f.Parameters {
 			parameters[i] = &tfprotov6.SchemaAttribute{Name: p.Name, Type: p.Type, Description: p.Description, Required: true}
@@ -88,17 +78,9 @@ func TestReference_pages(t *testing.T) {
 	for _, o := range objects(t) {
 		known[o.chinese()] = true
 		page := o.render(t, words)
+		providertest.Rendered(t, *writeReference, o.chinese(), page)
 		if *writeReference {
-			providertest.NoError(t, os.WriteFile(o.chinese(), []byte(page), 0o644))
 			continue
-		}
-		written, err := os.ReadFile(o.chinese())
-		if err != nil {
-			t.Errorf("%v: make generate renders it", err)
-			continue
-		}
-		if diff := gocmp.Diff(strings.Split(page, "\n"), strings.Split(string(written), "\n")); diff != "" {
-			t.Errorf("make generate renders %s anew (-schema +page):\n%s", o.chinese(), diff)
 		}
 		if o.kind != "" && !strings.Contains(read(t, "docs/guides/zh-index.md"), "("+filepath.Base(o.chinese())+")") {
 			t.Errorf("zh-index.md does not lead to %s", o.chinese())
@@ -151,16 +133,7 @@ func (o object) describe(visit func(at, description string)) {
 		visit("", o.summary)
 	}
 	visit("", o.description)
-	eachDescription("", o.attributes, visit)
-}
-
-func eachDescription(above string, attributes []*tfprotov6.SchemaAttribute, visit func(at, description string)) {
-	for _, a := range attributes {
-		visit(above+a.Name, a.Description)
-		if a.NestedType != nil {
-			eachDescription(above+a.Name+".", a.NestedType.Attributes, visit)
-		}
-	}
+	providertest.EachAttribute(o.attributes, func(at string, a *tfprotov6.SchemaAttribute) { visit(at, a.Description) })
 }
 
 // glossary reads the Chinese of descriptions. Each entry is a line in English and one in Chinese, and

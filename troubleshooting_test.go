@@ -25,13 +25,9 @@ func TestTroubleshooting_quotesMessages(t *testing.T) {
 	for _, page := range []string{
 		"docs/guides/troubleshooting.md", "docs/guides/zh-troubleshooting.md", "docs/guides/configuration-mistakes.md", "docs/guides/zh-configuration-mistakes.md",
 	} {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+		text := read(t, page)
 		quoted := 0
-		for _, row := range firstCell.FindAllStringSubmatch(string(text), -1) {
+		for _, row := range firstCell.FindAllStringSubmatch(text, -1) {
 			for _, quote := range code.FindAllStringSubmatch(row[1], -1) {
 				quoted++
 				if !others[quote[1]] && !strings.Contains(said, quote[1]) {

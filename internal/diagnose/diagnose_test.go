@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -26,9 +28,12 @@ func TestHostRows(t *testing.T) {
 		Attempts: 3, Elapsed: time.Second, Repeatable: true,
 	}
 	queued := &bkapi.Error{API: "get_proc_operate_result_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Code: 1000115, Sent: true, Attempts: 1}
+	away := func(message string) fleet.Outcome {
+		return fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: message}
+	}
 	many := make(fleet.Results)
 	for _, h := range hosts {
-		many[h] = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", TaskID: "GSETASK:1"}
+		many[h] = away("")
 	}
 	for name, c := range map[string]struct {
 		failures fleet.Results
@@ -36,9 +41,9 @@ func TestHostRows(t *testing.T) {
 	}{
 		"the-last-lines-of-an-output": {
 			fleet.Results{
-				hosts[2]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", TaskID: "GSETASK:1", RequestID: "r1"},
+				hosts[2]: away("agent is away"),
 				hosts[0]: {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "line one\nline two\n\nline three\nline\tfour\nline five\nline six\n", TaskID: "GSETASK:1", RequestID: "r1"},
-				hosts[1]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", TaskID: "GSETASK:2", RequestID: "r2"},
+				hosts[1]: {Verdict: fleet.Failed, Code: 117, TaskID: "GSETASK:2", RequestID: "r2"},
 			},
 			`  h01 (0:10.0.0.1): 65535, the command failed
       …
@@ -47,7 +52,7 @@ func TestHostRows(t *testing.T) {
       line four
       line five
       line six
-  h02 (0:10.0.0.2): 117, the agent is abnormal or not found
+  h02 (0:10.0.0.2): 117
   h03 (0:10.0.0.3): 117, the agent is abnormal or not found
       agent is away
 
@@ -56,17 +61,12 @@ Request: r1, r2
 `,
 		},
 		"what-the-code-means-is-said-once": {
-			fleet.Results{
-				hosts[0]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "[10.0.0.1] agent abnormal or not found"},
-				hosts[1]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found"},
-				hosts[2]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent not found"},
-			},
+			fleet.Results{hosts[0]: away("[10.0.0.1] agent abnormal or not found"), hosts[1]: away(""), hosts[2]: away("agent not found")},
 			"  h01, h02 (2 hosts): 117, the agent is abnormal or not found\n  h03 (0:10.0.0.3): 117, the agent is abnormal or not found\n      agent not found\n",
 		},
 		"what-differs-in-numbers-is-said-once": {
 			fleet.Results{
-				hosts[0]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "no agent at 10.0.0.1"},
-				hosts[1]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "no agent at 10.0.0.2"},
+				hosts[0]: away("no agent at 10.0.0.1"), hosts[1]: away("no agent at 10.0.0.2"),
 				hosts[2]: {Verdict: fleet.Failed, Code: 126, Meaning: "the agent is abnormal or not found", Message: "no agent at 10.0.0.3"},
 				hosts[3]: {Verdict: fleet.Failed, Meaning: "not stable: pids seen: 7"},
 				hosts[4]: {Verdict: fleet.Failed, Meaning: "not stable: pids seen: 31"},
@@ -102,10 +102,7 @@ Time ran out. What was already sent may still take effect. If the platform is ju
 `,
 		},
 		"a-failed-call-is-reported-once": {
-			fleet.Results{
-				hosts[0]: {Verdict: fleet.Lost, Err: lost},
-				hosts[1]: {Verdict: fleet.Lost, Err: lost},
-			},
+			fleet.Results{hosts[0]: {Verdict: fleet.Lost, Err: lost}, hosts[1]: {Verdict: fleet.Lost, Err: lost}},
 			`  h01, h02 (2 hosts): outcome unknown (the operation was sent and its answer got lost)
 
 operate_proc_v2: no usable answer from https://paas/x after the request was sent: EOF (request id r9).
@@ -143,14 +140,10 @@ get_proc_operate_result_v2: HTTP 502 Bad Gateway from https://paas/x (3 tries in
 The platform, or something on the way to it, is failing. Apply again once it has recovered.
 `,
 		},
-		"hosts-alike-are-one-row": {
-			many, "  h01…h25 (25 hosts): 117, the agent is abnormal or not found\n\nTask: GSETASK:1\n",
-		},
+		"hosts-alike-are-one-row": {many, "  h01…h25 (25 hosts): 117, the agent is abnormal or not found\n"},
 		"two-calls-that-failed-alike": {
 			fleet.Results{
-				hosts[0]: {Verdict: fleet.Failed, Err: refusal("r1", 403)},
-				hosts[1]: {Verdict: fleet.Failed, Err: refusal("r2", 403)},
-				hosts[2]: {Verdict: fleet.Failed, Err: refusal("r3", 413)},
+				hosts[0]: {Verdict: fleet.Failed, Err: refusal("r1", 403)}, hosts[1]: {Verdict: fleet.Failed, Err: refusal("r2", 403)}, hosts[2]: {Verdict: fleet.Failed, Err: refusal("r3", 413)},
 			},
 			`  h01, h02 (2 hosts): the call failed: HTTP 403
   h03 (0:10.0.0.3): the call failed: HTTP 413
@@ -169,7 +162,7 @@ Lower max_hosts_per_request.
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, Rows(inventory, c.failures)); diff != "" {
+			if diff := gocmp.Diff(c.want, Rows(inventory, c.failures)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -200,12 +193,7 @@ func TestRows_everyReason(t *testing.T) {
 		rows     int
 	}{
 		"the-same-output": {
-			broken(func(n int) string {
-				if n == 76 {
-					return "permission denied"
-				}
-				return "disk full"
-			}),
+			broken(func(n int) string { return map[bool]string{true: "permission denied", false: "disk full"}[n == 76] }),
 			[]string{
 				"  h01…h76, h78…h200 (199 hosts): 65535, the command failed\n      disk full\n",
 				"  h77 (0:10.0.0.77): 65535, the command failed\n      permission denied\n",
@@ -329,80 +317,55 @@ func TestSettingsNotKnown(t *testing.T) {
 			if c.got.Severity() != c.severity || c.got.Summary() != c.summary {
 				t.Errorf("%s %q, want %s %q", c.got.Severity(), c.got.Summary(), c.severity, c.summary)
 			}
-			if diff := cmp.Diff(c.want, c.got.Detail()); diff != "" {
+			if diff := gocmp.Diff(c.want, c.got.Detail()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// Every kind of failed call says what happened, where, and what to do.
+// Every kind of failed call says what happened, where, and what to do. What happened is the text of the error.
 func TestExplain(t *testing.T) {
 	t.Parallel()
+	const (
+		stranger = "Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is esb now. The endpoint of the ESB is its base URL, such as " +
+			"https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. "
+		noAnswer = "Check that the provider's endpoint is correct and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
+	)
 	for name, c := range map[string]struct {
 		err  bkapi.Error
-		want string
+		want string // what to do
 	}{
-		"connect": {
-			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindConnect, Attempts: 1, Err: errors.New("connection refused")},
-			"operate_proc_v2: no connection to https://paas/x: connection refused.\n\n" +
-				"Check that the provider's endpoint is correct and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed.",
-		},
-		"forbidden": {
-			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 403, Sent: true, Attempts: 1, RequestID: "r1", Message: "no permission"},
-			"operate_proc_v2: HTTP 403 Forbidden from https://paas/x: no permission (request id r1).\n\n" +
-				"The platform knows the application but does not let it call operate_proc_v2. Each API is granted separately: " +
-				"check that the application may call this one, or ask the platform's administrators to grant it.",
-		},
-		"wrong-secret": {
-			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 401, Code: 1640101, Sent: true, Attempts: 1, RequestID: "r1", Message: "App authentication failed"},
-			"operate_proc_v2: HTTP 401 Unauthorized from https://paas/x: App authentication failed (code 1640101, request id r1).\n\n" +
-				"The gateway does not accept the application. Check app_code and app_secret.",
-		},
-		"wrong-user": {
-			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 401, Code: 1640102, Sent: true, Attempts: 1, RequestID: "r1", Message: "no"},
-			"operate_proc_v2: HTTP 401 Unauthorized from https://paas/x: no (code 1640102, request id r1).\n\n" +
-				"The gateway accepts the application but not the user. Check username, token or access_token, whichever is set; a token may have expired.",
-		},
-		"unauthorized": {
-			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 401, Sent: true, Attempts: 1, RequestID: "r1", Message: "no"},
-			"operate_proc_v2: HTTP 401 Unauthorized from https://paas/x: no (request id r1).\n\n" +
-				"The platform does not accept the credentials. Check app_code and app_secret, and then the user.",
-		},
-		"page": {
-			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindFormat, Gateway: bkapi.ESB, Status: 200, Stranger: true, Sent: true, Attempts: 1, RequestID: "r1",
-				Err: errors.New(`not a JSON object: text/html beginning "<html>"`)},
-			"operate_proc_v2: what answers at https://paas/x is not the platform: HTTP 200 OK: not a JSON object: text/html beginning \"<html>\" (request id r1).\n\n" +
-				"Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is esb now. The endpoint of the ESB is its base URL, such as " +
-				"https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. " +
-				"If both are right, a login page or a proxy is in between.",
-		},
-		"redirect": {
-			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRedirect, Gateway: bkapi.APIGW, Status: 302, Stranger: true, Sent: true, Attempts: 1, RequestID: "r1",
-				Err: errors.New("redirect to https://login not followed")},
-			"operate_proc_v2: what answers at https://paas/x is not the platform: HTTP 302 Found: redirect to https://login not followed (request id r1).\n\n" +
-				"Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is apigw now. The endpoint of the ESB is its base URL, such as " +
-				"https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. " +
-				"If the redirect leads to the platform, set the endpoint to that address: redirects are not followed, so that credentials go nowhere else.",
-		},
-		"refused": {
-			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Status: 200, Code: 7, Sent: true, Attempts: 1, RequestID: "r1", Message: "bad luck"},
-			"operate_proc_v2: refused by the platform: bad luck (code 7, request id r1).\nURL: https://paas/x\n\n" +
-				"The message is the platform's own. If it is about the application, check app_code and app_secret, and that the application may call operate_proc_v2; " +
-				"otherwise ask the platform's administrators and quote the request id.",
-		},
-		"job-removed": {
-			bkapi.Error{API: "operate_process", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 404, Sent: true, Attempts: 1},
-			"operate_process: HTTP 404 Not Found from https://paas/x.\n\n" +
-				"JOB has no process APIs as of release 3.7. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
-				"call GSE directly: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` removes from state what can no longer be read.",
-		},
+		"connect": {bkapi.Error{Kind: bkapi.KindConnect, Err: errors.New("connection refused")}, noAnswer},
+		"forbidden": {bkapi.Error{Kind: bkapi.KindStatus, Status: 403}, "The platform knows the application but does not let it call operate_proc_v2. Each API is granted separately: " +
+			"check that the application may call this one, or ask the platform's administrators to grant it."},
+		"too-large":    {bkapi.Error{Kind: bkapi.KindStatus, Status: 413}, "Lower max_hosts_per_request."},
+		"wrong-secret": {bkapi.Error{Kind: bkapi.KindStatus, Status: 401, Code: 1640101}, "The gateway does not accept the application. Check app_code and app_secret."},
+		"wrong-user": {bkapi.Error{Kind: bkapi.KindStatus, Status: 401, Code: 1640102}, "The gateway accepts the application but not the user. " +
+			"Check username, token or access_token, whichever is set; a token may have expired."},
+		"unauthorized": {bkapi.Error{Kind: bkapi.KindStatus, Status: 401}, "The platform does not accept the credentials. Check app_code and app_secret, and then the user."},
+		"page":         {bkapi.Error{Kind: bkapi.KindFormat, Gateway: bkapi.ESB, Status: 200, Stranger: true}, stranger + "If both are right, a login page or a proxy is in between."},
+		"redirect": {bkapi.Error{Kind: bkapi.KindRedirect, Gateway: bkapi.APIGW, Status: 302, Stranger: true}, strings.Replace(stranger, "is esb", "is apigw", 1) +
+			"If the redirect leads to the platform, set the endpoint to that address: redirects are not followed, so that credentials go nowhere else."},
+		"job-removed": {bkapi.Error{API: "operate_process", Kind: bkapi.KindStatus, Status: 404}, "JOB has no process APIs as of release 3.7. If this one is older, check job_endpoint and job_api; " +
+			"otherwise use the objects that call GSE directly: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` removes from state what can no longer be read."},
+		// A certificate that has expired needs a clock or another one, and one for another purpose does not.
+		"expired": {bkapi.Error{Kind: bkapi.KindTLS, Err: x509.CertificateInvalidError{Reason: x509.Expired}}, "The platform's certificate has expired or is not valid yet. Check this machine's clock, or have the certificate renewed."},
+		"purpose": {bkapi.Error{Kind: bkapi.KindTLS, Err: x509.CertificateInvalidError{Reason: x509.IncompatibleUsage}}, "The platform's certificate is not valid for this purpose. Ask its administrators for another one."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, explain(fmt.Errorf("%w", &c.err))); diff != "" {
+			c.err.API, c.err.URL, c.err.Sent, c.err.Attempts, c.err.RequestID = cmp.Or(c.err.API, "operate_proc_v2"), "https://paas/x", true, 1, "r1"
+			if diff := gocmp.Diff(c.err.Error()+".\n\n"+c.want, explain(fmt.Errorf("%w", &c.err))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+	refused := &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Status: 200, Code: 7, Sent: true, Attempts: 1, RequestID: "r1", Message: "bad luck"}
+	want := "operate_proc_v2: refused by the platform: bad luck (code 7, request id r1).\nURL: https://paas/x\n\n" +
+		"The message is the platform's own. If it is about the application, check app_code and app_secret, and that the application may call operate_proc_v2; " +
+		"otherwise ask the platform's administrators and quote the request id."
+	if diff := gocmp.Diff(want, explain(refused)); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
 	}
 }

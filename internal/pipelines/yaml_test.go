@@ -122,10 +122,7 @@ func TestAccPolicies_wellFormed(t *testing.T) {
 	}
 	check(opa, "check", "--strict", filepath.Join(dir, "policy"))
 	check(opa, "fmt", "--fail", "--list", filepath.Join(dir, "policy"))
-	scripts, err := filepath.Glob(filepath.Join(dir, "*.sh"))
-	if err != nil || len(scripts) == 0 {
-		t.Fatal(scripts, err)
-	}
+	scripts := providertest.Glob(t, filepath.Join(dir, "*.sh"))
 	for _, script := range scripts {
 		check("sh", "-n", script)
 	}

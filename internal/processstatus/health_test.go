@@ -32,10 +32,7 @@ func TestProcessStatusDataSource_health(t *testing.T) {
 			sim := providertest.NewSim(t)
 			sim.Colleague(t, "web", "nginx", nil, 1, 2)
 			says := func(n int, health string) {
-				pid := 11
-				if c.mode == "down" {
-					pid = -1
-				}
+				pid := map[bool]int{true: -1, false: 11}[c.mode == "down"]
 				instance := map[string]any{"isAuto": true, "pid": pid, "health": health}
 				sim.Inject(simulator.Fault{
 					API: "operate_proc_v2", Hosts: []string{providertest.Address(n)}, Code: new(0),

@@ -100,32 +100,24 @@ func TestRegistrationsDataSource_orphans(t *testing.T) {
 		want     any
 		warns    string
 	}{
-		"nothing-expected":  {[]any{row("nginx", "", "10.0.0.1", nil)}, map[string]any{}, map[string]any{"nginx": map[string]any{"0:10.0.0.1": "0:10.0.0.1"}}, ""},
-		"not-asked-for":     {[]any{row("nginx", "", "10.0.0.1", nil)}, nil, nil, ""},
-		"expected":          {[]any{row("nginx", "", "10.0.0.1", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, ""},
-		"both-names":        {[]any{row("nginx", agent1, "10.0.0.1", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, ""},
-		"both-names-too":    {[]any{row("nginx", agent1, "10.0.0.1", nil)}, map[string]any{"a": agent1}, map[string]any{}, ""},
-		"other-case":        {[]any{row("nginx", agent1, "10.0.0.1", nil)}, map[string]any{"a": strings.ToUpper(agent1)}, map[string]any{"nginx": map[string]any{agent1: agent1}}, ""},
-		"one-name-unclear":  {[]any{row("nginx", agent1, "", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, "nginx on " + agent1},
-		"one-name-but-seen": {[]any{row("nginx", agent1, "", nil), row("nginx", "", "10.0.0.1", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{"nginx": map[string]any{agent1: agent1}}, ""},
-		"of-another-process": {
-			[]any{row("redis", agent1, "", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{"redis": map[string]any{agent1: agent1}}, "",
-		},
-		"name-of-another-row": {
-			[]any{row("redis", agent1, "10.0.0.1", nil), row("nginx", agent1, "", nil)}, map[string]any{"a": "0:10.0.0.1"},
-			map[string]any{"redis": map[string]any{agent1: agent1}}, "",
-		},
+		"nothing-expected":    {[]any{row("nginx", "", "10.0.0.1", nil)}, map[string]any{}, map[string]any{"nginx": map[string]any{"0:10.0.0.1": "0:10.0.0.1"}}, ""},
+		"not-asked-for":       {[]any{row("nginx", "", "10.0.0.1", nil)}, nil, nil, ""},
+		"expected":            {[]any{row("nginx", "", "10.0.0.1", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, ""},
+		"both-names":          {[]any{row("nginx", agent1, "10.0.0.1", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, ""},
+		"both-names-too":      {[]any{row("nginx", agent1, "10.0.0.1", nil)}, map[string]any{"a": agent1}, map[string]any{}, ""},
+		"other-case":          {[]any{row("nginx", agent1, "10.0.0.1", nil)}, map[string]any{"a": strings.ToUpper(agent1)}, map[string]any{"nginx": map[string]any{agent1: agent1}}, ""},
+		"one-name-unclear":    {[]any{row("nginx", agent1, "", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, "nginx on " + agent1},
+		"one-name-but-seen":   {[]any{row("nginx", agent1, "", nil), row("nginx", "", "10.0.0.1", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{"nginx": map[string]any{agent1: agent1}}, ""},
+		"of-another-process":  {[]any{row("redis", agent1, "", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{"redis": map[string]any{agent1: agent1}}, ""},
+		"name-of-another-row": {[]any{row("redis", agent1, "10.0.0.1", nil), row("nginx", agent1, "", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{"redis": map[string]any{agent1: agent1}}, ""},
 		"address-as-agent-id": {[]any{row("nginx", "0:10.0.0.1", "", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, ""},
 		"unregistered":        {[]any{row("nginx", agent1, "10.0.0.1", map[string]any{"status": 0})}, map[string]any{}, map[string]any{}, ""},
-		"another-namespace": {
-			[]any{row("nginx", agent1, "10.0.0.1", map[string]any{"meta": map[string]any{"namespace": "other", "name": "nginx"}})},
-			map[string]any{}, map[string]any{}, "",
-		},
+		"another-namespace":   {[]any{row("nginx", agent1, "10.0.0.1", map[string]any{"meta": map[string]any{"namespace": "other", "name": "nginx"}})}, map[string]any{}, map[string]any{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": c.rows, "data/count": len(c.rows)}})
+			sim.Inject(listing(c.rows...))
 			config := map[string]any{"namespace": "web"}
 			if c.expected != nil {
 				config["expected"] = map[string]any{"nginx": c.expected}
@@ -181,6 +173,11 @@ func TestRegistrationsDataSource_pages(t *testing.T) {
 	}
 }
 
+// listing is a listing of these rows.
+func listing(rows ...any) simulator.Fault {
+	return simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": rows, "data/count": len(rows)}}
+}
+
 // Rows that cannot be placed are named in a warning, and a listing that fails is an error.
 //
 // Promised in reference: These are not in `registrations`, and a warning names them.
@@ -192,17 +189,13 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 		fails    bool
 		says     string
 	}{
-		"no-host":    {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{row("nginx", "", "", nil), row("redis", "", "10.0.0.1", nil)}}}, []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
-		"unreadable": {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{7, row("redis", "", "10.0.0.1", nil)}}}, []any{}, false, "rows that could not be read"},
-		"no-cloud": {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{
-			row("nginx", "", "", map[string]any{"host": map[string]any{"ip": "10.0.0.2"}}), row("redis", "", "10.0.0.1", nil),
-		}}}, []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
-		"no-namespace": {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{
-			row("nginx", "", "10.0.0.2", map[string]any{"meta": map[string]any{"name": "nginx"}}), row("redis", "", "10.0.0.1", nil),
-		}}}, []any{}, false, "rows that could not be read"},
-		"short":   {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{row("redis", "", "10.0.0.1", nil)}, "data/count": 900}}, nil, true, `pages of namespace "web" have only 1 of the 900 rows that they count`},
-		"empty":   {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{}, "data/count": 1500}}, nil, true, "only 0 of the 1500 rows"},
-		"refused": {simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "no permission"}, nil, true, "no permission"},
+		"no-host":      {listing(row("nginx", "", "", nil), row("redis", "", "10.0.0.1", nil)), []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
+		"unreadable":   {listing(7, row("redis", "", "10.0.0.1", nil)), []any{}, false, "rows that could not be read"},
+		"no-cloud":     {listing(row("nginx", "", "", map[string]any{"host": map[string]any{"ip": "10.0.0.2"}}), row("redis", "", "10.0.0.1", nil)), []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
+		"no-namespace": {listing(row("nginx", "", "10.0.0.2", map[string]any{"meta": map[string]any{"name": "nginx"}}), row("redis", "", "10.0.0.1", nil)), []any{}, false, "rows that could not be read"},
+		"short":        {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{row("redis", "", "10.0.0.1", nil)}, "data/count": 900}}, nil, true, `pages of namespace "web" have only 1 of the 900 rows that they count`},
+		"empty":        {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{}, "data/count": 1500}}, nil, true, "only 0 of the 1500 rows"},
+		"refused":      {simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "no permission"}, nil, true, "no permission"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -230,7 +223,7 @@ func TestRegistrationsDataSource_agentInHost(t *testing.T) {
 	inHost := func(agent string) map[string]any {
 		return row("nginx", "", "", map[string]any{"host": map[string]any{"bk_agent_id": agent}})
 	}
-	sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": []any{inHost(agent1), inHost(agent2)}, "data/count": 2}})
+	sim.Inject(listing(inHost(agent1), inHost(agent2)))
 
 	values, said := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).ReadData("bk_registrations", map[string]any{
 		"namespace": "web", "expected": map[string]any{"nginx": map[string]any{"a": agent1}},
@@ -249,10 +242,6 @@ func TestRegistrationsDataSource_badHost(t *testing.T) {
 	_, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{
 		"namespace": "web", "expected": map[string]any{"nginx": map[string]any{"first": "10.0.0.1"}},
 	})
-	if !said.Failed() || !strings.Contains(said.String(), "has no bk_cloud_id") {
-		t.Errorf("said: %s", said)
-	}
-	if calls := sim.Calls(); len(calls) > 0 {
-		t.Errorf("called: %v", calls.APIs())
-	}
+	providertest.Says(t, said.String(), "ERROR", "has no bk_cloud_id")
+	providertest.Same(t, "calls", []string(nil), sim.Calls().APIs())
 }
