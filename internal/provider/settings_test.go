@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestSettings_everyOneHasARow(t *testing.T) {
 		if row.env != "" && !strings.HasSuffix(description, "Environment: `"+row.env+"`.") {
 			t.Errorf("%s: the description does not end with the environment variable %s: %s", row.setting, row.env, description)
 		}
-		looked[row.setting] = looked[row.setting] || len(row.bad) > 0 && (row.env != "") == strings.Contains(description, "Environment: ")
+		looked[row.setting] = looked[row.setting] || slices.ContainsFunc(badSettings, func(bad badSetting) bool { return bad.of == name }) && (row.env != "") == strings.Contains(description, "Environment: ")
 	}
 	for name := range described {
 		if !looked[name] {
@@ -163,19 +164,17 @@ func (s *settingScene) waitsFor(t *testing.T, setting string, config *tfprotov6.
 // An invalid setting is reported at its attribute, always in the same words.
 func TestSettings_bad(t *testing.T) {
 	noSettingsInEnvironment(t)
-	for name, row := range settingRows {
-		for i, bad := range row.bad {
-			t.Run(fmt.Sprintf("%s/%d", name, i), func(t *testing.T) {
-				if bad.env != "" {
-					t.Setenv(row.env, bad.env)
-				}
-				s := newSettingScene(t)
-				faults := s.begin(s.Settings(row.with, bad.with, map[string]any{row.setting: bad.value}))
-				providertest.Same(t, fmt.Sprint("faults with ", bad.value, " ", bad.env), []string{bad.want}, faults)
-				if len(s.requests) > 0 {
-					t.Errorf("%d requests were sent", len(s.requests))
-				}
-			})
-		}
+	for _, bad := range badSettings {
+		t.Run(fmt.Sprint(bad.of, "/", bad.value, " ", bad.env), func(t *testing.T) {
+			row := settingRows[bad.of]
+			if bad.env != "" {
+				t.Setenv(row.env, bad.env)
+			}
+			s := newSettingScene(t)
+			providertest.Same(t, "faults", []string{bad.want}, s.begin(s.Settings(row.with, bad.with, map[string]any{row.setting: bad.value})))
+			if len(s.requests) > 0 {
+				t.Errorf("%d requests were sent", len(s.requests))
+			}
+		})
 	}
 }
