@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -137,59 +136,50 @@ func with(name string, value any) map[string]any {
 	return map[string]any{name: value}
 }
 
-// stageFor is a simulator, and a provider on the face of the type.
-func stageFor(t *testing.T, typ string) (*providertest.Sim, *providertest.Protocol) {
+// stageFor is a simulator, and a provider and a resource on the face of the type.
+func stageFor(t *testing.T, typ string) (*providertest.Sim, *providertest.Core) {
 	t.Helper()
 	sim := providertest.NewSim(t)
-	return sim, providertest.ConfiguredWith(t, sim.SettingsFor(faceOf(typ)))
+	p := providertest.ConfiguredWith(t, sim.SettingsFor(faceOf(typ)))
+	if p.Schema.ResourceSchemas[typ] == nil {
+		return sim, &providertest.Core{Protocol: p}
+	}
+	return sim, p.CoreOf(typ, &providertest.Kept{})
 }
 
 // onExisting creates a process that already exists on one host.
 func onExisting(t *testing.T, typ string, value any) string {
 	t.Helper()
-	sim, p := stageFor(t, typ)
+	sim, resource := stageFor(t, typ)
 	target := faceOf(typ).Target(providertest.OnCreate)
 	sim.Inject(simulator.Fault{API: target.API, Op: target.Op, Hosts: []string{providertest.Address(2)}, Code: new(850), Times: 1})
-	resource := p.CoreOf(typ, &providertest.Kept{})
 	resource.Apply(declaring(typ, with("adopt_existing", value)))
 	return fmt.Sprint(slices.Sorted(maps.Keys(resource.Reasons("out_of_sync"))))
 }
 
-// onDeadHosts destroys when an agent does not answer. The host is forgotten with a warning, or kept with
-// an error: both name it.
+// onDeadHosts destroys when an agent does not answer.
 func onDeadHosts(t *testing.T, typ string, value any) string {
 	t.Helper()
-	sim, p := stageFor(t, typ)
-	resource := p.CoreOf(typ, &providertest.Kept{})
+	sim, resource := stageFor(t, typ)
 	resource.Applied(declaring(typ, with("forget_unreachable", value)))
 	sim.SetReachable(providertest.Address(2), false)
 	said := resource.DestroyUnrefreshed()
-	says, kept := "set forget_unreachable = true", map[string]string{"web-2": providertest.Address(2)}
-	if value == true {
-		says, kept = "Unreachable Hosts Forgotten", nil
-	}
-	if said.Failed() != (kept != nil) || !strings.Contains(said.String(), says) || !strings.Contains(said.String(), "web-2 ("+providertest.Address(2)+"): ") {
-		t.Errorf("%s = %v said: %s", typ, value, said)
-	}
-	if hosts := resource.Reasons("hosts"); !maps.Equal(hosts, kept) {
-		t.Errorf("%s = %v keeps %v", typ, value, hosts)
-	}
-	return fmt.Sprint(said.Failed(), resource.State.IsNull())
+	return fmt.Sprint(said.Failed(), resource.Reasons("hosts"))
 }
 
 // onFirstRun creates an operation.
 func onFirstRun(t *testing.T, typ string, value any) string {
 	t.Helper()
-	sim, p := stageFor(t, typ)
+	sim, resource := stageFor(t, typ)
 	startedBy(t, sim, typ)
-	p.CoreOf(typ, &providertest.Kept{}).Apply(declaring(typ, with("run_on_create", value)))
+	resource.Apply(declaring(typ, with("run_on_create", value)))
 	return fmt.Sprint(sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"))
 }
 
 // inWavesThatFail runs a type in waves of one host, the first of which fails.
 func inWavesThatFail(t *testing.T, typ string, value any) string {
 	t.Helper()
-	sim, p := stageFor(t, typ)
+	sim, resource := stageFor(t, typ)
 	more := map[string]any{"rollout": merged(map[string]any{"batch_size": 1}, with("max_failed_hosts", value))}
 	api := "*"
 	if strings.HasSuffix(typ, "hosted_process") {
@@ -199,27 +189,18 @@ func inWavesThatFail(t *testing.T, typ string, value any) string {
 	}
 	sim.Inject(simulator.Fault{API: api, Hosts: []string{providertest.Address(1)}, Code: new(65535)})
 	if action, is := strings.CutPrefix(typ, "action "); is {
-		p.Invoke(t.Context(), action, declaring(typ, more))
+		resource.Invoke(t.Context(), action, declaring(typ, more))
 	} else {
-		p.CoreOf(typ, &providertest.Kept{}).Apply(declaring(typ, more))
+		resource.Apply(declaring(typ, more))
 	}
-	touched := make(map[string]bool)
-	for _, e := range sim.Executions() {
-		if e.Action != "query" {
-			touched[e.Host] = true
-		}
-	}
-	return fmt.Sprint(slices.Sorted(maps.Keys(touched)))
+	return fmt.Sprint(sim.Changes())
 }
 
 // onDestroy destroys a process that no other setting protects.
 func onDestroy(t *testing.T, typ string, value any) string {
 	t.Helper()
-	_, p := stageFor(t, typ)
-	resource := p.CoreOf(typ, &providertest.Kept{})
-	safety := map[string]any{"max_removed_hosts": "100%"}
-	maps.Copy(safety, with("deletion_protection", value))
-	resource.Applied(declaring(typ, map[string]any{"safety": safety}))
+	_, resource := stageFor(t, typ)
+	resource.Applied(declaring(typ, map[string]any{"safety": merged(map[string]any{"max_removed_hosts": "100%"}, with("deletion_protection", value))}))
 	said := resource.DestroyUnrefreshed()
 	return fmt.Sprint(said.Failed(), resource.State.IsNull())
 }
@@ -229,14 +210,12 @@ func onDestroy(t *testing.T, typ string, value any) string {
 func onUpdate(fails bool) func(t *testing.T, typ string, value any) string {
 	return func(t *testing.T, typ string, value any) string {
 		t.Helper()
-		sim, p := stageFor(t, typ)
-		resource := p.CoreOf(typ, &providertest.Kept{})
+		sim, resource := stageFor(t, typ)
 		rollout := map[string]any{"batch_size": 1}
 		config := declaring(typ, map[string]any{"rollout": rollout})
 		resource.Applied(config)
 		startedBy(t, sim, typ)
-		changed := faceOf(typ).Reference("./other.sh", 3)
-		maps.Copy(config, changed)
+		maps.Copy(config, faceOf(typ).Reference("./other.sh", 3))
 		if fails {
 			maps.Copy(rollout, with("on_failure", value))
 			target := faceOf(typ).Target(providertest.OnUpdate)
@@ -255,7 +234,7 @@ func startedBy(t *testing.T, sim *providertest.Sim, typ string) {
 	namespace, name := faceOf(typ).Process()
 	for n := 1; n <= 3; n++ {
 		host := providertest.Address(n)
-		providertest.NoError(t, errors.Join(sim.Host(host, namespace, name), sim.StartProcess(host, namespace, name)))
+		providertest.NoError(t, sim.Host(host, namespace, name), sim.StartProcess(host, namespace, name))
 	}
 	sim.ResetCalls()
 }

@@ -2,14 +2,14 @@ package provider_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -19,75 +19,34 @@ import (
 // its own, with a platform of its own.
 func TestAccExamples(t *testing.T) {
 	t.Parallel()
-	applied := map[string]string{ // example → what it refers to
-		"provider/provider.tf":                              "",
-		providertest.HostedExample:                          "",
-		"resources/bk_process_operation/resource.tf":        providertest.HostedExample,
-		"data-sources/bk_process_status/data-source.tf":     providertest.HostedExample,
-		"data-sources/bk_registrations/data-source.tf":      providertest.HostedExample,
-		"data-sources/bk_hosted_specs/data-source.tf":       providertest.HostedExample,
-		providertest.JobHostedExample:                       "",
-		"resources/bk_job_process_operation/resource.tf":    providertest.JobHostedExample,
-		"data-sources/bk_job_process_status/data-source.tf": providertest.JobHostedExample,
-		"data-sources/bk_cmdb_processes/data-source.tf":     "",
-		"data-sources/bk_hosts/data-source.tf":              "",
-		"guides/partial-failure/main.tf":                    "",
-		"guides/drift-in-ci/main.tf":                        "",
-		"guides/rolling-restart/main.tf":                    "",
-		"guides/cookbook/java.tf":                           "",
-		"guides/cookbook/one-shot.tf":                       "",
-		"guides/cookbook/instances.tf":                      "",
-		"start-order/main.tf":                               "",
-		"start-order/job/main.tf":                           "",
-		"functions/expand/function.tf":                      "",
-		"functions/host/function.tf":                        "",
-		"functions/hosts/function.tf":                       "",
-		"functions/match/function.tf":                       "",
-		"functions/parse_host/function.tf":                  "",
-		"functions/waves/function.tf":                       "",
-	}
-	elsewhere := map[string]string{ // a file, or all of a directory
-		"resources/bk_hosted_process/import-by-string-id.tf": "TestAccExamples_import",
-		"resources/bk_hosted_process/import-by-identity.tf":  "TestAccExamples_importByIdentity",
-		"demo/main.tf":                               "make demo",
-		"demo/job/main.tf":                           "make demo FACE=job",
-		"demo/adopt/main.tf":                         "make demo STORY=adopt",
-		"actions/bk_process_operation/action.tf":     "TestAccExamples_actions",
-		"actions/bk_job_process_operation/action.tf": "TestAccExamples_actions",
-		"modules/business":                           "TestAccModule_business",
-		"modules/hosted-service":                     "TestAccModule_simulator",
-		"modules/cmdb-service":                       "TestAccModule_fromGit",
-		"modules/ordered-service":                    "TestAccModule_ordered",
-		"modules/windows-service":                    "TestAccModule_fromGit",
-		"scenarios/silent-agents":                    "TestAccScenarios",
-		"scenarios/colleague":                        "TestAccScenarios",
-		"scenarios/lagging-status":                   "TestAccScenarios",
-		"scenarios/lost-answer":                      "TestAccScenarios",
-		"scenarios/agent-ids":                        "TestAccScenarios",
-		"two-teams/main.tf":                          "TestAccModule_twoTeams",
-		"guides/large-fleets/main.tf":                "TestAccExamples_largeFleets",
-		"guides/first-steps/main.tf":                 "TestAccExamples_firstSteps",
-		"guides/bad-release/main.tf":                 "TestAccExamples_badRelease",
-		"guides/safe-rollouts/main.tf":               "TestAccExamples_safeRollouts",
+	elsewhere := make(map[string]bool) // files, or all of a directory
+	for _, files := range map[string]string{
+		"TestExamples_import":              "resources/bk_hosted_process/import-by-string-id.tf",
+		"TestAccExamples_importByIdentity": "resources/bk_hosted_process/import-by-identity.tf",
+		"make demo":                        "demo/main.tf demo/job/main.tf demo/adopt/main.tf",
+		"TestAccExamples_actions":          "actions/bk_process_operation/action.tf actions/bk_job_process_operation/action.tf",
+		"TestAccModule_…":                  "modules/business modules/hosted-service modules/cmdb-service modules/ordered-service modules/windows-service two-teams",
+		"TestAccScenarios":                 "scenarios/silent-agents scenarios/colleague scenarios/lagging-status scenarios/lost-answer scenarios/agent-ids",
+		"TestAccExamples_…":                "guides/large-fleets guides/first-steps guides/bad-release guides/safe-rollouts",
+	} {
+		for file := range strings.FieldsSeq(files) {
+			elsewhere[file] = true
+		}
 	}
 	cli, root, sims := providertest.NewEmptyCLI(t), "", make(map[string]*providertest.Sim)
 	for _, file := range exampleFiles(t) {
-		if elsewhere[file] != "" || elsewhere[path.Dir(file)] != "" {
+		if elsewhere[file] || elsewhere[path.Dir(file)] {
 			continue
 		}
-		needs, known := applied[file]
-		if !known {
-			t.Errorf("examples/%s is applied by no test", file)
-			continue
-		}
-		delete(applied, file)
 		sim := providertest.NewSimOf(t, exampleTopology)
 		sims[file] = sim
 		name := strings.NewReplacer("/", "-", ".", "-").Replace(file)
 		root += fmt.Sprintf("module %q {\n  source = \"./%s\"\n", name, name)
 		text := exampleText(t, sim, file)
-		if needs != "" {
-			text += providertest.ReadExample(t, needs)
+		for of, example := range map[string]string{"bk_hosted_process": providertest.HostedExample, "bk_job_hosted_process": providertest.JobHostedExample} {
+			if regexp.MustCompile(`\b`+of+`\.web\b`).MatchString(text) && !strings.Contains(text, "resource \""+of+"\"") {
+				text += providertest.ReadExample(t, example)
+			}
 		}
 		if !strings.Contains(text, "required_providers") {
 			text = requiredProvider + text
@@ -98,9 +57,6 @@ func TestAccExamples(t *testing.T) {
 			root += fmt.Sprintf("  providers = { bk = bk.%s }\n}\n%s", name, sim.JobProvider(fmt.Sprintf("alias = %q", name), `hosted_specs = { job_scope = { id = "2" } }`))
 		}
 		cli.Write(filepath.Join(name, "main.tf"), text)
-	}
-	for file := range applied {
-		t.Errorf("examples/%s does not exist", file)
 	}
 	cli.Write("main.tf", requiredProvider+root)
 	cli.Expect(0, "get")
@@ -150,8 +106,8 @@ func TestAccExamples_firstSteps(t *testing.T) {
 	}
 }
 
-// The ids of the import example belong to the process of the resource example.
-func TestAccExamples_import(t *testing.T) {
+// The ids of the import example are those of a process on its hosts.
+func TestExamples_import(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	text := providertest.ReadExample(t, "resources/bk_hosted_process/import.sh") + providertest.ReadExample(t, "resources/bk_hosted_process/import-by-string-id.tf")
@@ -159,15 +115,16 @@ func TestAccExamples_import(t *testing.T) {
 	if len(ids) != 4 {
 		t.Fatalf("found %d import ids in the examples, want 4: %v", len(ids), ids)
 	}
-	config := sim.ProviderConfig() + providertest.ReadExample(t, providertest.HostedExample)
-	steps := []resource.TestStep{{Config: config}}
-	for _, id := range ids {
-		steps = append(steps, resource.TestStep{
-			ResourceName: "bk_hosted_process.web", ImportState: true, ImportStateId: id[1],
-			ImportStateVerify: true, ImportStateVerifyIgnore: []string{"spec", "hosts", "labels_all", "process", "rollout_plan"},
-		})
+	hosts := []string{"0:10.0.0.1", "0:10.0.0.2"} // of providertest.HostedExample
+	for _, host := range hosts {
+		providertest.NoError(t, sim.Register(host, "web", "nginx", nil, "{}"))
 	}
-	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: providertest.Factories, Steps: steps})
+	for _, id := range ids {
+		core := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+		said := core.Imports(id[1])
+		providertest.Same(t, "said of "+id[1], "", said.String())
+		providertest.Same(t, "hosts of "+id[1], hosts, slices.Sorted(maps.Values(core.Reasons("hosts"))))
+	}
 }
 
 // exampleTopology is the CMDB that the examples expect.

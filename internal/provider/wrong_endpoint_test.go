@@ -56,7 +56,7 @@ func TestWrongEndpoint(t *testing.T) {
 			[]string{"App has no permission", "check that the application may call this one"},
 		},
 	} {
-		for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+		for _, face := range providertest.Through(t, name, []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}) {
 			t.Run(name+"/"+string(face), func(t *testing.T) {
 				t.Parallel()
 				var calls atomic.Int64
@@ -117,7 +117,7 @@ func TestProvider_callFails(t *testing.T) {
 		"lost":          {simulator.Fault{Drop: "after"}, `no usable answer from[\s\S]*5 tries`},
 		"broken-answer": {simulator.Fault{Drop: "mid"}, `no usable answer from`},
 	} {
-		for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+		for _, by := range providertest.Through(t, name, []providertest.Face{providertest.FaceESB, providertest.FaceGateway}) {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				t.Parallel()
 				sim := providertest.NewSim(t)
