@@ -209,7 +209,7 @@ func TestProcessesDataSource_many(t *testing.T) {
 	}
 	counts := make(map[string]int)
 	for key, group := range values["processes"].(object) { //nolint:forcetypeassert // it is one
-		hosts, _ := group.(object)["hosts"].(object) //nolint:forcetypeassert // it is one
+		hosts, _ := group.(object)["hosts"].(object)
 		counts[key] = len(hosts)
 	}
 	providertest.Same(t, "hosts by group", map[string]int{"a_1": 600, "b_1": 600}, counts)

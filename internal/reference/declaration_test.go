@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -50,7 +51,8 @@ func (d declared) in(t *testing.T, hosted *providertest.Core) string {
 	return value
 }
 
-// An operation with a declaration sends the same requests as one with its parts, in every field.
+// A declaration is readable JSON with hosts in one text, and contains only what the configuration says. An operation
+// with it sends the same requests as one with its parts, in every field.
 func TestDeclaration_everyField(t *testing.T) {
 	t.Parallel()
 	for face, d := range declarations() {
@@ -60,6 +62,13 @@ func TestDeclaration_everyField(t *testing.T) {
 			p := sim.Configured(t)
 			hosted := p.CoreOf(d.hosted, &providertest.Kept{})
 			hosted.Applied(d.parts)
+			declares := maps.Clone(d.parts)
+			declares["hosts"] = "first=3:7:10.0.0.1,second=4:8:10.0.0.2,third=5:10.0.0.3" // half as long as JSON in state
+			parts, err := json.Marshal(declares)
+			providertest.NoError(t, err)
+			if diff := procapitest.DiffJSON(t, parts, []byte(d.in(t, hosted))); diff != "" {
+				t.Errorf("declaration (-want +got):\n%s", diff)
+			}
 			var sent [2][]string
 			for i, reference := range []map[string]any{maps.Clone(d.parts), {d.attribute: d.in(t, hosted)}} {
 				for _, address := range mappedHosts {
@@ -96,29 +105,6 @@ func hostsText(hosts map[string]any) string {
 	return strings.Join(entries, ",")
 }
 
-// A declaration is readable JSON, and contains only what the configuration says. Its hosts are one text.
-func TestDeclaration_content(t *testing.T) {
-	t.Parallel()
-	for face, d := range declarations() {
-		t.Run(face, func(t *testing.T) {
-			t.Parallel()
-			hosted := providertest.NewSim(t).Configured(t).CoreOf(d.hosted, &providertest.Kept{})
-			hosted.Applied(d.parts)
-			var got, want map[string]any
-			providertest.Decode(t, d.in(t, hosted), &got)
-			text, err := json.Marshal(d.parts)
-			if err == nil {
-				err = json.Unmarshal(text, &want)
-			}
-			providertest.NoError(t, err)
-			want["hosts"] = "first=3:7:10.0.0.1,second=4:8:10.0.0.2,third=5:10.0.0.3" // half as long as JSON in state
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", d.attribute, diff)
-			}
-		})
-	}
-}
-
 // A key may be any text, also one that separates hosts in a declaration. A person may write hosts as a
 // JSON object.
 func TestDeclaration_keys(t *testing.T) {
@@ -134,14 +120,10 @@ func TestDeclaration_keys(t *testing.T) {
 			hosted.Applied(d.parts)
 			text := d.in(t, hosted)
 			written := map[string]any{}
-			if err := json.Unmarshal([]byte(text), &written); err != nil {
-				t.Fatal(err)
-			}
+			providertest.Decode(t, text, &written)
 			written["hosts"] = hosts
 			object, err := json.Marshal(written)
-			if err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, err)
 			for form, declaration := range map[string]string{"computed": text, "written": string(object)} {
 				read, said := p.ReadData(d.status, map[string]any{d.attribute: declaration})
 				statuses, _ := read["statuses"].(map[string]any)

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/canary"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
