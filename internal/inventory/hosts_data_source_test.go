@@ -134,8 +134,6 @@ func TestHostsDataSource_refused(t *testing.T) {
 	}{
 		"business":           {config: in("nginx", object{"bk_biz_id": 4}), want: "Not Found in CMDB: There is no business 4; there are 3 (game)."},
 		"set":                {config: object{"bk_biz_id": 3, "topology": object{"set": "gz-[3-9]"}}, want: `Not Found in CMDB: Business 3 has no set "gz-[3-9]"; there are gz-1, gz-2, mixed.`},
-		"module":             {config: in("ngin"), want: `Not Found in CMDB: Business 3 has no module "ngin" in these sets; there are nginx, `},
-		"set-of-environment": {config: object{"bk_biz_id": 3, "topology": object{"set": "gz-1", "env": "1"}}, want: `Not Found in CMDB: Business 3 has no set "gz-1" in environment "1"; there are mixed.`},
 		"group":              {config: object{"bk_biz_id": 3, "dynamic_group": "web"}, want: `Not Found in CMDB: Business 3 has no dynamic group "web".`},
 		"template":           {config: object{"bk_biz_id": 3, "service_template": "web"}, want: `Not Found in CMDB: Business 3 has no service template "web".`},
 		"host":               {config: object{"bk_biz_id": 3, "bk_host_ids": []any{1, 99}}, want: "Not Found in CMDB: Business 3 has no host 99."},

@@ -134,10 +134,7 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		second bool // the first API for processes is refused
 		want   string
 	}{
-		"business":    {config: in("*", object{"bk_biz_id": 9}), want: "Not Found in CMDB: There is no business 9; there are 3 (game)."},
 		"steers":      {config: in("*", object{"bk_biz_id": 9}), fault: &simulator.Fault{API: "search_business", Replace: map[string]any{"data/info": []any{object{"bk_biz_id": 3, "bk_biz_name": "ga\u009b2Jme"}}}}, want: "there are 3 (ga2Jme)."},
-		"set":         {config: object{"bk_biz_id": 3, "topology": object{"set": "sz"}}, want: `Not Found in CMDB: Business 3 has no set "sz"; there are gz-1, gz-2, odd.`},
-		"module":      {config: in("wep"), want: `Not Found in CMDB: Business 3 has no module "wep" in these sets; there are web, none, null, one, template, two.`},
 		"group":       {config: object{"bk_biz_id": 3, "dynamic_group": "second"}, want: `Not Found in CMDB: Business 3 has no dynamic group "second"; there are sets (s), first (g).`},
 		"template":    {config: object{"bk_biz_id": 3, "service_template": "db"}, want: `Not Found in CMDB: Business 3 has no service template "db"; there are web (1).`},
 		"process":     {config: in("web", object{"process_name": "apache*"}), want: `Not Found in CMDB: Business 3 has no process "apache*" in this scope; there are agent, nginx.`},
@@ -147,12 +144,9 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		"inst-id":     {config: in("template"), want: "  process 9 (t) of host 5 (10.4.0.1) in odd/template: pid_file: ${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids\n"},
 		"null":        {config: in("null"), want: "is empty, which a hosted process cannot do without\n"},
 		"no-agent":    {config: in("web", object{"address": "agent_id"}), host: object{"bk_agent_id": ""}, want: "  host 1 (10.3.0.1): CMDB has no agent id for it\n"},
-		"no-address":  {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": nil}, want: "  host 1: CMDB has no inner address for it\n"},
-		"dynamic":     {config: in("web"), host: object{"bk_addressing": "dynamic"}, want: "  host 1 (10.3.0.1): its addresses are dynamic, so that they may be another host's later, and the ESB takes no agent ids\n"},
 		"name-twice":  {config: in("[one, two]"), want: "Processes With One Name: GSE tells processes on a host apart by their names:\n\n  process 11 (twin) of host 8 (10.4.0.4) in odd/one and process 12 (twin) of host 8 (10.4.0.4) in odd/two are both twin_1 there\n"},
 		"host-twice":  {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.0.2"}, want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.2) and host 2 (10.3.0.2) both have the address 0:10.3.0.2\n"},
 		"steering":    {config: in("web"), host: object{"bk_host_innerip": "10.3.\x1b[2J0.1"}, want: `  host 1 (10.3.[2J0.1): its inner address "10.3.\x1b[2J0.1" is not an IP address` + "\n"},
-		"no-key":      {config: in("web", object{"key": "{bk_host_name}"}), want: "CMDB has no bk_host_name for it, which its key is made of"},
 		"page":        {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
 		"unfiltered":  {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "unfiltered"}, want: "The answer of list_process_related_info has process 9 (t) of host 5 (10.4.0.1) in odd/template, which was not asked for: CMDB ignored the filter."},
 		"permission":  {config: in("web"), fault: &simulator.Fault{API: "list_[ps]*", EnvelopeCode: new(9900403)}, want: "Apply for the API list_process_related_info"},
@@ -166,7 +160,6 @@ func TestProcessesDataSource_refused(t *testing.T) {
 			want: "of host 77 in module 4, where list_biz_hosts_topo has no such host."},
 		"second-odd": {config: in("web"), second: true, fault: &simulator.Fault{API: "list_service_instance_detail", Replace: map[string]any{"data/info/*/process_instances": 7}},
 			want: "list_service_instance_detail about service instance"},
-		"host-ids":   {config: object{"bk_biz_id": 3, "bk_host_ids": []any{77}}, want: "Not Found in CMDB: Business 3 has no host 77."},
 		"expression": {config: in("web", object{"process_name": "a[1-"}), want: `Attribute process_name: "a[1-" cannot be read from character 2 on: a [ without its ].`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,6 @@ func TestProcessStatusDataSource_unknown(t *testing.T) {
 		code    any
 	}{
 		"agent-abnormal":    {simulator.Fault{Unreachable: "117"}, "the agent is abnormal or not found", 117},
-		"never-finishes":    {simulator.Fault{Pending: -1}, "still in progress", 115},
 		"left-out-for-ever": {simulator.Fault{Missing: -1}, "the platform's result did not mention the host", nil},
 		"unreadable":        {simulator.Fault{ContentShape: "broken"}, "the agent's answer is not JSON", nil},
 		"no-instance":       {simulator.Fault{ContentShape: "no-instance"}, "the agent's answer names no instance with a pid", nil},

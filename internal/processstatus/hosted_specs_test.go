@@ -156,26 +156,6 @@ func TestHostedSpecsDataSource(t *testing.T) {
 	}
 }
 
-// Each 1000 hosts are one script. All scripts are sent before the first one is waited for.
-func TestHostedSpecsDataSource_batches(t *testing.T) {
-	t.Parallel()
-	for way, w := range ways {
-		t.Run(way, func(t *testing.T) {
-			t.Parallel()
-			sim := hostedOn(t, 5)
-			settings := map[string]any{"max_hosts_per_request": 2}
-			values, said := sim.Configured(t, w.settings, settings).ReadData("bk_hosted_specs", map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 5)["hosts"]})
-			if specs, _ := values["specs"].(map[string]any); len(specs) != 5 || len(said) > 0 {
-				t.Errorf("%d specs: %s", len(specs), said)
-			}
-			if scripts := len(sim.Calls().Of(w.calls[0])); scripts != 3 {
-				t.Errorf("%d scripts", scripts)
-			}
-			sim.Changed(t)
-		})
-	}
-}
-
 // Windows has another script, at another path.
 func TestHostedSpecsDataSource_windows(t *testing.T) {
 	t.Parallel()

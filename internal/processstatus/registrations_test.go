@@ -1,7 +1,6 @@
 package processstatus_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -133,46 +132,6 @@ func TestRegistrationsDataSource_orphans(t *testing.T) {
 	}
 }
 
-// Rows move between pages while others come and go. If a row appears twice, all pages are read again. A
-// namespace that never settles is an error, because a missed row would not be an orphan.
-func TestRegistrationsDataSource_pages(t *testing.T) {
-	t.Parallel()
-	page := func(from, to int) []any {
-		var rows []any
-		for n := from; n <= to; n++ {
-			rows = append(rows, row("nginx", "", fmt.Sprintf("10.0.%d.%d", n/250, n%250), nil))
-		}
-		return rows
-	}
-	for name, c := range map[string]struct {
-		pages [][]any
-		says  string
-	}{
-		"once":      {[][]any{page(1, 1000), page(991, 1180), page(1, 1000), page(1001, 1190)}, ""},
-		"each-time": {[][]any{page(1, 1000), page(991, 1180), page(1, 1000), page(992, 1181), page(1, 1000), page(993, 1182)}, "so that rows may be missing"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			for n, rows := range c.pages {
-				sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: n, Times: 1, Replace: map[string]any{"data/proc_infos": rows, "data/count": 1190}})
-			}
-
-			values, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{"namespace": "web"})
-
-			if said.Failed() != (c.says != "") || !strings.Contains(said.String(), c.says) {
-				t.Errorf("said: %s", said)
-			}
-			if !said.Failed() && len(hostsOf(t, values, "nginx")) != 1190 {
-				t.Errorf("there are %d hosts", len(hostsOf(t, values, "nginx")))
-			}
-			if n := sim.Calls().Count("sync_proc_status"); n != len(c.pages) {
-				t.Errorf("%d pages were read", n)
-			}
-		})
-	}
-}
-
 // listing is a listing of these rows.
 func listing(rows ...any) simulator.Fault {
 	return simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": rows, "data/count": len(rows)}}
@@ -189,13 +148,10 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 		fails    bool
 		says     string
 	}{
-		"no-host":      {listing(row("nginx", "", "", nil), row("redis", "", "10.0.0.1", nil)), []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
-		"unreadable":   {listing(7, row("redis", "", "10.0.0.1", nil)), []any{}, false, "rows that could not be read"},
-		"no-cloud":     {listing(row("nginx", "", "", map[string]any{"host": map[string]any{"ip": "10.0.0.2"}}), row("redis", "", "10.0.0.1", nil)), []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
-		"no-namespace": {listing(row("nginx", "", "10.0.0.2", map[string]any{"meta": map[string]any{"name": "nginx"}}), row("redis", "", "10.0.0.1", nil)), []any{}, false, "rows that could not be read"},
-		"short":        {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{row("redis", "", "10.0.0.1", nil)}, "data/count": 900}}, nil, true, `pages of namespace "web" have only 1 of the 900 rows that they count`},
-		"empty":        {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{}, "data/count": 1500}}, nil, true, "only 0 of the 1500 rows"},
-		"refused":      {simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "no permission"}, nil, true, "no permission"},
+		"no-host":    {listing(row("nginx", "", "", nil), row("redis", "", "10.0.0.1", nil)), []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
+		"unreadable": {listing(7, row("redis", "", "10.0.0.1", nil)), []any{}, false, "rows that could not be read"},
+		"short":      {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{row("redis", "", "10.0.0.1", nil)}, "data/count": 900}}, nil, true, `pages of namespace "web" have only 1 of the 900 rows that they count`},
+		"refused":    {simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "no permission"}, nil, true, "no permission"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -106,3 +106,18 @@ func readGateway(t *testing.T, p *providertest.Protocol) map[string]any {
 	read, _ := processes["gateway_1"].(map[string]any)
 	return map[string]any{"meta": read["meta"], "hosts": read["hosts"], "spec": read["spec"]}
 }
+
+// Resources and the status accept the output of bk_cmdb_processes unchanged, and adopt without a restart.
+func TestCMDBProcesses_declaration(t *testing.T) {
+	t.Parallel()
+	sim := shopRun(t)
+	p := sim.Configured(t)
+	read, pids := readGateway(t, p), runningPIDs(sim)
+	p.CoreOf(providertest.HostedType, &providertest.Kept{}).Applied(merged(read, map[string]any{"adopt_existing": true}))
+	p.CoreOf(providertest.ActionType, &providertest.Kept{}).Applied(merged(read, map[string]any{"operation": "reload"}))
+	values, said := p.ReadData("bk_process_status", read)
+	providertest.Same(t, "said of the status", "", said.String())
+	providertest.Same(t, "running", 4, values["running_count"])
+	providertest.Same(t, "pids", pids, runningPIDs(sim))
+	sim.ExpectOperated(t, onlyOp(simulator.OpReload, 4))
+}

@@ -113,48 +113,6 @@ func TestAccModule_business(t *testing.T) {
 	}
 }
 
-// Resources and the status accept the output of bk_cmdb_processes unchanged.
-func TestAccCMDBProcesses_forEach(t *testing.T) {
-	t.Parallel()
-	sim := shopRun(t)
-	pids := runningPIDs(sim)
-	cli := newExampleCLI(t, sim, "demo")
-	cli.Configure(`
-data "bk_cmdb_processes" "shop" {
-  bk_biz_id    = 3
-  topology     = {}
-  process_name = "gateway"
-}
-resource "bk_hosted_process" "shop" {
-  for_each       = data.bk_cmdb_processes.shop.processes
-  meta           = each.value.meta
-  hosts          = each.value.hosts
-  spec           = each.value.spec
-  adopt_existing = true
-}
-resource "bk_process_operation" "shop" {
-  for_each   = data.bk_cmdb_processes.shop.processes
-  meta       = each.value.meta
-  hosts      = each.value.hosts
-  spec       = each.value.spec
-  operation  = "reload"
-  depends_on = [bk_hosted_process.shop]
-}
-data "bk_process_status" "shop" {
-  for_each = data.bk_cmdb_processes.shop.processes
-  meta     = each.value.meta
-  hosts    = each.value.hosts
-  spec     = each.value.spec
-}
-output "running" { value = { for key, status in data.bk_process_status.shop : key => status.running_count } }
-`)
-	cli.Expect(0, "apply", "-auto-approve")
-	providertest.Same(t, "running", `{"gateway_1":4}`, cli.Output("running"))
-	providertest.Same(t, "pids", pids, runningPIDs(sim))
-	sim.ExpectOperated(t, onlyOp(simulator.OpReload, 4))
-	cli.Expect(0, "plan", "-detailed-exitcode")
-}
-
 // The module's operation follows the priorities of CMDB: workers are 3, the gateway is 20. If a priority
 // fails, the next one waits, and the next apply continues with it.
 func TestAccModule_businessInOrder(t *testing.T) {

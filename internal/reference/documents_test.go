@@ -9,69 +9,40 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// document is a sample request of one of the platform's documents (see the package contract), which users
-// copy into a configuration.
-type document struct {
-	id   string // of the contract
-	face providertest.Face
-	typ  string
-	// config makes the configuration: all values of the request, including empty texts.
-	config func(request object) object
-	// warns is a warning of the plan.
-	warns string
+// documents are sample requests of the platform's documents (see the package contract), which users copy into a
+// configuration: the object that declares each, its operation, and a warning of its plan.
+var documents = map[string]struct{ typ, operation, warns string }{
+	"esb/register_proc_info": {typ: "bk_hosted_process"},
+	"esb/operate_proc_v2":    {typ: "bk_process_operation", operation: "start"},
+	"job/manage_proc":        {typ: "bk_job_hosted_process"},
+	"job/manage_proc/biz":    {typ: "bk_job_hosted_process"},
+	"job/operate_process":    {typ: "bk_job_process_operation", operation: "stop", warns: "Attribute process.stop_cmd: "},
 }
 
-var documents = map[string]document{
-	"register_proc_info": {
-		id: "esb/register_proc_info", face: providertest.FaceESB, typ: "bk_hosted_process",
-		config: func(request object) object {
-			return object{"meta": request["meta"], "hosts": hostMapOf(request["hosts"]), "spec": request["spec"]}
-		},
-	},
-	"operate_proc_v2": {
-		id: "esb/operate_proc_v2", face: providertest.FaceESB, typ: "bk_process_operation",
-		config: func(request object) object {
-			spec, _ := request["spec"].(object)
+// declaredAs is the configuration of a request: all its values, including empty texts.
+func declaredAs(request object, operation string) object {
+	config := object{}
+	if infos, ok := request["process_infos"].([]any); ok {
+		process, _ := infos[0].(object)
+		config["process"], config["hosts"] = process, hostMapOf(process["ip_list"])
+		delete(process, "ip_list")
+		if config["bk_biz_id"] = request["bk_biz_id"]; request["bk_scope_type"] != nil {
+			config["scope"] = object{"type": request["bk_scope_type"], "id": request["bk_scope_id"]}
+		}
+		if operation == "" {
+			config["registration_api"] = "manage_proc"
+		}
+	} else {
+		config["meta"], config["hosts"], config["spec"] = request["meta"], hostMapOf(request["hosts"]), request["spec"]
+		if spec, _ := request["spec"].(object); spec["alive_monitor_policy"] != nil {
 			spec["monitor_policy"] = spec["alive_monitor_policy"]
 			delete(spec, "alive_monitor_policy")
-			return object{"meta": request["meta"], "hosts": hostMapOf(request["hosts"]), "spec": spec, "operation": "start"}
-		},
-	},
-	"manage_proc": {
-		id: "job/manage_proc", face: providertest.FaceJOB, typ: "bk_job_hosted_process",
-		config: func(request object) object {
-			config := managed(request)
-			config["scope"] = object{"type": request["bk_scope_type"], "id": request["bk_scope_id"]}
-			return config
-		},
-	},
-	"manage_proc-biz": {
-		id: "job/manage_proc/biz", face: providertest.FaceJOB, typ: "bk_job_hosted_process",
-		config: func(request object) object {
-			config := managed(request)
-			config["bk_biz_id"] = request["bk_biz_id"]
-			return config
-		},
-	},
-	"operate_process": {
-		id: "job/operate_process", face: providertest.FaceJOB, typ: "bk_job_process_operation",
-		config: func(request object) object {
-			config := managed(request)
-			delete(config, "registration_api")
-			config["bk_biz_id"], config["operation"] = request["bk_biz_id"], "stop"
-			return config
-		},
-		warns: "Attribute process.stop_cmd: ",
-	},
-}
-
-// managed is the process and the hosts of a request to JOB.
-func managed(request object) object {
-	infos, _ := request["process_infos"].([]any)
-	process, _ := infos[0].(object)
-	hosts := hostMapOf(process["ip_list"])
-	delete(process, "ip_list")
-	return object{"process": process, "hosts": hosts, "registration_api": "manage_proc"}
+		}
+	}
+	if operation != "" {
+		config["operation"] = operation
+	}
+	return config
 }
 
 // hostMapOf is a list of hosts as a map of addresses.
@@ -89,30 +60,17 @@ func hostMapOf(list any) map[string]string {
 	return addresses
 }
 
-// decoded is a request without its credentials.
-func decoded(t *testing.T, body []byte) object {
-	t.Helper()
-	var request object
-	providertest.Decode(t, string(body), &request)
-	for name := range request {
-		if strings.HasPrefix(name, "bk_app_") || name == "bk_token" || name == "bk_username" {
-			delete(request, name)
-		}
-	}
-	return request
-}
-
 // The samples of the platform's own documents can be declared unchanged. They plan and apply, and state has what was
-// written. What is sent is what TestMappingGSE and TestMappingJOB say.
+// written. What is sent is in the tests of mappings.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	for name, d := range documents {
-		t.Run(name, func(t *testing.T) {
+	for id, d := range documents {
+		t.Run(id, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			p := impatient(t, providertest.ConfiguredWith(t, sim.SettingsFor(d.face)))
-			request := contract.Get(d.id).Request
-			config := d.config(decoded(t, request))
+			var request object
+			providertest.Decode(t, string(contract.Get(id).Request), &request)
+			config := declaredAs(request, d.operation)
+			p := impatient(t, providertest.ConfiguredWith(t, providertest.NewSim(t).SettingsFor(providertest.FaceESB)))
 			resource := p.CoreOf(d.typ, &providertest.Kept{})
 
 			said := resource.Validate(config)
@@ -139,35 +97,21 @@ func TestDocuments(t *testing.T) {
 }
 
 // An empty text counts as not set: setting or removing one registers nothing and replaces nothing.
-func TestDocuments_emptyIsNone(t *testing.T) {
+func TestEmptyIsNone(t *testing.T) {
 	t.Parallel()
-	for name, d := range documents {
-		if strings.HasSuffix(d.typ, "operation") {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
+	for block, empty := range map[string]object{
+		hostedBlock:    {"spec.identity.index_key": "", "spec.configmap": []any{object{"path": "", "md5": ""}}},
+		jobHostedBlock: {"process.value_key": "", "process.func_id": "", "process.cfg_path": ""},
+	} {
+		t.Run(block, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			p := impatient(t, providertest.ConfiguredWith(t, sim.SettingsFor(d.face)))
-			resource := p.CoreOf(d.typ, &providertest.Kept{})
-			config := func(empty any) object {
-				config := d.config(decoded(t, contract.Get(d.id).Request))
-				if spec, ok := config["spec"].(object); ok {
-					identity, _ := spec["identity"].(object)
-					identity["index_key"], spec["configmap"] = empty, nil
-					if empty != nil {
-						spec["configmap"] = []any{object{"path": empty, "md5": empty}}
-					}
-				} else if process, ok := config["process"].(object); ok {
-					process["value_key"], process["func_id"], process["cfg_path"] = empty, empty, empty
-				}
-				return config
-			}
-			resource.Applied(config(nil))
+			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf(strings.TrimPrefix(block, "resource "), &providertest.Kept{})
+			resource.Applied(configOf(block, nil))
 			sim.ResetCalls()
-			for _, empty := range []any{"", nil} {
-				if kind, said := resource.Apply(config(empty)); kind != providertest.PlanUpdate || len(said) > 0 {
-					t.Errorf("%v: %s %s", empty, kind, said)
+			for _, values := range []object{empty, nil} {
+				if kind, said := resource.Apply(configOf(block, values)); kind != providertest.PlanUpdate || len(said) > 0 {
+					t.Errorf("%v: %s %s", values, kind, said)
 				}
 			}
 			sim.Changed(t)
