@@ -90,12 +90,6 @@ func (p *pipeline) try(name string, env ...string) (int, string) {
 	return run.ProcessState.ExitCode(), string(out)
 }
 
-// says fails the test unless a text has all parts, however it is wrapped.
-func says(t *testing.T, text string, parts ...string) {
-	t.Helper()
-	providertest.Says(t, strings.Join(strings.Fields(text), " "), parts...)
-}
-
 func decode(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var value map[string]any

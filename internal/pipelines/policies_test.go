@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -155,9 +153,7 @@ func TestAccPolicies(t *testing.T) {
 				p.plan()
 				p.expectReasons(plan, fleet.plans[plan].refused)
 			}
-			if err := sim.ExpectChanges()((*terraform.State)(nil)); err != nil {
-				t.Errorf("planning changed something: %s", err)
-			}
+			sim.Changed(t)
 		})
 	}
 }
@@ -242,7 +238,7 @@ func TestAccPolicies_exceptions(t *testing.T) {
 	}
 	// Without the settings nothing can be judged.
 	providertest.NoError(t, os.Remove(settings))
-	says(t, p.script(1, "policy.sh"), "settings.json does not have the limits")
+	providertest.Says(t, p.script(1, "policy.sh"), "settings.json does not have the limits")
 }
 
 // The installed CLIs may not have actions, which came with Terraform 1.14. So the test adds to a real

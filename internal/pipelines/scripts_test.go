@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -72,10 +70,8 @@ func TestAccScripts(t *testing.T) {
 	p := newPipeline(t, sim, fleetOf(3, ""))
 
 	p.script(0, "plan.sh")
-	says(t, p.script(0, "policy.sh"), "The policies allow this plan.")
-	if changes := sim.Changes(); len(changes) > 0 {
-		t.Errorf("before the apply: %v", changes)
-	}
+	providertest.Says(t, p.script(0, "policy.sh"), "The policies allow this plan.")
+	sim.Changed(t)
 	for _, name := range []string{"tfplan", "tfplan.json", "tfplan.txt"} {
 		info, err := os.Stat(filepath.Join(p.Dir, name))
 		providertest.NoError(t, err)
@@ -94,36 +90,30 @@ func TestAccScripts(t *testing.T) {
 	night := "NOTIFY_URL=" + robot.URL
 	sim.ResetCalls()
 	p.script(0, "drift.sh", night)
-	if diff := cmp.Diff([]string{}, robot.texts(t)); diff != "" {
-		t.Errorf("reported without drift:\n%s", diff)
-	}
+	providertest.Same(t, "reported without drift", []string{}, robot.texts(t))
 	providertest.NoError(t, sim.Unregister(providertest.Address(2), "web", "nginx"))
 	// Promised in pipelines.md: drift.sh exits with 2
-	says(t, p.script(2, "drift.sh", night), "Not as declared: bk_hosted_process.test: update bk_hosted_process.test: web-2: unregistered")
+	providertest.Says(t, p.script(2, "drift.sh", night), "Not as declared: bk_hosted_process.test: update bk_hosted_process.test: web-2: unregistered")
 	want := []string{"Not as declared:\nbk_hosted_process.test: update\nbk_hosted_process.test: web-2: unregistered"}
 	providertest.Same(t, "drift reported", want, robot.texts(t))
 
 	// Promised in pipelines.md: with 1 where that could not be found out
 	sim.Inject(simulator.Fault{HTTPStatus: http.StatusForbidden})
-	says(t, p.script(1, "drift.sh", night), "Nobody knows whether there is drift")
+	providertest.Says(t, p.script(1, "drift.sh", night), "Nobody knows whether there is drift")
 	sim.ClearFaults()
 	if reported := robot.texts(t); len(reported) != 2 || !strings.Contains(reported[1], "failed") {
 		t.Errorf("report of a failed search: %q", reported)
 	}
 	// A robot that is not there changes nothing about what was found.
-	says(t, p.script(2, "drift.sh", "NOTIFY_URL=http://127.0.0.1:1"), "Nobody could be notified.")
+	providertest.Says(t, p.script(2, "drift.sh", "NOTIFY_URL=http://127.0.0.1:1"), "Nobody could be notified.")
 
 	// The plan of the first apply is no plan for the state of today.
 	p.script(1, "apply.sh")
-	if changes := sim.Changes(); len(changes) > 0 {
-		t.Errorf("a search for drift, or a plan that is out of date, changed something: %v", changes)
-	}
+	sim.Changed(t)
 
 	p.script(0, "plan.sh")
 	p.script(0, "apply.sh")
-	if err := sim.ExpectChanges("operate_proc_v2/3 "+providertest.Addresses(2), "register_proc_info "+providertest.Addresses(2))(nil); err != nil {
-		t.Error(err)
-	}
+	sim.Changed(t, providertest.OnGateway([]string{"operate_proc_v2/3 " + providertest.Addresses(2), "register_proc_info " + providertest.Addresses(2)})...)
 	p.script(0, "drift.sh")
 }
 
@@ -139,12 +129,12 @@ func TestAccScripts_refused(t *testing.T) {
 	p.script(0, "plan.sh")
 	sim.ResetCalls()
 	// Promised in pipelines.md: `policy.sh` exits with 1 and says why
-	says(t, p.script(1, "policy.sh"), "The policies refuse this plan.", "takes away 2 of its 4 hosts: web-3 (0:10.0.0.4), web-4 (0:10.0.0.5)")
+	providertest.Says(t, p.script(1, "policy.sh"), "The policies refuse this plan.", "takes away 2 of its 4 hosts: web-3 (0:10.0.0.4), web-4 (0:10.0.0.5)")
 	// Promised in pipelines.md: `apply.sh` asks them once more
-	says(t, p.script(1, "apply.sh"), "takes away 2 of its 4 hosts")
+	providertest.Says(t, p.script(1, "apply.sh"), "takes away 2 of its 4 hosts")
 
 	// Promised in pipelines.md: a plan that cannot be judged is refused
-	says(t, p.script(1, "apply.sh", "OPA=/nowhere/opa"), "could not be asked, so nothing is allowed")
+	providertest.Says(t, p.script(1, "apply.sh", "OPA=/nowhere/opa"), "could not be asked, so nothing is allowed")
 	for text, want := range map[string]string{
 		"{}": "This is not the JSON of a plan",
 		`{"format_version": "1.2", "planned_values": {}, "errored": true}`:                                                                "The plan ended with an error",
@@ -153,17 +143,13 @@ func TestAccScripts_refused(t *testing.T) {
 		`["never"]`: "This is not the JSON of a plan",
 	} {
 		p.Write("tfplan.json", text)
-		says(t, p.script(1, "policy.sh"), want)
+		providertest.Says(t, p.script(1, "policy.sh"), want)
 	}
-	if changes := sim.Changes(); len(changes) > 0 {
-		t.Errorf("refused, and yet: %v", changes)
-	}
+	sim.Changed(t)
 
 	// Where nothing can be planned there is no plan of before left to apply.
 	p.Configure("resource \"bk_hosted_process\" \"test\" {}\n")
 	p.script(1, "plan.sh")
 	p.script(1, "apply.sh")
-	if changes := sim.Changes(); len(changes) > 0 {
-		t.Errorf("without a plan: %v", changes)
-	}
+	sim.Changed(t)
 }

@@ -36,11 +36,11 @@ func TestAccYAML(t *testing.T) {
 	dir := examples(t)
 	runs := map[string][]string{}
 	for system, keys := range documented {
-		files, err := filepath.Glob(filepath.Join(dir, system, "*"))
-		providertest.NoError(t, err)
 		hidden, err := filepath.Glob(filepath.Join(dir, system, ".*.yml"))
 		providertest.NoError(t, err)
-		for _, file := range append(files, hidden...) {
+		visible, err := filepath.Glob(filepath.Join(dir, system, "*"))
+		providertest.NoError(t, err)
+		for _, file := range append(visible, hidden...) {
 			name := system + "/" + filepath.Base(file)
 			parsed, err := exec.CommandContext(t.Context(), opa, "eval", "--format=raw", "--data=file:"+file, "data.file").CombinedOutput()
 			if err != nil {
