@@ -10,44 +10,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A host with unknown status is counted as unknown, with the reason and its code. The other hosts keep
-// their status.
-func TestProcessStatusDataSource_unknown(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		fault   simulator.Fault
-		message string
-		code    any
-	}{
-		"agent-abnormal":    {simulator.Fault{Unreachable: "117"}, "the agent is abnormal or not found", 117},
-		"left-out-for-ever": {simulator.Fault{Missing: -1}, "the platform's result did not mention the host", nil},
-		"unreadable":        {simulator.Fault{ContentShape: "broken"}, "the agent's answer is not JSON", nil},
-		"no-instance":       {simulator.Fault{ContentShape: "no-instance"}, "the agent's answer names no instance with a pid", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.Registered(t, 3)
-			start(t, sim, 1)
-			c.fault.API, c.fault.Op, c.fault.Hosts = "operate_proc_v2", new(simulator.OpQuery), []string{providertest.Address(2)}
-			sim.Inject(c.fault)
-			config := providertest.FaceESB.Reference("./start.sh", 3)
-			config["timeouts"] = map[string]any{"read": "1s"}
-			values, said := sim.Configured(t).ReadData("bk_process_status", config)
-			if said.Severity() != "warning" || !strings.Contains(said.String(), c.message) {
-				t.Errorf("said: %s", said)
-			}
-			providertest.Same(t, "states", map[string]string{"web-1": "running", "web-2": "unknown", "web-3": "stopped"}, providertest.StatesOf(values))
-			providertest.Same(t, "counts", []any{1, 1, 1, 0}, []any{values["running_count"], values["stopped_count"], values["unknown_count"], values["unregistered_count"]})
-			status, _ := values["statuses"].(map[string]any)["web-2"].(map[string]any)
-			if text, _ := status["error_message"].(string); !strings.Contains(text, c.message) || status["error_code"] != c.code {
-				t.Errorf("web-2 is %v", status)
-			}
-			sim.Changed(t)
-		})
-	}
-}
-
 // A whole resource provides all parts of the process, and no other attribute may do so.
 func TestProcessStatusDataSource_wholeResource(t *testing.T) {
 	t.Parallel()

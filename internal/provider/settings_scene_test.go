@@ -157,17 +157,18 @@ func settingFaults(diags []*tfprotov6.Diagnostic) []string {
 
 // The functions below are what rows observe.
 
-// platform is the one that a GSE object calls.
-func (s *settingScene) platform() string {
+// first is the first request of a GSE object.
+func (s *settingScene) first() sentRequest {
 	s.CachedStatus(s.Context())
-	return s.requests[0].platform
+	return s.requests[0]
 }
+
+// platform is the one that a GSE object calls.
+func (s *settingScene) platform() string { return s.first().platform }
 
 // entry is the gateway by which a GSE object calls the platform.
 func (s *settingScene) entry() string {
-	s.CachedStatus(s.Context())
-	first := s.requests[0]
-	in := "nowhere"
+	first, in := s.first(), "nowhere"
 	switch {
 	case first.header.Get("X-Bkapi-Authorization") != "":
 		in = "header"
@@ -212,13 +213,10 @@ func (s *settingScene) scriptOf(os any) string {
 		path, _ := base64.StdEncoding.DecodeString(param)
 		return fmt.Sprintf("JOB %s %s %s:%s", path, body["account_alias"], body["bk_scope_type"], body["bk_scope_id"])
 	}
-	first := func(of, name string) string {
-		list, _ := body[of].([]any)
-		object, _ := list[0].(map[string]any)
-		return fmt.Sprint(object[name])
-	}
-	command := strings.Fields(first("atomic_tasks", "command"))
-	return fmt.Sprintf("gateway %s %s", command[len(command)-1], first("agents", "user"))
+	task, _ := body["atomic_tasks"].([]any)[0].(map[string]any) //nolint:forcetypeassert // the panic says enough
+	agent, _ := body["agents"].([]any)[0].(map[string]any)      //nolint:forcetypeassert // the panic says enough
+	command := strings.Fields(fmt.Sprint(task["command"]))
+	return fmt.Sprintf("gateway %s %s", command[len(command)-1], agent["user"])
 }
 
 // scripts is the number of scripts that a refresh runs.
@@ -233,10 +231,10 @@ func (s *settingScene) scripts() string {
 // members are the values of some members of the first request's body.
 func members(names ...string) func(*settingScene) string {
 	return func(s *settingScene) string {
-		s.CachedStatus(s.Context())
 		var found []string
+		body := s.first().body
 		for _, name := range names {
-			if value, ok := s.requests[0].body[name]; ok {
+			if value, ok := body[name]; ok {
 				found = append(found, fmt.Sprintf("%s=%v", name, value))
 			}
 		}
@@ -244,10 +242,7 @@ func members(names ...string) func(*settingScene) string {
 	}
 }
 
-func (s *settingScene) tenant() string {
-	s.CachedStatus(s.Context())
-	return s.requests[0].header.Get("X-Bk-Tenant-Id")
-}
+func (s *settingScene) tenant() string { return s.first().header.Get("X-Bk-Tenant-Id") }
 
 // register creates a resource for a host's process.
 func (s *settingScene) register() {
