@@ -57,7 +57,8 @@ func TestConsole(t *testing.T) {
 			atGateway: "unregistered: the platform no longer knows the process here",
 		},
 	} {
-		for _, gateway := range []string{"esb", "apigw"} {
+		for _, face := range providertest.Through(t, name, []providertest.Face{providertest.FaceESB, providertest.FaceGateway}) {
+			gateway := string(face)
 			t.Run(name+"/"+gateway, func(t *testing.T) {
 				t.Parallel()
 				sim := shopRun(t)

@@ -213,8 +213,8 @@ func (s *settingScene) scriptOf(os any) string {
 		path, _ := base64.StdEncoding.DecodeString(param)
 		return fmt.Sprintf("JOB %s %s %s:%s", path, body["account_alias"], body["bk_scope_type"], body["bk_scope_id"])
 	}
-	task, _ := body["atomic_tasks"].([]any)[0].(map[string]any) //nolint:forcetypeassert // the panic says enough
-	agent, _ := body["agents"].([]any)[0].(map[string]any)      //nolint:forcetypeassert // the panic says enough
+	task, _ := body["atomic_tasks"].([]any)[0].(map[string]any)
+	agent, _ := body["agents"].([]any)[0].(map[string]any)
 	command := strings.Fields(fmt.Sprint(task["command"]))
 	return fmt.Sprintf("gateway %s %s", command[len(command)-1], agent["user"])
 }

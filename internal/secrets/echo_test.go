@@ -57,16 +57,20 @@ var echoPlaces = map[string]echoPlace{
 	}, started},
 }
 
+var gateways = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
+
 // Whatever a platform echoes, in any place and spelling, no secret of the provider's is output. It is not
 // in a diagnostic, not in state, and not in the log.
 func TestSecrets_areNotEchoed(t *testing.T) {
 	t.Parallel()
-	for gateway, identity := range map[bkapi.Gateway]struct{ attribute, secret string }{
-		bkapi.ESB: {"token", canary.Token}, bkapi.APIGW: {"access_token", canary.AccessToken},
-	} {
-		for place := range echoPlaces {
-			t.Run(string(gateway)+"/"+place, func(t *testing.T) {
+	identities := map[providertest.Face]struct{ attribute, secret string }{
+		providertest.FaceESB: {"token", canary.Token}, providertest.FaceGateway: {"access_token", canary.AccessToken},
+	}
+	for place := range echoPlaces {
+		for _, face := range providertest.Through(t, place, gateways) {
+			t.Run(string(face)+"/"+place, func(t *testing.T) {
 				t.Parallel()
+				gateway, identity := bkapi.Gateway(face), identities[face]
 				sim, p := newSecretive(t, gateway, map[string]any{"app_secret": canary.Secret, identity.attribute: identity.secret})
 				for _, secret := range []string{canary.Secret, identity.secret} {
 					for spelling, echo := range echoes(secret) {

@@ -78,26 +78,28 @@ func TestTerminal_isNotSteered(t *testing.T) {
 	t.Parallel()
 	places := maps.Clone(echoPlaces)
 	places["redirect"] = redirected
-	for _, gateway := range bkapi.Gateways() {
-		for name, place := range places {
-			t.Run(string(gateway)+"/"+name, func(t *testing.T) {
+	for name, place := range places {
+		for _, face := range providertest.Through(t, name, gateways) {
+			t.Run(string(face)+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				wantNotSteered(t, gateway, place.faults, func(p *providertest.Protocol) string { return place.meet(p, p.Context()) })
+				wantNotSteered(t, face, place.faults, func(p *providertest.Protocol) string { return place.meet(p, p.Context()) })
 			})
 		}
-		for name, place := range keptPlaces {
-			t.Run(string(gateway)+"/"+name, func(t *testing.T) {
+	}
+	for name, place := range keptPlaces {
+		for _, face := range providertest.Through(t, name, gateways) {
+			t.Run(string(face)+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				wantNotSteered(t, gateway, place.faults, func(p *providertest.Protocol) string { return applied(p, place.typ, place.config) })
+				wantNotSteered(t, face, place.faults, func(p *providertest.Protocol) string { return applied(p, place.typ, place.config) })
 			})
 		}
 	}
 }
 
 // wantNotSteered has a platform say each text, and looks at what comes out.
-func wantNotSteered(t *testing.T, gateway bkapi.Gateway, faults func(string) []simulator.Fault, meet func(*providertest.Protocol) string) {
+func wantNotSteered(t *testing.T, face providertest.Face, faults func(string) []simulator.Fault, meet func(*providertest.Protocol) string) {
 	t.Helper()
-	sim, p := newSecretive(t, gateway, map[string]any{"app_secret": "another", "token": "and another"})
+	sim, p := newSecretive(t, bkapi.Gateway(face), map[string]any{"app_secret": "another", "token": "and another"})
 	for name, text := range steering {
 		for _, fault := range faults(canary.Witness + text) {
 			sim.Inject(fault)
