@@ -1,16 +1,12 @@
 package processoperation_test
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -55,15 +51,13 @@ func TestProcessOperation_nothingConfirmed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			var late atomic.Int64
-			sim.Now = func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
+			sim := providertest.NewSlow(t, simulator.OpStart)
 			sim.Registered(t, 2)
 			for _, fault := range c.faults {
 				fault.API, fault.Op = "operate_proc_v2", new(simulator.OpStart)
 				sim.Inject(fault)
 			}
-			resource := operationOf(t, sim, providertest.FaceESB)
+			resource := operationOf(t, sim.Sim, providertest.FaceESB)
 			config := configOf(providertest.FaceESB, "start", 2, c.more)
 			_, said := resource.Apply(config)
 			if said.Failed() != (c.tainted || c.status == "") || resource.Tainted != c.tainted || resource.State.IsNull() != (c.status == "") {
@@ -79,7 +73,7 @@ func TestProcessOperation_nothingConfirmed(t *testing.T) {
 			if c.tainted {
 				resource.Untaint()
 			}
-			late.Store(int64(2 * time.Hour))
+			sim.Ends()
 			sim.Repair()
 			resource.Applied(config)
 			if asked := len(sim.Calls().OfOp(simulator.OpQuery)) > 0; asked != c.asks {
@@ -87,77 +81,131 @@ func TestProcessOperation_nothingConfirmed(t *testing.T) {
 			}
 			// The agents are asked about what had run, and it does not run again.
 			sim.Changed(t, c.next...)
-			if running, failed := pids(sim), resource.Reasons("failed_hosts"); len(running) != 2 || len(failed) > 0 {
+			if running, failed := pids(sim.Sim), resource.Reasons("failed_hosts"); len(running) != 2 || len(failed) > 0 {
 				t.Errorf("running: %v, failed_hosts: %v", running, failed)
 			}
 		})
 	}
 }
 
-// underWay is a run of an operation that ends while its tasks are in progress, and the state for the next
-// run.
-type underWay struct {
-	*providertest.Core
-	sim    *providertest.Sim
-	op     int
-	late   atomic.Int64 // how far the platform's clock is ahead
-	polls  atomic.Int64 // of the result of the operation
-	cut    func()       // ends the run
-	wakeAt int64        // the poll at which the operation ends, if not 0
+// Promised in partial-failure.md: Later runs that fail end with an error
+// Promised in partial-failure.md: A start that *fails* (its command, or the check after it) is
+// certain, and retried by the next apply.
+func TestProcessOperation_partial(t *testing.T) {
+	t.Parallel()
+	for name, c := range providertest.PartialCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, resource := registered(t, providertest.FaceESB, c.Hosts)
+			bad := providertest.Failing(c.Hosts, c.Failing)
+			// apply runs the operation for a trigger, on these hosts.
+			apply := func(step, trigger string, kind providertest.PlanKind, severity string, hosts ...int) providertest.Diagnostics {
+				t.Helper()
+				sim.ResetCalls()
+				planned, said := resource.Apply(asProcess(t, restartConfig(providertest.FaceESB, c.Hosts, map[string]any{
+					"triggers": map[string]string{"config": trigger}, "rollout": map[string]any{"waves": []string{"100%"}}, // otherwise many hosts bring a warning
+				})))
+				if planned != kind || said.Severity() != severity || resource.Tainted {
+					t.Errorf("%s: %s, tainted: %t, said: %s", step, planned, resource.Tainted, said)
+				}
+				restarted := sim.Calls().OfOp(simulator.OpRestart)
+				if restarted.HostCalls("operate_proc_v2") != len(hosts) || len(restarted.On(providertest.Address(hosts[0]))) != 1 {
+					t.Errorf("%s: ran on %d hosts, want %d", step, restarted.HostCalls("operate_proc_v2"), len(hosts))
+				}
+				return said
+			}
+			fail := func() { sim.FailOperation(simulator.OpRestart, bad, 65535, "sh: ./restart.sh: not found") }
+			const because = "failed: 65535, the command failed: sh: ./restart.sh: not found"
+
+			fail()
+			apply("the first run fails on some", "a", providertest.PlanCreate, "warning", providertest.HostNumbers(c.Hosts)...)
+			if failed := resource.Reasons("failed_hosts"); len(failed) != c.Failing || failed[providertest.HostKey(bad[0])] != because {
+				t.Errorf("failed_hosts: %v", failed)
+			}
+			sim.Repair()
+			apply("a retry", "a", providertest.PlanUpdate, "", bad...)
+			if want := "run 2: restart on 1 host: web-5"; c.Failing == 1 && resource.Attribute("rollout_plan") != want {
+				t.Errorf("rollout_plan: %v, want %q", resource.Attribute("rollout_plan"), want)
+			}
+			fail()
+			said := apply("a later run fails on some", "b", providertest.PlanUpdate, "error", providertest.HostNumbers(c.Hosts)...).String()
+			if !strings.Contains(said, "Unable to Restart Process") || !strings.Contains(said, "sh: ./restart.sh: not found") {
+				t.Errorf("said: %s", said)
+			}
+			sim.Repair()
+			apply("a retry of the later run", "b", providertest.PlanUpdate, "", bad...)
+			providertest.Same(t, "failed_hosts", map[string]string{}, resource.Reasons("failed_hosts"))
+		})
+	}
 }
 
-// interrupted applies a configuration whose operation takes an hour on hosts, and ends that apply once
-// every task was polled. names are processes besides the face's.
-func interrupted(t *testing.T, by providertest.Face, config map[string]any, op int, hosts []string, names ...string) *underWay {
+// underWay is a restart or another operation whose run was cut off, and the state for the next run.
+type underWay struct {
+	*providertest.Slow
+	*providertest.Core
+	by     providertest.Face
+	config map[string]any
+}
+
+// cutOff applies a configuration whose operation takes an hour on hosts, and interrupts that once every
+// task was polled. names are processes besides the face's.
+func cutOff(t *testing.T, by providertest.Face, op int, config map[string]any, hosts []int, names ...string) *underWay {
 	t.Helper()
-	u := &underWay{sim: providertest.NewSim(t), op: op}
-	u.sim.Now = func() time.Time { return time.Now().Add(time.Duration(u.late.Load())) }
-	u.sim.OnCall = u.count
+	u := &underWay{Slow: providertest.NewSlow(t, op), by: by, config: config}
 	namespace, own := by.Process()
 	for _, name := range append(names, own) {
 		for _, address := range providertest.AddressList([]int{1, 2, 3}) {
-			fine(t, u.sim.Register(address, namespace, name, nil, "{}"))
+			fine(t, u.Register(address, namespace, name, nil, "{}"))
 			if op != simulator.OpStart {
-				fine(t, u.sim.StartProcess(address, namespace, name))
+				fine(t, u.StartProcess(address, namespace, name))
 			}
 		}
 	}
-	u.Core = operationOf(t, u.sim, by)
-	u.sim.Inject(simulator.Fault{API: "operate_*", Op: new(op), Hosts: hosts, Takes: time.Hour})
-	u.Until, u.cut = context.WithCancel(t.Context())
-	defer u.cut()
-	u.Apply(config)
-	u.Until = nil
+	u.Core = operationOf(t, u.Sim, by)
+	u.Hangs(hosts...)
+	u.Cut(u.Core, config, 5)
 	if u.State.IsNull() {
 		t.Fatal("nothing is in state")
 	}
 	if u.Tainted {
 		u.Untaint()
 	}
-	u.sim.ClearFaults()
-	u.sim.ResetCalls()
+	u.ClearFaults()
+	u.ResetCalls()
 	return u
 }
 
-func (u *underWay) count(call simulator.Call) {
-	if !strings.HasPrefix(call.API, "get_proc") || call.Op != u.op {
-		return
+// restartCutOff is a restart of web-1 to web-n that is under way on the last ones, two at most.
+func restartCutOff(t *testing.T, by providertest.Face, n int) *underWay {
+	t.Helper()
+	hosts := []int{2, 3}
+	if n == 1 {
+		hosts = []int{1}
 	}
-	switch n := u.polls.Add(1); {
-	case n == 5:
-		u.cut()
-	case u.wakeAt > 0 && n >= u.wakeAt:
-		u.late.Store(int64(2 * time.Hour))
+	return cutOff(t, by, simulator.OpRestart, restartConfig(by, n, nil), hosts)
+}
+
+// applied is the next run, which says nothing, and the operations that it sends.
+func (u *underWay) applied(t *testing.T, sent ...string) {
+	t.Helper()
+	if kind, said := u.Apply(u.config); kind != providertest.PlanUpdate || len(said) > 0 || len(u.Reasons("failed_hosts")) > 0 {
+		t.Errorf("%s; failed_hosts: %v; said: %s", kind, u.Reasons("failed_hosts"), said)
+	}
+	u.Changed(t, sent...)
+}
+
+// fails is a run that ends with an error that says so.
+func (u *underWay) fails(t *testing.T, says string) {
+	t.Helper()
+	if _, said := u.Apply(u.config); !said.Failed() || !strings.Contains(said.String(), says) {
+		t.Fatalf("want %q, said: %s", says, said)
 	}
 }
 
-// wakes makes the operation end while the next run waits for it.
-func (u *underWay) wakes() { u.wakeAt = u.polls.Load() + 4 }
-
-// ran counts the calls that reached agents since the interrupted run, by host.
+// ran counts the calls that reached agents since the run was cut off, by host.
 func (u *underWay) ran(action string) map[string]int {
 	times := make(map[string]int)
-	for _, done := range u.sim.Executions() {
+	for _, done := range u.Executions() {
 		if done.Action == action {
 			times[done.Host]++
 		}
@@ -173,31 +221,16 @@ func (u *underWay) ran(action string) map[string]int {
 func TestProcessOperation_underWay(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]int{"start": simulator.OpStart, "stop": simulator.OpStop, "restart": simulator.OpRestart, "reload": simulator.OpReload, "kill": simulator.OpKill} {
-		for _, by := range faces {
-			for _, waits := range []bool{false, true} {
-				t.Run(name+"/"+string(by)+map[bool]string{false: "/over", true: "/waited-for"}[waits], func(t *testing.T) {
-					t.Parallel()
-					config := configOf(by, name, 3, nil)
-					u := interrupted(t, by, config, op, providertest.AddressList([]int{2, 3}))
-					if waits {
-						u.wakes()
-					} else {
-						u.late.Store(int64(2 * time.Hour))
-					}
-
-					kind, said := u.Apply(config)
-
-					if kind != providertest.PlanUpdate || len(said) > 0 || len(u.Reasons("failed_hosts")) > 0 {
-						t.Errorf("%s: %s", kind, said)
-					}
-					want := map[string]int{providertest.Address(2): 1, providertest.Address(3): 1}
-					providertest.Same(t, "what reached agents", want, u.ran(name))
-					u.sim.Changed(t)
-					if kind, said := u.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
-						t.Errorf("after it: %s %s", kind, said)
-					}
-				})
-			}
+		for how, next := range map[string]func(*providertest.Slow){"over": (*providertest.Slow).Ends, "waited-for": (*providertest.Slow).EndsWhileAsked} {
+			onFaces(t, name+"/"+how, faces, func(s trial) {
+				u := cutOff(s.t, s.by, op, configOf(s.by, name, 3, nil), []int{2, 3})
+				next(u.Slow)
+				u.applied(s.t)
+				providertest.Same(s.t, "what reached agents", map[string]int{providertest.Address(2): 1, providertest.Address(3): 1}, u.ran(name))
+				if kind, said := u.Apply(u.config); kind != providertest.PlanNothing || len(said) > 0 {
+					s.t.Errorf("after it: %s %s", kind, said)
+				}
+			})
 		}
 	}
 }
@@ -206,78 +239,61 @@ func TestProcessOperation_underWay(t *testing.T) {
 func TestProcesses_underWay(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", gseFaces, func(s trial) {
-		t, by := s.t, s.by
-		config := operation("restart", stack(), ascending)
-		u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}), "db", "web", "log")
+		u := cutOff(s.t, s.by, simulator.OpRestart, operation("restart", stack(), ascending), []int{2, 3}, "db", "web", "log")
 		left := []string{"db/web-2", "log/web-1", "log/web-2", "log/web-3", "web/web-1", "web/web-2", "web/web-3"}
-		if diff := cmp.Diff(left, slices.Sorted(maps.Keys(u.Reasons("failed_hosts")))); diff != "" {
-			t.Fatalf("failed_hosts (-want +got):\n%s", diff)
+		providertest.Same(s.t, "failed_hosts", left, slices.Sorted(maps.Keys(u.Reasons("failed_hosts"))))
+		u.Ends()
+		if _, said := u.Apply(u.config); len(said) > 0 {
+			s.t.Error(said)
 		}
-		u.late.Store(int64(2 * time.Hour))
-		if _, said := u.Apply(config); len(said) > 0 {
-			t.Error(said)
-		}
-		want := map[string]int{providertest.Address(1): 2, providertest.Address(2): 3, providertest.Address(3): 2}
-		providertest.Same(t, "what reached agents", want, u.ran("restart"))
-		if sent := u.sim.Calls().OfOp(simulator.OpRestart).Of("operate_*"); len(sent) != 1 {
-			t.Errorf("sent %v, want the processes whose turn had not come", sent.APIs())
+		providertest.Same(s.t, "what reached agents", map[string]int{providertest.Address(1): 2, providertest.Address(2): 3, providertest.Address(3): 2}, u.ran("restart"))
+		if sent := u.Calls().OfOp(simulator.OpRestart).Of("operate_*"); len(sent) != 1 {
+			s.t.Errorf("sent %v, want the processes whose turn had not come", sent.APIs())
 		}
 	})
 }
 
-// If the task says that the operation failed, or nothing, the operation runs again, as without a known
-// task.
-func TestProcessOperation_underWayNoMore(t *testing.T) {
+// What the next runs do with a task, on each face.
+func TestProcessOperation_underWayThen(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*testing.T, *underWay){
-		"failed": func(_ *testing.T, u *underWay) {
-			u.sim.Inject(simulator.Fault{API: "get_proc*", Code: new(simulator.CodeCommandFailed), Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2, 3}), Times: 2})
-			u.late.Store(int64(2 * time.Hour))
-		},
-		"forgotten": func(_ *testing.T, u *underWay) {
-			for _, task := range u.sim.Tasks() {
-				u.sim.ExpireTask(task.ID)
-			}
-		},
-		"state-of-an-older-release": func(_ *testing.T, u *underWay) { u.Private = nil },
-	} {
-		onFaces(t, name, faces, func(s trial) {
-			t, by := s.t, s.by
-			config := restartConfig(by, 3, nil)
-			u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}))
-			change(t, u)
-			if kind, said := u.Apply(config); kind != providertest.PlanUpdate || len(said) > 0 {
-				t.Errorf("%s: %s", kind, said)
-			}
-			u.sim.Changed(t, operated(by, simulator.OpRestart, 2, 3))
-		})
+	refused := func(fault simulator.Fault) *simulator.Fault {
+		fault.API, fault.Op = "get_proc*", new(simulator.OpRestart)
+		return &fault
 	}
-}
-
-// If the task cannot be polled, the operation may still be in progress. It is not sent again, and the
-// following run polls it.
-func TestProcessOperation_underWayUnasked(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]simulator.Fault{
-		"forbidden":   {HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"App has no permission to the resource"}`},
-		"bad-gateway": {HTTPStatus: http.StatusBadGateway, Body: "<html>502</html>"},
+	for name, c := range map[string]struct {
+		hosts int
+		fault *simulator.Fault
+		then  func(*underWay)
+		says  string // by a run that fails, before the one that ends well
+		sent  []int
+	}{
+		// If the task says that the operation failed, or nothing, the operation runs again.
+		"failed":                    {hosts: 3, then: func(u *underWay) { u.Fails(2, 3) }, sent: []int{2, 3}},
+		"forgotten":                 {hosts: 3, then: func(u *underWay) { u.Forgets() }, sent: []int{2, 3}},
+		"state-of-an-older-release": {hosts: 3, then: func(u *underWay) { u.Private = nil }, sent: []int{2, 3}},
+		// A failing platform refuses requests once or twice. That does not mean that it is forgotten.
+		"refused-once": {hosts: 1, fault: refused(simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "system error", Times: 2}), then: func(u *underWay) { u.EndsWhileAsked() }},
+		// If the task cannot be polled, it may still be in progress, and the following run polls it.
+		"forbidden":   {hosts: 1, fault: refused(simulator.Fault{HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"App has no permission to the resource"}`}), says: "the platform's result could not be read"},
+		"bad-gateway": {hosts: 1, fault: refused(simulator.Fault{HTTPStatus: http.StatusBadGateway, Body: "<html>502</html>"}), says: "the platform's result could not be read"},
 	} {
 		onFaces(t, name, faces, func(s trial) {
-			t, by := s.t, s.by
-			config := restartConfig(by, 1, nil)
-			u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
-			unasked := fault
-			unasked.API, unasked.Op = "get_proc*", new(simulator.OpRestart)
-			u.sim.Inject(unasked)
-			if _, said := u.Apply(config); !said.Failed() || !strings.Contains(said.String(), "the platform's result could not be read") {
-				t.Errorf("said: %s", said)
+			u := restartCutOff(s.t, s.by, c.hosts)
+			if c.fault != nil {
+				u.Inject(*c.fault)
 			}
-			u.sim.Repair()
-			u.late.Store(int64(2 * time.Hour))
-			if _, said := u.Apply(config); len(said) > 0 || len(u.Reasons("failed_hosts")) > 0 {
-				t.Errorf("the apply after that: %s", said)
+			if c.says != "" {
+				u.fails(s.t, c.says)
+				u.Repair()
+				u.Ends()
+			} else {
+				c.then(u)
 			}
-			u.sim.Changed(t)
+			var sent []string
+			if c.sent != nil {
+				sent = []string{operated(s.by, simulator.OpRestart, c.sent...)}
+			}
+			u.applied(s.t, sent...)
 		})
 	}
 }
@@ -285,53 +301,70 @@ func TestProcessOperation_underWayUnasked(t *testing.T) {
 // If a run ends before it tries a host, its earlier operation stays unconfirmed, and the next run asks.
 func TestProcessOperation_underWayNotTried(t *testing.T) {
 	t.Parallel()
-	const by = providertest.FaceESB
-	config := restartConfig(by, 3, nil)
-	u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}))
-	config["rollout"] = map[string]any{"batch_size": 1}
-	u.sim.Inject(simulator.Fault{API: "get_proc*", Code: new(simulator.CodeCommandFailed), Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2}), Times: 1})
-	u.sim.Inject(simulator.Fault{API: "operate_*", Code: new(simulator.CodeCommandFailed), Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2})})
-	u.late.Store(int64(2 * time.Hour))
-	if _, said := u.Apply(config); !said.Failed() {
-		t.Fatal("it went well")
-	}
+	u := restartCutOff(t, providertest.FaceESB, 3)
+	u.config["rollout"] = map[string]any{"batch_size": 1}
+	u.Inject(simulator.Fault{API: "operate_*", Code: new(simulator.CodeCommandFailed), Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2})})
+	u.Fails(2)
+	u.fails(t, "")
 	if status := u.Reasons("failed_hosts")["web-3"]; !strings.HasPrefix(status, "not_tried") {
 		t.Fatalf("web-3 is %q", status)
 	}
-	u.sim.Repair()
-	if _, said := u.Apply(config); len(said) > 0 {
-		t.Error(said)
-	}
-	u.sim.Changed(t, providertest.Operated(7, 2))
+	u.Repair()
+	u.applied(t, providertest.Operated(7, 2))
 }
 
 // The result of a task says nothing about a later run whose answer was lost.
 func TestProcessOperation_underWayForgotten(t *testing.T) {
 	t.Parallel()
-	const by = providertest.FaceESB
-	config := restartConfig(by, 1, nil)
-	u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
-	u.late.Store(int64(2 * time.Hour))
-	u.Applied(config)
-	config["triggers"] = map[string]string{"run": "2"}
-	u.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Drop: "before"})
-	if _, said := u.Apply(config); !said.Failed() {
-		t.Fatal("it went well")
-	}
-	u.sim.Repair()
-	u.Applied(config)
-	u.sim.Changed(t, providertest.Operated(simulator.OpRestart, 1))
+	u := restartCutOff(t, providertest.FaceESB, 1)
+	u.Ends()
+	u.applied(t)
+	u.config["triggers"] = map[string]string{"run": "2"}
+	u.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Drop: "before"})
+	u.fails(t, "")
+	u.Repair()
+	u.applied(t, providertest.Operated(simulator.OpRestart, 1))
 }
 
 // A run for other triggers is another operation: it does not wait for the earlier one.
 func TestProcessOperation_underWayAnotherRun(t *testing.T) {
 	t.Parallel()
-	const by = providertest.FaceESB
-	config := restartConfig(by, 3, nil)
-	u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}))
-	config["triggers"] = map[string]string{"run": "2"}
-	if _, said := u.Apply(config); len(said) > 0 {
-		t.Error(said)
+	u := restartCutOff(t, providertest.FaceESB, 3)
+	u.config["triggers"] = map[string]string{"run": "2"}
+	u.applied(t, providertest.Operated(7, 1, 2, 3))
+}
+
+// A task is polled with the name by which the operation was sent to its host. That is so even if the host
+// was renamed several runs ago, and its earlier name is not known any more.
+func TestProcessOperation_underWayRenamed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ before, after string }{
+		"to-agent-id": {providertest.Address(1), agentID},
+		"to-address":  {agentID, providertest.Address(1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSlow(t, simulator.OpRestart)
+			sim.EntryPerName = true
+			sim.AddAgent(agentID, providertest.Address(1))
+			fine(t, sim.Register(c.before, "web", "nginx", nil, "{}"), sim.StartProcess(c.before, "web", "nginx"))
+			resource := operationOf(t, sim.Sim, providertest.FaceGateway)
+			resource.Fresh = func() *providertest.Protocol { return operationOf(t, sim.Sim, providertest.FaceGateway).Protocol }
+			named := func(host string) map[string]any {
+				return restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"web-1": host}})
+			}
+			sim.Hangs()
+			sim.Cut(resource, named(c.before), 5)
+			if resource.Tainted {
+				resource.Untaint()
+			}
+			sim.Repair()
+			if said := sim.Cut(resource, named(c.after), 5); !said.Failed() {
+				t.Fatalf("it is over; said: %s", said)
+			}
+			sim.Ends()
+			resource.Applied(named(c.after))
+			sim.Changed(t)
+		})
 	}
-	u.sim.Changed(t, providertest.Operated(7, 1, 2, 3))
 }

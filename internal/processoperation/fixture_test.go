@@ -2,6 +2,7 @@ package processoperation_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
+
+func TestMain(m *testing.M) { providertest.Main(m) }
 
 const agentID = "0200000007525400b95ba81710390009e1d7"
 
@@ -55,6 +58,11 @@ func restartConfig(by providertest.Face, n int, more map[string]any) map[string]
 	return configOf(by, "restart", n, more)
 }
 
+// restartOn is a restart on hosts by key.
+func restartOn(by providertest.Face, hosts map[string]string) map[string]any {
+	return restartConfig(by, 0, map[string]any{"hosts": hosts})
+}
+
 // asParts leaves a configuration as it is.
 func asParts(_ *testing.T, config map[string]any) map[string]any { return config }
 
@@ -73,18 +81,13 @@ func asProcess(t *testing.T, config map[string]any) map[string]any {
 func asJSON(t *testing.T, value map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	return string(text)
 }
 
-func fromJSON(t *testing.T, text string) map[string]any {
+func fromJSON(t *testing.T, text string) (value map[string]any) {
 	t.Helper()
-	var value map[string]any
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, json.Unmarshal([]byte(text), &value))
 	return value
 }
 
@@ -97,23 +100,24 @@ func manyHosts(n int) map[string]string {
 	return hosts
 }
 
-// fine ends the test at the first error.
+// fine ends the test if there is an error.
 func fine(t *testing.T, errs ...error) {
 	t.Helper()
-	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// registerAll registers and starts the process on hosts web-1 to web-n.
-func registerAll(t *testing.T, sim *providertest.Sim, n int) {
+// registered is a platform on which the process runs on hosts web-1 to web-n, and an operation on a face
+// that is not created yet.
+func registered(t *testing.T, by providertest.Face, n int) (*providertest.Sim, *providertest.Core) {
 	t.Helper()
+	sim := providertest.NewSim(t)
 	sim.Registered(t, n)
 	for _, number := range providertest.HostNumbers(n) {
 		fine(t, sim.StartProcess(providertest.Address(number), "web", "nginx"))
 	}
+	return sim, operationOf(t, sim, by)
 }
 
 // hosted is a simulator on which the process of a face is registered and hosted on hosts.

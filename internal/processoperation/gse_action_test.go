@@ -2,13 +2,11 @@ package processoperation_test
 
 import (
 	"context"
-	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -20,15 +18,42 @@ func sameIDs(text string) string {
 	return regexp.MustCompile(`Request: .*`).ReplaceAllString(text, "Request: ID")
 }
 
+// saysAll fails the test unless a text says all of these.
+func saysAll(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not said in:\n%s", want, text)
+		}
+	}
+}
+
+// progressOf are messages about the process of the tests.
+func progressOf(operation string, lines ...string) []string {
+	for i, line := range lines {
+		lines[i] = operation + " web:nginx: " + line + " (0s)"
+	}
+	return lines
+}
+
 // Promised in reference: It ends with an error if more hosts failed than
 // `rollout.max_failed_hosts` allows.
 // Promised in reference: and with a warning if fewer did.
 // Promised in reference: The action ends with a warning that names them.
 func TestProcessOperationAction(t *testing.T) {
 	t.Parallel()
-	waves := map[string]any{"rollout": map[string]any{"batch_size": 2}}
-	tolerant := map[string]any{"rollout": map[string]any{"batch_size": 2, "max_failed_hosts": 1}}
+	const (
+		command   = "65535, the command failed\n      sh: ./restart.sh: not found\n"
+		ids       = "\nTask: GSETASK\nRequest: ID\n\n"
+		keeps     = "An action keeps no state: no later plan will show these hosts. "
+		again     = "Fix the cause and invoke the action again. " + keeps + "To leave the others untouched, name these alone:\n\n  hosts={\n    "
+		tolerated = " allows, so the action counts as done. " + keeps + "To invoke it on them alone:\n\n  hosts={\n    \"web-2\" = \"0:10.0.0.3\"\n  }"
+		about     = "\n\nProcess \"nginx\" in namespace \"web\": "
+	)
+	waves, tolerant := map[string]any{"batch_size": 2}, map[string]any{"batch_size": 2, "max_failed_hosts": 1}
+	oneOfThree := []string{"0/3 done, 0 failed, wave 1/2", "1/3 done, 1 failed, wave 1/2", "1/3 done, 1 failed, wave 2/2", "2/3 done, 1 failed, wave 2/2"}
 	late := simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Pending: 1}
+	silent := simulator.Fault{Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(2)}, Unreachable: "117"}
 	for name, c := range map[string]struct {
 		operation string
 		hosts     int
@@ -38,130 +63,38 @@ func TestProcessOperationAction(t *testing.T) {
 		end       string
 		calls     []string
 	}{
-		"every-host": {
-			operation: "start", hosts: 3,
-			progress: []string{
-				"start web:nginx: 0/3 done, 0 failed, wave 1/1 (0s)",
-				"start web:nginx: 3/3 done, 0 failed, wave 1/1 (0s)",
-			},
-			calls: []string{providertest.Operated(0, 1, 2, 3)},
-		},
 		"in-waves": {
-			operation: "start", hosts: 3, more: waves, faults: []simulator.Fault{late},
-			progress: []string{
-				"start web:nginx: 0/3 done, 0 failed, wave 1/2 (0s)",
-				"start web:nginx: 1/3 done, 0 failed, wave 1/2 (0s)",
-				"start web:nginx: 2/3 done, 0 failed, wave 1/2 (0s)",
-				"start web:nginx: 2/3 done, 0 failed, wave 2/2 (0s)",
-				"start web:nginx: 3/3 done, 0 failed, wave 2/2 (0s)",
-			},
-			calls: []string{providertest.Operated(0, 1, 2), providertest.Operated(0, 3)},
+			"start", 3, map[string]any{"rollout": waves}, []simulator.Fault{late},
+			[]string{"0/3 done, 0 failed, wave 1/2", "1/3 done, 0 failed, wave 1/2", "2/3 done, 0 failed, wave 1/2", "2/3 done, 0 failed, wave 2/2", "3/3 done, 0 failed, wave 2/2"},
+			"", []string{providertest.Operated(0, 1, 2), providertest.Operated(0, 3)},
 		},
-		"already-as-wanted": {
-			// The status that a stop reads afterwards is not progress.
-			operation: "stop", hosts: 2,
-			progress: []string{
-				"stop web:nginx: 0/2 done, 0 failed, wave 1/1 (0s)",
-				"stop web:nginx: 2/2 done, 0 failed, wave 1/1 (0s)",
-			},
-			calls: []string{providertest.Operated(1, 1, 2)},
+		"already-as-wanted": { // the status that a stop reads afterwards is not progress
+			"stop", 2, nil, nil, []string{"0/2 done, 0 failed, wave 1/1", "2/2 done, 0 failed, wave 1/1"}, "", []string{providertest.Operated(1, 1, 2)},
 		},
 		"a-failure-stops-it": {
-			operation: "restart", hosts: 5, more: waves,
-			faults: []simulator.Fault{broken(2)},
-			progress: []string{
-				"restart web:nginx: 0/5 done, 0 failed, wave 1/3 (0s)",
-				"restart web:nginx: 1/5 done, 1 failed, wave 1/3 (0s)",
-			},
-			end: `ERROR: Unable to Restart Process
-
-Process "nginx" in namespace "web": restart on 5 hosts: 1 done, 1 failed, 3 not tried.
-
-  web-2 (0:10.0.0.3): 65535, the command failed
-      sh: ./restart.sh: not found
-  web-3…web-5 (3 hosts): not tried: too many hosts had failed before its wave
-
-Task: GSETASK
-Request: ID
-
-Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others untouched, name these alone:
-
-  hosts={
-    "web-2" = "0:10.0.0.3", "web-3" = "0:10.0.0.4", "web-4" = "0:10.0.0.5", "web-5" = "0:10.0.0.6"
-  }`,
-			calls: []string{providertest.Operated(7, 1, 2)},
+			"restart", 5, map[string]any{"rollout": waves}, []simulator.Fault{broken(2)}, []string{"0/5 done, 0 failed, wave 1/3", "1/5 done, 1 failed, wave 1/3"},
+			"ERROR: Unable to Restart Process" + about + "restart on 5 hosts: 1 done, 1 failed, 3 not tried.\n\n  web-2 (0:10.0.0.3): " + command +
+				"  web-3…web-5 (3 hosts): not tried: too many hosts had failed before its wave\n" + ids + again +
+				`"web-2" = "0:10.0.0.3", "web-3" = "0:10.0.0.4", "web-4" = "0:10.0.0.5", "web-5" = "0:10.0.0.6"` + "\n  }",
+			[]string{providertest.Operated(7, 1, 2)},
 		},
 		"tolerated": {
-			operation: "restart", hosts: 3, more: tolerant,
-			faults: []simulator.Fault{broken(2)},
-			progress: []string{
-				"restart web:nginx: 0/3 done, 0 failed, wave 1/2 (0s)",
-				"restart web:nginx: 1/3 done, 1 failed, wave 1/2 (0s)",
-				"restart web:nginx: 1/3 done, 1 failed, wave 2/2 (0s)",
-				"restart web:nginx: 2/3 done, 1 failed, wave 2/2 (0s)",
-			},
-			end: `WARNING: Unable to Restart Process
-
-Process "nginx" in namespace "web": restart on 3 hosts: 2 done, 1 failed.
-
-  web-2 (0:10.0.0.3): 65535, the command failed
-      sh: ./restart.sh: not found
-
-Task: GSETASK
-Request: ID
-
-That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will show these hosts. To invoke it on them alone:
-
-  hosts={
-    "web-2" = "0:10.0.0.3"
-  }`,
-			calls: []string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
+			"restart", 3, map[string]any{"rollout": tolerant}, []simulator.Fault{broken(2)}, oneOfThree,
+			"WARNING: Unable to Restart Process" + about + "restart on 3 hosts: 2 done, 1 failed.\n\n  web-2 (0:10.0.0.3): " + command + ids +
+				"That is no more than rollout.max_failed_hosts" + tolerated,
+			[]string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
 		},
 		"unreachable": {
-			operation: "restart", hosts: 3, more: map[string]any{"rollout": map[string]any{"batch_size": 2}, "max_unreachable_hosts": "34%"},
-			faults: []simulator.Fault{{Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(2)}, Unreachable: "117"}},
-			progress: []string{
-				"restart web:nginx: 0/3 done, 0 failed, wave 1/2 (0s)",
-				"restart web:nginx: 1/3 done, 1 failed, wave 1/2 (0s)",
-				"restart web:nginx: 1/3 done, 1 failed, wave 2/2 (0s)",
-				"restart web:nginx: 2/3 done, 1 failed, wave 2/2 (0s)",
-			},
-			end: `WARNING: Agents Not Reachable
-
-Process "nginx" in namespace "web": the agents of 1 of 3 hosts do not answer.
-
-  web-2 (0:10.0.0.3): 117, the agent is abnormal or not found
-
-That is no more than max_unreachable_hosts = "34%" allows, so the action counts as done. An action keeps no state: no later plan will show these hosts. To invoke it on them alone:
-
-  hosts={
-    "web-2" = "0:10.0.0.3"
-  }`,
-			calls: []string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
+			"restart", 3, map[string]any{"rollout": waves, "max_unreachable_hosts": "34%"}, []simulator.Fault{silent}, oneOfThree,
+			"WARNING: Agents Not Reachable" + about + "the agents of 1 of 3 hosts do not answer.\n\n  web-2 (0:10.0.0.3): 117, the agent is abnormal or not found\n\n" +
+				`That is no more than max_unreachable_hosts = "34%"` + tolerated,
+			[]string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
 		},
 		"more-than-tolerated": {
-			operation: "restart", hosts: 2, more: tolerant,
-			faults: []simulator.Fault{broken(1), broken(2)},
-			progress: []string{
-				"restart web:nginx: 0/2 done, 0 failed, wave 1/1 (0s)",
-				"restart web:nginx: 0/2 done, 2 failed, wave 1/1 (0s)",
-			},
-			end: `ERROR: Unable to Restart Process
-
-Process "nginx" in namespace "web": restart on 2 hosts: 0 done, 2 failed.
-
-  web-1, web-2 (2 hosts): 65535, the command failed
-      sh: ./restart.sh: not found
-
-Task: GSETASK
-Request: ID
-
-Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others untouched, name these alone:
-
-  hosts={
-    "web-1" = "0:10.0.0.2", "web-2" = "0:10.0.0.3"
-  }`,
-			calls: []string{providertest.Operated(7, 1, 2)},
+			"restart", 2, map[string]any{"rollout": tolerant}, []simulator.Fault{broken(1), broken(2)}, []string{"0/2 done, 0 failed, wave 1/1", "0/2 done, 2 failed, wave 1/1"},
+			"ERROR: Unable to Restart Process" + about + "restart on 2 hosts: 0 done, 2 failed.\n\n  web-1, web-2 (2 hosts): " + command + ids + again +
+				`"web-1" = "0:10.0.0.2", "web-2" = "0:10.0.0.3"` + "\n  }",
+			[]string{providertest.Operated(7, 1, 2)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -179,10 +112,8 @@ Fix the cause and invoke the action again. An action keeps no state: no later pl
 			if calls := sim.Calls(); len(calls) > 0 {
 				t.Errorf("called before anything ran: %v", calls.APIs())
 			}
-
 			progress, end := p.Invoke(t.Context(), providertest.ActionType, config)
-
-			providertest.Same(t, "progress", c.progress, progress)
+			providertest.Same(t, "progress", progressOf(c.operation, slices.Clone(c.progress)...), progress)
 			providertest.Same(t, "end", c.end, strings.TrimRight(sameIDs(end), "\n"))
 			sim.Changed(t, c.calls...)
 		})
@@ -198,17 +129,9 @@ func TestProcessOperationAction_notRegistered(t *testing.T) {
 	if _, end := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("stop", 2, nil)); end != "" {
 		t.Errorf("a stop ended with %s", end)
 	}
-	refused := simulator.CodeNotRegistered
-	sim.Inject(simulator.Fault{API: "operate_proc_v2", Code: &refused, Message: "process is not registered"})
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Code: new(simulator.CodeNotRegistered), Message: "process is not registered"})
 	_, end := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 2, nil))
-	for _, want := range []string{
-		"ERROR: Unable to Restart Process", "restart on 2 hosts: 0 done, 2 failed.",
-		"web-1, web-2 (2 hosts): 851", "process is not registered", "Task: GSETASK",
-	} {
-		if !strings.Contains(end, want) {
-			t.Errorf("the end does not say %q:\n%s", want, end)
-		}
-	}
+	saysAll(t, end, "ERROR: Unable to Restart Process", "restart on 2 hosts: 0 done, 2 failed.", "web-1, web-2 (2 hosts): 851", "process is not registered", "Task: GSETASK")
 }
 
 // What cannot work is rejected before anything runs.
@@ -219,21 +142,23 @@ func TestProcessOperationAction_refused(t *testing.T) {
 		noHost   = "Attribute hosts: there is no host to run the operation on."
 		agentID  = "only GSE's API gateway accepts agent ids"
 	)
+	hosts := func(hosts map[string]string) map[string]any { return map[string]any{"hosts": hosts} }
+	rollout := func(rollout map[string]any) map[string]any { return map[string]any{"rollout": rollout} }
 	for name, c := range map[string]struct {
 		operation      string
 		more           map[string]any
 		validate, plan string // parts of the diagnostics
 	}{
-		"command-missing":   {operation: "reload", validate: noReload, plan: noReload},
-		"no-hosts":          {operation: "start", more: map[string]any{"hosts": map[string]string{}}, validate: "Attribute hosts must contain at least one host", plan: noHost},
-		"unknown-operation": {operation: "resurrect", validate: "Attribute operation value must be one of"},
-		"host-twice":        {operation: "start", more: map[string]any{"hosts": map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1"}}, validate: `is the same host as`, plan: "is the same host as"},
-		"wave-of-none":      {operation: "start", more: map[string]any{"rollout": map[string]any{"batch_size": 0}}, validate: "Attribute rollout.batch_size value must be at least 1"},
-		"odd-pause":         {operation: "start", more: map[string]any{"rollout": map[string]any{"batch_size": 1, "pause": "soon"}}, validate: "Invalid Duration"},
-		"agent-id":          {operation: "start", more: map[string]any{"hosts": map[string]string{"a": strings.Repeat("0a", 16)}}, plan: agentID},
-		"hosts-not-known":   {operation: "start", more: map[string]any{"hosts": providertest.NotKnown{}}},
-		"spec-not-known":    {operation: "reload", more: map[string]any{"spec": providertest.NotKnown{}}},
-		"meta-not-known":    {operation: "start", more: map[string]any{"meta": providertest.NotKnown{}, "rollout": providertest.NotKnown{}}},
+		"command-missing":   {"reload", nil, noReload, noReload},
+		"no-hosts":          {"start", hosts(map[string]string{}), "Attribute hosts must contain at least one host", noHost},
+		"unknown-operation": {"resurrect", nil, "Attribute operation value must be one of", ""},
+		"host-twice":        {"start", hosts(map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1"}), `is the same host as`, "is the same host as"},
+		"wave-of-none":      {"start", rollout(map[string]any{"batch_size": 0}), "Attribute rollout.batch_size value must be at least 1", ""},
+		"odd-pause":         {"start", rollout(map[string]any{"batch_size": 1, "pause": "soon"}), "Invalid Duration", ""},
+		"agent-id":          {"start", hosts(map[string]string{"a": strings.Repeat("0a", 16)}), "", agentID},
+		"hosts-not-known":   {"start", map[string]any{"hosts": providertest.NotKnown{}}, "", ""},
+		"spec-not-known":    {"reload", map[string]any{"spec": providertest.NotKnown{}}, "", ""},
+		"meta-not-known":    {"start", map[string]any{"meta": providertest.NotKnown{}, "rollout": providertest.NotKnown{}}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -294,20 +219,9 @@ func TestProcessOperationAction_interrupted(t *testing.T) {
 	if took := time.Since(interrupted); took > time.Second {
 		t.Errorf("ended %s after the interrupt", took)
 	}
-	if diff := cmp.Diff([]string{
-		"restart web:nginx: 0/4 done, 0 failed, wave 1/2 (0s)",
-		"restart web:nginx: 1/4 done, 0 failed, wave 1/2 (0s)",
-	}, progress); diff != "" {
-		t.Errorf("progress (-want +got):\n%s", diff)
-	}
-	for _, want := range []string{
-		"restart on 4 hosts: 1 done, 1 outcome unknown, 2 not tried.", "web-2 (0:10.0.0.3): interrupted", "web-3, web-4 (2 hosts): not tried: interrupted before its wave",
-		"Task: GSETASK", "Where the outcome is not known, the operation may have run",
-	} {
-		if !strings.Contains(end, want) {
-			t.Errorf("the end does not say %q:\n%s", want, end)
-		}
-	}
+	providertest.Same(t, "progress", progressOf("restart", "0/4 done, 0 failed, wave 1/2", "1/4 done, 0 failed, wave 1/2"), progress)
+	saysAll(t, end, "restart on 4 hosts: 1 done, 1 outcome unknown, 2 not tried.", "web-2 (0:10.0.0.3): interrupted", "web-3, web-4 (2 hosts): not tried: interrupted before its wave",
+		"Task: GSETASK", "Where the outcome is not known, the operation may have run")
 }
 
 func TestProcessOperationAction_timeout(t *testing.T) {
@@ -316,46 +230,29 @@ func TestProcessOperationAction_timeout(t *testing.T) {
 	sim.Registered(t, 2)
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Takes: time.Hour})
 	_, end := sim.Configured(t).Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 2, map[string]any{"timeouts": map[string]any{"invoke": "2s"}}))
-	for _, want := range []string{"restart on 2 hosts: 1 done, 1 outcome unknown.", "web-2 (0:10.0.0.3): no verdict when the time was up"} {
-		if !strings.Contains(end, want) {
-			t.Errorf("the end does not say %q:\n%s", want, end)
-		}
-	}
+	saysAll(t, end, "restart on 2 hosts: 1 done, 1 outcome unknown.", "web-2 (0:10.0.0.3): no verdict when the time was up")
 }
 
 // The action over JOB is the same one: only the process's attributes differ.
 func TestJobProcessOperationAction(t *testing.T) {
 	t.Parallel()
+	const by, name, wave = providertest.FaceJOB, "bk_job_process_operation", "start biz:2:/srv/web/nginx: "
 	sim := providertest.NewSim(t)
 	p := sim.Configured(t, map[string]any{"job_endpoint": sim.URL})
-	config := map[string]any{
-		"bk_biz_id": 2,
-		"process":   map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "account": "root", "type": 1, "start_cmd": "./start.sh", "stop_cmd": "./stop.sh"},
-		"hosts":     providertest.HostsOf(2),
-		"operation": "start",
-		"rollout":   map[string]any{"batch_size": 1},
-	}
-	const name = "bk_job_process_operation"
+	config := configOf(by, "start", 2, map[string]any{"rollout": map[string]any{"batch_size": 1}})
 	if said := p.ValidateAction(name, config) + p.PlanAction(name, config); said != "" {
 		t.Errorf("said before anything ran: %s", said)
 	}
 	progress, end := p.Invoke(t.Context(), name, config)
-	if end != "" {
-		t.Errorf("it ended with %s", end)
-	}
-	if diff := cmp.Diff([]string{
-		"start biz:2:/srv/web/nginx: 0/2 done, 0 failed, wave 1/2 (0s)",
-		"start biz:2:/srv/web/nginx: 1/2 done, 0 failed, wave 1/2 (0s)",
-		"start biz:2:/srv/web/nginx: 1/2 done, 0 failed, wave 2/2 (0s)",
-		"start biz:2:/srv/web/nginx: 2/2 done, 0 failed, wave 2/2 (0s)",
-	}, progress); diff != "" {
-		t.Errorf("progress (-want +got):\n%s", diff)
-	}
-	sim.Changed(t, "operate_process/0 "+providertest.Addresses(1), "operate_process/0 "+providertest.Addresses(2))
+	providertest.Same(t, "end", "", end)
+	providertest.Same(t, "progress", []string{
+		wave + "0/2 done, 0 failed, wave 1/2 (0s)", wave + "1/2 done, 0 failed, wave 1/2 (0s)",
+		wave + "1/2 done, 0 failed, wave 2/2 (0s)", wave + "2/2 done, 0 failed, wave 2/2 (0s)",
+	}, progress)
+	sim.Changed(t, operated(by, 0, 1), operated(by, 0, 2))
 	config["operation"] = "reload"
-	if said := p.ValidateAction(name, config); !strings.Contains(said, "Attribute process.reload_cmd") {
-		t.Errorf("a missing command gives %q", said)
-	}
+	config["process"].(map[string]any)["reload_cmd"] = nil //nolint:forcetypeassert // as Reference has it
+	saysAll(t, p.ValidateAction(name, config), "Attribute process.reload_cmd")
 }
 
 // The remaining hosts cannot be set beside a declaration, so the message says what has to replace it.
@@ -364,12 +261,11 @@ func TestProcessOperationAction_inOneValue(t *testing.T) {
 	for name, c := range map[string]struct {
 		face     providertest.Face
 		wrapped  string // the attribute that has everything, "" for the parts
-		action   string
 		expected string
 	}{
-		"parts":       {providertest.FaceESB, "", "bk_process_operation", "name these alone:\n\n  hosts={"},
-		"process":     {providertest.FaceESB, "process", "bk_process_operation", "name these alone, with meta, hosts and spec in the place of process:\n\n  hosts={"},
-		"declaration": {providertest.FaceJOB, "declaration", "bk_job_process_operation", "name these alone, with process, hosts and either scope or bk_biz_id in the place of declaration:\n\n  hosts={"},
+		"parts":       {providertest.FaceESB, "", "name these alone:\n\n  hosts={"},
+		"process":     {providertest.FaceESB, "process", "name these alone, with meta, hosts and spec in the place of process:\n\n  hosts={"},
+		"declaration": {providertest.FaceJOB, "declaration", "name these alone, with process, hosts and either scope or bk_biz_id in the place of declaration:\n\n  hosts={"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -377,17 +273,11 @@ func TestProcessOperationAction_inOneValue(t *testing.T) {
 			sim.Inject(simulator.Fault{API: c.face.Target(providertest.OnOperate).API, Code: new(65535)})
 			config := c.face.Reference("./start.sh", 2)
 			if c.wrapped != "" {
-				text, err := json.Marshal(config)
-				if err != nil {
-					t.Fatal(err)
-				}
-				config = map[string]any{c.wrapped: string(text)}
+				config = map[string]any{c.wrapped: asJSON(t, config)}
 			}
 			config["operation"] = "start"
-			_, end := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).Invoke(t.Context(), c.action, config)
-			if !strings.Contains(end, c.expected) {
-				t.Errorf("the action ended with %q, want %q", end, c.expected)
-			}
+			_, end := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).Invoke(t.Context(), c.face.TypeName(providertest.OnOperate), config)
+			saysAll(t, end, c.expected)
 		})
 	}
 }

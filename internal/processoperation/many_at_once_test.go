@@ -36,11 +36,12 @@ func TestProcessOperation_manyAtOnce(t *testing.T) {
 			p := providertest.NewSim(t).Configured(t)
 			config := restartConfig(providertest.FaceESB, 0, map[string]any{"hosts": manyHosts(c.hosts), "operation": c.operation})
 			maps.Copy(config, c.more)
-			_, said := p.CoreOf("bk_process_operation", &providertest.Kept{}).Plan(config)
+			planned := func(config map[string]any) string {
+				_, said := p.CoreOf(providertest.ActionType, &providertest.Kept{}).Plan(config)
+				return said.String()
+			}
 			for on, text := range map[string]string{
-				"resource": said.String(),
-				"process":  planText(t, p, asProcess(t, config)),
-				"action":   p.PlanAction("bk_process_operation", config),
+				"resource": planned(config), "process": planned(asProcess(t, config)), "action": p.PlanAction(providertest.ActionType, config),
 			} {
 				warned := strings.Contains(text, c.operation+" goes to "+fmt.Sprint(c.hosts)+" hosts at the same time: web-001…web-")
 				if warned != c.warns || strings.Contains(text, "ERROR") {
@@ -49,12 +50,6 @@ func TestProcessOperation_manyAtOnce(t *testing.T) {
 			}
 		})
 	}
-}
-
-func planText(t *testing.T, p *providertest.Protocol, config map[string]any) string {
-	t.Helper()
-	_, said := p.CoreOf("bk_process_operation", &providertest.Kept{}).Plan(config)
-	return said.String()
 }
 
 // The hosts on which it runs now count. A change that runs on few or none does not warn, and a destroy

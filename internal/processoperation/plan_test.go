@@ -1,7 +1,7 @@
 package processoperation_test
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -54,9 +54,7 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 			for form, convert := range map[string]func(*testing.T, map[string]any) map[string]any{
 				"parts": asParts, "process": asProcess,
 			} {
-				sim := providertest.NewSim(t)
-				registerAll(t, sim, 4)
-				resource := operationOf(t, sim, providertest.FaceESB)
+				_, resource := registered(t, providertest.FaceESB, 4)
 				config := func(more map[string]any) map[string]any {
 					whole := restartConfig(providertest.FaceESB, 4, more)
 					if _, known := whole["hosts"].(map[string]string); !known {
@@ -81,16 +79,9 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 				// Terraform plans again during an apply, when all is known.
 				resolved := maps.Clone(c.after)
 				maps.DeleteFunc(resolved, func(_ string, value any) bool { return value == providertest.NotKnown{} })
-				if c.applied != "" {
+				if c.applied != "" || len(resolved) == len(c.after) {
 					resource.Applied(config(resolved))
-					if got := resource.Attribute("rollout_plan"); got != c.applied {
-						t.Errorf("%s: applied %q, want %q", form, got, c.applied)
-					}
-				} else if len(resolved) == len(c.after) {
-					resource.Applied(config(c.after))
-					if got := resource.Attribute("rollout_plan"); got != c.want {
-						t.Errorf("%s: applied %q, want %q", form, got, c.want)
-					}
+					providertest.Same(t, form+": applied", any(cmp.Or(c.applied, c.want)), resource.Attribute("rollout_plan"))
 				}
 				if again, said := resource.Plan(config(resolved)); again.Action != providertest.PlanNothing && len(resolved) == len(c.after) {
 					t.Errorf("%s: the plan after it: %s %s", form, again.Action, said)
@@ -104,22 +95,14 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 // nothing again.
 func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	registerAll(t, sim, 2)
-	resource := operationOf(t, sim, providertest.FaceESB)
+	_, resource := registered(t, providertest.FaceESB, 2)
 	for i, want := range []string{
-		"run 1: restart on 2 hosts: web-1, web-2", "run 2: restart on 2 hosts: web-1, web-2", "run 3: restart on 2 hosts: web-1, web-2",
+		"run 1: restart on 2 hosts: web-1, web-2", "run 2: restart on 2 hosts: web-1, web-2", "run 3: restart on 2 hosts: web-1, web-2", "runs nothing", "again: runs nothing",
 	} {
-		resource.Applied(restartConfig(providertest.FaceESB, 2, map[string]any{"triggers": map[string]string{"n": fmt.Sprint(i)}}))
-		if got := resource.Attribute("rollout_plan"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	for _, want := range []string{"runs nothing", "again: runs nothing"} {
-		resource.Applied(restartConfig(providertest.FaceESB, 2, map[string]any{"triggers": map[string]string{"n": "2"}, "spec": providertest.WholeSpec(want)}))
-		if got := resource.Attribute("rollout_plan"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		resource.Applied(restartConfig(providertest.FaceESB, 2, map[string]any{
+			"triggers": map[string]string{"n": fmt.Sprint(min(i, 2))}, "spec": providertest.WholeSpec(fmt.Sprint(max(i, 2))),
+		}))
+		providertest.Same(t, "rollout_plan", any(want), resource.Attribute("rollout_plan"))
 	}
 }
 
@@ -127,53 +110,43 @@ func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 // runs.
 func TestProcessOperation_rolloutPlanOfRenamedHosts(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
+	sim, resource := registered(t, providertest.FaceGateway, 2)
 	sim.AddAgent(agentID, "0:10.0.0.2")
-	registerAll(t, sim, 2)
-	resource := operationOf(t, sim, providertest.FaceGateway)
-	resource.Applied(restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": "0:10.0.0.2"}}))
-	config := restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": agentID}})
+	resource.Applied(restartOn(providertest.FaceGateway, map[string]string{"a": "0:10.0.0.2"}))
+	config := restartOn(providertest.FaceGateway, map[string]string{"a": agentID})
 	plan, said := resource.Plan(config)
 	if value := plan.Planned(t)["rollout_plan"]; value.IsKnown() || len(said) > 0 {
 		t.Errorf("planned %s: %s", value, said)
 	}
 	resource.Applied(config)
-	if got := resource.Attribute("rollout_plan"); got != "runs nothing" {
-		t.Errorf("applied %q", got)
-	}
+	providertest.Same(t, "rollout_plan", any("runs nothing"), resource.Attribute("rollout_plan"))
 }
 
 // With run_on_create = false a create makes no call and is not retried, and hosts that join are recorded.
 // Later changes run on the others as usual.
 func TestProcessOperation_runOnCreate(t *testing.T) {
 	t.Parallel()
+	three, again, all := providertest.HostsOf(3), map[string]string{"config": "b"}, []string{providertest.Operated(7, 1, 2)}
 	for name, c := range map[string]struct {
 		create any
 		more   map[string]any
 		first  []string // calls of the create
 		want   []string // calls of the change
 	}{
-		"not-set":      {nil, nil, []string{providertest.Operated(7, 1, 2)}, nil},
-		"true":         {true, nil, []string{providertest.Operated(7, 1, 2)}, nil},
-		"false":        {false, nil, nil, nil},
-		"then-trigger": {false, map[string]any{"triggers": map[string]string{"config": "b"}}, nil, []string{providertest.Operated(7, 1, 2)}},
-		"then-added":   {false, map[string]any{"hosts": providertest.HostsOf(3)}, nil, nil},
-		"then-both": {
-			false, map[string]any{"hosts": providertest.HostsOf(3), "triggers": map[string]string{"config": "b"}}, nil,
-			[]string{providertest.Operated(7, 1, 2)},
-		},
-		"then-renamed": {false, map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}, nil, nil},
-		"then-added-and-true": {
-			false, map[string]any{"hosts": providertest.HostsOf(3), "run_on_create": true}, nil, []string{providertest.Operated(7, 3)},
-		},
-		"then-true":     {false, map[string]any{"run_on_create": true}, nil, nil},
-		"then-restored": {false, map[string]any{"triggers": map[string]string{"config": "a"}}, nil, nil},
+		"not-set":             {nil, nil, all, nil},
+		"true":                {true, nil, all, nil},
+		"false":               {false, nil, nil, nil},
+		"then-trigger":        {false, map[string]any{"triggers": again}, nil, all},
+		"then-added":          {false, map[string]any{"hosts": three}, nil, nil},
+		"then-both":           {false, map[string]any{"hosts": three, "triggers": again}, nil, all},
+		"then-renamed":        {false, map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}, nil, nil},
+		"then-added-and-true": {false, map[string]any{"hosts": three, "run_on_create": true}, nil, []string{providertest.Operated(7, 3)}},
+		"then-true":           {false, map[string]any{"run_on_create": true}, nil, nil},
+		"then-restored":       {false, map[string]any{"triggers": map[string]string{"config": "a"}}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			registerAll(t, sim, 3)
-			resource := operationOf(t, sim, providertest.FaceESB)
+			sim, resource := registered(t, providertest.FaceESB, 3)
 			sim.ResetCalls()
 			config := restartConfig(providertest.FaceESB, 2, map[string]any{"run_on_create": c.create, "triggers": map[string]string{"config": "a"}})
 			resource.Applied(config)
@@ -215,20 +188,14 @@ func TestProcessOperation_planOfDestroy(t *testing.T) {
 // A destroy that failed on a host keeps that host in the process, and continues with it later.
 func TestProcessOperation_processOfAFailedDestroy(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	registerAll(t, sim, 3)
-	resource := operationOf(t, sim, providertest.FaceESB)
+	sim, resource := registered(t, providertest.FaceESB, 3)
 	resource.Applied(asProcess(t, restartConfig(providertest.FaceESB, 3, map[string]any{"on_destroy": "stop", "run_on_create": false})))
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Unreachable: "117"})
 	if _, said := resource.Apply(nil); !said.Failed() {
 		t.Fatal("the destroy did not fail")
 	}
-	var left struct{ Hosts string }
 	process, _ := resource.Attribute("process").(string)
-	if err := json.Unmarshal([]byte(process), &left); err != nil {
-		t.Fatal(err)
-	}
-	providertest.Same(t, "hosts in state", "web-2="+providertest.Address(2), left.Hosts)
+	providertest.Same[any](t, "hosts in state", "web-2="+providertest.Address(2), fromJSON(t, process)["hosts"])
 	sim.Repair()
 	sim.ResetCalls()
 	if _, said := resource.Apply(nil); len(said) > 0 {

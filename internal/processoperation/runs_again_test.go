@@ -2,7 +2,6 @@ package processoperation_test
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -52,10 +51,8 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 		} {
 			t.Run(name+"/"+form, func(t *testing.T) {
 				t.Parallel()
-				sim := providertest.NewSim(t)
-				registerAll(t, sim, 3)
+				sim, resource := registered(t, providertest.FaceESB, 3)
 				sim.Colleague(t, "web", "nginx2", nil, 1, 2, 3)
-				resource := operationOf(t, sim, providertest.FaceESB)
 				before := map[string]any{"triggers": map[string]string{"config": "a"}, "spec": spec, "on_destroy": "kill"}
 				resource.Applied(forms[0](t, restartConfig(providertest.FaceESB, 2, before)))
 				sim.ResetCalls()
@@ -105,25 +102,21 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.AddAgent(agentID, address)
-			registerAll(t, sim, 2)
 			by := providertest.FaceGateway
 			if c.after["a"] == supplied { // which the gateway does not have
 				by = providertest.FaceESB
 			}
-			resource := operationOf(t, sim, by)
+			sim, resource := registered(t, by, 2)
+			sim.AddAgent(agentID, address)
 			if c.fails {
 				sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Hosts: []string{c.before["a"]}, Code: new(65535)})
 			}
-			_, said := resource.Apply(restartConfig(by, 0, map[string]any{"hosts": c.before}))
-			if (len(said) > 0) != c.fails {
+			if _, said := resource.Apply(restartOn(by, c.before)); (len(said) > 0) != c.fails {
 				t.Fatal(said)
 			}
 			sim.Repair()
-			// A provider that has not learnt any names yet.
-			resource.Protocol = operationOf(t, sim, by).Protocol
-			resource.Applied(restartConfig(by, 0, map[string]any{"hosts": c.after}))
+			resource.Protocol = operationOf(t, sim, by).Protocol // which has not learnt any names yet
+			resource.Applied(restartOn(by, c.after))
 			sim.Changed(t, c.want...)
 			if failed := resource.Reasons("failed_hosts"); len(failed) > 0 {
 				t.Errorf("failed_hosts: %v", failed)
@@ -135,21 +128,15 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 // If the platform cannot be asked whether a host is a new one, nothing runs and state does not change.
 func TestProcessOperation_namesNotKnown(t *testing.T) {
 	t.Parallel()
-	const address = "0:10.0.0.2"
-	sim := providertest.NewSim(t)
+	const by, address = providertest.FaceGateway, "0:10.0.0.2"
+	sim, resource := registered(t, by, 1)
 	sim.AddAgent(agentID, address)
-	registerAll(t, sim, 1)
-	kept := &providertest.Kept{}
-	settings := sim.SettingsFor(providertest.FaceGateway)
-	resource := providertest.ConfiguredWith(t, settings).CoreOf("bk_process_operation", kept)
-	if _, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": address}})); len(said) > 0 {
-		t.Fatal(said)
-	}
+	resource.Applied(restartOn(by, map[string]string{"a": address}))
 	before := resource.State
 	sim.ResetCalls()
 	sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
-	resource = providertest.ConfiguredWith(t, settings).CoreOf("bk_process_operation", kept)
-	_, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": agentID}}))
+	resource.Protocol = operationOf(t, sim, by).Protocol
+	_, said := resource.Apply(restartOn(by, map[string]string{"a": agentID}))
 	if !said.Failed() || !strings.Contains(said.String(), "was not run on any host") || !strings.Contains(said.String(), "403") {
 		t.Errorf("said: %s", said)
 	}
@@ -162,85 +149,70 @@ func TestProcessOperation_namesNotKnown(t *testing.T) {
 func TestProcessOperation_oneMachineTwice(t *testing.T) {
 	t.Parallel()
 	const (
+		by      = providertest.FaceGateway
 		address = "0:10.0.0.2"
 		want    = `Attribute hosts: the keys "a" and "b" name the same machine, ` + agentID + ` and 0:10.0.0.2; name it once. Nothing was run.`
 	)
-	twice := map[string]any{"hosts": map[string]string{"a": agentID, "b": address, "c": "0:10.0.0.3"}}
-	apart := map[string]any{"hosts": map[string]string{"a": agentID, "c": "0:10.0.0.3"}}
-	start := func(t *testing.T) (*providertest.Sim, *providertest.Protocol) {
-		t.Helper()
-		sim := providertest.NewSim(t)
-		sim.AddAgent(agentID, address)
-		registerAll(t, sim, 2)
-		return sim, providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway))
+	twice, apart := map[string]string{"a": agentID, "b": address, "c": "0:10.0.0.3"}, map[string]string{"a": agentID, "c": "0:10.0.0.3"}
+	for name, run := range map[string]func(*testing.T, *providertest.Sim, *providertest.Core) string{
+		"create": func(t *testing.T, _ *providertest.Sim, resource *providertest.Core) string {
+			t.Helper()
+			_, said := resource.Apply(restartOn(by, twice))
+			if !resource.State.IsNull() {
+				t.Errorf("state is %s", resource.State)
+			}
+			return said.String()
+		},
+		"update": func(t *testing.T, sim *providertest.Sim, resource *providertest.Core) string {
+			t.Helper()
+			resource.Applied(restartOn(by, apart))
+			sim.ResetCalls()
+			_, said := resource.Apply(restartOn(by, twice))
+			return said.String()
+		},
+		"action": func(t *testing.T, _ *providertest.Sim, resource *providertest.Core) string {
+			t.Helper()
+			_, end := resource.Invoke(t.Context(), "bk_process_operation", restartOn(by, twice))
+			return end
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, resource := registered(t, by, 2)
+			sim.AddAgent(agentID, address)
+			sim.ResetCalls()
+			if said := run(t, sim, resource); !strings.Contains(said, want) || strings.Count(said, "same machine") != 1 {
+				t.Errorf("said: %s", said)
+			}
+			sim.Changed(t)
+		})
 	}
-	refused := func(t *testing.T, sim *providertest.Sim, said string) {
-		t.Helper()
-		if !strings.Contains(said, want) || strings.Count(said, "same machine") != 1 {
-			t.Errorf("said: %s", said)
-		}
-		sim.Changed(t)
+	// A destroy of a state with both names, from when they were not known to be one machine, runs once.
+	for name, fails := range map[string]bool{"destroy": false, "destroy-that-fails": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, resource := registered(t, by, 2)
+			sim.AddAgent(agentID, address)
+			resource.Applied(restartConfig(by, 0, map[string]any{"hosts": apart, "on_destroy": "restart"}))
+			attributes := providertest.AttributesOf(t, resource.State)
+			attributes["hosts"] = providertest.ValueOf(attributes["hosts"].Type(), twice)
+			resource.State = tftypes.NewValue(resource.State.Type(), attributes)
+			if fails {
+				sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Hosts: []string{agentID, address}, Code: new(65535)})
+			}
+			sim.ResetCalls()
+			if said := resource.DestroyUnrefreshed(); said.Failed() != fails {
+				t.Errorf("said: %s", said)
+			}
+			if fails {
+				providertest.Same(t, "hosts in state", map[string]string{"a": agentID, "b": address}, resource.Reasons("hosts"))
+			}
+			restarts := sim.Calls().OfOp(simulator.OpRestart)
+			if ran := len(restarts.On(agentID)) + len(restarts.On(address)); ran != 1 {
+				t.Errorf("it was restarted %d times: %v", ran, sim.Changes())
+			}
+		})
 	}
-	t.Run("create", func(t *testing.T) {
-		t.Parallel()
-		sim, p := start(t)
-		sim.ResetCalls()
-		resource := p.CoreOf("bk_process_operation", &providertest.Kept{})
-		_, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, twice))
-		refused(t, sim, said.String())
-		if !resource.State.IsNull() {
-			t.Errorf("state is %s", resource.State)
-		}
-	})
-	t.Run("update", func(t *testing.T) {
-		t.Parallel()
-		sim, p := start(t)
-		resource := p.CoreOf("bk_process_operation", &providertest.Kept{})
-		if _, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, apart)); len(said) > 0 {
-			t.Fatal(said)
-		}
-		sim.ResetCalls()
-		_, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, twice))
-		refused(t, sim, said.String())
-	})
-	t.Run("destroy", func(t *testing.T) { // of a state with both names, from when they were not known to be one machine
-		t.Parallel()
-		for name, fails := range map[string]bool{"well": false, "fails": true} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				sim, p := start(t)
-				resource := p.CoreOf("bk_process_operation", &providertest.Kept{})
-				apart := maps.Clone(apart)
-				apart["on_destroy"] = "restart"
-				resource.Applied(restartConfig(providertest.FaceGateway, 0, apart))
-				attributes := providertest.AttributesOf(t, resource.State)
-				attributes["hosts"] = providertest.ValueOf(attributes["hosts"].Type(), twice["hosts"])
-				resource.State = tftypes.NewValue(resource.State.Type(), attributes)
-				if fails {
-					sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Hosts: []string{agentID, address}, Code: new(65535)})
-				}
-				sim.ResetCalls()
-				said := resource.DestroyUnrefreshed()
-				if said.Failed() != fails {
-					t.Errorf("said: %s", said)
-				}
-				if fails {
-					providertest.Same(t, "hosts in state", any(map[string]any{"a": agentID, "b": address}), resource.Attribute("hosts"))
-				}
-				ran := len(sim.Calls().OfOp(simulator.OpRestart).On(agentID)) + len(sim.Calls().OfOp(simulator.OpRestart).On(address))
-				if ran != 1 {
-					t.Errorf("it was restarted %d times: %v", ran, sim.Changes())
-				}
-			})
-		}
-	})
-	t.Run("action", func(t *testing.T) {
-		t.Parallel()
-		sim, p := start(t)
-		sim.ResetCalls()
-		_, end := p.Invoke(t.Context(), "bk_process_operation", restartConfig(providertest.FaceGateway, 0, twice))
-		refused(t, sim, end)
-	})
 }
 
 // After an abandoned destroy, the operation runs again where on_destroy may have undone it, and where it
@@ -248,23 +220,20 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 func TestProcessOperation_destroyGivenUp(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
-	second := []string{providertest.Address(2)}
+	on := func(op int, fault simulator.Fault, hosts ...int) simulator.Fault {
+		fault.API, fault.Op, fault.Hosts = "operate_*", &op, providertest.AddressList(hosts)
+		return fault
+	}
+	refused := on(simulator.OpStop, simulator.Fault{HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no"}`})
 	for name, c := range map[string]struct {
 		start   simulator.Fault // in the first run, if its API is set
 		stop    simulator.Fault
 		started []string // by the following apply
 	}{
-		"answers-lost": {stop: simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Drop: "after"}, started: []string{providertest.Operated(0, 1, 2)}},
-		"command-failed": {
-			stop:    simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Hosts: second, Code: new(simulator.CodeCommandFailed)},
-			started: []string{providertest.Operated(0, 1, 2)},
-		},
-		"nothing-done": {stop: simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no"}`}},
-		"due-before": {
-			start:   simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Hosts: second, Code: new(117)},
-			stop:    simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no"}`},
-			started: []string{providertest.Operated(0, 2)},
-		},
+		"answers-lost":   {stop: on(simulator.OpStop, simulator.Fault{Drop: "after"}), started: []string{providertest.Operated(0, 1, 2)}},
+		"command-failed": {stop: on(simulator.OpStop, simulator.Fault{Code: new(simulator.CodeCommandFailed)}, 2), started: []string{providertest.Operated(0, 1, 2)}},
+		"nothing-done":   {stop: refused},
+		"due-before":     {start: on(simulator.OpStart, simulator.Fault{Code: new(117)}, 2), stop: refused, started: []string{providertest.Operated(0, 2)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -299,14 +268,6 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 	}
 }
 
-func addressesOf(numbers []int) []string {
-	var addresses []string
-	for _, n := range numbers {
-		addresses = append(addresses, providertest.Address(n))
-	}
-	return addresses
-}
-
 // Hosts whose agents do not answer are not failures, up to max_unreachable_hosts. The operation runs
 // there once they answer, and nowhere else.
 func TestProcessOperation_unreachable(t *testing.T) {
@@ -314,14 +275,9 @@ func TestProcessOperation_unreachable(t *testing.T) {
 	for _, by := range faces {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			registerAll(t, sim, 5)
+			sim, resource := registered(t, by, 5)
 			operationOf(t, sim, by).Applied(configOf(by, "start", 5, nil))
-			resource := operationOf(t, sim, by)
-			config := func(hosts int, most, trigger string) map[string]any {
-				return restartConfig(by, hosts, map[string]any{"max_unreachable_hosts": most, "triggers": map[string]string{"config": trigger}, "rollout": map[string]any{"batch_size": 2}})
-			}
-			joined := false
+			hosts := 4
 			for _, s := range []struct {
 				name    string
 				dead    []int // agents that do not answer from now on
@@ -349,13 +305,13 @@ func TestProcessOperation_unreachable(t *testing.T) {
 				for n := range 5 {
 					sim.SetReachable(providertest.Address(n+1), !slices.Contains(s.dead, n+1))
 				}
-				joined = joined || s.name == "a fifth joins"
-				hosts := 4
-				if joined {
+				if s.name == "a fifth joins" {
 					hosts = 5
 				}
 				sim.ResetCalls()
-				kind, said := resource.Apply(config(hosts, s.most, s.trigger))
+				kind, said := resource.Apply(restartConfig(by, hosts, map[string]any{
+					"max_unreachable_hosts": s.most, "triggers": map[string]string{"config": s.trigger}, "rollout": map[string]any{"batch_size": 2},
+				}))
 				if kind != s.kind || said.Failed() != s.fails || (len(said) > 0) != (s.says != "") || !strings.Contains(said.String(), s.says) {
 					t.Errorf("%s: %s, want %s; said: %s", s.name, kind, s.kind, said)
 				}
@@ -364,19 +320,43 @@ func TestProcessOperation_unreachable(t *testing.T) {
 					ran = append(ran, call.Hosts...)
 				}
 				slices.Sort(ran)
-				if want := addressesOf(s.ran); !slices.Equal(ran, want) {
-					t.Errorf("%s: sent to %v, want %v", s.name, ran, want)
-				}
+				providertest.Same(t, s.name+": sent to", providertest.AddressList(s.ran), ran)
 				for attribute, want := range map[string][]int{"failed_hosts": s.failed, "unreachable": s.away} {
 					var keys []string
 					for _, n := range want {
-						keys = append(keys, fmt.Sprintf("web-%d", n))
+						keys = append(keys, providertest.HostKey(n))
 					}
-					if got := slices.Sorted(maps.Keys(resource.Reasons(attribute))); !slices.Equal(got, keys) {
-						t.Errorf("%s: %s is %v, want %v", s.name, attribute, resource.Reasons(attribute), keys)
-					}
+					providertest.Same(t, s.name+": "+attribute, keys, slices.Sorted(maps.Keys(resource.Reasons(attribute))))
 				}
 			}
 		})
+	}
+}
+
+// The cached status of an agent may have its address without the cloud area. That is not the machine of
+// area 0, which a destroy must not skip.
+func TestProcessOperation_destroyInAnotherArea(t *testing.T) {
+	t.Parallel()
+	const by, address = providertest.FaceGateway, "0:10.0.0.9"
+	sim := providertest.NewSim(t)
+	sim.AddAgent(agentID, "5:10.0.0.9")
+	for _, host := range []string{"5:10.0.0.9", address} {
+		fine(t, sim.Register(host, "web", "nginx", nil, "{}"), sim.StartProcess(host, "web", "nginx"))
+	}
+	config := restartConfig(by, 1, map[string]any{"hosts": map[string]string{"a": agentID, "b": address}, "on_destroy": "stop"})
+	kept := &providertest.Kept{}
+	providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf("bk_process_operation", kept).Applied(config)
+	sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": []any{map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{}},
+		"host": map[string]any{"ip": "10.0.0.9"}, "bk_agent_id": agentID, "status": 1, "isauto": true,
+	}}}})
+	resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf("bk_process_operation", kept)
+	if _, said := resource.Apply(nil); len(said) > 0 {
+		t.Error(said)
+	}
+	for _, host := range []string{"5:10.0.0.9", address} {
+		if process, _ := sim.Process(host, "web", "nginx"); process.Running {
+			t.Errorf("%s still runs", host)
+		}
 	}
 }
