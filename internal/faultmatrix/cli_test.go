@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
@@ -77,7 +75,7 @@ func (c matrixCell) cliRun() *cliRun {
 // The long job takes every cell through it: BK_TEST_FAULTS=all does.
 func TestAccFaultMatrix(t *testing.T) {
 	t.Parallel()
-	if providertest.Face(providertest.Gateway) != providertest.FaceESB {
+	if face(providertest.Gateway) != providertest.FaceESB {
 		t.Skip("the matrix has all faces by itself, and a run through the ESB takes them")
 	}
 	every := os.Getenv("BK_TEST_FAULTS")
@@ -106,7 +104,7 @@ func (c matrixCell) runCLI(t *testing.T) {
 	if c.on.Reads() {
 		run.Status()
 	} else {
-		next := run.change()
+		next := run.change(run)
 		if want, ok := cliCells[c.name()]; ok && next != want {
 			t.Errorf("the next plan: %s, want %s", next, want)
 		}
@@ -122,43 +120,34 @@ type cliRun struct {
 	cli *providertest.CLI
 }
 
-// change runs an operation on a resource, and gives what the plan after it does.
-func (r *cliRun) change() providertest.PlanKind {
+func (r *cliRun) meets() met {
 	r.t.Helper()
-	r.begin()
-	met := r.meet()
-	r.expectSaid(met.Said)
-	r.expectTries()
+	run := r.meet()
 	attributes, status := r.cli.InState()
-	if r.on.Refreshes() && met.Code != 1 {
+	if r.on.Refreshes() && run.Code != 1 {
 		attributes = r.cli.Planned("plan")
 	}
-	r.expectState(providertest.Texts(attributes["hosts"]), providertest.Texts(attributes[r.reasonsName()]))
 	if tainted := status == "tainted"; tainted != (r.cell.ending == taints) {
 		r.t.Errorf("the status in state is %q", status)
 	}
-	acted := r.acted()
-	if r.cell.ending == refused {
-		clear(acted) // what an earlier declaration did is not this one's
-	}
-	r.Repair()
+	return met{run.Said, providertest.Texts(attributes["hosts"]), providertest.Texts(attributes[r.reasonsName()])}
+}
 
+func (r *cliRun) next(want providertest.PlanKind) {
+	r.t.Helper()
 	r.Configure(r.on, r.config(r.on), r.sim.SettingsFor(r.face))
-	kind := r.nextPlan(acted)
-	r.expectPlan(kind)
-	if kind != providertest.PlanNothing {
-		if applied := r.cli.RunJSON("apply", "plan"); applied.Code != 0 || len(applied.Said) > 0 {
-			r.t.Errorf("the next apply exits with %d\n%s", applied.Code, applied.Text)
-		}
+	r.expectPlan(want)
+	if want == providertest.PlanNothing {
+		return
 	}
-	if diff := gocmp.Diff(r.nextTouched(acted), r.touched()); diff != "" {
-		r.t.Errorf("hosts that the next apply changes (-want +got):\n%s\ncalls: %v", diff, r.sim.Changes())
+	if applied := r.cli.RunJSON("apply", "plan"); applied.Code != 0 || len(applied.Said) > 0 {
+		r.t.Errorf("the next apply exits with %d\n%s", applied.Code, applied.Text)
 	}
-	if kind != providertest.PlanNothing {
-		r.expectPlan(providertest.PlanNothing)
-	}
-	r.expectConverged(acted)
-	return kind
+}
+
+func (r *cliRun) settled() {
+	r.t.Helper()
+	r.expectPlan(providertest.PlanNothing)
 }
 
 // expectPlan plans, keeps the plan and wants what it does.
@@ -174,13 +163,8 @@ func (r *cliRun) expectPlan(kind providertest.PlanKind) {
 	}
 }
 
-// Begin brings the process to where the operation starts from.
-func (r *cliRun) begin() {
+func (r *cliRun) applies(before operation) {
 	r.t.Helper()
-	before := r.setUp()
-	if before == "" {
-		return
-	}
 	r.Configure(before, r.config(before), r.sim.SettingsFor(r.face))
 	if begun := r.cli.RunJSON("apply", "-auto-approve"); begun.Code != 0 || len(begun.Said) > 0 {
 		r.t.Fatalf("before the fault: %s", begun.Text)
@@ -243,7 +227,6 @@ func (r *cliRun) meetingPlan() providertest.PlanKind {
 func (r *cliRun) Status() {
 	r.t.Helper()
 	r.startAll()
-	r.sim.ResetCalls()
 	met := r.meet()
 	r.expectSaid(met.Said)
 	r.expectTries()
@@ -259,10 +242,10 @@ func (r *cliRun) Status() {
 }
 
 // Configure writes the configuration of an operation.
-func (r *cliRun) Configure(o providertest.Operation, config, settings map[string]any) {
+func (r *cliRun) Configure(o operation, config, settings map[string]any) {
 	r.t.Helper()
 	if o.Destroys() {
-		config = r.config(providertest.OnCreate) // what is destroyed is still configured
+		config = r.config(onCreate) // what is destroyed is still configured
 	}
 	configured := providertest.Object{Block: "resource", Typ: r.face.TypeName(o), Config: config}
 	if o.Reads() {
@@ -281,7 +264,7 @@ func (r *faultRun) Command() []string {
 		return []string{"plan", "-detailed-exitcode"}
 	case r.fault.between != nil:
 		return []string{"apply", "plan"}
-	case r.on == providertest.OnReadOwner:
+	case r.on == onReadOwner:
 		return []string{"destroy", "-auto-approve", "-refresh=false"}
 	case r.on.Destroys():
 		return []string{"destroy", "-auto-approve"}

@@ -30,33 +30,33 @@ var (
 
 // effect is what an operation does to a process besides what its name says.
 type effect struct {
-	on            providertest.Operation
-	by            []providertest.Face
+	on            operation
+	by            []face
 	before, after held
 }
 
 // effectTable is a part of the page.
 var effectTable = []effect{
-	{providertest.OnCreate, esbOnlyFace, nothingHeld, held{registered: true}},
-	{providertest.OnCreate, []providertest.Face{providertest.FaceGateway}, nothingHeld, held{registered: true, hosted: true}},
-	{providertest.OnCreate, jobFace, nothingHeld, held{hosted: true}},
-	{providertest.OnCreate, esbOnlyFace, held{running: true}, held{registered: true, running: true}},
-	{providertest.OnHost, esbOnlyFace, nothingHeld, held{registered: true, hosted: true}},
-	{providertest.OnRun, gseFaces, nothingHeld, allHeld},
-	{providertest.OnRun, jobFace, nothingHeld, held{hosted: true, running: true}},
-	{providertest.OnDelete, gseFaces, allHeld, held{running: true}},
-	{providertest.OnDelete, jobFace, held{hosted: true, running: true}, held{running: true}},
-	{providertest.OnOperate, faces, nothingHeld, held{hosted: true, running: true}},
-	{providertest.OnOperate, faces, held{registered: true}, allHeld},
-	{providertest.OnStop, faces, allHeld, held{registered: true}},
-	{providertest.OnStop, []providertest.Face{providertest.FaceESB, providertest.FaceJOB}, held{registered: true, hosted: true}, held{registered: true}},
-	{providertest.OnStop, []providertest.Face{providertest.FaceGateway}, held{registered: true, hosted: true}, nothingHeld}, // unhosting unregisters there
-	{providertest.OnKill, faces, allHeld, held{registered: true}},
-	{providertest.OnRestart, faces, allHeld, allHeld},
-	{providertest.OnRestart, faces, held{registered: true, running: true}, allHeld},
-	{providertest.OnReload, faces, allHeld, allHeld},
-	{providertest.OnReload, faces, held{registered: true, running: true}, held{registered: true, running: true}},
-	{providertest.OnStatus, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+	{onCreate, esbOnlyFace, nothingHeld, held{registered: true}},
+	{onCreate, []face{providertest.FaceGateway}, nothingHeld, held{registered: true, hosted: true}},
+	{onCreate, jobFace, nothingHeld, held{hosted: true}},
+	{onCreate, esbOnlyFace, held{running: true}, held{registered: true, running: true}},
+	{onHost, esbOnlyFace, nothingHeld, held{registered: true, hosted: true}},
+	{onRun, gseFaces, nothingHeld, allHeld},
+	{onRun, jobFace, nothingHeld, held{hosted: true, running: true}},
+	{onDelete, gseFaces, allHeld, held{running: true}},
+	{onDelete, jobFace, held{hosted: true, running: true}, held{running: true}},
+	{onOperate, faces, nothingHeld, held{hosted: true, running: true}},
+	{onOperate, faces, held{registered: true}, allHeld},
+	{onStop, faces, allHeld, held{registered: true}},
+	{onStop, []face{providertest.FaceESB, providertest.FaceJOB}, held{registered: true, hosted: true}, held{registered: true}},
+	{onStop, []face{providertest.FaceGateway}, held{registered: true, hosted: true}, nothingHeld}, // unhosting unregisters there
+	{onKill, faces, allHeld, held{registered: true}},
+	{onRestart, faces, allHeld, allHeld},
+	{onRestart, faces, held{registered: true, running: true}, allHeld},
+	{onReload, faces, allHeld, allHeld},
+	{onReload, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+	{onStatus, faces, held{registered: true, running: true}, held{registered: true, running: true}},
 }
 
 // What operations do besides.
@@ -68,8 +68,8 @@ func TestFaultMatrix_effects(t *testing.T) {
 				t.Parallel()
 				sim := providertest.NewSim(t)
 				r := &faultRun{t: t, sim: sim, face: by, on: e.on, settings: sim.SettingsFor(by), kept: &providertest.Kept{}}
-				if e.on == providertest.OnDelete {
-					r.applyBefore(providertest.OnRun)
+				if e.on == onDelete {
+					r.applies(onRun)
 				} else {
 					r.bring(e.before)
 				}

@@ -45,7 +45,7 @@ func (r *faultRun) expectTries() {
 	}
 	calls := at.Calls(r.sim.Calls())
 	want := r.cell.tries
-	if r.on == providertest.OnAskFirst && (r.cell.ending == well || r.cell.ending == warns) {
+	if r.on == onAskFirst && (r.cell.ending == well || r.cell.ending == warns) {
 		want++ // a create looks at what it has registered
 	}
 	if len(calls) != want {
@@ -68,7 +68,7 @@ func (r *faultRun) expectTries() {
 // received and did not refuse must not be sent again.
 func (r *faultRun) expectOnce() {
 	r.t.Helper()
-	at := *r.face.Target(providertest.OnOperate)
+	at := *r.face.Target(onOperate)
 	at.Op = new(providertest.Commands[r.on].Op)
 	taken := slices.DeleteFunc(at.Calls(r.sim.Calls()), func(c simulator.Call) bool { return c.Status == 429 || c.Code == busyCode })
 	if len(taken) > 1 {
@@ -124,7 +124,7 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	switch {
 	case r.cell.next != "":
 		return r.cell.next
-	case r.cell.ending == taints && (r.face != providertest.FaceGateway || r.on != providertest.OnCreate || len(acted) > 0 && !undone):
+	case r.cell.ending == taints && (r.face != providertest.FaceGateway || r.on != onCreate || len(acted) > 0 && !undone):
 		return providertest.PlanReplace
 	case r.cell.ending == taints:
 		return providertest.PlanCreate // agents report that nothing is hosted, and there hosting is registering
@@ -147,7 +147,7 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 // filed reports whether the platform can show what the operation did. It has a cached status, except for
 // JOB, where only the agents know what runs.
 func (r *faultRun) filed() bool {
-	return r.on == providertest.OnRun || r.face != providertest.FaceJOB && slices.Contains([]providertest.Operation{providertest.OnCreate, providertest.OnAskFirst, providertest.OnConfirm, providertest.OnHost, providertest.OnUpdate, providertest.OnKeepRun}, r.on)
+	return r.on == onRun || r.face != providertest.FaceJOB && slices.Contains([]operation{onCreate, onAskFirst, onConfirm, onHost, onUpdate, onKeepRun}, r.on)
 }
 
 // nextTouched are the hosts that the next apply has to change. If the provider looks first, it finds
@@ -155,7 +155,7 @@ func (r *faultRun) filed() bool {
 // may have worked.
 func (r *faultRun) nextTouched(acted map[int]bool) []string {
 	var numbers []int
-	looks := (r.filed() && (r.on != providertest.OnCreate || r.face == providertest.FaceGateway)) || (r.on.Operates() && r.on != providertest.OnRestart && r.on != providertest.OnReload && r.cell.ending == warns)
+	looks := (r.filed() && (r.on != onCreate || r.face == providertest.FaceGateway)) || (r.on.Operates() && r.on != onRestart && r.on != onReload && r.cell.ending == warns)
 	switch {
 	case r.cell.touches != nil:
 		numbers = r.cell.touches
@@ -184,19 +184,19 @@ func (r *faultRun) acted() map[int]bool {
 	for _, n := range providertest.HostNumbers(r.hosts()) {
 		p := r.at(n)
 		switch r.on {
-		case providertest.OnOperate, providertest.OnWait:
+		case onOperate, onWait:
 			acted[n] = p.LastStartTime != 0
-		case providertest.OnRun, providertest.OnReadRun:
+		case onRun, onReadRun:
 			acted[n] = p.Running && p.Hosted
-		case providertest.OnHost:
+		case onHost:
 			acted[n] = p.Hosted
-		case providertest.OnStop, providertest.OnKill:
+		case onStop, onKill:
 			acted[n] = !p.Running && !p.Hosted
-		case providertest.OnRestart, providertest.OnReload:
+		case onRestart, onReload:
 			acted[n] = r.executed(n, providertest.Commands[r.on].Name)
-		case providertest.OnUpdate, providertest.OnKeepRun:
-			acted[n] = strings.Contains(string(p.Spec), "./other.sh") && (r.on == providertest.OnUpdate || p.Running)
-		case providertest.OnDelete, providertest.OnReadOwner:
+		case onUpdate, onKeepRun:
+			acted[n] = strings.Contains(string(p.Spec), "./other.sh") && (r.on == onUpdate || p.Running)
+		case onDelete, onReadOwner:
 			acted[n] = !p.Registered && !p.Hosted
 		default:
 			ours := p.Labels["tf_spec"] != "" || r.face == providertest.FaceJOB // where processes have no labels
@@ -218,7 +218,7 @@ func (r *faultRun) executed(n int, action string) bool {
 func (r *faultRun) expectConverged(before map[int]bool) {
 	r.t.Helper()
 	for n, done := range r.acted() {
-		ran := (r.on == providertest.OnRestart || r.on == providertest.OnReload) && before[n]
+		ran := (r.on == onRestart || r.on == onReload) && before[n]
 		left := r.on.Destroys() && r.cell.ending == warns && slices.Contains(r.hit(), n)
 		if !done && !ran && !left && !r.fault.oneShot {
 			r.t.Errorf("%s is not as declared", providertest.HostKey(n))

@@ -8,12 +8,49 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-var faces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}
+type (
+	operation = providertest.Operation
+	face      = providertest.Face
+)
 
-var operations = []providertest.Operation{
-	providertest.OnCreate, providertest.OnAskFirst, providertest.OnConfirm, providertest.OnHost, providertest.OnRun, providertest.OnRead, providertest.OnAsk, providertest.OnReadRun, providertest.OnUpdate, providertest.OnKeepRun, providertest.OnDelete, providertest.OnReadOwner, providertest.OnOperate, providertest.OnWait, providertest.OnStop, providertest.OnKill, providertest.OnRestart, providertest.OnReload,
-	providertest.OnStatus, providertest.OnCached, providertest.OnImport, providertest.OnList,
+const (
+	onCreate    = providertest.OnCreate
+	onAskFirst  = providertest.OnAskFirst
+	onConfirm   = providertest.OnConfirm
+	onHost      = providertest.OnHost
+	onRun       = providertest.OnRun
+	onRead      = providertest.OnRead
+	onAsk       = providertest.OnAsk
+	onReadRun   = providertest.OnReadRun
+	onUpdate    = providertest.OnUpdate
+	onKeepRun   = providertest.OnKeepRun
+	onDelete    = providertest.OnDelete
+	onReadOwner = providertest.OnReadOwner
+	onOperate   = providertest.OnOperate
+	onWait      = providertest.OnWait
+	onStop      = providertest.OnStop
+	onKill      = providertest.OnKill
+	onRestart   = providertest.OnRestart
+	onReload    = providertest.OnReload
+	onStatus    = providertest.OnStatus
+	onCached    = providertest.OnCached
+	onImport    = providertest.OnImport
+	onList      = providertest.OnList
+)
+
+var operations = []operation{
+	onCreate, onAskFirst, onConfirm, onHost, onRun, onRead, onAsk, onReadRun, onUpdate, onKeepRun, onDelete, onReadOwner, onOperate, onWait, onStop, onKill, onRestart, onReload,
+	onStatus, onCached, onImport, onList,
 }
+
+var (
+	faces          = []face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}
+	gseFaces       = faces[:2:2]
+	withoutGateway = []face{providertest.FaceESB, providertest.FaceJOB}
+	esbOnlyFace    = faces[:1:1]
+	gatewayFace    = faces[1:2:2]
+	jobFace        = faces[2:]
+)
 
 // resultKey is how a result names a host.
 func (r *faultRun) resultKey(n int) string {
@@ -44,7 +81,7 @@ func (r *faultRun) hosts() int { return cmp.Or(r.fault.hosts, matrixHosts) }
 // address is how the operation names a host.
 func (r *faultRun) address(n int) string { return r.addressFor(r.on, n) }
 
-func (r *faultRun) addressFor(o providertest.Operation, n int) string {
+func (r *faultRun) addressFor(o operation, n int) string {
 	if r.fault.address == nil {
 		return providertest.Address(n)
 	}

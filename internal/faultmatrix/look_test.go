@@ -105,10 +105,10 @@ func (r *faultRun) find() {
 
 // find gives the hosts of the process of the matrix as an import or a list has them,
 // nil where there is none.
-func find(p *providertest.Protocol, on providertest.Operation) (map[string]string, providertest.Diagnostics) {
+func find(p *providertest.Protocol, on operation) (map[string]string, providertest.Diagnostics) {
 	p.T.Helper()
 	typ := p.Schema.ResourceSchemas[providertest.HostedType].ValueType()
-	if on == providertest.OnImport {
+	if on == onImport {
 		resp, err := p.Server.ImportResourceState(p.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: providertest.HostedType, ID: "web:nginx"})
 		if err != nil {
 			p.T.Fatal(err)

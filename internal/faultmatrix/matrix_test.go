@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -18,8 +19,8 @@ import (
 type faultRun struct {
 	t        *testing.T
 	sim      *providertest.Sim
-	face     providertest.Face
-	on       providertest.Operation
+	face     face
+	on       operation
 	fault    fault
 	cell     cell
 	settings map[string]any // of the run that meets the fault
@@ -61,7 +62,7 @@ func TestFaultMatrix(t *testing.T) {
 func inTurn(cells []matrixCell) []matrixCell {
 	type meeting struct {
 		fault string
-		on    providertest.Operation
+		on    operation
 	}
 	met := make(map[meeting][]matrixCell)
 	for _, c := range cells {
@@ -87,77 +88,101 @@ func (c matrixCell) Run(t *testing.T) {
 		c.fault.prepare(run)
 	}
 	switch c.on {
-	case providertest.OnStatus, providertest.OnCached:
+	case onStatus, onCached:
 		run.Status()
-	case providertest.OnImport, providertest.OnList:
+	case onImport, onList:
 		run.find()
 	default:
-		run.change()
+		run.change(run)
 	}
 	if c.fault.after != nil {
 		c.fault.after(run)
 	}
 }
 
-// change runs an operation on a resource.
-func (r *faultRun) change() {
+// way is how a cell goes: in the provider's protocol, or through a CLI.
+type way interface {
+	// applies declares what an operation does and applies it, which says nothing.
+	applies(operation)
+	// meets lets the operation meet the fault, and gives what state has of it then.
+	meets() met
+	// next plans and applies once the fault has gone, and wants this plan. Then nothing is left to do.
+	next(want providertest.PlanKind)
+	// settled wants a plan with nothing to do.
+	settled()
+}
+
+// met is what is seen of an operation that has met its fault.
+type met struct {
+	said           providertest.Diagnostics
+	hosts, reasons map[string]string
+}
+
+// change runs an operation on a resource, and gives what the plan after it does.
+func (r *faultRun) change(by way) providertest.PlanKind {
 	r.t.Helper()
-	r.begin()
-	core, said := r.meet()
-	r.expectSaid(said)
+	if before := r.setUp(); before != "" {
+		by.applies(before)
+	}
+	m := by.meets()
+	r.expectSaid(m.said)
 	r.expectTries()
-	r.expectState(providertest.Texts(core.Attribute("hosts")), providertest.Texts(core.Attribute(r.reasonsName())))
+	r.expectState(m.hosts, m.reasons)
 	acted := r.acted()
 	if r.cell.ending == refused {
 		clear(acted) // what an earlier declaration did is not this one's
 	}
 	r.Repair()
-
-	core = r.Run(r.sim.SettingsFor(r.face))
-	kind, said := core.Apply(r.config(r.on))
-	if want := r.nextPlan(acted); kind != want {
-		r.t.Errorf("the next plan: %s, want %s", kind, want)
-	}
-	if len(said) > 0 {
-		r.t.Errorf("the next apply says:\n%s", said)
-	}
+	kind := r.nextPlan(acted)
+	by.next(kind)
 	if diff := gocmp.Diff(r.nextTouched(acted), r.touched()); diff != "" {
 		r.t.Errorf("hosts that the next apply changes (-want +got):\n%s\ncalls: %v", diff, r.sim.Changes())
 	}
 	if kind != providertest.PlanNothing {
-		if p, said := core.Plan(r.config(r.on)); p.Action != providertest.PlanNothing || len(said) > 0 {
-			r.t.Errorf("the plan after the next apply: %s\n%s", p.Action, said)
-		}
+		by.settled()
 	}
 	r.expectConverged(acted)
+	return kind
 }
 
-// Begin brings the process to where the operation starts from.
-func (r *faultRun) begin() {
-	r.t.Helper()
-	if before := r.setUp(); before != "" {
-		r.applyBefore(before)
-	}
-}
-
-// applyBefore is an apply before the fault.
-func (r *faultRun) applyBefore(o providertest.Operation) {
+// applies is an apply before the fault.
+func (r *faultRun) applies(o operation) {
 	r.t.Helper()
 	if _, said := r.Run(r.sim.SettingsFor(r.face)).Apply(r.config(o)); len(said) > 0 {
 		r.t.Fatalf("before the fault: %s", said)
 	}
 }
 
+func (r *faultRun) meets() met {
+	r.t.Helper()
+	core, said := r.meet()
+	return met{said, providertest.Texts(core.Attribute("hosts")), providertest.Texts(core.Attribute(r.reasonsName()))}
+}
+
+func (r *faultRun) next(want providertest.PlanKind) {
+	r.t.Helper()
+	if kind, said := r.Run(r.sim.SettingsFor(r.face)).Apply(r.config(r.on)); kind != want || len(said) > 0 {
+		r.t.Errorf("the next plan: %s, want %s; its apply says:\n%s", kind, want, said)
+	}
+}
+
+func (r *faultRun) settled() {
+	r.t.Helper()
+	if p, said := r.Run(r.sim.SettingsFor(r.face)).Plan(r.config(r.on)); p.Action != providertest.PlanNothing || len(said) > 0 {
+		r.t.Errorf("the plan after the next apply: %s\n%s", p.Action, said)
+	}
+}
+
 // setUp brings the platform to where the operation starts from, and gives what is to
 // be applied before it, "" for nothing.
-func (r *faultRun) setUp() (before providertest.Operation) {
+func (r *faultRun) setUp() (before operation) {
 	r.t.Helper()
 	switch r.on {
-	case providertest.OnRead, providertest.OnAsk, providertest.OnUpdate, providertest.OnDelete, providertest.OnReadOwner:
-		return providertest.OnCreate
-	case providertest.OnReadRun, providertest.OnKeepRun:
-		return providertest.OnRun
-	case providertest.OnStop, providertest.OnKill, providertest.OnRestart, providertest.OnReload:
+	case onRead, onAsk, onUpdate, onDelete, onReadOwner:
+		return onCreate
+	case onReadRun, onKeepRun:
+		return onRun
+	case onStop, onKill, onRestart, onReload:
 		r.startAll()
 	default: // nothing was there
 	}
@@ -190,7 +215,7 @@ func (r *faultRun) meet() (*providertest.Core, providertest.Diagnostics) {
 	if r.fault.between != nil {
 		core.Between = func() { r.fault.between(r) }
 	}
-	if r.on == providertest.OnReadOwner {
+	if r.on == onReadOwner {
 		return core, core.DestroyUnrefreshed()
 	}
 	_, said := core.Apply(config)
@@ -224,7 +249,7 @@ func (r *faultRun) count(call simulator.Call) {
 }
 
 func (r *faultRun) FailHosts() {
-	if r.on == providertest.OnAsk { // a host without a row looks unregistered
+	if r.on == onAsk { // a host without a row looks unregistered
 		r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: r.addresses(r.hit()), Missing: -1})
 	}
 	if r.fault.fault != nil {
@@ -258,7 +283,7 @@ func (r *faultRun) Repair() {
 
 // config is the configuration with which an operation is asked for, nil for a
 // destroy.
-func (r *faultRun) config(o providertest.Operation) map[string]any {
+func (r *faultRun) config(o operation) map[string]any {
 	if o.Destroys() {
 		return nil
 	}
@@ -275,12 +300,12 @@ func (r *faultRun) config(o providertest.Operation) map[string]any {
 	}
 	config["hosts"] = hosts
 	switch o {
-	case providertest.OnStatus:
-	case providertest.OnCached:
+	case onStatus:
+	case onCached:
 		config["mode"] = "cached"
-	case providertest.OnHost:
+	case onHost:
 		config["ensure"] = "hosted"
-	case providertest.OnRun, providertest.OnReadRun, providertest.OnKeepRun:
+	case onRun, onReadRun, onKeepRun:
 		config["ensure"] = "running"
 	default:
 		if o.Operates() {
@@ -327,8 +352,52 @@ func (r *faultRun) startAll() {
 func (r *faultRun) each(do func(address string) error) {
 	r.t.Helper()
 	for _, address := range r.addresses(providertest.HostNumbers(r.hosts())) {
-		if err := do(address); err != nil {
-			r.t.Fatal(err)
-		}
+		r.must(do(address))
+	}
+}
+
+func (r *faultRun) must(errs ...error) {
+	r.t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// untilThen is a context whose deadline comes when it is told to, at once and for
+// all contexts below it.
+type untilThen struct {
+	context.Context
+	then chan struct{}
+
+	mu    sync.Mutex
+	below []func()
+}
+
+func (c *untilThen) Done() <-chan struct{} { return c.then }
+
+func (c *untilThen) Err() error {
+	select {
+	case <-c.then:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// AfterFunc is how package context hands on the end of a context that is not its
+// own. Without it a goroutine would, later.
+func (c *untilThen) AfterFunc(f func()) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.below = append(c.below, f)
+	return func() bool { return false } // what ends twice has ended
+}
+
+func (c *untilThen) end() {
+	close(c.then)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.below {
+		f()
 	}
 }

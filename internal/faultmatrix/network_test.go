@@ -71,9 +71,7 @@ func (r *faultRun) serveTLS(c certificate, trusted bool) {
 	r.settings["endpoint"] = server.URL
 	if trusted {
 		file := filepath.Join(r.t.TempDir(), "ca.pem")
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			r.t.Fatal(err)
-		}
+		r.must(os.WriteFile(file, text, 0o600))
 		r.settings["ca_cert_file"] = file
 	}
 }

@@ -2,6 +2,7 @@ package faultmatrix
 
 import (
 	"cmp"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -42,8 +43,8 @@ func TestFaultPage(t *testing.T) {
 // same list.
 type matrixCell struct {
 	fault fault
-	by    providertest.Face
-	on    providertest.Operation
+	by    face
+	on    operation
 	cell  cell
 }
 
@@ -146,7 +147,7 @@ func (c matrixCell) excepted() bool {
 }
 
 // notes are about cells that are not as in the pattern, each once.
-func notes(cells []matrixCell, on providertest.Operation) []string {
+func notes(cells []matrixCell, on operation) []string {
 	var lines []string
 	for _, c := range cells {
 		if c.on != on || !c.excepted() {
@@ -254,13 +255,13 @@ func (c matrixCell) next() string {
 		return "the update"
 	case c.cell.ending == stays:
 		return "the destroy"
-	case c.on == providertest.OnReadOwner:
+	case c.on == onReadOwner:
 		return "the destroy"
 	case c.on.Destroys():
 		return "a destroy of the hosts hit; at the gateway nothing where the platform did act"
 	case c.cell.ending == fails && c.on.BeginsWithoutState():
 		return "a create"
-	case c.cell.ending == taints && c.on != providertest.OnCreate:
+	case c.cell.ending == taints && c.on != onCreate:
 		return "a replacement; after `terraform untaint` an update of the hosts hit"
 	case c.cell.ending == taints:
 		return "a replacement; at the gateway a create where the platform did nothing"
@@ -268,7 +269,7 @@ func (c matrixCell) next() string {
 	return "an update of the hosts hit"
 }
 
-var faceNames = map[providertest.Face]string{providertest.FaceESB: "ESB", providertest.FaceGateway: "gateway", providertest.FaceJOB: "JOB"}
+var faceNames = map[face]string{providertest.FaceESB: "ESB", providertest.FaceGateway: "gateway", providertest.FaceJOB: "JOB"}
 
 func through(f fault, cells []matrixCell) string {
 	var by []string
@@ -320,5 +321,29 @@ func pageCLIs(cells []matrixCell) []pageCLI {
 		rows = append(rows, pageCLI{c.fault.title, faceNames[c.by], operation, string(next), run.ExitCode(), next.ExitCode()})
 	}
 	slices.SortStableFunc(rows, func(a, b pageCLI) int { return cmp.Compare(b.Exit, a.Exit) })
+	return rows
+}
+
+// pageDefect is a defect that random histories find when it is put back.
+type pageDefect struct{ Title, FoundBy string }
+
+// pageDefects are those of the table by which internal/histories puts them back.
+func pageDefects(t *testing.T) []pageDefect {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "histories", "testdata", "defects.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table []struct {
+		Title   string   `json:"title"`
+		FoundBy []string `json:"found_by"`
+	}
+	if err := json.Unmarshal(raw, &table); err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]pageDefect, len(table))
+	for i, d := range table {
+		rows[i] = pageDefect{d.Title, "`" + strings.Join(d.FoundBy, "`, `") + "`"}
+	}
 	return rows
 }

@@ -1,13 +1,13 @@
 package faultmatrix
 
 import (
+	"maps"
+
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // What becomes of the operations, by the kind of fault. The page has a section for
 // each of these.
-
-var esbOnlyFace = []providertest.Face{providertest.FaceESB}
 
 // Reasons, as state has them to begin with.
 const (
@@ -36,14 +36,10 @@ var patternUnreachable = &pattern{
 	name: "unreachable", title: "Nothing can be sent",
 	about: "No request leaves, so nothing is done and nothing saved. An address at which the provider has reached nobody yet is not tried again, and neither is a server that cannot be trusted; " +
 		"where it has, an operation may be tried again as well.",
-	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:  {ending: fails},
-		providertest.OnRead:    {ending: stays},
-		providertest.OnUpdate:  {ending: stays},
-		providertest.OnDelete:  {ending: stays},
-		providertest.OnOperate: {ending: fails},
-		providertest.OnStatus:  {ending: fails},
-	},
+	cells: cellsOf(
+		as(cell{ending: fails}, onCreate, onOperate, onStatus),
+		as(cell{ending: stays}, onRead, onUpdate, onDelete),
+	),
 	never: oneWay,
 }
 
@@ -55,25 +51,17 @@ var patternLost = &pattern{
 	cells: lostFor(3),
 }
 
-func lostFor(tries int) map[providertest.Operation]cell {
-	return map[providertest.Operation]cell{
-		providertest.OnCreate:    {ending: taints, reason: notConfirmed + saysUnknown, tries: tries},
-		providertest.OnConfirm:   {ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true},
-		providertest.OnRead:      {ending: stays, tries: tries},
-		providertest.OnAsk:       {ending: stays, tries: tries},
-		providertest.OnUpdate:    {ending: fails, reason: specDiffers, tries: tries},
-		providertest.OnDelete:    {ending: fails, tries: tries},
-		providertest.OnRun:       {ending: warns, reason: notRunning + saysUnknown, tries: 1},
-		providertest.OnOperate:   {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnWait:      {ending: warns, reason: noVerdict, tries: enough, timeUp: true},
-		providertest.OnStop:      {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnRestart:   {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnAskFirst:  {ending: fails, tries: tries},
-		providertest.OnReadOwner: {ending: fails, tries: tries},
-		providertest.OnStatus:    {ending: fails, tries: tries},
-		providertest.OnCached:    {ending: fails, tries: tries},
-		providertest.OnList:      {ending: fails, tries: tries},
-	}
+func lostFor(tries int) map[operation]cell {
+	return cellsOf(
+		as(cell{ending: taints, reason: notConfirmed + saysUnknown, tries: tries}, onCreate),
+		as(cell{ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true}, onConfirm),
+		as(cell{ending: stays, tries: tries}, onRead, onAsk),
+		as(cell{ending: fails, reason: specDiffers, tries: tries}, onUpdate),
+		failsAfter(tries, onDelete, onAskFirst, onReadOwner, onStatus, onCached, onList),
+		as(cell{ending: warns, reason: notRunning + saysUnknown, tries: 1}, onRun),
+		as(cell{ending: warns, reason: outcomeUnknown, tries: 1}, onOperate, onStop, onRestart),
+		as(cell{ending: warns, reason: noVerdict, tries: enough, timeUp: true}, onWait),
+	)
 }
 
 // patternLostActed is the same where the platform acts on them.
@@ -84,56 +72,26 @@ var patternLostActed = &pattern{
 	cells: lostFor(3),
 }
 
-func with(cells map[providertest.Operation]cell, on providertest.Operation, c cell) map[providertest.Operation]cell {
-	cells[on] = c
-	return cells
-}
-
 var patternLostOnce = &pattern{
 	name: "lost-once", title: "One answer gets lost",
 	about: "Calls that may be repeated are retried, and you notice nothing. An operation is sent once.",
-	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:    {ending: well, tries: 2},
-		providertest.OnConfirm:   {ending: well, tries: 2},
-		providertest.OnRead:      {ending: well, tries: 2},
-		providertest.OnAsk:       {ending: well, tries: 2},
-		providertest.OnUpdate:    {ending: well, tries: 2},
-		providertest.OnDelete:    {ending: well, tries: 2},
-		providertest.OnHost:      {ending: well, tries: 2},
-		providertest.OnRun:       {ending: warns, reason: notRunning + saysUnknown, tries: 1},
-		providertest.OnOperate:   {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnWait:      {ending: well, tries: 2},
-		providertest.OnStop:      {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnKill:      {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnRestart:   {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnReload:    {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnAskFirst:  {ending: well, tries: 2},
-		providertest.OnReadOwner: {ending: well, tries: 2},
-		providertest.OnStatus:    {ending: well, tries: 2},
-		providertest.OnCached:    {ending: well, tries: 2},
-		providertest.OnImport:    {ending: well, tries: 2},
-		providertest.OnList:      {ending: well, tries: 2},
-	},
+	cells: cellsOf(
+		wellAfter(2, onCreate, onConfirm, onRead, onAsk, onUpdate, onDelete, onHost, onWait, onAskFirst, onReadOwner, onStatus, onCached, onImport, onList),
+		as(cell{ending: warns, reason: notRunning + saysUnknown, tries: 1}, onRun),
+		as(cell{ending: warns, reason: outcomeUnknown, tries: 1}, onOperate, onStop, onKill, onRestart, onReload),
+	),
 }
 
 var patternStranger = &pattern{
 	name: "stranger", title: "Something else is at the endpoint",
 	about: "Where the platform has not answered any call of the run, whoever answers in its place has not passed the request on: nothing is done, nothing " +
 		"repeated and nothing saved.",
-	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:    {ending: fails, tries: 1, faces: jobFace},
-		providertest.OnAskFirst:  {ending: fails, tries: 1},
-		providertest.OnRead:      {ending: stays, tries: 1},
-		providertest.OnUpdate:    {ending: fails, reason: specDiffers, tries: 1},
-		providertest.OnDelete:    {ending: fails, tries: 1, faces: jobFace},
-		providertest.OnReadOwner: {ending: fails, tries: 1},
-		providertest.OnOperate:   {ending: fails, tries: 1},
-		providertest.OnStop:      {ending: fails, tries: 1},
-		providertest.OnRestart:   {ending: fails, tries: 1},
-		providertest.OnStatus:    {ending: fails, tries: 1},
-		providertest.OnCached:    {ending: fails, tries: 1},
-		providertest.OnList:      {ending: fails, tries: 1},
-	},
+	cells: cellsOf(
+		as(cell{ending: fails, tries: 1, faces: jobFace}, onCreate, onDelete),
+		failsAfter(1, onAskFirst, onReadOwner, onOperate, onStop, onRestart, onStatus, onCached, onList),
+		as(cell{ending: stays, tries: 1}, onRead),
+		as(cell{ending: fails, reason: specDiffers, tries: 1}, onUpdate),
+	),
 	never: "the platform has answered before in the same run",
 }
 
@@ -146,65 +104,45 @@ var patternNoEnvelope = &pattern{
 var patternRefused = &pattern{
 	name: "refused", title: "The platform refuses a request",
 	about: "A refusal is an answer, so the request is not retried.",
-	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:    {ending: fails, tries: 1},
-		providertest.OnConfirm:   {ending: warns, reason: notConfirmed + saysUnknown, tries: 1},
-		providertest.OnRead:      {ending: stays, tries: 1},
-		providertest.OnAsk:       {ending: stays, tries: 1},
-		providertest.OnUpdate:    {ending: fails, reason: specDiffers, tries: 1},
-		providertest.OnDelete:    {ending: fails, tries: 1},
-		providertest.OnOperate:   {ending: fails, tries: 1},
-		providertest.OnHost:      {ending: warns, reason: notHosted + "the call failed", tries: 1},
-		providertest.OnRun:       {ending: warns, reason: notRunning + "the call failed", tries: 1},
-		providertest.OnWait:      {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnStop:      {ending: fails, tries: 1},
-		providertest.OnRestart:   {ending: fails, tries: 1},
-		providertest.OnAskFirst:  {ending: fails, tries: 1},
-		providertest.OnReadOwner: {ending: fails, tries: 1},
-		providertest.OnStatus:    {ending: fails, tries: 1},
-		providertest.OnCached:    {ending: fails, tries: 1},
-		providertest.OnImport:    {ending: fails, tries: 1},
-		providertest.OnList:      {ending: fails, tries: 1},
-	},
+	cells: cellsOf(
+		failsAfter(1, onCreate, onDelete, onOperate, onStop, onRestart, onAskFirst, onReadOwner, onStatus, onCached, onImport, onList),
+		as(cell{ending: warns, reason: notConfirmed + saysUnknown, tries: 1}, onConfirm),
+		as(cell{ending: stays, tries: 1}, onRead, onAsk),
+		as(cell{ending: fails, reason: specDiffers, tries: 1}, onUpdate),
+		as(cell{ending: warns, reason: notHosted + "the call failed", tries: 1}, onHost),
+		as(cell{ending: warns, reason: notRunning + "the call failed", tries: 1}, onRun),
+		as(cell{ending: warns, reason: outcomeUnknown, tries: 1}, onWait),
+	),
 }
 
 var patternTurnedAway = &pattern{
 	name: "turned-away", title: "The platform is too busy, for a while",
 	about: "The platform does not act on a request that it turns away, so even an operation may be retried.",
-	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:    {ending: fails, tries: 3},
-		providertest.OnConfirm:   {ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true},
-		providertest.OnRead:      {ending: stays, tries: 3},
-		providertest.OnUpdate:    {ending: fails, reason: specDiffers, tries: 3},
-		providertest.OnDelete:    {ending: fails, tries: 3},
-		providertest.OnRun:       {ending: warns, reason: notRunning + "the call failed", tries: 3},
-		providertest.OnOperate:   {ending: fails, tries: 3},
-		providertest.OnStop:      {ending: fails, tries: 3},
-		providertest.OnWait:      {ending: warns, reason: noVerdict, tries: enough, timeUp: true},
-		providertest.OnReadOwner: {ending: fails, tries: 3},
-		providertest.OnStatus:    {ending: fails, tries: 3},
-	},
+	cells: cellsOf(
+		failsAfter(3, onCreate, onDelete, onOperate, onStop, onReadOwner, onStatus),
+		as(cell{ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true}, onConfirm),
+		as(cell{ending: stays, tries: 3}, onRead),
+		as(cell{ending: fails, reason: specDiffers, tries: 3}, onUpdate),
+		as(cell{ending: warns, reason: notRunning + "the call failed", tries: 3}, onRun),
+		as(cell{ending: warns, reason: noVerdict, tries: enough, timeUp: true}, onWait),
+	),
 }
 
 var patternTurnedAwayOnce = &pattern{
 	name: "turned-away-once", title: "The platform is too busy once",
 	about: "The request is sent again after a wait.",
-	cells: wellAfter(2, providertest.OnCreate, providertest.OnConfirm, providertest.OnRun, providertest.OnRead, providertest.OnUpdate, providertest.OnDelete, providertest.OnReadOwner, providertest.OnOperate, providertest.OnWait, providertest.OnStop, providertest.OnStatus),
+	cells: wellAfter(2, onCreate, onConfirm, onRun, onRead, onUpdate, onDelete, onReadOwner, onOperate, onWait, onStop, onStatus),
 }
 
 // patternNotWorthWaiting: a wait that is asked for and would outlast the operation.
 var patternNotWorthWaiting = &pattern{
 	name: "not-worth-waiting", title: "The platform asks for a wait that would outlast the operation",
 	about: "The error comes at once rather than after the deadline.",
-	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:    {ending: fails, tries: 1},
-		providertest.OnRead:      {ending: stays, tries: 1},
-		providertest.OnUpdate:    {ending: fails, reason: specDiffers, tries: 1},
-		providertest.OnDelete:    {ending: fails, tries: 1},
-		providertest.OnOperate:   {ending: fails, tries: 1},
-		providertest.OnReadOwner: {ending: fails, tries: 1},
-		providertest.OnStatus:    {ending: fails, tries: 1},
-	},
+	cells: cellsOf(
+		failsAfter(1, onCreate, onDelete, onOperate, onReadOwner, onStatus),
+		as(cell{ending: stays, tries: 1}, onRead),
+		as(cell{ending: fails, reason: specDiffers, tries: 1}, onUpdate),
+	),
 	never: "a result is asked for again until the deadline",
 }
 
@@ -212,30 +150,37 @@ var patternNotWorthWaiting = &pattern{
 var patternPoisoned = &pattern{
 	name: "poisoned", title: "The platform refuses a whole request because of one host",
 	about: "No host of the request is done, so the next apply repeats all of them.",
-	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:   {ending: fails, tries: 1, touches: allHosts},
-		providertest.OnRead:     {ending: stays, tries: 1},
-		providertest.OnOperate:  {ending: fails, tries: 1, touches: allHosts},
-		providertest.OnAskFirst: {ending: fails, tries: 1, touches: allHosts},
-		providertest.OnStatus:   {ending: fails, tries: 1},
-	},
+	cells: cellsOf(
+		as(cell{ending: fails, tries: 1, touches: allHosts}, onCreate, onOperate, onAskFirst),
+		as(cell{ending: stays, tries: 1}, onRead),
+		failsAfter(1, onStatus),
+	),
 }
 
 var allHosts = providertest.HostNumbers(matrixHosts)
 
-// wellAfter has operations come out well after so many calls.
-func wellAfter(tries int, on ...providertest.Operation) map[providertest.Operation]cell {
-	return endingAfter(tries, well, on)
-}
-
-func failsAfter(tries int, on ...providertest.Operation) map[providertest.Operation]cell {
-	return endingAfter(tries, fails, on)
-}
-
-func endingAfter(tries int, as ending, on []providertest.Operation) map[providertest.Operation]cell {
-	cells := make(map[providertest.Operation]cell)
+// as are operations that end alike, and cellsOf are several of these.
+func as(c cell, on ...operation) map[operation]cell {
+	cells := make(map[operation]cell)
 	for _, o := range on {
-		cells[o] = cell{ending: as, tries: tries}
+		cells[o] = c
 	}
 	return cells
+}
+
+func cellsOf(parts ...map[operation]cell) map[operation]cell {
+	cells := make(map[operation]cell)
+	for _, part := range parts {
+		maps.Copy(cells, part)
+	}
+	return cells
+}
+
+// wellAfter has operations end well after so many calls, and failsAfter has them fail.
+func wellAfter(tries int, on ...operation) map[operation]cell {
+	return as(cell{ending: well, tries: tries}, on...)
+}
+
+func failsAfter(tries int, on ...operation) map[operation]cell {
+	return as(cell{ending: fails, tries: tries}, on...)
 }

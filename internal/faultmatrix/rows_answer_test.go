@@ -3,10 +3,10 @@ package faultmatrix
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -21,103 +21,79 @@ const (
 
 // statusFaults are answers with a status that says no.
 func statusFaults() []fault {
-	return slicesOf(
-		status(500, "", patternLost, "HTTP 500 Internal Server Error", esbOnlyFace),
-		status(502, badGatewayPage, patternLost, "HTTP 502 Bad Gateway from", esbOnlyFace),
-		status(503, "", patternLost, "HTTP 503 Service Unavailable", esbOnlyFace),
-		fault{
-			name: "504", title: "HTTP 504; the platform acts on the request anyway", says: "HTTP 504 Gateway Timeout",
-			pattern: patternLostActed, faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 504, Apply: true},
-		},
-		status(408, "", patternLost, "HTTP 408 Request Timeout", esbOnlyFace),
-		fault{
-			name: "esb-backend", title: "The ESB has trouble with the backend (code 1306201)", says: "code 1306201",
-			pattern: patternLost, faces: esbOnlyFace, fault: &simulator.Fault{EnvelopeCode: new(unreliableCode), EnvelopeMessage: "third-party error"},
-		},
-
-		fault{
-			name: "502-once", title: "HTTP 502 with a page, once", says: "HTTP 502 Bad Gateway", pattern: patternLostOnce, faces: esbOnlyFace,
-			fault: &simulator.Fault{HTTPStatus: 502, Body: badGatewayPage, Times: 1},
-		},
-		fault{
-			name: "504-once", title: "HTTP 504, once; the platform acts on the request anyway", says: "HTTP 504 Gateway Timeout", pattern: patternLostOnce,
-			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 504, Apply: true, Times: 1},
-		},
-		fault{
-			name: "503-once", title: "HTTP 503 with a Retry-After in the past, once", says: "HTTP 503 Service Unavailable", pattern: patternLostOnce,
-			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 503, Header: retryAfter(-24 * 365 * time.Hour), Times: 1},
-		},
-
-		fault{
-			name: "429", title: "HTTP 429", says: "HTTP 429 Too Many Requests from", pattern: patternTurnedAway, faces: esbOnlyFace,
-			fault: &simulator.Fault{HTTPStatus: 429},
-		},
-		fault{
-			name: "esb-busy", title: "The ESB's rate limit (code 1306429)", says: "Set requests_per_second, or lower max_concurrent_requests.", pattern: patternTurnedAway,
-			faces: esbOnlyFace, fault: &simulator.Fault{EnvelopeCode: new(busyCode), EnvelopeMessage: "too many requests"},
-		},
-		fault{
-			name: "429-once", title: "HTTP 429, once", pattern: patternTurnedAwayOnce, faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 429, Times: 1},
-		},
-		fault{
-			name: "429-past", title: "HTTP 429 with a Retry-After in the past (a clock is wrong), once", pattern: patternTurnedAwayOnce,
-			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 429, Header: retryAfter(-24 * 365 * time.Hour), Times: 1},
-		},
-		fault{
-			name: "429-seconds", title: "HTTP 429 with a Retry-After of a second, once", pattern: patternTurnedAwayOnce, slow: true,
-			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 429, Header: map[string]string{"Retry-After": "1"}, Times: 1},
-		},
-		fault{
-			name: "429-far-off", title: "HTTP 429 with a Retry-After years ahead (a clock is wrong)", says: "HTTP 429 Too Many Requests from",
-			pattern: patternNotWorthWaiting, faces: esbOnlyFace,
-			fault: &simulator.Fault{HTTPStatus: 429, Header: retryAfter(24 * 365 * time.Hour)},
-		},
-
-		status(400, `{"code":1640001,"message":"bad request"}`, patternRefused, "HTTP 400 Bad Request", esbOnlyFace),
-		status(401, `{"code":1640101,"message":"app unverified"}`, patternRefused, "HTTP 401 Unauthorized", esbOnlyFace),
-		fault{
-			name: "403", title: "HTTP 403: the application may not call this API", says: "that the application may call", pattern: patternRefused,
-			fault: &simulator.Fault{HTTPStatus: 403, Body: `{"code":1640301,"message":"App has no permission to the resource","data":null,"result":false}`},
-		},
-		fault{
-			name: "404", title: "HTTP 404: there is no such API", says: "HTTP 404 Not Found", pattern: patternRefused,
-			faces: []providertest.Face{providertest.FaceGateway}, fault: &simulator.Fault{HTTPStatus: 404},
-		},
-		fault{
-			name: "404-job", title: "HTTP 404 from JOB, which has no process APIs from 3.7 on", says: "JOB has no process APIs as of release 3.7.",
-			pattern: patternRefused, faces: []providertest.Face{providertest.FaceJOB}, fault: &simulator.Fault{HTTPStatus: 404},
-			except: map[providertest.Operation]cell{
-				providertest.OnUpdate: {ending: fails, reason: "other_spec: this platform's JOB does not have the process API", tries: 1},
-				providertest.OnRun:    {ending: warns, reason: notRunning + "this platform's JOB does not have the process API", tries: 1},
+	return slices.Concat(
+		[]fault{
+			status(500, "", patternLost, "HTTP 500 Internal Server Error", esbOnlyFace),
+			status(502, badGatewayPage, patternLost, "HTTP 502 Bad Gateway from", esbOnlyFace),
+			status(503, "", patternLost, "HTTP 503 Service Unavailable", esbOnlyFace),
+			{name: "504", title: "HTTP 504; the platform acts on the request anyway", says: "HTTP 504 Gateway Timeout", fault: &simulator.Fault{HTTPStatus: 504, Apply: true}, pattern: patternLostActed, faces: esbOnlyFace},
+			status(408, "", patternLost, "HTTP 408 Request Timeout", esbOnlyFace),
+			{
+				name: "esb-backend", title: "The ESB has trouble with the backend (code 1306201)", says: "code 1306201",
+				fault: &simulator.Fault{EnvelopeCode: new(unreliableCode), EnvelopeMessage: "third-party error"}, pattern: patternLost, faces: esbOnlyFace,
 			},
 		},
-		fault{
-			name: "413", title: "HTTP 413: the request is too long", says: "Lower max_hosts_per_request.", pattern: patternRefused,
-			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 413, Body: "<html>413</html>"},
+		alike(fault{pattern: patternLostOnce, faces: esbOnlyFace}, []fault{
+			{name: "502-once", title: "HTTP 502 with a page, once", says: "HTTP 502 Bad Gateway", fault: &simulator.Fault{HTTPStatus: 502, Body: badGatewayPage, Times: 1}},
+			{name: "504-once", title: "HTTP 504, once; the platform acts on the request anyway", says: "HTTP 504 Gateway Timeout", fault: &simulator.Fault{HTTPStatus: 504, Apply: true, Times: 1}},
+			{name: "503-once", title: "HTTP 503 with a Retry-After in the past, once", says: "HTTP 503 Service Unavailable", fault: &simulator.Fault{HTTPStatus: 503, Header: retryAfter(-24 * 365 * time.Hour), Times: 1}},
+		}),
+		alike(fault{pattern: patternTurnedAway, faces: esbOnlyFace}, []fault{
+			{name: "429", title: "HTTP 429", says: "HTTP 429 Too Many Requests from", fault: &simulator.Fault{HTTPStatus: 429}},
+			{
+				name: "esb-busy", title: "The ESB's rate limit (code 1306429)", says: "Set requests_per_second, or lower max_concurrent_requests.",
+				fault: &simulator.Fault{EnvelopeCode: new(busyCode), EnvelopeMessage: "too many requests"},
+			},
+		}),
+		alike(fault{pattern: patternTurnedAwayOnce, faces: esbOnlyFace}, []fault{
+			{name: "429-once", title: "HTTP 429, once", fault: &simulator.Fault{HTTPStatus: 429, Times: 1}},
+			{name: "429-past", title: "HTTP 429 with a Retry-After in the past (a clock is wrong), once", fault: &simulator.Fault{HTTPStatus: 429, Header: retryAfter(-24 * 365 * time.Hour), Times: 1}},
+			{name: "429-seconds", title: "HTTP 429 with a Retry-After of a second, once", slow: true, fault: &simulator.Fault{HTTPStatus: 429, Header: map[string]string{"Retry-After": "1"}, Times: 1}},
+		}),
+		[]fault{
+			{
+				name: "429-far-off", title: "HTTP 429 with a Retry-After years ahead (a clock is wrong)", says: "HTTP 429 Too Many Requests from",
+				fault: &simulator.Fault{HTTPStatus: 429, Header: retryAfter(24 * 365 * time.Hour)}, pattern: patternNotWorthWaiting, faces: esbOnlyFace,
+			},
+			status(400, `{"code":1640001,"message":"bad request"}`, patternRefused, "HTTP 400 Bad Request", esbOnlyFace),
+			status(401, `{"code":1640101,"message":"app unverified"}`, patternRefused, "HTTP 401 Unauthorized", esbOnlyFace),
 		},
-		fault{
-			name: "redirect", title: "A redirect, as to a login page", says: "redirect to https://login.example.com not followed", pattern: patternRefused, faces: esbOnlyFace,
-			fault: &simulator.Fault{HTTPStatus: 302, Header: map[string]string{"Location": "https://login.example.com/?next=x"}},
-		},
-		fault{
-			name: "esb-not-allowed", title: "The platform refuses the application (`result` is false, any code)", says: "refused by the platform: app not allowed (code 1306402",
-			pattern: patternRefused, faces: esbOnlyFace, fault: &simulator.Fault{EnvelopeCode: new(1306402), EnvelopeMessage: "app not allowed"},
-		},
-		fault{
-			name: "false-with-zero", title: "`result` is false and the code 0", says: "refused by the platform", pattern: patternRefused,
-			faces: esbOnlyFace, fault: &simulator.Fault{Envelope: map[string]any{"result": false}},
-		},
-		fault{
-			name: "poison", title: "The platform refuses a whole request because of one host", says: "refused by the platform: host not found (code 1000000", pattern: patternPoisoned,
-			hit: []int{2}, fault: &simulator.Fault{EnvelopeCode: new(1000000), EnvelopeMessage: "host not found"},
+		alike(fault{pattern: patternRefused, faces: esbOnlyFace}, []fault{
+			{
+				name: "403", title: "HTTP 403: the application may not call this API", says: "that the application may call",
+				fault: &simulator.Fault{HTTPStatus: 403, Body: `{"code":1640301,"message":"App has no permission to the resource","data":null,"result":false}`}, faces: faces,
+			},
+			{name: "404", title: "HTTP 404: there is no such API", says: "HTTP 404 Not Found", fault: &simulator.Fault{HTTPStatus: 404}, faces: gatewayFace},
+			{
+				name: "404-job", title: "HTTP 404 from JOB, which has no process APIs from 3.7 on", says: "JOB has no process APIs as of release 3.7.", fault: &simulator.Fault{HTTPStatus: 404},
+				except: map[operation]cell{
+					onUpdate: {ending: fails, reason: "other_spec: this platform's JOB does not have the process API", tries: 1},
+					onRun:    {ending: warns, reason: notRunning + "this platform's JOB does not have the process API", tries: 1},
+				},
+				faces: jobFace,
+			},
+			{name: "413", title: "HTTP 413: the request is too long", says: "Lower max_hosts_per_request.", fault: &simulator.Fault{HTTPStatus: 413, Body: "<html>413</html>"}},
+			{
+				name: "redirect", title: "A redirect, as to a login page", says: "redirect to https://login.example.com not followed",
+				fault: &simulator.Fault{HTTPStatus: 302, Header: map[string]string{"Location": "https://login.example.com/?next=x"}},
+			},
+			{
+				name: "esb-not-allowed", title: "The platform refuses the application (`result` is false, any code)", says: "refused by the platform: app not allowed (code 1306402",
+				fault: &simulator.Fault{EnvelopeCode: new(1306402), EnvelopeMessage: "app not allowed"},
+			},
+			{name: "false-with-zero", title: "`result` is false and the code 0", says: "refused by the platform", fault: &simulator.Fault{Envelope: map[string]any{"result": false}}},
+		}),
+		[]fault{
+			{
+				name: "poison", title: "The platform refuses a whole request because of one host", says: "refused by the platform: host not found (code 1000000", hit: []int{2},
+				fault: &simulator.Fault{EnvelopeCode: new(1000000), EnvelopeMessage: "host not found"}, pattern: patternPoisoned,
+			},
 		},
 	)
 }
 
-func slicesOf(faults ...fault) []fault { return faults }
-
 // Status is a row about an answer with a status.
-func status(code int, body string, p *pattern, says string, by []providertest.Face) fault {
+func status(code int, body string, p *pattern, says string, by []face) fault {
 	title := fmt.Sprint("HTTP ", code)
 	if strings.HasPrefix(body, "<") {
 		title += " with a page"
@@ -135,41 +111,39 @@ func retryAfter(d time.Duration) map[string]string {
 // formFaults are answers that are not the platform's.
 func formFaults() []fault {
 	ok := func(body string) *simulator.Fault { return &simulator.Fault{HTTPStatus: 200, Body: body} }
-	return []fault{
-		{
-			name: "login-page", title: "HTTP 200 with a page, where the platform has not answered yet", says: `is not the platform: HTTP 200 OK: not a JSON object: text/html`, pattern: patternStranger, fault: ok(loginPage),
-			except: map[providertest.Operation]cell{providertest.OnReadOwner: {}}, // the agents have answered
-		},
-		{
-			name: "login-page-later", title: "HTTP 200 with a page, after the platform has answered", says: `text/html; charset=utf-8 beginning "<!DOCTYPE html>`, pattern: patternNoEnvelope, fault: ok(loginPage),
-			// These are what a run begins with. GSE is asked before it registers or hosts.
-			except: map[providertest.Operation]cell{
-				providertest.OnCreate:   {ending: taints, reason: notConfirmed + saysUnknown, tries: 2, faces: gseFaces},
-				providertest.OnAskFirst: {}, providertest.OnRead: {}, providertest.OnUpdate: {}, providertest.OnOperate: {}, providertest.OnStop: {}, providertest.OnRestart: {},
-				providertest.OnStatus: {}, providertest.OnCached: {}, providertest.OnList: {},
-				providertest.OnDelete: {ending: fails, tries: 2, faces: gseFaces},
+	return slices.Concat(
+		[]fault{
+			{
+				name: "login-page", title: "HTTP 200 with a page, where the platform has not answered yet", says: `is not the platform: HTTP 200 OK: not a JSON object: text/html`, fault: ok(loginPage),
+				except: map[operation]cell{onReadOwner: {}},
+				// the agents have answered,
+				pattern: patternStranger,
 			},
 		},
-		{
-			name: "empty", title: "An empty answer", says: "no envelope: empty body", pattern: patternNoEnvelope, faces: esbOnlyFace, fault: ok(" "),
+		alike(fault{pattern: patternNoEnvelope, faces: esbOnlyFace}, []fault{
+			{
+				name: "login-page-later", title: "HTTP 200 with a page, after the platform has answered", says: `text/html; charset=utf-8 beginning "<!DOCTYPE html>`, fault: ok(loginPage),
+				// These are what a run begins with. GSE is asked before it registers or hosts.
+				except: map[operation]cell{
+					onCreate:   {ending: taints, reason: notConfirmed + saysUnknown, tries: 2, faces: gseFaces},
+					onAskFirst: {}, onRead: {}, onUpdate: {}, onOperate: {}, onStop: {}, onRestart: {},
+					onStatus: {}, onCached: {}, onList: {},
+					onDelete: {ending: fails, tries: 2, faces: gseFaces},
+				},
+				faces: faces,
+			},
+			{name: "empty", title: "An empty answer", says: "no envelope: empty body", fault: ok(" ")},
+			{name: "truncated", title: "JSON that ends early", says: `beginning "{\"result\":true,\"code\":0,\"da"`, fault: ok(`{"result":true,"code":0,"da`)},
+			{name: "deep", title: "JSON nested 20,000 deep", says: "exceeded max depth", fault: ok(`{"result":true,"code":0,"data":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + "}")},
+			{
+				name: "gigabyte", title: "An answer of one gigabyte", says: "longer than 67108864 bytes: text/plain; charset=utf-8 beginning",
+				fault: &simulator.Fault{HTTPStatus: 200, Body: "x", BodyBytes: 1 << 30},
+				// They read answers in one and the same way, and this takes its time.
+				except: map[operation]cell{onRead: {}, onAsk: {}, onUpdate: {}, onDelete: {}, onWait: {}, onStatus: {}},
+			},
+		}),
+		[]fault{
+			{name: "empty-once", title: "An empty answer, once", says: "no envelope: empty body", fault: &simulator.Fault{HTTPStatus: 200, Body: " ", Times: 1}, pattern: patternLostOnce, faces: esbOnlyFace},
 		},
-		{
-			name: "truncated", title: "JSON that ends early", says: `beginning "{\"result\":true,\"code\":0,\"da"`, pattern: patternNoEnvelope, faces: esbOnlyFace,
-			fault: ok(`{"result":true,"code":0,"da`),
-		},
-		{
-			name: "deep", title: "JSON nested 20,000 deep", says: "exceeded max depth", pattern: patternNoEnvelope, faces: esbOnlyFace,
-			fault: ok(`{"result":true,"code":0,"data":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + "}"),
-		},
-		{
-			name: "gigabyte", title: "An answer of one gigabyte", says: "longer than 67108864 bytes: text/plain; charset=utf-8 beginning", pattern: patternNoEnvelope, faces: esbOnlyFace,
-			fault: &simulator.Fault{HTTPStatus: 200, Body: "x", BodyBytes: 1 << 30},
-			// They read answers in one and the same way, and this takes its time.
-			except: map[providertest.Operation]cell{providertest.OnRead: {}, providertest.OnAsk: {}, providertest.OnUpdate: {}, providertest.OnDelete: {}, providertest.OnWait: {}, providertest.OnStatus: {}},
-		},
-		{
-			name: "empty-once", title: "An empty answer, once", says: "no envelope: empty body", pattern: patternLostOnce, faces: esbOnlyFace,
-			fault: &simulator.Fault{HTTPStatus: 200, Body: " ", Times: 1},
-		},
-	}
+	)
 }

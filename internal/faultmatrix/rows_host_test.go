@@ -3,6 +3,7 @@ package faultmatrix
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -44,54 +45,57 @@ func idleFaults() []fault {
 			r.sim.Inject(aimed)
 		}
 	}
-	stopOnly := map[providertest.Operation]cell{providertest.OnRun: {}, providertest.OnOperate: {}, providertest.OnRestart: {}, providertest.OnReload: {}}
-	return []fault{
-		{
-			name: "nothing-to-stop", title: "There is nothing to stop (829), and the process is still hosted (`isAuto` is true): it is unhosted as well",
-			pattern: patternOperationWell, arrange: idle, except: map[providertest.Operation]cell{providertest.OnOperate: {}},
-			after: func(r *faultRun) {
-				for _, n := range providertest.HostNumbers(r.hosts()) {
-					if r.at(n).Hosted {
-						r.t.Errorf("%s is still hosted", providertest.HostKey(n))
+	stopOnly := map[operation]cell{onRun: {}, onOperate: {}, onRestart: {}, onReload: {}}
+	return slices.Concat(
+		[]fault{
+			{
+				name: "nothing-to-stop", title: "There is nothing to stop (829), and the process is still hosted (`isAuto` is true): it is unhosted as well", arrange: idle,
+				except: map[operation]cell{onOperate: {}},
+				after: func(r *faultRun) {
+					for _, n := range providertest.HostNumbers(r.hosts()) {
+						if r.at(n).Hosted {
+							r.t.Errorf("%s is still hosted", providertest.HostKey(n))
+						}
 					}
-				}
+				},
+				pattern: patternOperationWell,
 			},
 		},
-		{
-			name: "idle-not-asked", title: "There is nothing to stop (829), and the agent does not say whether the process is still hosted",
-			says: "said not to run, but whether it does, or is still hosted, is not known", pattern: patternOperationFails, hit: []int{2},
-			arrange: after829(simulator.Fault{Op: new(simulator.OpQuery), Unreachable: "117"}), except: stopOnly,
+		alike(fault{pattern: patternOperationFails}, []fault{
+			{
+				name: "idle-not-asked", title: "There is nothing to stop (829), and the agent does not say whether the process is still hosted",
+				says: "said not to run, but whether it does, or is still hosted, is not known", hit: []int{2}, arrange: after829(simulator.Fault{Op: new(simulator.OpQuery), Unreachable: "117"}), except: stopOnly,
+			},
+			{
+				name: "idle-not-unhosted", title: "There is nothing to stop (829), and the process cannot be unhosted", says: "65535, the command failed", hit: []int{2},
+				arrange: after829(simulator.Fault{Op: new(simulator.OpUnhost), Code: new(65535)}), except: stopOnly,
+			},
+			{
+				name: "failed-start-hosts", title: "The start fails on a host (65535), and the process is hosted anyway (a query says `isAuto` is true)",
+				says: "65535, the command failed; it is hosted all the same, so the agent may yet start it", hit: []int{2}, fault: &simulator.Fault{Code: new(65535), Message: "no such file", StillHosts: true},
+				except: map[operation]cell{onStop: {}, onKill: {}, onRestart: {}, onReload: {}},
+			},
+			{
+				name: "command-failed-everywhere", title: "The command fails on every host (65535)", says: "65535, the command failed", fault: &simulator.Fault{Code: new(65535), Message: "no space left on device"},
+				except: nothingBut(patternOperationFails, map[operation]cell{
+					onRun: {ending: taints, reason: notRunning, tries: 1}, onOperate: {ending: fails, tries: 1},
+				}),
+			},
+		}),
+		[]fault{
+			mixed("mixed-start", "Every code in one answer to a start: 0, 115 forever, 828, 829, 836, 850, 65535 and -1", onOperate, 3),
+			mixed("mixed-stop", "Every code in one answer to a stop: 0, 115 forever, 828, 829, 836, 850, 65535 and -1", onStop, 0),
 		},
-		{
-			name: "idle-not-unhosted", title: "There is nothing to stop (829), and the process cannot be unhosted",
-			says: "65535, the command failed", pattern: patternOperationFails, hit: []int{2},
-			arrange: after829(simulator.Fault{Op: new(simulator.OpUnhost), Code: new(65535)}), except: stopOnly,
-		},
-		{
-			name: "failed-start-hosts", title: "The start fails on a host (65535), and the process is hosted anyway (a query says `isAuto` is true)",
-			says: "65535, the command failed; it is hosted all the same, so the agent may yet start it", pattern: patternOperationFails, hit: []int{2},
-			fault:  &simulator.Fault{Code: new(65535), Message: "no such file", StillHosts: true},
-			except: map[providertest.Operation]cell{providertest.OnStop: {}, providertest.OnKill: {}, providertest.OnRestart: {}, providertest.OnReload: {}},
-		},
-		{
-			name: "command-failed-everywhere", title: "The command fails on every host (65535)", says: "65535, the command failed", pattern: patternOperationFails,
-			fault: &simulator.Fault{Code: new(65535), Message: "no space left on device"},
-			except: nothingBut(patternOperationFails, map[providertest.Operation]cell{
-				providertest.OnRun: {ending: taints, reason: notRunning, tries: 1}, providertest.OnOperate: {ending: fails, tries: 1},
-			}),
-		},
-		mixed("mixed-start", "Every code in one answer to a start: 0, 115 forever, 828, 829, 836, 850, 65535 and -1", providertest.OnOperate, 3),
-		mixed("mixed-stop", "Every code in one answer to a stop: 0, 115 forever, 828, 829, 836, 850, 65535 and -1", providertest.OnStop, 0),
-	}
+	)
 }
 
 // mixed has a host for each code. Besides the first, which has 0, it may be well on
 // one of them. After a 829 the agent is asked whether the process is still hosted, for
 // which another host leaves no time here.
-func mixed(name, title string, on providertest.Operation, well int) fault {
+func mixed(name, title string, on operation, well int) fault {
 	codes := map[int]int{3: 828, 4: 829, 5: 836, 6: 850, 7: 65535, 8: -1}
 	f := fault{
-		name: name, title: title, says: "65535, the command failed", pattern: patternMixed, hosts: 8, except: map[providertest.Operation]cell{providertest.OnOperate: {}, providertest.OnStop: {}},
+		name: name, title: title, says: "65535, the command failed", pattern: patternMixed, hosts: 8, except: map[operation]cell{onOperate: {}, onStop: {}},
 		arrange: func(r *faultRun) {
 			at := r.face.Target(r.on)
 			r.sim.Inject(simulator.Fault{API: at.API, Op: at.Op, Hosts: r.addresses([]int{2}), Pending: -1})
@@ -152,7 +156,7 @@ func spelt() fault {
 		pattern: patternOperationFails, hit: []int{2}, faces: esbOnlyFace, hides: append(spellings, "token<", "&>token"),
 		prepare: func(r *faultRun) { delete(r.settings, "username"); r.settings["token"] = token },
 		fault:   &simulator.Fault{Code: new(65535), Message: fmt.Sprintf("q=%s\nhtml=%s\nb'%s'\ntoken=%s\n", spellings[0], spellings[1], spellings[2], spellings[3])},
-		except:  nothingBut(patternOperationFails, nil, providertest.OnRun, providertest.OnOperate),
+		except:  nothingBut(patternOperationFails, nil, onRun, onOperate),
 	}
 }
 

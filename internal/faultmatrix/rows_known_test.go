@@ -13,149 +13,121 @@ import (
 
 // keyFaults are the ways in which an answer can name hosts.
 func keyFaults() []fault {
-	return []fault{
+	return alike(fault{pattern: patternAsked, faces: esbOnlyFace}, []fault{
+		{name: "keys-supplier", title: "Every key has the supplier's id, whatever the document says", arrange: injects(simulator.Fault{Keys: "supplier"})},
+		{name: "keys-no-supplier", title: "No key has the supplier's id, whatever the document says", arrange: injects(simulator.Fault{Keys: "no-supplier"})},
 		{
-			name: "keys-supplier", title: "Every key has the supplier's id, whatever the document says", pattern: patternAsked, faces: esbOnlyFace,
-			arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "supplier"}) },
-		},
-		{
-			name: "keys-no-supplier", title: "No key has the supplier's id, whatever the document says", pattern: patternAsked, faces: esbOnlyFace,
-			arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "no-supplier"}) },
-		},
-		{
-			name: "key-twice", title: "A host's key comes twice in an answer: the last one counts", pattern: patternAsked,
-			except: map[providertest.Operation]cell{providertest.OnRead: {ending: well, tries: 1, faces: jobFace}},
+			name: "key-twice", title: "A host's key comes twice in an answer: the last one counts", except: map[operation]cell{onRead: {ending: well, tries: 1, faces: jobFace}},
 			arrange: func(r *faultRun) {
 				r.sim.Inject(simulator.Fault{FirstKeys: map[string]any{
 					r.resultKey(2): map[string]any{"error_code": 65535, "error_msg": "the first one", "content": ""},
 				}})
 			},
+			faces: faces,
+		},
+		{name: "keys-of-agents", title: "Hosts are given by address, and their keys have the agent ids", prepare: (*faultRun).addAgents, arrange: injects(simulator.Fault{Keys: "agent"}), faces: gatewayFace},
+		{
+			name: "keys-of-addresses", title: "Hosts are given by agent id, and their keys fall back to `cloud:ip`", address: func(_ operation, n int) string { return agentID(n) },
+			prepare: (*faultRun).addAgents, arrange: injects(simulator.Fault{Keys: "address"}), faces: gatewayFace,
 		},
 		{
-			name: "keys-of-agents", title: "Hosts are given by address, and their keys have the agent ids", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway},
-			prepare: (*faultRun).addAgents, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "agent"}) },
+			name: "keys-ipv6", title: "IPv6 addresses, whose colons are in the keys", except: map[operation]cell{onRead: {ending: well, tries: 1}},
+			address: func(_ operation, n int) string { return fmt.Sprintf("0:2001:db8::%d", n) }, prepare: func(r *faultRun) { r.sim.Admit(netip.MustParsePrefix("2001:db8::/32")) },
+			faces: []face{providertest.FaceGateway, providertest.FaceJOB},
 		},
 		{
-			name: "keys-of-addresses", title: "Hosts are given by agent id, and their keys fall back to `cloud:ip`", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway},
-			address: func(_ providertest.Operation, n int) string { return agentID(n) }, prepare: (*faultRun).addAgents, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "address"}) },
-		},
-		{
-			name: "keys-ipv6", title: "IPv6 addresses, whose colons are in the keys", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway, providertest.FaceJOB},
-			except:  map[providertest.Operation]cell{providertest.OnRead: {ending: well, tries: 1}},
-			address: func(_ providertest.Operation, n int) string { return fmt.Sprintf("0:2001:db8::%d", n) },
-			prepare: func(r *faultRun) { r.sim.Admit(netip.MustParsePrefix("2001:db8::/32")) },
-		},
-		{
-			name: "keys-windows", title: "Windows paths, whose colons are in the keys", pattern: patternAsked, faces: jobFace,
-			except:  map[providertest.Operation]cell{providertest.OnRead: {ending: well, tries: 1}},
-			process: `C:\web/nginx`, always: true, declare: func(config map[string]any) {
+			name: "keys-windows", title: "Windows paths, whose colons are in the keys", except: map[operation]cell{onRead: {ending: well, tries: 1}}, process: `C:\web/nginx`,
+			always: true,
+			declare: func(config map[string]any) {
 				process, _ := config["process"].(map[string]any)
 				process["setup_path"], process["pid_path"] = `C:\web`, `C:\web\nginx.pid`
 			},
+			faces: jobFace,
 		},
-	}
+	})
 }
 
 // consoleFaults are the deeds of a colleague at the console of the platform.
 func consoleFaults() []fault {
 	stop := func(r *faultRun) {
 		namespace, name := r.Process()
-		if err := r.sim.StopProcess(r.address(2), namespace, name); err != nil {
-			r.t.Fatal(err)
-		}
+		r.must(r.sim.StopProcess(r.address(2), namespace, name))
 	}
 	unhost := func(r *faultRun) {
 		namespace, name := r.Process()
-		if err := r.sim.Unhost(r.address(2), namespace, name); err != nil {
-			r.t.Fatal(err)
-		}
+		r.must(r.sim.Unhost(r.address(2), namespace, name))
 	}
 	unregister := func(r *faultRun) {
 		namespace, name := r.Process()
 		unhost(r)
-		if err := r.sim.Unregister(r.address(2), namespace, name); err != nil {
-			r.t.Fatal(err)
-		}
+		r.must(r.sim.Unregister(r.address(2), namespace, name))
 	}
-	return []fault{
-		{name: "stopped-at-console", title: "Somebody stops the process on a host", pattern: patternConsole, hit: []int{2}, faces: gseFaces, arrange: stop},
-		{
-			name: "stopped-at-console-job", title: "Somebody stops the process on a host of JOB, where registered is hosted", pattern: patternConsole,
-			hit: []int{2}, faces: jobFace, arrange: stop,
-			except: map[providertest.Operation]cell{
-				providertest.OnRead:    {ending: drifts, reason: "unregistered", tries: 2},
-				providertest.OnReadRun: {ending: drifts, reason: "unregistered", tries: 2},
-				providertest.OnKeepRun: {ending: well, tries: 2},
+	return slices.Concat(
+		alike(fault{pattern: patternConsole, faces: gseFaces}, []fault{
+			{name: "stopped-at-console", title: "Somebody stops the process on a host", hit: []int{2}, arrange: stop},
+			{
+				name: "stopped-at-console-job", title: "Somebody stops the process on a host of JOB, where registered is hosted", hit: []int{2}, arrange: stop,
+				except: map[operation]cell{
+					onRead:    {ending: drifts, reason: "unregistered", tries: 2},
+					onReadRun: {ending: drifts, reason: "unregistered", tries: 2},
+					onKeepRun: {ending: well, tries: 2},
+				},
+				faces: jobFace,
 			},
-		},
-		{
-			name: "stopped-during-plan", title: "Somebody stops the process on a host while a plan is open", pattern: patternConsole, hit: []int{2},
-			between: stop, except: map[providertest.Operation]cell{providertest.OnRead: {}, providertest.OnReadRun: {}},
-		},
-		{
-			name: "unregistered-during-plan", title: "Somebody unregisters the process on a host while a plan is open", pattern: patternConsoleGone, hit: []int{2},
-			between: unregister, faces: gseFaces,
-		},
-		// Promised in beliefs.md: An update fails on a host whose registration somebody removed
-		{
-			name: "unregistered-during-plan-esb", title: "The same through an ESB that refuses to update what is not registered", says: "process is not registered",
-			pattern: patternConsoleGone, hit: []int{2}, between: unregister, faces: esbOnlyFace, prepare: func(r *faultRun) { r.sim.UpdateRefuses = true },
-			except: map[providertest.Operation]cell{providertest.OnUpdate: {ending: fails, reason: "other_spec", tries: 1}},
-		},
-	}
+			{
+				name: "stopped-during-plan", title: "Somebody stops the process on a host while a plan is open", hit: []int{2}, between: stop,
+				except: map[operation]cell{onRead: {}, onReadRun: {}}, faces: faces,
+			},
+		}),
+		alike(fault{pattern: patternConsoleGone, faces: gseFaces}, []fault{
+			{name: "unregistered-during-plan", title: "Somebody unregisters the process on a host while a plan is open", hit: []int{2}, between: unregister},
+			// Promised in beliefs.md: An update fails on a host whose registration somebody removed
+			{
+				name: "unregistered-during-plan-esb", title: "The same through an ESB that refuses to update what is not registered", says: "process is not registered", hit: []int{2}, between: unregister,
+				prepare: func(r *faultRun) { r.sim.UpdateRefuses = true }, except: map[operation]cell{onUpdate: {ending: fails, reason: "other_spec", tries: 1}}, faces: esbOnlyFace,
+			},
+		}),
+	)
 }
 
 // listFaults are about the listing of a namespace.
 func listFaults() []fault {
 	answer := func(members map[string]any) *simulator.Fault { return &simulator.Fault{Replace: members} }
-	return []fault{
-		{
-			name: "many-rows", title: "There are more rows than a page may have (1000; a longer page is refused)", pattern: patternPaged, faces: gseFaces,
-			arrange: func(r *faultRun) {
-				for n := range 1000 {
-					if err := r.sim.Register(providertest.Address(10), "web", fmt.Sprintf("apache-%d", n), nil, "{}"); err != nil {
-						r.t.Fatal(err)
+	return slices.Concat(
+		[]fault{
+			{
+				name: "many-rows", title: "There are more rows than a page may have (1000; a longer page is refused)",
+				arrange: func(r *faultRun) {
+					for n := range 1000 {
+						r.must(r.sim.Register(providertest.Address(10), "web", fmt.Sprintf("apache-%d", n), nil, "{}"))
 					}
-				}
+				},
+				pattern: patternPaged, faces: gseFaces,
 			},
+			{name: "count-grows", title: "The count is higher than the number of rows", says: "rows that they count", fault: answer(map[string]any{"data/count": 1003}), pattern: patternShort, faces: gseFaces},
+			{name: "rows-twice", title: "A row moves between pages while they are read: one appears twice, and another on none", arrange: func(r *faultRun) { r.moveRows(1) }, pattern: patternMoved, faces: gseFaces},
+			{name: "rows-moving", title: "Rows move between pages whenever they are read", says: "so that rows may be missing", arrange: func(r *faultRun) { r.moveRows(3) }, pattern: patternMoving, faces: gseFaces},
 		},
-		{
-			name: "count-grows", title: "The count is higher than the number of rows", pattern: patternShort, faces: gseFaces,
-			says: "rows that they count", fault: answer(map[string]any{"data/count": 1003}),
-		},
-		{
-			name: "rows-twice", title: "A row moves between pages while they are read: one appears twice, and another on none", pattern: patternMoved, faces: gseFaces,
-			arrange: func(r *faultRun) { r.moveRows(1) },
-		},
-		{
-			name: "rows-moving", title: "Rows move between pages whenever they are read", pattern: patternMoving, faces: gseFaces, says: "so that rows may be missing",
-			arrange: func(r *faultRun) { r.moveRows(3) },
-		},
-		{
-			name: "count-shrinks", title: "The count is lower than the number of rows", pattern: patternOnePage, faces: gseFaces,
-			fault: answer(map[string]any{"data/count": 1}),
-		},
-		{
-			name: "row-skipped", title: "A row moves between pages while they are read, and is on none: its host is not found", pattern: patternOnePage, faces: gseFaces,
-			hit: []int{2}, unlisted: []int{2}, fault: &simulator.Fault{Missing: -1},
-			arrange: func(r *faultRun) {
-				r.sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 2}})
+		alike(fault{pattern: patternOnePage, faces: gseFaces}, []fault{
+			{name: "count-shrinks", title: "The count is lower than the number of rows", fault: answer(map[string]any{"data/count": 1})},
+			{
+				name: "row-skipped", title: "A row moves between pages while they are read, and is on none: its host is not found", hit: []int{2}, unlisted: []int{2}, fault: &simulator.Fault{Missing: -1},
+				arrange: injects(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 2}}),
 			},
-		},
-		{
-			name: "row-not-registered", title: "A row says that its process is not registered (status 0, in place of 1 or 2)", pattern: patternRowZero, faces: gseFaces,
-			hit: allHosts, unlisted: allHosts, state: fleet.Unregistered,
-			arrange: func(r *faultRun) {
-				for _, api := range []string{"get_proc_status_v2", "sync_proc_status"} {
-					r.sim.Inject(simulator.Fault{API: api, Replace: map[string]any{"data/proc_infos/*/status": 0, "data/proc_infos/*/flag": 0}})
-				}
+		}),
+		[]fault{
+			{
+				name: "row-not-registered", title: "A row says that its process is not registered (status 0, in place of 1 or 2)", hit: allHosts, unlisted: allHosts, state: fleet.Unregistered,
+				arrange: func(r *faultRun) {
+					for _, api := range []string{"get_proc_status_v2", "sync_proc_status"} {
+						r.sim.Inject(simulator.Fault{API: api, Replace: map[string]any{"data/proc_infos/*/status": 0, "data/proc_infos/*/flag": 0}})
+					}
+				},
+				pattern: patternRowZero, faces: gseFaces,
 			},
+			{name: "rows-lag", title: "Rows still show what was true before a change", arrange: func(r *faultRun) { r.sim.LagCalls = 1000 }, pattern: patternRowsLag, faces: gseFaces},
 		},
-		{
-			name: "rows-lag", title: "Rows still show what was true before a change", pattern: patternRowsLag, faces: gseFaces,
-			arrange: func(r *faultRun) { r.sim.LagCalls = 1000 },
-		},
-	}
+	)
 }
 
 // moveRows creates a namespace of two pages. For that many readings, a row of the first page is on the
@@ -209,7 +181,7 @@ func declaredFaults() []fault {
 			hosts["web-2"] = address
 		}
 	}
-	row := func(name, title, says string, declare func(map[string]any), by ...providertest.Face) fault {
+	row := func(name, title, says string, declare func(map[string]any), by ...face) fault {
 		return fault{name: name, title: title, says: says, pattern: patternDeclared, faces: by, declare: declare}
 	}
 	specless := row("no-spec", "A live status is asked for without the spec that asking the agents takes", "Status Read From The Cache",
@@ -217,12 +189,12 @@ func declaredFaults() []fault {
 	specless.pattern, specless.sends, specless.state = patternFromFile, "get_proc_status_v2", fleet.Running
 	agentless := row("agent-id-esb", "A host is given by agent id, which the ESB does not take", "only GSE's API gateway accepts agent ids",
 		host("0200000007525400f355781710390005465c"), providertest.FaceESB, providertest.FaceJOB)
-	agentless.except = map[providertest.Operation]cell{providertest.OnUpdate: {}, providertest.OnStatus: {}} // found once the provider block is known, after a refresh
+	agentless.except = map[operation]cell{onUpdate: {}, onStatus: {}} // found once the provider block is known, after a refresh
 	ended := row("one-shot-running", "A one-shot process with `ensure = \"running\"`", "goes on running", func(config map[string]any) {
 		config["ensure"] = "running"
 		setAutoType(config, 2)
 	})
-	ended.except = map[providertest.Operation]cell{providertest.OnOperate: {}, providertest.OnStatus: {}}
+	ended.except = map[operation]cell{onOperate: {}, onStatus: {}}
 	return []fault{
 		row("start-check-zero", "`start_check_secs` is 0", "start_check_secs value must be at least 1", zero("monitor_policy", "start_check_secs"), gseFaces...),
 		row("op-timeout-zero", "`op_timeout` is 0", "op_timeout value must be at least 1", zero("monitor_policy", "op_timeout"), gseFaces...),
@@ -244,22 +216,23 @@ func selectorFaults() []fault {
 	return []fault{
 		{
 			name: "manage-proc", title: "JOB's `manage_proc` stops the process where it should register it, and asks for its status where it should unregister it: it is not called",
-			pattern: patternControl, faces: jobFace, arrange: func(r *faultRun) { r.sim.ManageProcBug = true },
+			arrange: func(r *faultRun) { r.sim.ManageProcBug = true },
 			after: func(r *faultRun) {
 				if n := r.sim.Calls().Count("manage_proc"); n > 0 {
 					r.t.Errorf("manage_proc was called %d times", n)
 				}
 			},
+			pattern: patternControl, faces: jobFace,
 		},
 		{
 			name: "manage-proc-chosen", title: "The same, and `registration_api = \"manage_proc\"`",
-			says:    "this release runs its operations 1 and 2 as stop and query; set registration_api to operate_process",
-			pattern: patternMisled, faces: jobFace, sends: "manage_proc", prepare: func(r *faultRun) { r.sim.ManageProcBug = true },
+			says: "this release runs its operations 1 and 2 as stop and query; set registration_api to operate_process", sends: "manage_proc", prepare: func(r *faultRun) { r.sim.ManageProcBug = true },
 			declare: func(config map[string]any) {
 				config["registration_api"] = "manage_proc"
 				process, _ := config["process"].(map[string]any)
 				process["proc_owner"] = "sre"
 			},
+			pattern: patternMisled, faces: jobFace,
 		},
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 // nothingBut are the exceptions of a fault that meets these operations and, as usual in its
 // pattern, some more.
-func nothingBut(p *pattern, cells map[providertest.Operation]cell, usual ...providertest.Operation) map[providertest.Operation]cell {
-	except := make(map[providertest.Operation]cell)
+func nothingBut(p *pattern, cells map[operation]cell, usual ...operation) map[operation]cell {
+	except := make(map[operation]cell)
 	for on := range p.cells {
 		if !slices.Contains(usual, on) {
 			except[on] = cell{}
@@ -28,86 +28,84 @@ func nothingBut(p *pattern, cells map[providertest.Operation]cell, usual ...prov
 
 // ownershipFaults are about whose a registration is, and about what a destroy leaves.
 func ownershipFaults() []fault {
-	onDestroy := func(p *pattern, c cell) map[providertest.Operation]cell {
-		return nothingBut(p, map[providertest.Operation]cell{providertest.OnDelete: c})
+	onDestroy := func(p *pattern, c cell) map[operation]cell {
+		return nothingBut(p, map[operation]cell{onDelete: c})
 	}
 	reachable := func(is bool) func(r *faultRun) {
 		return func(r *faultRun) { r.sim.SetReachable(providertest.Address(2), is) }
 	}
-	return []fault{
-		{
-			name: "other-resource", title: "Another resource has registered the process on a host since", says: "Hosts Belong To Another Resource",
-			pattern: patternTaken, hit: []int{2}, faces: gseFaces, arrange: (*faultRun).takeOver,
-			except: nothingBut(patternTaken, map[providertest.Operation]cell{providertest.OnDelete: {ending: warns, tries: 1}}, providertest.OnRead),
-			after:  (*faultRun).expectTheirs,
-		},
-		{
-			name: "added-where-taken", title: "A host is added on which somebody else has registered the process", says: "the process is registered already",
-			pattern: patternTaken, hit: []int{3}, faces: gseFaces, joins: []int{3},
-			arrange: func(r *faultRun) {
-				r.sim.Colleague(r.t, "web", "nginx", map[string]string{"team": "other"}, 3)
+	return slices.Concat(
+		alike(fault{pattern: patternTaken, faces: gseFaces}, []fault{
+			{
+				name: "other-resource", title: "Another resource has registered the process on a host since", says: "Hosts Belong To Another Resource", hit: []int{2}, arrange: (*faultRun).takeOver,
+				except: nothingBut(patternTaken, map[operation]cell{onDelete: {ending: warns, tries: 1}}, onRead), after: (*faultRun).expectTheirs,
 			},
-			gone: func(r *faultRun) {
-				if p := r.at(3); p.Labels["team"] != "other" || strings.Contains(string(p.Spec), "./other.sh") {
-					r.t.Errorf("the other owner's registration is %+v", p)
-				}
-				if err := r.sim.Unregister(providertest.Address(3), "web", "nginx"); err != nil {
-					r.t.Fatal(err)
-				}
-			},
-			except: nothingBut(patternTaken, map[providertest.Operation]cell{
-				providertest.OnUpdate: {ending: fails, reason: "registered_by_other", tries: 1},
-			}),
-		},
-		{
-			// Promised in shared-hosts.md: If somebody has unregistered the process, what still runs is
-			// nevertheless stopped or killed, as `on_destroy` says
-			name: "unregistered-on-destroy", title: "Somebody unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is stopped all the same",
-			pattern: patternUnregistered, hit: []int{2}, always: true, declare: func(config map[string]any) { config["on_destroy"] = "stop" },
-			arrange: func(r *faultRun) {
-				namespace, name := r.face.Process()
-				r.each(func(address string) error { return r.sim.StartProcess(address, namespace, name) })
-				err := errors.Join(r.sim.Unregister(providertest.Address(2), namespace, name), r.sim.Unhost(providertest.Address(2), namespace, name))
-				if err != nil || !r.at(2).Running {
-					r.t.Fatalf("%v: it is %+v", err, r.at(2))
-				}
-			},
-			except: onDestroy(patternUnregistered, cell{ending: well, tries: 1}),
-			after: func(r *faultRun) {
-				for _, n := range allHosts {
-					if r.at(n).Running {
-						r.t.Errorf("%s goes on running", providertest.HostKey(n))
+			{
+				name: "added-where-taken", title: "A host is added on which somebody else has registered the process", says: "the process is registered already", hit: []int{3}, joins: []int{3},
+				arrange: func(r *faultRun) {
+					r.sim.Colleague(r.t, "web", "nginx", map[string]string{"team": "other"}, 3)
+				},
+				gone: func(r *faultRun) {
+					if p := r.at(3); p.Labels["team"] != "other" || strings.Contains(string(p.Spec), "./other.sh") {
+						r.t.Errorf("the other owner's registration is %+v", p)
 					}
-				}
+					r.must(r.sim.Unregister(providertest.Address(3), "web", "nginx"))
+				},
+				except: nothingBut(patternTaken, map[operation]cell{
+					onUpdate: {ending: fails, reason: "registered_by_other", tries: 1},
+				}),
+			},
+		}),
+		[]fault{
+			{
+				// Promised in shared-hosts.md: If somebody has unregistered the process, what still runs is
+				// nevertheless stopped or killed, as `on_destroy` says
+				name:  "unregistered-on-destroy",
+				title: "Somebody unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is stopped all the same", hit: []int{2}, always: true,
+				declare: func(config map[string]any) { config["on_destroy"] = "stop" },
+				arrange: func(r *faultRun) {
+					namespace, name := r.face.Process()
+					r.each(func(address string) error { return r.sim.StartProcess(address, namespace, name) })
+					err := errors.Join(r.sim.Unregister(providertest.Address(2), namespace, name), r.sim.Unhost(providertest.Address(2), namespace, name))
+					if err != nil || !r.at(2).Running {
+						r.t.Fatalf("%v: it is %+v", err, r.at(2))
+					}
+				},
+				except: onDestroy(patternUnregistered, cell{ending: well, tries: 1}),
+				after: func(r *faultRun) {
+					for _, n := range allHosts {
+						if r.at(n).Running {
+							r.t.Errorf("%s goes on running", providertest.HostKey(n))
+						}
+					}
+				},
+				pattern: patternUnregistered,
 			},
 		},
-		{
-			name: "machine-silent", title: "A host's agent answers no call (117)", says: "If a machine is gone for good, set forget_unreachable = true",
-			pattern: patternOneFails, hit: []int{2}, faces: gseFaces, arrange: reachable(false), gone: reachable(true),
-			except: onDestroy(patternOneFails, cell{ending: fails, tries: 1}),
-		},
-		{
-			name: "machine-gone", title: "A host's agent answers no call (117), and `forget_unreachable` is true", says: "Unreachable Hosts Forgotten",
-			pattern: patternOneFails, hit: []int{2}, faces: gseFaces, arrange: reachable(false),
-			always: true, declare: func(config map[string]any) { config["forget_unreachable"] = true },
-			except: onDestroy(patternOneFails, cell{ending: warns, tries: 1}),
-		},
-		{
-			name: "refused-while-frozen", title: "The platform refuses to unregister hosts (HTTP 403), and the cached status has no row for them yet", says: "that the application may call",
-			pattern: patternLag, faces: gseFaces, fault: &simulator.Fault{HTTPStatus: 403},
-			prepare: func(r *faultRun) { r.sim.RegisterHosts = true; r.sim.FreezeStatus() }, gone: func(r *faultRun) { r.sim.ThawStatus() },
-			always: true, declare: func(config map[string]any) { config["ensure"] = "hosted" },
-			except: onDestroy(patternLag, cell{ending: fails, tries: 1}), after: (*faultRun).expectNothing,
-		},
-		{
-			name: "refused-without-hosts", title: "The platform refuses to unregister hosts (`result` is false), and rows of the file name no host", says: "refused by the platform: app not allowed (code 1306402",
-			pattern: patternLag, faces: gseFaces, fault: &simulator.Fault{EnvelopeCode: new(1306402), EnvelopeMessage: "app not allowed"},
-			arrange: func(r *faultRun) {
-				r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/host": nil, "data/proc_infos/*/bk_agent_id": nil}})
+		alike(fault{pattern: patternOneFails, faces: gseFaces}, []fault{
+			{
+				name: "machine-silent", title: "A host's agent answers no call (117)", says: "If a machine is gone for good, set forget_unreachable = true", hit: []int{2}, arrange: reachable(false),
+				gone: reachable(true), except: onDestroy(patternOneFails, cell{ending: fails, tries: 1}),
 			},
-			except: onDestroy(patternLag, cell{ending: fails, tries: 1}), after: (*faultRun).expectNothing,
-		},
-	}
+			{
+				name: "machine-gone", title: "A host's agent answers no call (117), and `forget_unreachable` is true", says: "Unreachable Hosts Forgotten", hit: []int{2}, arrange: reachable(false), always: true,
+				declare: func(config map[string]any) { config["forget_unreachable"] = true }, except: onDestroy(patternOneFails, cell{ending: warns, tries: 1}),
+			},
+		}),
+		alike(fault{pattern: patternLag, faces: gseFaces}, []fault{
+			{
+				name: "refused-while-frozen", title: "The platform refuses to unregister hosts (HTTP 403), and the cached status has no row for them yet", says: "that the application may call",
+				fault: &simulator.Fault{HTTPStatus: 403}, prepare: func(r *faultRun) { r.sim.RegisterHosts = true; r.sim.FreezeStatus() }, gone: func(r *faultRun) { r.sim.ThawStatus() }, always: true,
+				declare: func(config map[string]any) { config["ensure"] = "hosted" }, except: onDestroy(patternLag, cell{ending: fails, tries: 1}), after: (*faultRun).expectNothing,
+			},
+			{
+				name: "refused-without-hosts", title: "The platform refuses to unregister hosts (`result` is false), and rows of the file name no host",
+				says: "refused by the platform: app not allowed (code 1306402", fault: &simulator.Fault{EnvelopeCode: new(1306402), EnvelopeMessage: "app not allowed"},
+				arrange: injects(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/host": nil, "data/proc_infos/*/bk_agent_id": nil}}),
+				except:  onDestroy(patternLag, cell{ending: fails, tries: 1}), after: (*faultRun).expectNothing,
+			},
+		}),
+	)
 }
 
 // takeOver has another resource, of another configuration, register the process on host 2.
@@ -150,7 +148,7 @@ func (r *faultRun) addAgents() {
 }
 
 // agentIDInUpdates: hosts are created by address, and called by agent id from then on.
-func agentIDInUpdates(o providertest.Operation, n int) string {
+func agentIDInUpdates(o operation, n int) string {
 	if o.Updates() {
 		return agentID(n)
 	}
@@ -184,7 +182,7 @@ func renameAlone(config map[string]any) {
 // Promised in changing-hosts.md: Where the platform cannot be asked for the names, nothing is changed, and the apply ends with an error.
 // Promised in changing-hosts.md: One machine under both of its names is refused before anything is changed.
 func nameFaults() []fault {
-	gateway := []providertest.Face{providertest.FaceGateway}
+	gateway := gatewayFace
 	renamed := fault{
 		name: "renamed", title: "Hosts that were given by address are now given by agent id, and the platform knows both",
 		pattern: patternNames, faces: gateway, address: agentIDInUpdates, prepare: (*faultRun).addAgents, always: true, declare: oneSpec,
@@ -193,34 +191,35 @@ func nameFaults() []fault {
 	perName := renamed
 	perName.name, perName.title = "renamed-entries", "Hosts that were given by address are now given by agent id, and the platform keeps an entry for each"
 	perName.prepare = func(r *faultRun) { r.sim.EntryPerName = true; r.addAgents() }
-	return []fault{
-		renamed,
-		perName,
-		{
-			name: "machine-twice", title: "A machine is given by its address and by its agent id", says: "name each machine once",
-			pattern: patternNames, faces: gateway, prepare: (*faultRun).addAgents,
-			declare: func(config map[string]any) {
-				hosts, _ := config["hosts"].(map[string]string)
-				hosts["twin"] = agentID(1)
+	return slices.Concat(
+		[]fault{
+			renamed,
+			perName,
+		},
+		alike(fault{pattern: patternNames, faces: gateway}, []fault{
+			{
+				name: "machine-twice", title: "A machine is given by its address and by its agent id", says: "name each machine once", prepare: (*faultRun).addAgents,
+				declare: func(config map[string]any) {
+					hosts, _ := config["hosts"].(map[string]string)
+					hosts["twin"] = agentID(1)
+				},
+				except: nothingBut(patternNames, map[operation]cell{
+					onCreate:  {ending: fails},
+					onUpdate:  {ending: stays, planned: true},
+					onRestart: {ending: fails, says: "name the same machine"},
+				}),
 			},
-			except: nothingBut(patternNames, map[providertest.Operation]cell{
-				providertest.OnCreate:  {ending: fails},
-				providertest.OnUpdate:  {ending: stays, planned: true},
-				providertest.OnRestart: {ending: fails, says: "name the same machine"},
-			}),
-		},
-		{
-			name: "names-unread", title: "Hosts that were given by address are now given by agent id, and the names cannot be asked for (HTTP 403)",
-			says: "whether they are the same machines could not be asked", pattern: patternNames, faces: gateway, prepare: (*faultRun).addAgents, declare: renameAlone,
-			between: func(r *faultRun) { r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403}) },
-			except:  nothingBut(patternNames, map[providertest.Operation]cell{providertest.OnUpdate: {ending: stays, planned: true}}),
-		},
-		{
-			name: "other-selector", title: "Hosts that were given by address are now given by agent id, and the platform treats them as other hosts", pattern: patternNames,
-			faces: gateway, prepare: func(r *faultRun) { r.sim.AdmitAgents = true }, declare: renameAlone, says: "the platform does not say whether it is one machine with",
-			except: nothingBut(patternNames, map[providertest.Operation]cell{providertest.OnUpdate: {ending: stays}}),
-		},
-	}
+			{
+				name: "names-unread", title: "Hosts that were given by address are now given by agent id, and the names cannot be asked for (HTTP 403)",
+				says: "whether they are the same machines could not be asked", prepare: (*faultRun).addAgents, declare: renameAlone, between: injects(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403}),
+				except: nothingBut(patternNames, map[operation]cell{onUpdate: {ending: stays, planned: true}}),
+			},
+			{
+				name: "other-selector", title: "Hosts that were given by address are now given by agent id, and the platform treats them as other hosts", prepare: func(r *faultRun) { r.sim.AdmitAgents = true },
+				declare: renameAlone, says: "the platform does not say whether it is one machine with", except: nothingBut(patternNames, map[operation]cell{onUpdate: {ending: stays}}),
+			},
+		}),
+	)
 }
 
 // pidsNow are the process ids on all machines, whatever they are called.

@@ -19,8 +19,8 @@ type fault struct {
 	title, says string
 	pattern     *pattern
 	// except are the cells that are not as in the pattern.
-	except map[providertest.Operation]cell
-	faces  []providertest.Face // all, if nil
+	except map[operation]cell
+	faces  []face // all, if nil
 
 	// fault is injected into the operation's target. arrange does more, or
 	// something else, and may change the provider block of the run. gone undoes
@@ -40,7 +40,7 @@ type fault struct {
 	// process are how a configuration for the operation names them, if not as others
 	// do.
 	hosts   int
-	address func(o providertest.Operation, n int) string
+	address func(o operation, n int) string
 	process string
 	// declare changes the configuration with which the operation meets the fault,
 	// and always as long as the process is what is odd.
@@ -68,7 +68,7 @@ type fault struct {
 type pattern struct {
 	name, title, about string
 	// An operation that is not among the cells cannot meet such a fault.
-	cells map[providertest.Operation]cell
+	cells map[operation]cell
 	never string // why
 }
 
@@ -104,7 +104,7 @@ type cell struct {
 	reason string // of the hosts hit, in out_of_sync or failed_hosts, to begin with
 	// tries is how often the target is called, 0 if no request arrives. triesBy are the exceptions.
 	tries   int
-	triesBy map[providertest.Face]int
+	triesBy map[face]int
 	// timeUp: the time is up when the result was asked for enough times.
 	timeUp bool
 	// planned: the apply refuses what a plan cannot know.
@@ -113,11 +113,11 @@ type cell struct {
 	// hosts that its apply calls, if they are not the affected ones.
 	next    providertest.PlanKind
 	touches []int
-	faces   []providertest.Face // of the fault's, all if nil
+	faces   []face // of the fault's, all if nil
 }
 
 // cell is the result of an operation.
-func (f fault) cell(o providertest.Operation, by providertest.Face) (cell, bool) {
+func (f fault) cell(o operation, by face) (cell, bool) {
 	c, ok := f.except[o]
 	if !ok {
 		c, ok = f.pattern.cells[o]
@@ -142,9 +142,32 @@ func (f fault) cell(o providertest.Operation, by providertest.Face) (cell, bool)
 	return c, true
 }
 
-func (f fault) by() []providertest.Face {
+func (f fault) by() []face {
 	if f.faces == nil {
 		return faces
 	}
 	return f.faces
+}
+
+// alike are rows that have the pattern of the first, and its faces where they name none.
+func alike(first fault, rows []fault) []fault {
+	for i := range rows {
+		rows[i].pattern = first.pattern
+		if rows[i].faces == nil {
+			rows[i].faces = first.faces
+		}
+	}
+	return rows
+}
+
+// injects has the platform fail in another way than at the operation's own call.
+func injects(f simulator.Fault) func(*faultRun) {
+	return func(r *faultRun) { r.sim.Inject(f) }
+}
+
+// faultTable is the matrix, in the order of the page.
+func faultTable() []fault {
+	control := fault{name: "none", title: "Nothing (the control of this table)", pattern: patternControl}
+	return append(slices.Concat(networkFaults(), statusFaults(), formFaults(), lateFaults(), hostFaults(), contentFaults(), keyFaults(), idleFaults(), outputFaults(), taskFaults(), ownerFaults(),
+		ownershipFaults(), consoleFaults(), listFaults(), declaredFaults(), nameFaults(), selectorFaults()), control)
 }

@@ -24,19 +24,19 @@ var (
 
 // typedCell replaces one member of the answers that an operation gets.
 type typedCell struct {
-	on     providertest.Operation
+	on     operation
 	member string
 	value  any
 }
 
 func typedCells() []typedCell {
 	var cells []typedCell
-	for _, on := range []providertest.Operation{providertest.OnCreate, providertest.OnRead, providertest.OnUpdate, providertest.OnDelete, providertest.OnReadOwner, providertest.OnOperate, providertest.OnStatus} {
+	for _, on := range []operation{onCreate, onRead, onUpdate, onDelete, onReadOwner, onOperate, onStatus} {
 		members := slices.Concat(envelopeMembers, resultMembers)
 		switch on {
-		case providertest.OnRead, providertest.OnReadOwner:
+		case onRead, onReadOwner:
 			members = slices.Concat(envelopeMembers, rowMembers)
-		case providertest.OnOperate, providertest.OnStatus:
+		case onOperate, onStatus:
 			members = append(members, "data/task_id")
 		default:
 		}
@@ -75,16 +75,16 @@ func (c typedCell) Run(t *testing.T) {
 	r.fault.arrange = func(r *faultRun) {
 		replace := map[string]any{c.member: c.value}
 		r.sim.Inject(simulator.Fault{API: r.face.Target(r.on).API, Replace: replace})
-		if !r.face.Answers(r.on) && r.on != providertest.OnRead && r.on != providertest.OnReadOwner {
+		if !r.face.Answers(r.on) && r.on != onRead && r.on != onReadOwner {
 			r.sim.Inject(simulator.Fault{API: r.face.ResultAPI(), Replace: replace})
 		}
 	}
-	if c.on == providertest.OnStatus {
+	if c.on == onStatus {
 		r.startAll()
 		r.FailHosts()
 		p := providertest.ConfiguredWith(t, r.settings)
 		p.Until = r.deadline()
-		values, said := p.ReadData(r.face.TypeName(providertest.OnStatus), r.config(providertest.OnStatus))
+		values, said := p.ReadData(r.face.TypeName(onStatus), r.config(onStatus))
 		for key, state := range providertest.StatesOf(values) {
 			if state != "running" && (state != "unknown" || len(said) == 0) {
 				t.Errorf("%s is %s; said:\n%s", key, state, said)
@@ -92,7 +92,9 @@ func (c typedCell) Run(t *testing.T) {
 		}
 		return
 	}
-	r.begin()
+	if before := r.setUp(); before != "" {
+		r.applies(before)
+	}
 	core, said := r.meet()
 	if c.on.Refreshes() && core.State.IsNull() {
 		t.Errorf("state is dropped; said:\n%s", said)
