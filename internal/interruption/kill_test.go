@@ -90,41 +90,6 @@ func (r *killRound) play() {
 	}
 }
 
-// What was begun by an update whose provider died is found when the update is taken
-// back.
-func TestAccKill_updateTakenBack(t *testing.T) {
-	t.Parallel()
-	for _, victim := range []string{"provider", "cli"} {
-		t.Run(victim, func(t *testing.T) {
-			t.Parallel()
-			k := newKiller(t)
-			k.victim, k.moment = victim, "after"
-			old := killed{hosts: []int{1, 2, 3}, start: "./a.sh", team: "sre", ensure: "registered", onDestroy: "unregister"}
-			changed := old
-			changed.start = "./b.sh"
-			k.cli.ConfigureWith(old.provider(k.sim), old.String())
-			k.cli.Expect(0, "apply", "-auto-approve")
-			k.cli.ConfigureWith(old.provider(k.sim), changed.String())
-			api, _ := providertest.FaultOn("update_proc_info")
-			if at, _ := k.Run(len(callsOfPlan(t, k.sim, k.cli))+1, "apply", "-auto-approve"); at != api {
-				t.Fatalf("killed at %q", at)
-			}
-			k.cli.ConfigureWith(old.provider(k.sim), old.String())
-			k.cli.Expect(2, "plan", "-detailed-exitcode")
-			k.cli.Expect(0, "apply", "-auto-approve")
-			old.checkPlatform(t, k.sim)
-		})
-	}
-}
-
-// callsOfPlan are the calls that a plan makes.
-func callsOfPlan(t *testing.T, s *providertest.Sim, cli *providertest.CLI) simulator.CallList {
-	t.Helper()
-	s.ResetCalls()
-	cli.Run("plan")
-	return s.Calls()
-}
-
 // A provider whose CLI was killed goes on with nothing, and ends by itself. The lock
 // that is left of the state does not block later runs.
 func TestAccKill_orphan(t *testing.T) {
