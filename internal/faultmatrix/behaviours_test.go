@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// behaviour is something that platforms are known to do, and the rows that show it.
 type behaviour struct {
 	title string
 	// rows are the names of faults.
@@ -87,7 +86,6 @@ func TestFaultPage_behaviours(t *testing.T) {
 	}
 }
 
-// shown are the titles of a behaviour's rows.
 func (b behaviour) shown() string {
 	var titles []string
 	for _, name := range b.rows {

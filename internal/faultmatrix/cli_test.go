@@ -64,7 +64,6 @@ func TestFaultMatrix_cliCells(t *testing.T) {
 	}
 }
 
-// cliRun is a cell that no run has begun.
 func (c matrixCell) cliRun() *cliRun {
 	return &cliRun{faultRun: &faultRun{face: c.by, on: c.on, fault: c.fault, cell: c.cell}}
 }
@@ -114,7 +113,6 @@ func (c matrixCell) runCLI(t *testing.T) {
 	}
 }
 
-// cliRun is a cell on its way through a CLI.
 type cliRun struct {
 	*faultRun
 	cli *providertest.CLI
@@ -150,7 +148,6 @@ func (r *cliRun) settled() {
 	r.expectPlan(providertest.PlanNothing)
 }
 
-// expectPlan plans, keeps the plan and wants what it does.
 func (r *cliRun) expectPlan(kind providertest.PlanKind) {
 	r.t.Helper()
 	args := []string{"plan", "-detailed-exitcode", "-out=plan"}
@@ -171,7 +168,6 @@ func (r *cliRun) applies(before operation) {
 	}
 }
 
-// meet lets the operation meet the fault.
 func (r *cliRun) meet() providertest.JSONRun {
 	r.t.Helper()
 	r.sim.ResetCalls()
@@ -207,7 +203,6 @@ func (r *cliRun) meet() providertest.JSONRun {
 	return met
 }
 
-// meetingPlan is the plan of the run that meets the fault.
 func (r *cliRun) meetingPlan() providertest.PlanKind {
 	switch {
 	case r.cell.ending == drifts:
@@ -223,7 +218,6 @@ func (r *cliRun) meetingPlan() providertest.PlanKind {
 	}
 }
 
-// Status reads the data source, in a plan.
 func (r *cliRun) Status() {
 	r.t.Helper()
 	r.startAll()
@@ -241,7 +235,6 @@ func (r *cliRun) Status() {
 	r.expectRunning(r.cli.Planned("plan"))
 }
 
-// Configure writes the configuration of an operation.
 func (r *cliRun) Configure(o operation, config, settings map[string]any) {
 	r.t.Helper()
 	if o.Destroys() {
@@ -257,7 +250,6 @@ func (r *cliRun) Configure(o operation, config, settings map[string]any) {
 	r.cli.ConfigureJSON(settings, configured)
 }
 
-// Command is what meets the fault.
 func (r *faultRun) Command() []string {
 	switch {
 	case r.on.Refreshes(), r.on.Reads():

@@ -9,7 +9,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// held is what the platform and an agent hold of a process.
 type held struct{ registered, hosted, running bool }
 
 func (h held) String() string {
@@ -89,7 +88,6 @@ func TestFaultMatrix_effects(t *testing.T) {
 	}
 }
 
-// bring brings the process to where an operation starts from.
 func (r *faultRun) bring(to held) {
 	r.t.Helper()
 	namespace, name := r.Process()

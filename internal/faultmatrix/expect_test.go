@@ -168,7 +168,6 @@ func (r *faultRun) nextTouched(acted map[int]bool) []string {
 	return r.keysOf(r.addresses(numbers))
 }
 
-// touched are the hosts that were changed since the record began.
 func (r *faultRun) touched() []string {
 	var addresses []string
 	for _, change := range r.sim.Changes() {
@@ -206,7 +205,6 @@ func (r *faultRun) acted() map[int]bool {
 	return acted
 }
 
-// executed reports whether a host did something since the record began.
 func (r *faultRun) executed(n int, action string) bool {
 	return slices.ContainsFunc(r.sim.Executions(), func(e simulator.Execution) bool {
 		return e.Action == action && e.Host == r.address(n) && e.Code == simulator.CodeOK
@@ -226,7 +224,6 @@ func (r *faultRun) expectConverged(before map[int]bool) {
 	}
 }
 
-// keyed gives each host the same text.
 func keyed(numbers []int, text string) map[string]string {
 	byKey := make(map[string]string, len(numbers))
 	for _, n := range numbers {

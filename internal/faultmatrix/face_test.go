@@ -52,7 +52,6 @@ var (
 	jobFace        = faces[2:]
 )
 
-// resultKey is how a result names a host.
 func (r *faultRun) resultKey(n int) string {
 	namespace, name := r.Process()
 	address := r.address(n)
@@ -75,10 +74,8 @@ func (r *faultRun) bendResult(members map[string]any, times int) {
 	r.sim.Inject(bent)
 }
 
-// hosts is how many hosts the cell has.
 func (r *faultRun) hosts() int { return cmp.Or(r.fault.hosts, matrixHosts) }
 
-// address is how the operation names a host.
 func (r *faultRun) address(n int) string { return r.addressFor(r.on, n) }
 
 func (r *faultRun) addressFor(o operation, n int) string {
@@ -96,7 +93,6 @@ func (r *faultRun) addresses(numbers []int) []string {
 	return addresses
 }
 
-// keysOf are the keys of hosts by their addresses.
 func (r *faultRun) keysOf(addresses []string) []string {
 	var keys []string
 	for n := 1; n <= r.hosts(); n++ {
@@ -113,7 +109,6 @@ func (r *faultRun) Process() (namespace, name string) {
 	return namespace, cmp.Or(r.fault.process, name)
 }
 
-// at is what the simulator holds of the process on a host.
 func (r *faultRun) at(n int) simulator.Process {
 	namespace, name := r.Process()
 	p, _ := r.sim.Process(r.address(n), namespace, name)

@@ -10,7 +10,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// Status reads the data source.
 func (r *faultRun) Status() {
 	r.t.Helper()
 	r.startAll()
@@ -56,7 +55,6 @@ func (r *faultRun) expectStates(values map[string]any) {
 	}
 }
 
-// expectRunning is for when the fault has gone.
 func (r *faultRun) expectRunning(values map[string]any) {
 	r.t.Helper()
 	if diff := gocmp.Diff(keyed(providertest.HostNumbers(r.hosts()), string(fleet.Running)), providertest.StatesOf(values)); diff != "" {

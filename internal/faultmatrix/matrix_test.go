@@ -15,7 +15,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// faultRun is one cell on its way.
 type faultRun struct {
 	t        *testing.T
 	sim      *providertest.Sim
@@ -112,7 +111,6 @@ type way interface {
 	settled()
 }
 
-// met is what is seen of an operation that has met its fault.
 type met struct {
 	said           providertest.Diagnostics
 	hosts, reasons map[string]string
@@ -145,7 +143,6 @@ func (r *faultRun) change(by way) providertest.PlanKind {
 	return kind
 }
 
-// applies is an apply before the fault.
 func (r *faultRun) applies(o operation) {
 	r.t.Helper()
 	if _, said := r.Run(r.sim.SettingsFor(r.face)).Apply(r.config(o)); len(said) > 0 {
@@ -189,7 +186,6 @@ func (r *faultRun) setUp() (before operation) {
 	return ""
 }
 
-// Run is a run of Terraform: a provider of its own.
 func (r *faultRun) Run(settings map[string]any) *providertest.Core {
 	r.t.Helper()
 	fresh := func() *providertest.Protocol { return providertest.ConfiguredWith(r.t, settings) }
@@ -198,7 +194,6 @@ func (r *faultRun) Run(settings map[string]any) *providertest.Core {
 	return core
 }
 
-// meet lets the operation meet the fault.
 func (r *faultRun) meet() (*providertest.Core, providertest.Diagnostics) {
 	r.t.Helper()
 	r.sim.ResetCalls()
@@ -236,7 +231,6 @@ func (r *faultRun) deadline() context.Context {
 // enough is how many questions without an answer there is time for.
 const enough = 4
 
-// count is given every call before it is answered.
 func (r *faultRun) count(call simulator.Call) {
 	at, over := *r.face.Target(r.on), r.over.Load()
 	if !r.face.Answers(r.on) {
@@ -272,7 +266,6 @@ func (r *faultRun) aim(f *simulator.Fault) {
 	}
 }
 
-// Repair ends the fault.
 func (r *faultRun) Repair() {
 	r.sim.Repair()
 	if r.fault.gone != nil {
@@ -339,7 +332,6 @@ func (r *faultRun) hit() []int {
 	return r.fault.hit
 }
 
-// startAll has the process run on every host, hosted.
 func (r *faultRun) startAll() {
 	r.t.Helper()
 	namespace, name := r.Process()
@@ -348,7 +340,6 @@ func (r *faultRun) startAll() {
 	})
 }
 
-// each does something on every host.
 func (r *faultRun) each(do func(address string) error) {
 	r.t.Helper()
 	for _, address := range r.addresses(providertest.HostNumbers(r.hosts())) {

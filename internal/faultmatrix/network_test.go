@@ -17,7 +17,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// listen gives a listener on loopback.
 func (r *faultRun) listen() net.Listener {
 	r.t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(r.t.Context(), "tcp", "127.0.0.1:0")
@@ -28,7 +27,6 @@ func (r *faultRun) listen() net.Listener {
 	return listener
 }
 
-// refusesConnections leads the run to a port that refuses connections.
 func (r *faultRun) refusesConnections() {
 	r.t.Helper()
 	listener := r.listen()
@@ -52,7 +50,6 @@ func (r *faultRun) hangsUp() {
 	r.settings["endpoint"] = "https://" + listener.Addr().String()
 }
 
-// certificate is what a server shows.
 type certificate struct {
 	expired bool
 	ip      string // 127.0.0.1, if ""

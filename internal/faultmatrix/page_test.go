@@ -103,7 +103,6 @@ func renderFaultPage(t *testing.T) string {
 	return page.String()
 }
 
-// pageSections are the patterns in the order of the table, each with its faults.
 func pageSections(cells []matrixCell) []pageSection {
 	var order []*pattern
 	byPattern := make(map[*pattern][]matrixCell)
@@ -327,7 +326,6 @@ func pageCLIs(cells []matrixCell) []pageCLI {
 // pageDefect is a defect that random histories find when it is put back.
 type pageDefect struct{ Title, FoundBy string }
 
-// pageDefects are those of the table by which internal/histories puts them back.
 func pageDefects(t *testing.T) []pageDefect {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "histories", "testdata", "defects.json"))

@@ -19,7 +19,6 @@ const (
 	busyCode = 1306429
 )
 
-// statusFaults are answers with a status that says no.
 func statusFaults() []fault {
 	return slices.Concat(
 		[]fault{
@@ -108,7 +107,6 @@ func retryAfter(d time.Duration) map[string]string {
 	return map[string]string{"Retry-After": time.Now().Add(d).UTC().Format(http.TimeFormat)}
 }
 
-// formFaults are answers that are not the platform's.
 func formFaults() []fault {
 	ok := func(body string) *simulator.Fault { return &simulator.Fault{HTTPStatus: 200, Body: body} }
 	return slices.Concat(

@@ -114,7 +114,6 @@ func mixed(name, title string, on operation, well int) fault {
 	return f
 }
 
-// outputFaults are what commands print.
 func outputFaults() []fault {
 	row := func(name, title, says, message string, hides ...string) fault {
 		return fault{

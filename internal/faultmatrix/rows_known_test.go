@@ -11,7 +11,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// keyFaults are the ways in which an answer can name hosts.
 func keyFaults() []fault {
 	return alike(fault{pattern: patternAsked, faces: esbOnlyFace}, []fault{
 		{name: "keys-supplier", title: "Every key has the supplier's id, whatever the document says", arrange: injects(simulator.Fault{Keys: "supplier"})},
@@ -47,7 +46,6 @@ func keyFaults() []fault {
 	})
 }
 
-// consoleFaults are the deeds of a colleague at the console of the platform.
 func consoleFaults() []fault {
 	stop := func(r *faultRun) {
 		namespace, name := r.Process()
@@ -90,7 +88,6 @@ func consoleFaults() []fault {
 	)
 }
 
-// listFaults are about the listing of a namespace.
 func listFaults() []fault {
 	answer := func(members map[string]any) *simulator.Fault { return &simulator.Fault{Replace: members} }
 	return slices.Concat(
@@ -211,7 +208,6 @@ func declaredFaults() []fault {
 	}
 }
 
-// selectorFaults are about calls that lead elsewhere than they say.
 func selectorFaults() []fault {
 	return []fault{
 		{

@@ -7,7 +7,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// networkFaults are those of the way to the platform.
 func networkFaults() []fault {
 	return slices.Concat(
 		alike(fault{pattern: patternUnreachable, faces: esbOnlyFace}, []fault{

@@ -26,7 +26,6 @@ func nothingBut(p *pattern, cells map[operation]cell, usual ...operation) map[op
 	return except
 }
 
-// ownershipFaults are about whose a registration is, and about what a destroy leaves.
 func ownershipFaults() []fault {
 	onDestroy := func(p *pattern, c cell) map[operation]cell {
 		return nothingBut(p, map[operation]cell{onDelete: c})
@@ -140,7 +139,6 @@ func (r *faultRun) expectNothing() {
 
 func agentID(n int) string { return fmt.Sprintf("0200000007525400f3557817103900054%03d", n) }
 
-// addAgents gives every machine an agent id beside its address.
 func (r *faultRun) addAgents() {
 	for _, n := range providertest.HostNumbers(r.hosts()) {
 		r.sim.AddAgent(agentID(n), providertest.Address(n))
@@ -222,7 +220,6 @@ func nameFaults() []fault {
 	)
 }
 
-// pidsNow are the process ids on all machines, whatever they are called.
 func (r *faultRun) pidsNow() []int {
 	var pids []int
 	for _, n := range providertest.HostNumbers(r.hosts()) {

@@ -131,7 +131,6 @@ func forgetTasks(r *faultRun) {
 	}
 }
 
-// taskFaults are about the task that a call becomes.
 func taskFaults() []fault {
 	return slices.Concat(
 		alike(fault{pattern: patternNoVerdict, faces: gseFaces}, []fault{
@@ -160,7 +159,6 @@ func taskFaults() []fault {
 	)
 }
 
-// ownerFaults are changes by another owner.
 func ownerFaults() []fault {
 	taken := func(r *faultRun) {
 		namespace, name := r.face.Process()

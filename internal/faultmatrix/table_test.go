@@ -11,7 +11,6 @@ import (
 // matrixHosts is how many hosts each cell has: web-1, web-2 and web-3.
 const matrixHosts = 3
 
-// fault is a row of the matrix.
 type fault struct {
 	name string
 	// title and says are for the page: what happens, and the words by which a
@@ -97,7 +96,6 @@ const (
 	drifts ending = "drifts"
 )
 
-// cell is what is seen of an operation that meets a fault, and what comes after.
 type cell struct {
 	ending ending
 	says   string // in the diagnostics, where it is not what the fault says
@@ -116,7 +114,6 @@ type cell struct {
 	faces   []face // of the fault's, all if nil
 }
 
-// cell is the result of an operation.
 func (f fault) cell(o operation, by face) (cell, bool) {
 	c, ok := f.except[o]
 	if !ok {

@@ -12,7 +12,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// The members of answers, by what they answer.
 var (
 	envelopeMembers = []string{"result", "code", "message", "data", "request_id"}
 	resultMembers   = []string{"data/*", "data/*/error_code", "data/*/error_msg", "data/*/content"}
@@ -22,7 +21,6 @@ var (
 	}
 )
 
-// typedCell replaces one member of the answers that an operation gets.
 type typedCell struct {
 	on     operation
 	member string

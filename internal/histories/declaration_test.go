@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// declaration is what a configuration says.
 type declaration struct {
 	Forms     map[int]string // of the machines that it has
 	Rekeyed   map[int]bool
@@ -66,7 +67,6 @@ func nameOnFile(machine int, form string) string {
 	return address(machine)
 }
 
-// machineOf is the machine that has a name.
 func machineOf(name string) int {
 	var n int
 	if strings.Contains(name, ":") {
@@ -96,20 +96,9 @@ func (d *declaration) meta() map[string]any {
 	return map[string]any{"namespace": namespace, "name": process, "labels": map[string]string{"team": d.Label}}
 }
 
-func (d *declaration) spec() map[string]any {
-	return map[string]any{
-		"identity": map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
-		"control": map[string]any{
-			"start_cmd": d.Start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh", "reload_cmd": "./reload.sh", "kill_cmd": "./kill.sh",
-		},
-		"resource": map[string]any{"cpu": 30, "mem": 10}, "monitor_policy": map[string]any{"auto_type": 1},
-	}
-}
-
-// hosted is the configuration as Terraform has it.
 func (d *declaration) hosted() map[string]any {
 	config := map[string]any{
-		"meta": d.meta(), "hosts": d.hosts(), "spec": d.spec(), "ensure": d.Ensure, "on_destroy": d.OnDestroy,
+		"meta": d.meta(), "hosts": d.hosts(), "spec": providertest.WholeSpec(d.Start), "ensure": d.Ensure, "on_destroy": d.OnDestroy,
 		"adopt_existing": d.Adopt, "on_partial_create": "warn",
 	}
 	if d.Waves > 0 {
@@ -118,7 +107,6 @@ func (d *declaration) hosted() map[string]any {
 	return config
 }
 
-// otherForm is another name of the same machine.
 func otherForm(form string) string {
 	if form == ByAgent {
 		return ByAddress

@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // switches are what a generator may leave out, each for what it is about. What is known
 // to be broken is in knownBroken.
 type switches map[string]bool
 
-// generator makes histories up.
 type generator struct {
 	*rand.Rand
 	without switches
@@ -62,7 +62,6 @@ func (g *generator) add(steps ...Step) { g.history.Steps = append(g.history.Step
 
 func (g *generator) one(values ...string) string { return values[g.IntN(len(values))] }
 
-// some are up to so many machines, at least one.
 func (g *generator) some(most int) []int {
 	all := g.Perm(g.history.Machines)
 	hosts := all[:1+g.IntN(min(most, len(all)))]
@@ -91,7 +90,6 @@ func (g *generator) chooseForms() {
 	}
 }
 
-// leaveOut leaves one more thing out of this history.
 func (g *generator) leaveOut(is bool, name string) {
 	if is {
 		g.without = maps.Clone(g.without)
@@ -186,12 +184,10 @@ func (g *generator) next() {
 	}
 }
 
-// console lets somebody act on what is there.
 func (g *generator) console() {
 	g.add(Step{Do: Console, To: g.one(actStart, actStop, actKill, actUnhost, actHost), Hosts: g.some(2)})
 }
 
-// fault makes something go wrong, for a while or until it is repaired.
 func (g *generator) fault() {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(faults)), func(name string) bool { return g.without[name] })
 	s := Step{Do: Inject, To: g.one(names...), Times: g.IntN(4)}
@@ -199,4 +195,62 @@ func (g *generator) fault() {
 		s.Hosts = g.some(2)
 	}
 	g.add(s)
+}
+
+// passing are faults that only a deadline ends if they do not pass by themselves: the affected request is
+// repeated again and again.
+var passing = map[string]bool{
+	"register-late": true, "result-lost": true, "result-missing": true, "queued": true, "all-lost": true, "all-unsent": true,
+}
+
+// faults are what goes wrong, by name. The same calls have other names on the other
+// face, so a fault may be several.
+var faults = map[string][]simulator.Fault{
+	"register-fails":  onRegister(simulator.Fault{Code: new(simulator.CodeAgentAbnormal), Message: "agent abnormal"}),
+	"register-lost":   onRegister(simulator.Fault{Drop: "after"}),
+	"register-unsent": onRegister(simulator.Fault{Drop: "before"}),
+	"register-late":   onRegister(simulator.Fault{Pending: 2}),
+	"release-fails":   onRelease(simulator.Fault{Code: new(simulator.CodeAgentAbnormal), Message: "agent abnormal"}),
+	"release-refused": onRelease(simulator.Fault{EnvelopeCode: new(1306101), EnvelopeMessage: "no permission"}),
+	"release-403":     onRelease(simulator.Fault{HTTPStatus: 403, Body: "no permission"}),
+	"release-lost":    onRelease(simulator.Fault{Drop: "after"}),
+	"operate-fails": {
+		{API: "operate_proc_v2", Op: new(simulator.OpStart), Code: new(simulator.CodeCommandFailed)},
+		{API: "operate_proc_v2", Op: new(simulator.OpRestart), Code: new(simulator.CodeCommandFailed)},
+		{API: "operate_proc_v2", Op: new(simulator.OpStop), Code: new(simulator.CodeCommandFailed)},
+	},
+	"operate-lost": {
+		{API: "operate_proc_v2", Op: new(simulator.OpStart), Drop: "after"},
+		{API: "operate_proc_v2", Op: new(simulator.OpRestart), Drop: "after"},
+		{API: "operate_proc_v2", Op: new(simulator.OpStop), Drop: "after"},
+		{API: "operate_proc_v2", Op: new(simulator.OpReload), Drop: "after"},
+	},
+	"hosting-fails":  {{API: "operate_proc_v2", Op: new(simulator.OpHost), Code: new(simulator.CodeFailed)}},
+	"query-fails":    {{API: "operate_proc_v2", Op: new(simulator.OpQuery), Code: new(simulator.CodeAgentAbnormal)}},
+	"result-lost":    {{API: "get_proc_operate_result_v2", Drop: "after"}},
+	"result-missing": {{API: "get_proc_operate_result_v2", Missing: 2}},
+	"queued":         {{API: "get_proc_operate_result_v2", Queued: 2}},
+	"status-503":     {{API: "get_proc_status_v2", HTTPStatus: 503}},
+	"status-lost":    {{API: "get_proc_status_v2", Drop: "mid"}},
+	"rows-hidden":    {{API: "get_proc_status_v2", Missing: -1}},
+	"rows-unnamed":   {{API: "*proc_status*", Rows: "none"}},
+	"rows-by-agent":  {{API: "*proc_status*", Rows: "agent"}},
+	"rows-by-host":   {{API: "*proc_status*", Rows: "host"}},
+	"backwards":      {{Backwards: true}},
+	"all-lost":       {{Drop: "after"}},
+	"all-unsent":     {{Drop: "before"}},
+}
+
+func onRegister(f simulator.Fault) []simulator.Fault {
+	register, update, multi := f, f, f
+	register.API, update.API = "register_proc_info", "update_proc_info"
+	multi.API, multi.Op = "operate_proc_multi", new(simulator.OpHost)
+	return []simulator.Fault{register, update, multi}
+}
+
+func onRelease(f simulator.Fault) []simulator.Fault {
+	unregister, multi := f, f
+	unregister.API = "unregister_proc_info"
+	multi.API, multi.Op = "operate_proc_multi", new(simulator.OpUnhost)
+	return []simulator.Fault{unregister, multi}
 }

@@ -1,6 +1,7 @@
 package histories
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -138,7 +139,6 @@ func (m model) judge(u unit) *Breach {
 	return found
 }
 
-// others: what is not ours is as it was.
 func (m model) others(u unit, machine int) *Breach {
 	c, before, after := m[machine], u.before[machine], u.after[machine]
 	if c.unsure || reflect.DeepEqual(before, after) {
@@ -165,7 +165,6 @@ func besides(before, after Truth) bool {
 		})
 }
 
-// more: what runs goes on running, with its pid, and what is hosted stays hosted.
 func (m model) more(u unit, machine int) *Breach {
 	c, before, after := m[machine], u.before[machine], u.after[machine]
 	var (
@@ -191,7 +190,6 @@ func (m model) more(u unit, machine int) *Breach {
 	return nil
 }
 
-// twice: an agent hears of an operation once.
 func (m model) twice(u unit, machine int) *Breach {
 	heard := make(map[string]bool)
 	for _, e := range u.done[machine] {
@@ -280,15 +278,12 @@ func (u unit) anyLeft() bool {
 	return false
 }
 
-// held reports whether anybody has hosted or registered a process.
 func held(is Truth) bool { return is.Hosted || is.Registered() }
 
-// registers reports whether a machine was registered.
 func registers(e simulator.Execution) bool {
 	return e.Code == simulator.CodeOK && slices.Contains([]string{"register", "update", "host"}, e.Action)
 }
 
-// starts reports whether a process was started.
 func starts(e simulator.Execution) bool { return e.Code == simulator.CodeOK && e.Action == "start" }
 
 // learn notes whose it is now: whoever registered it last, or who says since its
@@ -334,7 +329,6 @@ func (c claim) nowThat(is Truth) claim {
 	return claim{lapsed: c.lapsed, unheard: c.unheard}
 }
 
-// forgotten: what is an object's is in its state.
 func (m model) forgotten(u unit, machine int) *Breach {
 	if c := m[machine]; !c.unsure && c.owner == u.object && !u.named[machine] {
 		return &Breach{Invariant: TellsTheTruth, Kind: "forgotten", Text: "it is ours, and state does not name it"}
@@ -377,4 +371,47 @@ func (m model) acted(act string, machine int, before, after Truth, objects []str
 		c = claim{lapsed: lapsed, unheard: c.unheard}
 	}
 	m[machine] = c
+}
+
+func (u unit) seen(machine int) string {
+	return seen(u.before[machine], u.after[machine], u.done[machine], u.said)
+}
+
+func seen(before, after Truth, done []simulator.Execution, said string) string {
+	return fmt.Sprintf("before: %s\nafter:  %s\ndone:   %s\nsaid:   %s", told(before), told(after), toldDone(done), strings.TrimSpace(said))
+}
+
+func told(is Truth) string {
+	words := []string{"not hosted", "not running"}
+	if is.Hosted {
+		words[0] = "hosted"
+	}
+	if is.Running {
+		words[1] = fmt.Sprintf("running (pid %d)", is.PID)
+	}
+	for _, e := range is.Entries {
+		_, start, _ := strings.Cut(e.Spec, `"start_cmd":`)
+		start, _, _ = strings.Cut(start, ",")
+		words = append(words, fmt.Sprintf("entry %s: %s %v", e.Host, start, e.Labels))
+	}
+	return strings.Join(words, ", ")
+}
+
+func toldDone(done []simulator.Execution) string {
+	words := make([]string, len(done))
+	for i, e := range done {
+		words[i] = fmt.Sprintf("%s %s (%d)", e.Action, e.Host, e.Code)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (c claim) String() string {
+	words := []string{cmp.Or(c.owner, "nobody") + "'s"}
+	if c.lapsed != "" {
+		words = append(words, "once "+c.lapsed+"'s")
+	}
+	if c.unsure {
+		words = append(words, "perhaps")
+	}
+	return strings.Join(words, ", ")
 }

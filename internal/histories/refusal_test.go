@@ -22,14 +22,12 @@ func (w *world) refuses(o *object, u unit) string {
 	return ""
 }
 
-// refusals are the words by which refusals are known.
 var refusals = []string{"which it keeps; to register it with another one"}
 
 // notRenamed is what is said of a rename that is refused. It depends on what the refresh before it
 // found, so it need not be foretold.
 const notRenamed = "Hosts Cannot Be Renamed Now"
 
-// renames reports whether a declaration may name a machine of state otherwise.
 func renames(u unit) bool {
 	var leaves, comes [2]bool // by address, by agent id
 	for name := range u.hadAs {
@@ -53,7 +51,6 @@ func renames(u unit) bool {
 	return leaves[0] && comes[1] || leaves[1] && comes[0]
 }
 
-// refusal: what is to be refused is, and changes nothing.
 func (w *world) refusal(u unit, kind providertest.PlanKind, why, said string) *Breach {
 	switch changes := w.sim.Changes(); {
 	case kind == providertest.PlanCreate, kind == providertest.PlanReplace: // what was there is gone

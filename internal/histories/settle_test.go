@@ -171,7 +171,6 @@ func overtakes(is Truth, name string, e simulator.Entry) bool {
 	})
 }
 
-// wrongWith says what is not as declared on a machine.
 func (w *world) wrongWith(d *declaration, machine int) string {
 	truth := w.look(process)[machine]
 	entries := truth.Entries

@@ -1,6 +1,11 @@
 package histories
 
-import "slices"
+import (
+	"slices"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
 
 // shrink returns the shortest history for which fails is still true. It drops steps in ever smaller
 // pieces, and then simplifies the rest.
@@ -15,28 +20,22 @@ func shrink(h History, fails func(History) bool) History {
 	}
 }
 
-// size is what shrinking makes less.
 func (h History) size() int {
 	size := h.Machines * 10
-	for _, trait := range traitsOf(&h) {
-		if *trait.has {
+	more := func(is bool) {
+		if is {
 			size++
 		}
 	}
+	for _, trait := range traitsOf(&h) {
+		more(*trait.has)
+	}
 	for _, s := range h.Steps {
 		size += 100 + 5*len(s.Hosts) + s.Cut
-		if s.Times != 0 {
-			size++
-		}
-		if s.Late {
-			size++
-		}
-		if s.Blind {
-			size++
-		}
-		if s.Planned {
-			size++
-		}
+		more(s.Times != 0)
+		more(s.Late)
+		more(s.Blind)
+		more(s.Planned)
 	}
 	return size
 }
@@ -60,7 +59,6 @@ func dropSteps(h History, fails func(History) bool) History {
 	return h
 }
 
-// simplify tries what is simpler, one thing at a time.
 func simplify(h History, fails func(History) bool) History {
 	try := func(change func(*History)) {
 		simpler := h.copied()
@@ -69,12 +67,9 @@ func simplify(h History, fails func(History) bool) History {
 			h = simpler
 		}
 	}
-	try(func(h *History) { h.EntryPerName = false })
-	try(func(h *History) { h.SuppliersApart = false })
-	try(func(h *History) { h.Verify = false })
-	try(func(h *History) { h.KeepsTime.Reregistering = false })
-	try(func(h *History) { h.KeepsTime.Starting = false })
-	try(func(h *History) { h.KeepsTime.Hosting = false })
+	for i := range traitsOf(&h) {
+		try(func(h *History) { *traitsOf(h)[i].has = false })
+	}
 	for i := range h.Steps {
 		for host := len(h.Steps[i].Hosts) - 1; host >= 0; host-- {
 			try(func(h *History) {
@@ -83,13 +78,12 @@ func simplify(h History, fails func(History) bool) History {
 				}
 			})
 		}
-		try(func(h *History) { h.Steps[i].Hosts = nil })
-		try(func(h *History) { h.Steps[i].Cut, h.Steps[i].Late = 0, false })
-		try(func(h *History) { h.Steps[i].Cut = max(h.Steps[i].Cut-1, min(h.Steps[i].Cut, 1)) })
-		try(func(h *History) { h.Steps[i].Late = false })
-		try(func(h *History) { h.Steps[i].Blind = false })
-		try(func(h *History) { h.Steps[i].Times = 0 })
-		try(func(h *History) { h.Steps[i].Planned = false })
+		for _, simpler := range []func(*Step){
+			func(s *Step) { s.Hosts = nil }, func(s *Step) { s.Cut, s.Late = 0, false }, func(s *Step) { s.Cut = max(s.Cut-1, min(s.Cut, 1)) },
+			func(s *Step) { s.Late = false }, func(s *Step) { s.Blind = false }, func(s *Step) { s.Times = 0 }, func(s *Step) { s.Planned = false },
+		} {
+			try(func(h *History) { simpler(&h.Steps[i]) })
+		}
 	}
 	for machine := h.Machines; machine > 1; machine-- {
 		try(func(h *History) { *h = h.without(machine) })
@@ -119,4 +113,57 @@ func (h History) copied() History {
 		h.Steps[i].Hosts = slices.Clone(h.Steps[i].Hosts)
 	}
 	return h
+}
+
+// What fails for a reason is shrunk to that reason, in few replays.
+func TestShrink(t *testing.T) {
+	t.Parallel()
+	long := History{Machines: 3, EntryPerName: true}
+	for i := range 20 { // told apart by their values
+		long.Steps = append(long.Steps, Step{Do: Apply, On: A, To: string(rune('a' + i)), Hosts: []int{1, 3}, Times: 3, Cut: 4, Late: true, Blind: true, Planned: true})
+	}
+	at := func(h History, to string) int {
+		return slices.IndexFunc(h.Steps, func(s Step) bool { return s.To == to })
+	}
+	has := func(h History, is func(Step) bool) bool { return slices.ContainsFunc(h.Steps, is) }
+	for name, c := range map[string]struct {
+		fails func(History) bool
+		want  string
+	}{
+		"always":         {func(History) bool { return true }, "machines: 1"},
+		"first-and-last": {func(h History) bool { return at(h, "a") >= 0 && at(h, "t") > 0 }, "machines: 1\napply a a\napply a t"},
+		"in-their-order": {
+			func(h History) bool { return at(h, "c") >= 0 && at(h, "c") < at(h, "e") && at(h, "e") < at(h, "m") },
+			"machines: 1\napply a c\napply a e\napply a m",
+		},
+		"two-of-three-machines": {
+			func(h History) bool {
+				return h.Machines >= 2 && has(h, func(s Step) bool { return s.To == "b" && len(s.Hosts) > 0 && s.Hosts[0] != 1 })
+			},
+			"machines: 2\napply a b on [2]",
+		},
+		"cut-late-at-the-second-call": {
+			func(h History) bool { return has(h, func(s Step) bool { return s.To == "b" && s.Cut >= 2 && s.Late }) }, "machines: 1\napply a b cut off after call 2",
+		},
+		"a-planned-apply-with-two-entries": {
+			func(h History) bool {
+				return h.EntryPerName && has(h, func(s Step) bool { return s.To == "b" && s.Planned && s.Times > 0 })
+			},
+			"machines: 1, an entry per name\napply a b 3 times after a plan",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before, replays := long.String(), 0
+			got := shrink(long, func(h History) bool {
+				replays++
+				return c.fails(h)
+			})
+			providertest.Same(t, "shrunk", c.want+"\n", got.String())
+			providertest.Same(t, "the history itself", before, long.String())
+			if replays > 300 {
+				t.Errorf("%d replays", replays)
+			}
+		})
+	}
 }

@@ -87,13 +87,11 @@ const (
 	Supervise   Action = "supervise"   // agents revive what died
 )
 
-// Configurations that a history has.
 const (
 	A = "a"
 	B = "b"
 )
 
-// Forms of a machine's name.
 const (
 	ByAddress  = "address"
 	BySupplier = "supplier" // an address with a supplier id

@@ -7,7 +7,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// do takes one step.
 func (w *world) do(s Step) {
 	before := w.look(bystander)
 	switch s.Do {
@@ -37,38 +36,30 @@ func (w *world) do(s Step) {
 	}
 }
 
-// change changes what a configuration says.
 func (c *config) change(s Step, gateway providertest.Face) {
 	d := &c.want
 	form := s.To
 	if gateway == providertest.FaceESB && form == ByAgent {
 		form = ByAddress
 	}
+	each := func(do func(machine int)) {
+		for _, machine := range s.Hosts {
+			do(machine)
+		}
+	}
 	switch s.Do {
-	case Join:
-		for _, machine := range s.Hosts {
-			if !d.has(machine) {
+	case Join, Rename:
+		each(func(machine int) {
+			if d.has(machine) == (s.Do == Rename) {
 				d.Forms[machine] = form
 			}
-		}
+		})
 	case Leave:
-		for _, machine := range s.Hosts {
-			delete(d.Forms, machine)
-		}
-	case Rename:
-		for _, machine := range s.Hosts {
-			if d.has(machine) {
-				d.Forms[machine] = form
-			}
-		}
+		each(func(machine int) { delete(d.Forms, machine) })
 	case Rekey:
-		for _, machine := range s.Hosts {
-			d.Rekeyed[machine] = !d.Rekeyed[machine]
-		}
+		each(func(machine int) { d.Rekeyed[machine] = !d.Rekeyed[machine] })
 	case Double:
-		for _, machine := range s.Hosts {
-			d.Doubled[machine] = gateway == providertest.FaceGateway
-		}
+		each(func(machine int) { d.Doubled[machine] = gateway == providertest.FaceGateway })
 	case Single:
 		clear(d.Doubled)
 	case SetSpec:
@@ -92,7 +83,6 @@ func (w *world) gateway() providertest.Face {
 	return providertest.Face(name)
 }
 
-// set changes the provider block, or what triggers the operation.
 func (w *world) set(s Step) {
 	switch s.Do {
 	case SetDefault:
@@ -168,7 +158,6 @@ func (w *world) repair() {
 	w.faulty = false
 }
 
-// act is a change at a console, if there is anything to change.
 func (w *world) act(act string, machine int) {
 	name := w.nameFound(machine)
 	objects := w.objectsOn(machine)

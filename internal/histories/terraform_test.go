@@ -31,7 +31,6 @@ func (w *world) session(s Step) (*session, func()) {
 	}
 }
 
-// on is a resource object in this run.
 func (s *session) on(typ string, kept *providertest.Kept) *providertest.Core {
 	core := s.plans.CoreOf(typ, kept)
 	core.Until = s.ctx
@@ -90,7 +89,6 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	return u.failed
 }
 
-// ended reports whether the run was cut off: Terraform begins nothing more then.
 func (s *session) ended() bool { return s.ctx.Err() != nil }
 
 // bury destroys what was deposed, which every apply does first.
@@ -168,7 +166,6 @@ func (w *world) refresh(c *config) {
 	w.fail(w.model.judge(u))
 }
 
-// recreate replaces an object with create_before_destroy.
 func (w *world) recreate(c *config, s Step) {
 	if len(c.want.Forms) == 0 || !c.object.exists() {
 		return
@@ -237,7 +234,7 @@ func (w *world) operate(s Step) {
 	w.sim.ResetCalls()
 	core := run.on(providertest.ActionType, op.kept)
 	_, said := core.Apply(map[string]any{
-		"meta": d.meta(), "hosts": d.hosts(), "spec": d.spec(), "operation": op.name, "triggers": map[string]string{"t": op.trigger},
+		"meta": d.meta(), "hosts": d.hosts(), "spec": providertest.WholeSpec(d.Start), "operation": op.name, "triggers": map[string]string{"t": op.trigger},
 	})
 	if meddle := w.meddle[Operate]; meddle != nil {
 		meddle(w, nil)
@@ -245,7 +242,6 @@ func (w *world) operate(s Step) {
 	w.judgeOperation(d, before, said.String(), core.Reasons("failed_hosts"))
 }
 
-// judgeOperation holds what was operated against what was to be.
 func (w *world) judgeOperation(d *declaration, before map[int]Truth, said string, failed map[string]string) {
 	var (
 		op          = &w.op

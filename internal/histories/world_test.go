@@ -3,10 +3,15 @@ package histories
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
+	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -18,7 +23,6 @@ const (
 	bystander = "redis" // a process of other users, which no object declares
 )
 
-// Changes at a console.
 const (
 	actStart      = "start"
 	actStop       = "stop"
@@ -40,10 +44,8 @@ type object struct {
 	suppliers map[int]any // the ids of the machines that it has by address, from when they joined
 }
 
-// exists reports whether there is anything in state.
 func (o *object) exists() bool { return o.kept.State.Type() != nil && !o.kept.State.IsNull() }
 
-// config is one configuration, with its state.
 type config struct {
 	name    string
 	want    declaration
@@ -52,7 +54,6 @@ type config struct {
 	objects int
 }
 
-// objectsLeft are those that are deposed and the one that is not.
 func (c *config) objectsLeft() []*object { return append(slices.Clone(c.deposed), c.object) }
 
 func (c *config) newObject() *object {
@@ -60,7 +61,6 @@ func (c *config) newObject() *object {
 	return &object{id: fmt.Sprintf("%s%d", c.name, c.objects), kept: &providertest.Kept{}, suppliers: make(map[int]any)}
 }
 
-// world is where a history takes place.
 type world struct {
 	*recorder
 	history  History
@@ -162,7 +162,6 @@ func (w *world) provider() *providertest.Protocol {
 	return w.sim.Configured(w.recorder, settings)
 }
 
-// fail ends the replay.
 func (w *world) fail(b *Breach) {
 	if b == nil {
 		return
@@ -172,7 +171,6 @@ func (w *world) fail(b *Breach) {
 	panic(stopped{})
 }
 
-// look is what is true of a process on every machine.
 func (w *world) look(name string) map[int]Truth {
 	truths := make(map[int]Truth)
 	for machine := 1; machine <= w.history.Machines; machine++ {
@@ -226,7 +224,6 @@ func (w *world) namesInState(o *object) map[string]bool {
 	return names
 }
 
-// objectsOn are the objects whose state names a machine.
 func (w *world) objectsOn(machine int) []string {
 	var ids []string
 	for _, c := range w.configs {
@@ -256,7 +253,6 @@ func (w *world) inDoubt(machine int) bool {
 	return false
 }
 
-// byAgent reports whether a configuration or a state names a machine by its agent id.
 func (w *world) byAgent() bool {
 	for _, c := range w.configs {
 		for _, form := range c.want.Forms {
@@ -283,4 +279,88 @@ func (w *world) nameFound(machine int) string {
 		return address(machine)
 	}
 	return truth.Entries[0].Host
+}
+
+// scissors stand before the platform and end an apply at one of its calls. The client
+// is gone before the answer is there, so it is the same in every replay.
+type scissors struct {
+	mu   sync.Mutex
+	left int // calls until the cut, 0 for none
+	late bool
+	end  func()
+}
+
+func (s *scissors) arm(call int, late bool, end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left, s.late, s.end = call, late, end
+}
+
+func (s *scissors) due() (end func(), late bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left == 0 {
+		return nil, false
+	}
+	if s.left--; s.left > 0 {
+		return nil, false
+	}
+	return s.end, s.late
+}
+
+func (s *scissors) before(platform http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		end, late := s.due()
+		if end == nil {
+			platform.ServeHTTP(w, r)
+			return
+		}
+		if late {
+			platform.ServeHTTP(httptest.NewRecorder(), r)
+		} else {
+			_, _ = io.Copy(io.Discard, r.Body)
+		}
+		end()
+		select {
+		case <-r.Context().Done():
+		case <-time.After(5 * time.Second): // the end of its context does not matter
+		}
+		panic(http.ErrAbortHandler)
+	})
+}
+
+// recorder is the test of one replay: a history that fails is replayed to shrink it, so
+// what fails is kept and not told.
+type recorder struct {
+	testing.TB // of which only what follows is used
+	ctx        context.Context
+	failures   []string
+	cleanups   []func()
+}
+
+// stopped is what a replay panics with when it cannot go on.
+type stopped struct{}
+
+func (r *recorder) Helper()                  {}
+func (r *recorder) Context() context.Context { return r.ctx }
+func (r *recorder) Cleanup(f func())         { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Error(args ...any)        { r.failures = append(r.failures, fmt.Sprint(args...)) }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatal(args ...any) {
+	r.Error(args...)
+	panic(stopped{})
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	panic(stopped{})
+}
+
+func (r *recorder) close() {
+	for _, f := range slices.Backward(r.cleanups) {
+		f()
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// agent is the agent id of the first host.
 const agent = "0200000007525400f355781710390005465c"
 
 // newTwoNamed is a gateway that keeps an entry for each name of a machine.

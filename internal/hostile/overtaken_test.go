@@ -56,7 +56,6 @@ func raised(h hostile, first *providertest.Core, _ map[string]any) {
 	first.Applied(h.config("./start.sh", "running", "unregister"))
 }
 
-// answerLost registers anew, and loses the answer.
 func answerLost(h hostile, first *providertest.Core, config map[string]any) {
 	h.onReregister(simulator.Fault{Drop: "after"})
 	first.Apply(config)

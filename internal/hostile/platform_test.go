@@ -21,7 +21,6 @@ type hostile struct {
 	passed   *atomic.Int64 // hours, by the platform's clock
 }
 
-// clock is the platform's, for tests in which an operation takes an hour.
 func (h hostile) clock() time.Time { return time.Now().Add(time.Duration(h.passed.Load()) * time.Hour) }
 
 // labelled are the faces whose registrations carry labels.
@@ -75,7 +74,6 @@ func (h hostile) config(start, ensure, onDestroy string, more ...map[string]any)
 	return config
 }
 
-// at is the process on a host.
 func (h hostile) at(n int) simulator.Process {
 	namespace, name := h.by.Process()
 	p, _ := h.sim.Process(providertest.Address(n), namespace, name)
@@ -84,13 +82,10 @@ func (h hostile) at(n int) simulator.Process {
 
 func (h hostile) process() simulator.Process { return h.at(1) }
 
-// hide has the file show no row any more.
 func (h hostile) hide() { h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Missing: -1}) }
 
-// onReregister is a fault of what registers anew.
 func (h hostile) onReregister(f simulator.Fault) { h.onEither("update_proc_info", simulator.OpHost, f) }
 
-// onRelease is a fault of what unregisters.
 func (h hostile) onRelease(f simulator.Fault) {
 	h.onEither("unregister_proc_info", simulator.OpUnhost, f)
 }
@@ -103,13 +98,11 @@ func (h hostile) onEither(api string, op int, f simulator.Fault) {
 	h.sim.Inject(f)
 }
 
-// onQuery is a fault of the question to the agents.
 func (h hostile) onQuery(f simulator.Fault) {
 	f.API, f.Op = "operate_proc_v2", new(simulator.OpQuery)
 	h.sim.Inject(f)
 }
 
-// told is an agent's answer about a hosted process.
 func told(pid int, registered int64) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid, "isAuto": true, "register_time": registered}}}}}
 }
@@ -131,7 +124,6 @@ func (h hostile) must(errs ...error) {
 	}
 }
 
-// started hosts and starts the process by a name of a machine.
 func (h hostile) started(name string) {
 	h.Helper()
 	h.must(h.sim.Host(name, "web", "nginx"), h.sim.StartProcess(name, "web", "nginx"))

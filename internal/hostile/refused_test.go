@@ -33,12 +33,10 @@ func TestRefused_resentInVain(t *testing.T) {
 	}})
 }
 
-// tookEffect has a registration of the first host fail by a code, and take effect all the same.
 func (h hostile) tookEffect(code int) {
 	h.onEither("register_proc_info", simulator.OpHost, simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: &code, Apply: true, Times: 1})
 }
 
-// lags has the file show no row of the first host.
 func (h hostile) lags() {
 	h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: []string{providertest.Address(1)}, Missing: -1})
 }

@@ -205,7 +205,6 @@ func (c killed) has(address string) bool {
 	return false
 }
 
-// checkPlatform compares the platform with what is declared.
 func (c killed) checkPlatform(t *testing.T, sim *providertest.Sim) {
 	t.Helper()
 	fingerprints := make(map[string]bool)

@@ -80,7 +80,6 @@ func newLossRound(t *testing.T, by providertest.Face, chance *rand.Rand) *lossRo
 	return r
 }
 
-// provider is a provider of its own, as each run of Terraform's has.
 func (r *lossRound) provider() *providertest.Protocol { return r.sim.Configured(r.T, r.settings) }
 
 // lossy makes connections get lost, more or less often, on any call or on those of one kind.
@@ -93,7 +92,6 @@ func (r *lossRound) lossy() {
 	}
 }
 
-// processes are those of the simulator by host key.
 func (r *lossRound) processes() map[string]simulator.Process {
 	found := make(map[string]simulator.Process)
 	namespace, name := r.by.Process()
@@ -143,7 +141,6 @@ func (r *lossRound) checkTold(rows map[string]string, said string) {
 	}
 }
 
-// operation applies bk_process_operation again and again.
 func (r *lossRound) operation() {
 	resource := r.provider().CoreOf(r.by.TypeName(providertest.OnOperate), &providertest.Kept{})
 	for range 4 {
@@ -203,7 +200,6 @@ func (r *lossRound) apply(resource *providertest.Core) {
 	}
 }
 
-// action invokes the action, which keeps nothing.
 func (r *lossRound) action() {
 	for range 4 {
 		r.lossy()

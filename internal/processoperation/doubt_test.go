@@ -185,7 +185,6 @@ func restartCutOff(t *testing.T, by providertest.Face, n int) *underWay {
 	return cutOff(t, by, simulator.OpRestart, restartConfig(by, n, nil), hosts)
 }
 
-// applied is the next run, which says nothing, and the operations that it sends.
 func (u *underWay) applied(t *testing.T, sent ...string) {
 	t.Helper()
 	if kind, said := u.Apply(u.config); kind != providertest.PlanUpdate || len(said) > 0 || len(u.Reasons("failed_hosts")) > 0 {

@@ -39,13 +39,11 @@ func onFaces(t *testing.T, row string, through []providertest.Face, play func(tr
 	}
 }
 
-// operationOf is an operation on a face, not created yet.
 func operationOf(t *testing.T, sim *providertest.Sim, by providertest.Face) *providertest.Core {
 	t.Helper()
 	return providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnOperate), &providertest.Kept{})
 }
 
-// configOf is an operation on hosts web-1 to web-n.
 func configOf(by providertest.Face, operation string, n int, more map[string]any) map[string]any {
 	config := by.Reference("./start.sh", n)
 	config["operation"] = operation
@@ -53,17 +51,14 @@ func configOf(by providertest.Face, operation string, n int, more map[string]any
 	return config
 }
 
-// restartConfig is a restart on hosts web-1 to web-n.
 func restartConfig(by providertest.Face, n int, more map[string]any) map[string]any {
 	return configOf(by, "restart", n, more)
 }
 
-// restartOn is a restart on hosts by key.
 func restartOn(by providertest.Face, hosts map[string]string) map[string]any {
 	return restartConfig(by, 0, map[string]any{"hosts": hosts})
 }
 
-// asParts leaves a configuration as it is.
 func asParts(_ *testing.T, config map[string]any) map[string]any { return config }
 
 // asProcess puts meta, hosts and spec of a configuration into a process.
@@ -100,7 +95,6 @@ func manyHosts(n int) map[string]string {
 	return hosts
 }
 
-// fine ends the test if there is an error.
 func fine(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -131,7 +125,6 @@ func hosted(t *testing.T, by providertest.Face, n int) *providertest.Sim {
 	return sim
 }
 
-// operated is a call as Sim.Changes lists it.
 func operated(by providertest.Face, op int, hosts ...int) string {
 	if by == providertest.FaceJOB {
 		return fmt.Sprintf("operate_process/%d %s", op, providertest.Addresses(hosts...))
@@ -139,7 +132,6 @@ func operated(by providertest.Face, op int, hosts ...int) string {
 	return providertest.Operated(op, hosts...)
 }
 
-// pids are the pids of the running processes, by host and name.
 func pids(sim *providertest.Sim) map[string]int {
 	running := make(map[string]int)
 	for _, process := range sim.Processes() {
@@ -150,7 +142,6 @@ func pids(sim *providertest.Sim) map[string]int {
 	return running
 }
 
-// broken makes a restart fail on host web-n.
 func broken(n int) simulator.Fault {
 	return simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(n)}, Code: new(65535), Message: "sh: ./restart.sh: not found"}
 }

@@ -18,7 +18,6 @@ func sameIDs(text string) string {
 	return regexp.MustCompile(`Request: .*`).ReplaceAllString(text, "Request: ID")
 }
 
-// saysAll fails the test unless a text says all of these.
 func saysAll(t *testing.T, text string, wants ...string) {
 	t.Helper()
 	for _, want := range wants {
@@ -28,7 +27,6 @@ func saysAll(t *testing.T, text string, wants ...string) {
 	}
 }
 
-// progressOf are messages about the process of the tests.
 func progressOf(operation string, lines ...string) []string {
 	for i, line := range lines {
 		lines[i] = operation + " web:nginx: " + line + " (0s)"

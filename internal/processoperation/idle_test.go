@@ -74,7 +74,6 @@ func TestProcessOperation_idleStaysHosted(t *testing.T) {
 	}
 }
 
-// oneShot is an operation on a one-shot process.
 func oneShot(by providertest.Face, operation string, hosts int) map[string]any {
 	config := configOf(by, operation, hosts, nil)
 	config["spec"].(map[string]any)["monitor_policy"] = map[string]any{"auto_type": 2} //nolint:forcetypeassert // it is made so

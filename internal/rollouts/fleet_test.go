@@ -3,14 +3,19 @@ package rollouts
 import (
 	"fmt"
 	"maps"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // plans are short-lived
+	providertest.Main(m)
+}
 
 // rollout is a hosted process that runs on every host, as a test changes it.
 type rollout struct {
@@ -21,7 +26,11 @@ type rollout struct {
 	kept     *providertest.Kept
 	resource *providertest.Core
 	config   map[string]any
+	typ      string
+	clock    *providertest.Clock // of gates and pauses, nil for the real one
 }
+
+var faces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}
 
 // begun applies ./v1.sh to hosts where it is started, one host in each wave, and forgets
 // the calls.
@@ -30,21 +39,30 @@ func begun(t *testing.T, by providertest.Face, hosts int, more map[string]any) *
 	return begunAt(t, providertest.NewSim(t), by, hosts, more)
 }
 
-// begunAt is begun on a simulator that the test has made.
 func begunAt(t *testing.T, sim *providertest.Sim, by providertest.Face, hosts int, more map[string]any) *rollout {
 	t.Helper()
-	r := &rollout{t: t, sim: sim, by: by, hosts: hosts, kept: &providertest.Kept{}}
-	r.config = by.Reference("./v1.sh", hosts)
-	r.config["rollout"] = map[string]any{"batch_size": 1}
-	r.config["on_update"] = "restart"
-	maps.Copy(r.config, more)
+	r := newRollout(t, sim, by, providertest.OnCreate, hosts, map[string]any{"rollout": map[string]any{"batch_size": 1}, "on_update": "restart"})
+	r.set(more)
+	r.runs()
+	return r
+}
+
+func newRollout(t *testing.T, sim *providertest.Sim, by providertest.Face, on providertest.Operation, hosts int, more map[string]any) *rollout {
+	t.Helper()
+	r := &rollout{t: t, sim: sim, by: by, hosts: hosts, kept: &providertest.Kept{}, config: by.Reference("./v1.sh", hosts), typ: by.TypeName(on)}
+	r.set(more)
 	r.anew()
+	return r
+}
+
+// runs creates the object, starts its process on each host, and forgets the calls.
+func (r *rollout) runs() {
+	r.t.Helper()
 	r.resource.Applied(r.config)
-	for n := 1; n <= hosts; n++ {
+	for n := 1; n <= r.hosts; n++ {
 		r.must(r.sim.StartProcess(providertest.Address(n), r.namespace(), r.name()))
 	}
 	r.sim.ResetCalls()
-	return r
 }
 
 // scenario is what is declared and applied on a few hosts, at each of its faces.
@@ -77,7 +95,11 @@ var (
 // anew goes on with a provider that has learnt nothing.
 func (r *rollout) anew() {
 	r.t.Helper()
-	r.resource = providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.by)).CoreOf(r.by.TypeName(providertest.OnCreate), r.kept)
+	if settings := r.sim.SettingsFor(r.by); r.clock == nil {
+		r.resource = providertest.ConfiguredWith(r.t, settings).CoreOf(r.typ, r.kept)
+	} else {
+		r.resource = providertest.ConfiguredBy(r.t, r.clock, settings).CoreOf(r.typ, r.kept)
+	}
 }
 
 func (r *rollout) must(err error) {
@@ -97,7 +119,6 @@ func (r *rollout) name() string {
 	return name
 }
 
-// declare changes the start command.
 func (r *rollout) declare(start string) {
 	maps.Copy(r.config, r.by.Reference(start, r.hosts))
 }
@@ -114,25 +135,20 @@ func (r *rollout) apply(said string) string {
 	return diags.String()
 }
 
-// update declares a start command and applies it.
 func (r *rollout) update(start, said string) string {
 	r.t.Helper()
 	r.declare(start)
 	return r.apply(said)
 }
 
-// set changes attributes of the configuration.
 func (r *rollout) set(attributes map[string]any) { maps.Copy(r.config, attributes) }
 
-// label changes a label, as the attribute meta has it.
 func (r *rollout) label(team string) {
 	r.set(map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{"team": team}}})
 }
 
-// fail makes each restart fail on hosts.
 func (r *rollout) fail(hosts ...int) { r.sim.Inject(failing(simulator.OpRestart, hosts...)) }
 
-// failOnce makes the next restart on a host fail.
 func (r *rollout) failOnce(host int) {
 	fault := failing(simulator.OpRestart, host)
 	fault.Times = 1
@@ -189,29 +205,47 @@ func (r *rollout) seen() []string {
 
 func (r *rollout) want(what string, want ...string) {
 	r.t.Helper()
-	if diff := cmp.Diff(want, r.seen()); diff != "" {
-		r.t.Errorf("%s (-want +got):\n%s", what, diff)
+	providertest.Same(r.t, what, want, r.seen())
+}
+
+func (r *rollout) says(text string, parts ...string) {
+	r.t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			r.t.Errorf("%q is not in: %s", part, text)
+		}
 	}
 }
 
-// wantLeft compares the codes in out_of_sync.
 func (r *rollout) wantLeft(want map[string]string) {
 	r.t.Helper()
 	got := make(map[string]string)
 	for key, reason := range r.resource.Reasons("out_of_sync") {
 		got[key], _, _ = strings.Cut(reason, ":")
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		r.t.Errorf("out_of_sync (-want +got):\n%s", diff)
-	}
+	providertest.Same(r.t, "out_of_sync", want, got)
 }
 
-// wantPlanned compares what the plan of the last apply said about it.
+func (r *rollout) wantReasons(attribute string, want map[string]string) {
+	r.t.Helper()
+	providertest.Same(r.t, attribute, want, r.resource.Reasons(attribute))
+}
+
+func (r *rollout) wantExecuted(action string, want ...int) {
+	r.t.Helper()
+	var hosts []string
+	for _, e := range r.sim.Executions() {
+		if e.Action == action {
+			hosts = append(hosts, e.Host)
+		}
+	}
+	slices.Sort(hosts)
+	providertest.Same(r.t, action+" on hosts", providertest.AddressList(want), hosts)
+}
+
 func (r *rollout) wantPlanned(want string) {
 	r.t.Helper()
-	if got := r.resource.Attribute("rollout_plan"); got != want {
-		r.t.Errorf("planned %q, want %q", got, want)
-	}
+	providertest.Same(r.t, "rollout_plan", any(want), r.resource.Attribute("rollout_plan"))
 }
 
 // wantSettled expects that the next apply has nothing to do.

@@ -17,21 +17,42 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+func shownIn(t *testing.T, guide string, n int) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", guide+".md.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	for _, output := range regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(string(text), -1) {
+		shown = append(shown, output[1])
+	}
+	if len(shown) != n {
+		t.Fatalf("the guide shows %d outputs, want %d", len(shown), n)
+	}
+	return shown
+}
+
+func playSteps(t *testing.T, steps ...resource.TestStep) {
+	t.Helper()
+	clock := new(providertest.Clock)
+	resource.Test(t, resource.TestCase{Steps: steps, ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
+		"bk": func() (tfprotov6.ProviderServer, error) {
+			options := provider.DefaultOptions("test")
+			options.Clock = clock
+			return provider.NewServer(options), nil
+		},
+	}})
+}
+
 // The guide about a release that goes wrong shows what its example prints, and each of its
 // ways out works.
 //
 // Promised in bad-release.md: the apply ends with an error, and no second wave begins.
 func TestAccExamples_badRelease(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "bad-release.md.tmpl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(string(guide), -1)
-	if len(shown) != 2 {
-		t.Fatalf("the guide shows %d outputs, want 2", len(shown))
-	}
-	stopped, tookBack := shown[0][1], shown[1][1]
+	shown := shownIn(t, "bad-release", 2)
+	stopped, tookBack := shown[0], shown[1]
 	for name, c := range map[string]struct {
 		shown    string
 		rollback bool
@@ -43,7 +64,7 @@ func TestAccExamples_badRelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim, clock := providertest.NewSim(t), new(providertest.Clock)
+			sim := providertest.NewSim(t)
 			sim.Inject(simulator.Fault{API: "operate_*", Command: "1.5", Op: new(simulator.OpRestart), Dies: 2, Revived: true})
 			example := sim.ProviderConfig() + providertest.ReadExample(t, "guides/bad-release/main.tf")
 			if c.rollback {
@@ -54,14 +75,7 @@ func TestAccExamples_badRelease(t *testing.T) {
 			}
 			failing := release("1.5")
 			failing.ExpectError = regexp.MustCompile(pattern(c.shown))
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"bk": func() (tfprotov6.ProviderServer, error) {
-					options := provider.DefaultOptions("test")
-					options.Clock = clock
-					return provider.NewServer(options), nil
-				}},
-				Steps: []resource.TestStep{release("1.4"), failing, release(c.next)},
-			})
+			playSteps(t, release("1.4"), failing, release(c.next))
 			if back := sim.Calls().OfOp(simulator.OpRestart); name == "back" {
 				last := back[len(back)-1]
 				if len(back) != 2 || len(last.Hosts) != 1 || last.Hosts[0] != "0:10.0.0.7" {
@@ -85,15 +99,8 @@ func TestAccExamples_badRelease(t *testing.T) {
 // Promised in safe-rollouts.md: makes waves of 10, 20, 40, 80 and 49 hosts here.
 func TestAccExamples_safeRollouts(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "safe-rollouts.md.tmpl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(string(guide), -1)
-	if len(shown) != 3 {
-		t.Fatalf("the guide shows %d outputs, want the plan, a release that is taken back, and too many hosts", len(shown))
-	}
-	sim, clock := providertest.NewSim(t), new(providertest.Clock)
+	shown := shownIn(t, "safe-rollouts", 3) // the plan, a release that is taken back, and too many hosts
+	sim := providertest.NewSim(t)
 	for _, release := range []string{"1.4", "1.6"} {
 		sim.Inject(simulator.Fault{API: "operate_*", Command: release, Health: "ok"})
 	}
@@ -104,20 +111,13 @@ func TestAccExamples_safeRollouts(t *testing.T) {
 		return resource.TestStep{Config: example, ConfigVariables: config.Variables{"release": config.StringVariable(release), "deletion_protection": config.BoolVariable(protected)}}
 	}
 	planned, bad, tooFew, destroyed := step(example, "1.6", true), step(example, "1.5", true), step(fewer, "1.6", true), step(example, "1.6", true)
-	words := regexp.MustCompile(`- (register .*)\n +\+ (register .*)\n +(in .*)\n`).FindStringSubmatch(shown[0][1])
+	words := regexp.MustCompile(`- (register .*)\n +\+ (register .*)\n +(in .*)\n`).FindStringSubmatch(shown[0])
 	planned.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[2]+"\n"+words[3])
-	bad.ExpectError, tooFew.ExpectError = regexp.MustCompile(pattern(shown[1][1])), regexp.MustCompile(pattern(shown[2][1]))
+	bad.ExpectError, tooFew.ExpectError = regexp.MustCompile(pattern(shown[1])), regexp.MustCompile(pattern(shown[2]))
 	destroyed.Destroy, destroyed.ExpectError = true, regexp.MustCompile("Deletion Protected")
 	first, last := step(example, "1.4", true), step(strings.Replace(example, `"10%"`, `"100%"`, 1), "1.6", false)
 	first.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[1]+"\n"+words[3])
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"bk": func() (tfprotov6.ProviderServer, error) {
-			options := provider.DefaultOptions("test")
-			options.Clock = clock
-			return provider.NewServer(options), nil
-		}},
-		Steps: []resource.TestStep{first, bad, planned, tooFew, destroyed, last},
-	})
+	playSteps(t, first, bad, planned, tooFew, destroyed, last)
 	if restarts := sim.Calls().OfOp(simulator.OpRestart); len(restarts) != 8 {
 		t.Errorf("%d restarts, want the canary's, there and back, and those of six waves", len(restarts))
 	}
@@ -137,7 +137,7 @@ func pattern(shown string) string {
 // README shows. A release goes on without an agent that is away.
 func TestAccModule_readme(t *testing.T) {
 	t.Parallel()
-	sim, clock := providertest.NewSim(t), new(providertest.Clock)
+	sim := providertest.NewSim(t)
 	sim.Inject(simulator.Fault{API: "operate_*", Command: "1.6", Op: new(simulator.OpRestart), Dies: 2, Revived: true})
 	module := sim.ProviderConfig()
 	for _, file := range []string{"main", "hosts", "variables", "settings", "outputs"} {
@@ -170,14 +170,7 @@ func TestAccModule_readme(t *testing.T) {
 		failing.ExpectError = regexp.MustCompile(regexp.MustCompile(`seen:(.*?)\d+`).ReplaceAllString(text, `seen:$1\d+`))
 	}
 	away.PreConfig = func() { sim.SetReachable("0:10.0.0.3", false) }
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"bk": func() (tfprotov6.ProviderServer, error) {
-			options := provider.DefaultOptions("test")
-			options.Clock = clock
-			return provider.NewServer(options), nil
-		}},
-		Steps: []resource.TestStep{step("1.5", false, false, 0), bad, away, scrapped, step("1.7", true, true, 1)},
-	})
+	playSteps(t, step("1.5", false, false, 0), bad, away, scrapped, step("1.7", true, true, 1))
 	for n := 1; n <= 8; n++ {
 		p, _ := sim.Process(fmt.Sprintf("0:10.0.0.%d", n), "lobby", "game")
 		if gone := n == 3; p.Running != gone || p.Hosted != gone || gone && !providertest.StartsWith(p, "./game.sh start 1.5") {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -20,7 +18,6 @@ const (
 	hanging      = 2
 )
 
-// bound is the time that a rollout has.
 type bound struct {
 	rollout map[string]any // nil for one wave
 	timeout string         // of all waves, "" for the default
@@ -204,9 +201,7 @@ func (h hang) apply(t *testing.T, sim *providertest.Timed, by providertest.Face,
 	}
 	began := time.Now()
 	_, said := resource.ApplyUnrefreshed(config)
-	if took, most := time.Since(began), h.most(by, b); took > most {
-		t.Errorf("it took %s, want at most %s", took, most)
-	}
+	h.wantInTime(t, by, b, began)
 	attribute, failed := "out_of_sync", []string{providertest.HostKey(hanging)}
 	switch {
 	case config == nil:
@@ -216,9 +211,7 @@ func (h hang) apply(t *testing.T, sim *providertest.Timed, by providertest.Face,
 	case config["operation"] != nil:
 		attribute = "failed_hosts"
 	}
-	if diff := gocmp.Diff(failed, slices.Sorted(maps.Keys(resource.Reasons(attribute)))); diff != "" {
-		t.Errorf("failed (-want +got):\n%s\nsaid: %s", diff, said)
-	}
+	h.wantFailed(t, resource, attribute, said, failed...)
 	h.wantOnce(t, sim.Sim, began)
 
 	sim.Repair()
@@ -240,6 +233,20 @@ func (h hang) apply(t *testing.T, sim *providertest.Timed, by providertest.Face,
 	}
 	if left := resource.Reasons(attribute); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+func (h hang) wantFailed(t *testing.T, resource *providertest.Core, attribute string, said providertest.Diagnostics, want ...string) {
+	t.Helper()
+	if got := slices.Sorted(maps.Keys(resource.Reasons(attribute))); !slices.Equal(got, want) {
+		t.Errorf("%s has %v, want %v; said: %s", attribute, got, want, said)
+	}
+}
+
+func (h hang) wantInTime(t *testing.T, by providertest.Face, b bound, began time.Time) {
+	t.Helper()
+	if took, most := time.Since(began), h.most(by, b); took > most {
+		t.Errorf("it took %s, want at most %s", took, most)
 	}
 }
 
@@ -280,4 +287,141 @@ func (h hang) wantOnce(t *testing.T, sim *providertest.Sim, since time.Time) {
 			}
 		}
 	}
+}
+
+// operates are the steps of an operation at which web-2 hangs, by the operation's name.
+var operates = map[string]hang{
+	"restart":       {each: running, op: simulator.OpRestart, once: []string{"restart"}},
+	"reload":        {each: running, op: simulator.OpReload, once: []string{"reload"}},
+	"start":         {op: simulator.OpStart, once: []string{"start"}},
+	"stop":          {each: running, op: simulator.OpStop, once: []string{"stop"}},
+	"kill":          {each: running, op: simulator.OpKill, once: []string{"kill"}},
+	"restart/gated": {each: running, op: simulator.OpRestart, gate: true, once: []string{"restart"}},
+	"restart/gate":  {each: running, ask: true, gate: true, once: []string{"restart"}},
+	// A process that does not run may be hosted: its agent is asked, and it is unhosted.
+	"stop/of-idle":     {each: idle, op: simulator.OpStop, once: []string{"stop", "unhost"}},
+	"stop/ask-idle":    {each: idle, ask: true, once: []string{"stop", "unhost"}},
+	"stop/unhost-idle": {each: idle, op: simulator.OpUnhost, once: []string{"stop", "unhost"}},
+	// A process that ends by itself is not hosted afterwards where it was not before.
+	"start/one-shot":        {faces: gseAlone, config: oneShot, op: simulator.OpStart, once: []string{"start", "unhost"}},
+	"start/ask-one-shot":    {faces: gseAlone, config: oneShot, ask: true, once: []string{"start", "unhost"}},
+	"start/unhost-one-shot": {faces: gseAlone, config: oneShot, op: simulator.OpUnhost, once: []string{"start", "unhost"}},
+}
+
+func idle(sim *providertest.Sim, by providertest.Face, host string) error {
+	namespace, name := by.Process()
+	return sim.Host(host, namespace, name)
+}
+
+func running(sim *providertest.Sim, by providertest.Face, host string) error {
+	namespace, name := by.Process()
+	if err := sim.Host(host, namespace, name); err != nil {
+		return err
+	}
+	return sim.StartProcess(host, namespace, name)
+}
+
+var oneShot = func() map[string]any {
+	spec, _ := providertest.FaceESB.Reference("./v1.sh", 0)["spec"].(map[string]any)
+	spec["monitor_policy"] = map[string]any{"auto_type": 2}
+	return map[string]any{"spec": spec}
+}()
+
+// The same with an operation.
+func TestHanging_operation(t *testing.T) {
+	t.Parallel()
+	for step, h := range operates {
+		name, _, _ := strings.Cut(step, "/")
+		h.everywhere(t, step, func(t *testing.T, sim *providertest.Timed, by providertest.Face, b bound) {
+			t.Helper()
+			h.prepare(t, sim, by)
+			config := h.declared(by, b, h.config, "./v1.sh", hangingHosts)
+			config["operation"] = name
+			h.apply(t, sim, by, b, by.TypeName(providertest.OnRestart), &providertest.Kept{}, config)
+		})
+	}
+}
+
+func (h hang) prepare(t *testing.T, sim *providertest.Timed, by providertest.Face) {
+	t.Helper()
+	for n := 1; n <= hangingHosts && h.each != nil; n++ {
+		if err := h.each(sim.Sim, by, providertest.Address(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(time.Minute) // that was before
+}
+
+// And with an operation on several processes, in one stage or in several.
+func TestHanging_processes(t *testing.T) {
+	t.Parallel()
+	for step, priorities := range map[string][]int{"one-stage": {1, 1}, "stages": {1, 2}, "stages-down": {2, 1}} {
+		h := hang{op: simulator.OpRestart, once: []string{"restart"}}
+		h.everywhere(t, step, func(t *testing.T, sim *providertest.Timed, by providertest.Face, b bound) {
+			t.Helper()
+			processes := make(map[string]any)
+			for n, name := range []string{"nginx", "redis"} {
+				one := by.Reference("./v1.sh", hangingHosts)
+				if meta, is := one["meta"].(map[string]any); is {
+					meta["name"] = name
+				} else if process, is := one["process"].(map[string]any); is {
+					process["proc_name"] = name
+				}
+				one["priority"] = priorities[n]
+				processes[name] = one
+			}
+			config := h.declared(by, b, nil, "./v1.sh", hangingHosts)
+			maps.DeleteFunc(config, func(name string, _ any) bool { return name != "rollout" && name != "timeouts" })
+			config["operation"], config["processes"] = "restart", processes
+			if b.rollout == nil { // or the stages after it do not begin
+				config["rollout"] = map[string]any{"max_failed_hosts": "1"}
+			}
+			h.apply(t, sim, by, b, by.TypeName(providertest.OnRestart), &providertest.Kept{}, config)
+		})
+	}
+}
+
+// An operation that never ends on web-2 keeps the next release from no other host.
+func TestHanging_stillUnderWay(t *testing.T) {
+	t.Parallel()
+	h := hang{op: simulator.OpRestart, once: []string{"restart"}}
+	h.everywhere(t, "restart", func(t *testing.T, sim *providertest.Timed, by providertest.Face, b bound) {
+		t.Helper()
+		kept, typ := &providertest.Kept{}, by.TypeName(providertest.OnUpdate)
+		release := func(start string) map[string]any {
+			return h.declared(by, b, onUpdate("restart", "running"), start, hangingHosts)
+		}
+		sim.ConfiguredFor(t, by).CoreOf(typ, kept).Applied(release("./v1.sh"))
+		sim.Inject(h.fault(by))
+		for _, start := range []string{"./v2.sh", "./v3.sh"} {
+			time.Sleep(time.Minute)
+			began := time.Now()
+			resource := sim.ConfiguredFor(t, by).CoreOf(typ, kept)
+			_, said := resource.Apply(release(start))
+			h.wantFailed(t, resource, "out_of_sync", said, "web-2")
+			h.wantInTime(t, by, b, began)
+			h.wantOnce(t, sim.Sim, began)
+		}
+	})
+}
+
+// A host that hangs while a release is taken back keeps no other from going back.
+func TestHanging_rollback(t *testing.T) {
+	t.Parallel()
+	h := hang{at: providertest.OnUpdate, skip: 1}
+	back := bound{rollout: map[string]any{"waves": []any{"4"}, "on_failure": "rollback"}}
+	onEach(t, "restart", faces, func(t *testing.T, by providertest.Face) {
+		t.Helper()
+		providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+			t.Helper()
+			resource := sim.ConfiguredFor(t, by).CoreOf(by.TypeName(providertest.OnUpdate), &providertest.Kept{})
+			resource.Applied(h.declared(by, back, onUpdate("restart", "running"), "./v1.sh", hangingHosts))
+			sim.Inject(h.fault(by))
+			fails := failing(simulator.OpRestart, 3)
+			fails.Times = 1
+			sim.Inject(fails)
+			_, said := resource.Apply(h.declared(by, back, onUpdate("restart", "running"), "./v2.sh", hangingHosts))
+			h.wantFailed(t, resource, "out_of_sync", said, "web-2")
+		})
+	})
 }

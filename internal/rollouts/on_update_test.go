@@ -3,11 +3,7 @@ package rollouts
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -34,13 +30,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.rest(3)
 			r.update("./v2.sh", "")
 			r.want("restarted", "v2 restart", "v2 restart", "v2 down")
-			var order []string
-			for _, call := range r.sim.Calls().OfOp(simulator.OpRestart).Of("operate_*") {
-				order = append(order, call.Hosts...)
-			}
-			if !slices.Equal(order, providertest.AddressList([]int{1, 2})) {
-				r.t.Errorf("restarted in this order: %v", order)
-			}
+			providertest.Same(r.t, "restarted in this order", providertest.AddressList([]int{1, 2}), called(r.sim.Calls().OfOp(simulator.OpRestart)))
 			r.wantSettled()
 		}},
 		"reload": {faces, 2, map[string]any{"on_update": "reload"}, func(r *rollout) {
@@ -81,20 +71,16 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 		"goes-on-in-waves": {faces, 6, inWaves(nil), func(r *rollout) {
 			r.fail(2)
 			said := r.update("./v2.sh", "web-2 (0:10.0.0.3): 65535")
-			if !strings.Contains(said, "web-3, web-5, web-6 (3 hosts): not tried: too many hosts had failed") {
-				r.t.Errorf("said: %s", said)
-			}
+			r.says(said, "web-3, web-5, web-6 (3 hosts): not tried: too many hosts had failed")
 			r.want("stopped", "v2 restart", "v2", "v1", "v2 restart", "v1", "v1")
 
 			r.sim.Repair()
 			r.apply("")
 			r.want("went on", "v2", "v2 restart", "v2 restart", "v2", "v2 restart", "v2 restart")
-			if diff := cmp.Diff(r.by.Changes(
-				"operate_proc_v2/7 "+providertest.Addresses(2, 3), "operate_proc_v2/7 "+providertest.Addresses(5, 6),
-				"update_proc_info "+providertest.Addresses(3), "update_proc_info "+providertest.Addresses(5, 6),
-			), r.sim.Changes(), cmpopts.SortSlices(strings.Compare)); diff != "" {
-				r.t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			want := r.by.Changes("operate_proc_v2/7 "+providertest.Addresses(2, 3), "operate_proc_v2/7 "+providertest.Addresses(5, 6),
+				"update_proc_info "+providertest.Addresses(3), "update_proc_info "+providertest.Addresses(5, 6))
+			slices.Sort(want)
+			r.sim.Changed(r.t, want...)
 			r.wantSettled()
 		}},
 		// Who goes back to the old spec restarts what had the new one, and nothing else.

@@ -10,17 +10,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// badStart is the start command of a bad release, and what the faults match.
-const badStart = "./start-bad.sh"
+// Start commands of releases. The faults match that of the bad one; the others come before and after it.
+const (
+	badStart     = "./start-bad.sh"
+	earlierStart = "./start-earlier.sh"
+	mendedStart  = "./start-mended.sh"
+)
 
-// How a bad release fails.
 const (
 	failsAtOnce = "fails-at-once" // its command does
 	diesLater   = "dies-later"    // after the platform's own check
 	flaps       = "flaps"         // and is revived, again and again
 )
 
-// release is what is rolled out, and how.
 type release struct {
 	face   providertest.Face
 	hosted bool // run by a hosted process, or else by an operation
@@ -45,7 +47,6 @@ type release struct {
 	interrupt int
 }
 
-// draw makes up a release.
 func draw(chance *rand.Rand) release {
 	r := release{
 		face: pick(chance, faces...), hosted: chance.IntN(2) == 0, hosts: 20 + chance.IntN(40),
@@ -133,7 +134,6 @@ func (r release) reach() []int {
 	return reached
 }
 
-// config is the release as a configuration; start is its start command.
 func (r release) config(start string) map[string]any {
 	config := r.face.Reference(start, r.hosts)
 	rollout := map[string]any{
@@ -161,20 +161,6 @@ func (r release) config(start string) map[string]any {
 	}
 	return config
 }
-
-// typeName is the type of the object that rolls it out.
-func (r release) typeName() string {
-	if r.hosted {
-		return r.face.TypeName(providertest.OnRun)
-	}
-	return r.face.TypeName(providertest.OnRestart)
-}
-
-// start commands of good releases, before and after the one that may be bad.
-const (
-	earlierStart = "./start-earlier.sh"
-	mendedStart  = "./start-mended.sh"
-)
 
 // good is a release without a fault. It need not go slowly.
 func (r release) good(start string) map[string]any {

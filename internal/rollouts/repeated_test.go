@@ -23,7 +23,6 @@ var allTimed = []timed{
 	{by: providertest.FaceESB, keeps: true, frozen: true}, {by: providertest.FaceGateway, keeps: true, frozen: true},
 }
 
-// onTimed plays a test on every such platform, over hosts that run.
 func onTimed(t *testing.T, name string, hosts int, more map[string]any, play func(*rollout, timed)) {
 	t.Helper()
 	for _, p := range allTimed {

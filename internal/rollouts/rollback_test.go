@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -60,28 +58,16 @@ func TestRollback_onEachHost(t *testing.T) {
 			said := r.update("./v2.sh", "Hosted Process Rolled Back")
 			r.want("rolled back", "v1 restart restart", "v1 restart restart", "v1 restart", "v1")
 			r.wantLeft(map[string]string{})
-			if diff := cmp.Diff(providertest.AddressList([]int{1, 2, 3, 3, 2, 1}), r.reregistered()); diff != "" {
-				r.t.Errorf("registered in this order (-want +got):\n%s", diff)
-			}
-			for _, row := range []string{"on 2 of 4 hosts", "web-3 (0:10.0.0.4): 65535", "web-4 (0:10.0.0.5): not tried", "declaration again, and the process was restarted by it where it ran: web-1…web-3."} {
-				if !strings.Contains(said, row) {
-					r.t.Errorf("%q is not in: %s", row, said)
-				}
-			}
-			if got := r.resource.Attribute("fingerprint"); got != fingerprint {
-				r.t.Errorf("the fingerprint in state is %v, was %v", got, fingerprint)
-			}
+			providertest.Same(r.t, "registered in this order", providertest.AddressList([]int{1, 2, 3, 3, 2, 1}), r.reregistered())
+			r.says(said, "on 2 of 4 hosts", "web-3 (0:10.0.0.4): 65535", "web-4 (0:10.0.0.5): not tried", "declaration again, and the process was restarted by it where it ran: web-1…web-3.")
+			providertest.Same(r.t, "the fingerprint in state", fingerprint, r.resource.Attribute("fingerprint"))
 			r.wantUnchanged("./v1.sh")
 		}},
 		// With a canary and waves, every changed host is rolled back.
 		"in-waves": {faces, 6, inWaves(map[string]any{"on_failure": "rollback"}), func(r *rollout) {
 			r.failOnce(2)
 			said := r.update("./v2.sh", "Hosted Process Rolled Back")
-			for _, part := range []string{"web-2 (0:10.0.0.3): 65535", "was restarted by it where it ran: web-1, web-2, web-4."} {
-				if !strings.Contains(said, part) {
-					r.t.Errorf("%q is not in: %s", part, said)
-				}
-			}
+			r.says(said, "web-2 (0:10.0.0.3): 65535", "was restarted by it where it ran: web-1, web-2, web-4.")
 			r.want("rolled back", "v1 restart restart", "v1 restart", "v1", "v1 restart restart", "v1", "v1")
 			r.wantUnchanged("./v1.sh")
 		}},
@@ -103,9 +89,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			said := r.update("./v2.sh", "Hosted Process Rolled Back In Part")
 			r.want("rolled back in part", "v1 restart restart", "v2 restart", "v1 restart")
 			r.wantLeft(map[string]string{"web-2": "other_spec"})
-			if !strings.Contains(said, "Not rolled back, and in out_of_sync, on 1 of 3 hosts:\n\n  web-2 (0:10.0.0.3): 117") {
-				r.t.Errorf("said: %s", said)
-			}
+			r.says(said, "Not rolled back, and in out_of_sync, on 1 of 3 hosts:\n\n  web-2 (0:10.0.0.3): 117")
 			r.sim.Repair()
 			r.update("./v1.sh", "")
 			r.want("repaired", "v1", "v1 restart", "v1")
@@ -123,9 +107,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.failOnce(2)
 			r.apply("These hosts joined and are in state now")
 			r.want("rolled back", "v1 restart restart", "v1 restart", "v1", "v1 down")
-			if diff := cmp.Diff(any(providertest.HostsOf(4)), any(providertest.Texts(r.resource.Attribute("hosts")))); diff != "" {
-				r.t.Errorf("hosts in state (-want +got):\n%s", diff)
-			}
+			r.wantReasons("hosts", providertest.HostsOf(4))
 			r.apply("")
 			r.want("done", "v2 restart", "v2 restart", "", "v2 down")
 			r.wantSettled()
@@ -147,9 +129,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			said := r.update("./v3.sh", "it did not have the previous declaration either")
 			r.want("rolled back in part", "v2 restart restart", "v2 restart restart", "v3 restart", "v3")
 			r.wantLeft(map[string]string{"web-3": "other_spec", "web-4": "other_spec"})
-			if !strings.Contains(said, "Rolled Back In Part") {
-				r.t.Errorf("said: %s", said)
-			}
+			r.says(said, "Rolled Back In Part")
 		}},
 		// A deadline rolls nothing back.
 		"not-after-a-deadline": {twoFaces, 2, rollsBack(nil), func(r *rollout) {
@@ -181,9 +161,7 @@ func TestRollback_onEachHost(t *testing.T) {
 				r.t.Errorf("said: %s", said)
 			}
 			<-stopped
-			if hosts := r.reregistered(); !slices.Equal(hosts, providertest.AddressList([]int{1})) {
-				r.t.Errorf("registered: %v", hosts)
-			}
+			providertest.Same(r.t, "registered", providertest.AddressList([]int{1}), r.reregistered())
 			r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
 		}},
 	})

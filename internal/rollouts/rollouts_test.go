@@ -1,16 +1,12 @@
 package rollouts
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -33,168 +29,138 @@ func TestRollouts(t *testing.T) {
 	})
 }
 
-func play(t *testing.T, r release) {
+func play(t *testing.T, of release) {
 	t.Helper()
-	run := begin(t, r.face, r.typeName())
-	run.sim.ReregisteringKeepsTime, run.sim.StartingKeepsTime, run.sim.HostingKeepsTime = r.keepsTime, r.keepsTime, r.keepsTime
-	config := r.config(badStart)
-	if r.update {
-		if _, said := run.core.Apply(r.good(earlierStart)); len(said) > 0 {
+	r := &run{newRollout(t, providertest.NewSim(t), of.face, providertest.OnRestart, of.hosts, nil), of}
+	if of.hosted {
+		r.typ = of.face.TypeName(providertest.OnRun)
+	}
+	r.clock = new(providertest.Clock)
+	r.anew()
+	r.sim.ReregisteringKeepsTime, r.sim.StartingKeepsTime, r.sim.HostingKeepsTime = of.keepsTime, of.keepsTime, of.keepsTime
+	if of.update {
+		if _, said := r.resource.Apply(of.good(earlierStart)); len(said) > 0 {
 			t.Fatalf("the earlier release said: %s", said)
 		}
-		run.sim.ResetCalls()
-		*run.clock = providertest.Clock{}
+		r.sim.ResetCalls()
+		*r.clock = providertest.Clock{}
 	}
-	for _, fault := range r.faults() {
-		run.sim.Inject(fault)
+	for _, fault := range of.faults() {
+		r.sim.Inject(fault)
 	}
-	if r.lost {
-		run.sim.Inject(simulator.Fault{API: "operate_*", Op: new(r.op()), Drop: "after", Times: 1})
+	if of.lost {
+		r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(of.op()), Drop: "after", Times: 1})
 	}
-	cut := false
-	if r.interrupt > 0 {
-		ctx, cancel := context.WithCancel(t.Context())
-		run.core.Until = ctx
-		run.clock.OnPause = func(pauses int) {
-			if pauses == r.interrupt {
-				cut = true
-				cancel()
-			}
-		}
-	}
-	_, said := run.core.Apply(config)
-	run.core.Until, run.clock.OnPause = nil, nil
+	r.config = of.config(badStart)
+	said, cut := r.cutAtPause(of.interrupt)
 
-	reached := run.touched(r.op(), badStart)
-	wanted := r.reach()
-	good := r.failure == "" && !r.lost
+	reached := r.touched(badStart)
+	good := of.failure == "" && !of.lost
 	switch {
-	case cut:
-		run.within(reached, r)
-	case good:
-		run.equal("hosts that the good release reached", everyHost(r), reached)
+	case good && !cut:
+		providertest.Same(t, "hosts that the good release reached", providertest.HostNumbers(of.hosts), reached)
 		if len(said) > 0 {
 			t.Errorf("said: %s", said)
 		}
-	case r.failure != "":
-		run.equal("hosts that the bad release reached", wanted, reached)
-	default:
-		run.within(reached, r)
-	}
-	if (r.failure != "" || r.lost || cut) && len(said) == 0 {
-		t.Error("nothing was said")
-	}
-	run.asStateSays(r, cut)
-	if r.rollback && r.failure != "" && !cut {
-		run.wentBack(r)
-	}
-
-	// A good release comes after it, and nothing is in its way.
-	run.sim.ClearFaults()
-	if r.hosted && !r.update {
-		for _, n := range reached { // a colleague has repaired it there
-			if p, found := run.process(n); found && p.Hosted {
-				run.revive(n)
+	case of.failure != "" && !cut:
+		providertest.Same(t, "hosts that the bad release reached", of.reach(), reached)
+	case of.failure != "":
+		for _, n := range reached {
+			if !slices.Contains(of.reach(), n) {
+				t.Errorf("host %d was reached", n)
 			}
 		}
 	}
-	run.sim.ResetCalls()
-	if run.core.Tainted {
-		run.core.Untaint()
+	if (!good || cut) && len(said) == 0 {
+		t.Error("nothing was said")
 	}
-	if _, said := run.core.Apply(r.good(mendedStart)); said.Failed() {
+	r.asStateSays(cut)
+	if of.rollback && of.failure != "" && !cut {
+		r.wentBack()
+	}
+
+	// A good release comes after it, and nothing is in its way.
+	r.sim.ClearFaults()
+	if of.hosted && !of.update {
+		for _, n := range reached { // a colleague has repaired it there
+			if p, found := r.process(n); found && p.Hosted {
+				r.revive(n)
+			}
+		}
+	}
+	r.sim.ResetCalls()
+	if r.resource.Tainted {
+		r.resource.Untaint()
+	}
+	if _, said := r.resource.Apply(of.good(mendedStart)); said.Failed() {
 		t.Errorf("the good release said: %s", said)
 	}
-	run.touched(r.op(), mendedStart)
-	if left := run.core.Reasons(r.attribute()); len(left) > 0 {
-		t.Errorf("after the good release: %v", left)
-	}
-	for n := 1; n <= r.hosts; n++ {
-		if p, found := run.process(n); !found || !p.Running || r.hosted && !strings.Contains(string(p.Spec), mendedStart) {
+	r.touched(mendedStart)
+	r.wantReasons(of.attribute(), nil)
+	for n := 1; n <= of.hosts; n++ {
+		if p, found := r.process(n); !found || !p.Running || of.hosted && !providertest.StartsWith(p, mendedStart) {
 			t.Errorf("host %d is not as released in the end: %+v", n, p)
 		}
 	}
 }
 
-func everyHost(r release) []int { return providertest.HostNumbers(r.hosts) }
-
-// within fails the test if hosts were reached that a bad release would not have been.
-func (r *run) within(reached []int, of release) {
-	r.t.Helper()
-	if of.failure == "" {
-		return // there is nothing to stop it
-	}
-	for _, n := range reached {
-		if !slices.Contains(of.reach(), n) {
-			r.t.Errorf("host %d was reached", n)
-		}
-	}
+type run struct {
+	*rollout
+	of release
 }
 
-func (r *run) equal(what string, want, got []int) {
+func (r *run) wentBack() {
 	r.t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		r.t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-// wentBack fails the test unless every host is as it was before a release.
-func (r *run) wentBack(of release) {
-	r.t.Helper()
-	for n := 1; n <= of.hosts; n++ {
-		if p, _ := r.process(n); !p.Running || !strings.Contains(string(p.Spec), earlierStart) {
+	for n := 1; n <= r.hosts; n++ {
+		if p, _ := r.process(n); !p.Running || !providertest.StartsWith(p, earlierStart) {
 			r.t.Errorf("host %d did not go back: %+v", n, p)
 		}
 	}
-	r.touched(of.op(), earlierStart)
-	if spec := fmt.Sprint(r.core.State); !strings.Contains(spec, earlierStart) || strings.Contains(spec, badStart) {
+	r.touched(earlierStart)
+	if spec := fmt.Sprint(r.resource.State); !strings.Contains(spec, earlierStart) || strings.Contains(spec, badStart) {
 		r.t.Error("state does not keep the earlier release")
 	}
-	if left := r.core.Reasons(of.attribute()); len(left) > 0 {
-		r.t.Errorf("taken back, and out of sync: %v", left)
-	}
+	r.wantReasons(r.of.attribute(), nil)
 }
 
-// touched are the hosts to which an operation was sent with a release's start command, by
-// number. It fails the test where that happened twice.
-func (r *run) touched(op int, start string) []int {
+// touched are the hosts that were operated with a release's start command, by number. It fails the test
+// where that happened twice.
+func (r *run) touched(start string) []int {
 	r.t.Helper()
 	times := make(map[string]int)
-	for _, call := range r.sim.Calls().OfOp(op) {
-		if !strings.Contains(string(call.Spec), start) {
-			continue
-		}
+	for _, call := range r.sim.Calls().OfOp(r.of.op()) {
 		for _, host := range call.Hosts {
-			times[host]++
+			if strings.Contains(string(call.Spec), start) {
+				times[host]++
+			}
 		}
 	}
 	var numbers []int
-	for n := 1; len(times) > 0 && n < 600; n++ {
+	for _, n := range providertest.HostNumbers(r.hosts) {
 		if count := times[providertest.Address(n)]; count > 0 {
 			numbers = append(numbers, n)
 			delete(times, providertest.Address(n))
 			if count > 1 {
-				r.t.Errorf("operation %d on host %d: %d times", op, n, count)
+				r.t.Errorf("host %d was operated %d times", n, count)
 			}
 		}
 	}
 	if len(times) > 0 {
-		r.t.Errorf("operation %d on hosts that were not named: %v", op, slices.Sorted(maps.Keys(times)))
+		r.t.Errorf("hosts were operated that were not named: %v", slices.Sorted(maps.Keys(times)))
 	}
 	return numbers
 }
 
 func (r *run) process(n int) (simulator.Process, bool) {
-	namespace, name := r.face.Process()
-	return r.sim.Process(providertest.Address(n), namespace, name)
+	return r.sim.Process(providertest.Address(n), r.namespace(), r.name())
 }
 
 // asStateSays compares what is true on the hosts with what state says of them.
-func (r *run) asStateSays(of release, cut bool) {
+func (r *run) asStateSays(cut bool) {
 	r.t.Helper()
-	if r.core.State.IsNull() {
-		// Nothing was saved, which is for when nothing was done.
-		if touched := r.touched(of.op(), badStart); len(touched) > 0 && of.hosted {
+	of, touched := r.of, r.touched(badStart)
+	if r.resource.State.IsNull() { // nothing was saved, which is for when nothing was done
+		if len(touched) > 0 && of.hosted {
 			r.t.Errorf("no state, and these were operated on: %v", touched)
 		}
 		return
@@ -202,8 +168,7 @@ func (r *run) asStateSays(of release, cut bool) {
 	if of.rollback && !cut && (of.failure != "" || of.lost) {
 		return // it is another release that state reports
 	}
-	reasons := r.core.Reasons(of.attribute())
-	touched := r.touched(of.op(), badStart)
+	reasons := r.resource.Reasons(of.attribute())
 	for n := 1; n <= of.hosts; n++ {
 		reason, listed := reasons[providertest.HostKey(n)]
 		p, _ := r.process(n)
@@ -212,12 +177,10 @@ func (r *run) asStateSays(of release, cut bool) {
 			r.t.Errorf("host %d is well in state, and is %+v", n, p)
 		case !listed && of.failure != "" && !cut:
 			r.t.Errorf("host %d is well in state, and has a bad release", n)
-		case (code == "not_registered" || code == "not_tried") && (p.Registered || p.Running || p.Hosted):
+		case (code == "not_registered" || code == "not_tried") && (p.Registered || p.Running || p.Hosted),
+			code == "other_spec" && (!p.Running || strings.Contains(string(p.Spec), badStart)),
+			code == "unhealthy" && !slices.Contains(touched, n):
 			r.t.Errorf("host %d is %s in state, and is %+v", n, code, p)
-		case code == "other_spec" && (!p.Running || strings.Contains(string(p.Spec), badStart)):
-			r.t.Errorf("host %d is %s in state, and is %+v", n, code, p)
-		case code == "unhealthy" && !slices.Contains(touched, n):
-			r.t.Errorf("host %d is %s in state, and was never started", n, code)
 		}
 	}
 }

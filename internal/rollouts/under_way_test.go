@@ -3,13 +3,11 @@ package rollouts
 import (
 	"bytes"
 	"compress/zlib"
-	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,91 +15,17 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// slow is a platform on which an operation takes an hour by its own clock. It counts the polls for the
-// result.
-type slow struct {
-	sim   *providertest.Sim
-	op    int
-	ahead atomic.Int64
-	polls atomic.Int64
-	// then is given each poll by its number, if it is set.
-	then atomic.Pointer[func(int64)]
-}
-
-func (s *slow) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
-
-func (s *slow) count(call simulator.Call) {
-	if !strings.HasPrefix(call.API, "get_proc") || call.Op != s.op {
-		return
-	}
-	n := s.polls.Add(1)
-	if then := s.then.Load(); then != nil {
-		(*then)(n)
-	}
-}
-
-func newSlow(t *testing.T, op int) *slow {
-	t.Helper()
-	s := &slow{sim: providertest.NewSim(t), op: op}
-	s.sim.Now, s.sim.OnCall = s.now, s.count
-	return s
-}
-
-// hangs has the operation take an hour on the first host, of all commands or of one.
-func (s *slow) hangs(command string) {
-	s.sim.Inject(simulator.Fault{API: "operate_*", Op: &s.op, Hosts: providertest.AddressList([]int{1}), Command: command, Takes: time.Hour})
-}
-
-// ends has what is under way come to its end.
-func (s *slow) ends() { s.ahead.Store(int64(2 * time.Hour)) }
-
-// endsWhileAsked has it come to its end at the fourth poll from now.
-func (s *slow) endsWhileAsked() {
-	from := s.polls.Load()
-	s.after(func(n int64) {
-		if n >= from+4 {
-			s.ends()
-		}
-	})
-}
-
-// fails has it come to its end, and the platform say that it failed.
-func (s *slow) fails() {
-	s.sim.Inject(simulator.Fault{API: "get_proc*", Op: &s.op, Hosts: providertest.AddressList([]int{1}), Code: new(simulator.CodeCommandFailed), Times: 1})
-	s.ends()
-}
-
-// isForgotten has the platform forget its task.
-func (s *slow) isForgotten() {
-	for _, task := range s.sim.Tasks() {
-		s.sim.ExpireTask(task.ID)
-	}
-}
-
-func (s *slow) after(then func(int64)) { s.then.Store(&then) }
-
 // cutAtPoll applies the configuration, and interrupts that when the result was asked for so
 // often from now on.
-func (r *rollout) cutAtPoll(s *slow, polls int64) providertest.Diagnostics {
+func (r *rollout) cutAtPoll(s *providertest.Slow, polls int64) providertest.Diagnostics {
 	r.t.Helper()
-	ctx, cut := context.WithCancel(r.t.Context())
-	defer cut()
-	from := s.polls.Load()
-	s.after(func(n int64) {
-		if n == from+polls {
-			cut()
-		}
-	})
 	r.sim.ResetCalls()
 	r.anew()
-	r.resource.Until = ctx
-	_, said := r.resource.Apply(r.config)
-	s.after(func(int64) {})
-	return said
+	return s.Cut(r.resource, r.config, polls)
 }
 
 // waitsInVain is an apply that is cut off while it waits for what is under way, and sends nothing.
-func (r *rollout) waitsInVain(s *slow, left map[string]string) {
+func (r *rollout) waitsInVain(s *providertest.Slow, left map[string]string) {
 	r.t.Helper()
 	if said := r.cutAtPoll(s, 4); !said.Failed() {
 		r.t.Errorf("it went well: %s", said)
@@ -112,21 +36,24 @@ func (r *rollout) waitsInVain(s *slow, left map[string]string) {
 	}
 }
 
-// wantSent expects that the last apply sent the operation to the first host so often.
-func (r *rollout) wantSent(s *slow, times int) {
+func (r *rollout) wantSent(op, times int) {
 	r.t.Helper()
-	if sent := r.sim.Calls().OfOp(s.op).On(providertest.Address(1)).Of("operate_*"); len(sent) != times {
+	if sent := r.sim.Calls().OfOp(op).On(providertest.Address(1)).Of("operate_*"); len(sent) != times {
 		r.t.Errorf("sent %v, want it %d times", sent.APIs(), times)
 	}
 }
 
+var onUpdateOps = map[string]int{"restart": simulator.OpRestart, "reload": simulator.OpReload}
+
+func failsFirst(s *providertest.Slow) { s.Fails(1) }
+
 // beginsSlowly is a rollout over two hosts that ends while the operation of on_update is
 // under way on the first.
-func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string) (*rollout, *slow) {
+func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string) (*rollout, *providertest.Slow) {
 	t.Helper()
-	s := newSlow(t, map[string]int{"restart": simulator.OpRestart, "reload": simulator.OpReload}[onUpdate])
-	r := begunAt(t, s.sim, by, 2, map[string]any{"on_update": onUpdate})
-	s.hangs("")
+	s := providertest.NewSlow(t, onUpdateOps[onUpdate])
+	r := begunAt(t, s.Sim, by, 2, map[string]any{"on_update": onUpdate})
+	s.Hangs(1)
 	r.declare("./v2.sh")
 	if said := r.cutAtPoll(s, 4); !said.Failed() {
 		t.Fatal("it went well")
@@ -139,12 +66,11 @@ func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string) (*rollout
 
 // startsSlowly is a create over two hosts that is interrupted while the start is under way
 // on the first. The second runs.
-func startsSlowly(t *testing.T, by providertest.Face) (*rollout, *slow) {
+func startsSlowly(t *testing.T, by providertest.Face) (*rollout, *providertest.Slow) {
 	t.Helper()
-	s := newSlow(t, simulator.OpStart)
-	r := &rollout{t: t, sim: s.sim, by: by, hosts: 2, kept: &providertest.Kept{}, config: by.Reference("./v1.sh", 2)}
-	r.config["ensure"] = "running"
-	s.hangs("")
+	s := providertest.NewSlow(t, simulator.OpStart)
+	r := newRollout(t, s.Sim, by, providertest.OnRun, 2, ensure("running"))
+	s.Hangs(1)
 	if said := r.cutAtPoll(s, 4); said.Failed() {
 		t.Fatalf("said: %s", said)
 	}
@@ -154,7 +80,6 @@ func startsSlowly(t *testing.T, by providertest.Face) (*rollout, *slow) {
 	return r, s
 }
 
-// onEach plays a test at faces.
 func onEach(t *testing.T, name string, at []providertest.Face, play func(*testing.T, providertest.Face)) {
 	t.Helper()
 	for _, by := range providertest.Through(t, name, at) {
@@ -172,16 +97,16 @@ func TestOnUpdate_underWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		at       []providertest.Face
 		onUpdate string
-		then     func(*slow)
+		then     func(*providertest.Slow)
 		sent     int    // what more is sent to the first host
 		first    string // what it is after that
 	}{
-		"restart-over":       {faces, "restart", (*slow).ends, 0, "v2 restart"},
-		"restart-waited-for": {twoFaces, "restart", (*slow).endsWhileAsked, 0, "v2 restart"},
-		"restart-failed":     {twoFaces, "restart", (*slow).fails, 1, "v2 restart restart"},
-		"restart-forgotten":  {twoFaces, "restart", (*slow).isForgotten, 1, "v2 restart"},
+		"restart-over":       {faces, "restart", (*providertest.Slow).Ends, 0, "v2 restart"},
+		"restart-waited-for": {twoFaces, "restart", (*providertest.Slow).EndsWhileAsked, 0, "v2 restart"},
+		"restart-failed":     {twoFaces, "restart", failsFirst, 1, "v2 restart restart"},
+		"restart-forgotten":  {twoFaces, "restart", (*providertest.Slow).Forgets, 1, "v2 restart"},
 		// Whether it is a restart or a reload makes a difference to fleet alone.
-		"reload-over": {faces, "reload", (*slow).ends, 0, "v2 reload"},
+		"reload-over": {faces, "reload", (*providertest.Slow).Ends, 0, "v2 reload"},
 	} {
 		onEach(t, name, c.at, func(t *testing.T, by providertest.Face) {
 			t.Helper()
@@ -189,7 +114,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 			c.then(s)
 			r.apply("")
 			r.want("asked for", c.first, "v2 "+c.onUpdate)
-			r.wantSent(s, c.sent)
+			r.wantSent(onUpdateOps[c.onUpdate], c.sent)
 			r.wantSettled()
 		})
 	}
@@ -198,7 +123,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 		t.Helper()
 		r, s := beginsSlowly(t, by, "reload")
 		r.waitsInVain(s, map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
-		s.ends()
+		s.Ends()
 		r.apply("")
 		r.want("asked once more", "v2 reload", "v2 reload")
 		r.wantSettled()
@@ -207,7 +132,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 	onEach(t, "declared-anew", faces, func(t *testing.T, by providertest.Face) {
 		t.Helper()
 		r, s := beginsSlowly(t, by, "restart")
-		s.ends()
+		s.Ends()
 		r.update("./v3.sh", "")
 		r.want("declared anew", "v3 restart restart", "v3 restart")
 		r.wantSettled()
@@ -217,7 +142,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 		t.Helper()
 		r, s := beginsSlowly(t, by, "restart")
 		r.kept.Private = withoutTasks(t, r.kept.Private)
-		s.ends()
+		s.Ends()
 		r.apply("")
 		r.want("by the pid", "v2 restart", "v2 restart")
 		r.wantSettled()
@@ -228,10 +153,10 @@ func TestOnUpdate_underWay(t *testing.T) {
 func TestEnsureRunning_underWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		then func(*slow)
+		then func(*providertest.Slow)
 		sent int // what more is sent
 	}{
-		"over": {(*slow).ends, 0}, "waited-for": {(*slow).endsWhileAsked, 0}, "failed-and-runs": {(*slow).fails, 0}, "forgotten": {(*slow).isForgotten, 1},
+		"over": {(*providertest.Slow).Ends, 0}, "waited-for": {(*providertest.Slow).EndsWhileAsked, 0}, "failed-and-runs": {failsFirst, 0}, "forgotten": {(*providertest.Slow).Forgets, 1},
 	} {
 		onEach(t, name, faces, func(t *testing.T, by providertest.Face) {
 			t.Helper()
@@ -239,7 +164,7 @@ func TestEnsureRunning_underWay(t *testing.T) {
 			c.then(s)
 			r.apply("")
 			r.want("asked for", "v1 start", "v1")
-			r.wantSent(s, c.sent)
+			r.wantSent(simulator.OpStart, c.sent)
 			r.wantStartedOnce()
 			r.wantSettled()
 		})
@@ -260,7 +185,7 @@ func TestEnsureRunning_underWay(t *testing.T) {
 			r.set(map[string]any{"on_update": "restart"})
 			r.declare(c.declared)
 			r.waitsInVain(s, c.left)
-			s.ends()
+			s.Ends()
 			r.apply("")
 			r.want("asked once more", c.want...)
 			r.wantStartedOnce()
@@ -269,7 +194,6 @@ func TestEnsureRunning_underWay(t *testing.T) {
 	}
 }
 
-// wantStartedOnce expects that one start came to the first host, over all applies.
 func (r *rollout) wantStartedOnce() {
 	r.t.Helper()
 	starts := 0
@@ -289,25 +213,24 @@ func TestRollback_underWay(t *testing.T) {
 	t.Parallel()
 	onEach(t, "restart", faces, func(t *testing.T, by providertest.Face) {
 		t.Helper()
-		s := newSlow(t, simulator.OpRestart)
-		r := begunAt(t, s.sim, by, 2, rollsBack(nil))
+		s := providertest.NewSlow(t, simulator.OpRestart)
+		r := begunAt(t, s.Sim, by, 2, rollsBack(nil))
 		r.declare("./v2.sh")
 		r.failOnce(2)
-		s.hangs("./v1.sh")
+		s.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{1}), Command: "./v1.sh", Takes: time.Hour})
 		if said := r.cutAtPoll(s, 12); !strings.Contains(said.String(), "Rolled Back In Part") {
 			t.Errorf("said: %s", said)
 		}
 		r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
 		r.sim.ClearFaults()
-		s.ends()
+		s.Ends()
 		r.update("./v1.sh", "")
 		r.want("went back", "v1 restart", "v1")
-		r.wantSent(s, 0)
+		r.wantSent(simulator.OpRestart, 0)
 		r.wantSettled()
 	})
 }
 
-// withoutTasks is private state without its tasks.
 func withoutTasks(t *testing.T, private []byte) []byte {
 	t.Helper()
 	var kept map[string][]byte
