@@ -1,7 +1,6 @@
 package faultmatrix
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -90,23 +89,20 @@ func TestFaultMatrix_effects(t *testing.T) {
 
 func (r *faultRun) bring(to held) {
 	r.t.Helper()
-	namespace, name := r.Process()
 	if to == nothingHeld {
 		return
 	}
-	r.each(func(address string) error {
-		errs := []error{r.sim.Register(address, namespace, name, nil, "{}")}
-		if to.running {
-			errs = append(errs, r.sim.StartProcess(address, namespace, name), r.sim.Unhost(address, namespace, name))
-		}
-		if !to.registered {
-			errs = append(errs, r.sim.Unregister(address, namespace, name))
-		}
-		if to.hosted {
-			errs = append(errs, r.sim.Host(address, namespace, name))
-		}
-		return errors.Join(errs...)
-	})
+	r.registerAll()
+	if to.running {
+		r.each(r.sim.StartProcess)
+		r.each(r.sim.Unhost)
+	}
+	if !to.registered {
+		r.each(r.sim.Unregister)
+	}
+	if to.hosted {
+		r.each(r.sim.Host)
+	}
 }
 
 func (r *faultRun) expectHeld(when string, want held) {

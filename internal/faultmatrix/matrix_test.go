@@ -332,19 +332,39 @@ func (r *faultRun) hit() []int {
 	return r.fault.hit
 }
 
+// startAll has the process run on every host, hosted.
 func (r *faultRun) startAll() {
 	r.t.Helper()
-	namespace, name := r.Process()
-	r.each(func(address string) error {
-		return errors.Join(r.sim.Register(address, namespace, name, nil, "{}"), r.sim.StartProcess(address, namespace, name))
+	r.registerAll()
+	r.each(r.sim.StartProcess)
+}
+
+func (r *faultRun) registerAll() {
+	r.t.Helper()
+	r.each(func(address, namespace, name string) error {
+		return r.sim.Register(address, namespace, name, nil, "{}")
 	})
 }
 
-func (r *faultRun) each(do func(address string) error) {
+// each does something to the process on every host, and second on the second host.
+func (r *faultRun) each(do func(address, namespace, name string) error) {
 	r.t.Helper()
+	namespace, name := r.Process()
 	for _, address := range r.addresses(providertest.HostNumbers(r.hosts())) {
-		r.must(do(address))
+		r.must(do(address, namespace, name))
 	}
+}
+
+func (r *faultRun) second(do func(address, namespace, name string) error) {
+	r.t.Helper()
+	namespace, name := r.Process()
+	r.must(do(r.address(2), namespace, name))
+}
+
+func (r *faultRun) unregisterSecond() {
+	r.t.Helper()
+	r.second(r.sim.Unhost)
+	r.second(r.sim.Unregister)
 }
 
 func (r *faultRun) must(errs ...error) {

@@ -79,10 +79,7 @@ const noCommand = "no command of the process runs"
 var patternOperationFails = &pattern{
 	name: "operation-fails", title: "A command fails on a host",
 	about: "What it printed is shown, without control characters and without the provider's credentials, encoded ones among them. The next apply runs it on that host alone.",
-	cells: cellsOf(
-		as(cell{ending: warns, reason: notRunning, tries: 1}, onRun),
-		as(cell{ending: warns, tries: 1}, onOperate, onStop, onKill, onRestart, onReload),
-	),
+	cells: cellsOf(as(cell{ending: warns, reason: notRunning, tries: 1}, onRun), as(cell{ending: warns, tries: 1}, onOperate, onStop, onKill, onRestart, onReload)),
 	never: noCommand,
 }
 
@@ -144,9 +141,7 @@ var patternLag = &pattern{
 	about: "A host that looks changed there is only suspected. The agents are asked before it counts. A destroy leaves a registration alone that is " +
 		"in the cached status as another object's; where that shows nothing, what was registered by this object still counts as its own, and stays in state until the platform or " +
 		"the agent says that it is gone.",
-	cells: cellsOf(
-		wellAfter(1, onRead, onAsk, onReadOwner),
-	),
+	cells: cellsOf(wellAfter(1, onRead, onAsk, onReadOwner)),
 	never: "it does not go by the cached status",
 }
 
@@ -159,19 +154,14 @@ var patternOddContent = &pattern{
 var patternMixed = &pattern{
 	name: "mixed", title: "Hosts differ",
 	about: "Each host gets its own result, and a code that means success for one operation means failure for another. The next apply asks or calls only the hosts that need it.",
-	cells: cellsOf(
-		as(cell{ending: warns, tries: 1, timeUp: true}, onOperate, onStop),
-	),
+	cells: cellsOf(as(cell{ending: warns, tries: 1, timeUp: true}, onOperate, onStop)),
 	never: "their hosts can get only one or two codes",
 }
 
 var patternConsole = &pattern{
 	name: "console", title: "Somebody stops the process",
 	about: "With `ensure = \"running\"` it is drift, and the next apply starts it. While a plan is open it makes no difference: what the apply needs to know it asks again.",
-	cells: cellsOf(
-		wellAfter(1, onRead, onKeepRun, onStop),
-		as(cell{ending: drifts, reason: "not_hosted", tries: 1}, onReadRun),
-	),
+	cells: cellsOf(wellAfter(1, onRead, onKeepRun, onStop), as(cell{ending: drifts, reason: "not_hosted", tries: 1}, onReadRun)),
 	never: "they do not depend on whether it runs",
 }
 
@@ -217,10 +207,7 @@ const onlyLists = "they do not list a namespace"
 var patternRowZero = &pattern{
 	name: "row-zero", title: "The platform's cached status says that nothing is registered",
 	about: "An import and a list have nothing else to go by. A refresh asks the agents.",
-	cells: cellsOf(
-		wellAfter(1, onRead, onCached, onList),
-		as(cell{ending: fails, says: "is not registered on any host", tries: 1}, onImport),
-	),
+	cells: cellsOf(wellAfter(1, onRead, onCached, onList), as(cell{ending: fails, says: "is not registered on any host", tries: 1}, onImport)),
 	never: "they do not go by the cached status",
 }
 

@@ -36,10 +36,7 @@ var patternUnreachable = &pattern{
 	name: "unreachable", title: "Nothing can be sent",
 	about: "No request leaves, so nothing is done and nothing saved. An address at which the provider has reached nobody yet is not tried again, and neither is a server that cannot be trusted; " +
 		"where it has, an operation may be tried again as well.",
-	cells: cellsOf(
-		as(cell{ending: fails}, onCreate, onOperate, onStatus),
-		as(cell{ending: stays}, onRead, onUpdate, onDelete),
-	),
+	cells: cellsOf(as(cell{ending: fails}, onCreate, onOperate, onStatus), as(cell{ending: stays}, onRead, onUpdate, onDelete)),
 	never: oneWay,
 }
 
@@ -150,11 +147,7 @@ var patternNotWorthWaiting = &pattern{
 var patternPoisoned = &pattern{
 	name: "poisoned", title: "The platform refuses a whole request because of one host",
 	about: "No host of the request is done, so the next apply repeats all of them.",
-	cells: cellsOf(
-		as(cell{ending: fails, tries: 1, touches: allHosts}, onCreate, onOperate, onAskFirst),
-		as(cell{ending: stays, tries: 1}, onRead),
-		failsAfter(1, onStatus),
-	),
+	cells: cellsOf(as(cell{ending: fails, tries: 1, touches: allHosts}, onCreate, onOperate, onAskFirst), as(cell{ending: stays, tries: 1}, onRead), failsAfter(1, onStatus)),
 }
 
 var allHosts = providertest.HostNumbers(matrixHosts)

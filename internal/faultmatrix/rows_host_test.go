@@ -1,7 +1,6 @@
 package faultmatrix
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,10 +13,7 @@ import (
 // contentFaults are contents of a query in other forms than the documents show.
 func contentFaults() []fault {
 	row := func(name, title, content string) fault {
-		return fault{
-			name: name, title: title, pattern: patternOddContent, hit: []int{2},
-			fault: &simulator.Fault{Code: new(simulator.CodeOK), Content: content},
-		}
+		return fault{name: name, title: title, pattern: patternOddContent, hit: []int{2}, fault: &simulator.Fault{Code: new(simulator.CodeOK), Content: content}}
 	}
 	stopped := row("pid-zero", "A query's `content` has the pid 0 (of what does not run, in place of -1)", `{"process":[{"instance":[{"pid":0,"isAuto":true,"register_time":4000000000}]}]}`)
 	stopped.state = fleet.Stopped
@@ -162,9 +158,7 @@ func spelt() fault {
 // hostAll has the process hosted on every host, and not running.
 func (r *faultRun) hostAll() {
 	r.t.Helper()
-	namespace, name := r.Process()
-	r.each(func(address string) error {
-		return errors.Join(
-			r.sim.Register(address, namespace, name, nil, "{}"), r.sim.StopProcess(address, namespace, name), r.sim.Host(address, namespace, name))
-	})
+	r.registerAll()
+	r.each(r.sim.StopProcess)
+	r.each(r.sim.Host)
 }

@@ -47,19 +47,7 @@ func keyFaults() []fault {
 }
 
 func consoleFaults() []fault {
-	stop := func(r *faultRun) {
-		namespace, name := r.Process()
-		r.must(r.sim.StopProcess(r.address(2), namespace, name))
-	}
-	unhost := func(r *faultRun) {
-		namespace, name := r.Process()
-		r.must(r.sim.Unhost(r.address(2), namespace, name))
-	}
-	unregister := func(r *faultRun) {
-		namespace, name := r.Process()
-		unhost(r)
-		r.must(r.sim.Unregister(r.address(2), namespace, name))
-	}
+	stop := func(r *faultRun) { r.second(r.sim.StopProcess) }
 	return slices.Concat(
 		alike(fault{pattern: patternConsole, faces: gseFaces}, []fault{
 			{name: "stopped-at-console", title: "Somebody stops the process on a host", hit: []int{2}, arrange: stop},
@@ -78,10 +66,10 @@ func consoleFaults() []fault {
 			},
 		}),
 		alike(fault{pattern: patternConsoleGone, faces: gseFaces}, []fault{
-			{name: "unregistered-during-plan", title: "Somebody unregisters the process on a host while a plan is open", hit: []int{2}, between: unregister},
+			{name: "unregistered-during-plan", title: "Somebody unregisters the process on a host while a plan is open", hit: []int{2}, between: (*faultRun).unregisterSecond},
 			// Promised in beliefs.md: An update fails on a host whose registration somebody removed
 			{
-				name: "unregistered-during-plan-esb", title: "The same through an ESB that refuses to update what is not registered", says: "process is not registered", hit: []int{2}, between: unregister,
+				name: "unregistered-during-plan-esb", title: "The same through an ESB that refuses to update what is not registered", says: "process is not registered", hit: []int{2}, between: (*faultRun).unregisterSecond,
 				prepare: func(r *faultRun) { r.sim.UpdateRefuses = true }, except: map[operation]cell{onUpdate: {ending: fails, reason: "other_spec", tries: 1}}, faces: esbOnlyFace,
 			},
 		}),

@@ -1,7 +1,6 @@
 package faultmatrix
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,18 +40,14 @@ func ownershipFaults() []fault {
 			},
 			{
 				name: "added-where-taken", title: "A host is added on which somebody else has registered the process", says: "the process is registered already", hit: []int{3}, joins: []int{3},
-				arrange: func(r *faultRun) {
-					r.sim.Colleague(r.t, "web", "nginx", map[string]string{"team": "other"}, 3)
-				},
+				arrange: func(r *faultRun) { r.sim.Colleague(r.t, "web", "nginx", map[string]string{"team": "other"}, 3) },
 				gone: func(r *faultRun) {
 					if p := r.at(3); p.Labels["team"] != "other" || strings.Contains(string(p.Spec), "./other.sh") {
 						r.t.Errorf("the other owner's registration is %+v", p)
 					}
 					r.must(r.sim.Unregister(providertest.Address(3), "web", "nginx"))
 				},
-				except: nothingBut(patternTaken, map[operation]cell{
-					onUpdate: {ending: fails, reason: "registered_by_other", tries: 1},
-				}),
+				except: nothingBut(patternTaken, map[operation]cell{onUpdate: {ending: fails, reason: "registered_by_other", tries: 1}}),
 			},
 		}),
 		[]fault{
@@ -63,11 +58,11 @@ func ownershipFaults() []fault {
 				title: "Somebody unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is stopped all the same", hit: []int{2}, always: true,
 				declare: func(config map[string]any) { config["on_destroy"] = "stop" },
 				arrange: func(r *faultRun) {
-					namespace, name := r.face.Process()
-					r.each(func(address string) error { return r.sim.StartProcess(address, namespace, name) })
-					err := errors.Join(r.sim.Unregister(providertest.Address(2), namespace, name), r.sim.Unhost(providertest.Address(2), namespace, name))
-					if err != nil || !r.at(2).Running {
-						r.t.Fatalf("%v: it is %+v", err, r.at(2))
+					r.each(r.sim.StartProcess)
+					r.second(r.sim.Unregister)
+					r.second(r.sim.Unhost)
+					if !r.at(2).Running {
+						r.t.Fatalf("it is %+v", r.at(2))
 					}
 				},
 				except: onDestroy(patternUnregistered, cell{ending: well, tries: 1}),
@@ -180,32 +175,24 @@ func renameAlone(config map[string]any) {
 // Promised in changing-hosts.md: Where the platform cannot be asked for the names, nothing is changed, and the apply ends with an error.
 // Promised in changing-hosts.md: One machine under both of its names is refused before anything is changed.
 func nameFaults() []fault {
-	gateway := gatewayFace
 	renamed := fault{
 		name: "renamed", title: "Hosts that were given by address are now given by agent id, and the platform knows both",
-		pattern: patternNames, faces: gateway, address: agentIDInUpdates, prepare: (*faultRun).addAgents, always: true, declare: oneSpec,
+		pattern: patternNames, faces: gatewayFace, address: agentIDInUpdates, prepare: (*faultRun).addAgents, always: true, declare: oneSpec,
 		arrange: (*faultRun).notePIDs, after: (*faultRun).expectRenamed,
 	}
 	perName := renamed
 	perName.name, perName.title = "renamed-entries", "Hosts that were given by address are now given by agent id, and the platform keeps an entry for each"
 	perName.prepare = func(r *faultRun) { r.sim.EntryPerName = true; r.addAgents() }
 	return slices.Concat(
-		[]fault{
-			renamed,
-			perName,
-		},
-		alike(fault{pattern: patternNames, faces: gateway}, []fault{
+		[]fault{renamed, perName},
+		alike(fault{pattern: patternNames, faces: gatewayFace}, []fault{
 			{
 				name: "machine-twice", title: "A machine is given by its address and by its agent id", says: "name each machine once", prepare: (*faultRun).addAgents,
 				declare: func(config map[string]any) {
 					hosts, _ := config["hosts"].(map[string]string)
 					hosts["twin"] = agentID(1)
 				},
-				except: nothingBut(patternNames, map[operation]cell{
-					onCreate:  {ending: fails},
-					onUpdate:  {ending: stays, planned: true},
-					onRestart: {ending: fails, says: "name the same machine"},
-				}),
+				except: nothingBut(patternNames, map[operation]cell{onCreate: {ending: fails}, onUpdate: {ending: stays, planned: true}, onRestart: {ending: fails, says: "name the same machine"}}),
 			},
 			{
 				name: "names-unread", title: "Hosts that were given by address are now given by agent id, and the names cannot be asked for (HTTP 403)",

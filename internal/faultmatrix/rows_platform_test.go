@@ -169,22 +169,13 @@ func ownerFaults() []fault {
 			{
 				name: "taken", title: "Somebody else has registered the process on a host (850)", says: "the process is registered already", hit: []int{2}, arrange: taken,
 				gone: func(r *faultRun) {
-					if r.on != onCreate {
-						return
+					if r.on == onCreate {
+						r.second(r.sim.Unregister)
 					}
-					r.must(r.sim.Unregister(providertest.Address(2), "web", "nginx"))
 				},
 				pattern: patternTaken, faces: gseFaces,
 			},
-			{
-				name: "unregistered", title: "Somebody unregisters the process on a host", hit: []int{2},
-				arrange: func(r *faultRun) {
-					namespace, name := r.face.Process()
-					r.must(r.sim.Unregister(providertest.Address(2), namespace, name))
-					r.must(r.sim.Unhost(providertest.Address(2), namespace, name))
-				},
-				pattern: patternUnregistered,
-			},
+			{name: "unregistered", title: "Somebody unregisters the process on a host", hit: []int{2}, arrange: (*faultRun).unregisterSecond, pattern: patternUnregistered},
 		},
 		alike(fault{pattern: patternLag, faces: gseFaces}, []fault{
 			{name: "no-row", title: "The cached status lags and has no row for a host", hit: []int{2}},

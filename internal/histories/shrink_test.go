@@ -132,10 +132,7 @@ func TestShrink(t *testing.T) {
 	}{
 		"always":         {func(History) bool { return true }, "machines: 1"},
 		"first-and-last": {func(h History) bool { return at(h, "a") >= 0 && at(h, "t") > 0 }, "machines: 1\napply a a\napply a t"},
-		"in-their-order": {
-			func(h History) bool { return at(h, "c") >= 0 && at(h, "c") < at(h, "e") && at(h, "e") < at(h, "m") },
-			"machines: 1\napply a c\napply a e\napply a m",
-		},
+		"in-their-order": {func(h History) bool { return at(h, "c") >= 0 && at(h, "c") < at(h, "e") && at(h, "e") < at(h, "m") }, "machines: 1\napply a c\napply a e\napply a m"},
 		"two-of-three-machines": {
 			func(h History) bool {
 				return h.Machines >= 2 && has(h, func(s Step) bool { return s.To == "b" && len(s.Hosts) > 0 && s.Hosts[0] != 1 })

@@ -31,10 +31,7 @@ func newTwoNamed(t *testing.T) hostile {
 // Belong To Another Resource*.
 func TestOvertaken_byTheOtherName(t *testing.T) {
 	t.Parallel()
-	names := map[string]map[string]any{
-		"address":  {"hosts": providertest.HostsOf(1)},
-		"agent-id": {"hosts": map[string]string{"a": agent}},
-	}
+	names := map[string]map[string]any{"address": {"hosts": providertest.HostsOf(1)}, "agent-id": {"hosts": map[string]string{"a": agent}}}
 	for name, c := range map[string]struct {
 		own    string
 		turn   func(h hostile, own *providertest.Core)
@@ -66,8 +63,7 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 			t.Parallel()
 			h := newTwoNamed(t)
 			other := map[string]string{"address": "agent-id", "agent-id": "address"}[c.own]
-			own := h.object()
-			own.Applied(h.config("./start.sh", "running", "kill", names[c.own]))
+			own := h.applied(h.config("./start.sh", "running", "kill", names[c.own]))
 			h.object().Applied(h.config("./theirs.sh", "running", "kill", names[other]))
 			if c.turn != nil {
 				c.turn(h, own)

@@ -1,3 +1,5 @@
+// Package hostile tests the provider on a hostile platform. Each test is a case in which the provider
+// once lost a host or stopped another owner's process. Or it reported something that it had not done.
 package hostile_test
 
 import (
@@ -10,6 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
+
+func TestMain(m *testing.M) { providertest.Main(m) }
 
 // hostile is a platform that does all that it can to have a host lost, and a process on one
 // host there.
@@ -48,6 +52,14 @@ func newHostile(t *testing.T, by providertest.Face) hostile {
 // object is a resource object in a configuration of its own.
 func (h hostile) object() *providertest.Core {
 	return h.objectIn(&providertest.Kept{}, nil)
+}
+
+// applied is an object that is applied, and says nothing.
+func (h hostile) applied(config map[string]any) *providertest.Core {
+	h.Helper()
+	resource := h.object()
+	resource.Applied(config)
+	return resource
 }
 
 // objectIn is the object in a run with other settings of the provider.

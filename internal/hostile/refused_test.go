@@ -13,8 +13,7 @@ func TestRefused_resentInVain(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[1:], map[string]func(hostile){"hosting": func(h hostile) {
 		h.sim.HostingOnce = true
-		resource := h.object()
-		resource.Applied(h.config("./old.sh", "hosted", "unregister"))
+		resource := h.applied(h.config("./old.sh", "hosted", "unregister"))
 		h.onReregister(simulator.Fault{Drop: "before", Times: 1})
 		_, said := resource.Apply(h.config("./new.sh", "hosted", "unregister"))
 		if !said.Failed() && len(resource.Reasons("out_of_sync")) == 0 && !providertest.StartsWith(h.process(), "./new.sh") {
@@ -84,8 +83,7 @@ func TestRolledBack(t *testing.T) {
 	for _, ensure := range []string{"registered", "hosted"} {
 		plays(t, labelled[:1], map[string]func(hostile){"supplier-" + ensure: func(h hostile) {
 			h.sim.SuppliersApart = true
-			resource := h.object()
-			resource.Applied(h.config("./start.sh", ensure, "unregister", inWaves))
+			resource := h.applied(h.config("./start.sh", ensure, "unregister", inWaves))
 			h.onReregister(simulator.Fault{Hosts: []string{providertest.Address(2)}, Code: new(simulator.CodeFailed)})
 			_, updated := h.objectIn(resource.Kept, map[string]any{"bk_supplier_id": 7}).Apply(h.config("./new.sh", ensure, "unregister", inWaves))
 			h.sim.Repair()

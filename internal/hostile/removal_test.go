@@ -107,8 +107,7 @@ func TestRemoval_goneBySayingSo(t *testing.T) {
 		}},
 	} {
 		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
-			resource := h.object()
-			resource.Applied(h.config("./start.sh", "hosted", "unregister", c.more))
+			resource := h.applied(h.config("./start.sh", "hosted", "unregister", c.more))
 			c.turn(h)
 			h.keeps(resource)
 		}})
@@ -125,8 +124,7 @@ func TestRemoval_goneBySayingSo(t *testing.T) {
 		},
 		// An agent that does not say whether it hosts the process has not said that it does not.
 		"refreshed": func(h hostile) {
-			resource := h.object()
-			resource.Applied(h.config("./start.sh", "running", "unregister"))
+			resource := h.applied(h.config("./start.sh", "running", "unregister"))
 			h.hide()
 			h.onQuery(simulator.Fault{Code: new(0), Content: mum(77)})
 			if said := resource.Refresh(); resource.State.IsNull() && h.process().Hosted {
@@ -193,8 +191,7 @@ func TestRemoval_forgetsWhoAnswers(t *testing.T) {
 		"not-registered": {Code: new(832)},
 	} {
 		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
-			resource := h.object()
-			resource.Applied(h.config("./start.sh", "running", "unregister", map[string]any{"forget_unreachable": true}))
+			resource := h.applied(h.config("./start.sh", "running", "unregister", map[string]any{"forget_unreachable": true}))
 			h.onRelease(simulator.Fault{Code: new(simulator.CodeFailed)})
 			h.onQuery(query)
 			h.keeps(resource)
@@ -202,8 +199,7 @@ func TestRemoval_forgetsWhoAnswers(t *testing.T) {
 	}
 	// An agent that takes longer than there is time answers all the same.
 	plays(t, labelled, map[string]func(hostile){"slow": func(h hostile) {
-		resource := h.object()
-		resource.Applied(h.config("./start.sh", "hosted", "unregister", map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "1s"}}))
+		resource := h.applied(h.config("./start.sh", "hosted", "unregister", map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "1s"}}))
 		h.onQuery(simulator.Fault{Takes: 600 * time.Millisecond})
 		if said := resource.DestroyUnrefreshed(); !said.Failed() || strings.Contains(said.String(), "set forget_unreachable") {
 			h.Errorf("said: %s", said)
@@ -217,8 +213,7 @@ func TestRemoval_forgetsWhoAnswers(t *testing.T) {
 func TestRemoval_keyOfTheStuck(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled, map[string]func(hostile){"leaves": func(h hostile) {
-		resource := h.object()
-		resource.Applied(h.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"a": providertest.Address(1)}}))
+		resource := h.applied(h.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"a": providertest.Address(1)}}))
 		h.onRelease(simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: new(simulator.CodeFailed)})
 		_, said := resource.Apply(h.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{
 			"a": providertest.Address(2), "0:0:10.0.0.2": providertest.Address(3),
@@ -236,8 +231,7 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[:1], map[string]func(hostile){
 		"and-it-is-hosted": func(h hostile) {
-			resource := h.object()
-			resource.Applied(h.config("./start.sh", "running", "unregister"))
+			resource := h.applied(h.config("./start.sh", "running", "unregister"))
 			h.sim.Inject(simulator.Fault{API: "unregister_proc_info", Code: new(simulator.CodeOK)}) // and does nothing
 			if _, said := resource.Apply(nil); said.Failed() || h.process().Hosted || !h.process().Running {
 				h.Errorf("it is %+v; said: %s", h.process(), said)
@@ -245,8 +239,7 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 		},
 		// What another object has registered meanwhile is its own, and hosted on.
 		"and-another-registers": func(h hostile) {
-			resource := h.object()
-			resource.Applied(h.config("./start.sh", "running", "unregister"))
+			resource := h.applied(h.config("./start.sh", "running", "unregister"))
 			var once sync.Once
 			h.sim.OnCall = func(call simulator.Call) {
 				if call.API == "unregister_proc_info" {
@@ -261,4 +254,88 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 			}
 		},
 	})
+}
+
+// The platform's word that nothing is registered is not the agent's.
+//
+// Promised in changing-hosts.md: Otherwise, or if the agent cannot be asked, the host stays, with an
+// error.
+func TestRemoval_nothingRegistered(t *testing.T) {
+	t.Parallel()
+	for by, before := range map[providertest.Face]int{ // how often the agents are asked before
+		providertest.FaceESB: 1, providertest.FaceGateway: 1, providertest.FaceJOB: 0,
+	} {
+		for name, c := range map[string]struct{ silent, stays bool }{
+			"hosts-it":      {silent: false, stays: by != providertest.FaceESB},
+			"does-not-tell": {silent: true, stays: true},
+		} {
+			t.Run(string(by)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				h := newHostile(t, by)
+				resource := h.applied(h.config("./start.sh", "running", "unregister"))
+				unregister := by.Target(providertest.OnDelete)
+				h.sim.Inject(simulator.Fault{API: unregister.API, Op: unregister.Op, Code: new(simulator.CodeNotRunning)})
+				if c.silent {
+					h.sim.Inject(simulator.Fault{API: "operate_proc*", Op: new(simulator.OpQuery), Unreachable: "117", Skip: before})
+				}
+				said := resource.DestroyUnrefreshed()
+				namespace, process := by.Process()
+				p := h.sim.Machine(providertest.Address(1)).Process(namespace, process)
+				if said.Failed() != c.stays || resource.State.IsNull() == c.stays || p.Hosted != c.stays || !p.Running {
+					t.Errorf("it is %+v; said: %s", p, said)
+				}
+				if c.silent && !strings.Contains(said.String(), "117") {
+					t.Errorf("said: %s", said)
+				}
+			})
+		}
+	}
+}
+
+// Two hosts are to be stopped, and run nothing. The agent of one does not say whether that
+// is so, and the other is unregistered before the time is up.
+func TestMute_stopped(t *testing.T) {
+	t.Parallel()
+	plays(t, labelled, map[string]func(hostile){"destroyed": func(h hostile) {
+		resource := h.applied(h.config("./start.sh", "hosted", "stop", map[string]any{"hosts": providertest.HostsOf(2), "timeouts": map[string]any{"delete": "8s"}}))
+		// Before that the agents are asked when the process was registered.
+		h.onQuery(simulator.Fault{Hosts: []string{providertest.Address(2)}, Pending: -1, Skip: 1})
+		_, said := resource.Apply(nil)
+		if left := providertest.Texts(resource.Attribute("hosts")); !said.Failed() || len(left) != 1 || left["web-2"] == "" {
+			h.Errorf("hosts are %v; said: %s", left, said)
+		}
+		if h.process().Registered || h.process().Hosted {
+			h.Errorf("it is %+v", h.process())
+		}
+	}})
+}
+
+// Two hosts are renamed where the platform keeps an entry for each name, and to unregister the
+// old one is to unhost the machine. The agent of one does not say whether it is hosted still,
+// and the other is hosted again before the time is up.
+func TestMute_renamed(t *testing.T) {
+	t.Parallel()
+	agents := map[string]string{"web-1": "0200000007525400f355781710390005465c", "web-2": "0200000007525400f355781710390005465d"}
+	h := newHostile(t, providertest.FaceGateway)
+	h.sim.EntryPerName = true
+	for n, key := range []string{"web-1", "web-2"} {
+		h.sim.AddAgent(agents[key], providertest.Address(n+1))
+	}
+	resource := h.object()
+	config := func(hosts map[string]string) map[string]any {
+		return h.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": hosts, "timeouts": map[string]any{"update": "8s"}})
+	}
+	resource.Applied(config(providertest.HostsOf(2)))
+	h.sim.ResetCalls()
+	released := false
+	h.sim.OnCall = func(call simulator.Call) {
+		if !released && call.Op == simulator.OpUnhost {
+			released = true
+			h.onQuery(simulator.Fault{Hosts: []string{providertest.Address(2), agents["web-2"]}, Pending: -1})
+		}
+	}
+	_, said := resource.Apply(config(agents))
+	if first := h.sim.Machine(providertest.Address(1)).Process("web", "nginx"); !released || !said.Failed() || !first.Hosted {
+		t.Errorf("released: %t; it is %+v; said: %s", released, first, said)
+	}
 }

@@ -2,12 +2,7 @@ package hostile_test
 
 import (
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -17,44 +12,37 @@ import (
 // off while they wait for it.
 type slow struct {
 	hostile
+	*providertest.Slow
 	first *providertest.Core
-	cut   *providertest.Cut
 }
 
 func newSlow(t *testing.T, by providertest.Face, op int) *slow {
 	t.Helper()
-	s := &slow{hostile: newHostile(t, by)}
-	s.sim.Now = s.clock
-	var polls atomic.Int64
-	s.cut = s.sim.CutAt(func(call simulator.Call) bool {
-		return call.API == by.ResultAPI() && call.Op == op && polls.Add(1)%5 == 0
-	})
+	sim := providertest.NewSlow(t, op)
+	s := &slow{Slow: sim, hostile: hostile{T: t, sim: sim.Sim, by: by, settings: sim.SettingsFor(by)}}
 	s.first = s.fresh()
 	return s
 }
 
 // sends applies what becomes an operation that takes an hour, and is cut off.
-func (s *slow) sends(op int, config map[string]any) {
+func (s *slow) sends(config map[string]any) {
 	s.Helper()
-	s.sim.Inject(simulator.Fault{API: "operate_*", Op: &op, Takes: time.Hour})
-	if said := s.cut.Apply(s.first, config); len(said) == 0 {
+	s.Hangs()
+	if said := s.Cut(s.first, config, 5); len(said) == 0 {
 		s.Fatal("it is over, and went well")
 	}
-	s.sim.ClearFaults()
-	s.sim.ResetCalls()
+	s.Repair()
 }
 
 // hindered fails the test where an apply unregisters what an operation would bring back, or
 // changes anything at all.
 func (s *slow) hindered(config map[string]any) {
 	s.Helper()
-	said := s.cut.Apply(s.first, config)
+	said := s.Cut(s.first, config, 5)
 	if !said.Failed() || s.first.State.IsNull() {
 		s.Errorf("it was removed from the resource; said: %s", said)
 	}
-	if diff := cmp.Diff([]string(nil), s.sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-		s.Errorf("sent (-want +got):\n%s", diff)
-	}
+	s.Changed(s)
 }
 
 // An operation that is still under way takes place after whatever is done now: nothing is unregistered
@@ -86,13 +74,13 @@ func TestUnderWay_destroyed(t *testing.T) {
 			if c.before {
 				s.first.Applied(s.config("./before.sh", c.ensure, c.onDestroy))
 			}
-			s.sends(c.op, s.config("./start.sh", c.ensure, c.onDestroy, map[string]any{"on_update": "restart"}))
+			s.sends(s.config("./start.sh", c.ensure, c.onDestroy, map[string]any{"on_update": "restart"}))
 			s.hindered(nil)
-			s.passed.Add(2)
+			s.Ends()
 			if _, said := s.first.Apply(nil); said.Failed() || s.process().Registered || s.process().Hosted || c.onDestroy != "unregister" && s.process().Running {
 				t.Errorf("it is %+v; said: %s", s.process(), said)
 			}
-			s.passed.Add(2)
+			s.Ends()
 			if p := s.process(); p.Registered || p.Hosted {
 				t.Errorf("it came back: %+v", p)
 			}
@@ -107,11 +95,11 @@ func TestUnderWay_leaves(t *testing.T) {
 	config := s.config("./start.sh", "hosted", "unregister")
 	s.first.Applied(config)
 	both := s.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1), "web-2": providertest.Address(2)}})
-	s.sends(simulator.OpHost, both)
+	s.sends(both)
 	for range 2 {
 		s.hindered(config)
 	}
-	s.passed.Add(2)
+	s.Ends()
 	s.first.Applied(config)
 	if s.at(2).Hosted || !s.process().Hosted {
 		t.Errorf("they are %+v and %+v", s.process(), s.at(2))
@@ -128,15 +116,15 @@ func TestUnderWay_declaredAnew(t *testing.T) {
 		if before {
 			s.first.Applied(s.config("./before.sh", "hosted", "unregister"))
 		}
-		s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister"))
+		s.sends(s.config("./start.sh", "hosted", "unregister"))
 		if !before {
 			s.first.Untaint()
 		}
 		anew := s.config("./anew.sh", "hosted", "unregister")
 		s.hindered(anew)
-		s.passed.Add(2)
+		s.Ends()
 		s.first.Applied(anew)
-		s.passed.Add(2)
+		s.Ends()
 		if p := s.process(); !p.Hosted || !strings.Contains(string(p.Spec), "anew.sh") {
 			t.Errorf("it is %+v", p)
 		}
@@ -149,7 +137,7 @@ func TestUnderWay_ends(t *testing.T) {
 	t.Parallel()
 	const result = "get_proc_operate_result_v2"
 	lasts := func(s *slow) { // for the platform, though it has taken effect
-		s.passed.Add(2)
+		s.Ends()
 		s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), Code: new(115), Apply: true})
 	}
 	within := func(limit string) map[string]any {
@@ -178,7 +166,7 @@ func TestUnderWay_ends(t *testing.T) {
 			if c.before != nil {
 				c.before(s)
 			}
-			s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister", c.more))
+			s.sends(s.config("./start.sh", "hosted", "unregister", c.more))
 			c.then(s)
 			_, said := s.first.Apply(nil)
 			if said.Failed() != c.stays || s.first.State.IsNull() == c.stays || s.process().Hosted || !strings.Contains(said.String(), c.says) {
@@ -190,12 +178,12 @@ func TestUnderWay_ends(t *testing.T) {
 	t.Run("failed", func(t *testing.T) {
 		t.Parallel()
 		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
-		s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister"))
+		s.sends(s.config("./start.sh", "hosted", "unregister"))
 		s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), Code: new(simulator.CodeFailed)})
 		if s.first.Refresh(); s.first.State.IsNull() {
 			t.Error("it is forgotten while it is under way")
 		}
-		s.passed.Add(2)
+		s.Ends()
 		if said := s.first.Refresh(); !s.first.State.IsNull() {
 			t.Errorf("it is kept; said: %s", said)
 		}
@@ -210,7 +198,7 @@ func TestUnderWay_replaced(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
 	config := s.config("./start.sh", "hosted", "unregister")
-	s.sends(simulator.OpHost, config)
+	s.sends(config)
 	kind, said := s.first.Apply(config)
 	if kind != providertest.PlanReplace || said.Failed() || !s.process().Hosted || !strings.Contains(said.String(), "Registration May Come Yet") {
 		t.Errorf("%s; it is %+v; said: %s", kind, s.process(), said)
@@ -237,29 +225,29 @@ func TestUnderWay_known(t *testing.T) {
 	}{
 		"sent-over-what-was-under-way": {simulator.OpHost, func(s *slow) {
 			s.first.Applied(s.config("./before.sh", "hosted", "unregister"))
-			s.sends(simulator.OpHost, s.config("./one.sh", "hosted", "unregister"))
-			s.passed.Add(2)
-			s.sends(simulator.OpHost, s.config("./two.sh", "hosted", "unregister"))
+			s.sends(s.config("./one.sh", "hosted", "unregister"))
+			s.Ends()
+			s.sends(s.config("./two.sh", "hosted", "unregister"))
 		}},
 		"a-colleague-hosts-it": {simulator.OpHost, func(s *slow) {
-			s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister"))
+			s.sends(s.config("./start.sh", "hosted", "unregister"))
 			s.colleague()
 		}},
 		"rolled-back": {simulator.OpHost, func(s *slow) {
 			s.first.Applied(s.config("./start.sh", "hosted", "unregister", on(one)))
-			s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister", on(one, two)))
+			s.sends(s.config("./start.sh", "hosted", "unregister", on(one, two)))
 			failsOnce(s)
 			s.first.Apply(s.config("./new.sh", "hosted", "unregister", on(one), map[string]any{"rollout": map[string]any{"on_failure": "rollback"}}))
 		}},
 		"hosted-only": {simulator.OpStart, func(s *slow) {
-			s.sends(simulator.OpStart, s.config("./start.sh", "running", "stop"))
+			s.sends(s.config("./start.sh", "running", "stop"))
 			s.first.Untaint()
 			s.first.Apply(s.config("./start.sh", "hosted", "stop"))
 		}},
 		"renamed-and-not-tried": {simulator.OpHost, func(s *slow) {
 			s.sim.AddAgent(agent, providertest.Address(1))
 			s.first.Applied(s.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"b": providertest.Address(2)}}))
-			s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"b": providertest.Address(2), "c": providertest.Address(1)}}))
+			s.sends(s.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"b": providertest.Address(2), "c": providertest.Address(1)}}))
 			failsOnce(s)
 			s.first.Apply(s.config("./new.sh", "hosted", "unregister", map[string]any{
 				"hosts": map[string]string{"b": providertest.Address(2), "c": agent}, "rollout": map[string]any{"waves": []any{"1"}},
@@ -267,9 +255,9 @@ func TestUnderWay_known(t *testing.T) {
 		}},
 		"left-and-came-back": {simulator.OpRestart, func(s *slow) {
 			s.first.Applied(s.config("./before.sh", "running", "stop", on(one, two)))
-			s.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(1)}, Takes: time.Hour})
+			s.Hangs(1)
 			for _, hosts := range []map[string]any{on(one, two), on(two), on(one, two), on(one, two)} {
-				if said := s.cut.Apply(s.first, s.config("./start.sh", "running", "stop", hosts)); !said.Failed() {
+				if said := s.Cut(s.first, s.config("./start.sh", "running", "stop", hosts), 5); !said.Failed() {
 					t.Errorf("it is over: %v", hosts)
 				}
 			}
@@ -279,16 +267,15 @@ func TestUnderWay_known(t *testing.T) {
 			t.Parallel()
 			s := newSlow(t, providertest.FaceGateway, c.op)
 			c.play(s)
-			s.sim.ClearFaults()
-			s.sim.ResetCalls()
-			if said := s.cut.Apply(s.first, nil); !said.Failed() || s.first.State.IsNull() {
+			s.Repair()
+			if said := s.Cut(s.first, nil, 5); !said.Failed() || s.first.State.IsNull() {
 				t.Errorf("it was removed from the resource; said: %s", said)
 			}
-			s.passed.Add(2)
+			s.Ends()
 			if _, said := s.first.Apply(nil); said.Failed() || !s.first.State.IsNull() {
 				t.Errorf("said: %s", said)
 			}
-			s.passed.Add(2)
+			s.Ends()
 			for _, p := range s.sim.Processes() {
 				if p.Hosted {
 					t.Errorf("left behind: %+v", p)

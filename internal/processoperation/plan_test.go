@@ -42,12 +42,8 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 		"unknown-hosts":         {nil, map[string]any{"hosts": providertest.NotKnown{}}, unknown, "run 1: restart on 4 hosts: web-1…web-4"},
 		"unknown-rollout":       {nil, map[string]any{"rollout": providertest.NotKnown{}}, unknown, "run 1: restart on 4 hosts: web-1…web-4"},
 		"unknown-whether":       {nil, map[string]any{"run_on_create": providertest.NotKnown{}}, unknown, "run 1: restart on 4 hosts: web-1…web-4"},
-		"unknown-hosts-later": {
-			map[string]any{"hosts": providertest.HostsOf(3)}, map[string]any{"hosts": providertest.NotKnown{}}, unknown, "run 2: restart on 1 host: web-4",
-		},
-		"unknown-trigger": {
-			map[string]any{}, map[string]any{"triggers": providertest.NotKnown{}}, unknown, "run 1: restart on 4 hosts: web-1…web-4",
-		},
+		"unknown-hosts-later":   {map[string]any{"hosts": providertest.HostsOf(3)}, map[string]any{"hosts": providertest.NotKnown{}}, unknown, "run 2: restart on 1 host: web-4"},
+		"unknown-trigger":       {map[string]any{}, map[string]any{"triggers": providertest.NotKnown{}}, unknown, "run 1: restart on 4 hosts: web-1…web-4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

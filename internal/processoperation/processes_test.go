@@ -19,10 +19,7 @@ func entry(name string, priority any, numbers ...int) map[string]any {
 	for _, n := range numbers {
 		hosts[providertest.HostKey(n)] = providertest.Address(n)
 	}
-	return map[string]any{
-		"meta": map[string]any{"namespace": "web", "name": name}, "hosts": hosts,
-		"spec": providertest.WholeSpec("./start.sh"), "priority": priority,
-	}
+	return map[string]any{"meta": map[string]any{"namespace": "web", "name": name}, "hosts": hosts, "spec": providertest.WholeSpec("./start.sh"), "priority": priority}
 }
 
 // stack is a database on hosts 1 and 2, and with a later priority a web server and its log on 1 to 3.
@@ -58,15 +55,16 @@ var (
 func TestProcesses_order(t *testing.T) {
 	t.Parallel()
 	two := entry("web", 5, 1, 2)
+	start := func(more map[string]any) map[string]any { return operation("start", with(stack(), more), nil) }
+	started, restart, restartUp := start(nil), operation("restart", stack(), nil), operation("restart", stack(), ascending)
+	restartedUp := []string{"7 db[2 3]", "7 log[2 3 4] web[2 3 4]"}
+	one := map[string]any{"operation": "start", "meta": entry("web", 5)["meta"], "spec": entry("web", 5)["spec"], "hosts": entry("web", 5, 1, 2)["hosts"]}
 	for name, c := range map[string]struct {
 		before, after map[string]any // of a start of the stack; if before is nil, it is created
 		want          []string
 		plan          string
 	}{
-		"created": {
-			nil, operation("start", stack(), nil), upwards,
-			"run 1: start priority 1, db, on 2 hosts: web-1, web-2\nrun 1: then priority 5, log, web, on 3 hosts: web-1…web-3",
-		},
+		"created": {nil, started, upwards, "run 1: start priority 1, db, on 2 hosts: web-1, web-2\nrun 1: then priority 5, log, web, on 3 hosts: web-1…web-3"},
 		"stopped": {
 			nil, operation("stop", stack(), nil), []string{"1 log[2 3 4] web[2 3 4]", "1 db[2 3]"},
 			"run 1: stop priority 5, log, web, on 3 hosts: web-1…web-3\nrun 1: then priority 1, db, on 2 hosts: web-1, web-2",
@@ -80,57 +78,33 @@ func TestProcesses_order(t *testing.T) {
 			nil, operation("start", stack(), map[string]any{"order": "descending"}), []string{"0 log[2 3 4] web[2 3 4]", "0 db[2 3]"},
 			"run 1: start priority 5, log, web, on 3 hosts: web-1…web-3\nrun 1: then priority 1, db, on 2 hosts: web-1, web-2",
 		},
-		"restarted-up": {
-			nil, operation("restart", stack(), ascending), []string{"7 db[2 3]", "7 log[2 3 4] web[2 3 4]"},
-			"run 1: restart priority 1, db, on 2 hosts: web-1, web-2\nrun 1: then priority 5, log, web, on 3 hosts: web-1…web-3",
-		},
-		"killed":           {operation("start", stack(), nil), operation("kill", stack(), nil), []string{"9 db[2 3]", "9 log[2 3 4] web[2 3 4]"}, ""},
-		"reloaded":         {operation("start", stack(), nil), operation("reload", stack(), nil), []string{"8 db[2 3]", "8 log[2 3 4] web[2 3 4]"}, ""},
-		"order-alone":      {operation("restart", stack(), nil), operation("restart", stack(), ascending), nil, "runs nothing"},
-		"order-left-out":   {operation("restart", stack(), ascending), operation("restart", stack(), nil), nil, "runs nothing"},
-		"order-and-reason": {operation("start", stack(), nil), operation("restart", stack(), ascending), []string{"7 db[2 3]", "7 log[2 3 4] web[2 3 4]"}, ""},
+		"restarted-up":     {nil, restartUp, restartedUp, "run 1: restart priority 1, db, on 2 hosts: web-1, web-2\nrun 1: then priority 5, log, web, on 3 hosts: web-1…web-3"},
+		"killed":           {started, operation("kill", stack(), nil), []string{"9 db[2 3]", "9 log[2 3 4] web[2 3 4]"}, ""},
+		"reloaded":         {started, operation("reload", stack(), nil), []string{"8 db[2 3]", "8 log[2 3 4] web[2 3 4]"}, ""},
+		"order-alone":      {restart, restartUp, nil, "runs nothing"},
+		"order-left-out":   {restartUp, restart, nil, "runs nothing"},
+		"order-and-reason": {started, restartUp, restartedUp, ""},
 		"not-on-create":    {nil, operation("start", stack(), map[string]any{"run_on_create": false}), nil, "runs nothing"},
 		"triggered": {
-			operation("restart", stack(), nil), operation("restart", stack(), map[string]any{"triggers": map[string]string{"a": "b"}}), restarted,
+			restart, operation("restart", stack(), map[string]any{"triggers": map[string]string{"a": "b"}}), restarted,
 			"run 2: restart priority 5, log, web, on 3 hosts: web-1…web-3\nrun 2: then priority 1, db, on 2 hosts: web-1, web-2",
 		},
-		"other-operation": {operation("start", stack(), nil), operation("restart", stack(), nil), restarted, ""},
-		"other-order":     {operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"db": entry("db", 9, 1, 2)}), nil), nil, "runs nothing"},
-		"process-added": {
-			operation("start", with(stack(), map[string]any{"log": nil}), nil), operation("start", stack(), nil), []string{"0 log[2 3 4]"},
-			"run 2: start priority 5, log, on 3 hosts: web-1…web-3",
-		},
-		"process-removed": {operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"db": nil}), nil), nil, "runs nothing"},
-		"process-renamed": {
-			operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"db": nil, "database": entry("db", 1, 1, 2)}), nil), nil, "runs nothing",
-		},
-		"process-named-otherwise": {
-			operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"db": entry("db2", 1, 1, 2)}), nil), []string{"0 db2[2 3]"}, "",
-		},
-		"process-split": {
-			operation("start", stack(), nil),
-			operation("start", with(stack(), map[string]any{"web": entry("web", 5, 1), "web@b": entry("web", 7, 2, 3)}), nil), nil, "runs nothing",
-		},
-		"host-added": {
-			operation("start", with(stack(), map[string]any{"web": two}), nil), operation("start", stack(), nil), []string{"0 web[4]"},
-			"run 2: start priority 5, web, on 1 host: web-3",
-		},
-		"host-removed": {operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"web": two}), nil), nil, "runs nothing"},
+		"other-operation":         {started, restart, restarted, ""},
+		"other-order":             {started, start(map[string]any{"db": entry("db", 9, 1, 2)}), nil, "runs nothing"},
+		"process-added":           {start(map[string]any{"log": nil}), started, []string{"0 log[2 3 4]"}, "run 2: start priority 5, log, on 3 hosts: web-1…web-3"},
+		"process-removed":         {started, start(map[string]any{"db": nil}), nil, "runs nothing"},
+		"process-renamed":         {started, start(map[string]any{"db": nil, "database": entry("db", 1, 1, 2)}), nil, "runs nothing"},
+		"process-named-otherwise": {started, start(map[string]any{"db": entry("db2", 1, 1, 2)}), []string{"0 db2[2 3]"}, ""},
+		"process-split":           {started, start(map[string]any{"web": entry("web", 5, 1), "web@b": entry("web", 7, 2, 3)}), nil, "runs nothing"},
+		"host-added":              {start(map[string]any{"web": two}), started, []string{"0 web[4]"}, "run 2: start priority 5, web, on 1 host: web-3"},
+		"host-removed":            {started, start(map[string]any{"web": two}), nil, "runs nothing"},
 		"hosts-added-in-order": {
 			operation("start", map[string]any{"db": entry("db", 1, 1), "web": entry("web", 5, 1)}, nil),
 			operation("start", map[string]any{"db": entry("db", 1, 1, 2), "web": entry("web", 5, 1, 2)}, nil), []string{"0 db[3]", "0 web[3]"}, "",
 		},
-		"from-one-process": {
-			map[string]any{"operation": "start", "meta": entry("web", 5)["meta"], "spec": entry("web", 5)["spec"], "hosts": entry("web", 5, 1, 2)["hosts"]},
-			operation("start", stack(), nil), []string{"0 db[2 3]", "0 log[2 3 4] web[4]"}, "",
-		},
-		"to-one-process": {
-			operation("start", stack(), nil),
-			map[string]any{"operation": "start", "meta": entry("web", 5)["meta"], "spec": entry("web", 5)["spec"], "hosts": entry("web", 5, 1, 2)["hosts"]}, nil, "runs nothing",
-		},
-		"given-as-process": {
-			operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"web": asProcess(t, entry("web", 5, 1, 2, 3))}), nil), nil, "runs nothing",
-		},
+		"from-one-process": {one, started, []string{"0 db[2 3]", "0 log[2 3 4] web[4]"}, ""},
+		"to-one-process":   {started, one, nil, "runs nothing"},
+		"given-as-process": {started, start(map[string]any{"web": asProcess(t, entry("web", 5, 1, 2, 3))}), nil, "runs nothing"},
 	} {
 		onFaces(t, name, ways, func(s trial) {
 			t, w := s.t, way{s.by}

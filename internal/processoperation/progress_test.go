@@ -48,10 +48,7 @@ func TestProgress(t *testing.T) {
 		"a-burst-is-one-message": {
 			steps: []step{{0, wave(1, 0, 0)}, {10 * time.Millisecond, wave(1, 1, 0)}, {10 * time.Millisecond, wave(1, 2, 0)}, {10 * time.Millisecond, wave(1, 3, 0)}},
 			last:  5 * time.Second,
-			want: []string{
-				"0 restart web:nginx: 0/1000 done, 0 failed, wave 1/10 (0s)",
-				"1 restart web:nginx: 3/1000 done, 0 failed, wave 1/10 (1s)",
-			},
+			want:  []string{"0 restart web:nginx: 0/1000 done, 0 failed, wave 1/10 (0s)", "1 restart web:nginx: 3/1000 done, 0 failed, wave 1/10 (1s)"},
 		},
 		"unknown-is-not-failed": {
 			steps: []step{{0, fleet.Progress{Wave: 10, Waves: 10, Hosts: 1000, Done: 997, Failed: 1, Unknown: 2}}},
@@ -63,10 +60,7 @@ func TestProgress(t *testing.T) {
 		},
 		"the-end-waits-for-nothing": {
 			steps: []step{{0, wave(1, 0, 0)}, {10 * time.Millisecond, wave(10, 1000, 0)}},
-			want: []string{
-				"0 restart web:nginx: 0/1000 done, 0 failed, wave 1/10 (0s)",
-				"0 restart web:nginx: 1000/1000 done, 0 failed, wave 10/10 (0s)",
-			},
+			want:  []string{"0 restart web:nginx: 0/1000 done, 0 failed, wave 1/10 (0s)", "0 restart web:nginx: 1000/1000 done, 0 failed, wave 10/10 (0s)"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,21 +30,19 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 		want  []string
 		hosts int // remaining at the end, 2 if 0
 	}{
-		"nothing":       {map[string]any{"run_on_create": true}, nil, 0},
-		"start-command": {map[string]any{"spec": command}, nil, 0},
-		"limit":         {map[string]any{"spec": limits}, nil, 0},
-		"label":         {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]string{"team": "sre"}}}, nil, 0},
-		"rollout":       {map[string]any{"rollout": map[string]any{"waves": []string{"100%"}}}, nil, 0},
-		"key":           {map[string]any{"hosts": map[string]string{"a": providertest.Address(1), "b": providertest.Address(2)}}, nil, 0},
-		"supplier":      {map[string]any{"hosts": map[string]string{"web-1": "0:0:10.0.0.2", "web-2": "0:0:10.0.0.3"}}, nil, 0},
-		"removed":       {map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1)}}, nil, 1},
-		"triggers":      {map[string]any{"triggers": map[string]string{"config": "b"}}, []string{providertest.Operated(7, 1, 2)}, 0},
-		"operation":     {map[string]any{"operation": "reload"}, []string{providertest.Operated(8, 1, 2)}, 0},
-		"name":          {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}, []string{providertest.Operated(7, 1, 2)}, 0},
-		"added":         {map[string]any{"hosts": providertest.HostsOf(3)}, []string{providertest.Operated(7, 3)}, 3},
-		"added-and-spec": {
-			map[string]any{"hosts": providertest.HostsOf(3), "spec": command}, []string{providertest.Operated(7, 3)}, 3,
-		},
+		"nothing":        {map[string]any{"run_on_create": true}, nil, 0},
+		"start-command":  {map[string]any{"spec": command}, nil, 0},
+		"limit":          {map[string]any{"spec": limits}, nil, 0},
+		"label":          {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]string{"team": "sre"}}}, nil, 0},
+		"rollout":        {map[string]any{"rollout": map[string]any{"waves": []string{"100%"}}}, nil, 0},
+		"key":            {map[string]any{"hosts": map[string]string{"a": providertest.Address(1), "b": providertest.Address(2)}}, nil, 0},
+		"supplier":       {map[string]any{"hosts": map[string]string{"web-1": "0:0:10.0.0.2", "web-2": "0:0:10.0.0.3"}}, nil, 0},
+		"removed":        {map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1)}}, nil, 1},
+		"triggers":       {map[string]any{"triggers": map[string]string{"config": "b"}}, []string{providertest.Operated(7, 1, 2)}, 0},
+		"operation":      {map[string]any{"operation": "reload"}, []string{providertest.Operated(8, 1, 2)}, 0},
+		"name":           {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}, []string{providertest.Operated(7, 1, 2)}, 0},
+		"added":          {map[string]any{"hosts": providertest.HostsOf(3)}, []string{providertest.Operated(7, 3)}, 3},
+		"added-and-spec": {map[string]any{"hosts": providertest.HostsOf(3), "spec": command}, []string{providertest.Operated(7, 3)}, 3},
 	} {
 		for form, forms := range map[string][2]func(*testing.T, map[string]any) map[string]any{
 			"parts": {asParts, asParts}, "process": {asProcess, asProcess}, "parts-to-process": {asParts, asProcess},
