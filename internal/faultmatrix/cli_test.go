@@ -266,12 +266,5 @@ func (r *faultRun) Command() []string {
 }
 
 func (r *faultRun) ExitCode() int {
-	switch r.cell.ending {
-	case refused, fails, stays, taints:
-		return 1
-	case drifts:
-		return 2
-	default:
-		return 0
-	}
+	return map[ending]int{refused: 1, fails: 1, stays: 1, taints: 1, drifts: 2}[r.cell.ending]
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -104,12 +105,8 @@ func (r *faultRun) expectState(hosts, reasons map[string]string) {
 	case r.cell.ending == drifts, !r.on.Refreshes() && r.cell.ending != well:
 		wantReasons = hit
 	}
-	if diff := gocmp.Diff(wantHosts, hosts); diff != "" {
-		r.t.Errorf("hosts in state (-want +got):\n%s", diff)
-	}
-	if diff := gocmp.Diff(wantReasons, reasons); diff != "" {
-		r.t.Errorf("%s in state (-want +got):\n%s", r.reasonsName(), diff)
-	}
+	same(r.t, "hosts in state", wantHosts, hosts)
+	same(r.t, r.reasonsName()+" in state", wantReasons, reasons)
 }
 
 func (r *faultRun) reasonsName() string {
@@ -150,9 +147,8 @@ func (r *faultRun) filed() bool {
 	return r.on == onRun || r.face != providertest.FaceJOB && slices.Contains([]operation{onCreate, onAskFirst, onConfirm, onHost, onUpdate, onKeepRun}, r.on)
 }
 
-// nextTouched are the hosts that the next apply has to change. If the provider looks first, it finds
-// those on which the platform did act. It looks in the cached status, or asks the agents if an operation
-// may have worked.
+// nextTouched are the hosts that the next apply has to change. If the provider looks first, it finds those on which the
+// platform did act. It looks in the cached status, or asks the agents if an operation may have worked.
 func (r *faultRun) nextTouched(acted map[int]bool) []string {
 	var numbers []int
 	looks := (r.filed() && (r.on != onCreate || r.face == providertest.FaceGateway)) || (r.on.Operates() && r.on != onRestart && r.on != onReload && r.cell.ending == warns)
@@ -176,8 +172,7 @@ func (r *faultRun) touched() []string {
 	return r.keysOf(addresses)
 }
 
-// acted returns the hosts on which the platform has done the operation, whatever
-// it answered.
+// acted returns the hosts on which the platform has done the operation, whatever it answered.
 func (r *faultRun) acted() map[int]bool {
 	acted := make(map[int]bool)
 	for _, n := range providertest.HostNumbers(r.hosts()) {
@@ -230,4 +225,12 @@ func keyed(numbers []int, text string) map[string]string {
 		byKey[providertest.HostKey(n)] = text
 	}
 	return byKey
+}
+
+// same tells nothing from an empty list, since state that is not there has no list.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }

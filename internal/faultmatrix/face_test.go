@@ -64,8 +64,7 @@ func (r *faultRun) resultKey(n int) string {
 	return address + ":" + namespace + ":" + name
 }
 
-// bendResult replaces members of the answers that hold results, so many times, or
-// always for 0.
+// bendResult replaces members of the answers that hold results, so many times, or always for 0.
 func (r *faultRun) bendResult(members map[string]any, times int) {
 	bent := simulator.Fault{API: r.face.ResultAPI(), Replace: members, Times: times}
 	if r.face.Answers(r.on) {

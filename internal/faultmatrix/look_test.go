@@ -3,7 +3,6 @@ package faultmatrix
 import (
 	"maps"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -47,19 +46,13 @@ func (r *faultRun) expectStates(values map[string]any) {
 	case r.cell.ending == warns:
 		maps.Copy(want, keyed(r.hit(), string(fleet.Unknown)))
 	}
-	if diff := gocmp.Diff(want, providertest.StatesOf(values)); diff != "" {
-		r.t.Errorf("states (-want +got):\n%s", diff)
-	}
-	if changes := r.sim.Changes(); len(changes) > 0 {
-		r.t.Errorf("a question changed something: %v", changes)
-	}
+	same(r.t, "states", want, providertest.StatesOf(values))
+	r.sim.Changed(r.t)
 }
 
 func (r *faultRun) expectRunning(values map[string]any) {
 	r.t.Helper()
-	if diff := gocmp.Diff(keyed(providertest.HostNumbers(r.hosts()), string(fleet.Running)), providertest.StatesOf(values)); diff != "" {
-		r.t.Errorf("states once the fault has gone (-want +got):\n%s", diff)
-	}
+	same(r.t, "states once the fault has gone", keyed(providertest.HostNumbers(r.hosts()), string(fleet.Running)), providertest.StatesOf(values))
 }
 
 // find has the platform list the hosts of the process, for an import or a list.
@@ -77,32 +70,21 @@ func (r *faultRun) find() {
 		good[address] = address
 	}
 	want := maps.Clone(good)
-	switch r.cell.ending {
-	case fails:
+	for _, address := range r.addresses(r.fault.unlisted) {
+		delete(want, address)
+	}
+	if r.cell.ending == fails || len(want) == 0 {
 		want = nil
-	default:
-		for _, address := range r.addresses(r.fault.unlisted) {
-			delete(want, address)
-		}
-		if len(want) == 0 {
-			want = nil
-		}
 	}
-	if diff := gocmp.Diff(want, hosts); diff != "" {
-		r.t.Errorf("hosts (-want +got):\n%s", diff)
-	}
-	if changes := r.sim.Changes(); len(changes) > 0 {
-		r.t.Errorf("a question changed something: %v", changes)
-	}
+	same(r.t, "hosts", want, hosts)
+	r.sim.Changed(r.t)
 	r.Repair()
 	hosts, said = find(providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)), r.on)
-	if diff := gocmp.Diff(good, hosts); diff != "" || len(said) > 0 {
-		r.t.Errorf("hosts once the fault has gone (-want +got):\n%s%s", diff, said)
-	}
+	same(r.t, "hosts once the fault has gone", good, hosts)
+	same(r.t, "said once the fault has gone", "", said.String())
 }
 
-// find gives the hosts of the process of the matrix as an import or a list has them,
-// nil where there is none.
+// find gives the hosts of the process of the matrix as an import or a list has them, nil where there is none.
 func find(p *providertest.Protocol, on operation) (map[string]string, providertest.Diagnostics) {
 	p.T.Helper()
 	typ := p.Schema.ResourceSchemas[providertest.HostedType].ValueType()

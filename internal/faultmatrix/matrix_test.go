@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -133,9 +132,7 @@ func (r *faultRun) change(by way) providertest.PlanKind {
 	r.Repair()
 	kind := r.nextPlan(acted)
 	by.next(kind)
-	if diff := gocmp.Diff(r.nextTouched(acted), r.touched()); diff != "" {
-		r.t.Errorf("hosts that the next apply changes (-want +got):\n%s\ncalls: %v", diff, r.sim.Changes())
-	}
+	same(r.t, "hosts that the next apply changes", r.nextTouched(acted), r.touched())
 	if kind != providertest.PlanNothing {
 		by.settled()
 	}
@@ -256,8 +253,7 @@ func (r *faultRun) FailHosts() {
 	}
 }
 
-// aim points a fault at what the operation depends on, and at the hosts that the
-// cell says are hit.
+// aim points a fault at what the operation depends on, and at the hosts that the cell says are hit.
 func (r *faultRun) aim(f *simulator.Fault) {
 	at := r.face.Target(r.on)
 	f.API, f.Op = at.API, at.Op
@@ -274,8 +270,7 @@ func (r *faultRun) Repair() {
 	}
 }
 
-// config is the configuration with which an operation is asked for, nil for a
-// destroy.
+// config is the configuration with which an operation is asked for, nil for a destroy.
 func (r *faultRun) config(o operation) map[string]any {
 	if o.Destroys() {
 		return nil
@@ -374,8 +369,7 @@ func (r *faultRun) must(errs ...error) {
 	}
 }
 
-// untilThen is a context whose deadline comes when it is told to, at once and for
-// all contexts below it.
+// untilThen is a context whose deadline comes when it is told to, at once and for all contexts below it.
 type untilThen struct {
 	context.Context
 	then chan struct{}

@@ -55,8 +55,7 @@ type certificate struct {
 	ip      string // 127.0.0.1, if ""
 }
 
-// serveTLS leads the run to the simulator behind a certificate, which it trusts or
-// not.
+// serveTLS leads the run to the simulator behind a certificate, which it trusts or not.
 func (r *faultRun) serveTLS(c certificate, trusted bool) {
 	r.t.Helper()
 	shown, text := c.make(r)

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"text/template"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
@@ -34,13 +32,10 @@ func TestFaultPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff(page, string(written)); diff != "" {
-		t.Errorf("make generate writes it anew (-table +page):\n%s", diff)
-	}
+	same(t, "make generate writes it anew", page, string(written))
 }
 
-// matrixCell is a cell of the matrix by one face. The page and the tests go by the
-// same list.
+// matrixCell is a cell of the matrix by one face. The page and the tests go by the same list.
 type matrixCell struct {
 	fault fault
 	by    face
@@ -162,21 +157,10 @@ func notes(cells []matrixCell, on operation) []string {
 }
 
 func (c matrixCell) row() pageRow {
-	return pageRow{string(c.on), c.see(), c.state(), c.sent(), c.next()}
+	return pageRow{string(c.on), cmp.Or(seen[c.cell.ending], "nothing"), c.state(), c.sent(), c.next()}
 }
 
-func (c matrixCell) see() string {
-	switch c.cell.ending {
-	case refused:
-		return "an error of the plan"
-	case fails, stays, taints:
-		return "an error"
-	case warns:
-		return "a warning"
-	default:
-		return "nothing"
-	}
-}
+var seen = map[ending]string{refused: "an error of the plan", fails: "an error", stays: "an error", taints: "an error", warns: "a warning"}
 
 func (c matrixCell) state() string {
 	reasons := "`out_of_sync`"
@@ -271,13 +255,21 @@ func (c matrixCell) next() string {
 var faceNames = map[face]string{providertest.FaceESB: "ESB", providertest.FaceGateway: "gateway", providertest.FaceJOB: "JOB"}
 
 func through(f fault, cells []matrixCell) string {
-	var by []string
+	var by []face
 	for _, c := range cells {
-		if c.fault.name == f.name && !slices.Contains(by, faceNames[c.by]) {
-			by = append(by, faceNames[c.by])
+		if c.fault.name == f.name && !slices.Contains(by, c.by) {
+			by = append(by, c.by)
 		}
 	}
-	return strings.Join(by, ", ")
+	return listed(by)
+}
+
+func listed(by []face) string {
+	names := make([]string, len(by))
+	for i, f := range by {
+		names[i] = faceNames[f]
+	}
+	return strings.Join(names, ", ")
 }
 
 func pageBehaviours() []pageBehaviour {
@@ -291,11 +283,7 @@ func pageBehaviours() []pageBehaviour {
 func pageEffects() []pageEffect {
 	rows := make([]pageEffect, len(effectTable))
 	for i, e := range effectTable {
-		var by []string
-		for _, f := range e.by {
-			by = append(by, faceNames[f])
-		}
-		rows[i] = pageEffect{string(e.on), strings.Join(by, ", "), e.before.String(), e.after.String()}
+		rows[i] = pageEffect{string(e.on), listed(e.by), e.before.String(), e.after.String()}
 	}
 	return rows
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// What becomes of the operations, by the kind of fault. The page has a section for
-// each of these.
+// What becomes of the operations, by the kind of fault. The page has a section for each of these.
 
 // Reasons, as state has them to begin with.
 const (

@@ -85,9 +85,8 @@ func idleFaults() []fault {
 	)
 }
 
-// mixed has a host for each code. Besides the first, which has 0, it may be well on
-// one of them. After a 829 the agent is asked whether the process is still hosted, for
-// which another host leaves no time here.
+// mixed has a host for each code. Besides the first, which has 0, it may be well on one of them. After a 829 the agent
+// is asked whether the process is still hosted, for which another host leaves no time here.
 func mixed(name, title string, on operation, well int) fault {
 	codes := map[int]int{3: 828, 4: 829, 5: 836, 6: 850, 7: 65535, 8: -1}
 	f := fault{
@@ -130,8 +129,7 @@ func outputFaults() []fault {
 	}
 }
 
-// spelt has a command print a credential in spellings in which it is not in the
-// configuration.
+// spelt has a command print a credential in spellings in which it is not in the configuration.
 //
 // Promised in logs.md: The provider's own credentials are shown as `***`, also where they come
 // back percent-encoded, as entities, with escapes or in the wrong encoding.

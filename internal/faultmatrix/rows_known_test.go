@@ -144,8 +144,7 @@ func (r *faultRun) moveRows(readings int) {
 	}
 }
 
-// declaredFaults are configurations that the platform would refuse, or silently
-// change, or come to harm by.
+// declaredFaults are configurations that the platform would refuse, or silently change, or come to harm by.
 func declaredFaults() []fault {
 	in := func(object, member string, value any) func(map[string]any) {
 		return func(config map[string]any) {

@@ -45,6 +45,5 @@ func networkFaults() []fault {
 	)
 }
 
-// patience is short enough for a test, and long enough for a busy machine to answer
-// what is answered.
+// patience is short enough for a test, and long enough for a busy machine to answer what is answered.
 func patience(r *faultRun) { r.settings["request_timeout"] = "8s" }

@@ -6,14 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// nothingBut are the exceptions of a fault that meets these operations and, as usual in its
-// pattern, some more.
+// nothingBut are the exceptions of a fault that meets these operations and, as usual in its pattern, some more.
 func nothingBut(p *pattern, cells map[operation]cell, usual ...operation) map[operation]cell {
 	except := make(map[operation]cell)
 	for on := range p.cells {
@@ -225,9 +222,7 @@ func (r *faultRun) notePIDs() { r.pids = r.pidsNow() }
 // expectRenamed: the process is hosted and in the cached status once, and nothing was done to it.
 func (r *faultRun) expectRenamed() {
 	r.t.Helper()
-	if diff := gocmp.Diff(r.pids, r.pidsNow()); diff != "" {
-		r.t.Errorf("process ids (-before +after):\n%s", diff)
-	}
+	same(r.t, "process ids", r.pids, r.pidsNow())
 	for _, n := range providertest.HostNumbers(r.hosts()) {
 		p := r.machine(n)
 		if !p.Hosted || len(p.Entries) != 1 || r.sim.EntryPerName && p.Entries[0].Host != agentID(n) {

@@ -13,17 +13,15 @@ const matrixHosts = 3
 
 type fault struct {
 	name string
-	// title and says are for the page: what happens, and the words by which a
-	// message about it is known.
+	// title and says are for the page: what happens, and the words by which a message about it is known.
 	title, says string
 	pattern     *pattern
 	// except are the cells that are not as in the pattern.
 	except map[operation]cell
 	faces  []face // all, if nil
 
-	// fault is injected into the operation's target. arrange does more, or
-	// something else, and may change the provider block of the run. gone undoes
-	// what clearing the faults of the simulator does not.
+	// fault is injected into the operation's target. arrange does more, or something else, and may change the provider
+	// block of the run. gone undoes what clearing the faults of the simulator does not.
 	fault   *simulator.Fault
 	arrange func(r *faultRun)
 	gone    func(r *faultRun)
@@ -35,9 +33,8 @@ type fault struct {
 	slow    bool // its cells wait for seconds
 	oneShot bool // the process ends by itself when it has done its work
 
-	// hosts is how many hosts its cells have, if not as many as others. address and
-	// process are how a configuration for the operation names them, if not as others
-	// do.
+	// hosts is how many hosts its cells have, if not as many as others. address and process are how a configuration for
+	// the operation names them, if not as others do.
 	hosts   int
 	address func(o operation, n int) string
 	process string
@@ -89,8 +86,7 @@ const (
 	// taints: an error of a create that may have registered. The affected hosts are in state with their
 	// reason, and Terraform taints the resource.
 	taints ending = "taints"
-	// refused: an error before anything is asked or done, when the configuration is
-	// validated or planned.
+	// refused: an error before anything is asked or done, when the configuration is validated or planned.
 	refused ending = "refused"
 	// drifts: a refresh finds the hosts that were hit changed.
 	drifts ending = "drifts"

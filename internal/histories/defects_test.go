@@ -23,76 +23,60 @@ func TestInvariants_canFail(t *testing.T) {
 	running := append([]Step{{Do: SetEnsure, On: A, To: "running"}}, applied...)
 	foreign := append([]Step{{Do: Console, To: actRegister, Hosts: []int{2}}}, applied...)
 	operated := append(append([]Step{}, running...), Step{Do: Operate, To: "restart"})
+	// registers and does are changes of a process, and since are changes once so many steps were taken.
+	type defect = func(*world, *object)
+	registers := func(machine int, labels map[string]string, spec string) defect {
+		return func(w *world, _ *object) { w.fine(w.sim.Register(address(machine), namespace, process, labels, spec)) }
+	}
+	does := func(do func(*providertest.Sim, string, string, string) error, machine int, name string) defect {
+		return func(w *world, _ *object) { w.fine(do(w.sim, address(machine), namespace, name)) }
+	}
+	since := func(steps int, do defect) defect {
+		return func(w *world, o *object) {
+			if w.step > steps {
+				do(w, o)
+			}
+		}
+	}
+	both := func(one, two defect) defect { return func(w *world, o *object) { one(w, o); two(w, o) } }
+	stops, kills, starts := (*providertest.Sim).StopProcess, (*providertest.Sim).KillProcess, (*providertest.Sim).StartProcess
+	hosts, unhosts, unregisters := (*providertest.Sim).Host, (*providertest.Sim).Unhost, (*providertest.Sim).Unregister
+	one := map[string]string{"team": "one"}
+	sibling := append(append([]Step{}, applied...), Step{Do: Join, On: B, Hosts: []int{2}, To: ByAddress}, Step{Do: Apply, On: B})
+	with := func(steps []Step, more Step) []Step { return append(append([]Step{}, steps...), more) }
+	again, destroyed := Step{Do: Apply, On: A}, Step{Do: Destroy, On: A}
 	for name, c := range map[string]struct {
 		steps     []Step
 		after     Action
-		defect    func(*world, *object)
+		defect    defect
 		invariant Invariant
 		kind      string
 	}{
-		"registers-something-else": {applied, Apply, func(w *world, _ *object) {
-			w.fine(w.sim.Register(address(1), namespace, process, map[string]string{"team": "one"}, consoleSpec))
-		}, EndsAsDeclared, "not-as-declared"},
-		"never-content": {applied, Apply, func(w *world, _ *object) {
+		"registers-something-else": {applied, Apply, registers(1, one, consoleSpec), EndsAsDeclared, "not-as-declared"},
+		"never-content": {applied, Apply, func(w *world, o *object) {
 			w.sim.SetRowLabels(map[string]string{"team": "another"})
-			w.fine(w.sim.Register(address(1), namespace, process, nil, ""))
+			registers(1, nil, "")(w, o)
 		}, EndsAsDeclared, "not-as-declared"},
-		"changes-a-stranger": {foreign, Apply, func(w *world, _ *object) {
-			w.fine(w.sim.Register(address(2), namespace, process, map[string]string{"team": "one"}, consoleSpec))
-		}, LeavesOthersAlone, "foreign"},
-		"lets-a-stranger-go": {foreign, Apply, func(w *world, _ *object) {
-			w.fine(w.sim.Unregister(address(2), namespace, process))
-		}, LeavesOthersAlone, "foreign"},
-		"stops-another-process": {applied, Apply, func(w *world, _ *object) {
-			w.fine(w.sim.StopProcess(address(1), namespace, bystander))
-		}, LeavesOthersAlone, "bystander"},
-		"registers-undeclared-hosts": {foreign[1:], Apply, func(w *world, _ *object) {
-			w.fine(w.sim.Register(address(2), namespace, process, nil, consoleSpec))
-		}, LeavesOthersAlone, "undeclared"},
-		"takes-from-another-object": {
-			append(applied, Step{Do: Join, On: B, Hosts: []int{2}, To: ByAddress}, Step{Do: Apply, On: B}), Apply, func(w *world, o *object) {
-				if o.id == "b1" {
-					w.fine(w.sim.Unhost(address(1), namespace, process))
-				}
-			}, LeavesOthersAlone, "sibling",
+		"changes-a-stranger":         {foreign, Apply, registers(2, one, consoleSpec), LeavesOthersAlone, "foreign"},
+		"lets-a-stranger-go":         {foreign, Apply, does(unregisters, 2, process), LeavesOthersAlone, "foreign"},
+		"stops-another-process":      {applied, Apply, does(stops, 1, bystander), LeavesOthersAlone, "bystander"},
+		"registers-undeclared-hosts": {applied, Apply, registers(2, nil, consoleSpec), LeavesOthersAlone, "undeclared"},
+		"takes-from-another-object":  {sibling, Apply, since(len(sibling)-1, does(unhosts, 1, process)), LeavesOthersAlone, "sibling"},
+		"stops":                      {with(running, again), Apply, since(len(running), does(stops, 1, process)), DoesNoMore, "stopped"},
+		"restarts":                   {with(running, again), Apply, both(does(kills, 1, process), does(starts, 1, process)), DoesNoMore, "restarted"},
+		"starts":                     {applied, Apply, does(starts, 1, process), DoesNoMore, "started"},
+		"lets-go":                    {with(applied, again), Apply, since(len(applied), does(unhosts, 1, process)), DoesNoMore, "let-go"},
+		"operates-twice":             {operated, Operate, func(w *world, _ *object) { operateAgain(w, 1) }, ReachesOnce, "restart"},
+		"operates-anew":              {with(operated, Step{Do: Operate}), Operate, since(len(operated), func(w *world, _ *object) { operateAgain(w, 1) }), ReachesOnce, "again"},
+		"operates-elsewhere":         {operated, Operate, func(w *world, _ *object) { operateAgain(w, 2) }, DoesNoMore, "operated"},
+		"says-that-it-is-destroyed": {
+			with(applied, destroyed), Destroy, both(registers(1, nil, consoleSpec), does(hosts, 1, process)), TellsTheTruth, "still-hosted",
 		},
-		"stops": {append(running, Step{Do: Apply, On: A}), Apply, func(w *world, _ *object) {
-			if w.step > len(running) {
-				w.fine(w.sim.StopProcess(address(1), namespace, process))
-			}
-		}, DoesNoMore, "stopped"},
-		"restarts": {append(running, Step{Do: Apply, On: A}), Apply, func(w *world, _ *object) {
-			w.fine(w.sim.KillProcess(address(1), namespace, process))
-			w.fine(w.sim.StartProcess(address(1), namespace, process))
-		}, DoesNoMore, "restarted"},
-		"starts": {applied, Apply, func(w *world, _ *object) {
-			w.fine(w.sim.StartProcess(address(1), namespace, process))
-		}, DoesNoMore, "started"},
-		"lets-go": {append(applied, Step{Do: Apply, On: A}), Apply, func(w *world, _ *object) {
-			if w.step > len(applied) {
-				w.fine(w.sim.Unhost(address(1), namespace, process))
-			}
-		}, DoesNoMore, "let-go"},
-		"operates-twice": {operated, Operate, func(w *world, _ *object) { operateAgain(w, 1) }, ReachesOnce, "restart"},
-		"operates-anew": {append(operated, Step{Do: Operate}), Operate, func(w *world, _ *object) {
-			if w.step == len(operated)+1 {
-				operateAgain(w, 1)
-			}
-		}, ReachesOnce, "again"},
-		"operates-elsewhere": {operated, Operate, func(w *world, _ *object) { operateAgain(w, 2) }, DoesNoMore, "operated"},
-		"says-that-it-is-destroyed": {append(applied, Step{Do: Destroy, On: A}), Destroy, func(w *world, _ *object) {
-			w.fine(w.sim.Register(address(1), namespace, process, nil, consoleSpec))
-			w.fine(w.sim.Host(address(1), namespace, process))
-		}, TellsTheTruth, "still-hosted"},
-		"says-that-it-is-unregistered": {append(applied, Step{Do: Destroy, On: A}), Destroy, func(w *world, _ *object) {
-			w.fine(w.sim.Register(address(1), namespace, process, nil, consoleSpec))
-		}, TellsTheTruth, "still-registered"},
-		"forgets": {applied, Apply, func(_ *world, o *object) {
-			o.kept.State = tftypes.NewValue(o.kept.State.Type(), nil)
-		}, TellsTheTruth, "forgotten"},
-		"changes-what-is-as-planned": {append(applied, Step{Do: Apply, On: A, Planned: true}), Apply, func(w *world, _ *object) {
+		"says-that-it-is-unregistered": {with(applied, destroyed), Destroy, registers(1, nil, consoleSpec), TellsTheTruth, "still-registered"},
+		"forgets":                      {applied, Apply, func(_ *world, o *object) { o.kept.State = tftypes.NewValue(o.kept.State.Type(), nil) }, TellsTheTruth, "forgotten"},
+		"changes-what-is-as-planned": {with(applied, Step{Do: Apply, On: A, Planned: true}), Apply, func(w *world, o *object) {
 			is := w.look(process)[1].Entries[0]
-			w.fine(w.sim.Register(address(1), namespace, process, is.Labels, is.Spec))
+			registers(1, is.Labels, is.Spec)(w, o)
 		}, PlansTheTruth, "changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +101,7 @@ func operateAgain(w *world, machine int) {
 	})
 }
 
-// What a machine does while a history is shrunk is what it does when it is played: the
-// same steps break the same.
+// What a machine does while a history is shrunk is what it does when it is played: the same steps break the same.
 func TestPlay_repeats(t *testing.T) {
 	t.Parallel()
 	history := found["cut-off-beside-a-stranger"].history
@@ -135,9 +118,8 @@ func TestPlay_repeats(t *testing.T) {
 	}
 }
 
-// defect is one that the provider had, or nearly had: it is back when Code in File is
-// Instead. FoundBy are the histories of TestFound that find it. The guide about faults
-// lists them.
+// defect is one that the provider had, or nearly had: it is back when Code in File is Instead. FoundBy are the
+// histories of TestFound that find it. The guide about faults lists them.
 type defect struct {
 	Title   string   `json:"title"`
 	File    string   `json:"file"`

@@ -9,8 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// switches are what a generator may leave out, each for what it is about. What is known
-// to be broken is in knownBroken.
+// switches are what a generator may leave out, each for what it is about. What is known to be broken is in knownBroken.
 type switches map[string]bool
 
 type generator struct {
@@ -203,8 +202,7 @@ var passing = map[string]bool{
 	"register-late": true, "result-lost": true, "result-missing": true, "queued": true, "all-lost": true, "all-unsent": true,
 }
 
-// faults are what goes wrong, by name. The same calls have other names on the other
-// face, so a fault may be several.
+// faults are what goes wrong, by name. The same calls have other names on the other face, so a fault may be several.
 var faults = map[string][]simulator.Fault{
 	"register-fails":  onRegister(simulator.Fault{Code: new(simulator.CodeAgentAbnormal), Message: "agent abnormal"}),
 	"register-lost":   onRegister(simulator.Fault{Drop: "after"}),

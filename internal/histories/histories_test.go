@@ -23,8 +23,7 @@ func TestMain(m *testing.M) {
 // Whatever happens to a few machines, six things hold; see [Invariant]. What fails is
 // shrunk and printed, to be read and to be put into testdata/found.txt.
 //
-// BK_TEST_WITH plays what is known to be broken as well: a list of what is in
-// knownBroken, or all.
+// BK_TEST_WITH plays what is known to be broken as well: a list of what is in knownBroken, or all.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	without := make(switches)
@@ -90,10 +89,9 @@ func TestHistory_printed(t *testing.T) {
 	}
 }
 
-// knownBroken is what is not repaired, and why. Histories leave out what the generator has by
-// one of these names; what it has no name for is so rare that they need not. Each has a
-// history in TestFound that fails: when it does not fail any more, it is to be taken from
-// here.
+// knownBroken is what is not repaired, and why. Histories leave out what the generator has by one of these names; what
+// it has no name for is so rare that they need not. Each has a history in TestFound that fails: when it does not fail
+// any more, it is to be taken from here.
 var knownBroken = map[string]string{
 	"times-kept-by-others": "an agent whose registration time stays when another object registers: where the file names that object, nothing can be destroyed, " +
 		"and where the file is old, the other's registration goes",
@@ -109,8 +107,7 @@ type finding struct {
 //go:embed testdata/found.txt
 var foundText string
 
-// found are histories that something was found with, in their shortest form, by what they were
-// found for.
+// found are histories that something was found with, in their shortest form, by what they were found for.
 var found = findings(foundText)
 
 // findings reads testdata/found.txt, where a line before a history says what it breaks still.

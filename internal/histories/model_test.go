@@ -28,11 +28,9 @@ const (
 	// TellsTheTruth: after a destroy that exits 0 nothing of ours is hosted, and state
 	// never names less than what is ours.
 	TellsTheTruth
-	// PlansTheTruth: a plan that says "no changes" is followed by an apply that changes
-	// nothing.
+	// PlansTheTruth: a plan that says "no changes" is followed by an apply that changes nothing.
 	PlansTheTruth
-	// Refuses: what takes two applies is refused in one, which changes nothing; and nothing
-	// else is.
+	// Refuses: what takes two applies is refused in one, which changes nothing; and nothing else is.
 	Refuses
 )
 
@@ -60,9 +58,8 @@ type claim struct {
 	owner string // an object, the console or nobody
 	// lapsed is the object whose it was until somebody else unregistered it.
 	lapsed string
-	// unheard are the objects whose it was before another registered it, and that have not
-	// looked since. When that one has unregistered, it looks to them like their own that
-	// somebody has unregistered.
+	// unheard are the objects whose it was before another registered it, and that have not looked since. When that one
+	// has unregistered, it looks to them like their own that somebody has unregistered.
 	unheard map[string]bool
 	// unsure: the design leaves open whose it is.
 	unsure bool
@@ -81,8 +78,7 @@ func (c claim) overtaken(by string) map[string]bool {
 	return unheard
 }
 
-// model is all that is known of the machines. It sees what is true on them, and not
-// what the provider says or does.
+// model is all that is known of the machines. It sees what is true on them, and not what the provider says or does.
 type model map[int]claim
 
 // unit is what one apply of one object was to do, and its result.
@@ -109,8 +105,7 @@ type unit struct {
 // operations are those of the process itself.
 var operations = []string{"start", "stop", "restart", "reload", "kill"}
 
-// judge compares what was done with whose it was, and notes whose it is now. It gives
-// the first thing that is wrong.
+// judge compares what was done with whose it was, and notes whose it is now. It gives the first thing that is wrong.
 func (m model) judge(u unit) *Breach {
 	var found *Breach
 	machines := slices.Sorted(maps.Keys(u.before))
@@ -204,8 +199,7 @@ func (m model) twice(u unit, machine int) *Breach {
 	return nil
 }
 
-// gone: a destroy that says it is done has unregistered everything, and stopped it if it
-// was to.
+// gone: a destroy that says it is done has unregistered everything, and stopped it if it was to.
 func (m model) gone(u unit, machine int) *Breach {
 	c, after := m[machine], u.after[machine]
 	if u.want != nil || u.failed || c.unsure {
@@ -248,18 +242,16 @@ func putBack(before, after Truth) bool {
 	})
 }
 
-// leftTheirs reports whether the only entry left is one that the console registered under a name that the
-// object never had. Of what the console has overwritten, only the object's own entry could be
-// unregistered.
+// leftTheirs reports whether the only entry left is one that the console registered under a name that the object never
+// had. Of what the console has overwritten, only the object's own entry could be unregistered.
 func (u unit) leftTheirs(after Truth) bool {
 	return after.Registered() && !after.Hosted && !slices.ContainsFunc(after.Entries, func(e simulator.Entry) bool {
 		return !theirs(e) || u.hadAs[e.Host]
 	})
 }
 
-// namesOwner reports whether an entry names an object. A process that keeps running after it was
-// unregistered keeps its labels in the simulator. A later hosting then carries that object's label, which
-// cannot be distinguished.
+// namesOwner reports whether an entry names an object. A process that keeps running after it was unregistered keeps its
+// labels in the simulator. A later hosting then carries that object's label, which cannot be distinguished.
 func namesOwner(is Truth) bool {
 	return slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return e.Labels[ownerLabel] != "" })
 }
@@ -267,8 +259,7 @@ func namesOwner(is Truth) bool {
 // ownerLabel carries the id of the object that registered.
 const ownerLabel = "tf_spec_owner"
 
-// anyLeft reports whether there was anything to destroy: a process that is registered
-// nowhere any more is no resource.
+// anyLeft reports whether there was anything to destroy: a process that is registered nowhere any more is no resource.
 func (u unit) anyLeft() bool {
 	for machine := range u.had {
 		if held(u.before[machine]) {
@@ -286,8 +277,7 @@ func registers(e simulator.Execution) bool {
 
 func starts(e simulator.Execution) bool { return e.Code == simulator.CodeOK && e.Action == "start" }
 
-// learn notes whose it is now: whoever registered it last, or who says since its
-// create that it has it.
+// learn notes whose it is now: whoever registered it last, or who says since its create that it has it.
 func (m model) learn(u unit, machine int) {
 	c := m[machine]
 	// To start what nobody holds hosts it too, by the labels that the start was sent with.
@@ -314,8 +304,7 @@ func (m model) learn(u unit, machine int) {
 	m[machine] = c.nowThat(u.after[machine])
 }
 
-// sees reports whether an object finds the latest registration of a machine by its own name
-// of it.
+// sees reports whether an object finds the latest registration of a machine by its own name of it.
 func (u unit) sees(machine int) bool {
 	entries := u.before[machine].Entries
 	return u.heard && len(entries) == 1 && (!u.perName || u.hadAs[entries[0].Host])

@@ -13,8 +13,7 @@ type History struct {
 	Machines int
 	// EntryPerName: the platform keeps an entry for each name of a machine.
 	EntryPerName bool
-	// SuppliersApart: a process is unregistered only under the supplier id under which it
-	// was registered.
+	// SuppliersApart: a process is unregistered only under the supplier id under which it was registered.
 	SuppliersApart bool
 	// Verify: what agents really host is compared, where they can be asked for it.
 	Verify bool

@@ -10,8 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// session is one run of Terraform: a provider that plans and another that applies, and
-// when it is cut off.
+// session is one run of Terraform: a provider that plans and another that applies, and when it is cut off.
 type session struct {
 	*world
 	ctx      context.Context

@@ -33,8 +33,7 @@ const (
 	actUnhost     = "unhost"
 )
 
-// object is one resource object of Terraform's: a configuration has one, and those that
-// are deposed.
+// object is one resource object of Terraform's: a configuration has one, and those that are deposed.
 type object struct {
 	id   string
 	kept *providertest.Kept
@@ -199,8 +198,7 @@ func (w *world) executions() map[int][]simulator.Execution {
 	return done
 }
 
-// inState are machines that a map in an object's state names: those of hosts, or those
-// whose keys another one has.
+// inState are machines that a map in an object's state names: those of hosts, or those whose keys another one has.
 func (w *world) inState(o *object, attribute string) map[int]bool {
 	core := w.idle.CoreOf(providertest.HostedType, o.kept)
 	hosts, keys := core.Reasons("hosts"), core.Reasons(attribute)
@@ -215,44 +213,43 @@ func (w *world) inState(o *object, attribute string) map[int]bool {
 func (w *world) namesInState(o *object) map[string]bool {
 	names := make(map[string]bool)
 	for _, name := range w.idle.CoreOf(providertest.HostedType, o.kept).Reasons("hosts") {
-		form := ByAddress
-		if machine := machineOf(name); name == agentID(machine) {
-			form = ByAgent
+		if machine := machineOf(name); name != agentID(machine) {
+			name = address(machine)
 		}
-		names[nameOnFile(machineOf(name), form)] = true
+		names[name] = true
 	}
 	return names
 }
 
 func (w *world) objectsOn(machine int) []string {
 	var ids []string
-	for _, c := range w.configs {
-		for _, o := range c.objectsLeft() {
-			if w.inState(o, "hosts")[machine] {
-				ids = append(ids, o.id)
-			}
+	for _, o := range w.objects() {
+		if w.inState(o, "hosts")[machine] {
+			ids = append(ids, o.id)
 		}
 	}
 	return ids
 }
 
-// inDoubt reports whether a state names a machine and does not know whether its process is
-// registered.
+func (w *world) objects() []*object {
+	return slices.Concat(w.configs[A].objectsLeft(), w.configs[B].objectsLeft())
+}
+
+// inDoubt reports whether a state names a machine and does not know whether its process is registered.
 func (w *world) inDoubt(machine int) bool {
-	for _, c := range w.configs {
-		for _, o := range c.objectsLeft() {
-			core := w.idle.CoreOf(providertest.HostedType, o.kept)
-			hosts := core.Reasons("hosts")
-			for key, reason := range core.Reasons("out_of_sync") {
-				if machineOf(hosts[key]) == machine && strings.HasPrefix(reason, "unconfirmed") {
-					return true
-				}
+	for _, o := range w.objects() {
+		core := w.idle.CoreOf(providertest.HostedType, o.kept)
+		hosts := core.Reasons("hosts")
+		for key, reason := range core.Reasons("out_of_sync") {
+			if machineOf(hosts[key]) == machine && strings.HasPrefix(reason, "unconfirmed") {
+				return true
 			}
 		}
 	}
 	return false
 }
 
+// byAgent reports whether a configuration or a state names a machine by its agent id.
 func (w *world) byAgent() bool {
 	for _, c := range w.configs {
 		for _, form := range c.want.Forms {
@@ -260,19 +257,18 @@ func (w *world) byAgent() bool {
 				return true
 			}
 		}
-		for _, o := range c.objectsLeft() {
-			for _, name := range w.idle.CoreOf(providertest.HostedType, o.kept).Reasons("hosts") {
-				if name == agentID(machineOf(name)) {
-					return true
-				}
+	}
+	return slices.ContainsFunc(w.objects(), func(o *object) bool {
+		for name := range w.namesInState(o) {
+			if name == agentID(machineOf(name)) {
+				return true
 			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
-// nameFound is the name under which a console finds the process, the first in order
-// where there is a choice.
+// nameFound is the name under which a console finds the process, the first in order where there is a choice.
 func (w *world) nameFound(machine int) string {
 	truth := w.look(process)[machine]
 	if len(truth.Entries) == 0 {

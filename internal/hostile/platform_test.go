@@ -15,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
-// hostile is a platform that does all that it can to have a host lost, and a process on one
-// host there.
+// hostile is a platform that does all that it can to have a host lost, and a process on one host there.
 type hostile struct {
 	*testing.T
 	sim      *providertest.Sim

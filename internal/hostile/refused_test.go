@@ -76,8 +76,7 @@ func TestRefused_tookEffect(t *testing.T) {
 	})
 }
 
-// What an object has registered before its update was rolled back is its own, whatever its state
-// does not say.
+// What an object has registered before its update was rolled back is its own, whatever its state does not say.
 func TestRolledBack(t *testing.T) {
 	t.Parallel()
 	for _, ensure := range []string{"registered", "hosted"} {

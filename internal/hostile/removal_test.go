@@ -17,8 +17,7 @@ func TestRemoval_neverItsOwn(t *testing.T) {
 	// two are two hosts, of which the first is refused or another team's.
 	two := map[string]any{"adopt_existing": false, "hosts": providertest.HostsOf(2)}
 	plays(t, labelled, map[string]func(hostile){
-		// What another team had registered before is not killed when that team has
-		// unregistered it.
+		// What another team had registered before is not killed when that team has unregistered it.
 		"unregistered": func(h hostile) {
 			h.colleague()
 			resource := h.object()
@@ -132,8 +131,7 @@ func TestRemoval_goneBySayingSo(t *testing.T) {
 			}
 		},
 	})
-	// The same where it is to be hosted, which nobody came to: a refresh forgets what may be
-	// registered.
+	// The same where it is to be hosted, which nobody came to: a refresh forgets what may be registered.
 	plays(t, labelled[:1], map[string]func(hostile){"unconfirmed-and-refreshed": func(h hostile) {
 		h.onQuery(simulator.Fault{Code: new(0), Content: untimed()})
 		h.sim.SetLag(-1)
@@ -208,8 +206,7 @@ func TestRemoval_forgetsWhoAnswers(t *testing.T) {
 	}})
 }
 
-// Two hosts under one key: the one that could not leave, and the one that has its address
-// for a key.
+// Two hosts under one key: the one that could not leave, and the one that has its address for a key.
 func TestRemoval_keyOfTheStuck(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled, map[string]func(hostile){"leaves": func(h hostile) {

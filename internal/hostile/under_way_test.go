@@ -34,8 +34,7 @@ func (s *slow) sends(config map[string]any) {
 	s.Repair()
 }
 
-// hindered fails the test where an apply unregisters what an operation would bring back, or
-// changes anything at all.
+// hindered fails the test where an apply unregisters what an operation would bring back, or changes anything at all.
 func (s *slow) hindered(config map[string]any) {
 	s.Helper()
 	said := s.Cut(s.first, config, 5)

@@ -12,8 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// interrupted tells the provider to stop, as Ctrl-C does, when it is time. What runs then has to end
-// within a second.
+// interrupted tells the provider to stop, as Ctrl-C does, when it is time. What runs then has to end within a second.
 func interrupted(p *providertest.Protocol, isTime func() bool, run func()) {
 	p.T.Helper()
 	stopped := make(chan time.Time, 1)

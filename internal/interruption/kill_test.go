@@ -231,8 +231,7 @@ func (c killed) checkPlatform(t *testing.T, sim *providertest.Sim) {
 	}
 }
 
-// checkExecutions finds what was done to hosts on the way from one declaration to
-// the next and belongs to neither.
+// checkExecutions finds what was done to hosts on the way from one declaration to the next and belongs to neither.
 func (r *killRound) checkExecutions() {
 	last, next := r.last, r.next
 	onDestroy := next.onDestroy

@@ -37,8 +37,7 @@ type killer struct {
 	at      string // the call at which it struck
 }
 
-// newKiller gives every provider process a life that can be followed: each writes
-// down its process id.
+// newKiller gives every provider process a life that can be followed: each writes down its process id.
 func newKiller(t *testing.T) *killer {
 	t.Helper()
 	k := &killer{t: t}
@@ -135,15 +134,13 @@ func (k *killer) must(err error) {
 	}
 }
 
-// Run runs a command and kills the victim at its n-th call, if it makes so many. It
-// gives where that was, "" for nowhere. Gone waits until no provider is left of it,
-// and tells how long that took from the end of the CLI.
+// Run runs a command and kills the victim at its n-th call, if it makes so many. It gives where that was, "" for
+// nowhere. Gone waits until no provider is left of it, and tells how long that took from the end of the CLI.
 func (k *killer) Run(n int, args ...string) (at string, gone func() time.Duration) {
 	k.t.Helper()
 	_ = os.Remove(k.pids())
 	cmd, out := k.cli.Command(k.t.Context(), args...)
-	// The CLI hands its standard input on to the providers, so its other end tells
-	// when the last of them is gone.
+	// The CLI hands its standard input on to the providers, so its other end tells when the last of them is gone.
 	alive, held, err := os.Pipe()
 	if err != nil {
 		k.t.Fatal(err)

@@ -11,10 +11,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Connections are lost at random on any call: before a request is accepted, after it was carried out, and
-// in the middle of its answer. No operation is sent to a host twice in one apply, however many are lost
-// and however often it is applied. A possible effect is never reported as none. The histories do the same
-// to hosted processes.
+// Connections are lost at random on any call: before a request is accepted, after it was carried out, and in the middle
+// of its answer. No operation is sent to a host twice in one apply, however many are lost and however often it is
+// applied. A possible effect is never reported as none. The histories do the same to hosted processes.
 //
 // The long job runs 1000 rounds of each: BK_TEST_ROUNDS sets their number.
 func TestLostConnections(t *testing.T) {

@@ -1,6 +1,7 @@
 package processoperation_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -148,4 +149,43 @@ func TestAccInterrupt_action(t *testing.T) {
 			t.Errorf("the output does not say %q:\n%s", want, out)
 		}
 	}
+}
+
+// With a CLI: the text of a plan says what will run, and a failure is an exit code with its reason.
+// References to a hosted process work.
+func TestAccProcessOperationResource_lifecycle(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := func(label string) string {
+		return providertest.OperationConfig{
+			Hosted:    providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Labels: fmt.Sprintf("{ team = %q }", label), More: `ensure = "registered"`},
+			Operation: "restart", More: "on_destroy = \"kill\"\n  triggers = { spec = bk_hosted_process.test.fingerprint }",
+		}.String()
+	}
+	ran := func(op int, hosts ...int) {
+		t.Helper()
+		if changes := strings.Join(sim.Changes(), "\n"); !strings.Contains(changes, providertest.Operated(op, hosts...)) || strings.Count(changes, "operate_proc_v2/") != 1 {
+			t.Errorf("called:\n%s\nwant %s", changes, providertest.Operated(op, hosts...))
+		}
+		sim.Repair()
+	}
+	cli := providertest.NewCLI(t, sim, config("a"))
+	cli.Expect(0, "apply", "-auto-approve")
+	ran(simulator.OpRestart, 1, 2)
+	cli.Expect(0, "plan", "-detailed-exitcode")
+
+	cli.Configure(config("b"))
+	const line = `~ rollout_plan = "run 1: restart on 2 hosts: web-1, web-2" -> "run 2: restart on 2 hosts: web-1, web-2"`
+	if out := cli.Expect(2, "plan", "-detailed-exitcode"); !strings.Contains(strings.Join(strings.Fields(out), " "), line) {
+		t.Errorf("the plan does not say %q:\n%s", line, out)
+	}
+	sim.FailOperation(simulator.OpRestart, []int{2}, 65535, "no space left on device")
+	if out := cli.Expect(1, "apply", "-auto-approve"); !strings.Contains(out, "Unable to Restart Process") || !strings.Contains(out, "no space left on device") {
+		t.Errorf("said:\n%s", out)
+	}
+	ran(simulator.OpRestart, 1, 2)
+	cli.Expect(0, "apply", "-auto-approve")
+	ran(simulator.OpRestart, 2)
+	cli.Expect(0, "destroy", "-auto-approve")
+	ran(simulator.OpKill, 1, 2)
 }

@@ -1,13 +1,16 @@
 package processoperation
 
 import (
+	"context"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
@@ -25,8 +28,7 @@ func only(hosts fleet.Inventory) member {
 	return member{Target: reference.Target{ID: "web:nginx", Title: diagnose.ProcessTitle("web", "nginx"), Hosts: hosts}}
 }
 
-// Codes decide which hosts run the operation, and which agents are asked first. The text with a code may
-// be anything.
+// Codes decide which hosts run the operation, and which agents are asked first. The text with a code may be anything.
 func TestChange_due(t *testing.T) {
 	t.Parallel()
 	prior := map[string]string{"a": "0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}
@@ -77,5 +79,61 @@ func TestChange_due(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Promised in rolling-restart.md: The apply ends with an error that counts the hosts that
+// failed, those whose outcome is unknown and those that were not tried separately.
+func TestRunFailed(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 2)
+	o := operation{members: []member{only(inventory)}, name: fleet.Restart}
+	got := runFailed(o, outcome{{hosts[1]: {}, hosts[0]: {
+		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
+	}}}, diagnose.RetriedAlone, o.applied())
+	if got.Summary() != "Unable to Restart Process" {
+		t.Errorf("summary %q", got.Summary())
+	}
+	want := `Process "nginx" in namespace "web": restart on 2 hosts: 1 done, 1 failed.
+
+  h01 (0:10.0.0.1): 65535, the command failed
+      sh: ./restart.sh: not found
+
+Task: GSETASK:7
+Request: r7
+
+Fix the cause and apply again: only these hosts are called.`
+	if diff := cmp.Diff(want, got.Detail()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What the next run does if the outcome is unknown depends on the operation. Only one paragraph mentions it.
+func TestOperation_failed_doubt(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 1)
+	const doubt = "\n\nTime ran out. Where the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run; " +
+		"the status data source reports how the process is now."
+	const slow = " If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.\n\n"
+	for name, c := range map[string]struct {
+		operation fleet.Operation
+		again     func(operation) string
+		want      string
+	}{
+		"restart": {fleet.Restart, operation.applied, " The next apply asks the platform there first, and runs the restart again where it failed or nothing is known of it."},
+		"reload":  {fleet.Reload, operation.applied, " The next apply asks the platform there first, and runs the reload again where it failed or nothing is known of it."},
+		"start":   {fleet.Start, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must."},
+		"kill":    {fleet.Kill, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must."},
+		"destroy": {fleet.Stop, operation.destroyed, " The next destroy runs the stop there again."},
+		"action":  {fleet.Stop, func(operation) string { return "" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := operation{members: []member{only(inventory)}, name: c.operation}
+			got := o.failed(outcome{{hosts[0]: {Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}}}, c.again(o))
+			if want := doubt + c.want + slow; !strings.HasSuffix(got, want) {
+				t.Errorf("said %q, which does not end with %q", got, want)
+			}
+		})
 	}
 }

@@ -94,8 +94,7 @@ func TestProcessOperation_manyAtOnceLater(t *testing.T) {
 	}
 }
 
-// A host on which the first process failed is not tried for the others. That is one failed machine, as
-// many as allowed.
+// A host on which the first process failed is not tried for the others. That is one failed machine, as many as allowed.
 func TestProcesses_actionTolerates(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -87,8 +87,7 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 	}
 }
 
-// Repeating the same run also changes a line of the plan, because its number differs. So does running
-// nothing again.
+// Repeating the same run also changes a line of the plan, because its number differs. So does running nothing again.
 func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 	t.Parallel()
 	_, resource := registered(t, providertest.FaceESB, 2)
@@ -102,8 +101,7 @@ func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 	}
 }
 
-// The apply finds out whether a joining host is one that left, so the plan does not say on which hosts it
-// runs.
+// The apply finds out whether a joining host is one that left, so the plan does not say on which hosts it runs.
 func TestProcessOperation_rolloutPlanOfRenamedHosts(t *testing.T) {
 	t.Parallel()
 	sim, resource := registered(t, providertest.FaceGateway, 2)

@@ -380,8 +380,7 @@ func TestProcesses_canary(t *testing.T) {
 	})
 }
 
-// More than 100 hosts of one priority are taken down at once, rather than hosts of all priorities
-// together.
+// More than 100 hosts of one priority are taken down at once, rather than hosts of all priorities together.
 func TestProcesses_manyAtOnce(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", ways, func(s trial) {

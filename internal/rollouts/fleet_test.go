@@ -32,8 +32,7 @@ type rollout struct {
 
 var faces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}
 
-// begun applies ./v1.sh to hosts where it is started, one host in each wave, and forgets
-// the calls.
+// begun applies ./v1.sh to hosts where it is started, one host in each wave, and forgets the calls.
 func begun(t *testing.T, by providertest.Face, hosts int, more map[string]any) *rollout {
 	t.Helper()
 	return begunAt(t, providertest.NewSim(t), by, hosts, more)
@@ -173,8 +172,7 @@ func (r *rollout) rest(host int) {
 	r.must(r.sim.Host(providertest.Address(host), r.namespace(), r.name()))
 }
 
-// seen is what each host is registered with, and what reached its agent in the last
-// apply, such as "v2 restart".
+// seen is what each host is registered with, and what reached its agent in the last apply, such as "v2 restart".
 func (r *rollout) seen() []string {
 	seen := make([]string, r.hosts)
 	for n := 1; n <= r.hosts; n++ {
@@ -229,6 +227,9 @@ func (r *rollout) wantLeft(want map[string]string) {
 func (r *rollout) wantReasons(attribute string, want map[string]string) {
 	r.t.Helper()
 	providertest.Same(r.t, attribute, want, r.resource.Reasons(attribute))
+	if r.resource.State.IsNull() {
+		r.t.Error("nothing is in state")
+	}
 }
 
 func (r *rollout) wantExecuted(action string, want ...int) {

@@ -116,24 +116,6 @@ func TestGate_output(t *testing.T) {
 	})
 }
 
-// An action ends with an error that names the hosts which did not pass.
-func TestGate_action(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Dies: 2, Hosts: []string{providertest.Address(1)}})
-	p := providertest.ConfiguredBy(t, new(providertest.Clock), sim.Settings())
-	messages, said := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 4, map[string]any{"rollout": gate(nil)}))
-	if !strings.HasPrefix(said, "ERROR") || !strings.Contains(said, "web-1 (0:10.0.0.2): not stable for 30s within 2m0s: it did not run when its agent was last asked") {
-		t.Errorf("said: %s", said)
-	}
-	providertest.Same(t, "messages", []string{
-		"restart web:nginx: 0/4 done, 0 failed, wave 1/2 (0s)",
-		"restart web:nginx: 0/4 done, 0 failed, waiting for 2 to be stable, wave 1/2 (0s)",
-		"restart web:nginx: 1/4 done, 0 failed, waiting for 1 to be stable, wave 1/2 (0s)",
-		"restart web:nginx: 1/4 done, 1 failed, wave 1/2 (0s)",
-	}, messages)
-}
-
 // A hosted process that must run is watched after its start. If it fails, a refresh reports it as
 // unhealthy until it has passed, even if it looks healthy at that moment. It is not started again then.
 func TestGate_hosted(t *testing.T) {
@@ -161,8 +143,7 @@ func TestGate_hosted(t *testing.T) {
 	})
 }
 
-// What an interrupt cuts off at the gate is watched by the next apply, and not started
-// again.
+// What an interrupt cuts off at the gate is watched by the next apply, and not started again.
 func TestGate_interrupted(t *testing.T) {
 	t.Parallel()
 	r := gated(t, providertest.FaceESB, providertest.OnRun, 5, map[string]any{"ensure": "running"})
@@ -214,9 +195,8 @@ func TestGate_cutOff(t *testing.T) {
 	}
 }
 
-// An update that is restarted well and does not go on running ends the rollout, or is rolled back
-// where that is asked for. Otherwise the next apply watches it again, and does not restart it
-// once more.
+// An update that is restarted well and does not go on running ends the rollout, or is rolled back where that is asked
+// for. Otherwise the next apply watches it again, and does not restart it once more.
 func TestGate_onUpdate(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T, face providertest.Face, onFailure string) *rollout {

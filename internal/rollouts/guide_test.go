@@ -45,8 +45,7 @@ func playSteps(t *testing.T, steps ...resource.TestStep) {
 	}})
 }
 
-// The guide about a release that goes wrong shows what its example prints, and each of its
-// ways out works.
+// The guide about a release that goes wrong shows what its example prints, and each of its ways out works.
 //
 // Promised in bad-release.md: the apply ends with an error, and no second wave begins.
 func TestAccExamples_badRelease(t *testing.T) {
@@ -123,8 +122,7 @@ func TestAccExamples_safeRollouts(t *testing.T) {
 	}
 }
 
-// pattern matches what a guide shows, wherever the CLI wraps it; ids differ from run to
-// run.
+// pattern matches what a guide shows, wherever the CLI wraps it; ids differ from run to run.
 func pattern(shown string) string {
 	var words []string
 	for _, word := range strings.Fields(shown) {

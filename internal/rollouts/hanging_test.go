@@ -36,8 +36,7 @@ var bounds = map[string]bound{
 // hang is a step of an apply at which web-2 hangs.
 type hang struct {
 	faces []providertest.Face // all where it is nil
-	// at is the request to which the platform answers 115 for web-2. The first skip of them
-	// it answers well.
+	// at is the request to which the platform answers 115 for web-2. The first skip of them it answers well.
 	at   providertest.Operation
 	ask  bool // the question to its agent, in place of at
 	op   int  // the operation by this number, in place of at
@@ -261,8 +260,7 @@ func (h hang) most(by providertest.Face, b bound) time.Duration {
 	return most + time.Second // of the retries
 }
 
-// wantOnce checks the operations on the other hosts since then. They must be those of the row, once for
-// each process.
+// wantOnce checks the operations on the other hosts since then. They must be those of the row, once for each process.
 func (h hang) wantOnce(t *testing.T, sim *providertest.Sim, since time.Time) {
 	t.Helper()
 	type done struct{ host, process, action string }

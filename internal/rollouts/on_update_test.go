@@ -1,20 +1,11 @@
 package rollouts
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-// inWaves has a canary, and then two hosts in the first wave.
-func inWaves(more map[string]any) map[string]any {
-	rollout := map[string]any{"canary": []any{"web-4"}, "waves": []any{"2"}}
-	maps.Copy(rollout, more)
-	return map[string]any{"ensure": "running", "rollout": rollout}
-}
 
 // What an update does on hosts that run, one in each wave, and what the updates after it do.
 //
@@ -67,22 +58,6 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.wantPlanned("register anew 2 hosts: web-3, web-4\nrestart what runs on 3 hosts: web-2…web-4\nhost what is not hosted on 1 host: web-2\nin 3 waves of 1")
 			r.wantSettled()
 		}},
-		// So it does with a canary and waves: the rest is called once, in waves.
-		"goes-on-in-waves": {faces, 6, inWaves(nil), func(r *rollout) {
-			r.fail(2)
-			said := r.update("./v2.sh", "web-2 (0:10.0.0.3): 65535")
-			r.says(said, "web-3, web-5, web-6 (3 hosts): not tried: too many hosts had failed")
-			r.want("stopped", "v2 restart", "v2", "v1", "v2 restart", "v1", "v1")
-
-			r.sim.Repair()
-			r.apply("")
-			r.want("went on", "v2", "v2 restart", "v2 restart", "v2", "v2 restart", "v2 restart")
-			want := r.by.Changes("operate_proc_v2/7 "+providertest.Addresses(2, 3), "operate_proc_v2/7 "+providertest.Addresses(5, 6),
-				"update_proc_info "+providertest.Addresses(3), "update_proc_info "+providertest.Addresses(5, 6))
-			slices.Sort(want)
-			r.sim.Changed(r.t, want...)
-			r.wantSettled()
-		}},
 		// Who goes back to the old spec restarts what had the new one, and nothing else.
 		"goes-back": {twoFaces, 4, nil, func(r *rollout) {
 			r.fail(2)
@@ -93,8 +68,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.wantPlanned("register anew 4 hosts: web-1…web-4\nrestart what runs on 2 hosts: web-1, web-2\nin 4 waves of 1")
 			r.wantSettled()
 		}},
-		// A restart that took the process down is made good by a start, by the next declaration
-		// as well.
+		// A restart that took the process down is made good by a start, by the next declaration as well.
 		"taken-down": {twoFaces, 2, nil, func(r *rollout) {
 			r.fail(1)
 			r.update("./v2.sh", "on 2 of 2 hosts")
@@ -104,8 +78,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.want("started", "v3 start", "v3 restart")
 			r.wantSettled()
 		}},
-		// Another pid tells that a restart happened whose answer was lost, the same one that it
-		// did not.
+		// Another pid tells that a restart happened whose answer was lost, the same one that it did not.
 		"answer-lost-and-it-happened": {twoFaces, 2, nil, func(r *rollout) { r.losesAnswer("after", "v2") }},
 		"answer-lost-and-it-did-not":  {twoFaces, 2, nil, func(r *rollout) { r.losesAnswer("before", "v2 restart") }},
 		// A killed provider saves nothing. What it may have restarted is not restarted again
@@ -124,16 +97,14 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.want("asked for", "v2 restart", "v2 restart")
 			r.wantSettled()
 		}},
-		// What a killed provider never came to is restarted by the next apply, where the
-		// platform tells.
+		// What a killed provider never came to is restarted by the next apply, where the platform tells.
 		"killed-before": {withLabels, 2, nil, func(r *rollout) {
 			r.kept.Private = nil
 			r.update("./v2.sh", "")
 			r.want("restarted", "v2 restart", "v2 restart")
 			r.wantSettled()
 		}},
-		// Another owner's spec is replaced, and the process restarted, since the spec by which it runs is
-		// not known.
+		// Another owner's spec is replaced, and the process restarted, since the spec by which it runs is not known.
 		"drift": {withLabels, 2, nil, func(r *rollout) {
 			r.sim.Colleague(r.t, "web", "nginx", map[string]string{"by": "console"}, 2)
 			r.apply("")

@@ -120,8 +120,7 @@ func (r release) cut() [][]int {
 	return waves
 }
 
-// reach are the hosts that a bad release gets to: those of the waves until more have failed
-// than may.
+// reach are the hosts that a bad release gets to: those of the waves until more have failed than may.
 func (r release) reach() []int {
 	var reached []int
 	for _, wave := range r.cut() {

@@ -79,9 +79,8 @@ func TestOnUpdate_olderPicture(t *testing.T) {
 	})
 }
 
-// A run that is killed together with Terraform does not change state. No host is operated again without
-// being named. The hosts that were not reached are operated, and for the others the apply reports that
-// the outcome is unknown.
+// A run that is killed together with Terraform does not change state. No host is operated again without being named.
+// The hosts that were not reached are operated, and for the others the apply reports that the outcome is unknown.
 //
 // Promised in rolling-restart.md: The apply names these hosts and fails; the apply after that
 // restarts them.

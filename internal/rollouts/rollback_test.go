@@ -28,8 +28,7 @@ func (r *rollout) reregistered() []string {
 	return hosts
 }
 
-// wantUnchanged expects that the configuration of before has nothing left to do, and that
-// the change shows again.
+// wantUnchanged expects that the configuration of before has nothing left to do, and that the change shows again.
 func (r *rollout) wantUnchanged(start string) {
 	r.t.Helper()
 	r.anew()
@@ -63,14 +62,6 @@ func TestRollback_onEachHost(t *testing.T) {
 			providertest.Same(r.t, "the fingerprint in state", fingerprint, r.resource.Attribute("fingerprint"))
 			r.wantUnchanged("./v1.sh")
 		}},
-		// With a canary and waves, every changed host is rolled back.
-		"in-waves": {faces, 6, inWaves(map[string]any{"on_failure": "rollback"}), func(r *rollout) {
-			r.failOnce(2)
-			said := r.update("./v2.sh", "Hosted Process Rolled Back")
-			r.says(said, "web-2 (0:10.0.0.3): 65535", "was restarted by it where it ran: web-1, web-2, web-4.")
-			r.want("rolled back", "v1 restart restart", "v1 restart", "v1", "v1 restart restart", "v1", "v1")
-			r.wantUnchanged("./v1.sh")
-		}},
 		// Fewer failures than may be are no reason to go back.
 		"within-tolerance": {twoFaces, 3, rollsBack(map[string]any{"max_failed_hosts": "1"}), func(r *rollout) {
 			r.failOnce(2)
@@ -81,8 +72,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.want("made good", "v2", "v2 restart", "v2")
 			r.wantSettled()
 		}},
-		// A host that cannot go back is named, is in out_of_sync, and does not keep the
-		// others from going back.
+		// A host that cannot go back is named, is in out_of_sync, and does not keep the others from going back.
 		"fails": {faces, 3, rollsBack(nil), func(r *rollout) {
 			r.failOnce(3)
 			r.away(2, simulator.Fault{Skip: 1})

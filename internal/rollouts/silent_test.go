@@ -9,8 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// secondIsSilent is the order of four hosts, one in each wave, of which the last is known
-// to be silent.
+// secondIsSilent is the order of four hosts, one in each wave, of which the last is known to be silent.
 var secondIsSilent = providertest.AddressList([]int{1, 4, 2, 3})
 
 // called are the hosts in the order in which calls that change something reached them.

@@ -10,8 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// cutAtPoll applies the configuration, and interrupts that when the result was asked for so
-// often from now on.
+// cutAtPoll applies the configuration, and interrupts that when the result was asked for so often from now on.
 func (r *rollout) cutAtPoll(s *providertest.Slow, polls int64) providertest.Diagnostics {
 	r.t.Helper()
 	r.sim.ResetCalls()
@@ -42,8 +41,7 @@ var onUpdateOps = map[string]int{"restart": simulator.OpRestart, "reload": simul
 
 func failsFirst(s *providertest.Slow) { s.Fails(1) }
 
-// beginsSlowly is a rollout over two hosts that ends while the operation of on_update is
-// under way on the first.
+// beginsSlowly is a rollout over two hosts that ends while the operation of on_update is under way on the first.
 func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string) (*rollout, *providertest.Slow) {
 	t.Helper()
 	s := providertest.NewSlow(t, onUpdateOps[onUpdate])
@@ -204,8 +202,7 @@ func TestEnsureRunning_underWay(t *testing.T) {
 			r.wantSettled()
 		})
 	}
-	// Who waits in vain keeps the task, also where its declaration has changed. What it started
-	// is restarted then.
+	// Who waits in vain keeps the task, also where its declaration has changed. What it started is restarted then.
 	for name, c := range map[string]struct {
 		declared string
 		left     map[string]string
@@ -242,8 +239,7 @@ func (r *rollout) wantStartedOnce() {
 	}
 }
 
-// What is under way when a rollback ends is waited for as well, by who stays with the
-// declaration that came back.
+// What is under way when a rollback ends is waited for as well, by who stays with the declaration that came back.
 func TestRollback_underWay(t *testing.T) {
 	t.Parallel()
 	onEach(t, "restart", faces, func(t *testing.T, by providertest.Face) {
