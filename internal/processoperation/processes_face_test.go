@@ -12,17 +12,27 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// way is how several processes are operated: through GSE, whose terms the tests use, or through JOB.
-type way struct{ face providertest.Face }
+// way is how several processes are operated: through GSE, whose terms the tests use, or through JOB. It has
+// a platform and an operation that is not created yet.
+type way struct {
+	t        *testing.T
+	face     providertest.Face
+	sim      *providertest.Sim
+	resource *providertest.Core
+}
 
 var ways = []providertest.Face{providertest.FaceESB, providertest.FaceJOB}
 
-func (w way) job() bool { return w.face == providertest.FaceJOB }
-
-func (w way) resource(t *testing.T, sim *providertest.Sim) *providertest.Core {
+// onWays runs a test, or one row of it, in each way.
+func onWays(t *testing.T, row string, play func(way)) {
 	t.Helper()
-	return providertest.ConfiguredWith(t, sim.SettingsFor(w.face)).CoreOf(w.face.TypeName(providertest.OnRestart), &providertest.Kept{})
+	onFaces(t, row, ways, func(s trial) {
+		sim := providertest.NewSim(s.t)
+		play(way{s.t, s.by, sim, operationOf(s.t, sim, s.by)})
+	})
 }
+
+func (w way) job() bool { return w.face == providertest.FaceJOB }
 
 // name is the simulator's name of a process, id Terraform's, and title begins a sentence about it.
 func (w way) name(name string) string {
@@ -47,17 +57,17 @@ func (w way) title(name string) string {
 }
 
 // config converts a configuration for GSE to one for the face.
-func (w way) config(t *testing.T, gse map[string]any) map[string]any {
-	t.Helper()
+func (w way) config(gse map[string]any) map[string]any {
+	w.t.Helper()
 	if !w.job() {
 		return gse
 	}
-	config := jobReference(t, gse)
+	config := jobReference(w.t, gse)
 	if processes, is := config["processes"].(map[string]any); is {
 		config["processes"] = make(map[string]any)
 		for name, entry := range processes {
 			if one, is := entry.(map[string]any); is {
-				entry = jobReference(t, one)
+				entry = jobReference(w.t, one)
 			}
 			config["processes"].(map[string]any)[name] = entry //nolint:forcetypeassert // made above
 		}
@@ -91,9 +101,9 @@ func jobReference(t *testing.T, gse map[string]any) map[string]any {
 
 // expect compares the operations that change something, in order. JOB has concurrent calls, one for each
 // process, in place of one for a whole wave.
-func (w way) expect(t *testing.T, sim *providertest.Sim, want ...string) {
-	t.Helper()
-	calls := slices.DeleteFunc(w.operations(t, sim), func(call string) bool { return call[0] == '2' || call[0] == '4' })
+func (w way) expect(want ...string) {
+	w.t.Helper()
+	calls := slices.DeleteFunc(w.operations(), func(call string) bool { return call[0] == '2' || call[0] == '4' })
 	if w.job() {
 		var each []string
 		for _, call := range want {
@@ -108,19 +118,19 @@ func (w way) expect(t *testing.T, sim *providertest.Sim, want ...string) {
 		}
 		want = each
 	}
-	providertest.Same(t, "calls", want, calls)
+	providertest.Same(w.t, "calls", want, calls)
 }
 
 // operations are the operations that were called, in order: "0 db[2] …", where host n is 10.0.0.n+1.
-func (w way) operations(t *testing.T, sim *providertest.Sim) []string {
-	t.Helper()
+func (w way) operations() []string {
+	w.t.Helper()
 	calls := []string{}
-	for _, call := range sim.Calls() {
+	for _, call := range w.sim.Calls() {
 		if !strings.HasPrefix(call.API, "operate_proc") {
 			continue
 		}
 		line := fmt.Sprint(call.Op)
-		for _, one := range w.operated(t, call) {
+		for _, one := range w.operated(call) {
 			line += " " + one.name + fmt.Sprint(one.numbers)
 		}
 		calls = append(calls, line)
@@ -134,8 +144,8 @@ type operatedProcess struct {
 	numbers []string
 }
 
-func (w way) operated(t *testing.T, call simulator.Call) (all []operatedProcess) {
-	t.Helper()
+func (w way) operated(call simulator.Call) (all []operatedProcess) {
+	w.t.Helper()
 	type address struct{ IP string }
 	type item struct {
 		Meta  struct{ Name string }
@@ -148,9 +158,7 @@ func (w way) operated(t *testing.T, call simulator.Call) (all []operatedProcess)
 		Items []item `json:"proc_operate_req"`
 		Infos []item `json:"process_infos"`
 	}
-	if err := json.Unmarshal(call.Body, &body); err != nil {
-		t.Fatal(err)
-	}
+	fine(w.t, json.Unmarshal(call.Body, &body))
 	items := slices.Concat(body.Items, body.Infos)
 	if len(items) == 0 {
 		items = []item{body.item}

@@ -106,15 +106,13 @@ func TestProcesses_order(t *testing.T) {
 		"to-one-process":   {started, one, nil, "runs nothing"},
 		"given-as-process": {started, start(map[string]any{"web": asProcess(t, entry("web", 5, 1, 2, 3))}), nil, "runs nothing"},
 	} {
-		onFaces(t, name, ways, func(s trial) {
-			t, w := s.t, way{s.by}
-			sim := providertest.NewSim(t)
-			resource := w.resource(t, sim)
+		onWays(t, name, func(w way) {
+			t, sim, resource := w.t, w.sim, w.resource
 			if c.before != nil {
-				resource.Applied(w.config(t, c.before))
+				resource.Applied(w.config(c.before))
 			}
 			sim.ResetCalls()
-			after := w.config(t, c.after)
+			after := w.config(c.after)
 			plan, said := resource.Plan(after)
 			if got := providertest.Plain(t, plan.Planned(t)["rollout_plan"]); c.plan != "" && got != c.plan {
 				t.Errorf("plan %q, want %q", got, c.plan)
@@ -123,7 +121,7 @@ func TestProcesses_order(t *testing.T) {
 				t.Error(said)
 			}
 			resource.Applied(after)
-			w.expect(t, sim, c.want...)
+			w.expect(c.want...)
 			if again, said := resource.Apply(after); again != providertest.PlanNothing {
 				t.Errorf("the plan after it: %s %s", again, said)
 			}
@@ -135,13 +133,11 @@ func TestProcesses_order(t *testing.T) {
 // there, in order.
 func TestProcesses_failed(t *testing.T) {
 	t.Parallel()
-	onFaces(t, "", ways, func(s trial) {
-		t, w := s.t, way{s.by}
-		sim := providertest.NewSim(t)
-		resource := w.resource(t, sim)
+	onWays(t, "", func(w way) {
+		t, sim, resource := w.t, w.sim, w.resource
 		restart, code := simulator.OpRestart, 65535
 		sim.Inject(simulator.Fault{Op: &restart, Name: w.name("db"), Hosts: []string{providertest.Address(2)}, Code: &code, Message: "no such file"})
-		_, said := resource.Apply(w.config(t, operation("restart", stack(), ascending)))
+		_, said := resource.Apply(w.config(operation("restart", stack(), ascending)))
 		for _, want := range []string{
 			`"db", priority 1: ` + w.title("db") + ": restart on 2 hosts: 1 done, 1 failed.",
 			"web-2 (0:10.0.0.3): 65535, the command failed", `"log", priority 5: ` + w.title("log") + ": restart on 3 hosts: 0 done, 3 not tried.",
@@ -162,8 +158,8 @@ func TestProcesses_failed(t *testing.T) {
 		// An entry and a host under other keys by then are still the same.
 		renamed := entry("db", 1, 1)
 		renamed["hosts"] = map[string]string{"web-1": providertest.Address(1), "other": providertest.Address(2)}
-		resource.Applied(w.config(t, operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), ascending)))
-		w.expect(t, sim, "7 db[3]", "7 log[2 3 4] web[2 3 4]")
+		resource.Applied(w.config(operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), ascending)))
+		w.expect("7 db[3]", "7 log[2 3 4] web[2 3 4]")
 		if left := resource.Reasons("failed_hosts"); len(left) > 0 {
 			t.Errorf("failed_hosts %v", left)
 		}
@@ -173,24 +169,22 @@ func TestProcesses_failed(t *testing.T) {
 // A machine whose agent does not answer delays no other machine, and none of its processes has failed.
 func TestProcesses_unreachable(t *testing.T) {
 	t.Parallel()
-	onFaces(t, "", ways, func(s trial) {
-		t, w := s.t, way{s.by}
-		sim := providertest.NewSim(t)
-		resource := w.resource(t, sim)
+	onWays(t, "", func(w way) {
+		t, sim, resource := w.t, w.sim, w.resource
 		sim.SetReachable(providertest.Address(2), false)
-		config := w.config(t, operation("restart", stack(), map[string]any{"order": "ascending", "max_unreachable_hosts": 1}))
+		config := w.config(operation("restart", stack(), map[string]any{"order": "ascending", "max_unreachable_hosts": 1}))
 		_, said := resource.Apply(config)
 		if said.Failed() || !strings.Contains(said.String(), "Agents Not Reachable") {
 			t.Errorf("said: %s", said)
 		}
-		w.expect(t, sim, "7 db[2 3]", "7 log[2 4] web[2 4]")
+		w.expect("7 db[2 3]", "7 log[2 4] web[2 4]")
 		away := slices.Sorted(maps.Keys(resource.Reasons("unreachable")))
 		providertest.Same(t, "unreachable", []string{"db/web-2", "log/web-2", "web/web-2"}, away)
 		providertest.Same(t, "failed_hosts", 0, len(resource.Reasons("failed_hosts")))
 		sim.SetReachable(providertest.Address(2), true)
 		sim.ResetCalls()
 		resource.Applied(config)
-		w.expect(t, sim, "7 db[3]", "7 log[3] web[3]")
+		w.expect("7 db[3]", "7 log[3] web[3]")
 	})
 }
 
@@ -198,14 +192,12 @@ func TestProcesses_unreachable(t *testing.T) {
 // agent, and starts nothing twice.
 func TestProcesses_lost(t *testing.T) {
 	t.Parallel()
-	onFaces(t, "", ways, func(s trial) {
-		t, w := s.t, way{s.by}
-		sim := providertest.NewSim(t)
-		resource := w.resource(t, sim)
+	onWays(t, "", func(w way) {
+		t, sim, resource := w.t, w.sim, w.resource
 		start := simulator.OpStart
 		// With GSE the second call is for log and web; with JOB each has its own.
 		sim.Inject(simulator.Fault{Op: &start, API: "operate_proc*", Skip: 1, Drop: "after"})
-		config := w.config(t, operation("start", stack(), nil))
+		config := w.config(operation("start", stack(), nil))
 		resource.Apply(config)
 		if left := resource.Reasons("failed_hosts"); len(left) != 6 || !strings.HasPrefix(left["log/web-3"], "outcome_unknown") {
 			t.Errorf("failed_hosts %v", left)
@@ -217,7 +209,7 @@ func TestProcesses_lost(t *testing.T) {
 		if diff := cmp.Diff(before, pids(sim)); diff != "" || len(before) != 8 {
 			t.Errorf("pids of %d processes (-before +after):\n%s", len(before), diff)
 		}
-		calls := w.operations(t, sim)
+		calls := w.operations()
 		slices.Sort(calls) // the processes are asked concurrently
 		providertest.Same(t, "calls", []string{"2 log[2 3 4]", "2 web[2 3 4]"}, calls)
 	})
@@ -227,25 +219,23 @@ func TestProcesses_lost(t *testing.T) {
 func TestProcesses_destroy(t *testing.T) {
 	t.Parallel()
 	for name, web := range map[string]map[string]any{"parts": entry("web", 5, 1, 2, 3), "one-value": asProcess(t, entry("web", 5, 1, 2, 3))} {
-		onFaces(t, name, ways, func(s trial) {
-			t, w := s.t, way{s.by}
-			sim := providertest.NewSim(t)
-			resource := w.resource(t, sim)
+		onWays(t, name, func(w way) {
+			t, sim, resource := w.t, w.sim, w.resource
 			// The order is that of the operation, not of on_destroy.
-			resource.Applied(w.config(t, operation("start", with(stack(), map[string]any{"web": web}), map[string]any{"on_destroy": "stop", "order": "ascending"})))
+			resource.Applied(w.config(operation("start", with(stack(), map[string]any{"web": web}), map[string]any{"on_destroy": "stop", "order": "ascending"})))
 			stop, code := simulator.OpStop, 65535
 			sim.Inject(simulator.Fault{Op: &stop, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
 			sim.ResetCalls()
 			if _, said := resource.Apply(nil); !said.Failed() {
 				t.Errorf("it ended with %s", said)
 			}
-			w.expect(t, sim, "1 log[2 3 4] web[2 3 4]")
+			w.expect("1 log[2 3 4] web[2 3 4]")
 			sim.Repair()
 			sim.ResetCalls()
 			if _, said := resource.Apply(nil); len(said) > 0 {
 				t.Error(said)
 			}
-			w.expect(t, sim, "1 web[3]", "1 db[2 3]")
+			w.expect("1 web[3]", "1 db[2 3]")
 		})
 	}
 }
@@ -253,14 +243,12 @@ func TestProcesses_destroy(t *testing.T) {
 // The action does the same, and its message says what to set to run it on the failed hosts only.
 func TestProcesses_action(t *testing.T) {
 	t.Parallel()
-	onFaces(t, "", ways, func(s trial) {
-		t, w := s.t, way{s.by}
-		sim := providertest.NewSim(t)
-		p := providertest.ConfiguredWith(t, sim.SettingsFor(w.face))
+	onWays(t, "", func(w way) {
+		t, sim, p := w.t, w.sim, w.resource
 		restart, code := simulator.OpRestart, 65535
 		sim.Inject(simulator.Fault{Op: &restart, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
-		progress, end := p.Invoke(t.Context(), w.face.TypeName(providertest.OnRestart), w.config(t, operation("restart", stack(), ascending)))
-		w.expect(t, sim, "7 db[2 3]", "7 log[2 3 4] web[2 3 4]")
+		progress, end := p.Invoke(t.Context(), w.face.TypeName(providertest.OnRestart), w.config(operation("restart", stack(), ascending)))
+		w.expect("7 db[2 3]", "7 log[2 3 4] web[2 3 4]")
 		if last := progress[len(progress)-1]; last != "restart 3 processes: 7/8 done, 1 failed, wave 2/2 (0s)" {
 			t.Errorf("progress %q", last)
 		}
@@ -284,11 +272,9 @@ func TestProcesses_unknown(t *testing.T) {
 		"all": notKnown, "element": map[string]any{"a": notKnown, "b": entry("web", 1, 1)}, "priority": map[string]any{"a": priority},
 		"host": map[string]any{"a": hosts}, "name": map[string]any{"a": name}, "process": map[string]any{"a": whole},
 	} {
-		onFaces(t, name, ways, func(s trial) {
-			t, w := s.t, way{s.by}
-			sim := providertest.NewSim(t)
-			resource := w.resource(t, sim)
-			config := w.config(t, map[string]any{"operation": "start", "processes": processes})
+		onWays(t, name, func(w way) {
+			t, resource := w.t, w.resource
+			config := w.config(map[string]any{"operation": "start", "processes": processes})
 			plan, said := resource.Plan(config)
 			if len(said) > 0 {
 				t.Fatal(said)
@@ -352,7 +338,7 @@ func TestProcesses_mistakes(t *testing.T) {
 		}
 		onFaces(t, name, through, func(s trial) {
 			t, by := s.t, s.by
-			typ, config := by.TypeName(providertest.OnRestart), way{by}.config(t, c.config)
+			typ, config := by.TypeName(providertest.OnRestart), way{t: t, face: by}.config(c.config)
 			for object, said := range map[string]string{"resource": p.CoreOf(typ, &providertest.Kept{}).Validate(config).String(), "action": p.ValidateAction(typ, config)} {
 				if !strings.Contains(said, c.said) || strings.Count(said, "ERROR") != 1 {
 					t.Errorf("%s said:\n%s\nwant:\n%s", object, said, c.said)
@@ -365,11 +351,10 @@ func TestProcesses_mistakes(t *testing.T) {
 // A canary is a host of any of the processes.
 func TestProcesses_canary(t *testing.T) {
 	t.Parallel()
-	onFaces(t, "", ways, func(s trial) {
-		t, w := s.t, way{s.by}
-		resource := w.resource(t, providertest.NewSim(t))
+	onWays(t, "", func(w way) {
+		t, resource := w.t, w.resource
 		canary := func(key string) map[string]any {
-			return w.config(t, operation("start", stack(), map[string]any{"rollout": map[string]any{"canary": []any{key}, "batch_size": 9}}))
+			return w.config(operation("start", stack(), map[string]any{"rollout": map[string]any{"canary": []any{key}, "batch_size": 9}}))
 		}
 		if _, said := resource.Plan(canary("web-3")); len(said) > 0 {
 			t.Error(said)
@@ -383,15 +368,14 @@ func TestProcesses_canary(t *testing.T) {
 // More than 100 hosts of one priority are taken down at once, rather than hosts of all priorities together.
 func TestProcesses_manyAtOnce(t *testing.T) {
 	t.Parallel()
-	onFaces(t, "", ways, func(s trial) {
-		t, w := s.t, way{s.by}
-		resource := w.resource(t, providertest.NewSim(t))
+	onWays(t, "", func(w way) {
+		t, resource := w.t, w.resource
 		many := func(n int) map[string]any {
 			one := entry("a", 1)
 			one["hosts"] = manyHosts(n)
 			other := maps.Clone(one)
 			other["meta"], other["priority"] = map[string]any{"namespace": "web", "name": "b"}, 2
-			return w.config(t, operation("restart", map[string]any{"a": one, "b": other}, nil))
+			return w.config(operation("restart", map[string]any{"a": one, "b": other}, nil))
 		}
 		if _, said := resource.Plan(many(100)); len(said) > 0 {
 			t.Error(said)

@@ -122,8 +122,8 @@ func (r *rollout) declare(start string) {
 	maps.Copy(r.config, r.by.Reference(start, r.hosts))
 }
 
-// apply applies the configuration. The error says said, "" for none.
-func (r *rollout) apply(said string) string {
+// apply applies the configuration. The error says said, "" for none. want is what is seen of each host then, if it is given.
+func (r *rollout) apply(said string, want ...string) string {
 	r.t.Helper()
 	r.sim.ResetCalls()
 	r.anew()
@@ -131,13 +131,16 @@ func (r *rollout) apply(said string) string {
 	if diags.Failed() != (said != "") || !strings.Contains(diags.String(), said) {
 		r.t.Errorf("want %q, said: %s", said, diags)
 	}
+	if len(want) > 0 {
+		r.want(want...)
+	}
 	return diags.String()
 }
 
-func (r *rollout) update(start, said string) string {
+func (r *rollout) update(start, said string, want ...string) string {
 	r.t.Helper()
 	r.declare(start)
-	return r.apply(said)
+	return r.apply(said, want...)
 }
 
 func (r *rollout) set(attributes map[string]any) { maps.Copy(r.config, attributes) }
@@ -201,9 +204,10 @@ func (r *rollout) seen() []string {
 	return seen
 }
 
-func (r *rollout) want(what string, want ...string) {
+// want compares what is seen of each host.
+func (r *rollout) want(want ...string) {
 	r.t.Helper()
-	providertest.Same(r.t, what, want, r.seen())
+	providertest.Same(r.t, "what is registered with and reached each host", want, r.seen())
 }
 
 func (r *rollout) says(text string, parts ...string) {

@@ -209,8 +209,7 @@ func TestGate_onUpdate(t *testing.T) {
 	onEach(t, "stop", faces, func(t *testing.T, face providertest.Face) {
 		t.Helper()
 		r := begin(t, face, "stop")
-		r.update("./v2.sh", "Unable to Update Hosted Process")
-		r.want("stopped", "v2 restart", "v2 restart", "v1", "v1")
+		r.update("./v2.sh", "Unable to Update Hosted Process", "v2 restart", "v2 restart", "v1", "v1")
 		r.wantLeft(map[string]string{"web-2": "unhealthy", "web-3": "other_spec", "web-4": "other_spec"})
 
 		r.repaired()
@@ -224,7 +223,7 @@ func TestGate_onUpdate(t *testing.T) {
 		if said := r.update("./v2.sh", "Hosted Process Rolled Back\n"); !strings.Contains(said, "it died and was started again and again") {
 			t.Errorf("said: %s", said)
 		}
-		r.want("rolled back", "v1 restart restart", "v1 restart restart", "v1", "v1")
+		r.want("v1 restart restart", "v1 restart restart", "v1", "v1")
 		r.wantLeft(nil)
 	})
 }

@@ -48,17 +48,15 @@ func TestOnUpdate_notRepeated(t *testing.T) {
 			if ensure == "registered" && p.by == providertest.FaceGateway {
 				r.t.Skip("to register at the gateway is to host")
 			}
-			r.update("./v2.sh", "")
-			r.want("another command", "v2 "+operation, "v2 "+operation)
+			r.update("./v2.sh", "", "v2 "+operation, "v2 "+operation)
 			r.wantSettled()
 
 			r.label("sre")
-			r.apply("")
-			r.want("another label", "v2", "v2")
+			r.apply("", "v2", "v2")
 			r.wantSettled()
 
 			r.update("./v1.sh", "") // and the label of before
-			r.want("as it was", "v1 "+operation, "v1 "+operation)
+			r.want("v1 "+operation, "v1 "+operation)
 			r.wantSettled()
 			r.sim.ThawStatus()
 			r.wantSettled()
@@ -73,8 +71,7 @@ func TestOnUpdate_olderPicture(t *testing.T) {
 		r.update("./v2.sh", "")
 		r.sim.ThawStatus()
 		r.sim.FreezeStatus()
-		r.update("./v1.sh", "")
-		r.want("changed back", "v1 restart", "v1 restart")
+		r.update("./v1.sh", "", "v1 restart", "v1 restart")
 		r.wantSettled()
 	})
 }
@@ -90,21 +87,19 @@ func TestOnUpdate_cutOff(t *testing.T) {
 		onTimed(t, operation, 4, map[string]any{"ensure": "running", "on_update": operation}, func(r *rollout, p timed) {
 			before := *r.kept
 			r.sim.Inject(failing(op, 2))
-			r.update("./v2.sh", "on 3 of 4 hosts")
-			r.want("cut off", "v2 "+operation, "v2", "v1", "v1")
+			r.update("./v2.sh", "on 3 of 4 hosts", "v2 "+operation, "v2", "v1", "v1")
 			r.sim.ClearFaults()
 			*r.kept = before
 
 			if operation == "reload" && p.keeps && p.frozen {
 				// The pid is the same, and neither the agent nor the cached status shows a registration.
 				// Only in this case is a reload repeated.
-				r.apply("")
-				r.want("reloaded again", "v2 reload", "v2 reload", "v2 reload", "v2 reload")
+				r.apply("", "v2 reload", "v2 reload", "v2 reload", "v2 reload")
 				return
 			}
 			said := r.apply("whether an apply that was cut off")
 			if operation == "restart" { // another pid shows which were restarted
-				r.want("went on", "v2", "v2 restart", "v2 restart", "v2 restart")
+				r.want("v2", "v2 restart", "v2 restart", "v2 restart")
 				r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
 			}
 			for n, seen := range r.seen() {

@@ -54,8 +54,7 @@ func TestRollback_onEachHost(t *testing.T) {
 		"all": {faces, 4, rollsBack(nil), func(r *rollout) {
 			fingerprint := r.resource.Attribute("fingerprint")
 			r.failOnce(3)
-			said := r.update("./v2.sh", "Hosted Process Rolled Back")
-			r.want("rolled back", "v1 restart restart", "v1 restart restart", "v1 restart", "v1")
+			said := r.update("./v2.sh", "Hosted Process Rolled Back", "v1 restart restart", "v1 restart restart", "v1 restart", "v1")
 			r.wantLeft(map[string]string{})
 			providertest.Same(r.t, "registered in this order", providertest.AddressList([]int{1, 2, 3, 3, 2, 1}), r.reregistered())
 			r.says(said, "on 2 of 4 hosts", "web-3 (0:10.0.0.4): 65535", "web-4 (0:10.0.0.5): not tried", "declaration again, and the process was restarted by it where it ran: web-1…web-3.")
@@ -65,24 +64,20 @@ func TestRollback_onEachHost(t *testing.T) {
 		// Fewer failures than may be are no reason to go back.
 		"within-tolerance": {twoFaces, 3, rollsBack(map[string]any{"max_failed_hosts": "1"}), func(r *rollout) {
 			r.failOnce(2)
-			r.update("./v2.sh", "Unable to Update Hosted Process")
-			r.want("went on", "v2 restart", "v2", "v2 restart")
+			r.update("./v2.sh", "Unable to Update Hosted Process", "v2 restart", "v2", "v2 restart")
 			r.wantLeft(map[string]string{"web-2": "not_operated"})
-			r.apply("")
-			r.want("made good", "v2", "v2 restart", "v2")
+			r.apply("", "v2", "v2 restart", "v2")
 			r.wantSettled()
 		}},
 		// A host that cannot go back is named, is in out_of_sync, and does not keep the others from going back.
 		"fails": {faces, 3, rollsBack(nil), func(r *rollout) {
 			r.failOnce(3)
 			r.away(2, simulator.Fault{Skip: 1})
-			said := r.update("./v2.sh", "Hosted Process Rolled Back In Part")
-			r.want("rolled back in part", "v1 restart restart", "v2 restart", "v1 restart")
+			said := r.update("./v2.sh", "Hosted Process Rolled Back In Part", "v1 restart restart", "v2 restart", "v1 restart")
 			r.wantLeft(map[string]string{"web-2": "other_spec"})
 			r.says(said, "Not rolled back, and in out_of_sync, on 1 of 3 hosts:\n\n  web-2 (0:10.0.0.3): 117")
 			r.sim.Repair()
-			r.update("./v1.sh", "")
-			r.want("repaired", "v1", "v1 restart", "v1")
+			r.update("./v1.sh", "", "v1", "v1 restart", "v1")
 			r.wantSettled()
 		}},
 		// Hosts that join a rollout which goes back stay, with the previous declaration; hosts
@@ -95,29 +90,24 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.set(map[string]any{"hosts": hosts})
 			r.set(rollsBack(map[string]any{"canary": []string{"web-4"}}))
 			r.failOnce(2)
-			r.apply("These hosts joined and are in state now")
-			r.want("rolled back", "v1 restart restart", "v1 restart", "v1", "v1 down")
+			r.apply("These hosts joined and are in state now", "v1 restart restart", "v1 restart", "v1", "v1 down")
 			r.wantReasons("hosts", providertest.HostsOf(4))
-			r.apply("")
-			r.want("done", "v2 restart", "v2 restart", "", "v2 down")
+			r.apply("", "v2 restart", "v2 restart", "", "v2 down")
 			r.wantSettled()
 		}},
 		// Without on_update the registration goes back, and nothing is operated.
 		"registers": {faces, 3, map[string]any{"on_update": nil, "rollout": rollsBack(nil)["rollout"]}, func(r *rollout) {
 			r.away(2, simulator.Fault{Times: 1})
-			r.update("./v2.sh", "Hosted Process Rolled Back")
-			r.want("rolled back", "v1", "v1", "v1")
+			r.update("./v2.sh", "Hosted Process Rolled Back", "v1", "v1", "v1")
 			r.wantUnchanged("./v1.sh")
 		}},
 		// A host that an earlier rollout did not come to cannot go back to what it never had.
 		"behind": {twoFaces, 4, nil, func(r *rollout) {
 			r.failOnce(2)
-			r.update("./v2.sh", "Unable to Update Hosted Process")
-			r.want("stopped", "v2 restart", "v2", "v1", "v1")
+			r.update("./v2.sh", "Unable to Update Hosted Process", "v2 restart", "v2", "v1", "v1")
 			r.set(rollsBack(nil))
 			r.failOnce(4)
-			said := r.update("./v3.sh", "it did not have the previous declaration either")
-			r.want("rolled back in part", "v2 restart restart", "v2 restart restart", "v3 restart", "v3")
+			said := r.update("./v3.sh", "it did not have the previous declaration either", "v2 restart restart", "v2 restart restart", "v3 restart", "v3")
 			r.wantLeft(map[string]string{"web-3": "other_spec", "web-4": "other_spec"})
 			r.says(said, "Rolled Back In Part")
 		}},

@@ -51,7 +51,7 @@ func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string) (*rollout
 	if said := r.cutAtPoll(s, 4); !said.Failed() {
 		t.Fatal("it went well")
 	}
-	r.want("under way", "v2", "v1")
+	r.want("v2", "v1")
 	r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
 	r.sim.ClearFaults()
 	return r, s
@@ -67,7 +67,7 @@ func startsSlowly(t *testing.T, by providertest.Face) (*rollout, *providertest.S
 	if said := r.cutAtPoll(s, 4); said.Failed() {
 		t.Fatalf("said: %s", said)
 	}
-	r.want("under way", "v1 down", "v1 start")
+	r.want("v1 down", "v1 start")
 	r.wantLeft(map[string]string{"web-1": "not_running"})
 	r.sim.ClearFaults()
 	return r, s
@@ -105,8 +105,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 			t.Helper()
 			r, s := beginsSlowly(t, by, c.onUpdate)
 			c.then(s)
-			r.apply("")
-			r.want("asked for", c.first, "v2 "+c.onUpdate)
+			r.apply("", c.first, "v2 "+c.onUpdate)
 			r.wantSent(onUpdateOps[c.onUpdate], c.sent)
 			r.wantSettled()
 		})
@@ -117,8 +116,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 		r, s := beginsSlowly(t, by, "reload")
 		r.waitsInVain(s, map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
 		s.Ends()
-		r.apply("")
-		r.want("asked once more", "v2 reload", "v2 reload")
+		r.apply("", "v2 reload", "v2 reload")
 		r.wantSettled()
 	})
 	// What is under way for one declaration says nothing of the next.
@@ -126,8 +124,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 		t.Helper()
 		r, s := beginsSlowly(t, by, "restart")
 		s.Ends()
-		r.update("./v3.sh", "")
-		r.want("declared anew", "v3 restart restart", "v3 restart")
+		r.update("./v3.sh", "", "v3 restart restart", "v3 restart")
 		r.wantSettled()
 	})
 	// A restart that takes longer than its wave may is one failure of the apply.
@@ -195,8 +192,7 @@ func TestEnsureRunning_underWay(t *testing.T) {
 			t.Helper()
 			r, s := startsSlowly(t, by)
 			c.then(s)
-			r.apply("")
-			r.want("asked for", "v1 start", "v1")
+			r.apply("", "v1 start", "v1")
 			r.wantSent(simulator.OpStart, c.sent)
 			r.wantStartedOnce()
 			r.wantSettled()
@@ -218,8 +214,7 @@ func TestEnsureRunning_underWay(t *testing.T) {
 			r.declare(c.declared)
 			r.waitsInVain(s, c.left)
 			s.Ends()
-			r.apply("")
-			r.want("asked once more", c.want...)
+			r.apply("", c.want...)
 			r.wantStartedOnce()
 			r.wantSettled()
 		})
@@ -255,8 +250,7 @@ func TestRollback_underWay(t *testing.T) {
 		r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
 		r.sim.ClearFaults()
 		s.Ends()
-		r.update("./v1.sh", "")
-		r.want("went back", "v1 restart", "v1")
+		r.update("./v1.sh", "", "v1 restart", "v1")
 		r.wantSent(simulator.OpRestart, 0)
 		r.wantSettled()
 	})
