@@ -1,6 +1,7 @@
 package faultmatrix
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -20,9 +21,7 @@ import (
 func (r *faultRun) listen() net.Listener {
 	r.t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(r.t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	r.must(err)
 	r.t.Cleanup(func() { _ = listener.Close() })
 	return listener
 }
@@ -76,23 +75,16 @@ func (r *faultRun) serveTLS(c certificate, trusted bool) {
 func (c certificate) make(r *faultRun) (tls.Certificate, []byte) {
 	r.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	ip, now := net.ParseIP("127.0.0.1"), time.Now()
-	if c.ip != "" {
-		ip = net.ParseIP(c.ip)
-	}
+	r.must(err)
+	now := time.Now()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{ip}, NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(time.Hour),
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.ParseIP(cmp.Or(c.ip, "127.0.0.1"))}, NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	if c.expired {
 		template.NotAfter = now.Add(-time.Hour)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	r.must(err)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }

@@ -1,3 +1,5 @@
+// Package interruption cuts applies off: by Ctrl-C, by killing the provider or the CLI, and
+// by losing connections. It checks that no host is lost and no operation runs twice.
 package interruption
 
 import (
@@ -8,6 +10,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
+
+func TestMain(m *testing.M) { providertest.Main(m) }
 
 // A fleet in ten requests, on a slow platform that fails one of twenty. Creating, reading, changing one
 // host and destroying take a bounded number of requests. There are never more of them at once or per
