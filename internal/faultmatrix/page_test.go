@@ -182,18 +182,12 @@ func (c matrixCell) state() string {
 		return "the hosts that are listed"
 	case c.on.Stateless() && c.cell.ending == well:
 		return "all hosts"
-	case c.cell.ending == refused && c.on.BeginsWithoutState(), c.on.Stateless():
+	case c.on.Stateless(), c.on.BeginsWithoutState() && (c.cell.ending == refused || c.cell.ending == fails), c.on.Destroys() && (c.cell.ending == well || c.cell.ending == warns):
 		return "nothing"
 	case c.cell.ending == stays, c.cell.ending == refused, c.on.Refreshes() && c.cell.ending == warns:
 		return "what it held"
-	case c.cell.ending == drifts:
-		return "the hosts hit in " + reasons
-	case (c.cell.ending == well || c.cell.ending == warns) && c.on.Destroys():
-		return "nothing"
 	case c.cell.ending == well:
 		return "all as declared"
-	case c.cell.ending == fails && c.on.BeginsWithoutState():
-		return "nothing"
 	case c.on.Destroys():
 		return "the hosts hit"
 	}
@@ -208,42 +202,27 @@ func (c matrixCell) sent() string {
 		return "until the time is up"
 	case c.fault.repeats > 0 && c.by.Answers(c.on):
 		return "until every host has its result"
-	case c.cell.tries == 0:
-		return "nothing"
-	case c.cell.tries == 1:
-		return "once"
-	case c.cell.tries == 2:
-		return "twice"
-	case c.cell.tries == 4: // two pages of a listing
-		return "each page twice"
-	case c.cell.tries == 6:
-		return "each page three times"
 	}
-	return "up to `max_retries` times more"
+	times := map[int]string{0: "nothing", 1: "once", 2: "twice", 4: "each page twice", 6: "each page three times"} // a listing has two pages
+	return cmp.Or(times[c.cell.tries], "up to `max_retries` times more")
 }
 
 func (c matrixCell) next() string {
 	switch {
 	case c.on.Stateless():
 		return "reads it again"
-	case c.cell.ending == drifts:
-		return "an update of the hosts hit"
 	case c.cell.ending == well, c.cell.ending == warns && c.on.Destroys():
 		return "no changes"
-	case c.on.Refreshes():
+	case c.on.Refreshes() && c.cell.ending != drifts:
 		return "as before"
-	case c.cell.ending == refused && c.on.BeginsWithoutState():
+	case c.on.BeginsWithoutState() && (c.cell.ending == refused || c.cell.ending == fails):
 		return "a create"
 	case c.cell.ending == stays && c.on.Updates(), c.cell.ending == refused:
 		return "the update"
-	case c.cell.ending == stays:
-		return "the destroy"
-	case c.on == onReadOwner:
+	case c.cell.ending == stays, c.on == onReadOwner:
 		return "the destroy"
 	case c.on.Destroys():
 		return "a destroy of the hosts hit; at the gateway nothing where the platform did act"
-	case c.cell.ending == fails && c.on.BeginsWithoutState():
-		return "a create"
 	case c.cell.ending == taints && c.on != onCreate:
 		return "a replacement; after `terraform untaint` an update of the hosts hit"
 	case c.cell.ending == taints:
