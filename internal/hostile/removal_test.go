@@ -1,7 +1,6 @@
 package hostile_test
 
 import (
-	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -131,49 +130,6 @@ func TestRemoval_goneBySayingSo(t *testing.T) {
 			}
 		},
 	})
-	// The same where it is to be hosted, which nobody came to: a refresh forgets what may be registered.
-	plays(t, labelled[:1], map[string]func(hostile){"unconfirmed-and-refreshed": func(h hostile) {
-		h.onQuery(simulator.Fault{Code: new(0), Content: untimed()})
-		h.sim.SetLag(-1)
-		h.sim.Inject(simulator.Fault{API: "register_proc_info", Drop: "after", Times: 1})
-		h.sim.Inject(simulator.Fault{API: "register_proc_info", HTTPStatus: 403, Skip: 1})
-		resource := h.object()
-		resource.Apply(h.config("./start.sh", "hosted", "unregister"))
-		reasons := resource.Reasons("out_of_sync")
-		if said := resource.Refresh(); resource.State.IsNull() && h.process().Registered {
-			h.Errorf("it was %v, and is %+v; said: %s", reasons, h.process(), said)
-		}
-	}})
-}
-
-// forget_unreachable forgets a host that leaves and whose agent does not answer, and no other.
-// Without it the host stays.
-func TestRemoval_forgetsWhoIsAway(t *testing.T) {
-	t.Parallel()
-	plays(t, []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}, map[string]func(hostile){"leaves": func(h hostile) {
-		resource := h.object()
-		config := func(forget bool, hosts map[string]string) map[string]any {
-			return h.config("./start.sh", "hosted", "stop", map[string]any{"forget_unreachable": forget, "hosts": hosts})
-		}
-		resource.Applied(config(false, providertest.HostsOf(3)))
-		h.sim.SetReachable(providertest.Address(3), false)
-		_, said := resource.Apply(config(false, providertest.HostsOf(1)))
-		if hosts := resource.Reasons("hosts"); !said.Failed() || len(hosts) != 2 || hosts["web-3"] != providertest.Address(3) {
-			h.Errorf("hosts are %v; said: %s", hosts, said)
-		}
-		_, said = resource.Apply(config(true, providertest.HostsOf(1)))
-		if said.Failed() || !strings.Contains(said.String(), "Unreachable Hosts Forgotten") || !strings.Contains(said.String(), "web-3 ("+providertest.Address(3)+"): ") {
-			h.Errorf("said: %s", said)
-		}
-		if hosts := resource.Reasons("hosts"); !maps.Equal(hosts, providertest.HostsOf(1)) {
-			h.Errorf("hosts are %v", hosts)
-		}
-		for n, hosted := range map[int]bool{1: true, 2: false, 3: true} {
-			if p := h.at(n); p.Hosted != hosted {
-				h.Errorf("web-%d has %+v", n, p)
-			}
-		}
-	}})
 }
 
 // forget_unreachable forgets hosts whose agents do not answer. These do.

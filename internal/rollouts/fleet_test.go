@@ -161,13 +161,6 @@ func failing(op int, hosts ...int) simulator.Fault {
 	return simulator.Fault{API: "operate_*", Op: &op, Hosts: providertest.AddressList(hosts), Code: new(simulator.CodeCommandFailed), Message: "no such file"}
 }
 
-// away makes an update of registrations fail on a host.
-func (r *rollout) away(host int, more simulator.Fault) {
-	target := r.by.Target(providertest.OnUpdate)
-	more.API, more.Op, more.Hosts, more.Code, more.Message = target.API, target.Op, providertest.AddressList([]int{host}), new(117), "agent is away"
-	r.sim.Inject(more)
-}
-
 // rest stops the process on a host, where it stays hosted.
 func (r *rollout) rest(host int) {
 	r.t.Helper()
