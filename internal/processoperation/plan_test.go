@@ -189,7 +189,7 @@ func TestProcessOperation_processOfAFailedDestroy(t *testing.T) {
 		t.Fatal("the destroy did not fail")
 	}
 	process, _ := resource.Attribute("process").(string)
-	providertest.Same(t, "hosts in state", "web-2="+providertest.Address(2), fromJSON(t, process)["hosts"])
+	providertest.Same(t, "hosts in state", map[string]string{"web-2": providertest.Address(2)}, providertest.Texts(fromJSON(t, process)["hosts"]))
 	sim.Repair()
 	sim.ResetCalls()
 	if _, said := resource.Apply(nil); len(said) > 0 {

@@ -3,7 +3,6 @@ package reference
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -29,7 +28,7 @@ type parts map[string]attr.Value
 const hostsPart = "hosts"
 
 // encode encodes all parts as one value. It is JSON without null attributes, so that an attribute of a
-// later release changes nothing. It is unknown while any part is.
+// later release changes nothing. Policies read it from plans. It is unknown while any part is.
 func (p parts) encode(ctx context.Context) types.String {
 	plain := make(map[string]any, len(p))
 	for name, value := range p {
@@ -37,7 +36,7 @@ func (p parts) encode(ctx context.Context) types.String {
 			if !hosts.IsFullyKnown() {
 				return types.StringUnknown()
 			}
-			plain[name] = hostsText(maps.Collect(hosts.Known()))
+			plain[name] = maps.Collect(hosts.Known())
 			continue
 		}
 		raw, err := value.ToTerraformValue(ctx)
@@ -115,10 +114,11 @@ func (d declaration) decode(ctx context.Context, text string, attributes map[str
 
 func decodePart(ctx context.Context, text json.RawMessage, typ attr.Type) (attr.Value, error) {
 	if _, is := typ.(fold.Type); is {
+		var addresses map[string]string
 		if text == nil {
 			return NewHostMap(nil), nil
 		}
-		addresses, err := parseHosts(text)
+		err := json.Unmarshal(text, &addresses)
 		return NewHostMap(addresses), err
 	}
 	if text == nil {
@@ -129,47 +129,6 @@ func decodePart(ctx context.Context, text json.RawMessage, typ attr.Type) (attr.
 		return nil, err
 	}
 	return typ.ValueFromTerraform(ctx, value)
-}
-
-// Hosts are one text with key=address, and commas between. State has the declaration as a text, in which
-// each quote of a JSON object would be escaped: it would be nearly twice as long.
-var (
-	hostEscapes   = strings.NewReplacer("%", "%25", ",", "%2C", "=", "%3D")
-	hostUnescapes = strings.NewReplacer("%25", "%", "%2C", ",", "%3D", "=")
-)
-
-// hostsText writes hosts in the order of their keys.
-func hostsText(addresses map[string]string) string {
-	var text strings.Builder
-	for i, key := range slices.Sorted(maps.Keys(addresses)) {
-		if i > 0 {
-			text.WriteByte(',')
-		}
-		text.WriteString(hostEscapes.Replace(key))
-		text.WriteByte('=')
-		text.WriteString(hostEscapes.Replace(addresses[key]))
-	}
-	return text.String()
-}
-
-// parseHosts reads them, or a JSON object that a person has written.
-func parseHosts(text json.RawMessage) (map[string]string, error) {
-	addresses := make(map[string]string)
-	var encoded string
-	if json.Unmarshal(text, &encoded) != nil {
-		return addresses, json.Unmarshal(text, &addresses)
-	}
-	if encoded == "" {
-		return addresses, nil
-	}
-	for host := range strings.SplitSeq(encoded, ",") {
-		key, address, both := strings.Cut(host, "=")
-		if !both {
-			return nil, errors.New("a host is no key=address")
-		}
-		addresses[hostUnescapes.Replace(key)] = hostUnescapes.Replace(address)
-	}
-	return addresses, nil
 }
 
 // plainValue is a known value in the form that encoding/json encodes.
@@ -230,7 +189,7 @@ func (d declaration) replaced() string { return d.plainly() + " in the place of 
 // pass that mark to a provider. And a long value then prints as one short line, with any number of hosts.
 func (d declaration) computed() schema.StringAttribute {
 	return schema.StringAttribute{
-		MarkdownDescription: d.instead + " as one text, for the `" + d.name + "` of an operation or a status. A command may hold a secret.",
+		MarkdownDescription: d.instead + " as one JSON text, for the `" + d.name + "` of an operation or a status. A command may hold a secret.",
 		Computed:            true,
 		Sensitive:           true,
 	}

@@ -2,9 +2,7 @@ package reference_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -51,8 +49,8 @@ func (d declared) in(t *testing.T, hosted *providertest.Core) string {
 	return value
 }
 
-// A declaration is readable JSON with hosts in one text, and contains only what the configuration says. An operation
-// with it sends the same requests as one with its parts, in every field.
+// A declaration is readable JSON, and contains only what the configuration says. An operation with it sends the same
+// requests as one with its parts, in every field.
 func TestDeclaration_everyField(t *testing.T) {
 	t.Parallel()
 	for face, d := range declarations() {
@@ -62,9 +60,7 @@ func TestDeclaration_everyField(t *testing.T) {
 			p := sim.Configured(t)
 			hosted := p.CoreOf(d.hosted, &providertest.Kept{})
 			hosted.Applied(d.parts)
-			declares := maps.Clone(d.parts)
-			declares["hosts"] = "first=3:7:10.0.0.1,second=4:8:10.0.0.2,third=5:10.0.0.3" // half as long as JSON in state
-			parts, err := json.Marshal(declares)
+			parts, err := json.Marshal(d.parts)
 			providertest.NoError(t, err)
 			if diff := procapitest.DiffJSON(t, parts, []byte(d.in(t, hosted))); diff != "" {
 				t.Errorf("declaration (-want +got):\n%s", diff)
@@ -91,45 +87,6 @@ func TestDeclaration_everyField(t *testing.T) {
 			read, said := p.ReadData(d.status, map[string]any{d.attribute: d.in(t, hosted)})
 			if len(said) > 0 || read["running_count"] != len(mappedHosts) {
 				t.Errorf("status: %v running, %s", read["running_count"], said)
-			}
-		})
-	}
-}
-
-// hostsText are hosts as a declaration has them, if no key has a special character.
-func hostsText(hosts map[string]any) string {
-	var entries []string
-	for _, key := range slices.Sorted(maps.Keys(hosts)) {
-		entries = append(entries, fmt.Sprintf("%s=%s", key, hosts[key]))
-	}
-	return strings.Join(entries, ",")
-}
-
-// A key may be any text, also one that separates hosts in a declaration. A person may write hosts as a
-// JSON object.
-func TestDeclaration_keys(t *testing.T) {
-	t.Parallel()
-	hosts := map[string]any{`a=b, "c"`: "0:10.0.0.1", "100%25": "0:10.0.0.2", "主机%": "0:10.0.0.3", "%2C": "0:10.0.0.4"}
-	for face, d := range declarations() {
-		t.Run(face, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			p := sim.Configured(t)
-			hosted := p.CoreOf(d.hosted, &providertest.Kept{})
-			d.parts["hosts"] = hosts
-			hosted.Applied(d.parts)
-			text := d.in(t, hosted)
-			written := map[string]any{}
-			providertest.Decode(t, text, &written)
-			written["hosts"] = hosts
-			object, err := json.Marshal(written)
-			providertest.NoError(t, err)
-			for form, declaration := range map[string]string{"computed": text, "written": string(object)} {
-				read, said := p.ReadData(d.status, map[string]any{d.attribute: declaration})
-				statuses, _ := read["statuses"].(map[string]any)
-				if diff := cmp.Diff(slices.Sorted(maps.Keys(hosts)), slices.Sorted(maps.Keys(statuses))); diff != "" || len(said) > 0 {
-					t.Errorf("%s: keys of the status (-declared +read):\n%s%s", form, diff, said)
-				}
 			}
 		})
 	}

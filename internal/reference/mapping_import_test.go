@@ -51,7 +51,7 @@ func TestMappingGSE_listed(t *testing.T) {
 			// the process's own values.
 			refreshed := maps.Clone(want)
 			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")
-			process, err := json.Marshal(map[string]any{"meta": want["meta"], "hosts": hostsText(c.want)})
+			process, err := json.Marshal(map[string]any{"meta": want["meta"], "hosts": want["hosts"]})
 			providertest.NoError(t, err)
 
 			p := mapped(t, sim, c.face, m)
