@@ -1,7 +1,6 @@
 package interruption
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -19,7 +18,9 @@ import (
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	for objects, by := range map[string]providertest.Face{"gse": providertest.Face(providertest.Gateway), "job": providertest.FaceJOB} {
-		for name, round := range map[string]func(*lossRound){"operation": (*lossRound).operation, "action": (*lossRound).action} {
+		for name, round := range map[string]func(*lossRound){
+			"operation": (*lossRound).operation, "action": (*lossRound).action, "hosted": (*lossRound).hosted,
+		} {
 			t.Run(objects+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				if by == providertest.FaceJOB {
@@ -58,19 +59,6 @@ func newLossRound(t *testing.T, by providertest.Face, chance *rand.Rand) *lossRo
 	if chance.IntN(2) == 0 {
 		r.config["rollout"] = map[string]any{"batch_size": 1 + chance.IntN(r.hosts), "max_failed_hosts": chance.IntN(r.hosts)}
 	}
-	namespace, name := by.Process()
-	for _, address := range providertest.AddressList(providertest.HostNumbers(r.hosts)) { // some of which run
-		errs := []error{nil}
-		if by != providertest.FaceJOB {
-			errs[0] = r.sim.Register(address, namespace, name, nil, "{}")
-		}
-		if chance.IntN(2) == 0 {
-			errs = append(errs, r.sim.Host(address, namespace, name), r.sim.StartProcess(address, namespace, name))
-		}
-		if err := cmp.Or(errs...); err != nil {
-			t.Fatal(err)
-		}
-	}
 	t.Cleanup(func() {
 		if most := r.sim.MaxInFlight(); most > concurrent {
 			t.Errorf("%d requests at once, want up to %d", most, concurrent)
@@ -79,7 +67,27 @@ func newLossRound(t *testing.T, by providertest.Face, chance *rand.Rand) *lossRo
 	return r
 }
 
+// begin registers the process, which runs on some of the hosts.
+func (r *lossRound) begin() {
+	r.Helper()
+	namespace, name := r.by.Process()
+	for _, address := range providertest.AddressList(providertest.HostNumbers(r.hosts)) {
+		if r.by != providertest.FaceJOB {
+			providertest.NoError(r, r.sim.Register(address, namespace, name, nil, "{}"))
+		}
+		if r.chance.IntN(2) == 0 {
+			providertest.NoError(r, r.sim.Host(address, namespace, name), r.sim.StartProcess(address, namespace, name))
+		}
+	}
+}
+
 func (r *lossRound) provider() *providertest.Protocol { return r.sim.Configured(r.T, r.settings) }
+
+// anew starts the providers of the next run, one that plans and one that applies.
+func (r *lossRound) anew(resource *providertest.Core) {
+	applies := r.provider()
+	resource.Protocol, resource.Fresh = r.provider(), func() *providertest.Protocol { return applies }
+}
 
 // lossy makes connections get lost, more or less often, on any call or on those of one kind.
 func (r *lossRound) lossy() {
@@ -141,6 +149,7 @@ func (r *lossRound) checkTold(rows map[string]string, said string) {
 }
 
 func (r *lossRound) operation() {
+	r.begin()
 	resource := r.provider().CoreOf(r.by.TypeName(providertest.OnOperate), &providertest.Kept{})
 	for range 4 {
 		r.lossy()
@@ -159,8 +168,7 @@ func (r *lossRound) apply(resource *providertest.Core) {
 	r.Helper()
 	first := resource.State.IsNull()
 	before, earlier := r.processes(), resource.Reasons("failed_hosts")
-	applies := r.provider()
-	resource.Protocol, resource.Fresh = r.provider(), func() *providertest.Protocol { return applies }
+	r.anew(resource)
 	kind, diags := resource.Apply(r.config)
 	said := diags.String()
 
@@ -200,6 +208,7 @@ func (r *lossRound) apply(resource *providertest.Core) {
 }
 
 func (r *lossRound) action() {
+	r.begin()
 	for range 4 {
 		r.lossy()
 		_, end := r.provider().Invoke(r.Context(), r.by.TypeName(providertest.OnOperate), r.config)
