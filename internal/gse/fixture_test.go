@@ -159,8 +159,8 @@ func on12[V any](first, second V) map[string]V {
 
 // newTestClient is a client of endpoint that waits a millisecond between polls and does not retry requests.
 // edit changes that first.
-func newTestClient(t *testing.T, endpoint string, edit func(*bkapi.Config, *procapi.Options)) *Client {
-	t.Helper()
+func newTestClient(tb testing.TB, endpoint string, edit func(*bkapi.Config, *procapi.Options)) *Client {
+	tb.Helper()
 	cfg := bkapi.Config{
 		Endpoint: endpoint, Gateway: bkapi.ESB,
 		AppCode: "bk_test", AppSecret: "s3cret", Username: "admin",
@@ -172,9 +172,9 @@ func newTestClient(t *testing.T, endpoint string, edit func(*bkapi.Config, *proc
 	}
 	api, err := bkapi.New(cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(api.Close)
+	tb.Cleanup(api.Close)
 	return NewClient(api, cfg.Gateway, opts)
 }
 

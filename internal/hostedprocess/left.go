@@ -33,8 +33,8 @@ var notes = []struct {
 	{besides, "Machines Belong To Another Resource", "%[1]s was registered on %[2]s by another resource after this one, by another name of the " +
 		"machine: its agent id or its address. The agent hosts one process, and would stop hosting it if this resource's registration were removed. So it was left " +
 		"as it is there, hosted and running, and is no longer managed by this resource, whose own registration stays."},
-	{unowned, "Hosts Registered Without An Owner", "%[1]s is registered on %[2]s by something that is no resource, such as a console. Whether that replaced this " +
-		"resource's registration or another's is not known, so it was left as it is, and is no longer managed by this resource."},
+	{unowned, "Hosts Registered Without An Owner", "%[1]s is registered on %[2]s by something that is no resource, such as a console. That registration may not be this " +
+		"resource's any more, or may never have been. So it was left as it is, and is no longer managed by this resource."},
 	{lapsed, "Hosts Last Registered By Another Resource", "%[1]s was registered on %[2]s by another resource after this one, and the platform does not show it there now. " +
 		"Nothing of this resource's was left to unregister, and nothing was stopped or killed: what may still run there was the other one's."},
 	{unstopped, "Processes Not Stopped", "%[1]s was to be stopped or killed on %[2]s, where the platform does not show it. What this resource had kept " +

@@ -61,12 +61,21 @@ func fleetOf(hosts int, more string) string {
 	return providertest.HostedConfig{Hosts: providertest.HostsConfig(hosts), More: more}.String()
 }
 
-// A whole life: plan, policies, apply of that plan, nights without and with drift.
+// applied is a pipeline that has applied a fleet.
+func applied(t *testing.T, hosts int) (*providertest.Sim, *pipeline) {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	p := newPipeline(t, sim, fleetOf(hosts, ""))
+	p.script(0, "plan.sh")
+	p.script(0, "apply.sh")
+	sim.ResetCalls()
+	return sim, p
+}
+
+// A plan is asked about, kept for its user alone, and applied.
 func TestAccScripts(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
-	// Promised in pipelines.md: `NOTIFY_URL` (not set by default)
-	robot := newRobot(t)
 	p := newPipeline(t, sim, fleetOf(3, ""))
 
 	p.script(0, "plan.sh")
@@ -86,11 +95,19 @@ func TestAccScripts(t *testing.T) {
 			t.Errorf("web-%d is not registered", n)
 		}
 	}
+}
 
+// Nights without drift, with drift, with a platform that refuses, and with a robot that is not there.
+func TestAccScripts_nights(t *testing.T) {
+	t.Parallel()
+	sim, p := applied(t, 3)
+	// Promised in pipelines.md: `NOTIFY_URL` (not set by default)
+	robot := newRobot(t)
 	night := "NOTIFY_URL=" + robot.URL
-	sim.ResetCalls()
+
 	p.script(0, "drift.sh", night)
 	providertest.Same(t, "reported without drift", []string{}, robot.texts(t))
+
 	providertest.NoError(t, sim.Unregister(providertest.Address(2), "web", "nginx"))
 	// Promised in pipelines.md: drift.sh exits with 2
 	providertest.Says(t, p.script(2, "drift.sh", night), "Not as declared: bk_hosted_process.test: update bk_hosted_process.test: web-2: unregistered")
@@ -104,10 +121,16 @@ func TestAccScripts(t *testing.T) {
 	if reported := robot.texts(t); len(reported) != 2 || !strings.Contains(reported[1], "failed") {
 		t.Errorf("report of a failed search: %q", reported)
 	}
-	// A robot that is not there changes nothing about what was found.
-	providertest.Says(t, p.script(2, "drift.sh", "NOTIFY_URL=http://127.0.0.1:1"), "Nobody could be notified.")
 
-	// The plan of the first apply is no plan for the state of today.
+	// What was found does not depend on the robot.
+	providertest.Says(t, p.script(2, "drift.sh", "NOTIFY_URL=http://127.0.0.1:1"), "Nobody could be notified.")
+}
+
+// A plan from before is no plan for the state of today.
+func TestAccScripts_oldPlan(t *testing.T) {
+	t.Parallel()
+	sim, p := applied(t, 3)
+	providertest.NoError(t, sim.Unregister(providertest.Address(2), "web", "nginx"))
 	p.script(1, "apply.sh")
 	sim.Changed(t)
 
@@ -120,14 +143,9 @@ func TestAccScripts(t *testing.T) {
 // What the policies refuse is not applied, even if they were not checked before.
 func TestAccScripts_refused(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	p := newPipeline(t, sim, fleetOf(4, ""))
-	p.script(0, "plan.sh")
-	p.script(0, "apply.sh")
-
+	sim, p := applied(t, 4)
 	p.Configure(fleetOf(2, ""))
 	p.script(0, "plan.sh")
-	sim.ResetCalls()
 	// Promised in pipelines.md: `policy.sh` exits with 1 and says why
 	providertest.Says(t, p.script(1, "policy.sh"), "The policies refuse this plan.", "takes away 2 of its 4 hosts: web-3 (0:10.0.0.4), web-4 (0:10.0.0.5)")
 	// Promised in pipelines.md: `apply.sh` asks them once more
