@@ -2,12 +2,16 @@ package hostedprocess_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -180,5 +184,256 @@ resource "bk_process_operation" "parts" {
 				t.Errorf("%d hosts were restarted", got)
 			}
 		})
+	}
+}
+
+// listedRow is a row of a listing of the namespace web, on no host where ip is "".
+func listedRow(name, ip string) any {
+	return map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": name, "labels": map[string]any{}},
+		"host": map[string]any{"ip": ip, "bk_cloud_id": 0, "bk_supplier_id": 0}, "status": 1, "isauto": true, "pid": 11, "version": "",
+	}
+}
+
+// listing makes the platform list these rows.
+func listing(sim *providertest.Sim, rows ...any) {
+	sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": rows, "data/count": len(rows)}})
+}
+
+// unplaced are rows beside those of nginx and redis, each on one host.
+var unplaced = map[string]struct {
+	row any
+	// failsImport: it may be one of nginx.
+	failsImport bool
+	warns       string
+	// aboutRedis: a listing of what begins with redis warns too.
+	aboutRedis bool
+}{
+	"of-the-process":   {listedRow("nginx", ""), true, `Namespace "web" has rows that name no host, of ["nginx"].`, false},
+	"of-another":       {listedRow("redis", ""), false, `Namespace "web" has rows that name no host, of ["redis"].`, true},
+	"of-a-longer-name": {listedRow("nginx-exporter", ""), false, `Namespace "web" has rows that name no host, of ["nginx-exporter"].`, false},
+	"of-no-name":       {listedRow("", ""), true, `Namespace "web" has rows that name no host, of [""].`, true},
+	"unreadable":       {7, true, `Namespace "web" has rows that could not be read.`, true},
+}
+
+// An import that lacks a host leaves it to run for ever, so it goes on only where the
+// rows without a host are surely of other processes.
+func TestHostedProcessResource_importOfUnplaced(t *testing.T) {
+	t.Parallel()
+	for name, c := range unplaced {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, esb)
+			w.sim.Colleague(t, "web", "nginx", nil, 1)
+			first := providertest.Address(1)
+			listing(w.sim, listedRow("nginx", first[len("0:"):]), c.row, listedRow("redis", "10.0.0.2"))
+			resource, hosts := w.object(), map[string]string{first: first}
+			said := resource.Imports("web:nginx")
+			if c.failsImport {
+				hosts = nil
+				for _, want := range []string{"ERROR: Unable to Import Hosted Process", c.warns, "Nothing was imported", "web:nginx@0:10.0.0.1,0:10.0.0.2"} {
+					if !strings.Contains(said.String(), want) {
+						t.Errorf("it does not say %q: %s", want, said)
+					}
+				}
+			}
+			if diff := cmp.Diff(hosts, resource.Reasons("hosts"), cmpopts.EquateEmpty()); diff != "" || said.Failed() != c.failsImport {
+				t.Errorf("hosts (-want +got):\n%s\nsaid: %s", diff, said)
+			}
+		})
+	}
+}
+
+// A listing goes on with what is known, and says that there is more.
+func TestHostedProcessListResource_unplaced(t *testing.T) {
+	t.Parallel()
+	for name, c := range unplaced {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			listing(sim, listedRow("nginx", "10.0.0.1"), c.row, listedRow("redis", "10.0.0.2"))
+			p := sim.Configured(t)
+			for name, list := range map[string]struct {
+				request tfprotov6.ListResourceRequest
+				prefix  string
+				want    []string
+				warns   bool
+			}{
+				"names":         {tfprotov6.ListResourceRequest{}, "", []string{"web:nginx", "web:redis"}, true},
+				"whole":         {tfprotov6.ListResourceRequest{IncludeResource: true}, "", []string{"web:nginx", "web:redis"}, true},
+				"whole-limited": {tfprotov6.ListResourceRequest{IncludeResource: true, Limit: 1}, "", []string{"web:nginx"}, true},
+				"prefix":        {tfprotov6.ListResourceRequest{IncludeResource: true}, "redis", []string{"web:redis"}, c.aboutRedis},
+			} {
+				config := map[string]any{"namespace": "web"}
+				if list.prefix != "" {
+					config["name_prefix"] = list.prefix
+				}
+				results, said := p.List(list.request, config)
+				if diff := cmp.Diff(list.want, listedNames(results)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+				warned := strings.Contains(said, "WARNING: Hosted Processes Listed In Part") && strings.Contains(said, c.warns)
+				if warned != list.warns || (said != "") != list.warns || strings.Count(said, "WARNING") > 1 {
+					t.Errorf("%s: it says %q", name, said)
+				}
+			}
+		})
+	}
+}
+
+// A name that steers a terminal is shown without what does, and listed as it is.
+func TestHostedProcessListResource_printable(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	listing(sim, listedRow("ng\x1b[31minx\u202e", "10.0.0.1"))
+	results, said := sim.Configured(t).List(tfprotov6.ListResourceRequest{}, map[string]any{"namespace": "web"})
+	if want := []string{"web:ng[31minx"}; said != "" || !slices.Equal(listedNames(results), want) {
+		t.Fatalf("got %q and %s, want %q", listedNames(results), said, want)
+	}
+	if identity, ok := results[0].Identity.(map[string]any); !ok || !maps.Equal(identity, map[string]any{"namespace": "web", "name": "ng\x1b[31minx\u202e"}) {
+		t.Errorf("identity %q", results[0].Identity)
+	}
+}
+
+// unapplied is a resource that was imported and never applied, so that nobody knows
+// its spec: two hosts of a process that somebody registered, hosts and runs.
+func (w *world) unapplied() *providertest.Core {
+	w.Helper()
+	w.object().Applied(w.declares(2))
+	w.do(w.sim.StartProcess, 1, 2)
+	resource := w.object()
+	if said := resource.Imports("web:nginx"); len(said) > 0 {
+		w.Fatal(said)
+	}
+	w.sim.ResetCalls()
+	return resource
+}
+
+// A destroy of what was imported and never applied unregisters it, and operates
+// nothing: there is no spec to do it with. The gateway does not unregister without one
+// either, and the resource stays.
+func TestHostedProcess_destroyUnapplied(t *testing.T) {
+	t.Parallel()
+	all := on("unregister_proc_info", 1, 2)
+	for _, ending := range fleet.OnDestroys() {
+		for name, c := range map[string]struct {
+			by    providertest.Face
+			calls []string
+			says  string
+		}{
+			"esb":          {esb, []string{all}, ""},
+			"esb-repeated": {esb, []string{on("unregister_proc_info", 1), all}, ""},
+			"gateway":      {gateway, nil, "this gateway wants the spec"},
+		} {
+			t.Run(fmt.Sprintf("%s/%s", name, ending), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, c.by)
+				resource := w.unapplied()
+				set(resource, "on_destroy", string(ending))
+				if len(c.calls) > 1 { // on one host it took effect, and said that it was in progress
+					w.on("unregister_proc_info", once(simulator.Fault{Code: new(115), Apply: true}))
+				}
+
+				said := resource.DestroyUnrefreshed()
+
+				if said.Failed() != (c.says != "") || !strings.Contains(said.String(), c.says) || resource.State.IsNull() == said.Failed() {
+					t.Errorf("said: %s; state is %s", said, resource.State)
+				}
+				if diff := cmp.Diff(c.calls, w.sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("calls that change something (-want +got):\n%s", diff)
+				}
+				for n := 1; n <= 2; n++ {
+					if p := w.at(n); !p.Running || p.Hosted != said.Failed() {
+						t.Errorf("web-%d is %+v", n, p)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Of a process that was only hosted unregister_proc_info knows nothing. Without a spec
+// it cannot be unhosted, and so it is not said to be gone, whether there is a row of it or not.
+func TestHostedProcess_destroyUnappliedHosting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb) // the gateway has no unregister_proc_info
+	w.do(w.sim.Host, 1, 2)
+	resource := w.object()
+	if said := resource.Imports("web:nginx"); len(said) > 0 {
+		t.Fatal(said)
+	}
+	before := resource.Reasons("hosts")
+	w.sim.Inject(simulator.Fault{API: "*_proc_status*", Hosts: []string{providertest.Address(2)}, Missing: -1})
+
+	said := resource.DestroyUnrefreshed()
+
+	if !said.Failed() || !strings.Contains(said.String(), "its agent may host the process") || !strings.Contains(said.String(), "on 2 of 2 hosts") {
+		t.Errorf("said: %s", said)
+	}
+	if hosts := resource.Reasons("hosts"); !cmp.Equal(hosts, before) || len(hosts) != 2 {
+		t.Errorf("hosts of the state: %v", hosts)
+	}
+	expectHosted(t, w.sim, 2)
+}
+
+// A host of which the file does not tell is named after an import as well, where the
+// agent cannot be asked for want of a spec; and it is neither drift nor gone.
+func TestHostedProcess_unknownAfterImport(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb)
+	w.settings["max_hosts_per_request"] = 1
+	resource := w.unapplied()
+	w.on("get_proc_status_v2", simulator.Fault{Replace: map[string]any{"data/proc_infos/*/status": nil}}, 2)
+
+	said := resource.Refresh()
+
+	for _, want := range []string{"Agents Not Reachable", "on 1 of 2 hosts", "\n  " + providertest.Address(2) + ": the platform's row has no status\n"} {
+		if !strings.Contains(said.String(), want) || said.Failed() {
+			t.Errorf("%q is not in: %s", want, said)
+		}
+	}
+	if left := resource.Reasons("out_of_sync"); len(left) > 0 || resource.State.IsNull() {
+		t.Errorf("out_of_sync is %v in %s", left, resource.State)
+	}
+	if calls := w.sim.Calls().Of("operate_*"); len(calls) > 0 {
+		t.Errorf("agents were asked without a spec: %v", calls.APIs())
+	}
+}
+
+// The first apply after an import compares each host with what the platform has on
+// file: what differs is registered again, what matches is left alone, and what is
+// missing is registered.
+//
+// Promised in import-and-adoption.md: Every other host is registered again, with your spec.
+// Promised in import-and-adoption.md: A host whose fingerprint matches isn't called.
+func TestHostedProcess_firstApplyAfterImport(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		w.object().Applied(w.declares(2))
+		w.sim.Colleague(t, "web", "nginx", map[string]string{"owner": "other-team"}, 2)
+		resource := w.object()
+		said := resource.Imports("web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3,web-3=0:10.0.0.4")
+		if said.Failed() || !strings.Contains(said.String(), `owner: "other-team" on web-2; not set on web-1`) {
+			t.Errorf("said: %s", said)
+		}
+		w.play(resource, step{
+			name: "applied", config: w.declares(3), calls: []string{on("operate_proc_v2/3", 3), on("register_proc_info", 3), on("update_proc_info", 2)},
+		})
+	})
+}
+
+// What names no owner gets one with the first update after its import, and state has it.
+func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb)
+	w.sim.Colleague(t, "web", "nginx", nil, 1)
+	resource := w.object()
+	resource.Imports("web:nginx@web-1=0:10.0.0.2")
+	if mark := resource.Attribute("fingerprint"); mark != nil {
+		t.Errorf("what has no fingerprint is imported with %q", mark)
+	}
+	resource.Applied(w.declares(1))
+	if owner := resource.Attribute("owner"); owner == nil || owner != w.at(1).Labels["tf_spec_owner"] {
+		t.Errorf("the owner is %v in state, and registered with %v", owner, w.at(1).Labels)
 	}
 }

@@ -209,3 +209,34 @@ func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 		t.Errorf("left behind: %+v", left)
 	}
 }
+
+// What a console registered after another resource had taken the host over may be anybody's. It is left
+// alone, and the host does not go without a word.
+func TestOwnership_unowned(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		config := w.declares(2)
+		first, second := w.object(), w.object()
+		first.Applied(config)
+		second.Applied(config)
+		first.Refresh()
+		w.colleague(1, 2)
+		w.play(first, step{name: "destroyed", says: "Hosts Registered Without An Owner"})
+		expectHosted(w.T, w.sim, 2)
+	})
+}
+
+// A registration with another spec names the resource that made it.
+func TestRead_otherSpecNamesItsOwner(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		first, second := w.object(), w.object()
+		first.Applied(w.declares(2))
+		second.ApplyUnrefreshed(w.changed(1, attribute("adopt_existing", true)))
+		first.Refresh()
+		owner, _ := second.Attribute("owner").(string)
+		if why := first.Reasons("out_of_sync")["web-1"]; owner == "" || !strings.HasPrefix(why, "other_spec: ") || !strings.HasSuffix(why, ", owner "+owner) {
+			t.Errorf("out_of_sync of web-1 is %q, and the owner is %q", why, owner)
+		}
+	})
+}
