@@ -12,9 +12,9 @@ import (
 
 // Start commands of releases. The faults match that of the bad one; the others come before and after it.
 const (
-	badStart     = "./start-bad.sh"
-	earlierStart = "./start-earlier.sh"
-	mendedStart  = "./start-mended.sh"
+	badStart      = "./start-bad.sh"
+	earlierStart  = "./start-earlier.sh"
+	repairedStart = "./start-repaired.sh"
 )
 
 const (

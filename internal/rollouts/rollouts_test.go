@@ -92,13 +92,13 @@ func play(t *testing.T, of release) {
 	if r.resource.Tainted {
 		r.resource.Untaint()
 	}
-	if _, said := r.resource.Apply(of.good(mendedStart)); said.Failed() {
+	if _, said := r.resource.Apply(of.good(repairedStart)); said.Failed() {
 		t.Errorf("the good release said: %s", said)
 	}
-	r.touched(mendedStart)
+	r.touched(repairedStart)
 	r.wantReasons(of.attribute(), nil)
 	for n := 1; n <= of.hosts; n++ {
-		if p, found := r.process(n); !found || !p.Running || of.hosted && !providertest.StartsWith(p, mendedStart) {
+		if p, found := r.process(n); !found || !p.Running || of.hosted && !providertest.StartsWith(p, repairedStart) {
 			t.Errorf("host %d is not as released in the end: %+v", n, p)
 		}
 	}
