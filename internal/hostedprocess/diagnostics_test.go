@@ -48,7 +48,6 @@ func TestDriftStatuses_texts(t *testing.T) {
 		neither = fleet.Report{
 			Drift:   map[fleet.Host]fleet.Code{hosts[0]: fleet.NotHosted},
 			Differs: map[fleet.Host][]fleet.Code{hosts[0]: {fleet.NotHosted, fleet.NotRunning}},
-			Cached:  map[fleet.Host]fleet.Status{hosts[0]: {}},
 		}
 	)
 	for before, want := range map[string]string{
@@ -61,7 +60,7 @@ func TestDriftStatuses_texts(t *testing.T) {
 		if before != "" {
 			known[id] = diagnose.ParseHostStatus(before, fleet.NotRegistered)
 		}
-		if got := driftStatuses(neither, fleet.Desired{}, ledger{}, known)[id].String(); got != want {
+		if got := driftStatuses(hosts, neither, fleet.Desired{}, ledger{}, known)[id].String(); got != want {
 			t.Errorf("state that says %q says %q after a refresh, want %q", before, got, want)
 		}
 	}

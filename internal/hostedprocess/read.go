@@ -56,7 +56,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		state.Owner = types.StringValue(last.owner)
 	}
 	model.setWhole(ctx)
-	statuses := driftStatuses(report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts))
+	statuses := driftStatuses(h.Hosts.Hosts(), report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts))
 	seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live)
 	seen.overtaken(h, report, statuses)
 	if changed && last.known {
@@ -172,10 +172,12 @@ func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 	return false
 }
 
-// driftStatuses are what state says of hosts after a refresh. known is what it said before.
-func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
+// driftStatuses are what state says of hosts after a refresh. known is what it said before. A host that the
+// report lacks is still as known.
+func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
-	for host, file := range report.Cached {
+	for _, host := range hosts {
+		file := report.Cached[host]
 		was, out := known[host.WithoutSupplier()]
 		found, e := driftOn(host, report, held, last), last.on(host)
 		if !out && found.Code == "" && !e.IsDue {
