@@ -170,8 +170,8 @@ func (m model) more(u unit, machine int) *Breach {
 		orphaned = c.owner == "" && declared && u.replaced && u.had[machine]
 		leaves   = ours && (!declared || u.replaced) || orphaned
 		mayStop  = leaves && (slices.Contains(u.letGo, "stop") || slices.Contains(u.letGo, "kill"))
-		// What a replacement has stopped is started again.
-		mayStart = declared && (u.want.Ensure == "running" || before.Running && mayStop)
+		// What a replacement has stopped is started again, but with ensure = "registered".
+		mayStart = declared && (u.want.Ensure == "running" || u.want.Ensure != "registered" && before.Running && mayStop)
 	)
 	switch {
 	case before.Running && !after.Running && !mayStop:
