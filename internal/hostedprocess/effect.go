@@ -401,8 +401,11 @@ func (e effect) replaced(next effect) diag.Diagnostics {
 	meanwhile := "In between and after that, the old process goes on running where it runs, and no agent restarts it when it dies. " +
 		`To have it stopped, set on_destroy = "stop" and apply that first.`
 	if e.leaves.first == fleet.DestroyStop || e.leaves.first == fleet.DestroyKill {
-		meanwhile = "In between, the process does not run. " +
-			`To leave it running, set on_destroy = "unregister" and apply that first.`
+		meanwhile = fmt.Sprintf("In between and after that, the process does not run: with ensure = %q nothing starts it. ", next.ensure)
+		if next.ensure == fleet.EnsureRunning {
+			meanwhile = "In between, the process does not run; then it is started. "
+		}
+		meanwhile += `To leave it running, set on_destroy = "unregister" and apply that first.`
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosted Process Is Replaced: "+e.id, fmt.Sprintf(
 		"%s: first %s; then %s. %s With create_before_destroy in lifecycle, the new process comes first.",
