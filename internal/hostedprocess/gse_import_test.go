@@ -77,6 +77,7 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 		"none":        {[]map[string]string{nil, nil}, nil, ""},
 		"differ":      {[]map[string]string{gsekit(1), gsekit(2)}, map[string]string{"team": "sre"}, `  bk_process_id: "101" on 0:10.0.0.2; "102" on 0:10.0.0.3` + "\n"},
 		"one-has-it":  {[]map[string]string{{"team": "sre"}, nil}, nil, `  team: "sre" on 0:10.0.0.2; not set on 0:10.0.0.3` + "\n"},
+		"one-empty":   {[]map[string]string{{"team": ""}, nil}, nil, `  team: "" on 0:10.0.0.2; not set on 0:10.0.0.3` + "\n"},
 		"two-of-them": {[]map[string]string{{"a": "1"}, {"b": "2"}}, nil, "  a: \"1\" on 0:10.0.0.2; not set on 0:10.0.0.3\n  b: \"2\" on 0:10.0.0.3; not set on 0:10.0.0.2\n"},
 		"many-values": {
 			[]map[string]string{gsekit(1), gsekit(2), gsekit(3), gsekit(4), gsekit(5), gsekit(6), gsekit(7)},

@@ -99,6 +99,50 @@ func TestHostedProcess_onDestroy(t *testing.T) {
 	}
 }
 
+// A changed spec restarts what ran by the one before, and not what already runs on a host that joins.
+func TestHostedProcess_joinsRunning(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		restarts := attribute("on_update", "restart")
+		w.play(w.object(),
+			step{name: "created", config: w.declares(2, restarts), kind: providertest.PlanCreate, anyCalls: true},
+			step{
+				name: "one joins", config: w.changed(3, restarts), calls: []string{
+					on("operate_proc_v2/3", 3), on("operate_proc_v2/7", 1, 2), on("register_proc_info", 3), on("update_proc_info", 1, 2),
+				},
+				befalls: func(w *world) {
+					w.do(w.sim.StartProcess, 1, 2)
+					w.colleague(3)
+					w.do(w.sim.Unregister, 3)
+					w.do(w.sim.StartProcess, 3)
+				},
+			},
+		)
+	})
+}
+
+// A host whose agent the last refresh could not ask comes right behind the first wave.
+func TestHostedProcess_silentBehind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb)
+	waves := attribute("rollout", map[string]any{"batch_size": 1})
+	object := w.object()
+	object.Applied(w.declares(3, waves))
+	w.do(w.sim.Unhost, 3)
+	w.onOp(simulator.OpQuery, away, 3)
+	object.Refresh()
+	w.repair()
+	w.sim.ResetCalls()
+	object.ApplyUnrefreshed(w.changed(3, waves))
+	var order []string
+	for _, call := range w.sim.Calls().Of("update_proc_info") {
+		order = append(order, call.Hosts...)
+	}
+	if diff := cmp.Diff(providertest.AddressList([]int{1, 3, 2}), order); diff != "" {
+		t.Errorf("registered anew (-want +got):\n%s", diff)
+	}
+}
+
 // Hosts whose agents do not answer are no failure, as long as there are no more than
 // max_unreachable_hosts. A plan with nothing else is empty.
 //
@@ -170,6 +214,21 @@ func TestHostedProcess_notUnreachable(t *testing.T) {
 				step{name: "dead", befalls: func(w *world) { w.do(w.sim.Unhost, 3); dead(3, false)(w) }, config: w.declares(3, one), kind: providertest.PlanNothing, says: "Agents Not Reachable", away: codesOf("", 3)},
 				step{name: "changed", befalls: func(*world) { resource.Private = nil }, config: w.changed(3, one), anyCalls: true, says: "Agents Not Reachable", away: codesOf("other_spec", 3)},
 				step{name: "answers", befalls: dead(3, true), config: w.changed(3, one), anyCalls: true},
+			)
+		})
+	})
+	t.Run("unconfirmed", func(t *testing.T) {
+		t.Parallel()
+		through(t, gse, func(w *world) {
+			more := []map[string]any{one, attribute("ensure", "registered")}
+			lost := func(w *world) { w.on("register_proc_info", simulator.Fault{Drop: "after"}, 3) }
+			w.play(w.object(),
+				step{name: "created", config: w.declares(2, more...), kind: providertest.PlanCreate, anyCalls: true},
+				step{name: "one joins", befalls: lost, config: w.declares(3, more...), anyCalls: true, left: codesOf("unconfirmed", 3), says: "Unable to Update Hosted Process", fails: true},
+				step{
+					name: "changed", befalls: func(w *world) { w.repair(); dead(3, false)(w) }, config: w.changed(3, more...), anyCalls: true,
+					left: codesOf("unconfirmed", 3), says: "Unable to Update Hosted Process", fails: true,
+				},
 			)
 		})
 	})

@@ -2,6 +2,7 @@ package hostedprocess_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -241,21 +242,58 @@ func TestMove_oneByOne(t *testing.T) {
 // eitherFirst are the orders in which both applies are under way.
 var eitherFirst = map[string]func(*moving){"gained-first": (*moving).gainedFirst, "left-first": (*moving).leftFirst}
 
-// What was unregistered and not stopped, and has ended by itself since, is not started by who gains it.
-func TestMove_endedSince(t *testing.T) {
+// A process that did not run when its host was left, or ended by itself since, is not started by who gains it.
+func TestMove_notRunning(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		leaving fleet.OnDestroy
+		before  bool // it ends before its host is left, or after
+	}{"ended-since": {fleet.DestroyUnregister, false}, "ended-before": {fleet.DestroyStop, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inMoves(t, esb, c.leaving, func(m *moving) {
+				m.oneHost()
+				m.more["ensure"] = "hosted"
+				m.inOneRun()
+				end := func() {
+					if err := m.sim.StopProcess(providertest.Address(3), "web", "nginx"); err != nil {
+						m.Fatal(err)
+					}
+				}
+				if c.before {
+					end()
+				}
+				m.applyLeaver()
+				if !c.before {
+					end()
+				}
+				m.applyGainer()
+				p, _ := m.sim.Process(providertest.Address(3), "web", "nginx")
+				if p.Running || !p.Hosted || m.said[1].Failed() {
+					m.Errorf("it is %+v; said: %s", p, m.said[1])
+				}
+			})
+		})
+	}
+}
+
+// A destroy waits for another apply on its hosts, for as long as it has time.
+func TestMove_destroyWaits(t *testing.T) {
 	t.Parallel()
 	inMoves(t, esb, fleet.DestroyUnregister, func(m *moving) {
+		m.more["timeouts"] = map[string]any{"delete": "2s", "update": "1m"}
 		m.oneHost()
-		m.more["ensure"] = "hosted"
 		m.inOneRun()
-		m.applyLeaver()
-		if err := m.sim.KillProcess(providertest.Address(3), "web", "nginx"); err != nil {
-			m.Fatal(err)
-		}
-		m.applyGainer()
-		p, _ := m.sim.Process(providertest.Address(3), "web", "nginx")
-		if p.Running || !p.Hosted || m.said[1].Failed() {
-			m.Errorf("it is %+v; said: %s", p, m.said[1])
+		m.sim.Inject(simulator.Fault{API: "update_proc_info", Takes: 10 * time.Second})
+		m.start = "./start.sh -v"
+		m.left = []int{1, 2, 3}
+		var said providertest.Diagnostics
+		m.during(m.applyLeaver, func() {
+			other := m.leaver.Protocol.CoreOf(providertest.HostedType, &providertest.Kept{State: m.leaver.State, Private: m.leaver.Private})
+			said = other.DestroyUnrefreshed()
+		})
+		if p, _ := m.sim.Process(providertest.Address(3), "web", "nginx"); !strings.Contains(said.String(), "was not unregistered, because another resource was still changing it") || !p.Hosted {
+			m.Errorf("it is %+v; said: %s", p, said)
 		}
 	})
 }

@@ -132,6 +132,36 @@ func TestNames_notRenamed(t *testing.T) {
 	}
 }
 
+// Where somebody has registered a machine by its new name meanwhile, it keeps its old one.
+func TestNames_newNameTaken(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]int64{"earlier": 0, "later": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newNames(t, true)
+			pass := w.passing()
+			object := w.object()
+			object.Applied(w.declares(1))
+			for range at {
+				pass()
+			}
+			byAgent := w.declares(0, attribute("hosts", map[string]string{"web-1": agents["web-1"]}))
+			object.Between = func() {
+				if err := w.sim.Register(agents["web-1"], "web", "nginx", map[string]string{"owner": "other-team"}, `{"identity":{}}`); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, said := object.Apply(byAgent)
+			if diff := cmp.Diff(addresses(1), object.Reasons("hosts")); diff != "" || !said.Failed() || !strings.Contains(said.String(), "somebody else has registered it by its new name") {
+				t.Errorf("hosts (-want +got):\n%s\nsaid: %s", diff, said)
+			}
+			if changes := w.sim.Changes(); len(letGo(w.sim)) > 0 {
+				t.Errorf("changed %v", changes)
+			}
+		})
+	}
+}
+
 // What is more than a rename is refused, with the two applies that get there: by the plan, and by
 // an apply whose plan did not know it. Nothing is changed.
 //

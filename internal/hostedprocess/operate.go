@@ -61,7 +61,7 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 		return fleet.Due{}, false
 	}
 	e := r.last.on(host)
-	due, begun, behind := e.Due, e.IsDue, e.Runs != ""
+	due, begun := e.Due, e.IsDue
 	// A trace of an operation for another declaration says nothing of this one.
 	if r.changes {
 		due.InDoubt, due.Operated, due.Task = false, false, fleet.Task{}
@@ -70,7 +70,7 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 	case fleet.NotOperated, fleet.OperationUnconfirmed:
 		return due, true
 	case fleet.OtherSpec:
-		return due, begun || !behind || e.Runs != r.spec
+		return due, begun || e.Runs != r.spec
 	default:
 		return due, begun || r.changes
 	}

@@ -116,6 +116,20 @@ func TestOwnership_forgetUnreachable(t *testing.T) {
 	})
 }
 
+// Nor is a host forgotten whose agent answers when it is asked once more: then the platform is slow.
+func TestOwnership_notForgotten(t *testing.T) {
+	t.Parallel()
+	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+		object := sim.ConfiguredFor(t, gateway).CoreOf(providertest.HostedType, &providertest.Kept{})
+		object.Applied(fleetOf(gateway, 2, attribute("forget_unreachable", true), attribute("timeouts", map[string]any{"delete": "1m"})))
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Takes: time.Hour})
+		said := object.DestroyUnrefreshed()
+		if !said.Failed() || !strings.Contains(said.String(), "forgets no host whose agent answers when it is asked once more") || len(object.Reasons("hosts")) != 2 {
+			t.Errorf("hosts are %v; said: %s", object.Reasons("hosts"), said)
+		}
+	})
+}
+
 // passing gives what lets a minute pass by the platform's clock: times of registrations are whole
 // seconds.
 func (w *world) passing() func() {

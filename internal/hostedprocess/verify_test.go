@@ -3,6 +3,7 @@ package hostedprocess_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -41,7 +42,16 @@ func (w *world) edited(n int, fields map[string]any) func(*world) {
 // hosted are processes that a console has registered and hosted as declared.
 func (w *world) hosted(hosts ...int) {
 	w.Helper()
-	spec, err := json.Marshal(w.declares(1)["spec"])
+	w.hostedAs(nil, hosts...)
+}
+
+// hostedAs is hosted with another identity in the spec.
+func (w *world) hostedAs(identity map[string]any, hosts ...int) {
+	w.Helper()
+	declared, _ := w.declares(1)["spec"].(map[string]any)
+	own, _ := declared["identity"].(map[string]any)
+	maps.Copy(own, identity)
+	spec, err := json.Marshal(declared)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -208,6 +218,21 @@ func TestVerify_imported(t *testing.T) {
 			step{name: "a host joins", config: w.declares(2), calls: []string{on("operate_proc_v2/3", 2), on("register_proc_info", 2)}},
 			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
 		)
+	})
+}
+
+// Hosts that do not run the script of Linux are read as Windows hosts.
+func TestVerify_importedFromWindows(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.hostedAs(map[string]any{"setup_path": `C:\app`, "pid_path": `C:\app\nginx.pid`}, 1, 2)
+		for n := 1; n <= 2; n++ {
+			w.sim.SetProcFile(providertest.Address(n), simulator.ProcFile{Path: `c:\gse2_bkte\agent\etc\.proc`})
+		}
+		object := w.object()
+		if said := object.Imports("web:nginx"); len(said) > 0 || object.Attribute("spec") == nil {
+			t.Errorf("spec is %v; said: %s", object.Attribute("spec"), said)
+		}
 	})
 }
 
