@@ -3,8 +3,6 @@ package fleet
 import (
 	"context"
 	"maps"
-	"slices"
-	"time"
 )
 
 // Change says what is not yet as desired.
@@ -70,10 +68,10 @@ type Owned struct {
 
 // Reconciliation makes hosts as desired, wave by wave, and can take that back.
 type Reconciliation struct {
-	process                      Process
-	want                         Desired
-	change                       Change
-	register, reregister, settle map[Host]bool
+	process Process
+	want    Desired
+	change  Change
+	steps   map[Host]step
 
 	// changed are the hosts of each wave that were registered, operated those that were
 	// operated or started then, with the pid from before.
@@ -113,15 +111,34 @@ func (r *Reconciliation) Found() Found { return r.found }
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Due = maps.Clone(c.Due) // what becomes of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results),
-		register: setOf(c.Register), reregister: setOf(c.Reregister), settle: setOf(c.Settle),
+		process: p, want: want, change: c, steps: c.steps(), operated: make(map[Host]Due), resumed: make(Results),
 		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
 	}
 }
 
+// step is what is done to a host first.
+type step int
+
+const (
+	register step = iota + 1
+	registerAnew
+	settle
+)
+
+// steps are those of the hosts of a change.
+func (c Change) steps() map[Host]step {
+	steps := make(map[Host]step)
+	for which, hosts := range map[step][]Host{register: c.Register, registerAnew: c.Reregister, settle: c.Settle} {
+		for _, h := range hosts {
+			steps[h] = which
+		}
+	}
+	return steps
+}
+
 // Run makes hosts as desired, and gives the outcome of each.
 func (r *Reconciliation) Run(ctx context.Context) Results {
-	touched := pickFunc(r.change.Order, func(h Host) bool { return r.register[h] || r.reregister[h] || r.settle[h] })
+	touched := pickFunc(r.change.Order, func(h Host) bool { return r.steps[h] != 0 })
 	rollout := r.change.Rollout
 	if r.want.Ensure != EnsureRunning && r.change.Operation == "" {
 		rollout.Healthy = nil // nothing here is meant to run
@@ -137,105 +154,19 @@ func (r *Reconciliation) Run(ctx context.Context) Results {
 	return results
 }
 
-// wave registers the hosts of a wave, runs the operation where it is due, and hosts or
-// starts what is not.
-func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
-	last := time.Duration(0) // what the last look needs
-	if r.agentsKnow() {
-		last = Quick
-	}
-	after := last // what the steps after the operation need
-	if r.want.Ensure != EnsureRegistered {
-		after += 2 * Quick
-	}
-	later := r.takes(wave.Hosts) + after // what those after registering need
-	before, results := r.askBefore(ctx, wave.Hosts, later+Quick, wave.observe)
-	if r.change.Rename != nil {
-		results.Merge(r.change.Rename(ctx, pickFunc(wave.Hosts, func(h Host) bool { _, unasked := results[h]; return !unasked })))
-	}
-	hosts := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
-	fresh, again := pick(hosts, r.register), pick(hosts, r.reregister)
-	registered := r.registerAll(ctx, fresh, later+needs(again))
-	results.Merge(registered)
-	if len(again) > 0 {
-		results.Merge(reregister(ctx, r.process, again, later).hosting(r.want, never))
-	}
-	sent := r.sent(hosts, results)
-	made := results.Succeeded(sent)
-	r.changed = append(r.changed, sent)
-	results.Merge(Same(pick(hosts, r.settle), Outcome{Verdict: Done}))
-	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe, after))
-	up := results.Succeeded(hosts)
-	brought := bringUp(ctx, r.process, r.want, up, bringing{r.change.Stopped, registered.asRegistered(r.process), last})
-	results.Merge(brought.results)
-	touched := union(sent, up)
-	r.keepTimes(touched, made, before, brought, r.look(ctx, touched, brought.seen))
-	for _, h := range brought.started {
-		if _, operated := r.operated[h]; !operated {
-			r.operated[h] = Due{}
-		}
-	}
-	results.tookOver(registered)
-	results.leave(up, r.bare)
-	for _, o := range results {
-		r.found.OutOfTime = r.found.OutOfTime || !wave.timed && !o.OK() && Ended(o.Err)
-	}
-	return results
-}
-
-// look asks the agents of hosts that were not asked since something was done there. A host that
-// does not answer is not known, and nothing that was done depends on it.
-func (r *Reconciliation) look(ctx context.Context, hosts []Host, seen map[Host]Status) map[Host]Status {
-	unseen := pickFunc(hosts, func(h Host) bool { _, known := seen[h]; return !known })
-	if len(unseen) == 0 || !r.agentsKnow() {
-		return seen
-	}
-	all, _ := LiveStatusWithin(ctx, r.process, aftermath, unseen)
-	all = maps.Clone(all)
-	if all == nil {
-		all = make(map[Host]Status)
-	}
-	maps.Copy(all, seen)
-	return all
-}
-
 // agentsKnow reports whether agents know something that is kept. That is the time of the
 // registration (of no use without labels), or the pid.
 func (r *Reconciliation) agentsKnow() bool {
 	return r.want.FingerprintLabel != "" || r.change.Operation != ""
 }
 
-// keepTimes keeps when hosts were registered, and what ran there after the last call. made are the
-// hosts that were registered here. If that failed, the agent's time may be another object's. To
-// host or to start may register again. So if the agent had the time of this object's registration
-// before, its time afterwards is this object's as well.
-func (r *Reconciliation) keepTimes(hosts, made []Host, before map[Host]Status, brought brought, last map[Host]Status) {
-	registered := setOf(made)
-	for _, h := range hosts {
-		was, asked := before[h]
-		if !asked {
-			was = brought.before[h]
-		}
-		if registered[h] || was.RegisterTime != 0 && was.RegisterTime == r.change.Times[h] {
-			r.found.Registered[h] = last[h].RegisterTime
-		}
-		r.found.Running[h] = max(last[h].PID, 0)
-	}
-}
-
-// union are the hosts of either list, each once.
-func union(a, b []Host) []Host {
-	in := setOf(a)
-	return append(slices.Clone(a), pickFunc(b, func(h Host) bool { return !in[h] })...)
-}
-
 // left is what is left to do on a host on which nothing was done.
 func (r *Reconciliation) left(h Host) Code {
 	due, isDue := r.change.Due[h]
 	switch {
-	case r.register[h]:
+	case r.steps[h] == register:
 		return NotRegistered
-	case r.reregister[h]:
+	case r.steps[h] == registerAnew:
 		return OtherSpec
 	case isDue && due.InDoubt:
 		return OperationUnconfirmed
@@ -251,17 +182,6 @@ func (r *Reconciliation) bare(Host) Code {
 		return NotRunning
 	}
 	return NotHosted
-}
-
-// tookOver keeps what registering found, whatever came after it.
-func (r Results) tookOver(registered Results) {
-	for h, o := range registered {
-		if o.TookOver {
-			kept := r[h]
-			kept.TookOver = true
-			r[h] = kept
-		}
-	}
 }
 
 // leave says of hosts that did not come out well what is left to do there,

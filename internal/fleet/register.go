@@ -45,54 +45,24 @@ func (c Change) AsFound(ctx context.Context, p Process, want Desired) Change {
 	return c
 }
 
-// registerAll registers, and decides about a registration that is there already. It takes over its
-// own, one that is adopted, and one that another object is about to leave. It leaves others to
-// their owner.
-func (r *Reconciliation) registerAll(ctx context.Context, hosts []Host, later time.Duration) Results {
-	if len(hosts) == 0 {
-		return nil
+// claimed are those of the already registered hosts that are taken over: all that are adopted, this
+// object's own, and those that another object leaves in the same run. It notes the outcome of the others.
+func (v *visit) claimed(ctx context.Context, taken []Host, later time.Duration) []Host {
+	labelled := v.want.OwnerLabel() != ""
+	if len(taken) == 0 || v.change.Adopt && !labelled {
+		return taken
 	}
-	p, want := r.process, r.want
-	registering, cancel := Share(ctx, Quick, later)
-	defer cancel()
-	results := p.Register(registering, hosts).hosting(want, always)
-	taken := pickFunc(hosts, func(h Host) bool {
-		return results[h].Verdict == Failed && results[h].AlreadyDone
-	})
-	claimed := taken
-	switch {
-	case len(taken) == 0:
-	case !r.change.Adopt:
-		claimed = r.claims(ctx, taken, results, later)
-	case r.want.OwnerLabel() != "":
-		onFile, _ := cachedBefore(ctx, r.process, taken, later+Quick) // it is taken over whoever made it
-		r.noteTaken(taken, onFile)
+	onFile, err := cachedBefore(ctx, v.process, taken, later+Quick)
+	if v.change.Adopt { // whoever made it
+		v.noteTaken(taken, onFile)
+		return taken
 	}
-	if len(claimed) > 0 {
-		for h, o := range reregister(ctx, p, claimed, later).hosting(want, never) {
-			o.TookOver = true
-			if o.Underway.ID != "" {
-				o.Underway.Over = results[h].RegisterTime
-			}
-			if o.Verdict == Failed && o.Err != nil {
-				o.Verdict = Lost // it may be ours by now, and is in no state yet
-			}
-			results[h] = o
-		}
-	}
-	return results
-}
-
-// claims are those of the already registered hosts that are taken over. They are this object's own,
-// and those that another object leaves in the same run. It notes the outcome of the others.
-func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Results, later time.Duration) []Host {
-	onFile, err := cachedBefore(ctx, r.process, taken, later+Quick)
-	dateByOtherName(ctx, r.process, taken, results)
+	dateByOtherName(ctx, v.process, taken, v.registered)
 	claims, others := make(map[Host]bool), make(map[Host]Owned)
 	for _, h := range taken {
-		o, claim := r.want.meet(results[h], onFile[h], err)
-		results[h] = o
-		owner := onFile[h].Labels[r.want.OwnerLabel()]
+		o, claim := v.want.meet(v.registered[h], onFile[h], err)
+		v.registered[h] = o
+		owner := onFile[h].Labels[v.want.OwnerLabel()]
 		switch {
 		case claim:
 			claims[h] = true
@@ -102,9 +72,9 @@ func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Resul
 			others[h] = Owned{owner, o.RegisterTime}
 		}
 	}
-	r.noteTaken(pick(taken, claims), onFile)
-	if r.change.Leaving != nil && r.want.OwnerLabel() != "" && len(others) > 0 {
-		maps.Copy(claims, setOf(r.change.Leaving(ctx, others)))
+	v.noteTaken(pick(taken, claims), onFile)
+	if v.change.Leaving != nil && labelled && len(others) > 0 {
+		maps.Copy(claims, setOf(v.change.Leaving(ctx, others)))
 	}
 	return pick(taken, claims)
 }

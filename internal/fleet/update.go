@@ -125,46 +125,6 @@ func (r *Reconciliation) prior() Process {
 	return r.process
 }
 
-// askBefore asks what runs on the hosts that are due, before anything is changed there. A
-// host that cannot be asked, or on which what was sent before is still under way, is
-// left as it is. later is what the steps after that need.
-func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host, later time.Duration, observe Observer) (map[Host]Status, Results) {
-	asking := needs(r.due(hosts))
-	results := r.hindered(ctx, hosts, asking+later, observe)
-	due := pickFunc(r.due(hosts), func(h Host) bool { _, hindered := results[h]; return !hindered })
-	results.Merge(r.resume(ctx, due, asking+later, observe))
-	due = pickFunc(due, func(h Host) bool {
-		_, ended := r.resumed[h]
-		_, still := results[h]
-		return !ended && !still
-	})
-	if len(due) == 0 {
-		return nil, results
-	}
-	before, err := askedBefore(ctx, r.prior(), due, later)
-	for _, h := range due {
-		s, was := before[h], r.change.Due[h]
-		switch {
-		case err != nil && Ended(err):
-			results[h] = Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err), PID: was.PID, Underway: was.Task}
-		case err != nil, s.State == Unknown:
-			results[h] = Outcome{
-				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, PID: was.PID, Underway: was.Task, Away: s.Away && !was.InDoubt,
-				Meaning: "left as it is, because whether it runs is not known",
-			}
-		case was.InDoubt && s.State == Running && s.PID <= 0:
-			results[h] = Outcome{
-				Verdict: Failed, PID: was.PID, Underway: was.Task,
-				Meaning: "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
-					string(r.change.Operation) + " of an earlier apply worked",
-			}
-		default:
-			r.judge(h, s)
-		}
-	}
-	return before, results
-}
-
 // judge leaves a host out of the operation that has run there already, or may have, in an
 // apply that was cut off.
 func (r *Reconciliation) judge(h Host, live Status) {
@@ -180,49 +140,6 @@ func (r *Reconciliation) judge(h Host, live Status) {
 		r.found.Unsure = append(r.found.Unsure, h)
 	case toOperate:
 	}
-}
-
-// operate runs the operation on hosts that are due and run, and starts what an earlier try
-// took down. What does not run otherwise is left so.
-func (r *Reconciliation) operate(ctx context.Context, hosts []Host, before map[Host]Status, observe Observer, later time.Duration) Results {
-	results := make(Results)
-	var up, down []Host
-	for _, h := range r.due(hosts) {
-		due, now := r.change.Due[h], before[h]
-		resumed, ended := r.resumed[h]
-		switch {
-		case ended:
-			results[h] = resumed
-			r.operated[h] = Due{PID: due.PID}
-		case now.State != Running && due.PID > 0:
-			down = append(down, h)
-		case now.State != Running:
-		case due.Operated, due.InDoubt && due.PID > 0 && now.PID != due.PID:
-			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
-			r.operated[h] = Due{PID: due.PID}
-		default:
-			up = append(up, h)
-		}
-	}
-	if len(up) > 0 {
-		starting := time.Duration(0)
-		if len(down) > 0 {
-			starting = Takes(r.process, Start)
-		}
-		results.Merge(operateBefore(ctx, r.process, r.change.Operation, up, observe, starting+later).underWay(r.change.Operation))
-	}
-	if len(down) > 0 {
-		results.Merge(start(ctx, r.process, down, observe, later).underWay(Start))
-	}
-	for _, h := range slices.Concat(up, down) {
-		pid := r.change.Due[h].PID
-		if before[h].State == Running {
-			pid = before[h].PID
-		}
-		r.operated[h] = Due{PID: pid}
-		results[h] = results[h].operatedFrom(pid)
-	}
-	return results
 }
 
 // operatedFrom is the outcome of an operation with what is left of it, where it did not come out
@@ -249,14 +166,6 @@ func (r *Reconciliation) meant(h Host) bool {
 // due are those of the hosts on which the operation is to run.
 func (r *Reconciliation) due(hosts []Host) []Host {
 	return pickFunc(hosts, func(h Host) bool { _, due := r.change.Due[h]; return due && r.change.Operation != "" })
-}
-
-// sent are those of the hosts that are registered with what is desired, or may be. A new
-// host is not among them where that is not certain: the registration may be somebody else's.
-func (r *Reconciliation) sent(hosts []Host, results Results) []Host {
-	return pickFunc(hosts, func(h Host) bool {
-		return r.reregister[h] && results[h].Verdict != NotTried || r.register[h] && results[h].OK()
-	})
 }
 
 // TooManyFailed reports whether more hosts failed than the rollout bears.

@@ -161,6 +161,9 @@ func (t Tolerance) Of(all int) int {
 // registering.
 const Quick = 30 * time.Second
 
+// patience is how long agents are asked at the most, however much time there is.
+const patience = 2 * time.Minute
+
 // Besides is the time that a wave needs besides its operation: to ask agents before it, to
 // register, to look at the outcome, and to host what is not hosted.
 const Besides = 4 * Quick
@@ -220,18 +223,6 @@ func operateBefore(ctx context.Context, p Process, op Operation, hosts []Host, o
 	ctx, cancel := Share(ctx, Takes(p, op), later)
 	defer cancel()
 	return p.Operate(ctx, op, hosts, observe)
-}
-
-// takes is how long what a wave operates or starts may take.
-func (r *Reconciliation) takes(hosts []Host) time.Duration {
-	takes := time.Duration(0)
-	if r.want.Ensure == EnsureRunning || len(r.change.Stopped) > 0 {
-		takes = Takes(r.process, Start)
-	}
-	if len(r.due(hosts)) > 0 {
-		takes = max(takes, Takes(r.process, r.change.Operation))
-	}
-	return takes
 }
 
 // needs is how long a step without a command needs for hosts, nothing for none.

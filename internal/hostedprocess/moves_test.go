@@ -289,7 +289,7 @@ func TestMove_destroyWaits(t *testing.T) {
 		m.left = []int{1, 2, 3}
 		var said providertest.Diagnostics
 		m.during(m.applyLeaver, func() {
-			other := m.leaver.Protocol.CoreOf(providertest.HostedType, &providertest.Kept{State: m.leaver.State, Private: m.leaver.Private})
+			other := m.leaver.CoreOf(providertest.HostedType, &providertest.Kept{State: m.leaver.State, Private: m.leaver.Private})
 			said = other.DestroyUnrefreshed()
 		})
 		if p, _ := m.sim.Process(providertest.Address(3), "web", "nginx"); !strings.Contains(said.String(), "was not unregistered, because another resource was still changing it") || !p.Hosted {

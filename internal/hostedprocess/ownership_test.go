@@ -120,6 +120,7 @@ func TestOwnership_forgetUnreachable(t *testing.T) {
 func TestOwnership_notForgotten(t *testing.T) {
 	t.Parallel()
 	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+		t.Helper()
 		object := sim.ConfiguredFor(t, gateway).CoreOf(providertest.HostedType, &providertest.Kept{})
 		object.Applied(fleetOf(gateway, 2, attribute("forget_unreachable", true), attribute("timeouts", map[string]any{"delete": "1m"})))
 		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Takes: time.Hour})

@@ -1,0 +1,327 @@
+package fleet
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// visit is one wave of a reconciliation: what is known of its hosts, and what becomes of them. Each
+// step goes on with the hosts that have come out well so far.
+type visit struct {
+	*Reconciliation
+	Wave
+
+	results Results
+	// before is what agents said before anything was done to their hosts. after is what they said
+	// since the last that was done there.
+	before, after map[Host]Status
+	// registered are the outcomes of registering what was not known to be registered. sent are the
+	// hosts that have the declaration, or may have it, and made those that have it.
+	registered Results
+	sent, made []Host
+	up         []Host // that were brought up
+}
+
+// wave registers the hosts of a wave, runs the operation where it is due, and hosts or starts what is not.
+func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
+	v := visit{Reconciliation: r, Wave: wave, results: make(Results), before: make(map[Host]Status), after: make(map[Host]Status)}
+	v.ask(ctx)
+	v.rename(ctx)
+	v.register(ctx)
+	v.operate(ctx)
+	v.bringUp(ctx)
+	v.look(ctx)
+	v.close()
+	return v.results
+}
+
+// Each step is given all the time that the later ones do not need. untilLook, untilUp and
+// untilOperated are what the last steps need: the look at the end, that and to bring hosts up, and
+// those and the operation.
+func (v *visit) untilLook() time.Duration {
+	if v.agentsKnow() {
+		return Quick
+	}
+	return 0
+}
+
+func (v *visit) untilUp() time.Duration {
+	if v.want.Ensure == EnsureRegistered {
+		return v.untilLook()
+	}
+	return v.untilLook() + 2*Quick
+}
+
+func (v *visit) untilOperated() time.Duration {
+	takes := time.Duration(0)
+	if v.want.Ensure == EnsureRunning || len(v.change.Stopped) > 0 {
+		takes = Takes(v.process, Start)
+	}
+	if len(v.due(v.Hosts)) > 0 {
+		takes = max(takes, Takes(v.process, v.change.Operation))
+	}
+	return v.untilUp() + takes
+}
+
+// open are those of the hosts without an outcome.
+func (v *visit) open(hosts []Host) []Host {
+	return pickFunc(hosts, func(h Host) bool { _, settled := v.results[h]; return !settled })
+}
+
+// ask asks what runs on the hosts that are due, before anything is changed there. A host that cannot
+// be asked, or on which what was sent before is still under way, is left as it is.
+func (v *visit) ask(ctx context.Context) {
+	later := v.untilOperated() + Quick
+	asking := needs(v.due(v.Hosts)) + later
+	v.results.Merge(v.hindered(ctx, v.Hosts, asking, v.observe))
+	v.results.Merge(v.resume(ctx, v.open(v.due(v.Hosts)), asking, v.observe))
+	due := pickFunc(v.open(v.due(v.Hosts)), func(h Host) bool { _, ended := v.resumed[h]; return !ended })
+	if len(due) == 0 {
+		return
+	}
+	live, err := askedBefore(ctx, v.prior(), due, later)
+	maps.Copy(v.before, live)
+	for _, h := range due {
+		s, was := live[h], v.change.Due[h]
+		left := Outcome{Verdict: Failed, PID: was.PID, Underway: was.Task}
+		switch {
+		case err != nil && Ended(err):
+			left.Verdict, left.Err, left.Meaning = NotTried, err, stopReason(err)
+		case err != nil, s.State == Unknown:
+			left.Err, left.Code, left.Message, left.Away = err, s.Code, s.Message, s.Away && !was.InDoubt
+			left.Meaning = "left as it is, because whether it runs is not known"
+		case was.InDoubt && s.State == Running && s.PID <= 0:
+			left.Meaning = "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
+				string(v.change.Operation) + " of an earlier apply worked"
+		default:
+			v.judge(h, s)
+			continue
+		}
+		v.results[h] = left
+	}
+}
+
+// rename unregisters the hosts that have another name now by their old one.
+func (v *visit) rename(ctx context.Context) {
+	if v.change.Rename != nil {
+		v.results.Merge(v.change.Rename(ctx, v.open(v.Hosts)))
+	}
+}
+
+// register registers what is not registered as declared.
+func (v *visit) register(ctx context.Context) {
+	hosts, later := v.open(v.Hosts), v.untilOperated()
+	on := func(which step) []Host { return pickFunc(hosts, func(h Host) bool { return v.steps[h] == which }) }
+	anew := on(registerAnew)
+	v.registerNew(ctx, on(register), later+needs(anew))
+	if len(anew) > 0 {
+		v.results.Merge(reregister(ctx, v.process, anew, later).hosting(v.want, never))
+	}
+	// A new host is not among those that may have the declaration: the registration may be somebody else's.
+	v.sent = pickFunc(hosts, func(h Host) bool {
+		return v.steps[h] == registerAnew && v.results[h].Verdict != NotTried || v.steps[h] == register && v.results[h].OK()
+	})
+	v.made = v.results.Succeeded(v.sent)
+	v.changed = append(v.changed, v.sent)
+	v.results.Merge(Same(on(settle), Outcome{Verdict: Done}))
+}
+
+// registerNew registers, and decides about a registration that is there already. It takes over its
+// own, one that is adopted, and one that another object is about to leave. It leaves others to
+// their owner.
+func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Duration) {
+	if len(hosts) == 0 {
+		return
+	}
+	registering, cancel := Share(ctx, Quick, later)
+	defer cancel()
+	v.registered = v.process.Register(registering, hosts).hosting(v.want, always)
+	taken := pickFunc(hosts, func(h Host) bool { return v.registered[h].Verdict == Failed && v.registered[h].AlreadyDone })
+	claimed := v.claimed(ctx, taken, later)
+	if len(claimed) > 0 {
+		for h, o := range reregister(ctx, v.process, claimed, later).hosting(v.want, never) {
+			o.TookOver = true
+			if o.Underway.ID != "" {
+				o.Underway.Over = v.registered[h].RegisterTime
+			}
+			if o.Verdict == Failed && o.Err != nil {
+				o.Verdict = Lost // it may be ours by now, and is in no state yet
+			}
+			v.registered[h] = o
+		}
+	}
+	v.results.Merge(v.registered)
+}
+
+// operate runs the operation on hosts that are due and run, and starts what an earlier try took
+// down. What does not run otherwise is left so.
+func (v *visit) operate(ctx context.Context) {
+	later := v.untilUp()
+	var up, down []Host
+	for _, h := range v.due(v.results.Succeeded(v.Hosts)) {
+		due, now := v.change.Due[h], v.before[h]
+		resumed, ended := v.resumed[h]
+		switch {
+		case ended:
+			v.results[h] = resumed
+			v.operated[h] = Due{PID: due.PID}
+		case now.State != Running && due.PID > 0:
+			down = append(down, h)
+		case now.State != Running:
+		case due.Operated, due.InDoubt && due.PID > 0 && now.PID != due.PID:
+			v.results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+			v.operated[h] = Due{PID: due.PID}
+		default:
+			up = append(up, h)
+		}
+	}
+	if len(up) > 0 {
+		starting := time.Duration(0)
+		if len(down) > 0 {
+			starting = Takes(v.process, Start)
+		}
+		v.results.Merge(operateBefore(ctx, v.process, v.change.Operation, up, v.observe, starting+later).underWay(v.change.Operation))
+	}
+	if len(down) > 0 {
+		v.results.Merge(start(ctx, v.process, down, v.observe, later).underWay(Start))
+	}
+	for _, h := range slices.Concat(up, down) {
+		pid := v.change.Due[h].PID
+		if v.before[h].State == Running {
+			pid = v.before[h].PID
+		}
+		v.operated[h] = Due{PID: pid}
+		v.results[h] = v.results[h].operatedFrom(pid)
+	}
+}
+
+// bringUp hosts or starts what is not.
+func (v *visit) bringUp(ctx context.Context) {
+	v.up = v.results.Succeeded(v.Hosts)
+	if v.want.Ensure == EnsureRegistered || len(v.up) == 0 {
+		return
+	}
+	run := v.up
+	if v.want.Ensure != EnsureRunning {
+		run = pick(v.up, v.change.Stopped)
+	}
+	status, err := v.state(ctx, run)
+	if err != nil {
+		v.results.Merge(Same(v.up, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"}))
+		for _, h := range v.up {
+			v.after[h] = Status{} // there is no use in asking once more
+		}
+		return
+	}
+	for h, s := range status {
+		if _, asked := v.before[h]; !asked {
+			v.before[h] = s
+		}
+	}
+	maps.Copy(v.after, status)
+	started := v.start(ctx, run, status)
+	bare := pickFunc(v.up, func(h Host) bool {
+		if o, ok := started[h]; ok {
+			// A start that worked has hosted it; one that found it running has not.
+			return o.OK() && o.AlreadyDone
+		}
+		return !status[h].HostedKnown || !status[h].Hosted
+	})
+	v.results.Merge(started)
+	if len(bare) > 0 {
+		hosted := operateBefore(ctx, v.process, Supervise, bare, nil, v.untilLook()).hosting(v.want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
+		hosted.leave(bare, func(Host) Code { return NotHosted })
+		v.results.Merge(hosted)
+		for _, h := range bare {
+			delete(v.after, h)
+		}
+	}
+}
+
+// state is the state of the hosts that are brought up. Agents are asked, unless they just said that
+// something is to be done. The cached status may be of an earlier registration, and show a process as
+// running although it was stopped since. run are the hosts on which the process is to run.
+func (v *visit) state(ctx context.Context, run []Host) (map[Host]Status, error) {
+	status, due, starting := make(map[Host]Status), setOf(run), time.Duration(0)
+	if len(run) > 0 {
+		starting = Takes(v.process, Start)
+	}
+	for h, o := range v.registered {
+		// The documents of the ESB do not say whether registering hosts the process. To host it once
+		// more does no harm.
+		if o.WasIdle {
+			status[h] = Status{State: Stopped, HostedKnown: true, Hosted: v.process.HostingRegisters()}
+		}
+	}
+	unsure := pickFunc(v.up, func(h Host) bool { s, known := status[h]; return !known || s.Hosted && !due[h] })
+	if len(unsure) == 0 {
+		return status, nil
+	}
+	asked, err := askedBefore(ctx, v.process, unsure, starting+Quick+v.untilLook())
+	maps.Copy(status, asked)
+	return status, err
+}
+
+// start starts the process where it is known not to run, and gives the outcomes. If that is not known,
+// it may run.
+func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status) Results {
+	results := make(Results)
+	var stopped []Host
+	for _, h := range hosts {
+		switch s := status[h]; s.State {
+		case Unknown:
+			results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Away: s.Away, Meaning: "registered, but whether it runs is not known"}
+		case Running:
+		default:
+			stopped = append(stopped, h)
+			delete(v.after, h)
+			if _, operated := v.operated[h]; !operated {
+				v.operated[h] = Due{}
+			}
+		}
+	}
+	if len(stopped) > 0 {
+		results.Merge(start(ctx, v.process, stopped, nil, Quick+v.untilLook()).underWay(Start))
+	}
+	return results
+}
+
+// look asks the agents of hosts that were not asked since something was done there. A host that does
+// not answer is not known, and nothing that was done depends on it. It keeps when hosts were
+// registered, and what runs there. If registering failed, the agent's time may be another object's. To
+// host or to start may register again. So if the agent had the time of this object's registration
+// before, its time afterwards is this object's as well.
+func (v *visit) look(ctx context.Context) {
+	sent := setOf(v.sent)
+	touched := append(slices.Clone(v.sent), pickFunc(v.up, func(h Host) bool { return !sent[h] })...)
+	unseen := pickFunc(touched, func(h Host) bool { _, known := v.after[h]; return !known })
+	if len(unseen) > 0 && v.agentsKnow() {
+		live, _ := LiveStatusWithin(ctx, v.process, aftermath, unseen)
+		maps.Copy(v.after, live)
+	}
+	made := setOf(v.made)
+	for _, h := range touched {
+		if at := v.before[h].RegisterTime; made[h] || at != 0 && at == v.change.Times[h] {
+			v.found.Registered[h] = v.after[h].RegisterTime
+		}
+		v.found.Running[h] = max(v.after[h].PID, 0)
+	}
+}
+
+// close says what is left to do on hosts that did not come out well, and keeps what registering found,
+// whatever came after it.
+func (v *visit) close() {
+	for h, o := range v.registered {
+		if o.TookOver {
+			kept := v.results[h]
+			kept.TookOver = true
+			v.results[h] = kept
+		}
+	}
+	v.results.leave(v.up, v.bare)
+	for _, o := range v.results {
+		v.found.OutOfTime = v.found.OutOfTime || !v.timed && !o.OK() && Ended(o.Err)
+	}
+}
