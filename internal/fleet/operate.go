@@ -2,142 +2,9 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
-
-	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
-
-// OnDestroy is what happens to the process itself when it is unregistered.
-type OnDestroy string
-
-// What is done to the process before its host is unregistered.
-const (
-	DestroyUnregister OnDestroy = "unregister"
-	DestroyStop       OnDestroy = "stop"
-	DestroyKill       OnDestroy = "kill"
-)
-
-// OnDestroys are all of them, the gentlest first.
-func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroyStop, DestroyKill} }
-
-// Release unregisters the hosts of a wave, after stopping or killing the process if that is asked
-// for. On the spared hosts it goes on running. A host whose process did not stop stays registered.
-// Then the agents are asked about three kinds of hosts: not stopped (see askStuck), not
-// unregistered (see settleStuck), and unregistered (see unhostUnregistered).
-//
-// registered is when the process was registered on hosts, as their agents said before, if that is
-// known. Hosting by another registration afterwards is another object's.
-func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, registered map[Host]int64) Results {
-	if err := poll.Pause(ctx, 0); err != nil {
-		return Same(hosts, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)})
-	}
-	results := Same(hosts, Outcome{Verdict: Done})
-	if ends := pickFunc(hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
-		switch first {
-		case DestroyStop:
-			results.Merge(operateBefore(ctx, p, Stop, ends, nil, Besides))
-		case DestroyKill:
-			results.Merge(operateBefore(ctx, p, Kill, ends, nil, Besides))
-		default: // it goes on running
-		}
-		askStuck(ctx, p, ends, results)
-		_, amiss := askIdle(ctx, p, results, foundIdle(results, ends), Besides-Quick)
-		results.Merge(amiss)
-	}
-	stopped := results.Succeeded(hosts)
-	if len(stopped) == 0 {
-		return results
-	}
-	unregistered := unregister(ctx, p, stopped)
-	gone := pickFunc(stopped, func(h Host) bool {
-		// Where to unregister is to unhost, the agents have done it themselves.
-		return unregistered[h].OK() && (unregistered[h].AlreadyDone || !p.HostingRegisters())
-	})
-	settleStuck(ctx, p, stopped, unregistered)
-	unhostUnregistered(ctx, p, gone, registered, unregistered)
-	results.Merge(unregistered)
-	return results
-}
-
-// unregister is Unregister as a step: the agents are asked afterwards, and hosting that goes on is
-// ended.
-func unregister(ctx context.Context, p Process, hosts []Host) Results {
-	ctx, cancel := Share(ctx, Quick, 2*Quick)
-	defer cancel()
-	return p.Unregister(ctx, hosts)
-}
-
-// unhostUnregistered ends the hosting that is left on hosts where nothing is registered any more.
-// If registering is more than hosting, a process may be hosted without a registration. Its agent
-// would go on restarting it, with no owner. If registering is hosting, an agent that goes on
-// hosting shows that unregistering failed. If the platform unregistered nothing, and the agent
-// cannot be asked, the outcome is open.
-func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered map[Host]int64, results Results) {
-	if len(gone) == 0 {
-		return
-	}
-	live, err := LiveStatusWithin(ctx, p, aftermath, gone)
-	if errors.Is(err, ErrNoSpec) {
-		return // nobody can be asked, and what the platform says is all there is
-	}
-	hosted := pickFunc(gone, func(h Host) bool { return stillHosted(p, live[h], err, registered[h], h, results) })
-	switch {
-	case len(hosted) == 0:
-	case p.HostingRegisters():
-		results.Merge(Same(hosted, Outcome{Verdict: Failed, Meaning: "the platform says that nothing is hosted there, and its agent says afterwards that it hosts the process"}))
-	default:
-		results.Merge(unhost(ctx, p, hosted, live))
-	}
-}
-
-// stillHosted reports whether an unregistered host is, or may be, still hosted by the registration
-// of that time. It notes in results if that is not known, or if the hosting is another's.
-func stillHosted(p Process, s Status, err error, registered int64, h Host, results Results) bool {
-	absent := results[h].AlreadyDone
-	switch {
-	case absent && (err != nil || s.State == Unknown):
-		results[h] = Untold(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
-	case s.Hosted && s.RegisterTime != 0 && registered != 0 && s.RegisterTime != registered:
-		results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, and its agent hosts the process by a registration that was made meanwhile; somebody else's is left alone"}
-	default:
-		return s.Hosted || absent && !s.HostedKnown && !p.HostingRegisters()
-	}
-	return false
-}
-
-// askStuck asks the agents of hosts that could not be stopped or unregistered, and notes which of
-// them do not answer. A call that failed as a whole shows nothing.
-func askStuck(ctx context.Context, p Process, hosts []Host, results Results) map[Host]Status {
-	stuck := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Err == nil })
-	if len(stuck) == 0 {
-		return nil
-	}
-	live, err := LiveStatusWithin(ctx, p, aftermath, stuck)
-	if err != nil {
-		return nil
-	}
-	for _, h := range stuck {
-		o := results[h]
-		o.Unreachable = live[h].Silent()
-		results[h] = o
-	}
-	return live
-}
-
-// settleStuck settles hosts that could not be unregistered by what their agents say. If registering
-// is hosting, a host that neither hosts nor runs the process has nothing to unregister. Otherwise
-// the failure stays. An agent cannot distinguish a process that is registered, but neither hosted
-// nor running, from none, and a cached status without a row may lag.
-func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) {
-	for h, s := range askStuck(ctx, p, hosts, results) {
-		known := s.State != Unknown && s.HostedKnown
-		if p.HostingRegisters() && known && s.State != Running && !s.Hosted && s.RegisterTime == 0 {
-			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
-		}
-	}
-}
 
 // Run runs an operation on hosts, wave by wave. unsure holds hosts on which an earlier run may have
 // worked although its end was not seen, with its task if that is known. The platform is asked for
@@ -252,10 +119,6 @@ func (t *turn) after(ctx context.Context, operated Results) {
 		t.results.Merge(unhostIdle(ctx, t.process, t.results, foundIdle(t.results, ran)))
 	}
 }
-
-// aftermath is how long the agents are asked about a failure. Most have just answered, and their
-// answer does not change the failure.
-const aftermath = 15 * time.Second
 
 // start starts, and says what a failed start left behind.
 func start(ctx context.Context, p Process, hosts []Host, observe Observer, later time.Duration) Results {

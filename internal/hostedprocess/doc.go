@@ -12,7 +12,7 @@
 //   - What does an apply do there? decide.go, stepOn: register, register anew, only host or start, or
 //     nothing. Plan and apply both ask it. effect.go says it in words, for rollout_plan and its warnings.
 //   - How is it done? update.go turns the steps into a [fleet.Change], and package fleet does it in
-//     waves: ask, register, operate, bring up, look (reconcile.go there). operate.go decides whether the
+//     waves: ask, rename, register, operate, bring up, look (visit.go there). operate.go decides whether the
 //     operation of on_update is due, and rollback.go gives the previous declaration back.
 //   - May it be unregistered? observe.go asks the agent and reads the cached status, and the table in
 //     package ownership decides from what they say. release.go unregisters what is this object's.

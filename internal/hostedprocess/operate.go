@@ -80,9 +80,9 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 const meaningCutOff = "registered and not operated: since the last apply that is in state it was started, or registered, and whether an apply that was " +
 	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
 
-// traces are those of the hosts on which the operation is due, and of which state knows no try. It
-// reads the cached status for them.
-func (u *update) traces(ctx context.Context) (map[fleet.Host]fleet.Trace, error) {
+// traces are those of the hosts on which the operation is due, and of which state knows no try. onFile is
+// their cached status, nil if it was not read yet.
+func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
 	fresh := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		_, is := u.due[host]
 		code := u.statuses[host.WithoutSupplier()].Code
@@ -91,9 +91,11 @@ func (u *update) traces(ctx context.Context) (map[fleet.Host]fleet.Trace, error)
 	if len(fresh) == 0 {
 		return nil, nil
 	}
-	onFile, err := u.h.Process.CachedStatus(ctx, fresh)
-	if err != nil {
-		return nil, fmt.Errorf("reading the cached status: %w", err)
+	if onFile == nil {
+		var err error
+		if onFile, err = u.h.Process.CachedStatus(ctx, fresh); err != nil {
+			return nil, fmt.Errorf("reading the cached status: %w", err)
+		}
 	}
 	traces := make(map[fleet.Host]fleet.Trace, len(fresh))
 	for _, host := range fresh {

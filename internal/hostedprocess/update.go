@@ -186,7 +186,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle))
 	change.Operation, change.Due, change.Before = u.operation, u.due, u.last.held(u.prior.Desired)
 	change.Times = u.last.times(change.Settle)
-	if change.Traces, err = u.traces(ctx); err != nil {
+	if change.Traces, err = u.traces(ctx, onFile); err != nil {
 		return change, err
 	}
 	change.Underway = u.last.tasks(slices.Concat(change.Register, change.Reregister, change.Settle))
