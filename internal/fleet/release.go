@@ -26,9 +26,8 @@ func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroySto
 // Then the agents are asked about three kinds of hosts: not stopped (see askStuck), not
 // unregistered (see settleStuck), and unregistered (see unhostUnregistered).
 //
-// registered is when the process was registered on hosts, as their agents said before, if that is
-// known. Hosting by another registration afterwards is another object's.
-func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, registered map[Host]int64) Results {
+// was is what agents said just before. Hosting by a later registration than that is another object's.
+func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, was map[Host]Status) Results {
 	if err := poll.Pause(ctx, 0); err != nil {
 		return Same(hosts, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)})
 	}
@@ -51,11 +50,13 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 	}
 	unregistered := unregister(ctx, p, stopped)
 	gone := pickFunc(stopped, func(h Host) bool {
-		// Where to unregister is to unhost, the agents have done it themselves.
-		return unregistered[h].OK() && (unregistered[h].AlreadyDone || !p.HostingRegisters())
+		// Where to unregister is to unhost, the agents have done it themselves. What was not hosted
+		// before has nothing to end.
+		hosted := !was[h].HostedKnown || was[h].Hosted
+		return unregistered[h].OK() && hosted && (unregistered[h].AlreadyDone || !p.HostingRegisters())
 	})
 	settleStuck(ctx, p, stopped, unregistered)
-	unhostUnregistered(ctx, p, gone, registered, unregistered)
+	unhostUnregistered(ctx, p, gone, was, unregistered)
 	results.Merge(unregistered)
 	return results
 }
@@ -73,7 +74,7 @@ func unregister(ctx context.Context, p Process, hosts []Host) Results {
 // would go on restarting it, with no owner. If registering is hosting, an agent that goes on
 // hosting shows that unregistering failed. If the platform unregistered nothing, and the agent
 // cannot be asked, the outcome is open.
-func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered map[Host]int64, results Results) {
+func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Host]Status, results Results) {
 	if len(gone) == 0 {
 		return
 	}
@@ -81,7 +82,7 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered 
 	if errors.Is(err, ErrNoSpec) {
 		return // nobody can be asked, and what the platform says is all there is
 	}
-	hosted := pickFunc(gone, func(h Host) bool { return stillHosted(p, live[h], err, registered[h], h, results) })
+	hosted := pickFunc(gone, func(h Host) bool { return stillHosted(p, live[h], err, was[h].RegisterTime, h, results) })
 	switch {
 	case len(hosted) == 0:
 	case p.HostingRegisters():

@@ -241,14 +241,17 @@ func TestRelease_silence(t *testing.T) {
 	})
 }
 
-// What is hosted by a registration that was made meanwhile is somebody else's.
+// What is hosted by a registration that was made meanwhile is somebody else's. What was not hosted before is
+// not asked about.
 func TestRelease_registeredMeanwhile(t *testing.T) {
 	t.Parallel()
-	h := hosts(1, 2, 3)
+	h := hosts(1, 2, 3, 4)
 	p := &process{live: says(byStatus{1: live(fleet.Running, true, 7), 2: live(fleet.Running, true, 5), 3: live(fleet.Running, true, 9)})}
-	results := fleet.Release(t.Context(), p, h, fleet.DestroyUnregister, nil, map[fleet.Host]int64{h[0]: 5, h[1]: 5})
-	p.wantCalls(t, "unregister 1 2 3", "live 1 2 3", "unhost 2 3")
-	if o := results[h[0]]; o.OK() || !results[h[1]].OK() || !results[h[2]].OK() {
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyUnregister, nil, map[fleet.Host]fleet.Status{
+		h[0]: live(fleet.Running, true, 5), h[1]: live(fleet.Running, true, 5), h[3]: live(fleet.Stopped, false, 5),
+	})
+	p.wantCalls(t, "unregister 1 2 3 4", "live 1 2 3", "unhost 2 3")
+	if o := results[h[0]]; o.OK() || len(results.Succeeded(h)) != 3 {
 		t.Errorf("got %+v", results)
 	}
 }

@@ -83,7 +83,7 @@ func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 		return
 	}
 	l.owners.Stopped(l.ID, keep(hosts, func(host fleet.Host) bool {
-		return l.gone.ran[host] && !spared[host] && l.gone.results[host].Verdict != fleet.NotTried
+		return l.gone.was[host].State == fleet.Running && !spared[host] && l.gone.results[host].Verdict != fleet.NotTried
 	}))
 }
 

@@ -214,7 +214,7 @@ func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Ho
 		verdict, why := o.verdict(host)
 		switch verdict {
 		case ownership.Ours:
-			l.gone.registered[host], l.gone.ran[host] = s.live.RegisterTime, s.live.State == fleet.Running
+			l.gone.was[host] = s.live
 			return true
 		case ownership.Theirs:
 			l.theirs(host, s)

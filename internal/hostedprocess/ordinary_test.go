@@ -124,9 +124,9 @@ func TestCalls(t *testing.T) {
 		hosting                     bool // to register is to host, which the documents of the ESB leave open
 		registered, hosted, running counted
 	}{
-		// To host or to start is two more. After unregistering agents are asked whether they still
-		// host the process: no document says that they do not.
-		"esb":         {esb, false, counted{5, 1, 3, 6}, counted{7, 1, 3, 6}, counted{7, 1, 3, 6}},
+		// To host or to start is two more. After unregistering, agents that hosted the process are asked
+		// whether they still do: no document says that they do not.
+		"esb":         {esb, false, counted{5, 1, 3, 4}, counted{7, 1, 3, 6}, counted{7, 1, 3, 6}},
 		"esb-hosting": {esb, true, counted{5, 1, 3, 6}, counted{7, 1, 3, 6}, counted{7, 1, 3, 6}},
 		"gateway":     {gateway, false, counted{6, 1, 4, 5}, counted{6, 1, 4, 5}, counted{8, 1, 4, 5}},
 		// There is no cached status, so a plan asks agents.

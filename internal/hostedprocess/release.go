@@ -23,14 +23,12 @@ type released struct {
 	results fleet.Results
 	// noted are those of which a warning says more.
 	noted map[note]fleet.Results
-	// registered is when their agents said that the process was registered.
-	registered map[fleet.Host]int64
-	// ran is where they said that it ran.
-	ran map[fleet.Host]bool
+	// was is what the agents of this object's own hosts said before.
+	was map[fleet.Host]fleet.Status
 }
 
 func newReleased() released {
-	return released{results: make(fleet.Results), noted: make(map[note]fleet.Results), registered: make(map[fleet.Host]int64), ran: make(map[fleet.Host]bool)}
+	return released{results: make(fleet.Results), noted: make(map[note]fleet.Results), was: make(map[fleet.Host]fleet.Status)}
 }
 
 // silent reports whether a host could not be unregistered because its agent does not answer.
@@ -133,7 +131,7 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 		defer cancel()
 		ours = l.stillOurs(looking, ours)
 	}
-	results := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.registered)
+	results := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.was)
 	for _, host := range wave.Hosts {
 		if o, stays := l.gone.results[host]; stays {
 			results[host] = o
