@@ -1,7 +1,6 @@
 package fleet_test
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -61,29 +60,6 @@ func TestParseHost(t *testing.T) {
 				t.Errorf("Address does not lead back to the same host: got %v, %v", again, err)
 			}
 		})
-	}
-}
-
-func TestParseHost_parts(t *testing.T) {
-	t.Parallel()
-	agentID := strings.Repeat("0a", 18)
-	byIP, err := fleet.ParseHost("1:2:10.0.0.1", 0)
-	byAgent, err2 := fleet.ParseHost(agentID, 2)
-	capitals, err3 := fleet.ParseHost(strings.ToUpper(agentID), 0)
-	if err := errors.Join(err, err2, err3); err != nil {
-		t.Fatal(err)
-	}
-	if byIP.CloudID() != 1 || byIP.SupplierID() != 2 || byIP.IP().String() != "10.0.0.1" || byIP.AgentID() != "" {
-		t.Errorf("by IP: got %d, %d, %s, %q", byIP.CloudID(), byIP.SupplierID(), byIP.IP(), byIP.AgentID())
-	}
-	if other := fleet.NewHost(1, 3, byIP.IP()); other == byIP || other.WithoutSupplier() != byIP.WithoutSupplier() {
-		t.Error("another supplier id should be another host with the same id")
-	}
-	if byAgent.AgentID() != agentID || byAgent.IP().IsValid() || byAgent.SupplierID() != 0 {
-		t.Errorf("by agent id: got %q, %s, %d", byAgent.AgentID(), byAgent.IP(), byAgent.SupplierID())
-	}
-	if capitals.WithoutSupplier() == byAgent.WithoutSupplier() { // nothing is known of an agent id
-		t.Error("an agent id in capitals should be another host")
 	}
 }
 

@@ -131,24 +131,6 @@ func TestInventory_order(t *testing.T) {
 	}
 }
 
-func TestInventory_keys(t *testing.T) {
-	t.Parallel()
-	r := inventory(t, map[string]string{"web-1": "0:10.0.0.1", "web-2": "0:10.0.0.2"})
-	if got := r.Key(host(2)); got != "web-2" {
-		t.Errorf("Key of a host that it holds: got %q", got)
-	}
-	if got := r.Key(host(9)); got != "0:10.0.0.9" {
-		t.Errorf("Key of another host: got %q, want its address", got)
-	}
-	if !r.Has(host(1)) || r.Has(host(9)) {
-		t.Error("Has: want host 1 and not host 9")
-	}
-	var none fleet.Inventory
-	if none.Has(host(1)) || none.Len() != 0 || none.Key(host(1)) != "0:10.0.0.1" || none.Hosts() != nil {
-		t.Error("the zero inventory should hold nothing")
-	}
-}
-
 // A supplier id makes no other host: the inventory is asked with one and holds another.
 func TestInventory_suppliers(t *testing.T) {
 	t.Parallel()

@@ -124,18 +124,6 @@ func TestRun_waves(t *testing.T) {
 	})
 }
 
-func TestRun_interruptedDuringPause(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, cancel)
-		p := &process{}
-		results := fleet.Run(ctx, p, fleet.Restart, hosts(1, 2), nil, fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Hour})
-		p.wantCalls(t, "restart 1")
-		wantResults(t, byHost{1: well, 2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}}, results)
-	})
-}
-
 // A failed start may host the process all the same.
 func TestRun_startFails(t *testing.T) {
 	t.Parallel()
@@ -228,18 +216,6 @@ func TestRun_leavesTime(t *testing.T) {
 				fleet.Run(ctx, p, op, hosts(1), nil, fleet.Rollout{})
 			})
 		})
-	}
-}
-
-// Other operations leave nothing behind that a question could find.
-func TestRun_stopFails(t *testing.T) {
-	t.Parallel()
-	failed := fleet.Outcome{Verdict: fleet.Failed, Code: 836, Ran: true}
-	for _, op := range []fleet.Operation{fleet.Stop, fleet.Kill, fleet.Restart, fleet.Reload} {
-		p := &process{operate: doneOps(byOp{op: {1: failed}})}
-		results := fleet.Run(t.Context(), p, op, hosts(1), nil, fleet.Rollout{})
-		p.wantCalls(t, string(op)+" 1")
-		wantResults(t, byHost{1: failed}, results)
 	}
 }
 

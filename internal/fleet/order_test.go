@@ -79,18 +79,6 @@ func (j *joint) OperateJointly(_ context.Context, op fleet.Operation, parts []fl
 // separate is a joint whose platform takes one process a call.
 type separate struct{ fleet.Process }
 
-func TestStages(t *testing.T) {
-	t.Parallel()
-	priorities := []int64{5, 1, 5, 0}
-	for order, want := range map[fleet.Order][][]int{
-		fleet.Ascending: {{3}, {1}, {0, 2}}, fleet.Descending: {{0, 2}, {1}, {3}},
-	} {
-		if diff := cmp.Diff(want, fleet.Stages(order, priorities)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", order, diff)
-		}
-	}
-}
-
 // The order is that of GSEKit and BSCP.
 func TestOperation_order(t *testing.T) {
 	t.Parallel()

@@ -321,26 +321,6 @@ func TestReconcile_waves(t *testing.T) {
 	})
 }
 
-func TestReconcile_interrupted(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	p := &process{
-		live: answer(row(fleet.Stopped, false, 5)),
-		operate: func(ctx context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
-			cancel()
-			return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Pending, Err: ctx.Err()})
-		},
-	}
-	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
-		Register: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
-	}).Run(ctx)
-	p.wantCalls(t, "register 1", "live 1", "host 1", "live 1")
-	wantResults(t, byHost{
-		1: {Verdict: fleet.Pending, Err: context.Canceled, Left: fleet.NotHosted},
-		2: {Verdict: fleet.NotTried, Err: context.Canceled, Left: fleet.NotRegistered, Meaning: fleet.StoppedByInterrupt},
-	}, results)
-}
-
 func TestReconcile_keepsTheCallersSlices(t *testing.T) {
 	t.Parallel()
 	order := hosts(1, 2, 3, 4)

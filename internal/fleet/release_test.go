@@ -207,16 +207,6 @@ func TestRelease_spared(t *testing.T) {
 	}, results)
 }
 
-// A wave of spared hosts alone runs no command.
-func TestRelease_sparedWave(t *testing.T) {
-	t.Parallel()
-	h := hosts(1)
-	p := &process{hostingRegisters: true}
-	results := fleet.Release(t.Context(), p, h, fleet.DestroyStop, map[fleet.Host]bool{h[0]: true}, nil)
-	p.wantCalls(t, "unregister 1")
-	wantResults(t, byHost{1: well}, results)
-}
-
 // A host of which an answer does not speak is not one without a registration.
 func TestRelease_leftOut(t *testing.T) {
 	t.Parallel()

@@ -263,21 +263,6 @@ func TestRollout_Run_ends(t *testing.T) {
 	}
 }
 
-func TestRollout_Run_endedBefore(t *testing.T) {
-	t.Parallel()
-	for _, cause := range []error{nil, errors.New("SIGTERM")} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(cause)
-		var log log
-		results := fleet.Rollout{}.Run(ctx, hosts(1, 2), log.act(time.Now(), nil, nil))
-		if len(log.waves) > 0 {
-			t.Errorf("%v: waves %v started", cause, log.waves)
-		}
-		want := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByInterrupt, Err: context.Canceled}
-		wantResults(t, byHost{1: want, 2: want}, results)
-	}
-}
-
 // Hosts whose agents do not answer have failed once there are more of them than may be, those of
 // before among them.
 func TestRollout_Failed(t *testing.T) {
