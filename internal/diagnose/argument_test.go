@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestHostsArgument(t *testing.T) {
@@ -31,12 +29,7 @@ func TestHostsArgument(t *testing.T) {
 			"  hosts={\n    \"" + strings.Repeat("k", 200) + "\" = \"0:10.0.0.1\"\n    \"l\" = \"0:10.0.0.2\"\n  }",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.want, HostsArgument(c.addresses)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		same(t, name, c.want, HostsArgument(c.addresses))
 	}
 	for spare, lines := range map[int]int{0: 2, 1: 1} { // a second host fits where a column is left
 		key := strings.Repeat("k", argumentWidth-len(`    "" = "0:10.0.0.1"`)-len(`"z" = "0:10.0.0.2"`)-spare)

@@ -19,6 +19,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
+// same compares what is said with what is wanted.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 func TestHostRows(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 25)
@@ -160,12 +168,7 @@ Lower max_hosts_per_request.
 `,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := gocmp.Diff(c.want, Rows(inventory, c.failures)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		same(t, name, c.want, Rows(inventory, c.failures))
 	}
 }
 
@@ -245,21 +248,16 @@ func TestRows_everyReason(t *testing.T) {
 			[]string{"  h01, h03, h05, h07, h09, h11, h13, h15, … (100 hosts): 117\n"}, 1,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := Rows(inventory, c.failures)
-			for _, want := range c.want {
-				if !strings.Contains(got, want) {
-					t.Errorf("there is no\n%s in\n%s", want, got)
-				}
+		got := Rows(inventory, c.failures)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: there is no\n%s in\n%s", name, want, got)
 			}
-			if n := strings.Count(got, "): "); n != c.rows {
-				t.Errorf("%d rows, want %d:\n%s", n, c.rows, got)
-			}
-			if again := Rows(inventory, c.failures); again != got {
-				t.Errorf("the second time:\n%s\nthe first:\n%s", again, got)
-			}
-		})
+		}
+		if n := strings.Count(got, "): "); n != c.rows {
+			t.Errorf("%s: %d rows, want %d:\n%s", name, n, c.rows, got)
+		}
+		same(t, name+", the second time", got, Rows(inventory, c.failures))
 	}
 }
 
@@ -270,28 +268,18 @@ func TestCounts(t *testing.T) {
 	lost, stuck := fleet.Outcome{Verdict: fleet.Lost}, fleet.Outcome{Verdict: fleet.Pending, Err: context.DeadlineExceeded}
 	never := fleet.Outcome{Verdict: fleet.NotTried}
 	for name, c := range map[string]struct {
-		failures           fleet.Results
-		failures4, outcome string
+		failures       fleet.Results
+		count, outcome string
 	}{
 		"failed":   {fleet.Results{hosts[0]: failed, hosts[1]: failed}, "2 of 4 hosts", "4 hosts: 2 done, 2 failed"},
 		"apart":    {fleet.Results{hosts[0]: failed, hosts[1]: lost, hosts[2]: stuck, hosts[3]: never}, "4 of 4 hosts (1 failed, 2 outcome unknown, 1 not tried)", "4 hosts: 0 done, 1 failed, 2 outcome unknown, 1 not tried"},
 		"unknown":  {fleet.Results{hosts[0]: stuck}, "1 of 4 hosts (1 outcome unknown)", "4 hosts: 3 done, 1 outcome unknown"},
 		"all-well": {nil, "0 of 4 hosts", "4 hosts: 4 done"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := CountFailures(c.failures, 4); got != c.failures4 {
-				t.Errorf("%q, want %q", got, c.failures4)
-			}
-			if got := CountOutcomes(c.failures, 4); got != c.outcome {
-				t.Errorf("%q, want %q", got, c.outcome)
-			}
-		})
+		same(t, name, []string{c.count, c.outcome}, []string{CountFailures(c.failures, 4), CountOutcomes(c.failures, 4)})
 	}
 	one := fleet.Results{hosts[0]: failed}
-	if got := CountFailures(one, 1) + "; " + CountOutcomes(one, 1); got != "1 of 1 host; 1 host: 0 done, 1 failed" {
-		t.Errorf("of one host: %q", got)
-	}
+	same(t, "of one host", "1 of 1 host; 1 host: 0 done, 1 failed", CountFailures(one, 1)+"; "+CountOutcomes(one, 1))
 }
 
 func TestSettingsNotKnown(t *testing.T) {
@@ -312,15 +300,7 @@ func TestSettingsNotKnown(t *testing.T) {
 				"The plan is based on what is in state.",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if c.got.Severity() != c.severity || c.got.Summary() != c.summary {
-				t.Errorf("%s %q, want %s %q", c.got.Severity(), c.got.Summary(), c.severity, c.summary)
-			}
-			if diff := gocmp.Diff(c.want, c.got.Detail()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		same(t, name, []any{c.severity, c.summary, c.want}, []any{c.got.Severity(), c.got.Summary(), c.got.Detail()})
 	}
 }
 
@@ -353,19 +333,19 @@ func TestExplain(t *testing.T) {
 		"expired": {bkapi.Error{Kind: bkapi.KindTLS, Err: x509.CertificateInvalidError{Reason: x509.Expired}}, "The platform's certificate has expired or is not valid yet. Check this machine's clock, or have the certificate renewed."},
 		"purpose": {bkapi.Error{Kind: bkapi.KindTLS, Err: x509.CertificateInvalidError{Reason: x509.IncompatibleUsage}}, "The platform's certificate is not valid for this purpose. Ask its administrators for another one."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c.err.API, c.err.URL, c.err.Sent, c.err.Attempts, c.err.RequestID = cmp.Or(c.err.API, "operate_proc_v2"), "https://paas/x", true, 1, "r1"
-			if diff := gocmp.Diff(c.err.Error()+".\n\n"+c.want, explain(fmt.Errorf("%w", &c.err))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		c.err.API, c.err.URL, c.err.Sent, c.err.Attempts, c.err.RequestID = cmp.Or(c.err.API, "operate_proc_v2"), "https://paas/x", true, 1, "r1"
+		same(t, name, c.err.Error()+".\n\n"+c.want, explain(fmt.Errorf("%w", &c.err)))
 	}
 	refused := &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Status: 200, Code: 7, Sent: true, Attempts: 1, RequestID: "r1", Message: "bad luck"}
 	want := "operate_proc_v2: refused by the platform: bad luck (code 7, request id r1).\nURL: https://paas/x\n\n" +
 		"The message is the platform's own. If it is about the application, check app_code and app_secret, and that the application may call operate_proc_v2; " +
 		"otherwise ask the platform's administrators and quote the request id."
-	if diff := gocmp.Diff(want, explain(refused)); diff != "" {
-		t.Errorf("refused (-want +got):\n%s", diff)
-	}
+	same(t, "refused", want, explain(refused))
+	// What went wrong before time ran out says more than that it did.
+	late := fmt.Errorf("%w; the answer before: %w", &bkapi.Error{URL: "https://paas/x", Kind: bkapi.KindCanceled, Attempts: 1}, refused)
+	same(t, "in time", true, strings.HasSuffix(explain(late), want[strings.LastIndex(want, "\n\n"):]))
+	ctx, interrupt := context.WithCancel(t.Context())
+	same(t, "all is well", nil, UnlessInterrupted(ctx, nil))
+	interrupt()
+	same(t, "interrupted", "interrupted before every host had answered", UnlessInterrupted(ctx, nil).Error())
 }

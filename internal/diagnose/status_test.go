@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
@@ -120,19 +119,13 @@ func TestHostStatus_output(t *testing.T) {
 		"the-last-lines":  {"Traceback:\n  File x\n\n\tin y\nOSError:\nno space left:\n", because + ": …in y | OSError: | no space left:"},
 		"a-line-too-long": {strings.Repeat("a", 500) + "end", because + ": …" + strings.Repeat("a", maxStateRunes-3) + "end"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: c.message, Ran: true}
-			if got := OperationStatus(o).String(); got != "failed: "+c.want {
-				t.Errorf("failed_hosts has %q, want %q", got, c.want)
-			}
-			if got := LeftStatus(fleet.NotRunning, o).String(); got != "not_running: "+c.want {
-				t.Errorf("out_of_sync has %q, want %q", got, c.want)
-			}
-		})
+		o := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: c.message, Ran: true}
+		same(t, name+" in failed_hosts", "failed: "+c.want, OperationStatus(o).String())
+		same(t, name+" in out_of_sync", "not_running: "+c.want, LeftStatus(fleet.NotRunning, o).String())
 	}
-	if line := strings.Repeat("a", maxLineRunes); tail(line) != line || tail(line+"b") != line+cutMark {
-		t.Errorf("a message shows %q of a line as long as may be, and %q of a longer one", tail(line), tail(line+"b"))
+	line, lines := strings.Repeat("a", maxLineRunes), strings.Repeat("a\n", maxOutputLines-1)+"a"
+	for text, want := range map[string]string{line: line, line + "b": line + cutMark, lines: lines, "b\n" + lines: cutMark + "\n" + lines} {
+		same(t, "a message", want, tail(text))
 	}
 	for want, o := range map[string]fleet.Outcome{
 		"failed: 117, the agent is abnormal or not found": {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent abnormal"},
@@ -141,9 +134,7 @@ func TestHostStatus_output(t *testing.T) {
 		"failed: 65535, the command failed: exit 1": {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "exit 1", Ran: true},
 		"failed: 4711: what nobody expects":         {Verdict: fleet.Failed, Code: 4711, Message: "what nobody expects"},
 	} {
-		if got := OperationStatus(o).String(); got != want {
-			t.Errorf("failed_hosts has %q, want %q", got, want)
-		}
+		same(t, "failed_hosts", want, OperationStatus(o).String())
 	}
 }
 
@@ -186,15 +177,8 @@ var outcomes = map[string]struct {
 func TestOperationStatus(t *testing.T) {
 	t.Parallel()
 	for name, c := range outcomes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := OperationStatus(c.outcome).String(); got != c.want {
-				t.Errorf("state has %q, want %q", got, c.want)
-			}
-			if got := Reason(c.outcome); got != c.reason {
-				t.Errorf("messages have %q, want %q", got, c.reason)
-			}
-		})
+		same(t, name+" in state", c.want, OperationStatus(c.outcome).String())
+		same(t, name+" in messages", c.reason, Reason(c.outcome))
 	}
 }
 
@@ -228,22 +212,39 @@ func TestInDoubt(t *testing.T) {
 			doubtful = append(doubtful, code)
 		}
 	}
-	if want := []fleet.Code{OutcomeUnknown, NoVerdict, Interrupted}; !slices.Equal(doubtful, want) {
-		t.Errorf("in doubt are %v, want %v", doubtful, want)
-	}
+	same(t, "in doubt", []fleet.Code{OutcomeUnknown, NoVerdict, Interrupted}, doubtful)
 }
 
 // A supplier id that is spelt out later makes no other host.
 func TestStatuses_supplier(t *testing.T) {
 	t.Parallel()
-	_, hosts := fleettest.Inventory(t, 1)
-	short, faults := fleet.NewInventory(maps.All(map[string]string{"a": hosts[0].Address()}), 0)
-	spelt, more := fleet.NewInventory(maps.All(map[string]string{"b": "0:7:" + hosts[0].IP().String()}), 0)
+	short, faults := fleet.NewInventory(maps.All(map[string]string{"a": "0:10.0.0.1", "well": "0:10.0.0.2"}), 0)
+	spelt, more := fleet.NewInventory(maps.All(map[string]string{"b": "0:7:10.0.0.1", "well": "0:10.0.0.2"}), 0)
 	if len(faults)+len(more) > 0 {
 		t.Fatal(faults, more)
 	}
 	statuses := Statuses(map[string]string{"a": "not_tried", "gone": "failed"}, short, Failed)
-	if diff := cmp.Diff(map[string]string{"b": "not_tried"}, StatusesByKey(spelt, statuses)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "statuses", map[string]string{"b": "not_tried"}, StatusesByKey(spelt, statuses))
+}
+
+// Hosts whose agents do not answer keep since when that is, and what the platform said. Beyond the allowed
+// number they count as any other host that failed.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 3)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	away := fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "away", Message: "no heartbeat"}
+	first, second := Unanswered(now, NotTried, away, HostStatus{}), Unanswered(now, "", fleet.Outcome{Verdict: fleet.Failed, Meaning: "silent"}, HostStatus{})
+	same(t, "the next day", first, Unanswered(now.Add(24*time.Hour), NotTried, fleet.Outcome{}, first))
+	statuses := map[fleet.HostID]HostStatus{hosts[0].WithoutSupplier(): first, hosts[1].WithoutSupplier(): second, hosts[2].WithoutSupplier(): {Code: Failed, Text: "no"}}
+	written := UnreachableByKey(inventory, statuses)
+	same(t, "in state", map[string]string{
+		"h01": "not_tried since 2026-01-02T03:04:05Z: 117, the agent is abnormal or not found", "h02": "since 2026-01-02T03:04:05Z: silent",
+	}, written)
+	same(t, "read again", written, UnreachableByKey(inventory, Unreachable(written, inventory)))
+	same(t, "in a message", "  h01 (0:10.0.0.1): 117, the agent is abnormal or not found\n  h02 (0:10.0.0.2): silent\n", UnreachableRows(inventory, statuses))
+	same(t, "within 2", 2, CountUnreachable(Within(2, statuses)))
+	same(t, "within 1", map[string]string{"h01": "not_tried: 117, the agent is abnormal or not found", "h03": "failed: no"}, StatusesByKey(inventory, Within(1, statuses)))
+	same(t, "nothing was left to do", HostStatus{}, second.AnswersAgain())
+	same(t, "something was", NotTried, first.AnswersAgain().Code)
 }

@@ -25,3 +25,15 @@ func TestInWaves(t *testing.T) {
 		}
 	}
 }
+
+// A plan that equals the one before says so, and how often.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[[2]string]string{
+		{"a", ""}: "a", {"a", "b"}: "a", {"a", "a"}: "again: a", {"a", "again: a"}: "again (2): a", {"a", "again (2): a"}: "again (3): a", {"a\nin 2 waves", "a\nin 2 waves"}: "again: a\nin 2 waves",
+	} {
+		if got := Again(text[0], text[1]); got != want || IsAgain(got) != (want != text[0]) {
+			t.Errorf("%q after %q: %q, want %q", text[0], text[1], got, want)
+		}
+	}
+}

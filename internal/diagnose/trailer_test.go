@@ -28,13 +28,10 @@ func TestRowsInDoubt(t *testing.T) {
 		"interrupted": {fleet.Outcome{Verdict: fleet.Pending, Err: context.Canceled}, doubt + "\n"},
 		"failed":      {fleet.Outcome{Verdict: fleet.Failed, Code: 117}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			text := RowsInDoubt(inventory, fleet.Results{hosts[0]: c.outcome, hosts[1]: {Verdict: fleet.Failed, Code: 4711}}, doubt)
-			if _, got, _ := strings.Cut(text, "\n\n"); got != c.want {
-				t.Errorf("after the rows stands %q, want %q", got, c.want)
-			}
-		})
+		text := RowsInDoubt(inventory, fleet.Results{hosts[0]: c.outcome, hosts[1]: {Verdict: fleet.Failed, Code: 4711}}, doubt)
+		if _, got, _ := strings.Cut(text, "\n\n"); got != c.want {
+			t.Errorf("%s: after the rows stands %q, want %q", name, got, c.want)
+		}
 	}
 }
 
