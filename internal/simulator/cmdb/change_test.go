@@ -120,36 +120,3 @@ func TestOrder(t *testing.T) {
 		simtest.Want(t, name, first, second)
 	}
 }
-
-func TestFaults(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		fault       simulator.Fault
-		first, next string
-		count       float64
-	}{
-		"none":       {simulator.Fault{}, "1 2", "3 4", 4},
-		"repeat":     {simulator.Fault{Page: "repeat"}, "1 2", "1 2", 4},
-		"shrink":     {simulator.Fault{Page: "shrink"}, "1", "3", 4},
-		"empty":      {simulator.Fault{Page: "empty"}, "", "", 4},
-		"larger":     {simulator.Fault{Page: "larger"}, "1 2 3 4", "3 4", 4},
-		"unfiltered": {simulator.Fault{Page: "unfiltered"}, "1 2", "3 4", 10},
-		"count":      {simulator.Fault{CountOff: -1}, "1 2", "3 4", 3},
-		"other-api":  {simulator.Fault{API: "search_*", Page: "empty"}, "1 2", "3 4", 4},
-		"start":      {simulator.Fault{Page: "empty", Start: new(2)}, "1 2", "", 4},
-		"skip":       {simulator.Fault{Page: "empty", Skip: 1, Times: 1}, "1 2", "", 4},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := simtest.NewCMDB(t, shop)
-			ask := func(start int) simtest.Reply {
-				return c.AskESB("list_biz_hosts", fmt.Sprintf(`{"bk_biz_id":3,"bk_set_ids":[2],"fields":["bk_host_id"],"page":{"start":%d,"limit":2}}`, start))
-			}
-			c.Sim.Inject(test.fault)
-			got := ask(0)
-			simtest.Want(t, "first", values(t, got, "bk_host_id"), test.first)
-			simtest.Want(t, "count", got.Data["count"], any(test.count))
-			simtest.Want(t, "next", values(t, ask(2), "bk_host_id"), test.next)
-		})
-	}
-}

@@ -185,20 +185,6 @@ func TestAgent_stopsWhatTakesTooMuchCPU(t *testing.T) {
 	simtest.WantIn(t, "message", fmt.Sprint(c.Rows(simtest.LocalIP)[simtest.LocalIP]["message"]), "cpu usage")
 }
 
-func TestAgent_hostsAreApart(t *testing.T) {
-	t.Parallel()
-	c := simtest.LocalHost(t)
-	spec := simtest.LocalSpec("", "")
-	id := c.OperateWith(simulator.OpStart, spec, simtest.LocalIP, "127.0.0.3")
-	for _, ip := range []string{simtest.LocalIP, "127.0.0.3"} {
-		simtest.WantCode(t, ip, c.Settle(id, ip), 0)
-		_, err := os.Stat(filepath.Join(c.Sim.Root, ip, "opt/app/run.pid"))
-		simtest.Must(t, err)
-	}
-	c.LocalDoes(simulator.OpStop, spec, 0, "---")
-	simtest.Want(t, "the other host", simtest.State(c.Sim, "127.0.0.3"), "-Hr")
-}
-
 func TestAgent_daemonOutlivesTheSimulator(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t, func(s *simulator.Server) { s.StopProcesses = false })
@@ -249,13 +235,4 @@ func TestAgent_staysInItsTree(t *testing.T) {
 		}
 		return err
 	}))
-}
-
-// More seconds than a duration can hold mean the longest one, not 0.
-func TestAgent_waitsAsLongAsAnybodyAsks(t *testing.T) {
-	t.Parallel()
-	c := simtest.LocalHost(t)
-	spec := simtest.LocalSpec("", `"auto_type":1,"start_check_secs":15,"stop_check_secs":9223372036854775807,"op_timeout":9223372036854775807`)
-	c.LocalDoes(simulator.OpStart, spec, 0, "-Hr")
-	c.LocalDoes(simulator.OpStop, spec, 0, "---")
 }

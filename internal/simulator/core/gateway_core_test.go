@@ -46,49 +46,6 @@ func TestGateway_hostingIsRegistering(t *testing.T) {
 	}
 }
 
-// Hosting again replaces, unless the platform hosts once. It has a content, unless the platform sends none.
-func TestGateway_hostingAgain(t *testing.T) {
-	t.Parallel()
-	for _, odd := range []bool{false, true} {
-		c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.HostingOnce, sim.HostingSilent = odd, odd })
-		host := func(labels, user string) simtest.Verdict {
-			body := strings.Replace(simtest.GatewayBody(simulator.OpHost, labels, simtest.Agents(simtest.AgentA)), `"root"`, user, 1)
-			id, _ := c.Gateway("operate_proc_v2", body).Data["task_id"].(string)
-			return simtest.VerdictOf(t, c.GatewayPoll(id).Data, simtest.AgentA+":web:nginx")
-		}
-		says := func(v simtest.Verdict, hosted bool) {
-			t.Helper()
-			for _, part := range []string{`"value": [`, `"bk_agent_id": "` + simtest.AgentA + `"`, fmt.Sprintf(`"isAuto": %v`, hosted)} {
-				if v.Code != 0 || strings.Contains(v.Text(), part) == odd || odd && v.Text() != "" {
-					t.Errorf("silent %v: %+v", odd, v)
-				}
-			}
-		}
-		says(host(`{"v":"1"}`, `"root"`), true)
-		second := host(`{"v":"2"}`, `"www"`)
-		p, _ := c.Sim.Process(simtest.AgentA, "web", "nginx")
-		replaced := p.Labels["v"] == "2" && strings.Contains(string(p.Spec), `"user":"www"`)
-		if replaced == odd || (second.Code == simulator.CodeAlreadyRegistered) != odd {
-			t.Errorf("once %v: %+v, then labels %v and spec %s", odd, second, p.Labels, p.Spec)
-		}
-		says(c.ByAgent(simulator.OpUnhost), false)
-	}
-}
-
-func TestGateway_update(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.UpdateRefuses = true })
-	update := func() simtest.Verdict {
-		body := `{` + simtest.Meta(`{"v":"2"}`) + `,` + simtest.Agents(simtest.AgentA) + `,"spec":` + simtest.RegisterSpec + `}`
-		return simtest.VerdictOf(t, c.Gateway("update_proc_info", body).Data, simtest.AgentA+":web:nginx")
-	}
-	simtest.WantCode(t, "before", update(), simulator.CodeNotRegistered)
-	c.ByAgent(simulator.OpStart)
-	simtest.WantCode(t, "after a start", update(), 0)
-	p, _ := c.Sim.Process(simtest.AgentA, "web", "nginx")
-	simtest.Want(t, "label", p.Labels["v"], "2")
-}
-
 // Rows name a host by its address where that is known.
 func TestGateway_rows(t *testing.T) {
 	t.Parallel()

@@ -183,16 +183,3 @@ func TestNames_ofAConsoleAndOfFaults(t *testing.T) {
 	c.Sim.Inject(simulator.Fault{Hosts: []string{simtest.ByAddress}, Code: new(simulator.CodeCommandFailed)})
 	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeCommandFailed)
 }
-
-// A process that only runs has one entry, and an earlier hosting leaves none.
-func TestNames_leaveNothingBehind(t *testing.T) {
-	t.Parallel()
-	c := simtest.TwoNames(t, simtest.EntryPerName)
-	simtest.Must(t,
-		c.Sim.Host(simtest.ByAddress, "web", "nginx"), c.Sim.Host(simtest.ByAgent, "web", "nginx"),
-		c.Sim.StartProcess(simtest.ByAddress, "web", "nginx"), c.Sim.Unhost(simtest.ByAddress, "web", "nginx"),
-	)
-	simtest.Want(t, "processes", len(c.Sim.Processes()), 1)
-	simtest.Must(t, c.Sim.Host(simtest.ByAgent, "web", "nginx"))
-	simtest.Want(t, "hosted once more", c.Entries(), "["+simtest.ByAgent+"] true true")
-}

@@ -1,11 +1,9 @@
 package core_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -74,27 +72,21 @@ func TestOperation_effects(t *testing.T) {
 	}
 }
 
-// What some platforms do, with a switch each.
-func TestOperation_switches(t *testing.T) {
+// How registrations are made, changed and removed. The tests of the doctor find what switches change.
+func TestOperation_registers(t *testing.T) {
 	t.Parallel()
 	const register, update, unregister = "register_proc_info", "update_proc_info", "unregister_proc_info"
 	for name, test := range map[string]struct {
-		sim  *simulator.Server
-		api  string // "" for a restart
+		api  string
 		from string
 		code int
 		to   string
 	}{
-		"restart-keeps":        {sim: &simulator.Server{RestartKeepsHosting: true}, from: "---", to: "--r"},
-		"restart-keeps-off":    {sim: &simulator.Server{RestartKeepsHosting: true}, from: "R-r", to: "R-r"},
-		"restart-keeps-on":     {sim: &simulator.Server{RestartKeepsHosting: true}, from: "RHr", to: "RHr"},
 		"register":             {api: register, from: "---", to: "R--"},
 		"register-again":       {api: register, from: "R--", code: 850, to: "R--"},
 		"register-what-runs":   {api: register, from: "-Hr", to: "RHr"},
-		"register-hosts":       {sim: &simulator.Server{RegisterHosts: true}, api: register, from: "---", to: "RH-"},
 		"update":               {api: update, from: "R--", to: "R--"},
 		"update-what-runs":     {api: update, from: "RHr", to: "RHr"},
-		"update-refuses":       {sim: &simulator.Server{UpdateRefuses: true}, api: update, from: "---", code: simulator.CodeNotRegistered, to: "---"},
 		"update-registers":     {api: update, from: "---", to: "R--"},
 		"unregister-what-runs": {api: unregister, from: "RHr", to: "--r"},
 		"unregister":           {api: unregister, from: "R--", to: "---"},
@@ -102,12 +94,8 @@ func TestOperation_switches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := simtest.NewVirtual(t, test.sim)
+			c := simtest.NewVirtual(t)
 			prepare(c, test.from)
-			if test.api == "" {
-				c.Does(simulator.OpRestart, test.code, test.to)
-				return
-			}
 			simtest.Want(t, "content", c.Calls(test.api, test.code, test.to).Content, any(""))
 		})
 	}
@@ -165,73 +153,7 @@ func TestOperation_content(t *testing.T) {
 	}
 }
 
-func TestOperation_registerTimeGrows(t *testing.T) {
-	t.Parallel()
-	fixed := time.Unix(1_700_000_000, 0)
-	c := simtest.NewVirtual(t, &simulator.Server{Now: func() time.Time { return fixed }})
-	last := fixed.Unix() - 1
-	for _, act := range []func(){
-		func() { c.Call("register_proc_info", "10.0.0.1") },
-		func() { c.Call("update_proc_info", "10.0.0.1") },
-		func() { c.Do(simulator.OpHost, "10.0.0.1") },
-		func() { c.Do(simulator.OpStart, "10.0.0.1") },
-		func() { c.Call("unregister_proc_info", "10.0.0.1"); c.Call("register_proc_info", "10.0.0.1") },
-	} {
-		act()
-		p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
-		row := c.Rows("10.0.0.1")["10.0.0.1"]["register_time"]
-		live := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))["register_time"]
-		if p.RegisterTime <= last || row != float64(p.RegisterTime) || live != row {
-			t.Errorf("%d after %d, row %v, query %v", p.RegisterTime, last, row, live)
-		}
-		last = p.RegisterTime
-	}
-}
-
-func TestOperation_whichSpecIsKept(t *testing.T) {
-	t.Parallel()
-	decoded := func(labels, spec string) (got any) {
-		simtest.Must(t, json.Unmarshal([]byte(`{"labels":`+labels+`,"spec":`+spec+`}`), &got))
-		return got
-	}
-	sre, operate := decoded(`{"team":"sre"}`, simtest.RegisterSpec), decoded(`{"from":"operate"}`, simtest.OperateSpec)
-	for replaces, started := range map[bool]any{false: sre, true: operate} {
-		t.Run(fmt.Sprintf("start-replaces-%t", replaces), func(t *testing.T) {
-			t.Parallel()
-			c := simtest.NewVirtual(t, &simulator.Server{StartReplaces: replaces})
-			kept := func(what string, want any) {
-				t.Helper()
-				p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
-				labels, err := json.Marshal(p.Labels)
-				simtest.Must(t, err)
-				simtest.Want(t, what, decoded(string(labels), string(p.Spec)), want)
-			}
-			c.Calls("register_proc_info", 0, "R--")
-			kept("registered", sre)
-			c.Does(simulator.OpStart, 0, "RHr")
-			kept("after a start", started)
-			c.Does(simulator.OpHost, 0, "RHr")
-			kept("after hosting", operate)
-			c.Calls("update_proc_info", 0, "RHr")
-			kept("after an update", sre)
-		})
-	}
-}
-
-func TestOperation_multi(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	item := func(op int, ip string) string { return simtest.GatewayBody(op, "{}", simtest.CloudHosts(ip)) }
-	env := c.Send("operate_proc_multi", `{"proc_operate_req":[`+item(simulator.OpStart, "10.0.0.1")+`,`+item(simulator.OpHost, "10.0.0.2")+`]}`)
-	id, _ := env.Data["task_id"].(string)
-	for ip, state := range map[string]string{"10.0.0.1": "-Hr", "10.0.0.2": "-H-"} {
-		simtest.WantCode(t, ip, c.Result(id, ip), 0)
-		simtest.Want(t, ip, simtest.State(c.Sim, ip), state)
-	}
-}
-
-// A tick of supervision restarts what is hosted and died, and starts nothing that was stopped. With a
-// switch it starts what is hosted.
+// A tick of supervision restarts what is hosted and died, and starts nothing that was stopped.
 func TestOperation_supervision(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -252,11 +174,6 @@ func TestOperation_supervision(t *testing.T) {
 	c.Do(simulator.OpHost, "10.0.0.1")
 	c.Sim.Tick()
 	c.WantState("hosted while it is stopped", "RH-")
-
-	starts := simtest.NewVirtual(t, &simulator.Server{HostingStarts: true})
-	starts.Do(simulator.OpHost, "10.0.0.1")
-	starts.Sim.Tick()
-	starts.WantState("where hosting starts", "-Hr")
 }
 
 // Only a permanent process (auto_type 1) with retries left is restarted.

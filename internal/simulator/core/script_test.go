@@ -202,22 +202,6 @@ func TestProcFile_byHand(t *testing.T) {
 	simtest.Want(t, "what an operation has written", fmt.Sprint(e["stopCmd"], " ", e["memlmt"]), "./stop.sh 0")
 }
 
-// A machine with two names has one file, and one entry of a process.
-func TestProcFile_ofTwoNames(t *testing.T) {
-	t.Parallel()
-	for _, apart := range []bool{false, true} {
-		c := simtest.TwoNames(t, func(sim *simulator.Server) { sim.EntryPerName = apart })
-		for _, name := range []string{host, simtest.AgentA, host} {
-			spec := fmt.Sprintf(`{"identity":{"proc_name":%q},"monitor_policy":{"auto_type":1}}`, name)
-			simtest.Must(t, c.Sim.Register(name, "web", "nginx", nil, spec), c.Sim.Host(name, "web", "nginx"))
-			simtest.Want(t, "procName", entry(t, c.Sim, host)["procName"], any(name))
-		}
-		for _, name := range []string{host, simtest.AgentA} {
-			simtest.Want(t, "entries by "+name, strings.Count(c.Screen(shellScript, simulator.DefaultProcPath, name), "valuekey"), 1)
-		}
-	}
-}
-
 // BSCP and GSEKit print the whole file. A script for another system does not run.
 func TestScript_others(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
@@ -49,25 +48,6 @@ func TestStatus_rowsFollowTheProcess(t *testing.T) {
 	simtest.Want(t, "and then", row() != "none", true)
 }
 
-func TestStatus_freeze(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	shown := func() string {
-		rows := c.Rows("10.0.0.1", "10.0.0.2")
-		return fmt.Sprint(len(rows), " ", rows["10.0.0.1"]["status"])
-	}
-	c.Call("register_proc_info", "10.0.0.1")
-	c.Sim.FreezeStatus()
-	c.Do(simulator.OpStart, "10.0.0.1")
-	c.Call("register_proc_info", "10.0.0.2")
-	simtest.Want(t, "frozen", shown(), "1 2")
-	if live := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1")); live["pid"] == -1.0 {
-		t.Errorf("a query is not live: %v", live)
-	}
-	c.Sim.ThawStatus()
-	simtest.Want(t, "thawed", shown(), "2 1")
-}
-
 func TestStatus_lag(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t, &simulator.Server{LagCalls: 2})
@@ -105,45 +85,4 @@ func TestStatus_sync(t *testing.T) {
 	simtest.Want(t, "count", env.Data["count"], any(25.0))
 	// The host has the supplier of its registration.
 	simtest.Want(t, "host", simtest.RowsOf(t, env)[0]["host"], any(map[string]any{"ip": "10.1.0.0", "bk_cloud_id": 0.0, "bk_supplier_id": 7.0}))
-}
-
-// With a lag in time, the rows show the state before a change until that time has passed.
-func TestStatus_lagsInTime(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c := simtest.NewVirtual(t, &simulator.Server{Lag: time.Minute, Now: func() time.Time { return now }})
-	after := func(d time.Duration, want string) {
-		t.Helper()
-		now = now.Add(d)
-		rows := c.Rows("10.0.0.1")
-		got := "none"
-		if row := rows["10.0.0.1"]; row != nil {
-			got = fmt.Sprint(row["status"])
-		}
-		simtest.Want(t, fmt.Sprint("status at ", now), got, want)
-		simtest.Want(t, fmt.Sprint("rows in the list at ", now), len(c.Sync(0, 10)), len(rows))
-	}
-	c.Call("register_proc_info", "10.0.0.1")
-	after(59*time.Second, "none")
-	after(time.Second, "2")
-	c.Do(simulator.OpStart, "10.0.0.1")
-	after(0, "2")
-	after(time.Minute, "1")
-	c.Call("unregister_proc_info", "10.0.0.1")
-	c.Do(simulator.OpStop, "10.0.0.1")
-	after(0, "1")
-	after(time.Minute, "none")
-}
-
-// An agent without times reports none, whether the process runs or not.
-func TestStatus_withoutTimes(t *testing.T) {
-	t.Parallel()
-	for without, want := range map[bool]bool{false: true, true: false} {
-		c := simtest.NewVirtual(t, &simulator.Server{AgentsWithoutTimes: without})
-		c.Call("register_proc_info", "10.0.0.1")
-		c.Do(simulator.OpStart, "10.0.0.1")
-		live := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
-		simtest.Want(t, "register_time", live["register_time"] != 0.0, want)
-		simtest.Want(t, "last_start_time", live["last_start_time"] != 0.0, want)
-	}
 }

@@ -69,16 +69,6 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// A host that is omitted from the lists is not reported as dead.
-func TestAgents_leftOut(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewGateway(t)
-	c.Sim.Inject(simulator.Fault{API: "list_agent_state", Hosts: []string{simtest.AgentA}, Missing: -1})
-	rows, _ := c.Gateway("cluster/list_agent_state", `{`+simtest.Agents(simtest.AgentA, simtest.AgentB)+`}`).Body["data"].([]any)
-	simtest.Want(t, "rows", len(rows), 1)
-	simtest.WantCode(t, "query", c.ByAgent(simulator.OpQuery), 0)
-}
-
 // The state of a task groups its agents by their progress.
 func TestTaskState(t *testing.T) {
 	t.Parallel()

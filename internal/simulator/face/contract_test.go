@@ -279,25 +279,6 @@ func jsonType(v any) string {
 	return fmt.Sprintf("a %T", v)
 }
 
-func TestUnlike(t *testing.T) {
-	t.Parallel()
-	const want = `{"a":{"b":1,"c":"{\"d\":true}"},"e":[{"f":null}]}`
-	for got, problem := range map[string]string{
-		want: "",
-		`{"a":{"b":2,"c":"{\"d\":false}"},"e":[{"f":null},{"f":null}],"more":1}`: "",
-		`{"a":{"b":"1","c":"{\"d\":true}"},"e":[{"f":null}]}`:                    ".a.b: a string, want a number",
-		`{"a":{"c":"{\"d\":true}"},"e":[{"f":null}]}`:                            ".a.b: missing",
-		`{"a":{"b":1,"c":"{\"d\":true}"},"e":[{"f":null}],"g":1}`:                ".g: not in the contract",
-		`{"a":{"b":1,"c":"{\"d\":1}"},"e":[{"f":null}]}`:                         ".a.c (text).d: a number, want a bool",
-		`{"a":{"b":1,"c":""},"e":[{"f":null}]}`:                                  ".a.c (text): null, want an object",
-		`{"a":{"b":1,"c":"{\"d\":true}"},"e":[]}`:                                ".e: 0 elements, want 1",
-		`{"a":{"b":1,"c":"{\"d\":true}"},"e":[{"f":null},{"f":0}]}`:              ".e[1].f: a number, want null",
-	} {
-		found := unlike("", tree(t, []byte(want)), tree(t, []byte(got)), []string{"more"})
-		simtest.Want(t, got, strings.Join(found, "; "), problem)
-	}
-}
-
 // contractTopology is the topology of the contract's cases.
 const contractTopology = `{"businesses":[
 	{"id":3,"name":"shop",

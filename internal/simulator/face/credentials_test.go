@@ -78,12 +78,6 @@ func TestFaces_credentials(t *testing.T) {
 			})
 		}
 	}
-	c := simtest.NewGateway(t)
-	got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", `{}`, map[string]string{"X-Bkapi-Authorization": "bk_test"})
-	if got.Status != http.StatusBadRequest || !strings.Contains(got.Message, "X-Bkapi-Authorization is not JSON") {
-		t.Errorf("HTTP %d %v", got.Status, got.Body)
-	}
-	c.Sim.ResetViolations()
 }
 
 // The ESB reads the gateway's header first, and the older names of its own members. A gateway reads no

@@ -2,7 +2,6 @@ package face_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -36,29 +35,6 @@ func TestJob_life(t *testing.T) {
 		simtest.Want(t, step.what, simtest.JobState(c.Sim), step.want)
 	}
 	simtest.Want(t, "pid", simtest.Instance(t, c.JobDo(simulator.OpQuery, ""))["pid"], any(-1.0))
-}
-
-func TestJob_manageProc(t *testing.T) {
-	t.Parallel()
-	for bug, want := range map[bool]string{false: "true true, then false true", true: "none, then none"} { // it was stopped, and then queried
-		c := simtest.NewVirtual(t, &simulator.Server{ManageProcBug: bug})
-		manage := func(api string, op int) simtest.Verdict {
-			_, results := c.JobPoll(c.JobStart(api, simtest.JobBody(op, simtest.JobInfo(`,"proc_owner":"admin"`, "10.0.0.1"))))
-			return simtest.VerdictOf(t, results, simtest.JobKey)
-		}
-		c.JobDo(simulator.OpStart, "")
-		simtest.WantCode(t, "register", manage("manage_proc", 1), 0)
-		registered := simtest.JobState(c.Sim)
-		unregister := manage("gse_process_manage", 2)
-		simtest.WantCode(t, "unregister", unregister, 0)
-		simtest.Want(t, "states", registered+", then "+simtest.JobState(c.Sim), want)
-		_, isQuery := unregister.Content.(map[string]any)
-		call := c.Sim.Calls().Of("manage_proc")[0]
-		simtest.Want(t, "hosts of the call", call.Hosts, []string{"0:10.0.0.1"})
-		recorded := call.Op == simulator.OpStop
-		unhosts := len(c.Sim.Calls().OfOp(simulator.OpUnhost)) > 0
-		simtest.Want(t, "a content, a stop that is recorded, and calls to unhost", []bool{isQuery, recorded, unhosts}, []bool{bug, bug, !bug})
-	}
 }
 
 func TestJob_keepsWhatTheServerMakesOfIt(t *testing.T) {
@@ -99,15 +75,6 @@ func TestJob_refusesWhatTheDocumentAllows(t *testing.T) {
 		simtest.Want(t, change[0], fmt.Sprint(got.Code, got.Message), fmt.Sprint(simulator.CodeJobIllegalParameter, "Illegal parameter"))
 	}
 	simtest.Want(t, "account", c.Job("manage_proc", simtest.Changed(t, manage, `"type"`, `"account":"www","type"`)).Code, 0)
-}
-
-func TestJob_removed(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewClient(t, &simulator.Server{JobRemoved: true})
-	for _, api := range []string{"manage_proc", "operate_process", "get_proc_result", "gse_process_manage"} {
-		got := c.Job(api, `{"bk_biz_id":2}`)
-		simtest.Want(t, api, fmt.Sprint(got.Status, got.Code, got.Body["result"]), fmt.Sprint(http.StatusNotFound, simulator.CodeAPINotFound, false))
-	}
 }
 
 func TestJob_keys(t *testing.T) {
@@ -189,18 +156,4 @@ func TestJob_status(t *testing.T) {
 	simtest.Want(t, "status 115 beside hosts that have finished", poll(id), said{115, 2, 0})
 	simtest.Want(t, "done", poll(id), said{0, 2, 0})
 	simtest.Want(t, "an unknown task", poll("GSETASK:unknown"), said{115, 0, 0})
-}
-
-func TestJob_faults(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	c.Sim.Inject(simulator.Fault{API: "operate_process", EnvelopeCode: new(1210001), EnvelopeMessage: "GSE error", Times: 1})
-	got := c.Job("operate_process", simtest.JobBody(0, simtest.JobInfo("", "10.0.0.1")))
-	simtest.Want(t, "envelope", fmt.Sprint(got.Code, got.Body["result"], len(c.Sim.Processes())), "1210001 false 0")
-	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Namespace: "job", Name: "/opt/nginx/nginx", Unreachable: "117", Times: 1})
-	simtest.WantCode(t, "unreachable", c.JobDo(simulator.OpStart, ""), simulator.CodeAgentAbnormal)
-	c.Sim.Inject(simulator.Fault{API: "get_proc_result", Spelling: "errcode"})
-	_, results := c.JobPoll(c.JobStart("operate_process", simtest.JobBody(simulator.OpQuery, simtest.JobInfo("", "10.0.0.1"))))
-	r, _ := results[simtest.JobKey].(map[string]any)
-	simtest.Want(t, "spelling", fmt.Sprint(r["errcode"], r["error_code"]), "0 <nil>")
 }

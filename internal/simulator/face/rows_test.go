@@ -46,21 +46,6 @@ func TestRows_names(t *testing.T) {
 	}
 }
 
-func TestRows_labelsOfThePlatform(t *testing.T) {
-	t.Parallel()
-	c := simtest.TwoNames(t, func(sim *simulator.Server) { sim.RowLabels = map[string]string{"from": "platform", "bk": "1"} })
-	c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
-	labels := func() any {
-		meta, _ := c.GatewayRows(simtest.Agents(simtest.ByAgent))[0]["meta"].(map[string]any)
-		return meta["labels"]
-	}
-	simtest.Want(t, "labels", labels(), any(map[string]any{"bk": "1", "from": "gateway"}))
-	c.SwitchOn("POST", "status", `{"labels":{"bk":"2"}}`)
-	simtest.Want(t, "labels", labels(), any(map[string]any{"bk": "2", "from": "gateway"}))
-	p, _ := c.Sim.Process(simtest.ByAddress, "web", "nginx")
-	simtest.Want(t, "declared labels", len(p.Labels), 1)
-}
-
 // The cached status shows the state before the last change.
 func TestSetLag_beforeTheLastChange(t *testing.T) {
 	t.Parallel()
@@ -88,14 +73,4 @@ func TestSetLag_beforeTheLastChange(t *testing.T) {
 	c.Over(simtest.ByAgent, simulator.OpUnhost, simulator.CodeOK)
 	c.SwitchOn("POST", "status", `{"lag":0}`)
 	simtest.Want(t, "up to date", status(), "")
-}
-
-func TestRegister_withoutASpec(t *testing.T) {
-	t.Parallel()
-	c := simtest.TwoNames(t)
-	simtest.Must(t, c.Sim.Register(simtest.ByAddress, "web", "nginx", nil, ""))
-	if p, _ := c.Sim.Process(simtest.ByAddress, "web", "nginx"); !p.Registered || string(p.Spec) != "null" || len(p.Labels) != 0 {
-		t.Errorf("%+v", p)
-	}
-	simtest.Want(t, "calls of a console", len(c.Sim.Calls()), 0)
 }
