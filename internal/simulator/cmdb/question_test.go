@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
@@ -174,35 +173,4 @@ func TestAnswer_refuses(t *testing.T) {
 	permission := fmt.Sprint(c.Ask("search_biz_inst_topo", `{"bk_biz_id":4}`).Body["permission"])
 	simtest.WantIn(t, "permission", permission, "find_business_resource", "closed")
 	simtest.Want(t, "a business that nobody knows", values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":99,`+hostPage), "bk_host_id"), "")
-}
-
-func TestFaces(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewCMDB(t, shop)
-	const stage, esb = "/api/bk-cmdb/prod/api/v3/", "/api/c/compapi/v2/cc/"
-	const body = `{"page":{"start":0,"limit":1}}`
-	for name, test := range map[string]struct {
-		path, body, header string
-		status, code       int
-	}{
-		"gateway-secret":   {stage + "biz/search/0", body, `{"bk_app_code":"bk_test","bk_app_secret":"x"}`, 401, simulator.CodeAppUnverified},
-		"gateway-user":     {stage + "biz/search/0", body, `{"bk_app_code":"bk_test","bk_app_secret":"s3cret"}`, 200, 0},
-		"gateway-body":     {stage + "biz/search/0", simtest.Signed(body), simtest.GatewayAuth, 200, 0}, // and ignored
-		"gateway-path":     {stage + "biz/find/0", body, simtest.GatewayAuth, 404, simulator.CodeGatewayAPINotFound},
-		"gateway-not-json": {stage + "biz/search/0", `{`, simtest.GatewayAuth, 400, simulator.CodeInvalidArgs},
-		"gateway-biz":      {stage + "hosts/app/three/list_hosts", body, simtest.GatewayAuth, 200, 1199000},
-		"gateway-no-body":  {stage + "find/topoinst/biz/3", "", simtest.GatewayAuth, 200, 0},
-		"esb-user":         {esb + "search_business/", `{"bk_app_code":"bk_test","bk_app_secret":"s3cret"}`, "", 200, simulator.CodeSystemError},
-		"esb-name":         {esb + "search_host/", simtest.GatewayAuth, "", 200, simulator.CodeAPINotFound},
-		"esb-no-slash":     {esb + "search_business", simtest.Signed(body), "", 200, 0},
-	} {
-		got := c.Request(http.MethodPost, test.path, test.body, map[string]string{"X-Bkapi-Authorization": test.header})
-		simtest.Want(t, name, []int{got.Status, got.Code}, []int{test.status, test.code})
-	}
-	c.Sim.ResetViolations()
-	for _, call := range c.Sim.Calls().Of("search_business") {
-		if strings.Contains(string(call.Body), "s3cret") {
-			t.Errorf("recorded: %+v", call)
-		}
-	}
 }

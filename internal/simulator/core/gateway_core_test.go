@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -44,28 +43,6 @@ func TestGateway_hostingIsRegistering(t *testing.T) {
 		simtest.WantCode(t, step.what, c.ByAgent(step.op), step.code)
 		simtest.Want(t, step.what, row()+", "+held(), step.row+", "+step.held)
 	}
-}
-
-// Rows name a host by its address where that is known.
-func TestGateway_rows(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewGateway(t)
-	c.Sim.AddAgent(simtest.AgentB, "3:10.0.0.2")
-	for _, id := range []string{simtest.AgentA, simtest.AgentB} {
-		c.GatewayOperate(simulator.OpHost, simtest.Agents(id), id)
-	}
-	c.GatewayOperate(simulator.OpHost, simtest.CloudHosts("10.0.0.1"), "0:10.0.0.1")
-	var got []string
-	for _, selector := range []string{simtest.Agents(simtest.AgentA, simtest.AgentB), simtest.CloudHosts("10.0.0.1")} {
-		for _, row := range c.GatewayRows(selector) {
-			got = append(got, fmt.Sprint(row["bk_agent_id"], " ", row["host"]))
-		}
-	}
-	simtest.Want(t, "rows", got, []string{
-		simtest.AgentA + " map[bk_cloud_id:0 ip:]", simtest.AgentB + " map[bk_cloud_id:3 ip:10.0.0.2]", " map[bk_cloud_id:0 ip:10.0.0.1]",
-	})
-	page := c.GatewaySync()
-	simtest.Want(t, "sync", fmt.Sprint(len(simtest.RowsOf(t, page)), page.Data["count"]), "3 3")
 }
 
 // The same machine under two names is two hosts, until both are known.
@@ -115,42 +92,6 @@ func TestAgentID_keys(t *testing.T) {
 		simtest.WantCode(t, test.selector, simtest.VerdictOf(t, results, test.key+":web:nginx"), 0)
 		simtest.Want(t, test.selector, len(results), 1)
 	}
-}
-
-func TestAgentID_faultsAndSwitches(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewGateway(t)
-	c.Sim.AddAgent(simtest.AgentB, "0:10.0.0.2")
-	c.Sim.Inject(simulator.Fault{Hosts: []string{simtest.AgentB}, Code: new(65535)})
-	simtest.WantCode(t, "a fault by another's agent id", c.ByAgent(simulator.OpQuery), 0)
-	simtest.WantCode(t, "a fault by agent id", c.GatewayOperate(simulator.OpQuery, simtest.CloudHosts("10.0.0.2"), "0:10.0.0.2"), 65535)
-	c.Sim.ClearFaults()
-
-	for _, fault := range []simulator.Fault{{API: "get_*", EnvelopeCode: new(1010000), EnvelopeMessage: "no", Times: 1}, {Queued: 1}} {
-		c.Sim.Inject(fault)
-	}
-	started := c.Gateway("operate_proc_v2", simtest.GatewayBody(simulator.OpQuery, "{}", simtest.Agents(simtest.AgentA)))
-	id, _ := started.Data["task_id"].(string)
-	for _, code := range []int{1010000, simulator.CodeTaskQueued} {
-		got := c.GatewayPoll(id)
-		_, has := got.Body["result"]
-		simtest.Want(t, "envelope", fmt.Sprint(has, got.Status, got.Code, got.Data), fmt.Sprint(false, http.StatusOK, code, map[string]any(nil)))
-	}
-	c.Sim.ClearFaults()
-
-	c.Sim.SetReachable(simtest.AgentA, false)
-	simtest.WantCode(t, "unreachable", c.ByAgent(simulator.OpQuery), simulator.CodeAgentAbnormal)
-	simtest.WantCode(t, "unknown agent id", c.GatewayOperate(simulator.OpQuery, simtest.Agents("02"), "02"), simulator.CodeAgentAbnormal)
-	simtest.Must(t, c.Sim.Host(simtest.AgentB, "web", "nginx"))
-	p, _ := c.Sim.Process("0:10.0.0.2", "web", "nginx")
-	simtest.Want(t, "hosted by agent id", p.Hosted, true)
-
-	if calls := c.Sim.Calls().On(simtest.AgentB); len(calls) != 0 {
-		t.Errorf("calls that named %s: %v", simtest.AgentB, calls.APIs())
-	}
-	last := c.Sim.Calls().On(simtest.AgentA).Last()
-	simtest.Want(t, "call", fmt.Sprint(last.Face, last.Hosts), fmt.Sprint("apigw", []string{simtest.AgentA}))
-	simtest.WantIn(t, "header", last.Header["X-Bkapi-Authorization"], `"bk_app_secret":"***"`, `"admin"`)
 }
 
 // An agent id is opaque: hosts are declared and found with any characters in it. Where any is admitted, no

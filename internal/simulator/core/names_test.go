@@ -1,69 +1,11 @@
 package core_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
-
-func TestNames_shareOneProcess(t *testing.T) {
-	t.Parallel()
-	one, both := "["+simtest.ByAddress+"]", "["+simtest.ByAgent+" "+simtest.ByAddress+"]"
-	for name, test := range map[string]struct {
-		perName       bool
-		second, third string
-	}{
-		"one-entry":      {false, one + " true true", "[] false true"},
-		"entry-per-name": {true, both + " true true", "[" + simtest.ByAgent + "] false true"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := simtest.TwoNames(t, func(sim *simulator.Server) { sim.EntryPerName = test.perName })
-			c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
-			c.Over(simtest.ByAddress, simulator.OpStart, simulator.CodeOK)
-			simtest.Want(t, "hosted by address", c.Entries(), one+" true true")
-			pid := c.Sim.Machine(simtest.ByAgent).Process("web", "nginx").PID
-			c.Over(simtest.ByAgent, simulator.OpStart, simulator.CodeAlreadyRunning)
-			c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
-			simtest.Want(t, "hosted by agent id", c.Entries(), test.second)
-			c.Over(simtest.ByAddress, simulator.OpUnhost, simulator.CodeOK)
-			simtest.Want(t, "unhosted by address", c.Entries(), test.third)
-			simtest.Want(t, "pid", c.Sim.Machine(simtest.ByAgent).Process("web", "nginx").PID, pid)
-			c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
-			c.Over(simtest.ByAddress, simulator.OpStop, simulator.CodeOK)
-			c.Over(simtest.ByAgent, simulator.OpUnhost, simulator.CodeOK)
-			simtest.Want(t, "unhosted by both", c.Entries(), "[] false false")
-		})
-	}
-}
-
-// Each name has its own row, spec and labels. Both rows show the same running and hosted state, and they lag
-// together.
-func TestNames_eachHasARow(t *testing.T) {
-	t.Parallel()
-	c := simtest.TwoNames(t, simtest.EntryPerName)
-	simtest.Must(t, c.Sim.Register(simtest.ByAddress, "web", "nginx", map[string]string{"by": "address"}, simtest.RegisterSpec))
-	simtest.Want(t, "rows under a name that was never used", len(c.GatewayRows(simtest.Agents(simtest.ByAgent))), 0)
-	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
-	c.Sim.SetLag(1)
-	c.Over(simtest.ByAgent, simulator.OpStart, simulator.CodeOK)
-	for _, status := range []string{"2", "1"} {
-		for selector, labels := range map[string]string{
-			simtest.CloudHosts("10.0.0.1"):  "map[by:address]",
-			simtest.Agents(simtest.ByAgent): "map[from:gateway]",
-		} {
-			rows := c.GatewayRows(selector)
-			if len(rows) != 1 {
-				t.Fatalf("%s: %v", selector, rows)
-			}
-			meta, _ := rows[0]["meta"].(map[string]any)
-			simtest.Want(t, selector, fmt.Sprint(meta["labels"], rows[0]["isauto"], rows[0]["status"]), labels+" true "+status)
-		}
-	}
-	simtest.Want(t, "rows in the list", len(simtest.RowsOf(t, c.GatewaySync())), 2)
-}
 
 func TestUpgradeToAgentID(t *testing.T) {
 	t.Parallel()
@@ -165,21 +107,4 @@ func TestNames_surviveARestart(t *testing.T) {
 		p, _ := sim.Process(name, "web", "nginx")
 		simtest.Want(t, name+" is registered", p.Registered, true)
 	}
-}
-
-// A console may also use either name of a machine, and a fault applies to the machine.
-func TestNames_ofAConsoleAndOfFaults(t *testing.T) {
-	t.Parallel()
-	c := simtest.TwoNames(t, simtest.EntryPerName)
-	c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
-	simtest.Must(t, c.Sim.StartProcess(simtest.ByAgent, "web", "nginx"), c.Sim.KillProcess(simtest.ByAgent, "web", "nginx"))
-	c.Sim.Tick()
-	simtest.Want(t, "killed by agent id", c.Entries(), "["+simtest.ByAddress+"] true true")
-	simtest.Must(t, c.Sim.Unhost(simtest.ByAgent, "web", "nginx"))
-	simtest.Want(t, "unhosted by agent id", c.Entries(), "["+simtest.ByAddress+"] false true")
-	c.Sim.SetReachable(simtest.ByAddress, false)
-	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeAgentAbnormal)
-	c.Sim.SetReachable(simtest.ByAgent, true)
-	c.Sim.Inject(simulator.Fault{Hosts: []string{simtest.ByAddress}, Code: new(simulator.CodeCommandFailed)})
-	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeCommandFailed)
 }

@@ -3,7 +3,6 @@ package face_test
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -158,38 +157,4 @@ func TestESB_firstGeneration(t *testing.T) {
 	row := simtest.RowsOf(t, c.Send("get_proc_status", `{`+simtest.Meta("{}")+`,`+simtest.SupplierHosts("10.0.0.1")+`}`))[0]
 	host, _ := row["host"].(map[string]any)
 	simtest.Want(t, "row", fmt.Sprint(row["status"], host["bk_supplier_id"]), "2 7")
-}
-
-// An address in place of an agent id means that host, however it was declared, and its row has the
-// address.
-func TestGateway_addressAsAgentID(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		knob func(*simulator.Server)
-		id   string
-		code int
-		rows []string
-	}{
-		"declared": {func(sim *simulator.Server) { sim.AddHost("3:10.0.0.8") }, "3:10.0.0.8", 0, []string{"3:10.0.0.8 3:10.0.0.8"}},
-		"admitted": {func(sim *simulator.Server) { sim.Admit(netip.MustParsePrefix("10.0.0.0/8")) }, "11:10.0.0.8", 0, []string{"11:10.0.0.8 11:10.0.0.8"}},
-		"ipv6":     {func(sim *simulator.Server) { sim.Admit(netip.MustParsePrefix("2001:db8::/32")) }, "0:2001:db8::8", 0, []string{"0:2001:db8::8 0:2001:db8::8"}},
-		"agents":   {func(sim *simulator.Server) { sim.AdmitAgents = true }, "0:10.0.0.8", 0, []string{"0:10.0.0.8 0:10.0.0.8"}},
-		"nobody":   {func(*simulator.Server) {}, "0:10.0.0.8", simulator.CodeAgentAbnormal, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := &simulator.Server{}
-			test.knob(sim)
-			c := simtest.NewClient(t, sim)
-			simtest.WantCode(t, "host", c.GatewayOperate(simulator.OpHost, simtest.Agents(test.id), test.id), test.code)
-			var got []string
-			for _, row := range c.GatewayRows(simtest.Agents(test.id)) {
-				host, _ := row["host"].(map[string]any)
-				got = append(got, fmt.Sprintf("%v %v:%v", row["bk_agent_id"], host["bk_cloud_id"], host["ip"]))
-			}
-			simtest.Want(t, "rows", got, test.rows)
-			_, there := sim.Process(test.id, "web", "nginx")
-			simtest.Want(t, "there by its address", there, test.code == 0)
-		})
-	}
 }

@@ -80,38 +80,6 @@ func TestFaces_credentials(t *testing.T) {
 	}
 }
 
-// The ESB reads the gateway's header first, and the older names of its own members. A gateway reads no
-// credentials in a body.
-func TestFaces_credentialsOfTheOther(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewGateway(t)
-	sync := `"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`
-	poll := `"bk_biz_id":2,"bk_gse_taskid":"GSETASK:1"}`
-	older := `"app_code":"bk_test","app_secret":"s3cret","username":"admin",`
-	for path, body := range map[string]string{"gse/sync_proc_status/": sync, "jobv3/get_proc_result/": poll, "job/get_proc_result": poll} {
-		for name, test := range map[string]struct {
-			before string
-			header string
-			code   int
-		}{
-			"header":       {"", simtest.GatewayAuth, 0},
-			"header-first": {`"bk_app_code":"bk_test","bk_app_secret":"s3cret","bk_username":"admin",`, `{"bk_app_code":"other"}`, simulator.CodeSystemError},
-			"older":        {older, "", 0},
-			"neither":      {"", "", simulator.CodeSystemError},
-		} {
-			got := c.Request(http.MethodPost, "/api/c/compapi/v2/"+path, "{"+test.before+body, map[string]string{"X-Bkapi-Authorization": test.header})
-			if got.Status != http.StatusOK || got.Code != test.code {
-				t.Errorf("%s with %s: HTTP %d %v", path, name, got.Status, got.Body)
-			}
-		}
-	}
-	c.Sim.ResetViolations() // no document has the older spellings
-	got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", "{"+simtest.Credentials+","+sync, nil)
-	if got.Status != http.StatusUnauthorized || got.Code != simulator.CodeAppUnverified {
-		t.Errorf("gateway: HTTP %d %v", got.Status, got.Body)
-	}
-}
-
 func TestGateway_tenant(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -149,32 +149,6 @@ func TestFaces_refuseWhatNoDocumentAllows(t *testing.T) {
 	}
 }
 
-// Documents and clients spell some members in two ways.
-func TestFaces_acceptBothSpellings(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewGateway(t)
-	addresses, agents := simtest.CloudHosts("10.0.0.1"), simtest.Agents(simtest.AgentA)
-	for _, test := range []struct{ face, old, new string }{
-		{"esb", `"/opt/nginx"`, `"C:\\gse\\nginx"`},
-		{"apigw", simtest.AgentA, "not-a-real-agent-id"},
-		{"apigw", agents, addresses},
-		{"both", `"alive_monitor_policy"`, `"monitor_policy"`}, // op_timeout stays in it
-		{"both", `"op_timeout":60`, `"crontab_rule":""`},
-		{"both", `"op_timeout":60`, `"crotab_rule":""`},
-		{"both", `"alive_monitor_policy"`, `"resource":{"cpu":1,"mem":1},"alive_monitor_policy"`},
-	} {
-		for face, selector := range map[string]string{"esb": addresses, "apigw": agents} {
-			if test.face != face && test.face != "both" {
-				continue
-			}
-			body := simtest.Changed(t, simtest.GatewayBody(simulator.OpQuery, "{}", selector), test.old, test.new)
-			if got := c.OnFace(face, "operate_proc_v2", body); got.Status != http.StatusOK || got.Code != 0 {
-				t.Errorf("%s: %s: %s", face, test.new, got.Message)
-			}
-		}
-	}
-}
-
 func TestFaces_maxHostsPerRequest(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.MaxHostsPerRequest = 1 })
@@ -250,14 +224,4 @@ func TestFaces_findings(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Only a limited number of findings is kept per request.
-func TestFaces_manyFindings(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	hosts := slices.Repeat([]string{`{"ip":"10.0.0.1","bk_cloud_id":0,"bk_supplier_id":0}`}, 1000)
-	got := c.Send("get_proc_status_v2", `{`+simtest.Meta("{}")+`,"hosts":[`+strings.Join(hosts, ",")+`]}`)
-	simtest.Want(t, "code and findings", []int{got.Code, len(c.Sim.Violations())}, []int{0, 20})
-	c.Sim.ResetViolations()
 }

@@ -12,37 +12,19 @@ import (
 // Rows of the gateway name their host by either name, by both or by none.
 func TestRows_names(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		noHost, noAgent bool
-		rows            string
-		want            string
-	}{
-		"both":             {want: "bk_agent_id host"},
-		"host":             {noAgent: true, want: "host"},
-		"agent":            {noHost: true, want: "bk_agent_id"},
-		"none":             {noHost: true, noAgent: true},
-		"fault-host":       {rows: "host", want: "host"},
-		"fault-agent":      {rows: "agent", want: "bk_agent_id"},
-		"fault-none":       {rows: "none"},
-		"fault-both-again": {noHost: true, noAgent: true, rows: "both", want: "bk_agent_id host"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := simtest.TwoNames(t, func(sim *simulator.Server) { sim.RowsWithoutHost, sim.RowsWithoutAgentID = test.noHost, test.noAgent })
-			if test.rows != "" {
-				c.Sim.Inject(simulator.Fault{API: "*proc_status*", Rows: test.rows})
-			}
-			c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
-			for _, row := range append(simtest.RowsOf(t, c.GatewaySync()), c.GatewayRows(simtest.Agents(simtest.ByAgent))...) {
-				var got []string
-				for _, member := range []string{"bk_agent_id", "host"} {
-					if _, there := row[member]; there {
-						got = append(got, member)
-					}
+	for rows, want := range map[string]string{"": "bk_agent_id host", "host": "host", "agent": "bk_agent_id", "none": "", "both": "bk_agent_id host"} {
+		c := simtest.TwoNames(t, func(sim *simulator.Server) { sim.RowsWithoutHost, sim.RowsWithoutAgentID = rows == "both", rows == "both" })
+		c.Sim.Inject(simulator.Fault{API: "*proc_status*", Rows: rows})
+		c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
+		for _, row := range append(simtest.RowsOf(t, c.GatewaySync()), c.GatewayRows(simtest.Agents(simtest.ByAgent))...) {
+			var got []string
+			for _, member := range []string{"bk_agent_id", "host"} {
+				if _, there := row[member]; there {
+					got = append(got, member)
 				}
-				simtest.Want(t, "members", strings.Join(got, " "), test.want)
 			}
-		})
+			simtest.Want(t, "members with "+rows, strings.Join(got, " "), want)
+		}
 	}
 }
 

@@ -179,19 +179,3 @@ func TestScript_job(t *testing.T) {
 		})
 	}
 }
-
-// A job that is not known is refused, and results of hosts are only given when they are requested.
-func TestScript_jobInstances(t *testing.T) {
-	t.Parallel()
-	c := scripts(t)
-	const unknown = `{"bk_biz_id":2,"job_instance_id":1`
-	simtest.Want(t, "status", c.Job("get_job_instance_status", unknown+`}`).Code, simulator.CodeJobNoInstance)
-	simtest.Want(t, "log", c.Job("batch_get_job_instance_ip_log", unknown+`,"step_instance_id":2,"ip_list":[{"ip":"10.0.0.1","bk_cloud_id":0}]}`).Code, simulator.CodeJobNoInstance)
-	job, _ := c.JobRunScript(readHosted, simulator.DefaultProcPath, "10.0.0.2", "10.0.0.1")
-	got := c.Job("get_job_instance_status", fmt.Sprintf(`{"bk_biz_id":2,"job_instance_id":%v}`, job))
-	steps, _ := got.Data["step_instance_list"].([]any)
-	if first, _ := steps[0].(map[string]any); first["step_ip_result_list"] != nil || got.Data["finished"] != true {
-		t.Errorf("hosts that were not requested: %v", got.Body)
-	}
-	simtest.Want(t, "calls that name the host", c.Sim.Calls().On("0:10.0.0.2").APIs(), []string{"fast_execute_script"})
-}

@@ -95,19 +95,6 @@ func TestFault_firstGenerationIsRepeated(t *testing.T) {
 	}
 }
 
-func TestFault_clear(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	c.Sim.Inject(simulator.Fault{API: "register_proc_info", Pending: -1})
-	id := c.Sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), Code: new(-1)})
-	c.Calls("register_proc_info", 115, "---")
-	c.Sim.ClearFault(id)
-	c.Does(simulator.OpQuery, 0, "---")
-	c.Calls("register_proc_info", 115, "---") // the other is not cleared
-	c.Sim.ClearFaults()
-	c.Calls("register_proc_info", 0, "R--")
-}
-
 func TestFault_takes(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -184,25 +182,4 @@ func TestFault_chance(t *testing.T) {
 		t.Errorf("another seed gives the same: %s", other)
 	}
 	simtest.Want(t, "for certain", strikes(t, 3, 1, 5), "xxxxx")
-}
-
-func TestFault_delayMax(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		sim := &simulator.Server{Seed: 1}
-		sim.AddHost("0:10.0.0.1")
-		sim.Inject(simulator.Fault{Delay: 50 * time.Millisecond, DelayMax: 500 * time.Millisecond})
-		shortest, longest := time.Hour, time.Duration(0)
-		for range 50 {
-			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/c/compapi/v2/gse/get_proc_status_v2/",
-				strings.NewReader(simtest.Signed(statusBody)))
-			req.Host, req.RemoteAddr = "127.0.0.1", "127.0.0.1:1"
-			began := time.Now()
-			sim.ServeHTTP(httptest.NewRecorder(), req)
-			shortest, longest = min(shortest, time.Since(began)), max(longest, time.Since(began))
-		}
-		if shortest < 50*time.Millisecond || longest >= 500*time.Millisecond || longest-shortest < 300*time.Millisecond {
-			t.Errorf("all between %s and %s", shortest, longest)
-		}
-	})
 }
