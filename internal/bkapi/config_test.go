@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 func TestNew_config(t *testing.T) {
@@ -67,9 +69,7 @@ func TestNew_config(t *testing.T) {
 func TestNew_transport(t *testing.T) {
 	t.Parallel()
 	transport, err := newTransport(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	procapitest.NoError(t, err)
 	// The environment is read once per process, so only the function can be checked.
 	if reflect.ValueOf(transport.Proxy).Pointer() != reflect.ValueOf(http.ProxyFromEnvironment).Pointer() {
 		t.Error("the proxy is not taken from the environment")
@@ -82,66 +82,39 @@ func TestNew_transport(t *testing.T) {
 	}
 }
 
-func TestLimits_rate(t *testing.T) {
+// Limits of requests at once, of requests per second, and of both: a request that has no turn in time keeps no slot.
+func TestLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		limits := NewLimits(0, 4)
-		start := time.Now()
-		for range 9 {
+		began := func(limits *Limits) func() {
 			release, err := limits.acquire(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			release()
+			procapitest.NoError(t, err)
+			return release
 		}
-
+		waits := func(limits *Limits) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := limits.acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, want the deadline", err)
+			}
+		}
+		start, fourPerSecond := time.Now(), NewLimits(0, 4)
+		for range 9 {
+			began(fourPerSecond)()
+		}
 		// The first starts at once, the other eight at intervals of a quarter of a second.
 		if took := time.Since(start).Round(time.Millisecond); took != 2*time.Second {
 			t.Errorf("nine requests at four per second began within %s, want 2s", took)
 		}
-	})
-}
-
-func TestLimits_slots(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		limits := NewLimits(1, 0)
-		release, err := limits.acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := limits.acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("second request: %v, want the deadline", err)
-		}
+		one, slowly := NewLimits(1, 0), NewLimits(1, 0.1)
+		release := began(one)
+		waits(one)
 		release()
-		if _, err := limits.acquire(t.Context()); err != nil {
-			t.Errorf("third request: %v", err)
-		}
-	})
-}
-
-func TestLimits_slotIsGivenBackWhenTheRateHasNoTurn(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		limits := NewLimits(1, 0.1)
-		release, err := limits.acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		release()
-
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := limits.acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the deadline", err)
-		}
-		release, err = limits.acquire(t.Context())
-		if err != nil {
-			t.Fatalf("the slot was kept: %v", err)
-		}
-		release()
+		began(one)()
+		began(slowly)()
+		waits(slowly)
+		began(slowly)()
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // canary has each kind of character that an encoding changes.
@@ -135,9 +136,7 @@ func printed(t *testing.T, value any) string {
 		fmt.Fprintf(&text, verb+"\n", struct{ Field any }{value})
 	}
 	encoded, err := json.Marshal(map[string]any{"value": value})
-	if err != nil {
-		t.Fatal(err)
-	}
+	procapitest.NoError(t, err)
 	text.Write(encoded)
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&text, nil), slog.NewJSONHandler(&text, nil)} {
 		slog.New(handler).InfoContext(t.Context(), "value", "value", value)

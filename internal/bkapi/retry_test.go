@@ -262,9 +262,7 @@ func retryTable() []retryRow {
 func TestDoc_retryTable(t *testing.T) {
 	t.Parallel()
 	doc, err := os.Open("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	procapitest.NoError(t, err)
 	defer func() { _ = doc.Close() }()
 
 	columns := regexp.MustCompile(` {2,}`)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
@@ -171,3 +173,5 @@ func failureOf(t *testing.T, err error) *bkapi.Error {
 	}
 	return failure
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

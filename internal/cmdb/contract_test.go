@@ -183,8 +183,6 @@ func orError[T any](value T, err error) any {
 func objectOf(t *testing.T, body []byte) map[string]any {
 	t.Helper()
 	var members map[string]any
-	if err := json.Unmarshal(body, &members); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, json.Unmarshal(body, &members))
 	return members
 }

@@ -1,11 +1,14 @@
 package cmdb_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
@@ -55,9 +58,7 @@ func answering(t *testing.T, answers map[string]string) *cmdb.Client {
 func serve(t *testing.T, sim *simulator.Server, gateway bkapi.Gateway, topology string) *cmdb.Client {
 	t.Helper()
 	parsed, err := simulator.ParseTopology([]byte(topology))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	sim.Topology = parsed
 	server := httptest.NewServer(sim)
 	t.Cleanup(func() {
@@ -82,9 +83,7 @@ func newClient(t *testing.T, url string, gateway bkapi.Gateway) *cmdb.Client {
 		Endpoint: url, Gateway: gateway, AppCode: simulator.DefaultAppCode, AppSecret: simulator.DefaultAppSecret, Username: "admin",
 		Limits: bkapi.NewLimits(8, 0),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	t.Cleanup(api.Close)
 	return cmdb.NewClient(api, gateway)
 }
@@ -108,4 +107,14 @@ func found(hosts []cmdb.Host) string {
 		texts = append(texts, text)
 	}
 	return strings.Join(texts, ", ")
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fine ends the test if there is an error.
+func fine(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 }

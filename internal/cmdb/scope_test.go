@@ -47,9 +47,7 @@ func TestSelect(t *testing.T) {
 				t.Parallel()
 				sim := &simulator.Server{}
 				hosts, err := serve(t, sim, gateway, world).Select(t.Context(), c.scope)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fine(t, err)
 				if got := found(hosts); got != c.want {
 					t.Errorf("selected %s, want %s", got, c.want)
 				}
@@ -213,9 +211,7 @@ func TestSelect_large(t *testing.T) {
 	client := serve(t, sim, bkapi.APIGW, `{"businesses": [{"id": 3, "name": "game", "sets": [
 	  {"name": "gz-[1-4]", "modules": [{"name": "m[a]", "hosts": [{"count": 500, "ip": "10.3.0.1"}]}, {"name": "other", "hosts": [{"count": 5, "ip": "10.9.0.1"}]}]}]}]}`)
 	hosts, err := client.Select(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{Module: expr("m*")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	if len(hosts) != 2_000 || !slices.IsSortedFunc(hosts, func(a, b cmdb.Host) int { return int(a.ID - b.ID) }) {
 		t.Errorf("%d hosts, or in another order", len(hosts))
 	}
@@ -252,9 +248,7 @@ func TestSelect_fields(t *testing.T) {
 	  {"ip": "10.0.0.2", "fields": {"bk_host_innerip": null, "bk_host_innerip_v6": null, "bk_agent_id": null, "bk_host_name": null, "bk_os_type": null, "bk_cloud_id": null, "bk_addressing": null}},
 	  {"ip": "10.0.0.3", "no_agent": true, "fields": {"bk_addressing": "dynamic"}}]}]}]}]}`)
 	hosts, err := client.Select(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	for i := range hosts {
 		hosts[i].Places = nil
 	}

@@ -349,3 +349,11 @@ func TestExplain(t *testing.T) {
 	interrupt()
 	same(t, "interrupted", "interrupted before every host had answered", UnlessInterrupted(ctx, nil).Error())
 }
+
+// fine ends the test if there is an error.
+func fine(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}

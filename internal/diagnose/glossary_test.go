@@ -69,24 +69,16 @@ func TestGlossary_pages(t *testing.T) {
 		}
 		english := func(w procapi.Words) string { return cell(w.English) }
 		layout, err := template.New(name).Funcs(template.FuncMap{"words": words, "english": english}).ParseFiles(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fine(t, err)
 		var page strings.Builder
-		if err := layout.Execute(&page, tables); err != nil {
-			t.Fatal(err)
-		}
+		fine(t, layout.Execute(&page, tables))
 		file := filepath.Join("..", "..", "templates", "guides", name)
 		if *writeGlossary {
-			if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			fine(t, os.WriteFile(file, []byte(page.String()), 0o644))
 			continue
 		}
 		written, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fine(t, err)
 		if diff := cmp.Diff(page.String(), string(written)); diff != "" {
 			t.Errorf("make generate writes %s anew (-tables +page):\n%s", file, diff)
 		}
@@ -127,23 +119,17 @@ func TestGlossary_isComplete(t *testing.T) {
 	found := 0
 	for _, client := range []string{"bkapi", "procapi", "job", "cmdb"} {
 		files, err := filepath.Glob(filepath.Join("..", client, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fine(t, err)
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
 			}
 			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fine(t, err)
 			for _, match := range declared.FindAllSubmatch(source, -1) {
 				found++
 				code, err := strconv.ParseInt(string(match[1]), 10, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fine(t, err)
 				if code != procapi.CodeOK && !told[string(match[1])] {
 					t.Errorf("%s decides by %d, which the glossary does not tell", file, code)
 				}

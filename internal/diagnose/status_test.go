@@ -29,9 +29,7 @@ func TestParseHostStatus_codes(t *testing.T) {
 func readGolden(t *testing.T, file string) map[fleet.Code]bool {
 	t.Helper()
 	golden, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	otherwise := map[string]fleet.Code{"out_of_sync": fleet.NotRegistered, "failed_hosts": Failed}
 	read := make(map[fleet.Code]bool)
 	for line := range strings.Lines(string(golden)) {

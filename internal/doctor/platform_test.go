@@ -78,9 +78,7 @@ func newWorld(t *testing.T, gateway bkapi.Gateway, sim *simulator.Server) *world
 func host(t *testing.T, text string) fleet.Host {
 	t.Helper()
 	h, err := fleet.ParseHost(text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(t, err)
 	return h
 }
 

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -39,9 +40,7 @@ func object(hosts tftypes.Value) tftypes.Value {
 func dynamic(t *testing.T, typ tftypes.Type, value tftypes.Value) *tfprotov6.DynamicValue {
 	t.Helper()
 	d, err := tfprotov6.NewDynamicValue(typ, value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	return &d
 }
 
@@ -126,13 +125,9 @@ func TestMap(t *testing.T) {
 			t.Fatal(err, d.err)
 		}
 		var attributes map[string]tftypes.Value
-		if err := folded.As(&attributes); err != nil {
-			t.Fatal(err)
-		}
+		fine(t, folded.As(&attributes))
 		value2, err := Type{}.ValueFromTerraform(t.Context(), attributes["hosts"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		fine(t, err)
 		m, ok := value2.(Map)
 		if !ok {
 			t.Fatalf("a %T", value2)
@@ -237,5 +232,13 @@ func TestObjects_refusesOtherValues(t *testing.T) {
 		if _, err := NewNested(map[string]any{"a": map[string]any{"x": value}}); (err != nil) != fails {
 			t.Errorf("nested %T: %v", value, err)
 		}
+	}
+}
+
+// fine ends the test if there is an error.
+func fine(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -179,9 +179,7 @@ func checkValue(t *testing.T, got *tfprotov6.DynamicValue, want tftypes.Value, d
 		t.Fatal(err, cmp.Diff(nil, diagnostics))
 	}
 	value, err := got.Unmarshal(want.Type())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	if !value.Equal(want) {
 		t.Errorf("got %s, want %s", value, want)
 	}
@@ -191,9 +189,7 @@ func checkValue(t *testing.T, got *tfprotov6.DynamicValue, want tftypes.Value, d
 func TestServer_schema(t *testing.T) {
 	t.Parallel()
 	resp, err := NewServer(testProvider{}).GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	for name, c := range map[string]struct {
 		schema *tfprotov6.Schema
 		want   map[string]tftypes.Type
@@ -233,9 +229,7 @@ func TestServer_read(t *testing.T) {
 	resp, err := NewServer(testProvider{}).ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
 		TypeName: "x_process", CurrentState: dynamic(t, resourceType, stateOf(mapOf(map[string]string{"kept": "1", "lost": "2"}), spare, labels)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	checkValue(t, resp.NewState, stateOf(mapOf(map[string]string{"kept": "1"}), spare, labels), resp.Diagnostics, err)
 }
 
@@ -247,9 +241,7 @@ func TestServer_readDataSource(t *testing.T) {
 	resp, err := NewServer(testProvider{}).ReadDataSource(t.Context(), &tfprotov6.ReadDataSourceRequest{
 		TypeName: "x_hosts", Config: dynamic(t, typ, tftypes.NewValue(typ, map[string]tftypes.Value{"among": among, "hosts": hosts(nil)})),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	want := tftypes.NewValue(typ, map[string]tftypes.Value{"among": among, "hosts": mapOf(map[string]string{"found": "1"})})
 	checkValue(t, resp.State, want, resp.Diagnostics, err)
 }
@@ -286,9 +278,7 @@ func TestServer_upgrade(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fine(t, err)
 			checkValue(t, resp.UpgradedState, c.want, resp.Diagnostics, err)
 		})
 	}

@@ -179,9 +179,7 @@ func TestAsking_patience(t *testing.T) {
 			p.client.askPatience = test.patience
 			sim.AddAgent(agentA, addressA)
 			if name == "cached-status" { // a row that only an agent can say the host of
-				if err := sim.Register(addressA, sampleMeta.Namespace, sampleMeta.Name, nil, "{}"); err != nil {
-					t.Fatal(err)
-				}
+				procapitest.NoError(t, sim.Register(addressA, sampleMeta.Namespace, sampleMeta.Name, nil, "{}"))
 			}
 			sim.Inject(simulator.Fault{API: apiOperate, Hosts: test.silent, Pending: -1})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

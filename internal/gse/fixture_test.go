@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
@@ -171,9 +173,7 @@ func newTestClient(tb testing.TB, endpoint string, edit func(*bkapi.Config, *pro
 		edit(&cfg, &opts)
 	}
 	api, err := bkapi.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	procapitest.NoError(tb, err)
 	tb.Cleanup(api.Close)
 	return NewClient(api, cfg.Gateway, opts)
 }
@@ -305,9 +305,7 @@ func selectorOf(t *testing.T, body []byte) string {
 		selector
 		Requests []selector `json:"proc_operate_req"`
 	}
-	if err := json.Unmarshal(body, &request); err != nil {
-		t.Fatal(err)
-	}
+	procapitest.NoError(t, json.Unmarshal(body, &request))
 	named := request.selector
 	if len(request.Requests) > 0 {
 		named = request.Requests[0]
@@ -324,3 +322,5 @@ func selectorOf(t *testing.T, body []byte) string {
 	}
 	return text
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -151,9 +151,7 @@ func TestHostedFiles_requests(t *testing.T) {
 	var sent []map[string]any
 	for _, raw := range script.Requests() {
 		var body map[string]any
-		if err := json.Unmarshal(raw, &body); err != nil {
-			t.Fatal(err)
-		}
+		procapitest.NoError(t, json.Unmarshal(raw, &body))
 		sent = append(sent, body)
 	}
 	want := []map[string]any{
@@ -365,9 +363,7 @@ func TestHostedFlow(t *testing.T) {
 			p.client.Hosted = HostedFiles{Client: p.client, Source: c.source}
 			wantDone(t, p.Register(t.Context(), agents))
 			for _, agent := range agents {
-				if err := sim.EditProc(agent.Address(), "gse", "proc-test", c.edit); err != nil {
-					t.Fatal(err)
-				}
+				procapitest.NoError(t, sim.EditProc(agent.Address(), "gse", "proc-test", c.edit))
 				sim.SetProcFile(agent.Address(), c.file)
 			}
 			hosting := p.Hosting(t.Context(), agents)

@@ -126,9 +126,7 @@ func wantPages(t *testing.T, bodies []json.RawMessage) {
 	var starts []int
 	for _, body := range bodies {
 		var request syncRequest
-		if err := json.Unmarshal(body, &request); err != nil {
-			t.Fatal(err)
-		}
+		procapitest.NoError(t, json.Unmarshal(body, &request))
 		if request.Page.Limit != 1000 || request.Meta.Namespace != "gse" {
 			t.Errorf("asked for %s", body)
 		}

@@ -36,15 +36,11 @@ func newCrowd(t *testing.T, processes, each int) *crowd {
 	c.client = newTestClient(t, procapitest.Serve(t, c.sim), func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 0 })
 	c.client.now, c.client.patience = func() time.Time { return c.now }, time.Hour
 	spec, err := json.Marshal(sampleSpec())
-	if err != nil {
-		t.Fatal(err)
-	}
+	procapitest.NoError(t, err)
 	for i := range processes {
 		for _, h := range c.hosts(i) {
 			labels := map[string]string{"number": strconv.Itoa(i)}
-			if err := c.sim.Register(h.Address(), "gse", c.name(i), labels, string(spec)); err != nil {
-				t.Fatal(err)
-			}
+			procapitest.NoError(t, c.sim.Register(h.Address(), "gse", c.name(i), labels, string(spec)))
 		}
 	}
 	return c
@@ -266,9 +262,7 @@ func TestListing_rows(t *testing.T) {
 	n := p.client.namespace(sampleMeta.Namespace)
 	n.calls.Store(sharedFrom) // so that a listing saves calls
 	listed, err := n.list(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	procapitest.NoError(t, err)
 	of := func(n int) fleet.Status { return listed.rows[processOn{sampleMeta.Name, host(n).WithoutSupplier()}] }
 	if twice, once := of(1), of(2); twice.State != fleet.Unknown || once.State != fleet.Running || len(listed.rows) != 2 {
 		t.Errorf("twice: %+v, once: %+v, of %d", twice, once, len(listed.rows))

@@ -1,6 +1,7 @@
 package hostedspec_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -144,4 +145,12 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q was read though it was cut off", output[:cut])
 		}
 	})
+}
+
+// fine ends the test if there is an error.
+func fine(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -37,9 +37,7 @@ func shells(t *testing.T) map[string][]string {
 			continue
 		}
 		folder := t.TempDir()
-		if err := os.Symlink(path, filepath.Join(folder, "awk")); err != nil {
-			t.Fatal(err)
-		}
+		fine(t, os.Symlink(path, filepath.Join(folder, "awk")))
 		found[awk] = []string{"env", "PATH=" + folder + ":" + os.Getenv("PATH"), "sh"}
 	}
 	return found
@@ -48,13 +46,9 @@ func shells(t *testing.T) map[string][]string {
 func run(t *testing.T, shell []string, file string) string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "read_hosted.sh")
-	if err := os.WriteFile(script, []byte(hostedspec.ShellScript), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, os.WriteFile(script, []byte(hostedspec.ShellScript), 0o600))
 	out, err := exec.CommandContext(t.Context(), shell[0], append(shell[1:], script, file)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	return string(out)
 }
 
@@ -96,9 +90,7 @@ func TestShellScript(t *testing.T) {
 			t.Parallel()
 			for title, c := range cases {
 				file := filepath.Join(t.TempDir(), ".proc")
-				if err := os.WriteFile(file, []byte(c.file), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fine(t, os.WriteFile(file, []byte(c.file), 0o600))
 				got := run(t, shell, file)
 				if strings.Contains(got, "canary") || strings.Contains(got, "12345678") {
 					t.Errorf("%s: a secret leaves the host: %s", title, got)
@@ -115,9 +107,7 @@ func TestShellScript_withoutAFile(t *testing.T) {
 	t.Parallel()
 	for name, shell := range shells(t) {
 		folder := t.TempDir()
-		if err := os.Symlink("nowhere", filepath.Join(folder, "link")); err != nil {
-			t.Fatal(err)
-		}
+		fine(t, os.Symlink("nowhere", filepath.Join(folder, "link")))
 		for file, want := range map[string]string{
 			filepath.Join(folder, ".proc"):      "missing",
 			filepath.Join(folder, "x", ".proc"): "missing-directory",
@@ -136,9 +126,7 @@ func TestShellScript_withoutAFile(t *testing.T) {
 func TestShellScript_parses(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), ".proc")
-	if err := os.WriteFile(file, []byte(`{"proc":[`+strings.Replace(nginx, `"-":""`, `"password":"canary"`, 1)+"\n]}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, os.WriteFile(file, []byte(`{"proc":[`+strings.Replace(nginx, `"-":""`, `"password":"canary"`, 1)+"\n]}"), 0o600))
 	for name, shell := range shells(t) {
 		if got := hostedspec.Parse(run(t, shell, file)); got.Why != "" || len(got.Entries) != 1 || got.Entries[0] != nginxEntry {
 			t.Errorf("%s: %+v", name, got)
@@ -154,9 +142,7 @@ func TestShellScript_withManyEntries(t *testing.T) {
 		entries[i] = fmt.Sprintf(`{"valuekey":"ns:web-%d","password":"canary","startCmd":"%s"}`, i, strings.Repeat("x", 500))
 	}
 	file := filepath.Join(t.TempDir(), ".proc")
-	if err := os.WriteFile(file, []byte(`{"proc":[`+strings.Join(entries, ",")+"]}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, os.WriteFile(file, []byte(`{"proc":[`+strings.Join(entries, ",")+"]}"), 0o600))
 	for name, shell := range shells(t) {
 		got := run(t, shell, file)
 		read := hostedspec.Parse(got).Entries

@@ -237,3 +237,5 @@ func TestHostsDataSource_endpoint(t *testing.T) {
 		})
 	}
 }
+
+func TestMain(m *testing.M) { providertest.Main(m) }

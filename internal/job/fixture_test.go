@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
@@ -123,9 +125,7 @@ func newTestClient(t *testing.T, endpoint string, edit func(*bkapi.Config, *Opti
 		edit(&cfg, &opts)
 	}
 	api, err := bkapi.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	procapitest.NoError(t, err)
 	t.Cleanup(api.Close)
 	return NewClient(api, opts)
 }
@@ -218,9 +218,7 @@ func wantAsked(t *testing.T, s *procapitest.Script, want ...asked) {
 				} `json:"ip_list"`
 			} `json:"process_infos"`
 		}
-		if err := json.Unmarshal(raw, &body); err != nil {
-			t.Fatal(err)
-		}
+		procapitest.NoError(t, json.Unmarshal(raw, &body))
 		if body.OpType == nil {
 			continue // a poll
 		}
@@ -232,3 +230,5 @@ func wantAsked(t *testing.T, s *procapitest.Script, want ...asked) {
 	}
 	procapitest.WantEqual(t, "asked", want, got)
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

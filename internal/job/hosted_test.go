@@ -106,9 +106,7 @@ func TestHostedFiles_requests(t *testing.T) {
 	var sent []map[string]any
 	for _, raw := range script.Requests() {
 		var body map[string]any
-		if err := json.Unmarshal(raw, &body); err != nil {
-			t.Fatal(err)
-		}
+		procapitest.NoError(t, json.Unmarshal(raw, &body))
 		sent = append(sent, body)
 	}
 	procapitest.WantEqual(t, "result", want, sent)

@@ -217,9 +217,7 @@ func TestInfo_omitsWhatIsNotSaid(t *testing.T) {
 		`{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid","cpu_lmt":0,"stop_cmd":""}`: zeroes,
 	} {
 		sent, err := json.Marshal(info)
-		if err != nil {
-			t.Fatal(err)
-		}
+		procapitest.NoError(t, err)
 		if diff := procapitest.DiffJSON(t, []byte(want), sent); diff != "" {
 			t.Errorf("(-want +sent):\n%s", diff)
 		}

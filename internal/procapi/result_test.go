@@ -71,9 +71,7 @@ func TestResultMap(t *testing.T) {
 		}
 	}
 	var answers ResultMap
-	if err := json.Unmarshal([]byte(`{"a":"odd","b":{"error_code":0},"b":{"error_code":117}}`), &answers); err != nil {
-		t.Fatal(err)
-	}
+	procapitest.NoError(t, json.Unmarshal([]byte(`{"a":"odd","b":{"error_code":0},"b":{"error_code":117}}`), &answers))
 	if answers["a"].Code != -1 || answers["b"].Code != 117 {
 		t.Errorf("got %v, want a to be unreadable, and of two answers for b the last", answers)
 	}
@@ -83,9 +81,7 @@ func TestResultMap(t *testing.T) {
 func TestResultMap_silence(t *testing.T) {
 	t.Parallel()
 	var answers ResultMap
-	if err := json.Unmarshal([]byte(`{"a":null,"b":{},"c":{"error_code":0},"d":{"error_msg":"x"}}`), &answers); err != nil {
-		t.Fatal(err)
-	}
+	procapitest.NoError(t, json.Unmarshal([]byte(`{"a":null,"b":{},"c":{"error_code":0},"d":{"error_msg":"x"}}`), &answers))
 	for key, want := range map[string]bool{"a": false, "b": false, "c": true, "d": true} {
 		if _, found := answers[key]; found != want {
 			t.Errorf("%s: found %t, want %t", key, found, want)
@@ -105,9 +101,7 @@ func FuzzHostResult(f *testing.F) {
 			t.Skip()
 		}
 		var r HostResult
-		if err := json.Unmarshal(raw, &r); err != nil {
-			t.Fatal(err)
-		}
+		procapitest.NoError(t, json.Unmarshal(raw, &r))
 		for _, op := range []fleet.Operation{fleet.Start, fleet.Stop, Query, fleet.Supervise} {
 			o, final := CallOf(op, false).Outcome(r)
 			if final == (o.Verdict == fleet.Pending) {
@@ -212,9 +206,7 @@ func TestCall_outcome_unreadable(t *testing.T) {
 	} {
 		for _, raw := range []string{`"gone"`, `{"error_code":"zero"}`, `{"error_msg":"x"}`} {
 			var r HostResult
-			if err := json.Unmarshal([]byte(raw), &r); err != nil {
-				t.Fatal(err)
-			}
+			procapitest.NoError(t, json.Unmarshal([]byte(raw), &r))
 			if o, final := CallOf(op, false).Outcome(r); o.Verdict != want || !final {
 				t.Errorf("%s of %s: verdict %d, final %t, want %d", op, raw, o.Verdict, final, want)
 			}
@@ -277,9 +269,7 @@ func TestTexts(t *testing.T) {
 		got := struct {
 			Labels Texts `json:"labels"`
 		}{Texts{"old": "value"}}
-		if err := json.Unmarshal([]byte(answer), &got); err != nil {
-			t.Fatal(err)
-		}
+		procapitest.NoError(t, json.Unmarshal([]byte(answer), &got))
 		procapitest.WantEqual(t, answer, want, got.Labels)
 	}
 }

@@ -32,6 +32,14 @@ func only(hosts fleet.Inventory) member {
 	return member{Target: reference.Target{ID: "web:nginx", Title: diagnose.ProcessTitle("web", "nginx"), Hosts: hosts}}
 }
 
+// same compares what is with what is wanted.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 // Codes decide which hosts run the operation, and which agents are asked first. The text with a code may be anything.
 func TestChange_due(t *testing.T) {
 	t.Parallel()
@@ -74,14 +82,36 @@ func TestChange_due(t *testing.T) {
 						got.Unsure = append(got.Unsure, key)
 					}
 				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				same(t, "hosts", c.want, got)
 				retries := len(c.failed) > 0 && name != "failed-and-left"
 				if change.retries() != retries {
 					t.Errorf("retries: %t, want %t", !retries, retries)
 				}
 			})
+		}
+	}
+}
+
+// What is not known of a host is kept until its task has a verdict, also while the host is not tried.
+func TestDoubtOf(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 1)
+	o, task := operation{members: []member{only(inventory)}, name: fleet.Restart}, fleet.Task{ID: "T", Operation: fleet.Restart}
+	known := []duty{{unsure: map[fleet.Host]fleet.Task{hosts[0]: task}}}
+	for name, c := range map[string]struct {
+		outcome fleet.Outcome
+		before  []duty
+		want    fleet.Task
+	}{
+		"done":              {fleet.Outcome{}, known, fleet.Task{}},
+		"failed":            {fleet.Outcome{Verdict: fleet.Failed}, known, fleet.Task{}},
+		"not-tried":         {fleet.Outcome{Verdict: fleet.NotTried}, known, task},
+		"not-tried-at-all":  {fleet.Outcome{Verdict: fleet.NotTried}, []duty{{}}, fleet.Task{}},
+		"under-way":         {fleet.Outcome{Verdict: fleet.Pending, Underway: task}, []duty{{}}, task},
+		"watched-when-over": {fleet.Outcome{Verdict: fleet.Pending, Left: fleet.Unhealthy, TaskID: "T"}, []duty{{}}, task},
+	} {
+		if got := doubtOf(o, c.before, outcome{{hosts[0]: c.outcome}})["web:nginx"][hosts[0].WithoutSupplier().Address()]; got.Task != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 }
@@ -107,9 +137,7 @@ Task: GSETASK:7
 Request: r7
 
 Fix the cause and apply again: only these hosts are called.`
-	if diff := cmp.Diff(want, got.Detail()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "detail", want, got.Detail())
 }
 
 // What the next run does if the outcome is unknown depends on the operation. Only one paragraph mentions it.
@@ -131,14 +159,11 @@ func TestOperation_failed_doubt(t *testing.T) {
 		"destroy": {fleet.Stop, operation.destroyed, " The next destroy runs the stop there again."},
 		"action":  {fleet.Stop, func(operation) string { return "" }, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := operation{members: []member{only(inventory)}, name: c.operation}
-			got := o.failed(outcome{{hosts[0]: {Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}}}, c.again(o))
-			if want := doubt + c.want + slow; !strings.HasSuffix(got, want) {
-				t.Errorf("said %q, which does not end with %q", got, want)
-			}
-		})
+		o := operation{members: []member{only(inventory)}, name: c.operation}
+		got := o.failed(outcome{{hosts[0]: {Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}}}, c.again(o))
+		if want := doubt + c.want + slow; !strings.HasSuffix(got, want) {
+			t.Errorf("%s: said %q, which does not end with %q", name, got, want)
+		}
 	}
 }
 
@@ -214,9 +239,7 @@ func TestProgress(t *testing.T) {
 				if len(got) != sent {
 					t.Errorf("sent after the end: %q", got[sent:])
 				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				same(t, "messages", c.want, got)
 			})
 		})
 	}

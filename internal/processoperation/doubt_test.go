@@ -155,9 +155,9 @@ func cutOff(t *testing.T, by providertest.Face, op int, config map[string]any, h
 	namespace, own := by.Process()
 	for _, name := range append(names, own) {
 		for _, address := range providertest.AddressList([]int{1, 2, 3}) {
-			fine(t, u.Register(address, namespace, name, nil, "{}"))
+			providertest.NoError(t, u.Register(address, namespace, name, nil, "{}"))
 			if op != simulator.OpStart {
-				fine(t, u.StartProcess(address, namespace, name))
+				providertest.NoError(t, u.StartProcess(address, namespace, name))
 			}
 		}
 	}
@@ -346,7 +346,7 @@ func TestProcessOperation_underWayRenamed(t *testing.T) {
 			sim := providertest.NewSlow(t, simulator.OpRestart)
 			sim.EntryPerName = true
 			sim.AddAgent(agentID, providertest.Address(1))
-			fine(t, sim.Register(c.before, "web", "nginx", nil, "{}"), sim.StartProcess(c.before, "web", "nginx"))
+			providertest.NoError(t, sim.Register(c.before, "web", "nginx", nil, "{}"), sim.StartProcess(c.before, "web", "nginx"))
 			resource := operationOf(t, sim.Sim, providertest.FaceGateway)
 			resource.Fresh = func() *providertest.Protocol { return operationOf(t, sim.Sim, providertest.FaceGateway).Protocol }
 			named := func(host string) map[string]any {

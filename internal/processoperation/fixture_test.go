@@ -2,7 +2,6 @@ package processoperation_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -76,13 +75,13 @@ func asProcess(t *testing.T, config map[string]any) map[string]any {
 func asJSON(t *testing.T, value map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
-	fine(t, err)
+	providertest.NoError(t, err)
 	return string(text)
 }
 
 func fromJSON(t *testing.T, text string) (value map[string]any) {
 	t.Helper()
-	fine(t, json.Unmarshal([]byte(text), &value))
+	providertest.NoError(t, json.Unmarshal([]byte(text), &value))
 	return value
 }
 
@@ -95,13 +94,6 @@ func manyHosts(n int) map[string]string {
 	return hosts
 }
 
-func fine(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // registered is a platform on which the process runs on hosts web-1 to web-n, and an operation on a face
 // that is not created yet.
 func registered(t *testing.T, by providertest.Face, n int) (*providertest.Sim, *providertest.Core) {
@@ -109,7 +101,7 @@ func registered(t *testing.T, by providertest.Face, n int) (*providertest.Sim, *
 	sim := providertest.NewSim(t)
 	sim.Registered(t, n)
 	for _, number := range providertest.HostNumbers(n) {
-		fine(t, sim.StartProcess(providertest.Address(number), "web", "nginx"))
+		providertest.NoError(t, sim.StartProcess(providertest.Address(number), "web", "nginx"))
 	}
 	return sim, operationOf(t, sim, by)
 }
@@ -120,7 +112,7 @@ func hosted(t *testing.T, by providertest.Face, n int) *providertest.Sim {
 	sim := providertest.NewSim(t)
 	namespace, name := by.Process()
 	for _, address := range providertest.AddressList(providertest.HostNumbers(n)) {
-		fine(t, sim.Register(address, namespace, name, nil, "{}"), sim.Host(address, namespace, name))
+		providertest.NoError(t, sim.Register(address, namespace, name, nil, "{}"), sim.Host(address, namespace, name))
 	}
 	return sim
 }

@@ -18,15 +18,6 @@ func sameIDs(text string) string {
 	return regexp.MustCompile(`Request: .*`).ReplaceAllString(text, "Request: ID")
 }
 
-func saysAll(t *testing.T, text string, wants ...string) {
-	t.Helper()
-	for _, want := range wants {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not said in:\n%s", want, text)
-		}
-	}
-}
-
 func progressOf(operation string, lines ...string) []string {
 	for i, line := range lines {
 		lines[i] = operation + " web:nginx: " + line + " (0s)"
@@ -118,20 +109,6 @@ func TestProcessOperationAction(t *testing.T) {
 	}
 }
 
-// An operation carries the whole spec, so the platform decides whether to accept hosts that are not
-// registered. A refusal is reported host by host, and a stop finds nothing to stop.
-func TestProcessOperationAction_notRegistered(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	p := sim.Configured(t)
-	if _, end := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("stop", 2, nil)); end != "" {
-		t.Errorf("a stop ended with %s", end)
-	}
-	sim.Inject(simulator.Fault{API: "operate_proc_v2", Code: new(simulator.CodeNotRegistered), Message: "process is not registered"})
-	_, end := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 2, nil))
-	saysAll(t, end, "ERROR: Unable to Restart Process", "restart on 2 hosts: 0 done, 2 failed.", "web-1, web-2 (2 hosts): 851", "process is not registered", "Task: GSETASK")
-}
-
 // What cannot work is rejected before anything runs.
 func TestProcessOperationAction_refused(t *testing.T) {
 	t.Parallel()
@@ -218,7 +195,7 @@ func TestProcessOperationAction_interrupted(t *testing.T) {
 		t.Errorf("ended %s after the interrupt", took)
 	}
 	providertest.Same(t, "progress", progressOf("restart", "0/4 done, 0 failed, wave 1/2", "1/4 done, 0 failed, wave 1/2"), progress)
-	saysAll(t, end, "restart on 4 hosts: 1 done, 1 outcome unknown, 2 not tried.", "web-2 (0:10.0.0.3): interrupted", "web-3, web-4 (2 hosts): not tried: interrupted before its wave",
+	providertest.Says(t, end, "restart on 4 hosts: 1 done, 1 outcome unknown, 2 not tried.", "web-2 (0:10.0.0.3): interrupted", "web-3, web-4 (2 hosts): not tried: interrupted before its wave",
 		"Task: GSETASK", "Where the outcome is not known, the operation may have run")
 }
 
@@ -228,29 +205,7 @@ func TestProcessOperationAction_timeout(t *testing.T) {
 	sim.Registered(t, 2)
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Takes: time.Hour})
 	_, end := sim.Configured(t).Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 2, map[string]any{"timeouts": map[string]any{"invoke": "2s"}}))
-	saysAll(t, end, "restart on 2 hosts: 1 done, 1 outcome unknown.", "web-2 (0:10.0.0.3): no verdict when the time was up")
-}
-
-// The action over JOB is the same one: only the process's attributes differ.
-func TestJobProcessOperationAction(t *testing.T) {
-	t.Parallel()
-	const by, name, wave = providertest.FaceJOB, "bk_job_process_operation", "start biz:2:/srv/web/nginx: "
-	sim := providertest.NewSim(t)
-	p := sim.Configured(t, map[string]any{"job_endpoint": sim.URL})
-	config := configOf(by, "start", 2, map[string]any{"rollout": map[string]any{"batch_size": 1}})
-	if said := p.ValidateAction(name, config) + p.PlanAction(name, config); said != "" {
-		t.Errorf("said before anything ran: %s", said)
-	}
-	progress, end := p.Invoke(t.Context(), name, config)
-	providertest.Same(t, "end", "", end)
-	providertest.Same(t, "progress", []string{
-		wave + "0/2 done, 0 failed, wave 1/2 (0s)", wave + "1/2 done, 0 failed, wave 1/2 (0s)",
-		wave + "1/2 done, 0 failed, wave 2/2 (0s)", wave + "2/2 done, 0 failed, wave 2/2 (0s)",
-	}, progress)
-	sim.Changed(t, operated(by, 0, 1), operated(by, 0, 2))
-	config["operation"] = "reload"
-	config["process"].(map[string]any)["reload_cmd"] = nil //nolint:forcetypeassert // as Reference has it
-	saysAll(t, p.ValidateAction(name, config), "Attribute process.reload_cmd")
+	providertest.Says(t, end, "restart on 2 hosts: 1 done, 1 outcome unknown.", "web-2 (0:10.0.0.3): no verdict when the time was up")
 }
 
 // The remaining hosts cannot be set beside a declaration, so the message says what has to replace it.
@@ -275,7 +230,7 @@ func TestProcessOperationAction_inOneValue(t *testing.T) {
 			}
 			config["operation"] = "start"
 			_, end := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).Invoke(t.Context(), c.face.TypeName(providertest.OnOperate), config)
-			saysAll(t, end, c.expected)
+			providertest.Says(t, end, c.expected)
 		})
 	}
 }

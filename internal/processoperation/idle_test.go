@@ -22,9 +22,9 @@ func TestProcessOperation_nothingToStop(t *testing.T) {
 				sim := hosted(t, by, 2)
 				namespace, process := by.Process()
 				second := []string{providertest.Address(2)}
-				fine(t, sim.StartProcess(providertest.Address(1), namespace, process))
+				providertest.NoError(t, sim.StartProcess(providertest.Address(1), namespace, process))
 				if says != "stopped" {
-					fine(t, sim.StartProcess(second[0], namespace, process))
+					providertest.NoError(t, sim.StartProcess(second[0], namespace, process))
 					fault := notRunning(op)
 					fault.Hosts = second
 					sim.Inject(fault)
@@ -92,7 +92,7 @@ func TestProcessOperation_oneShot(t *testing.T) {
 		onFaces(t, operation, gseFaces, func(s trial) {
 			t := s.t
 			sim := providertest.NewSim(t)
-			fine(t, sim.Host(providertest.Address(2), "web", "nginx"))
+			providertest.NoError(t, sim.Host(providertest.Address(2), "web", "nginx"))
 			operationOf(t, sim, s.by).Applied(oneShot(s.by, operation, 2))
 			want := []string{providertest.Operated(op, 1, 2), providertest.Operated(4, 1)}
 			slices.Sort(want)
@@ -141,7 +141,7 @@ func TestProcessOperation_oneShotNotStopped(t *testing.T) {
 	for name, fails := range map[string]bool{"not-stopped": true, "stopped": false} {
 		onFaces(t, name, gseFaces, func(s trial) {
 			sim := hosted(s.t, s.by, 1)
-			fine(s.t, sim.StartProcess(providertest.Address(1), "web", "nginx"))
+			providertest.NoError(s.t, sim.StartProcess(providertest.Address(1), "web", "nginx"))
 			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Code: new(836), Message: "stop process failed", Apply: !fails})
 			_, said := operationOf(s.t, sim, s.by).Apply(oneShot(s.by, "restart", 1))
 			if said.Failed() != fails || strings.Contains(said.String(), "so it was not run anew") != fails {

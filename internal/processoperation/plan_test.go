@@ -87,20 +87,6 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 	}
 }
 
-// Repeating the same run also changes a line of the plan, because its number differs. So does running nothing again.
-func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
-	t.Parallel()
-	_, resource := registered(t, providertest.FaceESB, 2)
-	for i, want := range []string{
-		"run 1: restart on 2 hosts: web-1, web-2", "run 2: restart on 2 hosts: web-1, web-2", "run 3: restart on 2 hosts: web-1, web-2", "runs nothing", "again: runs nothing",
-	} {
-		resource.Applied(restartConfig(providertest.FaceESB, 2, map[string]any{
-			"triggers": map[string]string{"n": fmt.Sprint(min(i, 2))}, "spec": providertest.WholeSpec(fmt.Sprint(max(i, 2))),
-		}))
-		providertest.Same(t, "rollout_plan", any(want), resource.Attribute("rollout_plan"))
-	}
-}
-
 // The apply finds out whether a joining host is one that left, so the plan does not say on which hosts it runs.
 func TestProcessOperation_rolloutPlanOfRenamedHosts(t *testing.T) {
 	t.Parallel()

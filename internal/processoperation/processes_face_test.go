@@ -158,7 +158,7 @@ func (w way) operated(call simulator.Call) (all []operatedProcess) {
 		Items []item `json:"proc_operate_req"`
 		Infos []item `json:"process_infos"`
 	}
-	fine(w.t, json.Unmarshal(call.Body, &body))
+	providertest.NoError(w.t, json.Unmarshal(call.Body, &body))
 	items := slices.Concat(body.Items, body.Infos)
 	if len(items) == 0 {
 		items = []item{body.item}

@@ -339,7 +339,7 @@ func TestProcessOperation_destroyInAnotherArea(t *testing.T) {
 	sim := providertest.NewSim(t)
 	sim.AddAgent(agentID, "5:10.0.0.9")
 	for _, host := range []string{"5:10.0.0.9", address} {
-		fine(t, sim.Register(host, "web", "nginx", nil, "{}"), sim.StartProcess(host, "web", "nginx"))
+		providertest.NoError(t, sim.Register(host, "web", "nginx", nil, "{}"), sim.StartProcess(host, "web", "nginx"))
 	}
 	config := restartConfig(by, 1, map[string]any{"hosts": map[string]string{"a": agentID, "b": address}, "on_destroy": "stop"})
 	kept := &providertest.Kept{}

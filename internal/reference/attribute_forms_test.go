@@ -132,6 +132,9 @@ func TestHostedSpec_limits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if spec, _ := HostedSpec(t.Context(), hostedspec.Entry{CPU: n}, nil).(specModel); spec.Resource != nil {
+			t.Errorf("%v alone is %v", n, spec.Resource)
+		}
 		spec, _ := HostedSpec(t.Context(), hostedspec.Entry{CPU: n, Mem: 1}, nil).(specModel)
 		if got, err := spec.Resource.CPU.ToTerraformValue(t.Context()); err != nil || !got.Equal(tftypes.NewValue(tftypes.Number, want)) {
 			t.Errorf("%v is %s, want %s: %v", n, got, text, err)

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/blueking/terraform-provider-bk/internal/canary"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -64,16 +67,12 @@ func recordAll(t *testing.T, all []said, secrets ...string) string {
 	transport := &http.Transport{DisableCompression: true}
 	defer transport.CloseIdleConnections()
 	recorder, err := NewRecorder(target, transport, &out, func(text string) { t.Error(text) }, secrets...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	proxy := httptest.NewServer(recorder)
 	defer proxy.Close()
 	for _, now = range all {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, proxy.URL+now.Path+"?"+now.Query, bytes.NewReader(now.Request))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fine(t, err)
 		if now.Header {
 			r.Header.Set("X-Bkapi-Authorization", `{"bk_app_code":"nodeman","bk_app_secret":"hidden-secret"}`)
 		}
@@ -81,9 +80,7 @@ func recordAll(t *testing.T, all []said, secrets ...string) string {
 			r.Header[name] = []string{value}
 		}
 		answer, err := transport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fine(t, err)
 		body, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if answer.StatusCode != now.Status || !bytes.Equal(body, now.answer()) {
@@ -115,17 +112,11 @@ func (s said) answer() []byte {
 func TestGoldens(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/goldens.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	var all []said
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, json.Unmarshal(text, &all))
 	exchanges, err := Parse("tape", []byte(recordAll(t, all)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	tape, _ := line(header{Format})
 	for i := range exchanges {
 		exchanges[i].At, exchanges[i].Took = int64(i), 1
@@ -143,9 +134,7 @@ func TestGoldens(t *testing.T) {
 	report := Report{Version: "dev", Rows: Play(exchanges, &simulator.Server{})}.String()
 	for file, got := range map[string]string{"testdata/goldens.jsonl": string(tape), "testdata/goldens.txt": report} {
 		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fine(t, os.WriteFile(file, []byte(got), 0o600))
 		}
 		if want, err := os.ReadFile(file); err != nil || string(want) != got {
 			t.Errorf("%s is otherwise (%v); see the difference with -update:\n%s", file, err, got)
@@ -315,9 +304,7 @@ func TestPlay(t *testing.T) {
 {"at_ms":9,"took_ms":1,"method":"POST","path":"/api/bk-gse/prod/api/v2/proc/sync_proc_status","request":{},"status":403,"response":{"code":1}}
 `
 	exchanges, err := Parse("tape", []byte(tape))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	sim := &simulator.Server{}
 	report := Report{Rows: Play(exchanges, sim)}
 	text := report.String()
@@ -347,9 +334,7 @@ func TestRecorder_unreachable(t *testing.T) {
 	var out bytes.Buffer
 	var said []string
 	recorder, err := NewRecorder(target, &http.Transport{}, &out, func(text string) { said = append(said, text) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	answer := httptest.NewRecorder()
 	recorder.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v2/proc/a?bk_token="+canary.Begin, strings.NewReader("{}")))
 	if answer.Code != http.StatusBadGateway || len(said) != 1 || !strings.HasPrefix(said[0], target.Host+" was not reached, and the client got a 502: ") || strings.Contains(said[0], canary.Begin) {
@@ -357,5 +342,15 @@ func TestRecorder_unreachable(t *testing.T) {
 	}
 	if count, _ := recorder.Count(); count != 0 || out.String() != `{"tape":1}`+"\n" {
 		t.Errorf("%d exchanges: %s", count, out.String())
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fine ends the test if there is an error.
+func fine(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@ package editor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -81,9 +82,7 @@ func (o opened) PathContext(lang.Path) (*decoder.PathContext, error) { return o.
 func open(t *testing.T, texts map[string]string) *decoder.PathDecoder {
 	t.Helper()
 	provider, err := served()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	files := make(map[string]*hcl.File, len(texts))
 	for name, text := range texts {
 		file, diags := hclsyntax.ParseConfig([]byte(text), name, hcl.InitialPos)
@@ -97,27 +96,19 @@ func open(t *testing.T, texts map[string]string) *decoder.PathDecoder {
 		t.Fatal(diags)
 	}
 	core, err := schema.CoreModuleSchemaForVersion(newest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	merger := schema.NewSchemaMerger(core)
 	merger.SetTerraformVersion(newest)
 	merger.SetStateReader(server{provider})
 	merged, err := merger.SchemaForModule(meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	coreFunctions, err := schema.FunctionsForVersion(newest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	functions := schema.NewFunctionsMerger(coreFunctions)
 	functions.SetTerraformVersion(newest)
 	functions.SetStateReader(server{provider})
 	known, err := functions.FunctionsForModule(meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	path, err := decoder.NewDecoder(opened{&decoder.PathContext{
 		Schema: merged, Files: files, Functions: known,
 		Validators: []validator.Validator{
@@ -125,9 +116,7 @@ func open(t *testing.T, texts map[string]string) *decoder.PathDecoder {
 			validator.MissingRequiredAttribute{}, validator.UnexpectedAttribute{}, validator.UnexpectedBlock{},
 		},
 	}}).Path(lang.Path{Path: "."})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	return path
 }
 
@@ -135,9 +124,7 @@ func open(t *testing.T, texts map[string]string) *decoder.PathDecoder {
 func mistakes(t *testing.T, texts map[string]string) map[string]string {
 	t.Helper()
 	found, err := open(t, texts).Validate(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	said := make(map[string]string)
 	for name, diags := range found {
 		if len(diags) > 0 {
@@ -235,5 +222,13 @@ func TestFunctions(t *testing.T) {
 	}
 	if !strings.HasPrefix(signature.Name, "provider::bk::waves(") || signature.Description.Value == "" || len(signature.Parameters) != 2 {
 		t.Errorf("the signature is %+v", signature)
+	}
+}
+
+// fine ends the test if there is an error.
+func fine(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }

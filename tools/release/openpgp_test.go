@@ -16,18 +16,12 @@ func TestSign(t *testing.T) {
 			t.Error(why)
 		}
 	}
-	if err := errors.Join(makeKey(ours), makeKey(other), os.WriteFile(signed, []byte("of a release"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, errors.Join(makeKey(ours), makeKey(other), os.WriteFile(signed, []byte("of a release"), 0o600)))
 	t.Setenv("SIGNING_KEY_FILE", ours+".pub")
 	refused("a public key should not sign", sign(signed, signature))
 	t.Setenv("SIGNING_KEY_FILE", ours)
-	if err := errors.Join(sign(signed, signature), verify(ours+".pub", signed, signature)); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, errors.Join(sign(signed, signature), verify(ours+".pub", signed, signature)))
 	refused("another key should not have signed it", verify(other+".pub", signed, signature))
-	if err := os.WriteFile(signed, []byte("of another release"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, os.WriteFile(signed, []byte("of another release"), 0o600))
 	refused("another content should not be signed", verify(ours+".pub", signed, signature))
 }

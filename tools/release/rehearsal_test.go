@@ -148,9 +148,7 @@ func TestAccMirror_wrongChecksum(t *testing.T) {
 		w.must(w.cli.path, "init", "-no-color")
 		w.forget(".terraform")
 		changed := filepath.Join(w.home, "changed")
-		if err := os.CopyFS(changed, os.DirFS(rehearsed.providers())); err != nil {
-			t.Fatal(err)
-		}
+		fine(t, os.CopyFS(changed, os.DirFS(rehearsed.providers())))
 		w.exchange(filepath.Join(changed, w.cli.registry, "blueking", "bk"))
 		w.settings(filesystemMirror(changed))
 		w.refused("doesn't match any of the checksums|checksum")
@@ -180,9 +178,7 @@ func TestAccRegistry_signature(t *testing.T) {
 
 		w.forget(".terraform", ".terraform.lock.hcl")
 		other := filepath.Join(w.home, "other")
-		if err := makeKey(other); err != nil {
-			t.Fatal(err)
-		}
+		fine(t, makeKey(other))
 		origin.key = readFile(t, other+".pub")
 		w.refused("(?i)signature|unknown issuer|signed by")
 		origin.key, origin.forged = readFile(t, os.Getenv("RELEASE_KEY")), true
@@ -195,9 +191,7 @@ func TestAccInstallScript(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
 		script := filepath.Join(rehearsed.mirror, "install.sh")
 		neighbour := filepath.Join(w.home, ".terraform.d", "plugins", "registry.terraform.io", "others", "their", "file")
-		if err := os.MkdirAll(filepath.Dir(neighbour), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fine(t, os.MkdirAll(filepath.Dir(neighbour), 0o700))
 		w.write(neighbour, "of somebody else")
 		for range 2 { // the second run changes nothing
 			if said := w.must(script); !strings.Contains(said, `version = "`+rehearsed.version+`"`) {
@@ -246,9 +240,7 @@ func TestInstallScript_doctor(t *testing.T) {
 func TestInstallScript_brokenArchive(t *testing.T) {
 	w := newHome(t)
 	broken := filepath.Join(w.home, "broken")
-	if err := os.CopyFS(broken, os.DirFS(rehearsed.mirror)); err != nil {
-		t.Fatal(err)
-	}
+	fine(t, os.CopyFS(broken, os.DirFS(rehearsed.mirror)))
 	w.exchange(filepath.Join(broken, "providers", "registry.opentofu.org", "blueking", "bk"))
 	said, err := w.run("sh", filepath.Join(broken, "install.sh"))
 	if err == nil || !strings.Contains(said, "Nothing was installed") {
@@ -261,17 +253,13 @@ func TestInstallScript_brokenArchive(t *testing.T) {
 func TestRelease_isReproducible(t *testing.T) {
 	newHome(t)
 	zipped, err := zip.OpenReader(filepath.Join(rehearsed.dist, "terraform-provider-bk_"+rehearsed.version+"_"+rehearsed.platform+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	defer zipped.Close()
 	if len(zipped.File) != 1 {
 		t.Fatalf("the archive holds %d files, want the program alone", len(zipped.File))
 	}
 	program, err := zipped.File[0].Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	released, err := io.ReadAll(program)
 	if err != nil || readFile(t, os.Getenv("RELEASE_AGAIN")) != string(released) {
 		t.Errorf("built again it is another program: %v", err)

@@ -33,9 +33,7 @@ func eachCLI(t *testing.T, test func(t *testing.T, w workspace)) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newHome(t)
 			w.cli, w.dir = c, filepath.Join(w.home, "configuration")
-			if err := os.Mkdir(w.dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			fine(t, os.Mkdir(w.dir, 0o700))
 			w.configure("blueking/bk")
 			w.settings("")
 			test(t, w)
@@ -169,9 +167,7 @@ func (w workspace) refused(why string, args ...string) {
 func readFile(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fine(t, err)
 	return string(content)
 }
 
@@ -212,5 +208,13 @@ func (w workspace) nothingBelow(dir string) {
 	w.t.Helper()
 	if left := filesBelow(w.t, dir); len(left) != 0 {
 		w.t.Errorf("there is %q", left)
+	}
+}
+
+// fine ends the test if there is an error.
+func fine(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -2,6 +2,7 @@ package procapitest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -129,5 +130,13 @@ func WantRequest(tb testing.TB, of string, got []byte) {
 	tb.Helper()
 	if diff := DiffJSON(tb, contract.Get(of).Request, got); diff != "" {
 		tb.Errorf("request (-contract +sent):\n%s", diff)
+	}
+}
+
+// NoError ends the test if there is an error.
+func NoError(tb testing.TB, errs ...error) {
+	tb.Helper()
+	if err := errors.Join(errs...); err != nil {
+		tb.Fatal(err)
 	}
 }
