@@ -204,23 +204,6 @@ func TestSelect_moved(t *testing.T) {
 	}
 }
 
-// Two thousand hosts are one question for the topology and four pages.
-func TestSelect_large(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{}
-	client := serve(t, sim, bkapi.APIGW, `{"businesses": [{"id": 3, "name": "game", "sets": [
-	  {"name": "gz-[1-4]", "modules": [{"name": "m[a]", "hosts": [{"count": 500, "ip": "10.3.0.1"}]}, {"name": "other", "hosts": [{"count": 5, "ip": "10.9.0.1"}]}]}]}]}`)
-	hosts, err := client.Select(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{Module: expr("m*")}})
-	fine(t, err)
-	if len(hosts) != 2_000 || !slices.IsSortedFunc(hosts, func(a, b cmdb.Host) int { return int(a.ID - b.ID) }) {
-		t.Errorf("%d hosts, or in another order", len(hosts))
-	}
-	calls := sim.Calls()
-	if topology, pages := len(calls.Of("search_biz_inst_topo")), len(calls.Of("list_biz_hosts_topo")); topology != 1 || pages != 4 || len(calls) != 5 {
-		t.Errorf("%d questions for the topology, %d pages, %d calls", topology, pages, len(calls))
-	}
-}
-
 // Filters have at most 500 ids. Who is in modules of two requests is one host.
 func TestSelect_manyModules(t *testing.T) {
 	t.Parallel()

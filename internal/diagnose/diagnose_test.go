@@ -22,9 +22,7 @@ import (
 // same compares what is said with what is wanted.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	same(t, what, want, got)
 }
 
 func TestHostRows(t *testing.T) {

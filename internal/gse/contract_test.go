@@ -4,16 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
@@ -182,38 +178,6 @@ func TestSeen(t *testing.T) {
 		})
 	}
 	procapitest.WantAllTried(t, contract.Answered(), tried)
-}
-
-// What kept this client from real platforms. Agent ids are opaque and keep their case in requests,
-// results and listings. An agent id may be an address, a task id may be a number, and a base URL may end
-// in slashes.
-func TestSeen_realNames(t *testing.T) {
-	t.Parallel()
-	const odd, upper = "020000000052540000000117000000000u", "0200000000525400AB000117000000000O"
-	for _, id := range []string{odd, upper} {
-		row := fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},"bk_agent_id":%q,"status":1}`, id)
-		p, script := configured(t, "apigw", func(cfg *bkapi.Config, _ *procapi.Options) { cfg.Endpoint += "//" },
-			exchange{API: apiOperate, Reply: procapitest.Data(`{"task_id":10000}`)},
-			result(said(id+":gse:proc-test", code(0))),
-			page("2", row, `{"meta":{"namespace":"gse","name":"proc-test"},"bk_agent_id":"11:10.0.0.8","status":1}`),
-		)
-		results := procapitest.ByAddress(p.Operate(t.Context(), fleet.Start, procapitest.Parse(t, id), nil))
-		if got := results[id]; !got.OK() || got.TaskID != "10000" {
-			t.Errorf("%s: got %+v", id, results)
-		}
-		requests := script.Requests()
-		if sent := selectorOf(t, requests[0]); sent != "agents "+id || !strings.Contains(string(requests[1]), `"10000"`) {
-			t.Errorf("%s: sent %s, then %s", id, sent, requests[1])
-		}
-		var listed []string
-		if err := p.client.List(t.Context(), "gse", 0, func(row Row) bool {
-			listed = append(listed, row.Host.Address())
-			return true
-		}); err != nil {
-			t.Error(err)
-		}
-		procapitest.WantEqual(t, "listed", []string{id, "11:10.0.0.8"}, listed)
-	}
 }
 
 // This fixes the form of the fingerprint. A change makes every host of every user look changed, and

@@ -19,7 +19,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
-	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 const (
@@ -336,50 +335,5 @@ func TestProcess_Hosting_unread(t *testing.T) {
 	spec.Identity.SetupPath = "d:/app"
 	if got := client.Process(sampleMeta, spec).Hosting(t.Context(), hosts(1)); got[host(1)].Why != "away" || got[host(1)].Hosted || !asked.windows {
 		t.Errorf("of Windows: %+v", got)
-	}
-}
-
-// Each batch is a task of its own, and each agent's file is where its own root is. Package hostedspec tests what
-// files may contain.
-func TestHostedFlow(t *testing.T) {
-	t.Parallel()
-	const path = "/usr/local/gse2_cloud/agent/etc/.proc"
-	for name, c := range map[string]struct {
-		source hostedspec.Source
-		file   simulator.ProcFile
-		edit   map[string]any
-		why    string
-		want   []string // fields that differ
-	}{
-		"as agents write it": {},
-		"changed by hand":    {edit: map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 50}, want: []string{"control.stop_cmd", "resource.mem"}},
-		"another root":       {file: simulator.ProcFile{Path: path}, source: hostedspec.Source{Path: path}},
-		"root not known":     {file: simulator.ProcFile{Path: path}, why: "the agent's directory is not there: hosted_specs has another path than this agent"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := &simulator.Server{}
-			p, agents := simAt(t, "apigw", sim, 1), procapitest.Parse(t, agentA, agentB)
-			p.client.Hosted = HostedFiles{Client: p.client, Source: c.source}
-			wantDone(t, p.Register(t.Context(), agents))
-			for _, agent := range agents {
-				procapitest.NoError(t, sim.EditProc(agent.Address(), "gse", "proc-test", c.edit))
-				sim.SetProcFile(agent.Address(), c.file)
-			}
-			hosting := p.Hosting(t.Context(), agents)
-			for _, agent := range agents {
-				found := hosting[agent]
-				var differs []string
-				for _, d := range found.Differs {
-					differs = append(differs, d.Field)
-				}
-				if found.Why != c.why || found.Hosted != (c.why == "") || !slices.Equal(differs, c.want) {
-					t.Errorf("%s: got %+v, want %q, and to differ in %q", agent, found, c.why, c.want)
-				}
-			}
-			if n := sim.Calls().Count(runScript); n != 2 {
-				t.Errorf("got %d tasks for two batches", n)
-			}
-		})
 	}
 }

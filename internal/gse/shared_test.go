@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -103,24 +101,6 @@ func (c *crowd) waitFor(api string) {
 			c.t.Fatalf("no call of %s", api)
 		case <-time.After(time.Millisecond):
 		}
-	}
-}
-
-// Forty processes that ask ten at a time, as in a refresh by Terraform, share two pages.
-func TestSharedStatus_crowd(t *testing.T) {
-	t.Parallel()
-	c := newCrowd(t, 40, 50)
-	group, ctx := errgroup.WithContext(t.Context())
-	group.SetLimit(10)
-	for i := range 40 {
-		group.Go(func() error { return c.ask(ctx, i) })
-	}
-	if err := group.Wait(); err != nil {
-		t.Error(err)
-	}
-	calls := c.sim.Calls()
-	if own, listing := calls.Count(apiStatus), calls.Count(apiSync); own+listing > 15 || listing != 2 {
-		t.Errorf("%d calls of %s and %d of %s", own, apiStatus, listing, apiSync)
 	}
 }
 

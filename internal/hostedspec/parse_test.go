@@ -2,7 +2,6 @@ package hostedspec_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -94,18 +93,6 @@ func TestParse(t *testing.T) {
 		if (got.Why == "") != (c.why == "") || !strings.Contains(got.Why, c.why) {
 			t.Errorf("%s: why is %q, want %q", name, got.Why, c.why)
 		}
-	}
-}
-
-func TestParse_manyEntries(t *testing.T) {
-	t.Parallel()
-	entries := make([]string, 10_000)
-	for i := range entries {
-		entries[i] = strings.Replace(nginx, "nginx_1", fmt.Sprintf("nginx_%d", i), 1)
-	}
-	got := hostedspec.Parse(listed(entries...))
-	if len(got.Entries) != len(entries) || got.Entries[9_999].Name != "nginx_9999" {
-		t.Errorf("%d entries: %s", len(got.Entries), got.Why)
 	}
 }
 

@@ -8,10 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-const (
-	agent1 = "0200000007525400f355781710390005465u"
-	agent2 = "0200000007525400f355781710390005465V"
-)
+const agent1 = "0200000007525400f355781710390005465u"
 
 // The listing has registrations of this provider and of others, and separates those that are not
 // expected.
@@ -169,25 +166,6 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 				t.Errorf("the others are not there: %v", values)
 			}
 		})
-	}
-}
-
-// A row that has only an agent id, inside its host, is a registration of its own.
-func TestRegistrationsDataSource_agentInHost(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	inHost := func(agent string) map[string]any {
-		return row("nginx", "", "", map[string]any{"host": map[string]any{"bk_agent_id": agent}})
-	}
-	sim.Inject(listing(inHost(agent1), inHost(agent2)))
-
-	values, said := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).ReadData("bk_registrations", map[string]any{
-		"namespace": "web", "expected": map[string]any{"nginx": map[string]any{"a": agent1}},
-	})
-
-	providertest.Same(t, "orphans", any(map[string]any{"nginx": map[string]any{agent2: agent2}}), values["orphans"])
-	if len(said) > 0 {
-		t.Error(said)
 	}
 }
 

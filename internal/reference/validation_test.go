@@ -258,22 +258,3 @@ func TestMissingCommand(t *testing.T) {
 		})
 	}
 }
-
-// A plan of an action, and the action itself, say so as well, as only a plan may know the command. No call is made.
-func TestMissingCommand_action(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	p := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB))
-	for typ, command := range map[string]string{"bk_process_operation": "spec.control.restart_cmd", "bk_job_process_operation": "process.restart_cmd"} {
-		config := configOf("action "+typ, object{"operation": "restart"})
-		providertest.Same(t, "said with the command", "", p.PlanAction(typ, config))
-		set(config, command, nil)
-		_, end := p.Invoke(t.Context(), typ, config)
-		for _, said := range []string{p.PlanAction(typ, config), end} {
-			if !strings.HasPrefix(said, tfprotov6.DiagnosticSeverityError.String()) || !strings.Contains(said, ".restart_cmd: ") {
-				t.Errorf("%s without its command: %q", typ, said)
-			}
-		}
-	}
-	providertest.Same(t, "calls", []string(nil), sim.Calls().APIs())
-}

@@ -2,17 +2,9 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
-	"errors"
-	"image/png"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // measured is a measurement in which each step with 1000 and 10000 hosts took ratio times as long as the
@@ -27,13 +19,6 @@ func measured(ratio float64) *measurement {
 		}
 	}
 	return m
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestJudge(t *testing.T) {
@@ -80,51 +65,5 @@ func TestJudge(t *testing.T) {
 		if c.failed >= 0 && failed != c.failed || c.missed >= 0 && missed != c.missed || !strings.Contains(said, c.says) {
 			t.Errorf("%s: %d failed and %d missed: %s\n%s", name, failed, missed, said, &out)
 		}
-	}
-}
-
-func TestReport(t *testing.T) {
-	t.Parallel()
-	m := measured(1.25)
-	var table bytes.Buffer
-	if err := m.write(&table); err != nil || !strings.Contains(table.String(), "1.25") {
-		t.Errorf("%v\n%s", err, &table)
-	}
-	name := filepath.Join(t.TempDir(), "bench")
-	must(t, m.writeCSV(name+".csv"), m.plot(name+".png"))
-	text, err := os.ReadFile(name + ".csv")
-	must(t, err)
-	if records, err := csv.NewReader(bytes.NewReader(text)).ReadAll(); err != nil || len(records) != len(m.rows)+1 {
-		t.Errorf("%d records, %v", len(records), err)
-	}
-	drawn, err := os.ReadFile(name + ".png")
-	must(t, err)
-	_, err = png.Decode(bytes.NewReader(drawn))
-	must(t, err)
-}
-
-// The floor returns what it was given, and leaves nothing unknown.
-func TestFloor(t *testing.T) {
-	t.Parallel()
-	f := newFloor()
-	schema, err := f.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	must(t, err)
-	typ, ok := schema.ResourceSchemas["bk_hosted_process"].ValueType().(tftypes.Object)
-	if !ok {
-		t.Fatal("the schema is no object")
-	}
-	attributes := make(map[string]tftypes.Value)
-	for name, attribute := range typ.AttributeTypes {
-		attributes[name] = tftypes.NewValue(attribute, nil)
-	}
-	attributes["id"] = tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
-	attributes["ensure"] = tftypes.NewValue(tftypes.String, "hosted")
-	planned, err := tfprotov6.NewDynamicValue(typ, tftypes.NewValue(typ, attributes))
-	must(t, err)
-	resp, err := f.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{PlannedState: &planned})
-	must(t, err)
-	attributes["id"] = tftypes.NewValue(tftypes.String, nil)
-	if state, err := resp.NewState.Unmarshal(typ); err != nil || !state.Equal(tftypes.NewValue(typ, attributes)) {
-		t.Errorf("%v: %s", err, state)
 	}
 }

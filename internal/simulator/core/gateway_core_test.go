@@ -45,6 +45,20 @@ func TestGateway_hostingIsRegistering(t *testing.T) {
 	}
 }
 
+func TestGateway_update(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.UpdateRefuses = true })
+	update := func() simtest.Verdict {
+		body := `{` + simtest.Meta(`{"v":"2"}`) + `,` + simtest.Agents(simtest.AgentA) + `,"spec":` + simtest.RegisterSpec + `}`
+		return simtest.VerdictOf(t, c.Gateway("update_proc_info", body).Data, simtest.AgentA+":web:nginx")
+	}
+	simtest.WantCode(t, "before", update(), simulator.CodeNotRegistered)
+	c.ByAgent(simulator.OpStart)
+	simtest.WantCode(t, "after a start", update(), 0)
+	p, _ := c.Sim.Process(simtest.AgentA, "web", "nginx")
+	simtest.Want(t, "label", p.Labels["v"], "2")
+}
+
 // The same machine under two names is two hosts, until both are known.
 func TestAgentID_twoSelectors(t *testing.T) {
 	t.Parallel()

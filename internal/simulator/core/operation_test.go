@@ -101,6 +101,17 @@ func TestOperation_registers(t *testing.T) {
 	}
 }
 
+// If suppliers are apart, a process is unregistered under the supplier that registered it.
+func TestOperation_suppliersApart(t *testing.T) {
+	t.Parallel()
+	for apart, code := range map[bool]int{true: simulator.CodeNotRunning, false: 0} {
+		c := simtest.NewVirtual(t, &simulator.Server{SuppliersApart: apart})
+		c.Call("register_proc_info", "10.0.0.1")
+		got := c.Send("unregister_proc_info", `{`+simtest.Meta("{}")+`,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0,"bk_supplier_id":2}]}`)
+		simtest.WantCode(t, "under another supplier", simtest.VerdictOf(t, got.Data, "0:2:10.0.0.1:web:nginx"), code)
+	}
+}
+
 func TestOperation_specDecides(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
