@@ -1,7 +1,6 @@
 package job
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -176,20 +175,6 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 	}
 }
 
-func TestClient_generations(t *testing.T) {
-	t.Parallel()
-	for api, base := range map[API]string{"": "jobv3", V3: "jobv3", V2: "job"} {
-		t.Run("api-"+string(api), func(t *testing.T) {
-			t.Parallel()
-			_, url := procapitest.NewScript(t, "/api/c/compapi/v2/"+base+"/%s/", accepted, result(said(key(1), code(0))))
-			p := NewClient(newTestClient(t, url, nil).api, Options{API: api}).Process(scope, "", operateInfo())
-			if got := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; !got.OK() {
-				t.Errorf("got %+v", got)
-			}
-		})
-	}
-}
-
 // Unset values take the times of GSE's documents.
 func TestInfo_Settles(t *testing.T) {
 	t.Parallel()
@@ -202,24 +187,6 @@ func TestInfo_Settles(t *testing.T) {
 	} {
 		if command, check := c.info.Settles(); command != c.command || check != c.check {
 			t.Errorf("%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
-		}
-	}
-}
-
-// Unset fields are not sent, so that JOB's defaults apply. Set fields are sent, even if they are 0.
-func TestInfo_omitsWhatIsNotSaid(t *testing.T) {
-	t.Parallel()
-	info := Info{ProcName: "p", SetupPath: "/s", PIDPath: "/p.pid"}
-	zeroes := info
-	zeroes.CPULmt, zeroes.StopCmd = new(int64), new("")
-	for want, info := range map[string]Info{
-		`{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid"}`:                           info,
-		`{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid","cpu_lmt":0,"stop_cmd":""}`: zeroes,
-	} {
-		sent, err := json.Marshal(info)
-		procapitest.NoError(t, err)
-		if diff := procapitest.DiffJSON(t, []byte(want), sent); diff != "" {
-			t.Errorf("(-want +sent):\n%s", diff)
 		}
 	}
 }
