@@ -147,7 +147,6 @@ func TestClient_operationIsNotResentByTransport(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := client.Call(t.Context(), operate, nil, nil)
-
 		posts := s.received()
 		if len(posts) != 2 || posts[0].remote != posts[1].remote {
 			t.Errorf("got %d requests, want 2 on one connection", len(posts))
@@ -305,7 +304,6 @@ func TestClient_noSlotIsHeldDuringBackoff(t *testing.T) {
 	other := testConfig(newServer(t, ok(`{}`)).URL)
 	other.Limits = limits
 	otherClient := newClient(t, other)
-
 	var otherErr error
 	cfg := testConfig(newServer(t, reply(http.StatusTooManyRequests, ""), ok(`{}`)).URL)
 	cfg.Limits = limits

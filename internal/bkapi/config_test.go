@@ -52,7 +52,6 @@ func TestNew_config(t *testing.T) {
 		}
 		test.set(&cfg)
 		_, err := New(cfg)
-
 		var field string
 		if bad := (*ConfigError)(nil); errors.As(err, &bad) {
 			field = bad.Field

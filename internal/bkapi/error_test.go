@@ -53,7 +53,6 @@ func TestError_isFoundThroughChain(t *testing.T) {
 	s := newServer(t, reply(http.StatusOK, `{"result":false,"code":"850","message":"exists"}`))
 	_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
 	wrapped := fmt.Errorf("registering: %w", errors.Join(errors.New("other"), err))
-
 	var failure *bkapi.Error
 	if !errors.As(wrapped, &failure) || failure.Message != "exists" {
 		t.Errorf("errors.As does not find the *Error in %v", wrapped)
@@ -75,7 +74,6 @@ func TestError_quotesOneLine(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusNotFound} {
 		s := newServer(t, replyAs("text/html; charset=utf-8", status, page))
 		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
-
 		text := err.Error()
 		if !strings.Contains(text, `text/html; charset=utf-8 beginning "<html> <head><title>Sign in`) {
 			t.Errorf("got %s", text)

@@ -84,7 +84,6 @@ func TestClient_logging(t *testing.T) {
 	if _, err := newClient(t, cfg).Call(t.Context(), query, in, nil); err != nil {
 		t.Fatal(err)
 	}
-
 	ours := s.received()[0].header.Get("X-Bkapi-Request-Id")
 	url := s.URL + "/" + query.Path
 	want := []map[string]any{

@@ -114,7 +114,6 @@ func everythingSaid(t *testing.T, handler http.HandlerFunc, set func(*bkapi.Conf
 	if err == nil {
 		t.Fatal("no error to look at")
 	}
-
 	var text strings.Builder
 	for err := err; err != nil; err = errors.Unwrap(err) {
 		fmt.Fprintf(&text, "%v\n%+v\n%#v\n", err, err, err)
@@ -161,7 +160,6 @@ func TestConfig_printsNoSecret(t *testing.T) {
 	if found := canaryIn(printed(t, bare(cfg))); len(found) < 3 {
 		t.Errorf("found only %q of a configuration that hides nothing", found)
 	}
-
 	client := newClient(t, func() bkapi.Config { cfg.Token, cfg.AccessToken, cfg.Username = "", "", "admin"; return cfg }())
 	text = printed(t, client)
 	if found := canaryIn(text); len(found) > 0 || strings.Contains(text, "99 97 110 97 114 121") {

@@ -61,7 +61,6 @@ func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.
 	}
 	before := len(s.received())
 	_, err := client.Call(t.Context(), api, nil, &struct{ TaskID string }{})
-
 	failure := failureOf(t, err)
 	tries := map[string]int{"no": 1, "once": 2, "yes": 3}[word]
 	want := tried{
@@ -163,7 +162,6 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 	cfg.RetryWaitMin, cfg.RetryWaitMax = time.Hour, time.Hour
 	// The warning of a retry is written right before its wait.
 	cfg.Logger = onWarning(func() { cancel(errors.New("user pressed Ctrl-C")) })
-
 	_, err := newClient(t, cfg).Call(ctx, query, nil, nil)
 	failure := failureOf(t, err)
 	if failure.Kind != bkapi.KindCanceled || failure.Status != http.StatusServiceUnavailable {
@@ -264,7 +262,6 @@ func TestDoc_retryTable(t *testing.T) {
 	doc, err := os.Open("doc.go")
 	procapitest.NoError(t, err)
 	defer func() { _ = doc.Close() }()
-
 	columns := regexp.MustCompile(` {2,}`)
 	var documented [][]string
 	for lines := bufio.NewScanner(doc); lines.Scan(); {
@@ -273,7 +270,6 @@ func TestDoc_retryTable(t *testing.T) {
 			documented = append(documented, cells[:3])
 		}
 	}
-
 	var tested [][]string
 	for _, row := range retryTable() {
 		tested = append(tested, []string{row.what, row.repeatable, row.otherwise})
@@ -282,7 +278,6 @@ func TestDoc_retryTable(t *testing.T) {
 		[]string{"context ended", "no", "no"},            // TestClient_retryStopsWhenContextEnds
 		[]string{"deadline before the wait", "no", "no"}, // TestClient_retryKeepsErrorWhenDeadlineIsBeforeTheWait
 	)
-
 	if diff := cmp.Diff(documented, tested); diff != "" {
 		t.Errorf("documented (-) and tested (+) rows differ: %s", diff)
 	}

@@ -61,12 +61,10 @@ func newUnstartedServer(t *testing.T, steps ...http.HandlerFunc) *server {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-
 	s.mu.Lock()
 	s.posts = append(s.posts, post{r.Method, r.URL.Path, r.Header, body, r.RemoteAddr})
 	step := s.steps[min(len(s.posts), len(s.steps))-1]
 	s.mu.Unlock()
-
 	step(w, r)
 }
 

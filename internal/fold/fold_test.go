@@ -135,7 +135,6 @@ func TestMap(t *testing.T) {
 		return m
 	}
 	read := func(value tftypes.Value) Map { return readWire(dynamic(t, objectType, object(value))) }
-
 	type facts struct {
 		Len                  int
 		Null, Unknown, Fully bool
@@ -163,7 +162,6 @@ func TestMap(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-
 	made := NewMap(map[string]string{"b": "2", "a": "1"})
 	// Terraform sorts the keys of a map. The encoder of dynamic does not, so the test writes the elements
 	// by hand in place of an empty map.

@@ -204,7 +204,6 @@ func TestCachedStatus_placing(t *testing.T) {
 		running   = []fleet.State{fleet.Running}
 		absent    = []fleet.State{fleet.Unregistered}
 		unsure    = []fleet.State{fleet.Unknown}
-
 		row       = func(where string) []string { return []string{gatewayRow(where, 1)} }
 		asked     = func(pairs ...string) []exchange { return []exchange{accepted, result(said(pairs...))} }
 		bothNames = named(addressA, idAlone)

@@ -207,13 +207,10 @@ func TestHostsDataSource_invalid(t *testing.T) {
 		"key-field":         {in("*", object{"key": "{ip}"}), "Invalid Host Key: Attribute key: {ip} is no field of a host; it must be one of `bk_host_innerip`"},
 		"key-constant":      {in("*", object{"key": "web"}), "Invalid Host Key: Attribute key: without a field in braces every host would have the same key"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			said := flat(providertest.NewProtocol(t).ValidateData(hostsType, c.config))
-			if (c.want == "") != (said == "") || !strings.Contains(said, c.want) {
-				t.Errorf("said:\n%s\nwant:\n%s", said, c.want)
-			}
-		})
+		said := flat(providertest.NewProtocol(t).ValidateData(hostsType, c.config))
+		if (c.want == "") != (said == "") || !strings.Contains(said, c.want) {
+			t.Errorf("%s: said:\n%s\nwant:\n%s", name, said, c.want)
+		}
 	}
 }
 

@@ -511,7 +511,6 @@ func TestRules_worlds(t *testing.T) {
 	}
 	t.Logf("%d worlds, %d pairs of world and evidence, %d different evidences; in %d pairs nothing tells an old picture from a new one",
 		all.worlds, all.pairs, len(all.needs), all.unknown)
-
 	for i, r := range rules {
 		if r.face == Blind || r.row == Beside || r.then == AskAgent || r.then == AskFile { // no world has labels that are missing, or two names
 			continue

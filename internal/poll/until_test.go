@@ -215,7 +215,6 @@ func TestPause(t *testing.T) {
 		if err := Pause(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
 			t.Errorf("got %v after %s", err, time.Since(start))
 		}
-
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, d := range []time.Duration{time.Hour, 0, -1} {

@@ -146,32 +146,29 @@ func TestCall_outcome(t *testing.T) {
 		"query":             {CallOf(Query, false), nil},
 		"query-of-one-shot": {CallOf(Query, true), nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, code := range []int64{0, 1, -1, 115, 117, 126, 828, 829, 832, 836, 850, 851, 1000115, 1015012, 65535} {
-				want := failed
-				switch code {
-				case 0:
-					want = ok
-				case 115:
-					want = pending
-				}
-				if other, listed := test.except[code]; listed {
-					want = other
-				}
-				o, final := test.call.Outcome(HostResult{Code: code, Message: "words"})
-				got := map[bool]map[fleet.Verdict]string{
-					false: {fleet.Done: ok, fleet.Failed: failed, fleet.Pending: pending},
-					true:  {fleet.Done: already, fleet.Failed: taken},
-				}[o.AlreadyDone][o.Verdict]
-				if got != want || final != (want != pending) || o.Code != code || o.Message != "words" {
-					t.Errorf("%d: got %q (%+v, final %t), want %q", code, got, o, final, want)
-				}
-				if ran := want == failed && (code == 836 || code == 65535); o.Ran != ran {
-					t.Errorf("%d: the agent ran it: %t, want %t", code, o.Ran, ran)
-				}
+		for _, code := range []int64{0, 1, -1, 115, 117, 126, 828, 829, 832, 836, 850, 851, 1000115, 1015012, 65535} {
+			want := failed
+			switch code {
+			case 0:
+				want = ok
+			case 115:
+				want = pending
 			}
-		})
+			if other, listed := test.except[code]; listed {
+				want = other
+			}
+			o, final := test.call.Outcome(HostResult{Code: code, Message: "words"})
+			got := map[bool]map[fleet.Verdict]string{
+				false: {fleet.Done: ok, fleet.Failed: failed, fleet.Pending: pending},
+				true:  {fleet.Done: already, fleet.Failed: taken},
+			}[o.AlreadyDone][o.Verdict]
+			if got != want || final != (want != pending) || o.Code != code || o.Message != "words" {
+				t.Errorf("%s: %d: got %q (%+v, final %t), want %q", name, code, got, o, final, want)
+			}
+			if ran := want == failed && (code == 836 || code == 65535); o.Ran != ran {
+				t.Errorf("%s: %d: the agent ran it: %t, want %t", name, code, o.Ran, ran)
+			}
+		}
 	}
 }
 

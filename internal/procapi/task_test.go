@@ -312,25 +312,22 @@ func TestContents_Statuses_reasons(t *testing.T) {
 		"lost":                      {fleet.Outcome{Verdict: fleet.Lost, Err: refused}, fleet.Status{Message: words}, true},
 		"not-tried":                 {fleet.Outcome{Verdict: fleet.NotTried, Err: timeUp}, fleet.Status{Message: timeUp.Error()}, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var kept Contents
-			both := procapitest.Parse(t, one1, two2)
-			test.want.State = fleet.Unknown
-			statuses, err := kept.Statuses(both[1:], fleet.Results{both[1]: test.outcome})
-			if failed := err != nil; failed != test.failed || (failed && !errors.Is(err, test.outcome.Err)) {
-				t.Errorf("alone: got %v, want an error: %t", err, test.failed)
+		var kept Contents
+		both := procapitest.Parse(t, one1, two2)
+		test.want.State = fleet.Unknown
+		statuses, err := kept.Statuses(both[1:], fleet.Results{both[1]: test.outcome})
+		if failed := err != nil; failed != test.failed || (failed && !errors.Is(err, test.outcome.Err)) {
+			t.Errorf("%s: alone: got %v, want an error: %t", name, err, test.failed)
+		}
+		if diff := cmp.Diff(test.want, statuses[both[1]]); diff != "" && !test.failed {
+			t.Errorf("%s: alone (-want +got):\n%s", name, diff)
+		}
+		for _, answered := range []fleet.Outcome{{Verdict: fleet.Done}, {Verdict: fleet.Failed, Code: 117}} {
+			statuses, err := kept.Statuses(both, fleet.Results{both[0]: answered, both[1]: test.outcome})
+			if diff := cmp.Diff(test.want, statuses[both[1]]); diff != "" || err != nil {
+				t.Errorf("%s: beside an answer (-want +got): %v\n%s", name, err, diff)
 			}
-			if diff := cmp.Diff(test.want, statuses[both[1]]); diff != "" && !test.failed {
-				t.Errorf("alone (-want +got):\n%s", diff)
-			}
-			for _, answered := range []fleet.Outcome{{Verdict: fleet.Done}, {Verdict: fleet.Failed, Code: 117}} {
-				statuses, err := kept.Statuses(both, fleet.Results{both[0]: answered, both[1]: test.outcome})
-				if diff := cmp.Diff(test.want, statuses[both[1]]); diff != "" || err != nil {
-					t.Errorf("beside an answer (-want +got): %v\n%s", err, diff)
-				}
-			}
-		})
+		}
 	}
 }
 

@@ -78,12 +78,10 @@ func TestAccProcessOperationAction_trigger(t *testing.T) {
 	if calls := sim.Calls().OfOp(7); len(calls) > 0 {
 		t.Errorf("it ran at once: %v", calls.APIs())
 	}
-
 	cli.Write("action.tf", config("8"))
 	sim.ResetCalls()
 	cli.Expect(0, "apply", "-auto-approve")
 	sim.Changed(t, "operate_proc_v2/7 0:10.0.0.1 0:10.0.0.2")
-
 	sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Code: new(65535), Message: "sh: ./nginx: not found"})
 	cli.Write("action.tf", config("16"))
 	out := cli.Expect(1, "apply", "-auto-approve")
@@ -143,7 +141,6 @@ func TestAccProcessOperationResource_lifecycle(t *testing.T) {
 	cli.Expect(0, "apply", "-auto-approve")
 	ran(simulator.OpRestart, 1, 2)
 	cli.Expect(0, "plan", "-detailed-exitcode")
-
 	cli.Configure(config("b"))
 	const line = `~ rollout_plan = "run 1: restart on 2 hosts: web-1, web-2" -> "run 2: restart on 2 hosts: web-1, web-2"`
 	if out := cli.Expect(2, "plan", "-detailed-exitcode"); !strings.Contains(strings.Join(strings.Fields(out), " "), line) {

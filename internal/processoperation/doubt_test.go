@@ -116,7 +116,6 @@ func TestProcessOperation_partial(t *testing.T) {
 			}
 			fail := func() { sim.FailOperation(simulator.OpRestart, bad, 65535, "sh: ./restart.sh: not found") }
 			const because = "failed: 65535, the command failed: sh: ./restart.sh: not found"
-
 			fail()
 			apply("the first run fails on some", "a", providertest.PlanCreate, "warning", providertest.HostNumbers(c.Hosts)...)
 			if failed := resource.Reasons("failed_hosts"); len(failed) != c.Failing || failed[providertest.HostKey(bad[0])] != because {

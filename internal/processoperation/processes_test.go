@@ -139,8 +139,8 @@ func TestProcesses_failed(t *testing.T) {
 		sim.Inject(simulator.Fault{Op: &restart, Name: w.name("db"), Hosts: []string{providertest.Address(2)}, Code: &code, Message: "no such file"})
 		_, said := resource.Apply(w.config(operation("restart", stack(), ascending)))
 		providertest.Says(t, said.String(),
-			`"db", priority 1: ` + w.title("db") + ": restart on 2 hosts: 1 done, 1 failed.",
-			"web-2 (0:10.0.0.3): 65535, the command failed", `"log", priority 5: ` + w.title("log") + ": restart on 3 hosts: 0 done, 3 not tried.",
+			`"db", priority 1: `+w.title("db")+": restart on 2 hosts: 1 done, 1 failed.",
+			"web-2 (0:10.0.0.3): 65535, the command failed", `"log", priority 5: `+w.title("log")+": restart on 3 hosts: 0 done, 3 not tried.",
 			"The next plan shows an update that retries these hosts alone.",
 		)
 		notTried := "not_tried: too many hosts had failed before its wave"

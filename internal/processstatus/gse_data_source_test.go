@@ -33,7 +33,6 @@ func TestProcessStatusDataSource_wholeResource(t *testing.T) {
 			if len(said) > 0 || got["running_count"] != 1 {
 				t.Errorf("%v; said: %s", got, said)
 			}
-
 			twice, bare := maps.Clone(parts), maps.Clone(parts)
 			twice["hosted_process"] = parts
 			delete(bare, "hosts")
@@ -235,9 +234,7 @@ func TestProcessStatusDataSource_health(t *testing.T) {
 				providertest.NoError(t, err)
 				config = map[string]any{"process": string(text)}
 			}
-
 			values, said := sim.Configured(t).ReadData("bk_process_status", config)
-
 			if said.Failed() {
 				t.Fatal(said)
 			}

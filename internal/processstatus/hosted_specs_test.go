@@ -131,9 +131,7 @@ func TestHostedSpecsDataSource(t *testing.T) {
 				p := sim.Configured(t, w.settings)
 				var log providertest.LogBuffer
 				p.Until = tflogtest.RootLogger(t.Context(), &log)
-
 				values, said := p.ReadData("bk_hosted_specs", map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 2)["hosts"]})
-
 				specs := specsOf(t, values, "web-1")
 				if c.why == "" {
 					providertest.Same(t, "specs", fmt.Sprint(c.want), fmt.Sprint(specs))

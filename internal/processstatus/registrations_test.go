@@ -24,11 +24,9 @@ func TestRegistrationsDataSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	sim.ResetCalls()
-
 	values, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{
 		"namespace": "web", "expected": map[string]any{"nginx": map[string]any{"first": "0:7:" + addressOf(1)}},
 	})
-
 	if len(said) > 0 {
 		t.Fatal(said)
 	}
@@ -118,9 +116,7 @@ func TestRegistrationsDataSource_orphans(t *testing.T) {
 			if c.expected != nil {
 				config["expected"] = map[string]any{"nginx": c.expected}
 			}
-
 			values, said := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).ReadData("bk_registrations", config)
-
 			providertest.Same(t, "values", c.want, values["orphans"])
 			if warned := strings.Contains(said.String(), "Orphans Not Told Apart"); said.Failed() || warned != (c.warns != "") || !strings.Contains(said.String(), c.warns) {
 				t.Errorf("said: %s", said)
@@ -155,9 +151,7 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 			sim := providertest.NewSim(t)
 			c.fault.API = "sync_proc_status"
 			sim.Inject(c.fault)
-
 			values, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{"namespace": "web"})
-
 			if said.Failed() != c.fails || !strings.Contains(said.String(), c.says) {
 				t.Errorf("said: %s", said)
 			}

@@ -179,27 +179,24 @@ func TestDeclaration_validation(t *testing.T) {
 		"job-no-command":   {true, map[string]any{"declaration": strings.Replace(jobProcess, "restart_cmd", "start_cmd", 1)}, "Attribute declaration.process.restart_cmd: the operation", ""},
 		"job-no-cycle":     {true, map[string]any{"declaration": strings.Replace(jobProcess, `"type":1`, `"type":0`, 1)}, "Attribute declaration.process.cycle_time: ", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := declarations()["gse"]
-			if c.job {
-				d = declarations()["job"]
+		d := declarations()["gse"]
+		if c.job {
+			d = declarations()["job"]
+		}
+		operation := maps.Clone(c.config)
+		operation["operation"] = "restart"
+		for on, said := range map[string]string{
+			"resource": p.CoreOf(d.operation, &providertest.Kept{}).Validate(operation).String(),
+			"action":   p.ValidateAction(d.operation, operation),
+		} {
+			if (c.operation == "") != (said == "") || !strings.Contains(said, c.operation) {
+				t.Errorf("%s: %s: %s", name, on, said)
 			}
-			operation := maps.Clone(c.config)
-			operation["operation"] = "restart"
-			for on, said := range map[string]string{
-				"resource": p.CoreOf(d.operation, &providertest.Kept{}).Validate(operation).String(),
-				"action":   p.ValidateAction(d.operation, operation),
-			} {
-				if (c.operation == "") != (said == "") || !strings.Contains(said, c.operation) {
-					t.Errorf("%s: %s", on, said)
-				}
-			}
-			said := p.ValidateData(d.status, c.config).String()
-			if (c.status == "") != (said == "") || !strings.Contains(said, c.status) {
-				t.Errorf("status: %s", said)
-			}
-		})
+		}
+		said := p.ValidateData(d.status, c.config).String()
+		if (c.status == "") != (said == "") || !strings.Contains(said, c.status) {
+			t.Errorf("%s: status: %s", name, said)
+		}
 	}
 }
 

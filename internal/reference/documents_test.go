@@ -72,7 +72,6 @@ func TestDocuments(t *testing.T) {
 			config := declaredAs(request, d.operation)
 			p := impatient(t, providertest.ConfiguredWith(t, providertest.NewSim(t).SettingsFor(providertest.FaceESB)))
 			resource := p.CoreOf(d.typ, &providertest.Kept{})
-
 			said := resource.Validate(config)
 			if said.Failed() || (d.warns == "") != (len(said) == 0) || !strings.Contains(said.String(), d.warns) {
 				t.Fatalf("said: %s", said)

@@ -142,7 +142,6 @@ func TestMappingGSE_esb(t *testing.T) {
 			p := mapped(t, sim, providertest.FaceESB, m)
 			resource := p.CoreOf("bk_hosted_process", &providertest.Kept{})
 			config := m.Reference(mappedHosts)
-
 			resource.Applied(config)
 			expectSent(t, sim, providertest.Target{API: "register_proc_info"}, m.owned(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
 			asked := 1 // before it is registered
@@ -154,13 +153,11 @@ func TestMappingGSE_esb(t *testing.T) {
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpHost)},
 				m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}`))
 			expectAsked(t, sim, "get_proc_operate_result_v2", m.owned(`{CALLER, "task_id": "TASK"}`))
-
 			resource.Applied(m.altered(mappedHosts))
 			sim.ResetCalls()
 			resource.Applied(config)
 			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, m.owned(`{CALLER, "meta": NAME, "hosts": HOSTS2}`))
 			expectSent(t, sim, providertest.Target{API: "update_proc_info"}, m.owned(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
-
 			if m.labels != nil {
 				for operation, op := range mappedOperations {
 					operateMapped(sim, p, "bk_process_operation", operation, config, mappedHosts, "name-space", "process-name")
@@ -168,7 +165,6 @@ func TestMappingGSE_esb(t *testing.T) {
 						m.body(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": `+strconv.Itoa(op)+`, "spec": OPERATED}`))
 				}
 			}
-
 			sim.ResetCalls()
 			if said := resource.DestroyUnrefreshed(); len(said) > 0 {
 				t.Fatal(said)
@@ -204,7 +200,6 @@ func TestMappingGSE_gateway(t *testing.T) {
 				return []string{body(template), body(strings.ReplaceAll(template, `"hosts": HOSTS2`, `"agent_id_list": ["`+mappedAgent+`"]`))}
 			}
 			hosting := both(m.owned, `{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}]}`)
-
 			resource.Applied(config)
 			// The other names of the hosts are looked up first, in the cached status and from the agents.
 			// The agents are asked again before hosting, which would replace a process of another owner,
@@ -214,12 +209,10 @@ func TestMappingGSE_gateway(t *testing.T) {
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},
 				slices.Repeat(both(m.owned, `{"meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`), 3)...)
 			expectAsked(t, sim, "get_proc_operate_result_v2", `{"task_id": "TASK"}`)
-
 			resource.Applied(m.altered(hosts))
 			sim.ResetCalls()
 			resource.Applied(config)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_multi", Op: new(simulator.OpHost)}, hosting...)
-
 			if m.labels != nil {
 				for operation, op := range mappedOperations {
 					operateMapped(sim, p, "bk_process_operation", operation, config, hosts, "name-space", "process-name")
@@ -227,7 +220,6 @@ func TestMappingGSE_gateway(t *testing.T) {
 						both(m.body, `{"meta": META, "hosts": HOSTS2, "op_type": `+strconv.Itoa(op)+`, "spec": `+limitedFor(op)+`}`)...)
 				}
 			}
-
 			sim.ResetCalls()
 			if said := resource.DestroyUnrefreshed(); len(said) > 0 {
 				t.Fatal(said)

@@ -121,7 +121,6 @@ func TestMappingJOB(t *testing.T) {
 					register.API, unregister.API = "manage_proc", "manage_proc"
 					registered, unregistered = m.body("manage_proc", 1), m.body("manage_proc", 2)
 				}
-
 				resource.Applied(m.hosted(nil))
 				expectSent(t, sim, register, registered)
 				questions := []string{m.body("operate_process", 2)}
@@ -135,19 +134,16 @@ func TestMappingJOB(t *testing.T) {
 						t.Errorf("%s went to %s", call.API, call.Path)
 					}
 				}
-
 				resource.Applied(m.hosted(object{"log_path": "/another/path"}))
 				sim.ResetCalls()
 				resource.Applied(m.hosted(nil))
 				expectSent(t, sim, register, registered)
-
 				if start, _ := m.process["start_cmd"].(string); start != "" {
 					for operation, op := range mappedOperations {
 						operateMapped(sim, p, "bk_job_process_operation", operation, m.Reference(), mappedHosts, "job", m.key)
 						expectSent(t, sim, providertest.Target{API: "operate_process", Op: new(op)}, m.body("operate_process", op))
 					}
 				}
-
 				sim.ResetCalls()
 				if said := resource.DestroyUnrefreshed(); len(said) > 0 {
 					t.Fatal(said)

@@ -75,9 +75,7 @@ func TestMappingStatus(t *testing.T) {
 			if c.face != providertest.FaceJOB {
 				config["mode"] = c.mode
 			}
-
 			values, said := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).ReadData(c.face.TypeName(providertest.OnStatus), config)
-
 			if said.Failed() {
 				t.Fatal(said)
 			}
@@ -139,7 +137,6 @@ func TestMappingGSE_listed(t *testing.T) {
 			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")
 			process, err := json.Marshal(map[string]any{"meta": want["meta"], "hosts": want["hosts"]})
 			providertest.NoError(t, err)
-
 			p := mapped(t, sim, c.face, m)
 			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
 			sim.ResetCalls()
@@ -157,7 +154,6 @@ func TestMappingGSE_listed(t *testing.T) {
 			refreshed["process"] = declarations()["gse"].in(t, resource)
 			providertest.Same(t, "imported", refreshed, providertest.Plain(t, resource.State))
 			providertest.Same(t, "identity of an import", identity, p.IdentityOf(resource.Identity))
-
 			results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "name-space"})
 			if diff := cmp.Diff([]providertest.Listed{{Name: "name-space:process-name", Identity: identity, Resource: want}}, results); diff != "" || said != "" {
 				t.Errorf("listed (-want +got):\n%s%s", diff, said)

@@ -44,9 +44,7 @@ func TestOnPartialCreate(t *testing.T) {
 				if said := resource.Validate(config); len(said) > 0 {
 					t.Fatal(said)
 				}
-
 				_, said := resource.Apply(config)
-
 				want := tfprotov6.DiagnosticSeverityWarning
 				if taints {
 					want = tfprotov6.DiagnosticSeverityError

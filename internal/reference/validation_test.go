@@ -137,13 +137,10 @@ func TestValidation(t *testing.T) {
 		"cpu-negative":             {hostedBlock, object{"spec.resource.cpu": -1}, "Attribute spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got "},
 		"cpu-too-much":             {hostedBlock, object{"spec.resource.cpu": 100.5}, "Attribute spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got "},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			said := p.ValidateBlock(c.block, configOf(c.block, c.values)).String()
-			if !strings.Contains(said, c.says) || (c.says == "") != (said == "") {
-				t.Errorf("said %q", said)
-			}
-		})
+		said := p.ValidateBlock(c.block, configOf(c.block, c.values)).String()
+		if !strings.Contains(said, c.says) || (c.says == "") != (said == "") {
+			t.Errorf("%s: said %q", name, said)
+		}
 	}
 }
 
@@ -232,29 +229,26 @@ var missingCommands = map[string]struct{ block, setting string }{
 func TestMissingCommand(t *testing.T) {
 	t.Parallel()
 	for name, c := range missingCommands {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := providertest.NewProtocol(t)
-			for operation := range mappedOperations {
-				if strings.HasSuffix(name, "hosted") && operation != "stop" && operation != "kill" {
-					continue
+		p := providertest.NewProtocol(t)
+		for operation := range mappedOperations {
+			if strings.HasSuffix(name, "hosted") && operation != "stop" && operation != "kill" {
+				continue
+			}
+			// The object's other operation needs a command that is set.
+			other := map[string]string{"start": "stop", "stop": "start", "restart": "start", "reload": "start", "kill": "start"}[operation]
+			warned := operation == "stop" && (name == "job-operation" || name == "job-action")
+			commands := map[bool]string{true: "process.", false: "spec.control."}[strings.HasPrefix(name, "job")]
+			for command, missing := range map[any]bool{nil: true, "": true, "./some.sh": false, later: false} {
+				values := object{commands + operation + "_cmd": command}
+				if strings.HasSuffix(c.block, "operation") {
+					values["operation"] = other
 				}
-				// The object's other operation needs a command that is set.
-				other := map[string]string{"start": "stop", "stop": "start", "restart": "start", "reload": "start", "kill": "start"}[operation]
-				warned := operation == "stop" && (name == "job-operation" || name == "job-action")
-				commands := map[bool]string{true: "process.", false: "spec.control."}[strings.HasPrefix(name, "job")]
-				for command, missing := range map[any]bool{nil: true, "": true, "./some.sh": false, later: false} {
-					values := object{commands + operation + "_cmd": command}
-					if strings.HasSuffix(c.block, "operation") {
-						values["operation"] = other
-					}
-					values[c.setting] = operation
-					said := p.ValidateBlock(c.block, configOf(c.block, values))
-					if said.Failed() != (missing && !warned) || missing && !strings.Contains(said.String(), "."+operation+"_cmd: ") {
-						t.Errorf("%s = %s with the command %v: %s", c.setting, operation, command, said)
-					}
+				values[c.setting] = operation
+				said := p.ValidateBlock(c.block, configOf(c.block, values))
+				if said.Failed() != (missing && !warned) || missing && !strings.Contains(said.String(), "."+operation+"_cmd: ") {
+					t.Errorf("%s: %s = %s with the command %v: %s", name, c.setting, operation, command, said)
 				}
 			}
-		})
+		}
 	}
 }

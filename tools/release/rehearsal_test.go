@@ -175,7 +175,6 @@ func TestAccRegistry_signature(t *testing.T) {
 		w, origin.url = w.trusting(t, origin)
 		w.configure(strings.TrimPrefix(origin.url, "https://") + "/blueking/bk")
 		w.reachesAPlan()
-
 		w.forget(".terraform", ".terraform.lock.hcl")
 		other := filepath.Join(w.home, "other")
 		fine(t, makeKey(other))
@@ -203,7 +202,6 @@ func TestAccInstallScript(t *testing.T) {
 		if left := filesBelow(t, filepath.Join(w.home, ".terraform.d")); len(left) != 1 || left[0] != neighbour {
 			t.Errorf("after --undo there is %q", left)
 		}
-
 		shared := filepath.Join(w.home, "for all of us")
 		said := w.must(script, "--to", shared)
 		_, block, _ := strings.Cut(said, "provider_installation {\n")

@@ -51,7 +51,6 @@ func TestRecordAndVerify(t *testing.T) {
 	}
 	simtest.Want(t, "exit code of record", <-done, exitWell)
 	http.DefaultClient.CloseIdleConnections()
-
 	info, err := os.Stat(file)
 	simtest.Must(t, err)
 	simtest.Want(t, "mode", info.Mode().Perm(), 0o600)

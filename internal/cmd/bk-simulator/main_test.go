@@ -132,7 +132,6 @@ func TestRun_servesAndRemembers(t *testing.T) {
 	if _, err := os.Stat(ready); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the ready file is still there: %v", err)
 	}
-
 	var quiet simtest.Buffer
 	second := start(t, &quiet, append(args, "-quiet")...)
 	simtest.WantIn(t, "after a restart", second.send(http.MethodGet, "/_sim/processes", ""), `"registered": true`)

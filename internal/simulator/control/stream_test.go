@@ -72,7 +72,6 @@ func TestStream_sendsChanges(t *testing.T) {
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"shop","sets":[{"name":"gz","modules":[{"name":"web","hosts":[{"count":3,"ip":"10.0.0.9"}]}]}]}]}`)
 	c.Call("register_proc_info", "10.0.0.9")
 	l := listen(c)
-
 	var fleet fleetEvent
 	l.next("fleet", &fleet)
 	var hosts []string
@@ -82,7 +81,6 @@ func TestStream_sendsChanges(t *testing.T) {
 	// Those without a process come first, each sorted by address.
 	simtest.Want(t, "cells", hosts, []string{"0:10.0.0.10[shop/gz/web]", "0:10.0.0.11[shop/gz/web]", "0:10.0.0.9[shop/gz/web]nginxregister"})
 	registered := fleet.Cells[2]
-
 	c.Do(simulator.OpStart, "10.0.0.9")
 	l.next("fleet", &fleet)
 	if len(fleet.Cells) != 1 || fleet.Cells[0].ID != registered.ID || !fleet.Cells[0].Running || fleet.Cells[0].Last.Action != "start" {
@@ -99,7 +97,6 @@ func TestStream_sendsChanges(t *testing.T) {
 	if got := calls.Calls; len(got) == 0 || got[0].API != "operate_proc_v2" || got[0].Hosts != 1 || !got[0].Done {
 		t.Errorf("calls: %+v", got)
 	}
-
 	c.Sim.Inject(simulator.Fault{Hosts: []string{"0:10.0.0.10"}, Unreachable: "117"})
 	days := l.next("days", &struct{}{})
 	if want := `"id":1,"fault":{"hosts":["0:10.0.0.10"],"unreachable":"117"},"machines":["0:10.0.0.10"],"struck":0`; !strings.Contains(days, want) {

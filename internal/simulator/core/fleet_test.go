@@ -106,7 +106,6 @@ func TestExecutions(t *testing.T) {
 	})
 	c.Sim.ResetCalls()
 	simtest.Want(t, "after ResetCalls", c.Executed(), []string{})
-
 	few := simtest.NewVirtual(t, &simulator.Server{MaxCalls: 2})
 	for _, op := range []int{simulator.OpStart, simulator.OpRestart, simulator.OpStop} {
 		few.Do(op, "10.0.0.1")

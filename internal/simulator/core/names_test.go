@@ -23,7 +23,6 @@ func TestUpgradeToAgentID(t *testing.T) {
 	simtest.Want(t, "rows by agent id", pids(simtest.Agents(simtest.ByAgent)), []any{pid})
 	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
 	simtest.Want(t, "after the upgrade", c.Entries(), "["+simtest.ByAddress+"] true true")
-
 	simtest.Want(t, "rollback", c.Upgrade("10.0.0.1", simtest.ByAddress), "[0:10.0.0.1] []")
 	simtest.Want(t, "rows by agent id after the rollback", pids(simtest.Agents(simtest.ByAgent)), nil)
 	simtest.Want(t, "rows by address after the rollback", pids(simtest.CloudHosts("10.0.0.1")), []any{pid})

@@ -143,7 +143,6 @@ func TestOperation_content(t *testing.T) {
 	c := simtest.NewVirtual(t)
 	simtest.WantCode(t, "register on an unknown host", c.Call("register_proc_info", "10.9.9.9"), simulator.CodeAgentAbnormal)
 	simtest.WantCode(t, "query of an unknown host", c.Do(simulator.OpQuery, "10.9.9.9"), simulator.CodeAgentAbnormal)
-
 	stopped := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
 	simtest.Want(t, "never started", fmt.Sprint(stopped["pid"], stopped["isAuto"], stopped["register_time"], stopped["processName"]), "-1 false 0nginx")
 	v := c.Do(simulator.OpStart, "10.0.0.1")

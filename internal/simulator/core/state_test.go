@@ -33,7 +33,6 @@ func TestState_survivesARestart(t *testing.T) {
 		data, err := os.ReadFile(file)
 		return err == nil && strings.Contains(string(data), `"unreachable":["0:10.0.0.2"]`)
 	})
-
 	second := live()
 	simtest.Want(t, "processes", len(want), 2)
 	simtest.Want(t, "processes", second.Sim.Processes(), want)

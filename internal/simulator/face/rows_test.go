@@ -13,7 +13,9 @@ import (
 func TestRows_names(t *testing.T) {
 	t.Parallel()
 	for rows, want := range map[string]string{"": "bk_agent_id host", "host": "host", "agent": "bk_agent_id", "none": "", "both": "bk_agent_id host"} {
-		c := simtest.TwoNames(t, func(sim *simulator.Server) { sim.RowsWithoutHost, sim.RowsWithoutAgentID = rows == "both", rows == "both" })
+		c := simtest.TwoNames(t, func(sim *simulator.Server) {
+			sim.RowsWithoutHost, sim.RowsWithoutAgentID = rows == "both", rows == "both"
+		})
 		c.Sim.Inject(simulator.Fault{API: "*proc_status*", Rows: rows})
 		c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
 		for _, row := range append(simtest.RowsOf(t, c.GatewaySync()), c.GatewayRows(simtest.Agents(simtest.ByAgent))...) {

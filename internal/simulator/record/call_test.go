@@ -21,7 +21,6 @@ func TestCalls_record(t *testing.T) {
 	c.Send("register_proc_info", simtest.FirstBody("register_proc_info", `{"team":"sre"}`, "10.0.0.1", "10.0.0.2"))
 	id := c.Operate(simulator.OpStart, "10.0.0.2")
 	c.Poll(id)
-
 	calls := c.Sim.Calls()
 	simtest.Want(t, "calls", calls.APIs(), []string{"register_proc_info", "operate_proc_v2", "get_proc_operate_result_v2"})
 	register, operate, poll := calls[0], calls[1], calls[2]
@@ -42,14 +41,12 @@ func TestCalls_record(t *testing.T) {
 		len(calls.Of("operate_*")), len(calls.OfOp(simulator.OpStart)), len(calls.On("0:10.0.0.1")),
 	}
 	simtest.Want(t, "counts", counted, []int{1, 2, 3, 1, 1, 1})
-
 	calls[0].Hosts[0] = "changed"
 	if c.Sim.Calls()[0].Hosts[0] == "changed" {
 		t.Error("a copy changes the record")
 	}
 	c.Sim.ResetCalls()
 	simtest.Want(t, "after ResetCalls", len(c.Sim.Calls()), 0)
-
 	few := simtest.NewVirtual(t, &simulator.Server{MaxCalls: 3, MaxTasks: 1})
 	first := few.Operate(simulator.OpQuery, "10.0.0.1")
 	few.Operate(simulator.OpQuery, "10.0.0.1")
