@@ -22,7 +22,9 @@ import (
 // same compares what is said with what is wanted.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	same(t, what, want, got)
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 func TestHostRows(t *testing.T) {

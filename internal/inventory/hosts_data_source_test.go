@@ -95,9 +95,7 @@ func TestHostsDataSource(t *testing.T) {
 			t.Parallel()
 			sim := serveBusiness(t)
 			values, said := sim.Configured(t, face(sim, c.gateway)).ReadData(hostsType, c.config)
-			if said.String() != "" {
-				t.Fatal(said)
-			}
+			providertest.Silent(t, said)
 			providertest.Same(t, "hosts", c.hosts, values["hosts"])
 			providertest.Same(t, "number of hosts", len(c.hosts), values["host_count"])
 			if c.modules != nil {

@@ -65,9 +65,7 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 					t.Errorf("the plan after it: %s %s", again, said)
 				}
 				sim.ResetCalls()
-				if _, said := resource.Apply(nil); len(said) > 0 {
-					t.Error(said)
-				}
+				resource.Destroyed()
 				sim.Changed(t, providertest.Operated(simulator.OpKill, providertest.HostNumbers(cmp.Or(c.hosts, 2))...))
 			})
 		}
@@ -349,9 +347,7 @@ func TestProcessOperation_destroyInAnotherArea(t *testing.T) {
 		"host": map[string]any{"ip": "10.0.0.9"}, "bk_agent_id": agentID, "status": 1, "isauto": true,
 	}}}})
 	resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf("bk_process_operation", kept)
-	if _, said := resource.Apply(nil); len(said) > 0 {
-		t.Error(said)
-	}
+	resource.Destroyed()
 	for _, host := range []string{"5:10.0.0.9", address} {
 		if process, _ := sim.Process(host, "web", "nginx"); process.Running {
 			t.Errorf("%s still runs", host)

@@ -115,3 +115,18 @@ func Rendered(tb testing.TB, write bool, file, text string) {
 		Same(tb, "make generate writes "+file+" anew", strings.Split(text, "\n"), strings.Split(written, "\n"))
 	}
 }
+
+// Silent ends the test if something was said.
+func Silent(tb testing.TB, said Diagnostics) {
+	tb.Helper()
+	if len(said) > 0 {
+		tb.Fatal(said)
+	}
+}
+
+// Destroyed destroys the object. It ends the test if there are any diagnostics.
+func (c *Core) Destroyed() {
+	c.T.Helper()
+	_, said := c.Apply(nil)
+	Silent(c.T, said)
+}

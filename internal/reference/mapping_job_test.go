@@ -145,9 +145,7 @@ func TestMappingJOB(t *testing.T) {
 					}
 				}
 				sim.ResetCalls()
-				if said := resource.DestroyUnrefreshed(); len(said) > 0 {
-					t.Fatal(said)
-				}
+				providertest.Silent(t, resource.DestroyUnrefreshed())
 				expectSent(t, sim, unregister, unregistered)
 			})
 		}

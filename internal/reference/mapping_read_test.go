@@ -140,9 +140,7 @@ func TestMappingGSE_listed(t *testing.T) {
 			p := mapped(t, sim, c.face, m)
 			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
 			sim.ResetCalls()
-			if said := resource.Imports("name-space:process-name"); len(said) > 0 {
-				t.Fatal(said)
-			}
+			providertest.Silent(t, resource.Imports("name-space:process-name"))
 			caller := ""
 			if c.face == providertest.FaceESB {
 				caller = mappedCaller + ", "

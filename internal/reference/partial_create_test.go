@@ -41,9 +41,7 @@ func TestOnPartialCreate(t *testing.T) {
 				if setting != "" {
 					config["on_partial_create"] = setting
 				}
-				if said := resource.Validate(config); len(said) > 0 {
-					t.Fatal(said)
-				}
+				providertest.Silent(t, resource.Validate(config))
 				_, said := resource.Apply(config)
 				want := tfprotov6.DiagnosticSeverityWarning
 				if taints {
