@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -43,15 +41,9 @@ func TestOnPartialCreate(t *testing.T) {
 				}
 				providertest.Silent(t, resource.Validate(config))
 				_, said := resource.Apply(config)
-				want := tfprotov6.DiagnosticSeverityWarning
-				if taints {
-					want = tfprotov6.DiagnosticSeverityError
-				}
-				if len(said) != 1 || said[0].Severity != want || strings.Contains(said.String(), `on_partial_create is "error"`) != taints {
-					t.Errorf("said: %s", said)
-				}
-				if resource.Tainted != taints {
-					t.Errorf("tainted: %t", resource.Tainted)
+				want := map[bool]string{false: "warning", true: "error"}[taints]
+				if len(said) != 1 || said.Severity() != want || strings.Contains(said.String(), `on_partial_create is "error"`) != taints || resource.Tainted != taints {
+					t.Errorf("tainted: %t, said: %s", resource.Tainted, said)
 				}
 				if failing := resource.Reasons(c.attribute); len(failing) != 1 || !strings.Contains(failing["web-2"], "65535") {
 					t.Errorf("%s is %v", c.attribute, failing)
