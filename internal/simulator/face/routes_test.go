@@ -34,17 +34,6 @@ func TestESB_unknownRoutes(t *testing.T) {
 	}
 }
 
-func TestESB_trailingSlashIsOptional(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	got := c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status", simtest.Signed(`{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`),
-		map[string]string{"X-Bkapi-Request-Id": "given"})
-	simtest.Want(t, "answer", got.Body, map[string]any{
-		"code": 0.0, "data": map[string]any{"count": 0.0, "proc_infos": []any{}}, "message": "success", "request_id": "given", "result": true,
-	})
-	simtest.Want(t, "header", got.Header.Get("X-Bkapi-Request-Id"), "given")
-}
-
 func TestESB_keys(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -70,55 +69,6 @@ func TestFault_timesCountOperations(t *testing.T) {
 	simtest.Want(t, "polls", got, [][]int{{0, 0, 0}, {115, 115, 0}, {115, 115, 0}, {0, 0, 0}})
 }
 
-func TestFault_firstGenerationIsRepeated(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		fault  simulator.Fault
-		want   []int
-		states []string
-	}{
-		"pending":         {simulator.Fault{Pending: 2}, []int{115, 115, 0, 115}, []string{"---", "---", "R--", "R--"}},
-		"pending-once":    {simulator.Fault{Pending: 1, Times: 1}, []int{115, 0, 850}, []string{"---", "R--", "R--"}},
-		"pending-applied": {simulator.Fault{Pending: 1, Times: 1, Apply: true}, []int{115, 850}, []string{"R--", "R--"}},
-		"code":            {simulator.Fault{Code: new(-1), Times: 1}, []int{-1, 0}, []string{"---", "R--"}},
-		"away":            {simulator.Fault{Unreachable: "117", Times: 1}, []int{117, 0}, []string{"---", "R--"}},
-		"away-silently":   {simulator.Fault{Unreachable: "pending"}, []int{115, 115}, []string{"---", "---"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := simtest.NewVirtual(t)
-			c.Sim.Inject(test.fault)
-			for i, want := range test.want {
-				c.Calls("register_proc_info", want, test.states[i])
-			}
-		})
-	}
-}
-
-func TestFault_takes(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_700_000_000, 0)
-	c := simtest.NewVirtual(t, &simulator.Server{Now: func() time.Time { return now }})
-	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Takes: 5 * time.Second})
-	want := simulator.TaskInfo{ID: c.Operate(simulator.OpStart, "10.0.0.1"), Op: 0, Accepted: now, Hosts: 1}
-	for _, step := range []struct {
-		after   time.Duration
-		code    int
-		state   string
-		settled time.Time
-	}{
-		{4 * time.Second, 115, "---", time.Time{}},
-		{3 * time.Second, 0, "-Hr", now.Add(5 * time.Second)},
-	} {
-		now = now.Add(step.after)
-		want.Polls++
-		want.Settled = step.settled
-		simtest.Want(t, "poll", c.Codes(want.ID, "10.0.0.1", 1), []int{step.code})
-		c.WantState("then", step.state)
-		simtest.Want(t, "tasks", c.Sim.Tasks(), []simulator.TaskInfo{want})
-	}
-}
-
 func TestFault_answers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -179,17 +129,6 @@ func TestFault_lostAnswers(t *testing.T) {
 	}
 }
 
-func TestFault_unreachableAgentKeepsItsRow(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	c.Does(simulator.OpStart, 0, "-Hr")
-	c.Sim.SetReachable("0:10.0.0.1", false)
-	c.Does(simulator.OpStop, 117, "-Hr")
-	simtest.Want(t, "status in the row", c.Rows("10.0.0.1")["10.0.0.1"]["status"], any(1.0))
-	c.Sim.SetReachable("0:10.0.0.1", true)
-	c.Does(simulator.OpStop, 0, "---")
-}
-
 func TestFault_json(t *testing.T) {
 	t.Parallel()
 	in := `{"api":"get_*","op":0,"hosts":["0:10.0.0.1"],"times":1,"pending":-1,"code":0,"takes":"500ms","delay":"1s","delay_max":"2s","chance":0.5,"envelope":{"result":null}}`
@@ -205,20 +144,6 @@ func TestFault_json(t *testing.T) {
 	for _, bad := range []string{`{"pendign":1}`, `{"takes":5}`, `{"takes":"soon"}`} {
 		simtest.WantError(t, json.Unmarshal([]byte(bad), &f), "")
 	}
-}
-
-func TestServer_concurrentCalls(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	c.Sim.Inject(simulator.Fault{Delay: time.Hour}) // each call is held until both have arrived
-	both := func() bool { return c.Sim.MaxInFlight() >= 2 }
-	var calls sync.WaitGroup
-	for range 2 {
-		calls.Go(func() { _, _ = c.Impatient("register_proc_info", registerBody("10.0.0.1"), both) })
-	}
-	c.Eventually("two calls at once", both)
-	calls.Wait()
-	simtest.Want(t, "calls at once", c.Sim.MaxInFlight(), 2)
 }
 
 // The data of a queued task, of one that is forgotten, and an id that a task does not have.

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -55,32 +57,6 @@ func TestFault_backwards(t *testing.T) {
 		if one < 0 || two < 0 || (one > two) != backwards || !json.Valid([]byte(body)) {
 			t.Errorf("backwards %t: %s", backwards, body)
 		}
-	}
-}
-
-// If a client does not wait for the answer, its request is processed after a stall but not after a delay.
-func TestFault_stall(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		fault simulator.Fault
-		to    string
-	}{
-		"stall": {simulator.Fault{Stall: time.Hour}, "R--"},
-		"drip":  {simulator.Fault{Drip: time.Hour}, "R--"},
-		"delay": {simulator.Fault{Delay: time.Hour}, "---"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := simtest.NewVirtual(t)
-			c.Sim.Inject(test.fault)
-			far := func() bool {
-				return c.Sim.Calls().Count("register_proc_info") == 1 && simtest.State(c.Sim, "10.0.0.1") == test.to
-			}
-			if answer, err := c.Impatient("register_proc_info", registerBody("10.0.0.1"), far); err == nil {
-				t.Errorf("an answer arrived: %s", answer)
-			}
-			c.WantState("then", test.to)
-		})
 	}
 }
 
@@ -182,4 +158,38 @@ func TestFault_chance(t *testing.T) {
 		t.Errorf("another seed gives the same: %s", other)
 	}
 	simtest.Want(t, "for certain", strikes(t, 3, 1, 5), "xxxxx")
+}
+
+func TestFault_delayMax(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sim := &simulator.Server{Seed: 1}
+		sim.AddHost("0:10.0.0.1")
+		sim.Inject(simulator.Fault{Delay: 50 * time.Millisecond, DelayMax: 500 * time.Millisecond})
+		shortest, longest := time.Hour, time.Duration(0)
+		for range 50 {
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/c/compapi/v2/gse/get_proc_status_v2/",
+				strings.NewReader(simtest.Signed(statusBody)))
+			req.Host, req.RemoteAddr = "127.0.0.1", "127.0.0.1:1"
+			began := time.Now()
+			sim.ServeHTTP(httptest.NewRecorder(), req)
+			shortest, longest = min(shortest, time.Since(began)), max(longest, time.Since(began))
+		}
+		if shortest < 50*time.Millisecond || longest >= 500*time.Millisecond || longest-shortest < 300*time.Millisecond {
+			t.Errorf("all between %s and %s", shortest, longest)
+		}
+	})
+}
+
+func TestFault_takes(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	c := simtest.NewVirtual(t, &simulator.Server{Now: func() time.Time { return now }})
+	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Takes: 5 * time.Second})
+	id := c.Operate(simulator.OpStart, "10.0.0.1")
+	for _, code := range []int{115, 0} {
+		now = now.Add(3 * time.Second)
+		simtest.Want(t, "poll", c.Codes(id, "10.0.0.1", 1), []int{code})
+	}
+	simtest.Want(t, "settled", c.Sim.Tasks()[0].Settled, now.Add(-time.Second))
 }
