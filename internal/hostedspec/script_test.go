@@ -151,3 +151,21 @@ func TestShellScript_withManyEntries(t *testing.T) {
 		}
 	}
 }
+
+// The script goes where its system has it, and a reason has the call that said so.
+func TestSource(t *testing.T) {
+	t.Parallel()
+	for path, windows := range map[string]bool{`\\host\x`: true, "d:/app": true, "/srv": false, "x": false} {
+		run := hostedspec.Source{}.On(hostedspec.IsWindows(path))
+		if hostedspec.IsWindows(path) != windows || strings.HasSuffix(run.Name, ".ps1") != windows || !strings.HasSuffix(run.Command, run.Path) {
+			t.Errorf("%s: %+v", path, run)
+		}
+	}
+	for want, reading := range map[string]hostedspec.Reading{
+		"": {Call: "task 1"}, "away": {Why: "away"}, "away (task 1)": {Why: "away", Call: "task 1"}, "away (code 117, task 1)": {Why: "away (code 117)", Call: "task 1"},
+	} {
+		if got := reading.Reason(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

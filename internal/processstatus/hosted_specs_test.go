@@ -185,7 +185,16 @@ func TestHostedSpecsDataSource_noWay(t *testing.T) {
 	}
 	again, _ := p.ReadData("bk_hosted_specs", config)
 	providertest.Same(t, "unreadable, which an output may hold", unreadable, again["unreadable"])
-	if _, said := hostedOn(t, 1).Configured(t, map[string]any{"gateway": "esb"}).ReadData("bk_hosted_specs", config); !said.Failed() || !strings.Contains(said.String(), "hosted_specs.job_scope is not set") {
-		t.Errorf("said: %s", said)
+	wrong := map[string]any{"namespace": "web", "hosts": map[string]string{"web-1": "10.0.0.1"}}
+	for says, read := range map[string]struct {
+		settings, config map[string]any
+	}{
+		"hosted_specs.job_scope is not set": {map[string]any{"gateway": "esb"}, config},
+		"Provider Not Configured Yet":       {map[string]any{"app_secret": providertest.NotKnown{}}, config},
+		"has no bk_cloud_id":                {ways["gateway"].settings, wrong},
+	} {
+		if _, said := sim.Configured(t, read.settings).ReadData("bk_hosted_specs", read.config); !said.Failed() || !strings.Contains(said.String(), says) {
+			t.Errorf("want %q, said: %s", says, said)
+		}
 	}
 }
