@@ -184,24 +184,4 @@ func TestProcessesDataSource_refused(t *testing.T) {
 	}
 }
 
-// Process instances are one call for the topology, and one for each 500 of them.
-func TestProcessesDataSource_many(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSimOf(t, `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz-[1-3]", "modules": [{"name": "web", "hosts": [{"count": 200, "ip": "10.3.0.1"}], "processes": [
-	  {"bk_process_name": "a", "bk_func_name": "a", "work_path": "/srv", "pid_file": "/run/a.pid", "user": "root"},
-	  {"bk_process_name": "b", "bk_func_name": "b", "work_path": "/srv", "pid_file": "/run/b.pid", "user": "root"}]}]}]}]}`)
-	values, said := sim.Configured(t, face(sim, "")).ReadData(processesType, in("web"))
-	providertest.Silent(t, said)
-	counts := make(map[string]int)
-	for key, group := range values["processes"].(object) { //nolint:forcetypeassert // it is one
-		hosts, _ := group.(object)["hosts"].(object)
-		counts[key] = len(hosts)
-	}
-	providertest.Same(t, "hosts by group", map[string]int{"a_1": 600, "b_1": 600}, counts)
-	calls := sim.Calls()
-	if topology, pages := calls.Count("search_biz_inst_topo"), calls.Count("list_process_related_info"); topology != 1 || pages != 3 || len(calls) != 4 {
-		t.Errorf("%d questions for the topology, %d pages, %d calls", topology, pages, len(calls))
-	}
-}
-
 func sortedKeys(of object) []string { return slices.Sorted(maps.Keys(of)) }

@@ -86,28 +86,6 @@ func TestTopology_becomesWhatItDeclares(t *testing.T) {
 	simtest.Want(t, "sets of processes", values(t, related, "set", "bk_set_id"), "2 2 2 2 3 3 3 3 2 3 0")
 }
 
-// A declared id is that of the first of many sets. Addresses run on over the end of a net.
-func TestTopology_manySets(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","sets":[{"id":7,"name":"s[1-20]","modules":[{"id":9,"name":"m","hosts":[{"id":20,"count":50,"ip":"10.0.0.1"}]}]}]}]}`)
-	simtest.Want(t, "sets", values(t, c.Ask("search_set", `{"bk_biz_id":1,"fields":["bk_set_id"],"page":{"start":1,"limit":2}}`), "bk_set_id"), "7 8")
-	list := func(params, field string) string {
-		return values(t, c.AskESB("list_biz_hosts", `{"bk_biz_id":1,`+params+`"fields":["`+field+`"],"page":{"start":0,"limit":500}}`), field)
-	}
-	for module, hosts := range map[int]string{9: "20 21 22 ", 10: "70 71 72 "} {
-		if got := list(fmt.Sprintf(`"bk_module_ids":[%d],`, module), "bk_host_id"); !strings.HasPrefix(got, hosts) {
-			t.Errorf("hosts of module %d: %s", module, got)
-		}
-	}
-	seen := make(map[string]bool)
-	for module := range 20 {
-		for ip := range strings.FieldsSeq(list(fmt.Sprintf(`"bk_module_ids":[%d],`, 9+module), "bk_host_innerip")) {
-			seen[ip] = true
-		}
-	}
-	simtest.Want(t, "hosts", len(seen), 1000)
-}
-
 func TestTopology_levelsAboveSets(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","levels":["region","zone"],"sets":[

@@ -59,30 +59,6 @@ func TestGateway_update(t *testing.T) {
 	simtest.Want(t, "label", p.Labels["v"], "2")
 }
 
-// The same machine under two names is two hosts, until both are known.
-func TestAgentID_twoSelectors(t *testing.T) {
-	t.Parallel()
-	for mapped, want := range map[bool]struct {
-		rows, code, processes int
-		held                  string
-	}{false: {0, 0, 2, simtest.AgentA}, true: {1, simulator.CodeAlreadyRunning, 1, "0:10.0.0.1"}} {
-		c := simtest.NewGateway(t)
-		if mapped {
-			c.Sim.AddAgent(simtest.AgentA, "0:10.0.0.1")
-		}
-		c.Call("register_proc_info", "10.0.0.1")
-		c.Do(simulator.OpStart, "10.0.0.1")
-		simtest.Want(t, "rows", len(c.GatewayRows(simtest.Agents(simtest.AgentA))), want.rows)
-		simtest.WantCode(t, "start by agent id", c.ByAgent(simulator.OpStart), want.code)
-		simtest.Want(t, "processes", len(c.Sim.Processes()), want.processes)
-		if v := c.ByAgent(simulator.OpQuery); !strings.Contains(v.Text(), simtest.AgentA) || strings.Contains(v.Text(), "10.0.0.1") != mapped {
-			t.Errorf("mapped %v: content %s", mapped, v.Text())
-		}
-		p, _ := c.Sim.Process(simtest.AgentA, "web", "nginx")
-		simtest.Want(t, "held by", p.Host, want.held)
-	}
-}
-
 func TestAgentID_keys(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewGateway(t)
@@ -224,31 +200,4 @@ func TestUpgradeToAgentID_fails(t *testing.T) {
 	c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
 	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
 	simtest.Want(t, "nothing was upgraded", c.Entries(), "["+simtest.ByAgent+" "+simtest.ByAddress+"] true false")
-}
-
-// Both names, an upgrade and what is hosted by agent id survive a restart.
-func TestNames_surviveARestart(t *testing.T) {
-	t.Parallel()
-	live := simtest.Lives(t, func(sim *simulator.Server) {
-		sim.EntryPerName = true
-		sim.AddAgent(simtest.AgentA, simtest.ByAddress)
-		sim.AddHost("0:10.0.0.2", simtest.AgentB)
-	})
-	sim := live().Sim
-	simtest.Must(t, sim.UpgradeToAgentID(simtest.AgentB, "0:10.0.0.2"))
-	for _, name := range []string{simtest.ByAddress, simtest.ByAgent, simtest.AgentB} {
-		simtest.Must(t, sim.Register(name, "web", "nginx", nil, simtest.RegisterSpec), sim.Host(name, "web", "nginx"))
-	}
-	want := sim.Processes()
-	c := live()
-	sim = c.Sim
-	simtest.Want(t, "processes", sim.Processes(), want)
-	simtest.Want(t, "rows", len(c.GatewayRows(simtest.Agents(simtest.AgentA, simtest.AgentB))), 2)
-	simtest.Must(t, sim.StartProcess(simtest.ByAgent, "web", "nginx"))
-	p, _ := sim.Process(simtest.ByAddress, "web", "nginx")
-	simtest.Want(t, "one process on the machine", p.Running, true)
-	for _, name := range []string{"0:10.0.0.2", simtest.AgentB} {
-		p, _ := sim.Process(name, "web", "nginx")
-		simtest.Want(t, name+" is registered", p.Registered, true)
-	}
 }

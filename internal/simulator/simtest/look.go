@@ -2,14 +2,12 @@ package simtest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -87,21 +85,6 @@ func (c *Client) BodyOf(api, body string) string {
 	got, err := c.Exchange(c.T.Context(), http.MethodPost, ESB(api), body, nil)
 	Must(c.T, err)
 	return got.Text
-}
-
-// Impatient posts, and closes the connection when far returns true. It returns the answer so far.
-func (c *Client) Impatient(api, body string, far func() bool) (string, error) {
-	c.T.Helper()
-	ctx, cancel := context.WithCancel(c.T.Context())
-	defer cancel()
-	go func() {
-		for !far() && ctx.Err() == nil {
-			<-time.After(time.Millisecond)
-		}
-		cancel()
-	}()
-	got, err := c.Exchange(ctx, http.MethodPost, ESB(api), body, nil)
-	return got.Text, err
 }
 
 // Buffer is written by a server and read by a test.
