@@ -73,7 +73,7 @@ func specsOf(t *testing.T, values map[string]any, host string) map[string]any {
 // Promised in reference: `specs` lacks these hosts, and a warning names them.
 func TestHostedSpecsDataSource(t *testing.T) {
 	t.Parallel()
-	hand := `{"valuekey":"web:cron","contact":"web","procName":"cron","type":2,"password":"` + simulator.SecretPassword + `","timestamp":7}`
+	hand := `{"valuekey":"web:cron","contact":"web","procName":"cron","password":"` + simulator.SecretPassword + `","timestamp":7}`
 	adds := func(entry string) func(sim *providertest.Sim) error {
 		return func(sim *providertest.Sim) error { return sim.AddProc(providertest.Address(1), entry) }
 	}
@@ -86,26 +86,11 @@ func TestHostedSpecsDataSource(t *testing.T) {
 		"as-agents-write-it": {want: map[string]any{"nginx": nginxSpec(nil)}},
 		"by-hand": {
 			change: func(sim *providertest.Sim) error {
-				edited := map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 0, "opTimeOut": 7}
+				edited := map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 0, "opTimeOut": 7, "type": 0}
 				return errors.Join(sim.EditProc(providertest.Address(1), "web", "nginx", edited), adds(hand)(sim))
 			},
 			want: map[string]any{
-				"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh -9", "resource.mem": 0, "monitor_policy.op_timeout": 7}),
-				"cron": map[string]any{
-					"identity": map[string]any{"proc_name": "cron", "setup_path": nil, "pid_path": nil, "user": nil},
-					"control":  nginxSpec(map[string]any{"control.start_cmd": nil})["control"], "resource": nil,
-					"monitor_policy": map[string]any{"auto_type": 2, "start_check_secs": nil, "op_timeout": nil},
-				},
-			},
-		},
-		"types": {
-			change: func(sim *providertest.Sim) error {
-				return errors.Join(
-					sim.EditProc(providertest.Address(1), "web", "nginx", map[string]any{"type": 0}),
-					sim.AddProc(providertest.Address(1), `{"valuekey":"web:cron","contact":"web","procName":"cron","timestamp":7}`))
-			},
-			want: map[string]any{
-				"nginx": nginxSpec(map[string]any{"monitor_policy.auto_type": 0}),
+				"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh -9", "resource.mem": 0, "monitor_policy.op_timeout": 7, "monitor_policy.auto_type": 0}),
 				"cron": map[string]any{
 					"identity": map[string]any{"proc_name": "cron", "setup_path": nil, "pid_path": nil, "user": nil},
 					"control":  nginxSpec(map[string]any{"control.start_cmd": nil})["control"], "resource": nil,
