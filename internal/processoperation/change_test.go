@@ -96,7 +96,7 @@ func TestChange_due(t *testing.T) {
 func TestDoubtOf(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 1)
-	o, task := operation{members: []member{only(inventory)}, name: fleet.Restart}, fleet.Task{ID: "T", Operation: fleet.Restart}
+	o, task := operation{members: []member{only(inventory)}, name: fleet.Restart}, fleet.Task{ID: "T", Operation: fleet.Restart, As: "0:10.0.0.8"}
 	known := []duty{{unsure: map[fleet.Host]fleet.Task{hosts[0]: task}}}
 	for name, c := range map[string]struct {
 		outcome fleet.Outcome
@@ -108,7 +108,8 @@ func TestDoubtOf(t *testing.T) {
 		"not-tried":         {fleet.Outcome{Verdict: fleet.NotTried}, known, task},
 		"not-tried-at-all":  {fleet.Outcome{Verdict: fleet.NotTried}, []duty{{}}, fleet.Task{}},
 		"under-way":         {fleet.Outcome{Verdict: fleet.Pending, Underway: task}, []duty{{}}, task},
-		"watched-when-over": {fleet.Outcome{Verdict: fleet.Pending, Left: fleet.Unhealthy, TaskID: "T"}, []duty{{}}, task},
+		"watched-when-over": {fleet.Outcome{Verdict: fleet.Pending, Left: fleet.Unhealthy, TaskID: "U"}, known, fleet.Task{ID: "U", Operation: fleet.Restart}},
+		"watched-again":     {fleet.Outcome{Verdict: fleet.Pending, Left: fleet.Unhealthy, TaskID: "T"}, known, task}, // by the name that it was sent to
 	} {
 		if got := doubtOf(o, c.before, outcome{{hosts[0]: c.outcome}})["web:nginx"][hosts[0].WithoutSupplier().Address()]; got.Task != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)

@@ -141,6 +141,19 @@ func TestProcessOperation_namesNotKnown(t *testing.T) {
 	}
 }
 
+// A platform whose settings are not known yet is not called.
+func TestProcessOperation_notReady(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	settings := sim.SettingsFor(providertest.FaceESB)
+	settings["app_secret"] = providertest.NotKnown{}
+	resource := providertest.ConfiguredWith(t, settings).CoreOf(providertest.ActionType, &providertest.Kept{})
+	if _, said := resource.Apply(restartConfig(providertest.FaceESB, 1, nil)); !said.Failed() || !strings.Contains(said.String(), "Provider Not Configured Yet") {
+		t.Errorf("said: %s", said)
+	}
+	providertest.Same(t, "calls", []string(nil), sim.Calls().APIs())
+}
+
 // One machine under two names would be operated twice.
 func TestProcessOperation_oneMachineTwice(t *testing.T) {
 	t.Parallel()

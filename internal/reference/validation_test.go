@@ -84,6 +84,7 @@ func TestValidation(t *testing.T) {
 		"gate-commands-later":      {operationBlock, object{"rollout": gate("ok"), "spec.control": later}, ""},
 		"gate-output-later":        {operationBlock, object{"rollout": gate(later)}, ""},
 		"gate-no-output":           {operationBlock, object{"rollout": gate(nil)}, ""},
+		"gate-operation-later":     {operationBlock, object{"rollout": gate(nil), "operation": later}, ""},
 		"gate-later":               {operationBlock, object{"rollout": object{"waves": []any{"1"}, "healthy": later}, kind: 2}, ""},
 		"gate-none":                {operationBlock, object{"rollout": object{"waves": []any{"1"}}, kind: 2}, ""},
 		"gate-one-shot":            {operationBlock, object{"rollout": gate(nil), kind: 2}, "only a resident process goes on running"},
