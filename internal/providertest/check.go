@@ -130,3 +130,11 @@ func (c *Core) Destroyed() {
 	_, said := c.Apply(nil)
 	Silent(c.T, said)
 }
+
+// Settled fails the test unless the next plan of a configuration shows nothing, without a word.
+func (c *Core) Settled(config map[string]any) {
+	c.T.Helper()
+	if plan, said := c.Plan(config); plan.Action != PlanNothing || len(said) > 0 {
+		c.T.Errorf("the next plan: %s %s", plan.Action, said)
+	}
+}
