@@ -45,9 +45,6 @@ func (a *baseAction) ValidateConfig(ctx context.Context, req action.ValidateConf
 	resp.Diagnostics.Append(req.Config.Get(ctx, model)...)
 	if !resp.Diagnostics.HasError() {
 		entries, _ := model.Entries(ctx)
-		for _, entry := range entries {
-			resp.Diagnostics.Append(entry.Check(ctx, nil)...)
-		}
 		resp.Diagnostics.Append(checkInputs(ctx, model, req.Config)...)
 		resp.Diagnostics.Append(reference.CheckEntries(ctx, entries)...)
 	}

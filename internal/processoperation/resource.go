@@ -32,7 +32,6 @@ func (r *baseResource) ValidateConfig(ctx context.Context, req resource.Validate
 	}
 	entries, _ := config.Entries(ctx)
 	for _, entry := range entries {
-		resp.Diagnostics.Append(entry.Check(ctx, nil)...)
 		resp.Diagnostics.Append(reference.CheckCommand(ctx, entry, req.Config, config.values().OnDestroy)...)
 	}
 	resp.Diagnostics.Append(checkInputs(ctx, config, req.Config)...)

@@ -19,7 +19,6 @@ var (
 	_ datasource.DataSource                     = (*jobProcessStatusDataSource)(nil)
 	_ datasource.DataSourceWithConfigure        = (*jobProcessStatusDataSource)(nil)
 	_ datasource.DataSourceWithConfigValidators = (*jobProcessStatusDataSource)(nil)
-	_ datasource.DataSourceWithValidateConfig   = (*jobProcessStatusDataSource)(nil)
 )
 
 // NewJobDataSource returns bk_job_process_status.
@@ -61,14 +60,6 @@ func (d *jobProcessStatusDataSource) Configure(_ context.Context, req datasource
 
 func (d *jobProcessStatusDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
 	return []datasource.ConfigValidator{datasourcevalidator.Conflicting(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
-}
-
-func (d *jobProcessStatusDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
-	var config jobProcessStatusModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(config.process(ctx).Check(ctx, nil)...)
-	}
 }
 
 func (d *jobProcessStatusDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
