@@ -88,7 +88,6 @@ func TestFaultMatrix_effects(t *testing.T) {
 }
 
 func (r *faultRun) bring(to held) {
-	r.t.Helper()
 	if to == nothingHeld {
 		return
 	}
@@ -106,7 +105,6 @@ func (r *faultRun) bring(to held) {
 }
 
 func (r *faultRun) expectHeld(when string, want held) {
-	r.t.Helper()
 	for _, n := range providertest.HostNumbers(r.hosts()) {
 		p := r.at(n)
 		if got := (held{p.Registered, p.Hosted, p.Running}); got != want {

@@ -13,7 +13,6 @@ import (
 )
 
 func (r *faultRun) expectSaid(said providertest.Diagnostics) {
-	r.t.Helper()
 	severity := map[ending]string{refused: "error", fails: "error", stays: "error", taints: "error", warns: "warning"}[r.cell.ending]
 	if said.Severity() != severity {
 		r.t.Errorf("ends with %q, want %q\n%s", said.Severity(), severity, said)
@@ -39,7 +38,6 @@ func unwrapped(text string) string {
 func (r *faultRun) says() string { return cmp.Or(r.cell.says, r.fault.says) }
 
 func (r *faultRun) expectTries() {
-	r.t.Helper()
 	at := *r.face.Target(r.on)
 	if r.fault.sends != "" {
 		at = providertest.Target{API: r.fault.sends}
@@ -58,17 +56,11 @@ func (r *faultRun) expectTries() {
 	if all := r.sim.Calls(); r.cell.ending == refused && len(all) > 0 {
 		r.t.Errorf("called for a configuration that is refused: %v", all.APIs())
 	}
-	for _, call := range calls {
-		if limit := int64(1 << 28); call.Sent > limit {
-			r.t.Errorf("%d bytes of an answer were read, want no more than %d", call.Sent, limit)
-		}
-	}
 }
 
 // expectOnce fails the test if an operation may have been done twice. A request that the platform
 // received and did not refuse must not be sent again.
 func (r *faultRun) expectOnce() {
-	r.t.Helper()
 	at := *r.face.Target(onOperate)
 	at.Op = new(providertest.Commands[r.on].Op)
 	taken := slices.DeleteFunc(at.Calls(r.sim.Calls()), func(c simulator.Call) bool { return c.Status == 429 || c.Code == busyCode })
@@ -80,7 +72,6 @@ func (r *faultRun) expectOnce() {
 // expectState checks the state after the run: the hosts of the resource, none if it is not in state, and
 // the reasons of failed hosts.
 func (r *faultRun) expectState(hosts, reasons map[string]string) {
-	r.t.Helper()
 	var (
 		wantHosts   = keyed(providertest.HostNumbers(r.hosts()), "")
 		wantReasons = map[string]string{}
@@ -119,8 +110,6 @@ func (r *faultRun) reasonsName() string {
 func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	undone := slices.ContainsFunc(r.hit(), func(n int) bool { return !acted[n] })
 	switch {
-	case r.cell.next != "":
-		return r.cell.next
 	case r.cell.ending == taints && (r.face != providertest.FaceGateway || r.on != onCreate || len(acted) > 0 && !undone):
 		return providertest.PlanReplace
 	case r.cell.ending == taints:
@@ -209,7 +198,6 @@ func (r *faultRun) executed(n int, action string) bool {
 // expectConverged wants the platform as declared. A restart and a reload leave nothing
 // behind but that they ran, before or now.
 func (r *faultRun) expectConverged(before map[int]bool) {
-	r.t.Helper()
 	for n, done := range r.acted() {
 		ran := (r.on == onRestart || r.on == onReload) && before[n]
 		left := r.on.Destroys() && r.cell.ending == warns && slices.Contains(r.hit(), n)

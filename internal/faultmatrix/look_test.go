@@ -10,7 +10,6 @@ import (
 )
 
 func (r *faultRun) Status() {
-	r.t.Helper()
 	r.startAll()
 	r.sim.ResetCalls()
 	r.FailHosts()
@@ -36,7 +35,6 @@ func (r *faultRun) Status() {
 
 // expectStates looks at what the data source gives, nothing where it failed.
 func (r *faultRun) expectStates(values map[string]any) {
-	r.t.Helper()
 	want := keyed(providertest.HostNumbers(r.hosts()), string(fleet.Running))
 	switch {
 	case r.cell.ending == fails, r.cell.ending == refused:
@@ -51,13 +49,11 @@ func (r *faultRun) expectStates(values map[string]any) {
 }
 
 func (r *faultRun) expectRunning(values map[string]any) {
-	r.t.Helper()
 	same(r.t, "states once the fault has gone", keyed(providertest.HostNumbers(r.hosts()), string(fleet.Running)), providertest.StatesOf(values))
 }
 
 // find has the platform list the hosts of the process, for an import or a list.
 func (r *faultRun) find() {
-	r.t.Helper()
 	r.startAll()
 	r.FailHosts()
 	r.sim.ResetCalls()

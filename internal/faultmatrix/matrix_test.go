@@ -120,9 +120,8 @@ type met struct {
 	hosts, reasons map[string]string
 }
 
-// change runs an operation on a resource, and gives what the plan after it does.
-func (r *faultRun) change(by way) providertest.PlanKind {
-	r.t.Helper()
+// change runs an operation on a resource.
+func (r *faultRun) change(by way) {
 	if before := r.setUp(); before != "" {
 		by.applies(before)
 	}
@@ -142,31 +141,26 @@ func (r *faultRun) change(by way) providertest.PlanKind {
 		by.settled()
 	}
 	r.expectConverged(acted)
-	return kind
 }
 
 func (r *faultRun) applies(o operation) {
-	r.t.Helper()
 	if _, said := r.Run(r.sim.SettingsFor(r.face)).Apply(r.config(o)); len(said) > 0 {
 		r.t.Fatalf("before the fault: %s", said)
 	}
 }
 
 func (r *faultRun) meets() met {
-	r.t.Helper()
 	core, said := r.meet()
 	return met{said, providertest.Texts(core.Attribute("hosts")), providertest.Texts(core.Attribute(r.reasonsName()))}
 }
 
 func (r *faultRun) next(want providertest.PlanKind) {
-	r.t.Helper()
 	if kind, said := r.Run(r.sim.SettingsFor(r.face)).Apply(r.config(r.on)); kind != want || len(said) > 0 {
 		r.t.Errorf("the next plan: %s, want %s; its apply says:\n%s", kind, want, said)
 	}
 }
 
 func (r *faultRun) settled() {
-	r.t.Helper()
 	if p, said := r.Run(r.sim.SettingsFor(r.face)).Plan(r.config(r.on)); p.Action != providertest.PlanNothing || len(said) > 0 {
 		r.t.Errorf("the plan after the next apply: %s\n%s", p.Action, said)
 	}
@@ -175,7 +169,6 @@ func (r *faultRun) settled() {
 // setUp brings the platform to where the operation starts from, and gives what is to
 // be applied before it, "" for nothing.
 func (r *faultRun) setUp() (before operation) {
-	r.t.Helper()
 	switch r.on {
 	case onRead, onAsk, onUpdate, onDelete, onReadOwner:
 		return onCreate
@@ -189,7 +182,6 @@ func (r *faultRun) setUp() (before operation) {
 }
 
 func (r *faultRun) Run(settings map[string]any) *providertest.Core {
-	r.t.Helper()
 	fresh := func() *providertest.Protocol { return providertest.ConfiguredWith(r.t, settings) }
 	core := fresh().CoreOf(r.face.TypeName(r.on), r.kept)
 	core.Fresh = fresh
@@ -197,7 +189,6 @@ func (r *faultRun) Run(settings map[string]any) *providertest.Core {
 }
 
 func (r *faultRun) meet() (*providertest.Core, providertest.Diagnostics) {
-	r.t.Helper()
 	r.sim.ResetCalls()
 	r.FailHosts()
 	core := r.Run(r.settings)
@@ -334,13 +325,11 @@ func (r *faultRun) hit() []int {
 
 // startAll has the process run on every host, hosted.
 func (r *faultRun) startAll() {
-	r.t.Helper()
 	r.registerAll()
 	r.each(r.sim.StartProcess)
 }
 
 func (r *faultRun) registerAll() {
-	r.t.Helper()
 	r.each(func(address, namespace, name string) error {
 		return r.sim.Register(address, namespace, name, nil, "{}")
 	})
@@ -348,7 +337,6 @@ func (r *faultRun) registerAll() {
 
 // each does something to the process on every host, and second on the second host.
 func (r *faultRun) each(do func(address, namespace, name string) error) {
-	r.t.Helper()
 	namespace, name := r.Process()
 	for _, address := range r.addresses(providertest.HostNumbers(r.hosts())) {
 		r.must(do(address, namespace, name))
@@ -356,13 +344,11 @@ func (r *faultRun) each(do func(address, namespace, name string) error) {
 }
 
 func (r *faultRun) second(do func(address, namespace, name string) error) {
-	r.t.Helper()
 	namespace, name := r.Process()
 	r.must(do(r.address(2), namespace, name))
 }
 
 func (r *faultRun) unregisterSecond() {
-	r.t.Helper()
 	r.second(r.sim.Unhost)
 	r.second(r.sim.Unregister)
 }

@@ -13,13 +13,13 @@ func onJOB(c cell) cell {
 }
 
 var patternControl = &pattern{
-	name: "control", title: "Nothing is wrong", about: "One call each.",
+	title: "Nothing is wrong", about: "One call each.",
 	cells: wellAfter(1, onCreate, onAskFirst, onConfirm, onHost, onRun, onRead, onReadRun, onUpdate, onKeepRun, onDelete, onOperate, onWait, onStop, onKill, onRestart,
 		onReload, onStatus, onCached, onImport, onList, onReadOwner),
 }
 
 var patternLate = &pattern{
-	name: "late", title: "The answer is late",
+	title: "The answer is late",
 	about: "It is waited for, host by host. Where the ESB answers for each host at once, 115 or nothing about a host means to call again for that host. " +
 		"A task is asked for its result again, and the operation is not sent again.",
 	cells: cellsOf(wellAfter(1, onCreate, onAskFirst, onHost, onRun, onAsk, onUpdate, onDelete, onOperate, onStop, onStatus), as(onJOB(cell{ending: well, tries: 1}), onRead)),
@@ -27,14 +27,14 @@ var patternLate = &pattern{
 }
 
 var patternAsked = &pattern{
-	name: "odd", title: "The answer looks odd",
+	title: "The answer looks odd",
 	about: "It is understood anyway: other clients of the platform have met each of these.",
 	cells: wellAfter(1, onCreate, onRead, onAsk, onUpdate, onDelete, onOperate, onStatus),
 }
 
 // patternNoVerdict: nothing is heard of a host, whatever the others do.
 var patternNoVerdict = &pattern{
-	name: "no-verdict", title: "A host gives no result before the deadline",
+	title: "A host gives no result before the deadline",
 	about: "The other hosts keep their results. The deadline is that of the object's `timeouts`. A create or a first operation that no " +
 		"host confirms ends with an error and is tainted.",
 	cells: cellsOf(
@@ -58,7 +58,7 @@ const agentSilent = "not registered, because its agent does not say whether it a
 // Promised in partial-failure.md: hosting or starting, on some hosts that a create did
 // register | ends with a warning, exit code 0.
 var patternOneFails = &pattern{
-	name: "one-fails", title: "A host fails",
+	title: "A host fails",
 	about: "The others are done. The next apply calls the failed host alone. A machine that is gone for good leaves state if `forget_unreachable` is true; without it the error of the destroy names this way out.",
 	cells: cellsOf(
 		as(cell{ending: warns, reason: notRegistered, tries: 1}, onCreate),
@@ -77,19 +77,19 @@ var patternOneFails = &pattern{
 const noCommand = "no command of the process runs"
 
 var patternOperationFails = &pattern{
-	name: "operation-fails", title: "A command fails on a host",
+	title: "A command fails on a host",
 	about: "What it printed is shown, without control characters and without the provider's credentials, encoded ones among them. The next apply runs it on that host alone.",
 	cells: cellsOf(as(cell{ending: warns, reason: notRunning, tries: 1}, onRun), as(cell{ending: warns, tries: 1}, onOperate, onStop, onKill, onRestart, onReload)),
 	never: noCommand,
 }
 
 var patternOperationWell = &pattern{
-	name: "as-wanted", title: "The process is as wanted already", about: "That is success.",
+	title: "The process is as wanted already", about: "That is success.",
 	cells: wellAfter(1, onOperate, onStop, onKill), never: noCommand,
 }
 
 var patternUnreadable = &pattern{
-	name: "unreadable", title: "A query's answer cannot be read",
+	title: "A query's answer cannot be read",
 	about: "Nothing is known about such a host, so nothing is concluded.",
 	cells: cellsOf(
 		as(onJOB(cell{ending: warns, tries: 2}), onRead),
@@ -100,7 +100,7 @@ var patternUnreadable = &pattern{
 }
 
 var patternNoTask = &pattern{
-	name: "no-task", title: "A call is accepted, and its result cannot be asked for",
+	title: "A call is accepted, and its result cannot be asked for",
 	about: "Registering may be repeated, and the refresh before the next apply shows what was done. An operation is sent once.",
 	cells: cellsOf(
 		as(cell{ending: taints, reason: notConfirmed + saysUnknown, tries: 1}, onCreate),
@@ -114,7 +114,7 @@ var patternNoTask = &pattern{
 }
 
 var patternTaken = &pattern{
-	name: "taken", title: "Somebody else registered the process",
+	title: "Somebody else registered the process",
 	about: "Before a create, or before the host is added: it is left alone, unless `adopt_existing` is true. Afterwards: it is drift, and the next apply registers it again. " +
 		"A destroy leaves alone what another resource has registered since, whose `owner` the cached status shows. A registration that names no owner is unregistered.",
 	cells: cellsOf(
@@ -126,7 +126,7 @@ var patternTaken = &pattern{
 }
 
 var patternUnregistered = &pattern{
-	name: "unregistered", title: "Somebody unregistered the process",
+	title: "Somebody unregistered the process",
 	about: "It is drift once the agents have confirmed it, and the next apply registers it again. A destroy does what `on_destroy` says to a process that runs there.",
 	cells: map[operation]cell{
 		onRead:   {ending: drifts, reason: "unregistered", tries: 1, triesBy: map[face]int{providertest.FaceJOB: 2}},
@@ -137,7 +137,7 @@ var patternUnregistered = &pattern{
 }
 
 var patternLag = &pattern{
-	name: "lag", title: "The platform's cached status is out of date or cannot be read",
+	title: "The platform's cached status is out of date or cannot be read",
 	about: "A host that looks changed there is only suspected. The agents are asked before it counts. A destroy leaves a registration alone that is " +
 		"in the cached status as another object's; where that shows nothing, what was registered by this object still counts as its own, and stays in state until the platform or " +
 		"the agent says that it is gone.",
@@ -146,58 +146,58 @@ var patternLag = &pattern{
 }
 
 var patternOddContent = &pattern{
-	name: "odd-content", title: "A query's answer looks odd", about: "It is understood anyway.",
+	title: "A query's answer looks odd", about: "It is understood anyway.",
 	cells: cellsOf(wellAfter(1, onAsk, onStatus), as(onJOB(cell{ending: well, tries: 1}), onRead)),
 	never: "only a query has such an answer",
 }
 
 var patternMixed = &pattern{
-	name: "mixed", title: "Hosts differ",
+	title: "Hosts differ",
 	about: "Each host gets its own result, and a code that means success for one operation means failure for another. The next apply asks or calls only the hosts that need it.",
 	cells: cellsOf(as(cell{ending: warns, tries: 1, timeUp: true}, onOperate, onStop)),
 	never: "their hosts can get only one or two codes",
 }
 
 var patternConsole = &pattern{
-	name: "console", title: "Somebody stops the process",
+	title: "Somebody stops the process",
 	about: "With `ensure = \"running\"` it is drift, and the next apply starts it. While a plan is open it makes no difference: what the apply needs to know it asks again.",
 	cells: cellsOf(wellAfter(1, onRead, onKeepRun, onStop), as(cell{ending: drifts, reason: "not_hosted", tries: 1}, onReadRun)),
 	never: "they do not depend on whether it runs",
 }
 
 var patternConsoleGone = &pattern{
-	name: "console-gone", title: "Somebody unregisters the process while a plan is open",
+	title: "Somebody unregisters the process while a plan is open",
 	about: "The apply registers it again.",
 	cells: wellAfter(1, onUpdate, onDelete),
 	never: "nothing is registered yet, or need be",
 }
 
 var patternPaged = &pattern{
-	name: "paged", title: "The listing of a namespace has more than one page",
+	title: "The listing of a namespace has more than one page",
 	about: "Every page is read.",
 	cells: wellAfter(2, onImport, onList), never: onlyLists,
 }
 
 var patternMoved = &pattern{
-	name: "moved", title: "The listing of a namespace changes while it is read",
+	title: "The listing of a namespace changes while it is read",
 	about: "It is read again: where one row appears twice, another may be on no page.",
 	cells: wellAfter(4, onImport, onList), never: onlyLists,
 }
 
 var patternMoving = &pattern{
-	name: "moving", title: "The listing of a namespace changes each time that it is read",
+	title: "The listing of a namespace changes each time that it is read",
 	about: "It is read three times.",
 	cells: failsAfter(6, onImport, onList), never: onlyLists,
 }
 
 var patternOnePage = &pattern{
-	name: "one-page", title: "The listing of a namespace is not complete",
+	title: "The listing of a namespace is not complete",
 	about: "What is not listed cannot be known: an import with addresses (`namespace:name@address,address`) does not go by the listing.",
 	cells: wellAfter(1, onImport, onList), never: onlyLists,
 }
 
 var patternShort = &pattern{
-	name: "short", title: "The listing of a namespace gives fewer rows than it counts",
+	title: "The listing of a namespace gives fewer rows than it counts",
 	about: "Some of the rows would look like all of them. It is read again, and then refused.",
 	cells: failsAfter(4, onImport, onList), never: onlyLists,
 }
@@ -205,35 +205,35 @@ var patternShort = &pattern{
 const onlyLists = "they do not list a namespace"
 
 var patternRowZero = &pattern{
-	name: "row-zero", title: "The platform's cached status says that nothing is registered",
+	title: "The platform's cached status says that nothing is registered",
 	about: "An import and a list have nothing else to go by. A refresh asks the agents.",
 	cells: cellsOf(wellAfter(1, onRead, onCached, onList), as(cell{ending: fails, says: "is not registered on any host", tries: 1}, onImport)),
 	never: "they do not go by the cached status",
 }
 
 var patternRowsLag = &pattern{
-	name: "rows-lag", title: "The platform's cached status lags behind",
+	title: "The platform's cached status lags behind",
 	about: "A refresh that finds an old row asks the agents, who know when the process was registered.",
 	cells: wellAfter(1, onCreate, onUpdate, onDelete, onRun),
 	never: "they do not change the cached status",
 }
 
 var patternDeclared = &pattern{
-	name: "declared", title: "The platform would refuse a configuration, or it would do harm there",
+	title: "The platform would refuse a configuration, or it would do harm there",
 	about: "The plan refuses it, and nothing is called.",
 	cells: map[operation]cell{onCreate: {ending: refused}, onUpdate: {ending: refused}, onOperate: {ending: refused}, onStatus: {ending: refused}},
 	never: "it was refused before",
 }
 
 var patternFromFile = &pattern{
-	name: "from-file", title: "The agents cannot be asked, and the cached status is read instead",
+	title: "The agents cannot be asked, and the cached status is read instead",
 	about: "A warning says so, and no agent is asked. An import reads the data sources that depend on what it is about to import, and must not fail over them.",
 	cells: map[operation]cell{onStatus: {ending: warns, tries: 1}},
 	never: "they read the file anyway, or their configuration has the spec",
 }
 
 var patternNames = &pattern{
-	name: "names", title: "A host has two names",
+	title: "A host has two names",
 	about: "A machine has an address and, at the gateway, an agent id as well. Where the platform tells which belong together, a host that is given by its other name " +
 		"is renamed: nothing is operated, and its process keeps its pid. It is unregistered by the old name and then registered by the new one. Where the platform does not tell, " +
 		"or more is to be done to such a host, it is refused before anything is changed, and so is one machine under both of its names.",
@@ -242,7 +242,7 @@ var patternNames = &pattern{
 }
 
 var patternMisled = &pattern{
-	name: "misled", title: "A request does something else than it should",
+	title: "A request does something else than it should",
 	about: "The result is checked afterwards, and found missing.",
 	cells: map[operation]cell{onCreate: {ending: fails, tries: 1}},
 	never: "nothing could be registered in this way",

@@ -32,7 +32,7 @@ const (
 const oneWay = "the question for a result goes the way that the operation went"
 
 var patternUnreachable = &pattern{
-	name: "unreachable", title: "Nothing can be sent",
+	title: "Nothing can be sent",
 	about: "No request leaves, so nothing is done and nothing saved. An address at which the provider has reached nobody yet is not tried again, and neither is a server that cannot be trusted; " +
 		"where it has, an operation may be tried again as well.",
 	cells: cellsOf(as(cell{ending: fails}, onCreate, onOperate, onStatus), as(cell{ending: stays}, onRead, onUpdate, onDelete)),
@@ -41,7 +41,7 @@ var patternUnreachable = &pattern{
 
 // patternLost: every answer to one API gets lost.
 var patternLost = &pattern{
-	name: "lost", title: "Answers get lost, for a while",
+	title: "Answers get lost, for a while",
 	about: "The platform may have acted on any of the requests. Calls that may be repeated are retried up to `max_retries` times. " +
 		"An operation is sent once.",
 	cells: lostFor(3),
@@ -62,14 +62,14 @@ func lostFor(tries int) map[operation]cell {
 
 // patternLostActed is the same where the platform acts on them.
 var patternLostActed = &pattern{
-	name: "lost-acted", title: "Answers get lost, for a while, and the platform has acted on the requests",
+	title: "Answers get lost, for a while, and the platform has acted on the requests",
 	about: "The same, but the cached status afterwards shows what was done: a refresh finds an update done. A destroy that got no answer is an error " +
 		"even where the cached status shows nothing any more, because it lags: the refresh before the next destroy asks the agents and finds it done.",
 	cells: lostFor(3),
 }
 
 var patternLostOnce = &pattern{
-	name: "lost-once", title: "One answer gets lost",
+	title: "One answer gets lost",
 	about: "Calls that may be repeated are retried, and you notice nothing. An operation is sent once.",
 	cells: cellsOf(
 		wellAfter(2, onCreate, onConfirm, onRead, onAsk, onUpdate, onDelete, onHost, onWait, onAskFirst, onReadOwner, onStatus, onCached, onImport, onList),
@@ -79,7 +79,7 @@ var patternLostOnce = &pattern{
 }
 
 var patternStranger = &pattern{
-	name: "stranger", title: "Something else is at the endpoint",
+	title: "Something else is at the endpoint",
 	about: "Where the platform has not answered any call of the run, whoever answers in its place has not passed the request on: nothing is done, nothing " +
 		"repeated and nothing saved.",
 	cells: cellsOf(
@@ -92,13 +92,14 @@ var patternStranger = &pattern{
 }
 
 var patternNoEnvelope = &pattern{
-	name: "no-envelope", title: "The platform has answered, and then something else does",
+	title: "The platform has answered, and then something else does",
 	about: "It may be anything, the platform in trouble too. What may be repeated is repeated once: a login page stays a login page. An operation is sent once.",
 	cells: lostFor(2),
 }
 
+// Promised in reference: only a call that fails as a whole is an error.
 var patternRefused = &pattern{
-	name: "refused", title: "The platform refuses a request",
+	title: "The platform refuses a request",
 	about: "A refusal is an answer, so the request is not retried.",
 	cells: cellsOf(
 		failsAfter(1, onCreate, onDelete, onOperate, onStop, onRestart, onAskFirst, onReadOwner, onStatus, onCached, onImport, onList),
@@ -112,7 +113,7 @@ var patternRefused = &pattern{
 }
 
 var patternTurnedAway = &pattern{
-	name: "turned-away", title: "The platform is too busy, for a while",
+	title: "The platform is too busy, for a while",
 	about: "The platform does not act on a request that it turns away, so even an operation may be retried.",
 	cells: cellsOf(
 		failsAfter(3, onCreate, onDelete, onOperate, onStop, onReadOwner, onStatus),
@@ -125,26 +126,14 @@ var patternTurnedAway = &pattern{
 }
 
 var patternTurnedAwayOnce = &pattern{
-	name: "turned-away-once", title: "The platform is too busy once",
+	title: "The platform is too busy once",
 	about: "The request is sent again after a wait.",
 	cells: wellAfter(2, onCreate, onConfirm, onRun, onRead, onUpdate, onDelete, onReadOwner, onOperate, onWait, onStop, onStatus),
 }
 
-// patternNotWorthWaiting: a wait that is asked for and would outlast the operation.
-var patternNotWorthWaiting = &pattern{
-	name: "not-worth-waiting", title: "The platform asks for a wait that would outlast the operation",
-	about: "The error comes at once rather than after the deadline.",
-	cells: cellsOf(
-		failsAfter(1, onCreate, onDelete, onOperate, onReadOwner, onStatus),
-		as(cell{ending: stays, tries: 1}, onRead),
-		as(cell{ending: fails, reason: specDiffers, tries: 1}, onUpdate),
-	),
-	never: "a result is asked for again until the deadline",
-}
-
 // patternPoisoned: what one host did to the others shows in the error alone.
 var patternPoisoned = &pattern{
-	name: "poisoned", title: "The platform refuses a whole request because of one host",
+	title: "The platform refuses a whole request because of one host",
 	about: "No host of the request is done, so the next apply repeats all of them.",
 	cells: cellsOf(as(cell{ending: fails, tries: 1, touches: allHosts}, onCreate, onOperate, onAskFirst), as(cell{ending: stays, tries: 1}, onRead), failsAfter(1, onStatus)),
 }

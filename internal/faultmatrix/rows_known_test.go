@@ -118,7 +118,6 @@ func listFaults() []fault {
 // moveRows creates a namespace of two pages. For that many readings, a row of the first page is on the
 // second as well, another one each time. So another row is on no page.
 func (r *faultRun) moveRows(readings int) {
-	r.t.Helper()
 	rows := []any{}
 	for _, n := range providertest.HostNumbers(r.hosts()) {
 		row := map[string]any{

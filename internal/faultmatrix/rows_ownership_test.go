@@ -101,7 +101,6 @@ func ownershipFaults() []fault {
 
 // takeOver has another resource, of another configuration, register the process on host 2.
 func (r *faultRun) takeOver() {
-	r.t.Helper()
 	config := r.face.Reference("./theirs.sh", matrixHosts)
 	config["hosts"], config["adopt_existing"] = map[string]string{"theirs": providertest.Address(2)}, true
 	theirs := providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)).CoreOf(providertest.HostedType, &providertest.Kept{})
@@ -113,7 +112,6 @@ func (r *faultRun) takeOver() {
 
 // expectTheirs: what another resource registered is left where this one is destroyed.
 func (r *faultRun) expectTheirs() {
-	r.t.Helper()
 	if p := r.at(2); r.on.Destroys() && (!p.Registered || !p.Hosted || !strings.Contains(string(p.Spec), "./theirs.sh")) {
 		r.t.Errorf("the other resource's is %+v", p)
 	}
@@ -121,7 +119,6 @@ func (r *faultRun) expectTheirs() {
 
 // expectNothing: nothing is left in the end.
 func (r *faultRun) expectNothing() {
-	r.t.Helper()
 	for _, p := range r.sim.Processes() {
 		if p.Registered || p.Hosted {
 			r.t.Errorf("left: %+v", p)
@@ -221,7 +218,6 @@ func (r *faultRun) notePIDs() { r.pids = r.pidsNow() }
 
 // expectRenamed: the process is hosted and in the cached status once, and nothing was done to it.
 func (r *faultRun) expectRenamed() {
-	r.t.Helper()
 	same(r.t, "process ids", r.pids, r.pidsNow())
 	for _, n := range providertest.HostNumbers(r.hosts()) {
 		p := r.machine(n)

@@ -13,10 +13,8 @@ func lateFaults() []fault {
 	return slices.Concat(
 		alike(fault{pattern: patternLate, faces: esbOnlyFace}, []fault{
 			{name: "queued", title: "The task is queued (code 1000115, `data` null) for three answers", fault: &simulator.Fault{Queued: 3}, tasks: true, faces: faces},
-			{name: "queued-data", title: "The same with `data` an empty object", fault: &simulator.Fault{Queued: 1, QueuedData: map[string]any{}}, tasks: true},
 			{name: "missing", title: "A host is missing from two answers", hit: []int{2}, fault: &simulator.Fault{Missing: 2}, repeats: 3},
 			{name: "silent", title: "A host's result is `null`, once", arrange: func(r *faultRun) { r.bendResult(map[string]any{"data/" + keys(r, 2): nil}, 1) }, repeats: 2},
-			{name: "silent-object", title: "A host's result is `{}`, once", arrange: func(r *faultRun) { r.bendResult(map[string]any{"data/" + keys(r, 2): map[string]any{}}, 1) }, repeats: 2},
 			{name: "pending", title: "A host is in progress (115) for three answers", hit: []int{2}, fault: &simulator.Fault{Pending: 3}, repeats: 4, faces: faces},
 		}),
 		alike(fault{pattern: patternAsked, faces: esbOnlyFace}, []fault{
@@ -42,8 +40,6 @@ func lateFaults() []fault {
 			},
 			{name: "errcode", title: "`errcode` and `errmsg` for `error_code` and `error_msg`", arrange: injects(simulator.Fault{Spelling: "errcode"})},
 			{name: "code-as-text", title: "The envelope's code as `\"00\"`, and no `result`", arrange: injects(simulator.Fault{Envelope: map[string]any{"code": "00", "result": nil}}), faces: withoutGateway},
-			{name: "code-missing", title: "The envelope has no code, and `result` is true", arrange: injects(simulator.Fault{Envelope: map[string]any{"code": nil}})},
-			{name: "code-empty", title: "The envelope's code as `\"\"`", arrange: injects(simulator.Fault{Envelope: map[string]any{"code": ""}})},
 			{
 				name: "codes-as-text", title: "Numbers as strings in results and rows",
 				arrange: func(r *faultRun) {
@@ -51,12 +47,6 @@ func lateFaults() []fault {
 					r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{
 						"data/proc_infos/*/status": "2", "data/proc_infos/*/host/bk_cloud_id": "0", "data/proc_infos/*/isauto": "false",
 					}})
-				},
-			},
-			{
-				name: "messages-of-any-type", title: "Messages that are not strings",
-				arrange: func(r *faultRun) {
-					r.bendResult(map[string]any{"data/*/error_msg": []any{1}, "message": map[string]any{}}, 0)
 				},
 			},
 			{name: "job-status", title: "JOB's `status` says 115 beside results", arrange: injects(simulator.Fault{API: "get_proc_result", JobStatus: new(115)}), faces: jobFace},
@@ -118,8 +108,6 @@ func hostFaults() []fault {
 		alike(fault{pattern: patternUnreadable, faces: esbOnlyFace}, []fault{
 			{name: "unreadable-status", title: "A query's `content` is cut in half", says: "the agent's answer", hit: []int{2}, fault: &simulator.Fault{ContentShape: "broken"}, faces: faces},
 			{name: "no-instance", title: "A query's `content` names no instance", says: "the agent's answer names no instance with a pid", hit: []int{2}, fault: &simulator.Fault{ContentShape: "no-instance"}},
-			{name: "null-content", title: "A query's `content` is `null`", says: "the agent's answer", hit: []int{2}, fault: &simulator.Fault{ContentShape: "null"}},
-			{name: "no-content", title: "A query's `content` is empty", says: "the agent's answer is not JSON", hit: []int{2}, fault: &simulator.Fault{ContentShape: "empty"}},
 		}),
 	)
 }

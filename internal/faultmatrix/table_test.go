@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -62,7 +61,7 @@ type fault struct {
 
 // pattern is the result of the operations affected by a fault of one kind.
 type pattern struct {
-	name, title, about string
+	title, about string
 	// An operation that is not among the cells cannot meet such a fault.
 	cells map[operation]cell
 	never string // why
@@ -103,9 +102,7 @@ type cell struct {
 	timeUp bool
 	// planned: the apply refuses what a plan cannot know.
 	planned bool
-	// next is the plan after the fault is gone, if it does not follow from the ending. touches are the
-	// hosts that its apply calls, if they are not the affected ones.
-	next    providertest.PlanKind
+	// touches are the hosts that the next apply calls, if they are not the affected ones.
 	touches []int
 	faces   []face // of the fault's, all if nil
 }

@@ -119,7 +119,7 @@ func TestPlay_repeats(t *testing.T) {
 }
 
 // defect is one that the provider had, or nearly had: it is back when Code in File is Instead. FoundBy are the
-// histories of TestFound that find it. The guide about faults lists them.
+// histories of TestFound that find it.
 type defect struct {
 	Title   string   `json:"title"`
 	File    string   `json:"file"`

@@ -61,6 +61,9 @@ var gateways = []providertest.Face{providertest.FaceESB, providertest.FaceGatewa
 
 // Whatever a platform echoes, in any place and spelling, no secret of the provider's is output. It is not
 // in a diagnostic, not in state, and not in the log.
+//
+// Promised in logs.md: The provider's own credentials are shown as `***`, also where they come
+// back percent-encoded, as entities, with escapes or in the wrong encoding.
 func TestSecrets_areNotEchoed(t *testing.T) {
 	t.Parallel()
 	identities := map[providertest.Face]struct{ attribute, secret string }{
