@@ -2,10 +2,8 @@ package rollouts
 
 import (
 	"context"
-	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -13,17 +11,12 @@ import (
 
 const tooMany = "too many hosts had failed before its wave"
 
-// gate is a rollout in waves of two whose gate takes half a minute; more are further settings of it.
-func gate(more map[string]any) map[string]any {
-	rollout := map[string]any{"batch_size": 2, "healthy": map[string]any{"stable_for": "30s", "within": "2m"}}
-	maps.Copy(rollout, more)
-	return rollout
-}
-
-// gated is an object with that rollout, on a clock of the test.
+// gated is an object with a rollout in waves of two whose gate takes half a minute, on a clock of the test.
 func gated(t *testing.T, by providertest.Face, on providertest.Operation, hosts int, more map[string]any) *rollout {
 	t.Helper()
-	r := newRollout(t, providertest.NewSim(t), by, on, hosts, map[string]any{"rollout": gate(nil)})
+	r := newRollout(t, providertest.NewSim(t), by, on, hosts, map[string]any{
+		"rollout": map[string]any{"batch_size": 2, "healthy": map[string]any{"stable_for": "30s", "within": "2m"}},
+	})
 	r.set(more)
 	r.clock = new(providertest.Clock)
 	r.anew()
@@ -70,32 +63,6 @@ func (r *rollout) warned(says string) {
 	if _, said := r.resource.Apply(r.config); said.Severity() != "warning" || !strings.Contains(said.String(), says) {
 		r.t.Errorf("want %q, said: %s", says, said)
 	}
-}
-
-// A process that dies and is restarted, again and again, passes the platform's check of the start but not
-// the gate. The second wave does not begin.
-func TestGate_operation(t *testing.T) {
-	t.Parallel()
-	onEach(t, "restart", faces, func(t *testing.T, face providertest.Face) {
-		t.Helper()
-		r := gated(t, face, providertest.OnRestart, 4, map[string]any{"operation": "restart"})
-		r.flaps(simulator.OpRestart, 1, 0)
-		r.warned("web-2 (0:10.0.0.3): not stable for 30s within 2m0s: it died and was started again and again")
-		r.wantExecuted("restart", 1, 2)
-		r.wantReasons("failed_hosts", map[string]string{
-			"web-2": "failed: not stable for 30s within 2m0s: it died and was started again and again: pids seen: 32",
-			"web-3": "not_tried: " + tooMany, "web-4": "not_tried: " + tooMany,
-		})
-
-		// Repaired, the others are restarted, and none of those that are well.
-		r.sim.Repair()
-		r.resource.Applied(r.config)
-		r.wantExecuted("restart", 2, 3, 4)
-		r.wantReasons("failed_hosts", nil)
-		if took := r.clock.Passed(); took < 90*time.Second+60*time.Second || took > 99*time.Second+66*time.Second {
-			t.Errorf("took %s: want two gates that are passed in 30 s, and one that cannot be after 90 s", took)
-		}
-	})
 }
 
 // A health command is part of a gate of GSE's: what it prints has to match.
@@ -157,18 +124,6 @@ func TestGate_interrupted(t *testing.T) {
 	r.wantReasons("out_of_sync", nil)
 }
 
-// What stops a process on destroy is not watched, though its rollout has a gate.
-func TestGate_onDestroy(t *testing.T) {
-	t.Parallel()
-	r := gated(t, providertest.FaceESB, providertest.OnOperate, 2, map[string]any{"operation": "start", "on_destroy": "stop"})
-	r.resource.Applied(r.config)
-	passed := r.clock.Passed()
-	if said := r.resource.DestroyUnrefreshed(); len(said) > 0 || r.clock.Passed() != passed {
-		t.Errorf("the destroy took %s, and said: %s", r.clock.Passed()-passed, said)
-	}
-	r.wantExecuted("stop", 1, 2)
-}
-
 // A restart that has worked, and was not watched to its end, is not sent again: its task tells,
 // and the host is watched. With another spec it has to be.
 func TestGate_cutOff(t *testing.T) {
@@ -195,20 +150,15 @@ func TestGate_cutOff(t *testing.T) {
 	}
 }
 
-// An update that is restarted well and does not go on running ends the rollout, or is rolled back where that is asked
-// for. Otherwise the next apply watches it again, and does not restart it once more.
+// An update that is restarted well and does not go on running ends the rollout. The next apply watches it again, and
+// does not restart it once more.
 func TestGate_onUpdate(t *testing.T) {
 	t.Parallel()
-	begin := func(t *testing.T, face providertest.Face, onFailure string) *rollout {
+	onEach(t, "restart", faces, func(t *testing.T, face providertest.Face) {
 		t.Helper()
-		r := gated(t, face, providertest.OnCreate, 4, map[string]any{"on_update": "restart", "rollout": gate(map[string]any{"on_failure": onFailure})})
+		r := gated(t, face, providertest.OnCreate, 4, map[string]any{"on_update": "restart"})
 		r.runs()
 		r.flaps(simulator.OpRestart, 2, 1)
-		return r
-	}
-	onEach(t, "stop", faces, func(t *testing.T, face providertest.Face) {
-		t.Helper()
-		r := begin(t, face, "stop")
 		r.update("./v2.sh", "Unable to Update Hosted Process", "v2 restart", "v2 restart", "v1", "v1")
 		r.wantLeft(map[string]string{"web-2": "unhealthy", "web-3": "other_spec", "web-4": "other_spec"})
 
@@ -216,14 +166,5 @@ func TestGate_onUpdate(t *testing.T) {
 		r.apply("")
 		r.wantExecuted("restart", 3, 4)
 		r.wantSettled()
-	})
-	onEach(t, "rollback", faces, func(t *testing.T, face providertest.Face) {
-		t.Helper()
-		r := begin(t, face, "rollback")
-		if said := r.update("./v2.sh", "Hosted Process Rolled Back\n"); !strings.Contains(said, "it died and was started again and again") {
-			t.Errorf("said: %s", said)
-		}
-		r.want("v1 restart restart", "v1 restart restart", "v1", "v1")
-		r.wantLeft(nil)
 	})
 }

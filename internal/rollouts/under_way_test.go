@@ -1,7 +1,6 @@
 package rollouts
 
 import (
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +84,9 @@ func onEach(t *testing.T, name string, at []providertest.Face, play func(*testin
 
 // An operation of on_update that is in progress when its apply ends reaches its agent once. The next
 // apply polls its task, and waits while it is in progress.
+//
+// Promised in rolling-restart.md: A restart that was still under way when its wave ended is
+// waited for by the next apply, and not sent again.
 func TestOnUpdate_underWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -126,56 +128,6 @@ func TestOnUpdate_underWay(t *testing.T) {
 		s.Ends()
 		r.update("./v3.sh", "", "v3 restart restart", "v3 restart")
 		r.wantSettled()
-	})
-	// A restart that takes longer than its wave may is one failure of the apply.
-	//
-	// Promised in rolling-restart.md: A restart that was still under way when its wave ended is
-	// waited for by the next apply, and not sent again.
-	onEach(t, "outlasts-its-wave", faces, outlastsItsWave)
-}
-
-func outlastsItsWave(t *testing.T, by providertest.Face) {
-	t.Helper()
-	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
-		t.Helper()
-		const hosts = 6
-		kept, config := &providertest.Kept{}, by.Reference("./v1.sh", hosts)
-		apply := func(start string) providertest.Diagnostics {
-			maps.Copy(config, by.Reference(start, hosts))
-			_, said := sim.ConfiguredFor(t, by).CoreOf(by.TypeName(providertest.OnCreate), kept).Apply(config)
-			return said
-		}
-		maps.Copy(config, onUpdate("restart", "running"))
-		config["rollout"] = map[string]any{"waves": []any{"1"}, "max_failed_hosts": "1", "wave_timeout": "1m"}
-		apply("./v1.sh")
-		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(2)}, Takes: time.Hour})
-		said := apply("./v2.sh").String()
-		for _, part := range []string{"is not as declared on 1 of 6 hosts", "web-2 (0:10.0.0.3): ", "still in progress"} {
-			if !strings.Contains(said, part) {
-				t.Errorf("%q is not in: %s", part, said)
-			}
-		}
-		sim.ClearFaults()
-		restarts := func(address string) simulator.CallList {
-			return sim.Calls().OfOp(simulator.OpRestart).On(address).Of("operate_*")
-		}
-		time.Sleep(time.Until(restarts(providertest.Address(2))[0].Start.Add(time.Hour - 10*time.Second))) // it ends while the next apply waits
-		for range 2 {
-			if said := apply("./v2.sh"); len(said) > 0 {
-				t.Error(said)
-			}
-		}
-		restarted := make(map[string]int)
-		for _, done := range sim.Executions() {
-			if done.Action == "restart" {
-				restarted[done.Host]++
-			}
-		}
-		for _, address := range providertest.AddressList(providertest.HostNumbers(hosts)) {
-			if sent := len(restarts(address)); sent != 1 || restarted[address] != 1 {
-				t.Errorf("%s: sent %d times, restarted %d times", address, sent, restarted[address])
-			}
-		}
 	})
 }
 
