@@ -1,3 +1,5 @@
+// Package interruption cuts applies off: by Ctrl-C, by killing the provider or the CLI, and
+// by losing connections. It checks that no host is lost and no operation runs twice.
 package interruption
 
 import (
@@ -11,6 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
+
+func TestMain(m *testing.M) { providertest.Main(m) }
 
 // interrupted tells the provider to stop, as Ctrl-C does, when it is time. What runs then has to end within a second.
 func interrupted(p *providertest.Protocol, isTime func() bool, run func()) {

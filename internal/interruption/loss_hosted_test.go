@@ -68,7 +68,6 @@ func (r *lossRound) asDeclared(process simulator.Process, ensure, start string) 
 }
 
 func (r *lossRound) applyHosted(resource *providertest.Core, ensure string, config map[string]any) {
-	r.Helper()
 	before, tainted := r.processes(), resource.Tainted
 
 	r.anew(resource)
@@ -122,7 +121,6 @@ func (r *lossRound) define(config map[string]any, start string) {
 
 // startKept is the start_cmd in state.
 func (r *lossRound) startKept(resource *providertest.Core) string {
-	r.Helper()
 	if r.by == providertest.FaceJOB {
 		return providertest.Texts(resource.Attribute("process"))["start_cmd"]
 	}
@@ -133,7 +131,6 @@ func (r *lossRound) startKept(resource *providertest.Core) string {
 // checkRegistered fails the test if an undeclared host was registered or hosted, or a declared one
 // unregistered, unless everything was replaced.
 func (r *lossRound) checkRegistered(declared map[string]string, kind providertest.PlanKind, said string) {
-	r.Helper()
 	for _, e := range r.sim.Executions() {
 		wanted := slices.Contains(slices.Collect(maps.Values(declared)), e.Host)
 		switch e.Action {

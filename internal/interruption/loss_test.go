@@ -69,7 +69,6 @@ func newLossRound(t *testing.T, by providertest.Face, chance *rand.Rand) *lossRo
 
 // begin registers the process, which runs on some of the hosts.
 func (r *lossRound) begin() {
-	r.Helper()
 	namespace, name := r.by.Process()
 	for _, address := range providertest.AddressList(providertest.HostNumbers(r.hosts)) {
 		if r.by != providertest.FaceJOB {
@@ -111,7 +110,6 @@ func (r *lossRound) processes() map[string]simulator.Process {
 // operated are the hosts that were operated, and whether that worked. It fails the test where a host was
 // operated twice.
 func (r *lossRound) operated(said string) map[string]bool {
-	r.Helper()
 	operated := make(map[string]bool)
 	for key, address := range providertest.HostsOf(r.hosts) {
 		for _, e := range r.sim.Executions() {
@@ -130,7 +128,6 @@ func (r *lossRound) operated(said string) map[string]bool {
 // checkTold compares what was said of an operation with what was done: a host that was operated is either
 // done or in doubt.
 func (r *lossRound) checkTold(rows map[string]string, said string) {
-	r.Helper()
 	operated := r.operated(said)
 	for key, process := range r.processes() {
 		reason, failing := rows[key]
@@ -165,7 +162,6 @@ func (r *lossRound) operation() {
 }
 
 func (r *lossRound) apply(resource *providertest.Core) {
-	r.Helper()
 	first := resource.State.IsNull()
 	before, earlier := r.processes(), resource.Reasons("failed_hosts")
 	r.anew(resource)
