@@ -101,23 +101,6 @@ func operateAgain(w *world, machine int) {
 	})
 }
 
-// What a machine does while a history is shrunk is what it does when it is played: the same steps break the same.
-func TestPlay_repeats(t *testing.T) {
-	t.Parallel()
-	history := found["cut-off-beside-a-stranger"].history
-	defect := map[Action]func(*world, *object){Apply: func(w *world, _ *object) {
-		if w.step == len(history.Steps) {
-			w.fine(w.sim.Unregister(address(1), namespace, process))
-		}
-	}}
-	first := play(history, defect)
-	for range 2 {
-		if again := play(history, defect); first == nil || again == nil || first.Step != again.Step || first.Kind != again.Kind {
-			t.Fatalf("first %v, then %v", first, again)
-		}
-	}
-}
-
 // defect is one that the provider had, or nearly had: it is back when Code in File is Instead. FoundBy are the
 // histories of TestFound that find it.
 type defect struct {

@@ -9,29 +9,24 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// switches are what a generator may leave out, each for what it is about. What is known to be broken is in knownBroken.
-type switches map[string]bool
-
 type generator struct {
 	*rand.Rand
-	without switches
+	without map[string]bool // things that happen, faults, and what knownBroken has
 	history History
 	gateway string
-	forms   []string // of names
 }
 
 // generate makes up a history that has nothing of what it is to do without.
-func generate(chance *rand.Rand, without switches) History {
+func generate(chance *rand.Rand, without map[string]bool) History {
 	g := &generator{Rand: chance, without: without, gateway: string(providertest.FaceGateway)}
 	g.history = History{Machines: 1 + g.IntN(6)}
-	g.history.EntryPerName = g.IntN(2) == 0 && !g.without["entry-per-name"]
-	g.history.SuppliersApart = g.IntN(4) == 0 && !g.without["suppliers-apart"]
+	g.history.EntryPerName = g.IntN(2) == 0
+	g.history.SuppliersApart = g.IntN(4) == 0
 	g.history.KeepsTime = KeepsTime{Reregistering: g.IntN(2) == 0, Starting: g.IntN(3) == 0, Hosting: g.IntN(3) == 0}
 	if g.history.SuppliersApart || g.IntN(3) == 0 { // the gateway knows no suppliers
 		g.switchGateway()
 	}
-	g.chooseForms()
-	if !g.without["strangers"] && g.IntN(2) == 0 {
+	if g.IntN(2) == 0 { // there are strangers
 		g.add(Step{Do: Console, To: actRegister, Hosts: g.some(2)})
 		g.add(Step{Do: Console, To: g.one(actStart, actStop), Hosts: g.history.Steps[len(g.history.Steps)-1].Hosts})
 	}
@@ -43,7 +38,7 @@ func generate(chance *rand.Rand, without switches) History {
 	for range 4 + g.IntN(7) {
 		g.next()
 	}
-	g.history.Verify = !g.without["verify"] && g.IntN(2) == 0
+	g.history.Verify = g.IntN(2) == 0
 	if g.without["times-kept-by-others"] && g.history.severalRegister() {
 		g.history.KeepsTime.Reregistering = false
 	}
@@ -71,42 +66,20 @@ func (g *generator) some(most int) []int {
 	return hosts
 }
 
-// chooseForms says which names machines go by, and whether they change.
-func (g *generator) chooseForms() {
-	g.forms = []string{ByAddress, ByAddress, BySupplier}
-	if g.without["supplier"] {
-		g.forms = []string{ByAddress}
-	}
-	if g.without["agent-ids"] {
-		return
-	}
-	switch {
-	case !g.without["renames"]:
-		g.forms = append(g.forms, ByAgent, ByAgent)
-	case g.IntN(2) == 0 && g.gateway == string(providertest.FaceGateway):
-		g.forms = []string{ByAgent}
-		g.leaveOut(true, "gateway")
-	}
+// form is one of the names that machines go by.
+func (g *generator) form() string {
+	return g.one(ByAddress, ByAddress, BySupplier, ByAgent, ByAgent)
 }
-
-func (g *generator) leaveOut(is bool, name string) {
-	if is {
-		g.without = maps.Clone(g.without)
-		g.without[name] = true
-	}
-}
-
-func (g *generator) form() string { return g.one(g.forms...) }
 
 func (g *generator) config() string {
-	if g.IntN(4) == 0 && !g.without["two-configurations"] {
+	if g.IntN(4) == 0 {
 		return B
 	}
 	return A
 }
 
 func (g *generator) switchGateway() {
-	if g.gateway = string(providertest.FaceESB); g.IntN(4) == 0 && !g.without["gateway"] {
+	if g.gateway = string(providertest.FaceESB); g.IntN(4) == 0 {
 		g.gateway = string(providertest.FaceGateway)
 	}
 	g.add(Step{Do: SetGateway, To: g.gateway})
@@ -115,12 +88,10 @@ func (g *generator) switchGateway() {
 // apply runs Terraform in one of the ways in which people do.
 func (g *generator) apply(on string) {
 	s := Step{Do: Apply, On: on, Planned: g.IntN(3) == 0}
-	if g.IntN(6) == 0 && !g.without["cut"] {
+	if g.IntN(6) == 0 {
 		s.Cut, s.Late = 1+g.IntN(6), g.IntN(2) == 0
 	}
-	if g.IntN(8) == 0 && !g.without["blind"] {
-		s.Blind = true
-	}
+	s.Blind = g.IntN(8) == 0
 	g.add(s)
 }
 
@@ -167,17 +138,15 @@ func (g *generator) next() {
 			"supervise":           func() { g.add(Step{Do: Supervise}) },
 		}
 	)
-	maps.DeleteFunc(things, func(name string, _ func()) bool { return g.without[name] })
 	names := slices.Sorted(maps.Keys(things))
-	for _, name := range []string{"rename", "rename", "rename", "join", "leave", "leave", "fault", "console", "destroy"} {
-		if _, is := things[name]; is { // it happens more often than others
-			names = append(names, name)
-		}
-	}
+	// These happen more often than others.
+	names = append(names, "rename", "rename", "rename", "join", "leave", "leave", "fault", "console", "destroy")
 	if g.history.SuppliersApart {
 		names = append(names, "provider-supplier", "provider-supplier", "provider-supplier", "provider-supplier")
 	}
-	things[g.one(names...)]()
+	if name := g.one(names...); !g.without[name] {
+		things[name]()
+	}
 	if g.IntN(3) > 0 {
 		g.apply(on)
 	}

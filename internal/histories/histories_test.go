@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // BK_TEST_WITH plays what is known to be broken as well: a list of what is in knownBroken, or all.
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	without := make(switches)
+	without := make(map[string]bool)
 	for name := range knownBroken {
 		without[name] = true
 	}

@@ -3,6 +3,8 @@ package histories
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -127,42 +129,20 @@ func (s Step) String() string {
 	return strings.Join(words, " ")
 }
 
+var stepForm = regexp.MustCompile(`^(\S+)(?: (a|b))?(?: ([^\s-]\S*))?(?: on \[([\d ]+)\])?(?: (-?\d+) times)?( -refresh=false)?( after a plan)?(?: cut off (before|after) call (\d+))?$`)
+
 // stepOf is the step that String gives as words.
 func stepOf(line string) (Step, error) {
-	words := strings.Fields(line)
-	s := Step{Do: Action(words[0])}
-	words = words[1:]
-	if len(words) > 0 && (words[0] == A || words[0] == B) {
-		s.On, words = words[0], words[1:]
+	part := stepForm.FindStringSubmatch(line)
+	if part == nil {
+		return Step{}, fmt.Errorf("%q is no step", line)
 	}
-	for len(words) > 0 {
-		rest := strings.Join(words, " ")
-		taken := 1
-		switch {
-		case words[0] == "on":
-			for taken < len(words) && !strings.HasSuffix(words[taken-1], "]") {
-				var machine int
-				_, _ = fmt.Sscan(strings.Trim(words[taken], "[]"), &machine)
-				s.Hosts = append(s.Hosts, machine)
-				taken++
-			}
-		case len(words) > 1 && words[1] == "times":
-			_, _ = fmt.Sscan(words[0], &s.Times)
-			taken = 2
-		case words[0] == "-refresh=false":
-			s.Blind = true
-		case strings.HasPrefix(rest, "after a plan"):
-			s.Planned, taken = true, 3
-		case strings.HasPrefix(rest, "cut off"):
-			_, _ = fmt.Sscan(words[len(words)-1], &s.Cut)
-			s.Late, taken = words[2] == "after", 5
-		default:
-			s.To = words[0]
-		}
-		words = words[min(taken, len(words)):]
-	}
-	if s.String() != strings.TrimSpace(line) {
-		return s, fmt.Errorf("%q is read as %q", line, s)
+	s := Step{Do: Action(part[1]), On: part[2], To: part[3], Blind: part[6] != "", Planned: part[7] != "", Late: part[8] == "after"}
+	s.Times, _ = strconv.Atoi(part[5])
+	s.Cut, _ = strconv.Atoi(part[9])
+	for machine := range strings.FieldsSeq(part[4]) {
+		n, _ := strconv.Atoi(machine)
+		s.Hosts = append(s.Hosts, n)
 	}
 	return s, nil
 }
