@@ -1,3 +1,5 @@
+// Package pagetest looks at the simulator's page as a person does: in a browser, while the
+// provider works on the fleet.
 package pagetest
 
 import (
@@ -12,6 +14,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
+
+func TestMain(m *testing.M) { providertest.Main(m) }
 
 // What a test looks for in the page.
 const (

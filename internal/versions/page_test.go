@@ -2,12 +2,17 @@ package versions_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"flag"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"text/template"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
@@ -77,4 +82,155 @@ func minorsRun(t *testing.T, name string) []string {
 		}
 	}
 	return versions
+}
+
+// aboutCLI is a line that may say which releases are supported, and version one that it names.
+var (
+	aboutCLI = regexp.MustCompile(`Terraform|OpenTofu|required_version`)
+	version  = regexp.MustCompile(`(?:^|[^\d.:])(1\.\d+)`)
+)
+
+// No page, module or pipeline names a release that is older than the oldest that was run.
+func TestVersions_claims(t *testing.T) {
+	t.Parallel()
+	claims := 0
+	for _, file := range claiming(t) {
+		text := providertest.ReadFile(t, file)
+		for line := range strings.Lines(text) {
+			if !aboutCLI.MatchString(line) {
+				continue
+			}
+			for _, claim := range version.FindAllStringSubmatch(line, -1) {
+				claims++
+				for _, name := range []string{terraform, opentofu} {
+					if minor(claim[1]) < minor(oldest(t, name)) {
+						t.Errorf("%s names %s, and the oldest %s that was run is %s", file, claim[1], name, oldest(t, name))
+					}
+				}
+			}
+		}
+	}
+	if claims < 20 {
+		t.Errorf("only %d claims were found", claims)
+	}
+}
+
+// The READMEs list what was run.
+func TestVersions_readmes(t *testing.T) {
+	t.Parallel()
+	for name, words := range map[string]struct{ and, comma string }{"README.md": {" and ", ", "}, "README.zh-CN.md": {" 和 ", "、"}} {
+		text := providertest.ReadFile(t, "..", "..", name)
+		list := func(name string) string { return name + " " + strings.Join(minorsRun(t, name), words.comma) }
+		if want := "[" + list(terraform) + words.and + list(opentofu) + "]"; !strings.Contains(text, want) {
+			t.Errorf("%s does not say %s", name, want)
+		}
+	}
+}
+
+// The modules are for every release from the oldest on that was run.
+func TestVersions_modules(t *testing.T) {
+	t.Parallel()
+	for _, file := range providertest.Glob(t, "../../examples/modules/*/main.tf") {
+		text := providertest.ReadFile(t, file)
+		if want := `required_version = ">= ` + oldest(t, terraform) + `"`; !strings.Contains(text, want) {
+			t.Errorf("%s does not say %s", file, want)
+		}
+	}
+}
+
+// claiming are the pages and the examples.
+func claiming(t *testing.T) []string {
+	t.Helper()
+	files := providertest.Glob(t, "../../README*.md")
+	for _, dir := range []string{"docs", "templates", "examples"} {
+		providertest.NoError(t, filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && slices.Contains([]string{".md", ".tmpl", ".tf", ".hcl", ".yml"}, filepath.Ext(path)) {
+				files = append(files, path)
+			}
+			return err
+		}))
+	}
+	return files
+}
+
+// run is a release that passed.
+type run struct {
+	commandLine
+	What what `json:"what"`
+	When when `json:"when"`
+}
+
+type what string
+
+const (
+	theSet   what = "set"   // TestAccVersions
+	theSuite what = "suite" // every acceptance test
+)
+
+// when is a date, on which it was run by hand, or how often it is run.
+type when string
+
+const (
+	everyChange when = "every change"
+	longRun     when = "long run"
+)
+
+var runsFile = filepath.Join("testdata", "runs.json")
+
+func keptRuns(t *testing.T) []run {
+	t.Helper()
+	text := providertest.ReadFile(t, runsFile)
+	var runs []run
+	if err := json.Unmarshal([]byte(text), &runs); err != nil || len(runs) == 0 {
+		t.Fatalf("%d runs: %v", len(runs), err)
+	}
+	return runs
+}
+
+// keepRun writes down that a command line passed today, unless it is run often anyway.
+// BK_TEST_RECORD=1 asks for it.
+func keepRun(t *testing.T, at commandLine) {
+	t.Helper()
+	runs := keptRuns(t)
+	i := slices.IndexFunc(runs, func(r run) bool { return r.commandLine == at })
+	if i < 0 {
+		i, runs = len(runs), append(runs, run{commandLine: at, What: theSet})
+	}
+	if runs[i].When != everyChange && runs[i].When != longRun {
+		runs[i].When = when(time.Now().UTC().Format(time.DateOnly))
+	}
+	slices.SortStableFunc(runs, func(a, b run) int {
+		return cmp.Or(-cmp.Compare(a.Name, b.Name), cmp.Compare(minor(a.Version), minor(b.Version)))
+	})
+	text, err := json.MarshalIndent(runs, "", "  ")
+	providertest.NoError(t, err)
+	providertest.NoError(t, os.WriteFile(runsFile, append(text, '\n'), 0o644))
+}
+
+// What the guide says that the long run and every change are run on are the releases that
+// are pinned.
+func TestRuns_pinned(t *testing.T) {
+	t.Parallel()
+	pinned := map[string]when{pinnedIn(t, "../../tools/opentofu/go.mod"): everyChange}
+	for _, file := range providertest.Glob(t, "../../tools/opentofu/*/go.mod") {
+		pinned[pinnedIn(t, file)] = longRun
+	}
+	said := make(map[string]when)
+	for _, r := range keptRuns(t) {
+		if r.Name == opentofu {
+			said[r.Version] = r.When
+		}
+	}
+	providertest.Same(t, "OpenTofu that is pinned, and in "+runsFile, pinned, said)
+}
+
+// pinnedIn returns which OpenTofu a go.mod pins.
+func pinnedIn(t *testing.T, file string) string {
+	t.Helper()
+	text := providertest.ReadFile(t, file)
+	pin := regexp.MustCompile(`\sgithub.com/opentofu/opentofu v(\S+)`).FindStringSubmatch(text)
+	if pin == nil {
+		t.Fatalf("%s pins no OpenTofu", file)
+	}
+	return pin[1]
 }

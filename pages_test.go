@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -100,4 +103,71 @@ func TestChangelog_keepsItsBudget(t *testing.T) {
 			t.Errorf("CHANGELOG.md has %d words about %s, more than %d", count, name, budget)
 		}
 	}
+}
+
+// The first steps tell in both languages what the demo plays, step by step: it plays in
+// English alone.
+func TestFirstSteps_tellTheDemo(t *testing.T) {
+	t.Parallel()
+	demo := read(t, "examples/demo/run.sh")
+	steps := regexp.MustCompile(`(?m)^step ['"](.+?)['"](?: |$)`).FindAllStringSubmatch(demo, -1)
+	if len(steps) == 0 {
+		t.Fatal("the demo has no steps")
+	}
+	for _, file := range []string{"docs/guides/first-steps.md", "docs/guides/zh-first-steps.md"} {
+		page := read(t, file)
+		for i, step := range steps {
+			if row := fmt.Sprintf("\n| %d. %s | ", i+1, step[1]); !strings.Contains(page, row) {
+				t.Errorf("%s has no row for the step %q", file, step[1])
+			}
+		}
+	}
+}
+
+// Whoever looks for a message finds it: what stands in the first column of the tables, as
+// code, is what the provider or the command line says.
+func TestTroubleshooting_quotesMessages(t *testing.T) {
+	t.Parallel()
+	said := sourcesOf(t, "internal")
+	others := map[string]bool{ // what Terraform says, and what users write; the first ones are tried by TestAccMistakes_ofTerraform
+		"a number is required": true, `"process": string required`: true, `attribute "priority" is required`: true, `["web"].priority`: true, "map of string required": true,
+		`attribute "healthy": object required`: true, `attribute "waves": list of string required`: true, `on_fail = "rollback"`: true, "rollout": true,
+		"must be replaced": true, "Error acquiring the state lock": true, "ensure = \"hosted\"": true, "out_of_sync": true, "terraform untaint": true,
+	}
+	firstCell := regexp.MustCompile(`(?m)^\| ([^|]*) \|`)
+	code := regexp.MustCompile("`([^`]+)`")
+	for _, page := range []string{
+		"docs/guides/troubleshooting.md", "docs/guides/zh-troubleshooting.md", "docs/guides/configuration-mistakes.md", "docs/guides/zh-configuration-mistakes.md",
+	} {
+		text := read(t, page)
+		quoted := 0
+		for _, row := range firstCell.FindAllStringSubmatch(text, -1) {
+			for _, quote := range code.FindAllStringSubmatch(row[1], -1) {
+				quoted++
+				if !others[quote[1]] && !strings.Contains(said, quote[1]) {
+					t.Errorf("%s: nothing says %q", page, quote[1])
+				}
+			}
+		}
+		if quoted < 25 && !strings.Contains(page, "mistakes") {
+			t.Errorf("%s quotes %d messages", page, quoted)
+		}
+	}
+}
+
+// sourcesOf is the text of the Go files in a folder that are not tests. Texts that a line
+// break cuts are put together.
+func sourcesOf(t *testing.T, folder string) string {
+	t.Helper()
+	var text strings.Builder
+	err := fs.WalkDir(os.DirFS("."), folder, func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(file)
+		text.Write(source)
+		return err
+	})
+	providertest.NoError(t, err)
+	return regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(text.String(), "")
 }
