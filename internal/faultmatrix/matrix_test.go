@@ -120,7 +120,6 @@ type met struct {
 	hosts, reasons map[string]string
 }
 
-// change runs an operation on a resource.
 func (r *faultRun) change(by way) {
 	if before := r.setUp(); before != "" {
 		by.applies(before)
@@ -323,7 +322,6 @@ func (r *faultRun) hit() []int {
 	return r.fault.hit
 }
 
-// startAll has the process run on every host, hosted.
 func (r *faultRun) startAll() {
 	r.registerAll()
 	r.each(r.sim.StartProcess)
@@ -339,25 +337,18 @@ func (r *faultRun) registerAll() {
 func (r *faultRun) each(do func(address, namespace, name string) error) {
 	namespace, name := r.Process()
 	for _, address := range r.addresses(providertest.HostNumbers(r.hosts())) {
-		r.must(do(address, namespace, name))
+		providertest.NoError(r.t, do(address, namespace, name))
 	}
 }
 
 func (r *faultRun) second(do func(address, namespace, name string) error) {
 	namespace, name := r.Process()
-	r.must(do(r.address(2), namespace, name))
+	providertest.NoError(r.t, do(r.address(2), namespace, name))
 }
 
 func (r *faultRun) unregisterSecond() {
 	r.second(r.sim.Unhost)
 	r.second(r.sim.Unregister)
-}
-
-func (r *faultRun) must(errs ...error) {
-	r.t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		r.t.Fatal(err)
-	}
 }
 
 // untilThen is a context whose deadline comes when it is told to, at once and for all contexts below it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,19 +18,7 @@ var writeFaultPage = flag.Bool("write-fault-page", false, "let TestFaultPage wri
 // MATRIX.md is what the table of the tests says.
 func TestFaultPage(t *testing.T) {
 	t.Parallel()
-	const file = "MATRIX.md"
-	page := renderFaultPage(t)
-	if *writeFaultPage {
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	written, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "make generate writes it anew", page, string(written))
+	providertest.Rendered(t, *writeFaultPage, "MATRIX.md", renderFaultPage(t))
 }
 
 // matrixCell is a cell of the matrix by one face. The page and the tests go by the same list.
@@ -78,18 +65,13 @@ func renderFaultPage(t *testing.T) string {
 	t.Helper()
 	cells := matrixCells()
 	layout, err := template.ParseFiles(filepath.Join("testdata", "faults.md.tmpl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	var page strings.Builder
 	onCLI := slices.DeleteFunc(slices.Clone(cells), func(c matrixCell) bool { return !c.on.OnCLI() })
-	err = layout.Execute(&page, map[string]any{
+	providertest.NoError(t, layout.Execute(&page, map[string]any{
 		"Cells": len(cells), "OnCLI": len(onCLI), "Typed": len(typedCells()), "Sections": pageSections(cells),
 		"Behaviours": pageBehaviours(), "Effects": pageEffects(), "Commands": cliCells,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return page.String()
 }
 
@@ -129,7 +111,6 @@ func pageSectionOf(p *pattern, cells []matrixCell) pageSection {
 	return s
 }
 
-// excepted reports whether a cell is another than its fault's pattern has.
 func (c matrixCell) excepted() bool {
 	_, excepted := c.fault.except[c.on]
 	return excepted

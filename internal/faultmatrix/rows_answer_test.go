@@ -85,7 +85,6 @@ func statusFaults() []fault {
 	)
 }
 
-// Status is a row about an answer with a status.
 func status(code int, body string, p *pattern, says string, by []face) fault {
 	title := fmt.Sprint("HTTP ", code)
 	if strings.HasPrefix(body, "<") {
@@ -160,7 +159,7 @@ func patience(r *faultRun) { r.settings["request_timeout"] = "8s" }
 
 func (r *faultRun) listen() net.Listener {
 	listener, err := (&net.ListenConfig{}).Listen(r.t.Context(), "tcp", "127.0.0.1:0")
-	r.must(err)
+	providertest.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = listener.Close() })
 	return listener
 }

@@ -84,7 +84,7 @@ func listFaults() []fault {
 				name: "many-rows", title: "There are more rows than a page may have (1000; a longer page is refused)",
 				arrange: func(r *faultRun) {
 					for n := range 1000 {
-						r.must(r.sim.Register(providertest.Address(10), "web", fmt.Sprintf("apache-%d", n), nil, "{}"))
+						providertest.NoError(r.t, r.sim.Register(providertest.Address(10), "web", fmt.Sprintf("apache-%d", n), nil, "{}"))
 					}
 				},
 				pattern: patternPaged, faces: gseFaces,
@@ -219,7 +219,6 @@ func selectorFaults() []fault {
 	}
 }
 
-// contentFaults are contents of a query in other forms than the documents show.
 func contentFaults() []fault {
 	row := func(name, title, content string) fault {
 		return fault{name: name, title: title, pattern: patternOddContent, hit: []int{2}, fault: &simulator.Fault{Code: new(simulator.CodeOK), Content: content}}
@@ -233,7 +232,6 @@ func contentFaults() []fault {
 	}
 }
 
-// idleFaults are about a process that does not run, or not as its operation ends.
 func idleFaults() []fault {
 	idle := (*faultRun).hostAll
 	after829 := func(f simulator.Fault) func(r *faultRun) {
@@ -331,7 +329,6 @@ func outputFaults() []fault {
 	}
 }
 
-// hostAll has the process hosted on every host, and not running.
 func (r *faultRun) hostAll() {
 	r.registerAll()
 	r.each(r.sim.StopProcess)

@@ -42,7 +42,7 @@ func ownershipFaults() []fault {
 					if p := r.at(3); p.Labels["team"] != "other" || strings.Contains(string(p.Spec), "./other.sh") {
 						r.t.Errorf("the other owner's registration is %+v", p)
 					}
-					r.must(r.sim.Unregister(providertest.Address(3), "web", "nginx"))
+					providertest.NoError(r.t, r.sim.Unregister(providertest.Address(3), "web", "nginx"))
 				},
 				except: nothingBut(patternTaken, map[operation]cell{onUpdate: {ending: fails, reason: "registered_by_other", tries: 1}}),
 			},

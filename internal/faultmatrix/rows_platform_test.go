@@ -150,7 +150,7 @@ func taskFaults() []fault {
 func ownerFaults() []fault {
 	taken := func(r *faultRun) {
 		namespace, name := r.face.Process()
-		r.must(r.sim.Register(providertest.Address(2), namespace, name, map[string]string{"who": "somebody"}, `{"identity":{}}`))
+		providertest.NoError(r.t, r.sim.Register(providertest.Address(2), namespace, name, map[string]string{"who": "somebody"}, `{"identity":{}}`))
 	}
 	return slices.Concat(
 		[]fault{

@@ -157,7 +157,6 @@ func injects(f simulator.Fault) func(*faultRun) {
 	return func(r *faultRun) { r.sim.Inject(f) }
 }
 
-// faultTable is the matrix, in the order of the page.
 func faultTable() []fault {
 	control := fault{name: "none", title: "Nothing (the control of this table)", pattern: patternControl}
 	return append(slices.Concat(networkFaults(), statusFaults(), formFaults(), lateFaults(), hostFaults(), contentFaults(), keyFaults(), idleFaults(), outputFaults(), taskFaults(), ownerFaults(),

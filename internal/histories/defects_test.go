@@ -114,9 +114,9 @@ type defect struct {
 func defects(t *testing.T) []defect {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", "defects.json"))
-	fine(t, err)
+	providertest.NoError(t, err)
 	var all []defect
-	fine(t, json.Unmarshal(raw, &all))
+	providertest.NoError(t, json.Unmarshal(raw, &all))
 	return all
 }
 
@@ -148,13 +148,13 @@ func TestDefects_putBack(t *testing.T) {
 	for _, d := range defects(t) {
 		t.Run(d.Title, func(t *testing.T) {
 			file, err := filepath.Abs(filepath.Join("..", "..", d.File))
-			fine(t, err)
+			providertest.NoError(t, err)
 			back := filepath.Join(t.TempDir(), "back.go")
-			fine(t, os.WriteFile(back, []byte(strings.Replace(d.without(t), d.Code, d.Instead, 1)), 0o600))
+			providertest.NoError(t, os.WriteFile(back, []byte(strings.Replace(d.without(t), d.Code, d.Instead, 1)), 0o600))
 			overlay := filepath.Join(t.TempDir(), "overlay.json")
 			raw, err := json.Marshal(map[string]any{"Replace": map[string]string{file: back}})
-			fine(t, err)
-			fine(t, os.WriteFile(overlay, raw, 0o600))
+			providertest.NoError(t, err)
+			providertest.NoError(t, os.WriteFile(overlay, raw, 0o600))
 			run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-overlay", overlay, "-run", "^TestFound$", ".")
 			said, _ := run.CombinedOutput() // what fails is to fail
 			var finds []string
@@ -173,16 +173,9 @@ func TestDefects_putBack(t *testing.T) {
 func (d defect) without(t *testing.T) string {
 	t.Helper()
 	code, err := os.ReadFile(filepath.Join("..", "..", d.File))
-	fine(t, err)
+	providertest.NoError(t, err)
 	if n := strings.Count(string(code), d.Code); n != 1 {
 		t.Fatalf("%s: the code that repairs it is in %s %d times: put it right in testdata/defects.json", d.Title, d.File, n)
 	}
 	return string(code)
-}
-
-func fine(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -16,7 +16,6 @@ type generator struct {
 	gateway string
 }
 
-// generate makes up a history that has nothing of what it is to do without.
 func generate(chance *rand.Rand, without map[string]bool) History {
 	g := &generator{Rand: chance, without: without, gateway: string(providertest.FaceGateway)}
 	g.history = History{Machines: 1 + g.IntN(6)}
@@ -85,7 +84,6 @@ func (g *generator) switchGateway() {
 	g.add(Step{Do: SetGateway, To: g.gateway})
 }
 
-// apply runs Terraform in one of the ways in which people do.
 func (g *generator) apply(on string) {
 	s := Step{Do: Apply, On: on, Planned: g.IntN(3) == 0}
 	if g.IntN(6) == 0 {

@@ -99,7 +99,6 @@ const (
 	ByAgent    = "agent"
 )
 
-// String describes a step.
 func (s Step) String() string {
 	words := []string{string(s.Do)}
 	if s.On != "" {
@@ -131,7 +130,6 @@ func (s Step) String() string {
 
 var stepForm = regexp.MustCompile(`^(\S+)(?: (a|b))?(?: ([^\s-]\S*))?(?: on \[([\d ]+)\])?(?: (-?\d+) times)?( -refresh=false)?( after a plan)?(?: cut off (before|after) call (\d+))?$`)
 
-// stepOf is the step that String gives as words.
 func stepOf(line string) (Step, error) {
 	part := stepForm.FindStringSubmatch(line)
 	if part == nil {
@@ -161,7 +159,6 @@ type trait struct {
 	has  *bool
 }
 
-// String is a history as testdata/found.txt has it: its platform, and a step in each line.
 func (h History) String() string {
 	text := fmt.Sprintf("machines: %d", h.Machines)
 	for _, trait := range traitsOf(&h) {
@@ -175,7 +172,6 @@ func (h History) String() string {
 	return text + "\n"
 }
 
-// historyOf is the history that String gives as lines.
 func historyOf(lines []string) (History, error) {
 	var h History
 	_, _ = fmt.Sscanf(lines[0], "machines: %d", &h.Machines)

@@ -101,7 +101,6 @@ func (s *session) bury(c *config) {
 	}
 }
 
-// apply reports whether the plan before it, if there was one, had nothing to do.
 func (w *world) apply(c *config, s Step) (promised bool) {
 	promised = s.Planned && !w.faulty && s.Cut == 0 && !s.Blind && !w.unsteady && w.plansNothing(c)
 	w.resupply(c.object)
@@ -128,7 +127,6 @@ func (w *world) plansNothing(c *config) bool {
 	return !said.Failed() && plan.Action == providertest.PlanNothing
 }
 
-// unchanged is what the apply of an empty plan leaves.
 func (w *world) unchanged(before map[int]Truth) {
 	after, done := w.look(process), w.executions()
 	for machine := 1; machine <= w.history.Machines; machine++ {

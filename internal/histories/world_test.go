@@ -152,7 +152,6 @@ func (w *world) fine(err error) {
 	}
 }
 
-// provider is a provider of its own, as each run of Terraform's has.
 func (w *world) provider() *providertest.Protocol {
 	settings := maps.Clone(w.settings)
 	if len(w.labels) > 0 {
@@ -186,7 +185,6 @@ func (w *world) look(name string) map[int]Truth {
 	return truths
 }
 
-// executions are what the machines did since the calls were reset.
 func (w *world) executions() map[int][]simulator.Execution {
 	done := make(map[int][]simulator.Execution)
 	for _, e := range w.sim.Executions() {

@@ -171,7 +171,6 @@ const behind = -100_000_000
 // skewed has a resource apply what it registers, of which its agent tells an earlier time than the cached status. It is
 // the second query that reads that back.
 func (h hostile) skewed(resource *providertest.Core, config map[string]any) {
-	h.Helper()
 	h.onQuery(simulator.Fault{Skip: 1, Code: new(0), Content: told(-1, 1795000000+behind)})
 	resource.Applied(config)
 	h.sim.Repair()
@@ -180,7 +179,6 @@ func (h hostile) skewed(resource *providertest.Core, config map[string]any) {
 // frozenBehind is an object of ours that registered over another's while the agents' clocks are
 // behind and the file shows what was before.
 func (h hostile) frozenBehind() *providertest.Core {
-	h.Helper()
 	first, second := h.fresh(), h.object()
 	second.Applied(h.config("./other.sh", "hosted", "unregister"))
 	h.sim.FreezeStatus()

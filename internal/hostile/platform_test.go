@@ -52,14 +52,11 @@ func newHostile(t *testing.T, by providertest.Face) hostile {
 	return hostile{t, sim, by, sim.SettingsFor(by), new(atomic.Int64)}
 }
 
-// object is a resource object in a configuration of its own.
 func (h hostile) object() *providertest.Core {
 	return h.objectIn(&providertest.Kept{}, nil)
 }
 
-// applied is an object that is applied, and says nothing.
 func (h hostile) applied(config map[string]any) *providertest.Core {
-	h.Helper()
 	resource := h.object()
 	resource.Applied(config)
 	return resource
@@ -122,12 +119,10 @@ func told(pid int, registered int64) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid, "isAuto": true, "register_time": registered}}}}}
 }
 
-// mum is an agent that answers and does not say whether it hosts the process.
 func mum(pid int) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid}}}}}
 }
 
-// untimed is an agent that hosts nothing, and reports no time.
 func untimed() any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": -1, "isAuto": false}}}}}
 }
@@ -140,33 +135,28 @@ func (h hostile) must(errs ...error) {
 }
 
 func (h hostile) started(name string) {
-	h.Helper()
 	h.must(h.sim.Host(name, "web", "nginx"), h.sim.StartProcess(name, "web", "nginx"))
 }
 
 // colleague has another team register, host and start the process, which no object did.
 func (h hostile) colleague() {
-	h.Helper()
 	h.sim.Colleague(h.T, "web", "nginx", map[string]string{"owner": "other-team"}, 1)
 	h.started(providertest.Address(1))
 }
 
 // another has another object register, host and start the process by a name of a machine.
 func (h hostile) another(name string) {
-	h.Helper()
 	h.must(h.sim.Register(name, "web", "nginx", map[string]string{"tf_spec": "v1-0000000000000000", "tf_spec_owner": "ANOTHER"}, ""))
 	h.started(name)
 }
 
 func (h hostile) unregister() {
-	h.Helper()
 	h.must(h.sim.Unregister(providertest.Address(1), "web", "nginx"))
 }
 
 // keeps fails the test where a destroy forgets what is there, and where what it kept cannot be
 // unregistered once the platform is well again.
 func (h hostile) keeps(resource *providertest.Core) {
-	h.Helper()
 	if _, said := resource.Apply(nil); resource.State.IsNull() && (h.process().Registered || h.process().Hosted) {
 		h.Errorf("our own registration is forgotten: %+v; said: %s", h.process(), said)
 	}
@@ -179,7 +169,6 @@ func (h hostile) keeps(resource *providertest.Core) {
 
 // spares fails the test where a destroy stops what runs, or does not end.
 func (h hostile) spares(resource *providertest.Core) {
-	h.Helper()
 	if _, said := resource.Apply(nil); said.Failed() || !h.process().Running {
 		h.Errorf("it is %+v; said: %s", h.process(), said)
 	}
@@ -187,7 +176,6 @@ func (h hostile) spares(resource *providertest.Core) {
 
 // leaves fails the test where a destroy touches what another object has.
 func (h hostile) leaves(resource *providertest.Core) {
-	h.Helper()
 	if _, said := resource.Apply(nil); !h.process().Running || !h.process().Hosted {
 		h.Errorf("it is %+v; said: %s", h.process(), said)
 	}
@@ -196,7 +184,6 @@ func (h hostile) leaves(resource *providertest.Core) {
 // remembers fails the test where a destroy that says that all is well forgets a host that is
 // still hosted or registered.
 func (h hostile) remembers(resource *providertest.Core, before ...any) {
-	h.Helper()
 	if _, said := resource.Apply(nil); !said.Failed() && resource.State.IsNull() && (h.process().Hosted || h.process().Registered || h.at(2).Hosted || h.at(2).Registered) {
 		h.Errorf("they are %+v and %+v; before: %v; said: %s", h.process(), h.at(2), before, said)
 	}

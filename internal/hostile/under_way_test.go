@@ -26,7 +26,6 @@ func newSlow(t *testing.T, by providertest.Face, op int) *slow {
 
 // sends applies what becomes an operation that takes an hour, and is cut off.
 func (s *slow) sends(config map[string]any) {
-	s.Helper()
 	s.Hangs()
 	if said := s.Cut(s.first, config, 5); len(said) == 0 {
 		s.Fatal("it is over, and went well")
@@ -36,7 +35,6 @@ func (s *slow) sends(config map[string]any) {
 
 // hindered fails the test where an apply unregisters what an operation would bring back, or changes anything at all.
 func (s *slow) hindered(config map[string]any) {
-	s.Helper()
 	said := s.Cut(s.first, config, 5)
 	if !said.Failed() || s.first.State.IsNull() {
 		s.Errorf("it was removed from the resource; said: %s", said)

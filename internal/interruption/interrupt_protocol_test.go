@@ -36,7 +36,6 @@ func interrupted(p *providertest.Protocol, isTime func() bool, run func()) {
 	}
 }
 
-// hosted is a bk_hosted_process that is registered on hosts, in waves of one.
 func hosted(hosts int, start string) map[string]any {
 	config := providertest.FaceESB.Reference(start, hosts)
 	config["ensure"], config["rollout"] = "registered", map[string]any{"batch_size": 1}

@@ -58,7 +58,6 @@ func newKiller(t *testing.T) *killer {
 
 func (k *killer) pids() string { return filepath.Join(k.cli.Dir, "pids") }
 
-// before is the simulator's front.
 func (k *killer) before(sim http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !k.strikes(r) {

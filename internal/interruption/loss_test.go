@@ -323,7 +323,6 @@ func (r *lossRound) applyHosted(resource *providertest.Core, ensure string, conf
 	}
 }
 
-// define gives the process every command, and its limits.
 func (r *lossRound) define(config map[string]any, start string) {
 	if r.by != providertest.FaceJOB {
 		config["spec"] = providertest.WholeSpec(start)
@@ -335,7 +334,6 @@ func (r *lossRound) define(config map[string]any, start string) {
 	}
 }
 
-// startKept is the start_cmd in state.
 func (r *lossRound) startKept(resource *providertest.Core) string {
 	if r.by == providertest.FaceJOB {
 		return providertest.Texts(resource.Attribute("process"))["start_cmd"]

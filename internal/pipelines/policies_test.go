@@ -45,7 +45,6 @@ func operated(fleet, operation, more string) string {
 	return fleet + fmt.Sprintf("resource \"bk_process_operation\" \"test\" {\n  process = bk_hosted_process.test.process\n  operation = %q\n  %s\n}\n", operation, more)
 }
 
-// renamed is a hosts map of other keys for the same machines.
 func renamed(n int) string { return strings.ReplaceAll(providertest.HostsConfig(n), "web-", "www-") }
 
 // operatedJob is operated over JOB.

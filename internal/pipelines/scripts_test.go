@@ -42,7 +42,6 @@ func needOPA(t *testing.T) string {
 	return opa
 }
 
-// examples is the absolute path of examples/pipelines.
 func examples(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "examples", "pipelines"))
@@ -71,7 +70,6 @@ func newPipeline(t *testing.T, sim *providertest.Sim, config string) *pipeline {
 	return p
 }
 
-// script runs one of the scripts and returns what it printed.
 func (p *pipeline) script(code int, name string, env ...string) string {
 	p.T.Helper()
 	got, out := p.try(name, env...)
@@ -81,7 +79,6 @@ func (p *pipeline) script(code int, name string, env ...string) string {
 	return out
 }
 
-// try runs one of the scripts, however it ends.
 func (p *pipeline) try(name string, env ...string) (int, string) {
 	p.T.Helper()
 	run := exec.CommandContext(p.T.Context(), "sh", filepath.Join(p.scripts, name))

@@ -111,7 +111,6 @@ func TestDefaults_asDescribed(t *testing.T) {
 	}
 }
 
-// faceOf is the face of a type.
 func faceOf(typ string) providertest.Face {
 	if strings.Contains(typ, "bk_job_") {
 		return providertest.FaceJOB
@@ -128,7 +127,6 @@ func declaring(typ string, more map[string]any) map[string]any {
 	return merged(config, more)
 }
 
-// with is an attribute, unless it is unset.
 func with(name string, value any) map[string]any {
 	if value == nil {
 		return nil
@@ -147,7 +145,6 @@ func stageFor(t *testing.T, typ string) (*providertest.Sim, *providertest.Core) 
 	return sim, p.CoreOf(typ, &providertest.Kept{})
 }
 
-// onExisting creates a process that already exists on one host.
 func onExisting(t *testing.T, typ string, value any) string {
 	t.Helper()
 	sim, resource := stageFor(t, typ)
@@ -167,7 +164,6 @@ func onDeadHosts(t *testing.T, typ string, value any) string {
 	return fmt.Sprint(said.Failed(), resource.Reasons("hosts"))
 }
 
-// onFirstRun creates an operation.
 func onFirstRun(t *testing.T, typ string, value any) string {
 	t.Helper()
 	sim, resource := stageFor(t, typ)
@@ -228,7 +224,6 @@ func onUpdate(fails bool) func(t *testing.T, typ string, value any) string {
 	}
 }
 
-// startedBy makes the process run everywhere.
 func startedBy(t *testing.T, sim *providertest.Sim, typ string) {
 	t.Helper()
 	namespace, name := faceOf(typ).Process()
@@ -239,7 +234,6 @@ func startedBy(t *testing.T, sim *providertest.Sim, typ string) {
 	sim.ResetCalls()
 }
 
-// onSystem is the script that runs on hosts of a system.
 func onSystem(t *testing.T, _ string, system any) string {
 	t.Helper()
 	s := newSettingScene(t)

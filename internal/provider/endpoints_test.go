@@ -17,7 +17,6 @@ type permitted struct {
 	by  providertest.Face
 }
 
-// applied applies a resource in several configurations, and destroys it.
 func (p permitted) applied(on providertest.Operation, configs ...map[string]any) {
 	p.T.Helper()
 	resource := p.CoreOf(p.by.TypeName(on), &providertest.Kept{})
@@ -28,7 +27,6 @@ func (p permitted) applied(on providertest.Operation, configs ...map[string]any)
 	}
 }
 
-// read reads a data source, whose values must contain says.
 func (p permitted) read(typ string, config map[string]any, says string) {
 	p.T.Helper()
 	_, said := p.ReadData(typ, config)
@@ -59,7 +57,6 @@ func (p permitted) hostsByJob() {
 	p.applied(providertest.OnCreate, p.by.Reference("./start.sh", 2), owned)
 }
 
-// operates runs one process, and two in order.
 func (p permitted) operates() {
 	process := func(name string) map[string]any {
 		config := p.by.Reference("./start.sh", 2)

@@ -153,7 +153,6 @@ func exampleText(t *testing.T, s *providertest.Sim, file string) string {
 	return text
 }
 
-// exampleFiles are the .tf files below examples, with slashes.
 func exampleFiles(t *testing.T) []string {
 	t.Helper()
 	root := filepath.Join("..", "..", "examples")

@@ -32,7 +32,6 @@ func logsPage(t *testing.T) string {
 	return providertest.ReadFile(t, "../../templates/guides/logs.md.tmpl")
 }
 
-// linesWith are the lines that contain a text.
 func linesWith(lines []string, text string) []string {
 	var found []string
 	for _, line := range lines {

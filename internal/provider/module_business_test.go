@@ -43,7 +43,6 @@ func shopRun(t *testing.T) *providertest.Sim {
 	return sim
 }
 
-// runningPIDs are the pids of all processes that run and are hosted.
 func runningPIDs(sim *providertest.Sim) map[string]int {
 	pids := make(map[string]int)
 	for _, p := range sim.Processes() {

@@ -11,7 +11,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// newExampleCLI is a CLI in one directory of a copy of the examples.
 func newExampleCLI(t *testing.T, sim *providertest.Sim, dir string) *providertest.CLI {
 	t.Helper()
 	cli := providertest.NewCLI(t, sim, "")

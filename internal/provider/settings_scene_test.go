@@ -157,13 +157,11 @@ func settingFaults(diags []*tfprotov6.Diagnostic) []string {
 
 // The functions below are what rows observe.
 
-// first is the first request of a GSE object.
 func (s *settingScene) first() sentRequest {
 	s.CachedStatus(s.Context())
 	return s.requests[0]
 }
 
-// platform is the one that a GSE object calls.
 func (s *settingScene) platform() string { return s.first().platform }
 
 // entry is the gateway by which a GSE object calls the platform.
@@ -219,7 +217,6 @@ func (s *settingScene) scriptOf(os any) string {
 	return fmt.Sprintf("gateway %s %s", command[len(command)-1], agent["user"])
 }
 
-// scripts is the number of scripts that a refresh runs.
 func (s *settingScene) scripts() string {
 	resource := s.CoreOf(providertest.HostedType, &providertest.Kept{})
 	resource.Apply(providertest.HostedConfigOf(providertest.HostsOf(1)))
@@ -244,7 +241,6 @@ func members(names ...string) func(*settingScene) string {
 
 func (s *settingScene) tenant() string { return s.first().header.Get("X-Bk-Tenant-Id") }
 
-// register creates a resource for a host's process.
 func (s *settingScene) register() {
 	if _, said := s.CoreOf(providertest.HostedType, &providertest.Kept{}).Apply(providertest.HostedConfigOf(providertest.HostsOf(1))); said.Failed() {
 		s.T.Error(said)
@@ -261,20 +257,17 @@ func (s *settingScene) unreached() string {
 	return fmt.Sprint(len(resource.Reasons("unreachable")))
 }
 
-// suppliers are the supplier ids of the hosts on which a process is registered.
 func (s *settingScene) suppliers() string {
 	s.register()
 	return s.everywhere("bk_supplier_id")
 }
 
-// labels are the labels of a registration.
 func (s *settingScene) labels() string {
 	s.register()
 	// The values of the fingerprint and of the owner do not matter here.
 	return regexp.MustCompile(`v1-[0-9a-f]+|[A-Z2-7]{16}`).ReplaceAllString(s.everywhere("labels"), "…")
 }
 
-// everywhere are the distinct values of all members with a name.
 func (s *settingScene) everywhere(name string) string {
 	values := make(map[string]bool)
 	var look func(any)
@@ -349,7 +342,6 @@ func (s *settingScene) rate() string {
 	return firstMatch(`no request was allowed before the deadline at (\S+) requests`, said)
 }
 
-// tries is how often a call is sent to a failing platform.
 func (s *settingScene) tries() string {
 	s.sims["here"].Inject(simulator.Fault{HTTPStatus: 503})
 	s.CachedStatus(s.Context())
@@ -373,7 +365,6 @@ func (s *settingScene) patience() string {
 	return firstMatch(`no answer within ([\w.]*\w)`, s.CachedStatus(s.Context()))
 }
 
-// trust is the result of a server's certificate.
 func (s *settingScene) trust() string {
 	said := s.CachedStatus(s.Context())
 	if strings.Contains(said, "unregistered_count:1") {

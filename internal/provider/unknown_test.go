@@ -210,7 +210,6 @@ func get(v any, at []string) any {
 	return v
 }
 
-// set returns a copy with another value at a place.
 func set(v any, at []string, value any) any {
 	if len(at) == 0 {
 		return value
@@ -325,7 +324,6 @@ func (u *unknowns) otherOf(p place) any {
 	return other
 }
 
-// core is a resource at a simulator, of a provider that does not wait.
 func (u *unknowns) core(t *testing.T, sim *providertest.Sim) *providertest.Core {
 	t.Helper()
 	return providertest.ConfiguredBy(t, new(providertest.Clock), sim.SettingsFor(u.face)).CoreOf(u.typ, new(providertest.Kept))

@@ -59,7 +59,7 @@ func (r *rollout) runs() {
 	r.t.Helper()
 	r.resource.Applied(r.config)
 	for n := 1; n <= r.hosts; n++ {
-		r.must(r.sim.StartProcess(providertest.Address(n), r.namespace(), r.name()))
+		providertest.NoError(r.t, r.sim.StartProcess(providertest.Address(n), r.namespace(), r.name()))
 	}
 	r.sim.ResetCalls()
 }
@@ -98,13 +98,6 @@ func (r *rollout) anew() {
 		r.resource = providertest.ConfiguredWith(r.t, settings).CoreOf(r.typ, r.kept)
 	} else {
 		r.resource = providertest.ConfiguredBy(r.t, r.clock, settings).CoreOf(r.typ, r.kept)
-	}
-}
-
-func (r *rollout) must(err error) {
-	r.t.Helper()
-	if err != nil {
-		r.t.Fatal(err)
 	}
 }
 
@@ -164,8 +157,8 @@ func failing(op int, hosts ...int) simulator.Fault {
 // rest stops the process on a host, where it stays hosted.
 func (r *rollout) rest(host int) {
 	r.t.Helper()
-	r.must(r.sim.StopProcess(providertest.Address(host), r.namespace(), r.name()))
-	r.must(r.sim.Host(providertest.Address(host), r.namespace(), r.name()))
+	providertest.NoError(r.t, r.sim.StopProcess(providertest.Address(host), r.namespace(), r.name()))
+	providertest.NoError(r.t, r.sim.Host(providertest.Address(host), r.namespace(), r.name()))
 }
 
 // seen is what each host is registered with, and what reached its agent in the last apply, such as "v2 restart".
@@ -197,19 +190,9 @@ func (r *rollout) seen() []string {
 	return seen
 }
 
-// want compares what is seen of each host.
 func (r *rollout) want(want ...string) {
 	r.t.Helper()
 	providertest.Same(r.t, "what is registered with and reached each host", want, r.seen())
-}
-
-func (r *rollout) says(text string, parts ...string) {
-	r.t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			r.t.Errorf("%q is not in: %s", part, text)
-		}
-	}
 }
 
 func (r *rollout) wantLeft(want map[string]string) {

@@ -28,7 +28,7 @@ func gated(t *testing.T, by providertest.Face, on providertest.Operation, hosts 
 // revive has the agent of a host start the process anew: by now it is well.
 func (r *rollout) revive(n int) {
 	r.t.Helper()
-	r.must(r.sim.KillProcess(providertest.Address(n), r.namespace(), r.name()))
+	providertest.NoError(r.t, r.sim.KillProcess(providertest.Address(n), r.namespace(), r.name()))
 	r.sim.Tick()
 }
 
@@ -218,7 +218,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			said := r.update("./v2.sh", "Hosted Process Rolled Back", "v1 restart restart", "v1 restart restart", "v1 restart", "v1")
 			r.wantLeft(map[string]string{})
 			providertest.Same(r.t, "registered in this order", providertest.AddressList([]int{1, 2, 3, 3, 2, 1}), r.reregistered())
-			r.says(said, "on 2 of 4 hosts", "web-3 (0:10.0.0.4): 65535", "web-4 (0:10.0.0.5): not tried", "declaration again, and the process was restarted by it where it ran: web-1…web-3.")
+			providertest.Says(r.t, said, "on 2 of 4 hosts", "web-3 (0:10.0.0.4): 65535", "web-4 (0:10.0.0.5): not tried", "declaration again, and the process was restarted by it where it ran: web-1…web-3.")
 			providertest.Same(r.t, "the fingerprint in state", fingerprint, r.resource.Attribute("fingerprint"))
 			r.wantUnchanged("./v1.sh")
 		}},
@@ -260,7 +260,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.failOnce(4)
 			said := r.update("./v3.sh", "it did not have the previous declaration either", "v2 restart restart", "v2 restart restart", "v3 restart", "v3")
 			r.wantLeft(map[string]string{"web-3": "other_spec", "web-4": "other_spec"})
-			r.says(said, "Rolled Back In Part")
+			providertest.Says(r.t, said, "Rolled Back In Part")
 		}},
 		// A deadline rolls nothing back.
 		"not-after-a-deadline": {twoFaces, 2, rollsBack(nil), func(r *rollout) {

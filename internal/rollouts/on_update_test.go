@@ -107,7 +107,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			before, _ := r.sim.Process(providertest.Address(2), "web", "nginx")
 			r.update("./v2.sh", "")
 			r.wantSettled()
-			r.must(r.sim.Register(providertest.Address(2), "web", "nginx", before.Labels, ""))
+			providertest.NoError(r.t, r.sim.Register(providertest.Address(2), "web", "nginx", before.Labels, ""))
 			r.apply("")
 			r.wantPlanned("register anew 1 host, restart what runs on 1 host, start what does not run on 1 host: web-2")
 			r.wantSettled()
@@ -255,7 +255,7 @@ func TestSilent_hosted(t *testing.T) {
 	onEach(t, "update", withLabels, func(t *testing.T, by providertest.Face) {
 		t.Helper()
 		r := begun(t, by, 4, map[string]any{"on_update": "register", "rollout": map[string]any{"batch_size": 1, "max_failed_hosts": "4"}})
-		r.must(r.sim.Unregister(providertest.Address(4), r.namespace(), r.name()))
+		providertest.NoError(r.t, r.sim.Unregister(providertest.Address(4), r.namespace(), r.name()))
 		r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Hosts: []string{providertest.Address(4)}, Unreachable: "117"})
 		r.declare("./v2.sh")
 		r.sim.ResetCalls()
@@ -278,7 +278,7 @@ func TestSilent_operation(t *testing.T) {
 		"operation": "restart", "rollout": map[string]any{"batch_size": 1, "wave_timeout": "1s", "max_failed_hosts": "1"},
 	})
 	for _, address := range providertest.AddressList(providertest.HostNumbers(4)) {
-		r.must(running(r.sim, r.by, address))
+		providertest.NoError(r.t, running(r.sim, r.by, address))
 	}
 	r.sim.Inject(simulator.Fault{API: "operate_*", Hosts: []string{providertest.Address(4)}, Unreachable: "pending"})
 	r.resource.Apply(r.config)

@@ -337,7 +337,6 @@ func (r release) config(start string) map[string]any {
 	return config
 }
 
-// good is a release without a fault. It need not go slowly.
 func (r release) good(start string) map[string]any {
 	config := r.config(start)
 	config["rollout"] = map[string]any{"waves": []string{"100%"}, "healthy": map[string]any{"stable_for": "1s"}}

@@ -38,7 +38,6 @@ func hasCommands(a *tfprotov6.SchemaAttribute) bool {
 	return strings.HasSuffix(a.Name, "_cmd") || (a.NestedType != nil && slices.ContainsFunc(a.NestedType.Attributes, hasCommands))
 }
 
-// settable reports whether a configuration can set it.
 func settable(a *tfprotov6.SchemaAttribute) bool { return a.Required || a.Optional }
 
 // shown is the attribute whose source Terraform prints for a diagnostic (tfdiags, contextual.go): the
@@ -212,7 +211,6 @@ func shapesOf(t *testing.T, kind, typ string) map[string]map[string]any {
 	return shapes
 }
 
-// fits reports whether a block has the attributes of a configuration.
 func fits(schema *tfprotov6.Schema, config map[string]any) bool {
 	for name := range config {
 		if !slices.ContainsFunc(schema.Block.Attributes, func(a *tfprotov6.SchemaAttribute) bool { return a.Name == name && settable(a) }) {
@@ -284,9 +282,7 @@ func wrongValues(a *tfprotov6.SchemaAttribute) []any {
 	return []any{nil}
 }
 
-// planned is what is said of it in a plan.
 func planned(p *providertest.Protocol, kind, typ string, config map[string]any) []*tfprotov6.Diagnostic {
-	p.T.Helper()
 	switch kind {
 	case "action":
 		resp, err := p.Server.PlanAction(p.T.Context(), &tfprotov6.PlanActionRequest{ActionType: typ, Config: p.Dynamic(p.Schema.ActionSchemas[typ].Schema, config)})

@@ -121,7 +121,6 @@ func wantNotSteered(t *testing.T, face providertest.Face, faults func(string) []
 // applied is what is said of a resource while it is made, looked at and taken away, and
 // what is kept of it meanwhile.
 func applied(p *providertest.Protocol, typ string, config map[string]any) string {
-	p.T.Helper()
 	core := p.CoreOf(typ, &providertest.Kept{})
 	_, made := core.Apply(config)
 	kept := fmt.Sprint(providertest.Plain(p.T, core.State))

@@ -125,7 +125,6 @@ output "all" {
 	providertest.Same(w.T, "results", want, w.Output("all"))
 }
 
-// copyExamples returns where examples/ was copied to.
 func (w workspace) copyExamples() string {
 	w.T.Helper()
 	to := filepath.Join(w.T.TempDir(), "examples")

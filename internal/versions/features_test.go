@@ -104,7 +104,6 @@ type commandLine struct {
 
 func (c commandLine) String() string { return c.Name + " " + c.Version }
 
-// has reports whether a CLI of this version has a feature.
 func (c commandLine) has(since since) bool {
 	first, ever := since[c.Name]
 	return since == nil || ever && minor(c.Version) >= minor(first)
