@@ -86,9 +86,7 @@ func find(p *providertest.Protocol, on operation) (map[string]string, providerte
 	typ := p.Schema.ResourceSchemas[providertest.HostedType].ValueType()
 	if on == onImport {
 		resp, err := p.Server.ImportResourceState(p.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: providertest.HostedType, ID: "web:nginx"})
-		if err != nil {
-			p.T.Fatal(err)
-		}
+		providertest.NoError(p.T, err)
 		if providertest.Diagnostics(resp.Diagnostics).Failed() {
 			return nil, resp.Diagnostics
 		}
@@ -98,9 +96,7 @@ func find(p *providertest.Protocol, on operation) (map[string]string, providerte
 		TypeName: providertest.HostedType, IncludeResource: true,
 		Config: p.Dynamic(p.Schema.ListResourceSchemas[providertest.HostedType], map[string]any{"namespace": "web", "name_prefix": "nginx"}),
 	})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	providertest.NoError(p.T, err)
 	var (
 		hosts map[string]string
 		said  providertest.Diagnostics

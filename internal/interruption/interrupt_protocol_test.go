@@ -146,9 +146,7 @@ func TestInterrupt_questions(t *testing.T) {
 			resource.Applied(config)
 			before := resource.State
 			for _, n := range providertest.HostNumbers(2) {
-				if err := sim.StopProcess(providertest.Address(n), "web", "nginx"); err != nil {
-					t.Fatal(err)
-				}
+				providertest.NoError(t, sim.StopProcess(providertest.Address(n), "web", "nginx"))
 			}
 			sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Takes: time.Hour})
 			sim.ResetCalls()

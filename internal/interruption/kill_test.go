@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,7 +84,7 @@ func (r *killRound) play() {
 		r.t.Errorf("the plan afterwards exits with %d\n%s", plan, said)
 	}
 
-	r.t.Logf("%s killed %s %q, gone %s later; %s to %s", r.victim, r.moment, at, gone(), r.last.summary(), r.next.summary())
+	r.t.Logf("%s killed %s %q, gone %s later; from\n%s\nto\n%s", r.victim, r.moment, at, gone(), r.last, r.next)
 	r.next.checkPlatform(r.t, r.sim)
 	r.checkExecutions()
 	if r.t.Failed() {
@@ -190,20 +191,8 @@ resource "bk_job_process_operation" "test" {
 	return providertest.OperationConfig{Hosted: hosted, Operation: c.operation, More: triggers}.String()
 }
 
-func (c killed) summary() string {
-	if len(c.hosts) == 0 {
-		return "nothing"
-	}
-	return fmt.Sprintf("%v %s %s %s", c.hosts, c.ensure, c.start, c.operation)
-}
-
 func (c killed) has(address string) bool {
-	for _, n := range c.hosts {
-		if providertest.Address(n) == address {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(providertest.AddressList(c.hosts), address)
 }
 
 func (c killed) checkPlatform(t *testing.T, sim *providertest.Sim) {

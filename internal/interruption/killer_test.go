@@ -44,9 +44,7 @@ func newKiller(t *testing.T) *killer {
 	k.sim = providertest.NewSimBehind(t, k.before)
 	k.cli = providertest.NewCLI(t, k.sim, "")
 	binary, err := providertest.ProviderBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	bin := filepath.Join(k.cli.Dir, "bin")
 	script := fmt.Sprintf("#!/bin/sh\necho $$ >>%q\nexec %q \"$@\"\n", k.pids(), filepath.Join(binary, "terraform-provider-bk"))
 	if err := errors.Join(os.Mkdir(bin, 0o700), os.WriteFile(filepath.Join(bin, "terraform-provider-bk"), []byte(script), 0o700)); err != nil { //nolint:gosec // it is to be run
@@ -141,17 +139,13 @@ func (k *killer) Run(n int, args ...string) (at string, gone func() time.Duratio
 	cmd, out := k.cli.Command(k.t.Context(), args...)
 	// The CLI hands its standard input on to the providers, so its other end tells when the last of them is gone.
 	alive, held, err := os.Pipe()
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	providertest.NoError(k.t, err)
 	cmd.Stdin = held
 	k.mu.Lock() // no call before the process is known
 	err = errors.Join(cmd.Start(), held.Close())
 	k.left, k.at, k.process = n, "", cmd.Process
 	k.mu.Unlock()
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	providertest.NoError(k.t, err)
 	err = cmd.Wait()
 	ended := time.Now()
 	var exit *exec.ExitError

@@ -2,8 +2,6 @@ package rollouts
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,12 +17,9 @@ import (
 
 func shownIn(t *testing.T, guide string, n int) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", guide+".md.tmpl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := providertest.ReadFile(t, "../../templates/guides", guide+".md.tmpl")
 	var shown []string
-	for _, output := range regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(string(text), -1) {
+	for _, output := range regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(text, -1) {
 		shown = append(shown, output[1])
 	}
 	if len(shown) != n {

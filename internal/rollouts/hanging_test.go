@@ -176,9 +176,7 @@ func (h hang) try(t *testing.T, sim *providertest.Timed, by providertest.Face, b
 		sim.ConfiguredFor(t, by).CoreOf(typ, kept).Applied(h.declared(by, b, h.before, "./v1.sh", hosts))
 		time.Sleep(time.Minute) // the cached status is from then
 		for n := 1; n <= hosts && h.each != nil; n++ {
-			if err := h.each(sim.Sim, by, providertest.Address(n)); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, h.each(sim.Sim, by, providertest.Address(n)))
 		}
 	}
 	var config map[string]any
@@ -334,9 +332,7 @@ func TestHanging_operation(t *testing.T) {
 func (h hang) prepare(t *testing.T, sim *providertest.Timed, by providertest.Face) {
 	t.Helper()
 	for n := 1; n <= hangingHosts && h.each != nil; n++ {
-		if err := h.each(sim.Sim, by, providertest.Address(n)); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, h.each(sim.Sim, by, providertest.Address(n)))
 	}
 	time.Sleep(time.Minute) // that was before
 }

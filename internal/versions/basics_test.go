@@ -18,11 +18,11 @@ func installation(w workspace) {
 	w.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String())
 	w.Expect(0, "init")
 	lock := providertest.ReadFile(w.T, w.Dir, ".terraform.lock.hcl")
-	w.says(lock, `/blueking/bk" { version = "0.0.1"`, `"h1:`)
+	providertest.Says(w.T, lock, `/blueking/bk" { version = "0.0.1"`, `"h1:`)
 	w.Expect(0, "init", "-lockfile=readonly")
-	w.says(w.Expect(0, "validate"), "The configuration is valid")
+	providertest.Says(w.T, w.Expect(0, "validate"), "The configuration is valid")
 	w.Configure(providertest.HostedConfig{Hosts: `{ web-1 = "10.0.0" }`}.String())
-	w.says(w.Expect(1, "validate"), "10.0.0")
+	providertest.Says(w.T, w.Expect(1, "validate"), "10.0.0")
 }
 
 func life(w workspace) {
@@ -55,7 +55,7 @@ output "states" {
 	providertest.Same(w.T, "status", `["running","running"]`, w.Output("states"))
 	w.sim.ResetCalls()
 	w.Expect(0, "plan", "-detailed-exitcode")
-	w.called()
+	w.sim.Changed(w.T)
 
 	configure("./start.sh --fast")
 	w.Expect(0, "apply", "-auto-approve")
@@ -63,7 +63,7 @@ output "states" {
 	w.Expect(0, "plan", "-detailed-exitcode")
 
 	providertest.NoError(w.T, w.sim.StopProcess(providertest.Address(2), "web", "nginx"))
-	w.says(w.Expect(2, "plan", "-detailed-exitcode"), `"web-2" = "not_hosted: not running, not hosted"`)
+	providertest.Says(w.T, w.Expect(2, "plan", "-detailed-exitcode"), `"web-2" = "not_hosted: not running, not hosted"`)
 	w.Expect(0, "apply", "-auto-approve")
 	w.running(1, 2)
 	w.Expect(0, "plan", "-detailed-exitcode")
@@ -93,15 +93,15 @@ func importing(w workspace) {
 	w.Configure(config)
 	w.Expect(0, "init")
 	w.Expect(0, "import", providertest.HostedAddress, id)
-	w.called()
+	w.sim.Changed(w.T)
 	if state, _ := w.InState(); state["id"] != "web:nginx" {
 		w.T.Errorf("in state: %v", state)
 	}
 	w.Expect(0, "state", "rm", providertest.HostedAddress)
 
 	w.Configure(config + fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", providertest.HostedAddress, id))
-	w.says(w.Expect(0, "plan", "-out=import.tfplan"), "Plan: 1 to import, 0 to add, 1 to change, 0 to destroy.")
-	w.called()
+	providertest.Says(w.T, w.Expect(0, "plan", "-out=import.tfplan"), "Plan: 1 to import, 0 to add, 1 to change, 0 to destroy.")
+	w.sim.Changed(w.T)
 	w.Expect(0, "apply", "import.tfplan")
 	w.Expect(0, "plan", "-detailed-exitcode")
 }
@@ -160,7 +160,7 @@ func modules(w workspace) {
 	for module, runs := range map[string]int{"hosted-service": 12, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
 		w.Dir = filepath.Join(root, "modules", module)
 		w.Expect(0, "init")
-		w.says(w.Expect(0, "test"), fmt.Sprintf("Success! %d passed, 0 failed.", runs))
+		providertest.Says(w.T, w.Expect(0, "test"), fmt.Sprintf("Success! %d passed, 0 failed.", runs))
 	}
 	if calls := len(w.sim.Calls()); calls > 0 {
 		w.T.Errorf("tests on mocks made %d calls", calls)

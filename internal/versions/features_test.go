@@ -155,28 +155,6 @@ func newWorkspace(t *testing.T, at commandLine) workspace {
 	return w
 }
 
-// says fails the test unless a text has all parts, however it is wrapped.
-func (w workspace) says(text string, parts ...string) {
-	w.T.Helper()
-	providertest.Says(w.T, text, parts...)
-}
-
-// called fails the test unless the platform was asked for just these changes since it was
-// last looked at.
-func (w workspace) called(want ...string) {
-	w.T.Helper()
-	got := w.sim.Changes()
-	w.sim.ResetCalls()
-	if len(got) != len(want) {
-		w.T.Fatalf("called %q, want %q", got, want)
-	}
-	for i := range want {
-		if !strings.HasPrefix(got[i], want[i]) {
-			w.T.Errorf("called %q, want %q", got, want)
-		}
-	}
-}
-
 // Whatever a release has works, and whatever it is said to lack it lacks.
 func TestAccVersions(t *testing.T) {
 	t.Parallel()

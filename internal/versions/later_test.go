@@ -42,7 +42,7 @@ func ephemeral(w workspace) {
 
 func noEphemeral(w workspace) {
 	w.configureEphemeral()
-	w.says(w.Expect(1, "init"), `An argument named "ephemeral" is not expected here.`)
+	providertest.Says(w.T, w.Expect(1, "init"), `An argument named "ephemeral" is not expected here.`)
 }
 
 func (w workspace) configureIdentity() {
@@ -55,12 +55,12 @@ func (w workspace) configureIdentity() {
 func identity(w workspace) {
 	w.configureIdentity()
 	w.Expect(0, "init")
-	w.says(w.Expect(0, "plan"), "Plan: 1 to import, 0 to add, 1 to change, 0 to destroy.")
+	providertest.Says(w.T, w.Expect(0, "plan"), "Plan: 1 to import, 0 to add, 1 to change, 0 to destroy.")
 }
 
 func noIdentity(w workspace) {
 	w.configureIdentity()
-	w.says(w.Expect(1, "init"), `An argument named "identity" is not expected here.`)
+	providertest.Says(w.T, w.Expect(1, "init"), `An argument named "identity" is not expected here.`)
 }
 
 func (w workspace) configureActions(workers string) {
@@ -75,17 +75,18 @@ func actions(w workspace) {
 	w.Expect(0, "init")
 	w.Expect(0, "apply", "-auto-approve")
 	w.sim.ResetCalls()
-	w.says(w.Expect(0, "apply", "-auto-approve", "-invoke=action.bk_process_operation.restart"), "restart web:nginx: 2/2 done, 0 failed")
-	w.called(restart)
+	providertest.Says(w.T, w.Expect(0, "apply", "-auto-approve", "-invoke=action.bk_process_operation.restart"), "restart web:nginx: 2/2 done, 0 failed")
+	w.sim.Changed(w.T, restart)
 	w.configureActions("8")
+	w.sim.ResetCalls()
 	w.Expect(0, "apply", "-auto-approve")
-	w.called(restart)
+	w.sim.Changed(w.T, restart)
 	w.Expect(0, "plan", "-detailed-exitcode")
 }
 
 func noActions(w workspace) {
 	w.configureActions("4")
-	w.says(w.Expect(1, "init"), `Blocks of type "action" are not expected here.`)
+	providertest.Says(w.T, w.Expect(1, "init"), `Blocks of type "action" are not expected here.`)
 }
 
 const listFile = "list.tfquery.hcl"
@@ -99,9 +100,9 @@ func (w workspace) configureList() {
 func lists(w workspace) {
 	w.configureList()
 	w.Expect(0, "init")
-	w.says(w.Expect(0, "query", "-generate-config-out=found.tf"), "name=nginx,namespace=web")
+	providertest.Says(w.T, w.Expect(0, "query", "-generate-config-out=found.tf"), "name=nginx,namespace=web")
 	found := providertest.ReadFile(w.T, w.Dir, "found.tf")
-	w.says(found, `resource "bk_hosted_process" "web_0"`, "identity = {")
+	providertest.Says(w.T, found, `resource "bk_hosted_process" "web_0"`, "identity = {")
 }
 
 func noLists(w workspace) {
