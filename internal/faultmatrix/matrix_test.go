@@ -6,7 +6,6 @@ package faultmatrix
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -277,9 +276,7 @@ func (r *faultRun) config(o operation) map[string]any {
 	config := r.face.Reference(start, matrixHosts)
 	hosts := make(map[string]string)
 	for _, n := range providertest.HostNumbers(r.hosts()) {
-		if o.Updates() || !slices.Contains(r.fault.joins, n) {
-			hosts[providertest.HostKey(n)] = r.addressFor(o, n)
-		}
+		hosts[providertest.HostKey(n)] = r.addressFor(o, n)
 	}
 	config["hosts"] = hosts
 	switch o {

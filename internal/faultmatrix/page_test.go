@@ -265,7 +265,7 @@ var behaviours = []behaviour{
 	{"A host stays in progress (115) while the others are done, or its agent is away (117)", []string{"pending", "pending-for-ever", "agent-away", "machine-silent", "machine-gone"}, false},
 	{"One answer holds every code", []string{"mixed-start", "mixed-stop", "unknown-code"}, false},
 	{"Codes say that the process is already as requested (828, 829, 850), and stopping one that does not run leaves it hosted",
-		[]string{"already-running", "nothing-to-stop", "idle-not-asked", "idle-not-unhosted", "taken"}, false},
+		[]string{"already-running", "nothing-to-stop", "taken"}, false},
 	{"836 can be about a start or a stop, and every start of a one-shot process ends with it", []string{"check-failed", "stop-check-failed", "one-shot", "one-shot-running"}, false},
 	{"A failed command prints a lot, in lines, in another encoding, and secrets", []string{"command-failed", "command-failed-everywhere", "output-lines", "output-long", "output-mangled", "output-secret"}, false},
 	{"A start that fails hosts the process anyway", []string{"failed-start-hosts"}, false},
@@ -278,7 +278,7 @@ var behaviours = []behaviour{
 		"keys-supplier", "keys-no-supplier", "keys-of-agents", "keys-of-addresses", "keys-ipv6", "keys-windows", "extra-key", "key-twice",
 	}, false},
 	{"The cached status lags, and its pages move", []string{
-		"rows-lag", "no-row", "refused-while-frozen", "refused-without-hosts", "row-not-registered", "rows-unreadable", "many-rows", "count-grows", "count-shrinks", "rows-twice", "rows-moving", "row-skipped",
+		"rows-lag", "no-row", "row-not-registered", "rows-unreadable", "rows-twice",
 	}, false},
 	{"A question needs the whole spec", []string{"no-spec"}, false},
 	{"Zeros do harm", []string{"start-check-zero", "op-timeout-zero", "cpu-zero", "mem-zero"}, false},
@@ -289,12 +289,12 @@ var behaviours = []behaviour{
 	}, false},
 	{"A task is forgotten, or has no id", []string{"expired", "no-task-id"}, false},
 	{"JOB takes registering for stopping, refuses what it calls optional, takes 150 for 0, hides GSE's errors, and is gone from 3.7 on", []string{
-		"manage-proc", "manage-proc-chosen", "job-no-pid-path", "job-no-setup-path", "job-cpu-150", "job-status", "gse-error", "404-job",
+		"manage-proc", "job-no-pid-path", "job-no-setup-path", "job-cpu-150", "job-status", "gse-error", "404-job",
 	}, false},
 	{"One host has two names, and a platform may keep an entry for each, or take them for two hosts",
 		[]string{"renamed", "renamed-entries", "names-unread", "other-selector", "machine-twice", "agent-id-esb", "host-twice"}, false},
 	{"Others act on the same processes", []string{
-		"taken", "other-resource", "added-where-taken", "unregistered", "unregistered-on-destroy", "stopped-at-console", "stopped-at-console-job", "stopped-during-plan", "unregistered-during-plan", "unregistered-during-plan-esb",
+		"taken", "other-resource", "unregistered", "unregistered-on-destroy", "stopped-at-console", "stopped-at-console-job", "stopped-during-plan", "unregistered-during-plan", "unregistered-during-plan-esb",
 	}, false},
 }
 

@@ -172,37 +172,11 @@ var patternConsoleGone = &pattern{
 	never: "nothing is registered yet, or need be",
 }
 
-var patternPaged = &pattern{
-	title: "The listing of a namespace has more than one page",
-	about: "Every page is read.",
-	cells: wellAfter(2, onImport, onList), never: onlyLists,
-}
-
 var patternMoved = &pattern{
 	title: "The listing of a namespace changes while it is read",
 	about: "It is read again: where one row appears twice, another may be on no page.",
-	cells: wellAfter(4, onImport, onList), never: onlyLists,
+	cells: wellAfter(4, onImport, onList), never: "they do not list a namespace",
 }
-
-var patternMoving = &pattern{
-	title: "The listing of a namespace changes each time that it is read",
-	about: "It is read three times.",
-	cells: failsAfter(6, onImport, onList), never: onlyLists,
-}
-
-var patternOnePage = &pattern{
-	title: "The listing of a namespace is not complete",
-	about: "What is not listed cannot be known: an import with addresses (`namespace:name@address,address`) does not go by the listing.",
-	cells: wellAfter(1, onImport, onList), never: onlyLists,
-}
-
-var patternShort = &pattern{
-	title: "The listing of a namespace gives fewer rows than it counts",
-	about: "Some of the rows would look like all of them. It is read again, and then refused.",
-	cells: failsAfter(4, onImport, onList), never: onlyLists,
-}
-
-const onlyLists = "they do not list a namespace"
 
 var patternRowZero = &pattern{
 	title: "The platform's cached status says that nothing is registered",
@@ -239,11 +213,4 @@ var patternNames = &pattern{
 		"or more is to be done to such a host, it is refused before anything is changed, and so is one machine under both of its names.",
 	cells: wellAfter(1, onUpdate, onKeepRun),
 	never: "they name a host once",
-}
-
-var patternMisled = &pattern{
-	title: "A request does something else than it should",
-	about: "The result is checked afterwards, and found missing.",
-	cells: map[operation]cell{onCreate: {ending: fails, tries: 1}},
-	never: "nothing could be registered in this way",
 }

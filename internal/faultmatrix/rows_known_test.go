@@ -77,69 +77,40 @@ func consoleFaults() []fault {
 }
 
 func listFaults() []fault {
-	answer := func(members map[string]any) *simulator.Fault { return &simulator.Fault{Replace: members} }
-	return slices.Concat(
-		[]fault{
-			{
-				name: "many-rows", title: "There are more rows than a page may have (1000; a longer page is refused)",
-				arrange: func(r *faultRun) {
-					for n := range 1000 {
-						providertest.NoError(r.t, r.sim.Register(providertest.Address(10), "web", fmt.Sprintf("apache-%d", n), nil, "{}"))
-					}
-				},
-				pattern: patternPaged, faces: gseFaces,
+	return alike(fault{faces: gseFaces}, []fault{
+		{name: "rows-twice", title: "A row moves between pages while they are read: one appears twice, and another on none", arrange: (*faultRun).moveRows, pattern: patternMoved},
+		{
+			name: "row-not-registered", title: "A row says that its process is not registered (status 0, in place of 1 or 2)", hit: allHosts, unlisted: allHosts, state: fleet.Unregistered,
+			arrange: func(r *faultRun) {
+				for _, api := range []string{"get_proc_status_v2", "sync_proc_status"} {
+					r.sim.Inject(simulator.Fault{API: api, Replace: map[string]any{"data/proc_infos/*/status": 0, "data/proc_infos/*/flag": 0}})
+				}
 			},
-			{name: "count-grows", title: "The count is higher than the number of rows", says: "rows that they count", fault: answer(map[string]any{"data/count": 1003}), pattern: patternShort, faces: gseFaces},
-			{name: "rows-twice", title: "A row moves between pages while they are read: one appears twice, and another on none", arrange: func(r *faultRun) { r.moveRows(1) }, pattern: patternMoved, faces: gseFaces},
-			{name: "rows-moving", title: "Rows move between pages whenever they are read", says: "so that rows may be missing", arrange: func(r *faultRun) { r.moveRows(3) }, pattern: patternMoving, faces: gseFaces},
+			pattern: patternRowZero,
 		},
-		alike(fault{pattern: patternOnePage, faces: gseFaces}, []fault{
-			{name: "count-shrinks", title: "The count is lower than the number of rows", fault: answer(map[string]any{"data/count": 1})},
-			{
-				name: "row-skipped", title: "A row moves between pages while they are read, and is on none: its host is not found", hit: []int{2}, unlisted: []int{2}, fault: &simulator.Fault{Missing: -1},
-				arrange: injects(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 2}}),
-			},
-		}),
-		[]fault{
-			{
-				name: "row-not-registered", title: "A row says that its process is not registered (status 0, in place of 1 or 2)", hit: allHosts, unlisted: allHosts, state: fleet.Unregistered,
-				arrange: func(r *faultRun) {
-					for _, api := range []string{"get_proc_status_v2", "sync_proc_status"} {
-						r.sim.Inject(simulator.Fault{API: api, Replace: map[string]any{"data/proc_infos/*/status": 0, "data/proc_infos/*/flag": 0}})
-					}
-				},
-				pattern: patternRowZero, faces: gseFaces,
-			},
-			{name: "rows-lag", title: "Rows still show what was true before a change", arrange: func(r *faultRun) { r.sim.LagCalls = 1000 }, pattern: patternRowsLag, faces: gseFaces},
-		},
-	)
+		{name: "rows-lag", title: "Rows still show what was true before a change", arrange: func(r *faultRun) { r.sim.LagCalls = 1000 }, pattern: patternRowsLag},
+	})
 }
 
-// moveRows creates a namespace of two pages. For that many readings, a row of the first page is on the
-// second as well, another one each time. So another row is on no page.
-func (r *faultRun) moveRows(readings int) {
-	rows := []any{}
+// moveRows creates a namespace of two pages. When it is read first, a row of the first page is on the second as well, and
+// another row on no page.
+func (r *faultRun) moveRows() {
+	page := []any{}
+	row := func(name, address string) any {
+		return map[string]any{
+			"meta": map[string]any{"namespace": "web", "name": name, "labels": map[string]any{}},
+			"host": map[string]any{"ip": strings.TrimPrefix(address, "0:"), "bk_cloud_id": 0}, "bk_agent_id": "", "status": 1, "flag": 1, "isauto": true,
+		}
+	}
+	for n := range 1000 - r.hosts() {
+		page = append(page, row(fmt.Sprintf("apache-%d", n), "0:10.9.0.1"))
+	}
 	for _, n := range providertest.HostNumbers(r.hosts()) {
-		row := map[string]any{
-			"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{}},
-			"host": map[string]any{"ip": strings.TrimPrefix(r.address(n), "0:"), "bk_cloud_id": 0}, "bk_agent_id": "", "status": 1, "flag": 1, "isauto": true,
-		}
-		rows = append(rows, row)
+		page = append(page, row("nginx", r.address(n)))
 	}
-	others := make([]any, 1001-len(rows))
-	for n := range others {
-		others[n] = map[string]any{
-			"meta": map[string]any{"namespace": "web", "name": fmt.Sprintf("apache-%d", n)}, "host": map[string]any{"ip": "10.9.0.1", "bk_cloud_id": 0}, "status": 1,
-		}
-	}
-	pages := [][]any{}
-	for n := range readings {
-		pages = append(pages, slices.Concat(others[1:], rows), others[1+n:2+n])
-	}
-	pages = append(pages, slices.Concat(others[1:], rows), others[:1])
 	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 1001}})
-	for n, page := range pages {
-		r.sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: n, Times: 1, Replace: map[string]any{"data/proc_infos": page}})
+	for n, rows := range [][]any{page, page[:1], page, {row("apache", "0:10.9.0.1")}} {
+		r.sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: n, Times: 1, Replace: map[string]any{"data/proc_infos": rows}})
 	}
 }
 
@@ -195,28 +166,16 @@ func declaredFaults() []fault {
 }
 
 func selectorFaults() []fault {
-	return []fault{
-		{
-			name: "manage-proc", title: "JOB's `manage_proc` stops the process where it should register it, and asks for its status where it should unregister it: it is not called",
-			arrange: func(r *faultRun) { r.sim.ManageProcBug = true },
-			after: func(r *faultRun) {
-				if n := r.sim.Calls().Count("manage_proc"); n > 0 {
-					r.t.Errorf("manage_proc was called %d times", n)
-				}
-			},
-			pattern: patternControl, faces: jobFace,
+	return []fault{{
+		name: "manage-proc", title: "JOB's `manage_proc` stops the process where it should register it, and asks for its status where it should unregister it: it is not called",
+		arrange: func(r *faultRun) { r.sim.ManageProcBug = true },
+		after: func(r *faultRun) {
+			if n := r.sim.Calls().Count("manage_proc"); n > 0 {
+				r.t.Errorf("manage_proc was called %d times", n)
+			}
 		},
-		{
-			name: "manage-proc-chosen", title: "The same, and `registration_api = \"manage_proc\"`",
-			says: "this release runs its operations 1 and 2 as stop and query; set registration_api to operate_process", sends: "manage_proc", prepare: func(r *faultRun) { r.sim.ManageProcBug = true },
-			declare: func(config map[string]any) {
-				config["registration_api"] = "manage_proc"
-				process, _ := config["process"].(map[string]any)
-				process["proc_owner"] = "sre"
-			},
-			pattern: patternMisled, faces: jobFace,
-		},
-	}
+		pattern: patternControl, faces: jobFace,
+	}}
 }
 
 func contentFaults() []fault {
@@ -233,20 +192,10 @@ func contentFaults() []fault {
 }
 
 func idleFaults() []fault {
-	idle := (*faultRun).hostAll
-	after829 := func(f simulator.Fault) func(r *faultRun) {
-		return func(r *faultRun) {
-			idle(r)
-			aimed := f
-			aimed.API, aimed.Hosts = r.face.Target(r.on).API, r.addresses([]int{2})
-			r.sim.Inject(aimed)
-		}
-	}
-	stopOnly := map[operation]cell{onRun: {}, onOperate: {}, onRestart: {}, onReload: {}}
 	return slices.Concat(
 		[]fault{
 			{
-				name: "nothing-to-stop", title: "There is nothing to stop (829), and the process is still hosted (`isAuto` is true): it is unhosted as well", arrange: idle,
+				name: "nothing-to-stop", title: "There is nothing to stop (829), and the process is still hosted (`isAuto` is true): it is unhosted as well", arrange: (*faultRun).hostAll,
 				except: map[operation]cell{onOperate: {}},
 				after: func(r *faultRun) {
 					for _, n := range providertest.HostNumbers(r.hosts()) {
@@ -259,14 +208,6 @@ func idleFaults() []fault {
 			},
 		},
 		alike(fault{pattern: patternOperationFails}, []fault{
-			{
-				name: "idle-not-asked", title: "There is nothing to stop (829), and the agent does not say whether the process is still hosted",
-				says: "said not to run, but whether it does, or is still hosted, is not known", hit: []int{2}, arrange: after829(simulator.Fault{Op: new(simulator.OpQuery), Unreachable: "117"}), except: stopOnly,
-			},
-			{
-				name: "idle-not-unhosted", title: "There is nothing to stop (829), and the process cannot be unhosted", says: "65535, the command failed", hit: []int{2},
-				arrange: after829(simulator.Fault{Op: new(simulator.OpUnhost), Code: new(65535)}), except: stopOnly,
-			},
 			{
 				name: "failed-start-hosts", title: "The start fails on a host (65535), and the process is hosted anyway (a query says `isAuto` is true)",
 				says: "65535, the command failed; it is hosted all the same, so the agent may yet start it", hit: []int{2}, fault: &simulator.Fault{Code: new(65535), Message: "no such file", StillHosts: true},

@@ -35,17 +35,6 @@ func ownershipFaults() []fault {
 				name: "other-resource", title: "Another resource has registered the process on a host since", says: "Hosts Belong To Another Resource", hit: []int{2}, arrange: (*faultRun).takeOver,
 				except: nothingBut(patternTaken, map[operation]cell{onDelete: {ending: warns, tries: 1}}, onRead), after: (*faultRun).expectTheirs,
 			},
-			{
-				name: "added-where-taken", title: "A host is added on which somebody else has registered the process", says: "the process is registered already", hit: []int{3}, joins: []int{3},
-				arrange: func(r *faultRun) { r.sim.Colleague(r.t, "web", "nginx", map[string]string{"team": "other"}, 3) },
-				gone: func(r *faultRun) {
-					if p := r.at(3); p.Labels["team"] != "other" || strings.Contains(string(p.Spec), "./other.sh") {
-						r.t.Errorf("the other owner's registration is %+v", p)
-					}
-					providertest.NoError(r.t, r.sim.Unregister(providertest.Address(3), "web", "nginx"))
-				},
-				except: nothingBut(patternTaken, map[operation]cell{onUpdate: {ending: fails, reason: "registered_by_other", tries: 1}}),
-			},
 		}),
 		[]fault{
 			{
@@ -83,19 +72,6 @@ func ownershipFaults() []fault {
 				declare: func(config map[string]any) { config["forget_unreachable"] = true }, except: onDestroy(patternOneFails, cell{ending: warns, tries: 1}),
 			},
 		}),
-		alike(fault{pattern: patternLag, faces: gseFaces}, []fault{
-			{
-				name: "refused-while-frozen", title: "The platform refuses to unregister hosts (HTTP 403), and the cached status has no row for them yet", says: "that the application may call",
-				fault: &simulator.Fault{HTTPStatus: 403}, prepare: func(r *faultRun) { r.sim.RegisterHosts = true; r.sim.FreezeStatus() }, gone: func(r *faultRun) { r.sim.ThawStatus() }, always: true,
-				declare: func(config map[string]any) { config["ensure"] = "hosted" }, except: onDestroy(patternLag, cell{ending: fails, tries: 1}), after: (*faultRun).expectNothing,
-			},
-			{
-				name: "refused-without-hosts", title: "The platform refuses to unregister hosts (`result` is false), and rows of the file name no host",
-				says: "refused by the platform: app not allowed (code 1306402", fault: &simulator.Fault{EnvelopeCode: new(1306402), EnvelopeMessage: "app not allowed"},
-				arrange: injects(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/host": nil, "data/proc_infos/*/bk_agent_id": nil}}),
-				except:  onDestroy(patternLag, cell{ending: fails, tries: 1}), after: (*faultRun).expectNothing,
-			},
-		}),
 	)
 }
 
@@ -114,15 +90,6 @@ func (r *faultRun) takeOver() {
 func (r *faultRun) expectTheirs() {
 	if p := r.at(2); r.on.Destroys() && (!p.Registered || !p.Hosted || !strings.Contains(string(p.Spec), "./theirs.sh")) {
 		r.t.Errorf("the other resource's is %+v", p)
-	}
-}
-
-// expectNothing: nothing is left in the end.
-func (r *faultRun) expectNothing() {
-	for _, p := range r.sim.Processes() {
-		if p.Registered || p.Hosted {
-			r.t.Errorf("left: %+v", p)
-		}
 	}
 }
 

@@ -43,8 +43,6 @@ type fault struct {
 	// and always as long as the process is what is odd.
 	declare func(config map[string]any)
 	always  bool
-	// joins are hosts that come with the update.
-	joins []int
 	// prepare makes the platform what it is before anything else.
 	prepare func(r *faultRun)
 	// between happens between the plan and its apply.
@@ -141,10 +139,10 @@ func (f fault) by() []face {
 	return f.faces
 }
 
-// alike are rows that have the pattern of the first, and its faces where they name none.
+// alike are rows that have the pattern and the faces of the first, where they name none.
 func alike(first fault, rows []fault) []fault {
 	for i := range rows {
-		rows[i].pattern = first.pattern
+		rows[i].pattern = cmp.Or(rows[i].pattern, first.pattern)
 		if rows[i].faces == nil {
 			rows[i].faces = first.faces
 		}
