@@ -245,13 +245,6 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.apply("", "v2 restart", "v2 restart", "", "v2 down")
 			r.wantSettled()
 		}},
-		// Without on_update the registration goes back, and nothing is operated.
-		"registers": {faces, 3, map[string]any{"on_update": nil, "rollout": rollsBack(nil)["rollout"]}, func(r *rollout) {
-			target := r.by.Target(providertest.OnUpdate)
-			r.sim.Inject(simulator.Fault{API: target.API, Op: target.Op, Hosts: providertest.AddressList([]int{2}), Code: new(117), Times: 1})
-			r.update("./v2.sh", "Hosted Process Rolled Back", "v1", "v1", "v1")
-			r.wantUnchanged("./v1.sh")
-		}},
 		// A host that an earlier rollout did not come to cannot go back to what it never had.
 		"behind": {twoFaces, 4, nil, func(r *rollout) {
 			r.failOnce(2)

@@ -26,14 +26,6 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			providertest.Same(r.t, "restarted in this order", providertest.AddressList([]int{1, 2}), called(r.sim.Calls().OfOp(simulator.OpRestart)))
 			r.wantSettled()
 		}},
-		"reload": {faces, 2, map[string]any{"on_update": "reload"}, func(r *rollout) {
-			r.update("./v2.sh", "", "v2 reload", "v2 reload")
-			r.wantSettled()
-		}},
-		"register": {faces, 2, map[string]any{"on_update": "register"}, func(r *rollout) {
-			r.update("./v2.sh", "", "v2", "v2")
-			r.wantSettled()
-		}},
 		// Neither changed labels nor hosts that join operate anything.
 		"labels-and-a-new-host": {withLabels, 2, nil, func(r *rollout) {
 			r.hosts = 3
@@ -62,15 +54,6 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.sim.Repair()
 			r.update("./v1.sh", "", "v1 restart", "v1 restart", "v1", "v1")
 			r.wantPlanned("register anew 4 hosts: web-1…web-4\nrestart what runs on 2 hosts: web-1, web-2\nin 4 waves of 1")
-			r.wantSettled()
-		}},
-		// A restart that took the process down is made good by a start, by the next declaration as well.
-		"taken-down": {twoFaces, 2, nil, func(r *rollout) {
-			r.fail(1)
-			r.update("./v2.sh", "on 2 of 2 hosts")
-			r.rest(1)
-			r.sim.Repair()
-			r.update("./v3.sh", "", "v3 start", "v3 restart")
 			r.wantSettled()
 		}},
 		// Another pid tells that a restart happened whose answer was lost, the same one that it did not.
@@ -179,18 +162,6 @@ func TestOnUpdate_notRepeated(t *testing.T) {
 			r.wantSettled()
 		})
 	}
-}
-
-// A picture from between two changes is as old as one from before both.
-func TestOnUpdate_olderPicture(t *testing.T) {
-	t.Parallel()
-	onTimed(t, "running", 2, map[string]any{"ensure": "running"}, func(r *rollout, _ timed) {
-		r.update("./v2.sh", "")
-		r.sim.ThawStatus()
-		r.sim.FreezeStatus()
-		r.update("./v1.sh", "", "v1 restart", "v1 restart")
-		r.wantSettled()
-	})
 }
 
 // A run that is killed together with Terraform does not change state. No host is operated again without being named.
