@@ -361,18 +361,3 @@ func TestRefused_tookEffect(t *testing.T) {
 		},
 	})
 }
-
-// What an object has registered before its update was rolled back is its own, whatever its state does not say.
-func TestRolledBack(t *testing.T) {
-	t.Parallel()
-	for _, ensure := range []string{"registered", "hosted"} {
-		plays(t, labelled[:1], map[string]func(hostile){"supplier-" + ensure: func(h hostile) {
-			h.sim.SuppliersApart = true
-			resource := h.applied(h.config("./start.sh", ensure, "unregister", inWaves))
-			h.onReregister(simulator.Fault{Hosts: []string{providertest.Address(2)}, Code: new(simulator.CodeFailed)})
-			_, updated := h.objectIn(resource.Kept, map[string]any{"bk_supplier_id": 7}).Apply(h.config("./new.sh", ensure, "unregister", inWaves))
-			h.sim.Repair()
-			h.remembers(h.objectIn(resource.Kept, map[string]any{"bk_supplier_id": 0}), updated)
-		}})
-	}
-}
