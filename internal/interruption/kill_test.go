@@ -21,8 +21,6 @@ import (
 //
 // Over JOB there is no cached status and no fingerprint: registered means hosted. What a create with a
 // lost answer has hosted counts as ours and is hosted again.
-//
-// The long job runs 200 rounds of each: BK_TEST_ROUNDS sets their number.
 func TestAccKill(t *testing.T) {
 	t.Parallel()
 	for objects, c := range map[string]struct {
@@ -270,8 +268,6 @@ func (r *killRound) checkExecutions() {
 // The CLI and its provider are killed together at any call of a rolling restart, and state does not
 // change. No host is restarted again unless an apply has named it in an error before. That holds for any
 // times that the agents report and any age of the cached status.
-//
-// The long job runs 200 rounds: BK_TEST_ROUNDS sets their number.
 func TestAccKill_rollout(t *testing.T) {
 	t.Parallel()
 	providertest.InRounds(t, 3, func(t *testing.T, chance *rand.Rand) {

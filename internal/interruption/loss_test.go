@@ -14,8 +14,6 @@ import (
 // Connections are lost at random on any call: before a request is accepted, after it was carried out, and in the middle
 // of its answer. No operation is sent to a host twice in one apply, however many are lost and however often it is
 // applied. A possible effect is never reported as none. The histories do the same to hosted processes.
-//
-// The long job runs 1000 rounds of each: BK_TEST_ROUNDS sets their number.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	for objects, by := range map[string]providertest.Face{"gse": providertest.Face(providertest.Gateway), "job": providertest.FaceJOB} {
