@@ -56,9 +56,6 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.wantPlanned("register anew 4 hosts: web-1…web-4\nrestart what runs on 2 hosts: web-1, web-2\nin 4 waves of 1")
 			r.wantSettled()
 		}},
-		// Another pid tells that a restart happened whose answer was lost, the same one that it did not.
-		"answer-lost-and-it-happened": {twoFaces, 2, nil, func(r *rollout) { r.losesAnswer("after", "v2") }},
-		"answer-lost-and-it-did-not":  {twoFaces, 2, nil, func(r *rollout) { r.losesAnswer("before", "v2 restart") }},
 		// A killed provider saves nothing. What it may have restarted is not restarted again
 		// unasked: the apply after it says so, and the one after that restarts.
 		"killed": {faces, 2, nil, func(r *rollout) {
@@ -96,17 +93,6 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.wantSettled()
 		}},
 	})
-}
-
-// losesAnswer loses the answer to the restart of the first host, before or after it happened.
-func (r *rollout) losesAnswer(drop, after string) {
-	r.t.Helper()
-	r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{1}), Drop: drop})
-	r.update("./v2.sh", "on 2 of 2 hosts")
-	r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
-	r.sim.Repair()
-	r.apply("", after, "v2 restart")
-	r.wantSettled()
 }
 
 // timed is a platform with two options. It may keep the time of a registration when the process is

@@ -96,8 +96,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 		sent     int    // what more is sent to the first host
 		first    string // what it is after that
 	}{
-		"restart-over":       {faces, "restart", (*providertest.Slow).Ends, 0, "v2 restart"},
-		"restart-waited-for": {twoFaces, "restart", (*providertest.Slow).EndsWhileAsked, 0, "v2 restart"},
+		"restart-waited-for": {faces, "restart", (*providertest.Slow).EndsWhileAsked, 0, "v2 restart"},
 		"restart-failed":     {twoFaces, "restart", failsFirst, 1, "v2 restart restart"},
 		"restart-forgotten":  {twoFaces, "restart", (*providertest.Slow).Forgets, 1, "v2 restart"},
 		// Whether it is a restart or a reload makes a difference to fleet alone.
@@ -121,14 +120,6 @@ func TestOnUpdate_underWay(t *testing.T) {
 		r.apply("", "v2 reload", "v2 reload")
 		r.wantSettled()
 	})
-	// What is under way for one declaration says nothing of the next.
-	onEach(t, "declared-anew", faces, func(t *testing.T, by providertest.Face) {
-		t.Helper()
-		r, s := beginsSlowly(t, by, "restart")
-		s.Ends()
-		r.update("./v3.sh", "", "v3 restart restart", "v3 restart")
-		r.wantSettled()
-	})
 }
 
 // The same goes for the start of ensure = "running".
@@ -146,27 +137,6 @@ func TestEnsureRunning_underWay(t *testing.T) {
 			c.then(s)
 			r.apply("", "v1 start", "v1")
 			r.wantSent(simulator.OpStart, c.sent)
-			r.wantStartedOnce()
-			r.wantSettled()
-		})
-	}
-	// Who waits in vain keeps the task, also where its declaration has changed. What it started is restarted then.
-	for name, c := range map[string]struct {
-		declared string
-		left     map[string]string
-		want     []string
-	}{
-		"for-long":          {"./v1.sh", map[string]string{"web-1": "not_running"}, []string{"v1 start", "v1"}},
-		"for-long-and-anew": {"./v2.sh", map[string]string{"web-1": "other_spec", "web-2": "other_spec"}, []string{"v2 start restart", "v2 restart"}},
-	} {
-		onEach(t, name, faces, func(t *testing.T, by providertest.Face) {
-			t.Helper()
-			r, s := startsSlowly(t, by)
-			r.set(map[string]any{"on_update": "restart"})
-			r.declare(c.declared)
-			r.waitsInVain(s, c.left)
-			s.Ends()
-			r.apply("", c.want...)
 			r.wantStartedOnce()
 			r.wantSettled()
 		})
