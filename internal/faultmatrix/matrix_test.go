@@ -332,14 +332,14 @@ func (r *faultRun) registerAll() {
 
 // each does something to the process on every host, and second on the second host.
 func (r *faultRun) each(do func(address, namespace, name string) error) {
-	namespace, name := r.Process()
+	namespace, name := r.face.Process()
 	for _, address := range r.addresses(providertest.HostNumbers(r.hosts())) {
 		providertest.NoError(r.t, do(address, namespace, name))
 	}
 }
 
 func (r *faultRun) second(do func(address, namespace, name string) error) {
-	namespace, name := r.Process()
+	namespace, name := r.face.Process()
 	providertest.NoError(r.t, do(r.address(2), namespace, name))
 }
 

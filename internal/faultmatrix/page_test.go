@@ -275,7 +275,7 @@ var behaviours = []behaviour{
 	}, false},
 	{"Members are spelt in several ways, and codes come as texts or not at all", []string{"errcode", "code-as-text", "codes-as-text", "false-with-zero"}, false},
 	{"Keys name hosts in several ways, name others, or come twice", []string{
-		"keys-supplier", "keys-no-supplier", "keys-of-agents", "keys-of-addresses", "keys-ipv6", "keys-windows", "extra-key", "key-twice",
+		"keys-supplier", "keys-no-supplier", "keys-of-agents", "keys-of-addresses", "keys-ipv6", "extra-key", "key-twice",
 	}, false},
 	{"The cached status lags, and its pages move", []string{
 		"rows-lag", "no-row", "row-not-registered", "rows-unreadable", "rows-twice",

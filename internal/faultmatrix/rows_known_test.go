@@ -34,15 +34,6 @@ func keyFaults() []fault {
 			address: func(_ operation, n int) string { return fmt.Sprintf("0:2001:db8::%d", n) }, prepare: func(r *faultRun) { r.sim.Admit(netip.MustParsePrefix("2001:db8::/32")) },
 			faces: []face{providertest.FaceGateway, providertest.FaceJOB},
 		},
-		{
-			name: "keys-windows", title: "Windows paths, whose colons are in the keys", except: map[operation]cell{onRead: {ending: well, tries: 1}}, process: `C:\web/nginx`,
-			always: true,
-			declare: func(config map[string]any) {
-				process, _ := config["process"].(map[string]any)
-				process["setup_path"], process["pid_path"] = `C:\web`, `C:\web\nginx.pid`
-			},
-			faces: jobFace,
-		},
 	})
 }
 

@@ -177,7 +177,7 @@ func (r *faultRun) pidsNow() []int {
 }
 
 func (r *faultRun) machine(n int) simulator.MachineProcess {
-	namespace, name := r.Process()
+	namespace, name := r.face.Process()
 	return r.sim.Machine(providertest.Address(n)).Process(namespace, name)
 }
 

@@ -34,11 +34,10 @@ type fault struct {
 	slow    bool // its cells wait for seconds
 	oneShot bool // the process ends by itself when it has done its work
 
-	// hosts is how many hosts its cells have, if not as many as others. address and process are how a configuration for
-	// the operation names them, if not as others do.
+	// hosts is how many hosts its cells have, if not as many as others. address is how a configuration for
+	// the operation names one, if not as others do.
 	hosts   int
 	address func(o operation, n int) string
-	process string
 	// declare changes the configuration with which the operation meets the fault,
 	// and always as long as the process is what is odd.
 	declare func(config map[string]any)
@@ -206,7 +205,7 @@ var (
 )
 
 func (r *faultRun) resultKey(n int) string {
-	namespace, name := r.Process()
+	namespace, name := r.face.Process()
 	address := r.address(n)
 	switch {
 	case r.face == providertest.FaceJOB:
@@ -255,14 +254,8 @@ func (r *faultRun) keysOf(addresses []string) []string {
 	return keys
 }
 
-// Process is how the simulator knows the process of the cell.
-func (r *faultRun) Process() (namespace, name string) {
-	namespace, name = r.face.Process()
-	return namespace, cmp.Or(r.fault.process, name)
-}
-
 func (r *faultRun) at(n int) simulator.Process {
-	namespace, name := r.Process()
+	namespace, name := r.face.Process()
 	p, _ := r.sim.Process(r.address(n), namespace, name)
 	return p
 }
