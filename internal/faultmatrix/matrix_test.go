@@ -5,7 +5,6 @@ package faultmatrix
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,27 +35,30 @@ type faultRun struct {
 // Every fault with every operation that it can affect: what is reported, what state has, and what was
 // sent. It also tests what the next plan and apply do once the fault is gone. With -short, as in make
 // test, a face has every third of them.
-//
-//nolint:paralleltest // the cells are parallel by another way than t.Parallel, which would keep those that wait from waiting together
 func TestFaultMatrix(t *testing.T) {
 	t.Parallel()
-	var working, waiting errgroup.Group
-	working.SetLimit(8) // more than there are processors, since all wait for answers
 	cells := matrixCells()
 	if testing.Short() {
 		cells = inTurn(cells)
 	}
+	atOnce(t, cells)
+}
+
+// atOnce runs cells, more of them at once than t.Parallel would let, since all wait for answers.
+func atOnce[C interface {
+	name() string
+	Run(t *testing.T)
+}](t *testing.T, cells []C) {
+	t.Helper()
+	var group errgroup.Group
+	group.SetLimit(8)
 	for _, c := range cells {
-		group := &working
-		if c.fault.slow {
-			group = &waiting
-		}
 		group.Go(func() error {
-			t.Run(c.name(), func(t *testing.T) { c.Run(t) })
+			t.Run(c.name(), c.Run)
 			return nil
 		})
 	}
-	_ = errors.Join(working.Wait(), waiting.Wait())
+	_ = group.Wait()
 }
 
 // inTurn are cells in which each operation meets each fault through one of the faces. Which one

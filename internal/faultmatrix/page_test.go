@@ -262,7 +262,7 @@ type behaviour struct {
 var behaviours = []behaviour{
 	{"A task is queued (code 1000115, without data) before it has results", []string{"queued", "queued-for-ever"}, false},
 	{"Hosts are missing from answers, for a while or for good", []string{"missing", "missing-for-ever", "silent"}, false},
-	{"A host stays in progress (115) while the others are done, or its agent is away (117)", []string{"pending", "pending-for-ever", "agent-away", "machine-silent", "machine-gone"}, false},
+	{"A host stays in progress (115) while the others are done, or its agent is away (117)", []string{"pending", "pending-for-ever", "agent-away", "machine-gone"}, false},
 	{"One answer holds every code", []string{"mixed-start", "mixed-stop", "unknown-code"}, false},
 	{"Codes say that the process is already as requested (828, 829, 850), and stopping one that does not run leaves it hosted",
 		[]string{"already-running", "nothing-to-stop", "taken"}, false},
@@ -282,7 +282,7 @@ var behaviours = []behaviour{
 	}, false},
 	{"A question needs the whole spec", []string{"no-spec"}, false},
 	{"Zeros do harm", []string{"start-check-zero", "op-timeout-zero", "cpu-zero", "mem-zero"}, false},
-	{"The answer to an operation gets lost after it was taken", []string{"closed-after", "reset", "cut", "504", "504-once", "timeout-after"}, false},
+	{"The answer to an operation gets lost after it was taken", []string{"closed-after", "reset", "cut", "504", "504-once"}, false},
 	{"The platform refuses a whole request because of one host", []string{"poison", "empty-host"}, false},
 	{"Pages, limits, refusals and missing APIs come as HTTP statuses, or as 200", []string{
 		"502", "502-once", "504", "429", "429-once", "401", "403", "404", "404-job", "login-page", "esb-not-allowed", "esb-busy",

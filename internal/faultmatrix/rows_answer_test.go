@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -16,8 +15,6 @@ import (
 const (
 	badGatewayPage = "<html><head><title>502 Bad Gateway</title></head></html>"
 	loginPage      = "<!DOCTYPE html><html><head><title>Login</title></head><body></body></html>"
-	// unreliableCode is the ESB's own 502: whatever went wrong with the backend.
-	unreliableCode = 1306201
 	// busyCode is the ESB's own 429.
 	busyCode = 1306429
 )
@@ -27,10 +24,6 @@ func statusFaults() []fault {
 		[]fault{
 			status(502, badGatewayPage, patternLost, "HTTP 502 Bad Gateway from", esbOnlyFace),
 			{name: "504", title: "HTTP 504; the platform acts on the request anyway", says: "HTTP 504 Gateway Timeout", fault: &simulator.Fault{HTTPStatus: 504, Apply: true}, pattern: patternLostActed, faces: esbOnlyFace},
-			{
-				name: "esb-backend", title: "The ESB has trouble with the backend (code 1306201)", says: "code 1306201",
-				fault: &simulator.Fault{EnvelopeCode: new(unreliableCode), EnvelopeMessage: "third-party error"}, pattern: patternLost, faces: esbOnlyFace,
-			},
 		},
 		alike(fault{pattern: patternLostOnce, faces: esbOnlyFace}, []fault{
 			{name: "502-once", title: "HTTP 502 with a page, once", says: "HTTP 502 Bad Gateway", fault: &simulator.Fault{HTTPStatus: 502, Body: badGatewayPage, Times: 1}},
@@ -145,17 +138,9 @@ func networkFaults() []fault {
 			{name: "reset", title: "The connection is reset before the answer", says: "connection reset by peer", fault: &simulator.Fault{Drop: "reset"}},
 			{name: "cut", title: "The connection ends in the middle of the answer", says: "reading the answer: unexpected EOF", fault: &simulator.Fault{Drop: "mid"}},
 		}),
-		alike(fault{pattern: patternLostOnce, faces: esbOnlyFace}, []fault{
-			{
-				name: "timeout-after", title: "No answer in time (`request_timeout`), once; the platform took the request", says: "no answer within 8s", arrange: patience, slow: true,
-				fault: &simulator.Fault{Stall: time.Hour, Times: 1},
-			},
-		}),
+		alike(fault{pattern: patternLostOnce, faces: esbOnlyFace}, []fault{}),
 	)
 }
-
-// patience is short enough for a test, and long enough for a busy machine to answer what is answered.
-func patience(r *faultRun) { r.settings["request_timeout"] = "8s" }
 
 func (r *faultRun) listen() net.Listener {
 	listener, err := (&net.ListenConfig{}).Listen(r.t.Context(), "tcp", "127.0.0.1:0")

@@ -26,9 +26,6 @@ func ownershipFaults() []fault {
 	onDestroy := func(p *pattern, c cell) map[operation]cell {
 		return nothingBut(p, map[operation]cell{onDelete: c})
 	}
-	reachable := func(is bool) func(r *faultRun) {
-		return func(r *faultRun) { r.sim.SetReachable(providertest.Address(2), is) }
-	}
 	return slices.Concat(
 		alike(fault{pattern: patternTaken, faces: gseFaces}, []fault{
 			{
@@ -64,11 +61,7 @@ func ownershipFaults() []fault {
 		},
 		alike(fault{pattern: patternOneFails, faces: gseFaces}, []fault{
 			{
-				name: "machine-silent", title: "A host's agent answers no call (117)", says: "If a machine is gone for good, set forget_unreachable = true", hit: []int{2}, arrange: reachable(false),
-				gone: reachable(true), except: onDestroy(patternOneFails, cell{ending: fails, tries: 1}),
-			},
-			{
-				name: "machine-gone", title: "A host's agent answers no call (117), and `forget_unreachable` is true", says: "Unreachable Hosts Forgotten", hit: []int{2}, arrange: reachable(false), always: true,
+				name: "machine-gone", title: "A host's agent answers no call (117), and `forget_unreachable` is true", says: "Unreachable Hosts Forgotten", hit: []int{2}, arrange: func(r *faultRun) { r.sim.SetReachable(providertest.Address(2), false) }, always: true,
 				declare: func(config map[string]any) { config["forget_unreachable"] = true }, except: onDestroy(patternOneFails, cell{ending: warns, tries: 1}),
 			},
 		}),

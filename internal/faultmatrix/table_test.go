@@ -31,7 +31,6 @@ type fault struct {
 	// how often such a registration is called instead, if not as the cell says.
 	tasks   bool
 	repeats int
-	slow    bool // its cells wait for seconds
 	oneShot bool // the process ends by itself when it has done its work
 
 	// hosts is how many hosts its cells have, if not as many as others. address is how a configuration for

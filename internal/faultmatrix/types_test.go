@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -49,20 +47,13 @@ func typedCells() []typedCell {
 
 // A value of another type in any member of any answer. State is not dropped, an operation is not sent
 // twice, and the next apply converges.
-//
-//nolint:paralleltest // as TestFaultMatrix
 func TestFaultMatrix_types(t *testing.T) {
 	t.Parallel()
-	var group errgroup.Group
-	group.SetLimit(8)
-	for _, c := range typedCells() {
-		group.Go(func() error {
-			name := fmt.Sprintf("%s/%s/%v", c.on.Path(), strings.ReplaceAll(c.member, "/", "."), c.value)
-			t.Run(name, func(t *testing.T) { c.Run(t) })
-			return nil
-		})
-	}
-	_ = group.Wait()
+	atOnce(t, typedCells())
+}
+
+func (c typedCell) name() string {
+	return fmt.Sprintf("%s/%s/%v", c.on.Path(), strings.ReplaceAll(c.member, "/", "."), c.value)
 }
 
 func (c typedCell) Run(t *testing.T) {

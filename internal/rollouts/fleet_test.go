@@ -27,7 +27,9 @@ type rollout struct {
 	resource *providertest.Core
 	config   map[string]any
 	typ      string
-	clock    *providertest.Clock // of gates and pauses, nil for the real one
+	// by which the platform knows the process
+	namespace, name string
+	clock           *providertest.Clock // of gates and pauses, nil for the real one
 }
 
 var faces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}
@@ -49,6 +51,7 @@ func begunAt(t *testing.T, sim *providertest.Sim, by providertest.Face, hosts in
 func newRollout(t *testing.T, sim *providertest.Sim, by providertest.Face, on providertest.Operation, hosts int, more map[string]any) *rollout {
 	t.Helper()
 	r := &rollout{t: t, sim: sim, by: by, hosts: hosts, kept: &providertest.Kept{}, config: by.Reference("./v1.sh", hosts), typ: by.TypeName(on)}
+	r.namespace, r.name = by.Process()
 	r.set(more)
 	r.anew()
 	return r
@@ -59,7 +62,7 @@ func (r *rollout) runs() {
 	r.t.Helper()
 	r.resource.Applied(r.config)
 	for n := 1; n <= r.hosts; n++ {
-		providertest.NoError(r.t, r.sim.StartProcess(providertest.Address(n), r.namespace(), r.name()))
+		providertest.NoError(r.t, r.sim.StartProcess(providertest.Address(n), r.namespace, r.name))
 	}
 	r.sim.ResetCalls()
 }
@@ -99,16 +102,6 @@ func (r *rollout) anew() {
 	} else {
 		r.resource = providertest.ConfiguredBy(r.t, r.clock, settings).CoreOf(r.typ, r.kept)
 	}
-}
-
-func (r *rollout) namespace() string {
-	namespace, _ := r.by.Process()
-	return namespace
-}
-
-func (r *rollout) name() string {
-	_, name := r.by.Process()
-	return name
 }
 
 func (r *rollout) declare(start string) {
@@ -157,15 +150,15 @@ func failing(op int, hosts ...int) simulator.Fault {
 // rest stops the process on a host, where it stays hosted.
 func (r *rollout) rest(host int) {
 	r.t.Helper()
-	providertest.NoError(r.t, r.sim.StopProcess(providertest.Address(host), r.namespace(), r.name()))
-	providertest.NoError(r.t, r.sim.Host(providertest.Address(host), r.namespace(), r.name()))
+	providertest.NoError(r.t, r.sim.StopProcess(providertest.Address(host), r.namespace, r.name))
+	providertest.NoError(r.t, r.sim.Host(providertest.Address(host), r.namespace, r.name))
 }
 
 // seen is what each host is registered with, and what reached its agent in the last apply, such as "v2 restart".
 func (r *rollout) seen() []string {
 	seen := make([]string, r.hosts)
 	for n := 1; n <= r.hosts; n++ {
-		process := r.sim.Machine(providertest.Address(n)).Process(r.namespace(), r.name())
+		process := r.sim.Machine(providertest.Address(n)).Process(r.namespace, r.name)
 		text := ""
 		for _, entry := range process.Entries {
 			for _, version := range []string{"v1", "v2", "v3"} {

@@ -28,7 +28,7 @@ func gated(t *testing.T, by providertest.Face, on providertest.Operation, hosts 
 // revive has the agent of a host start the process anew: by now it is well.
 func (r *rollout) revive(n int) {
 	r.t.Helper()
-	providertest.NoError(r.t, r.sim.KillProcess(providertest.Address(n), r.namespace(), r.name()))
+	providertest.NoError(r.t, r.sim.KillProcess(providertest.Address(n), r.namespace, r.name))
 	r.sim.Tick()
 }
 

@@ -59,11 +59,9 @@ func onUpdate(then, ensure string) map[string]any {
 	return map[string]any{"on_update": then, "ensure": ensure}
 }
 
-var gseAlone = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
-
 // hangs are the steps of a hosted process. Before an update its processes run.
 var hangs = map[string]hang{
-	"create/ask":      {faces: gseAlone, ask: true, config: ensure("registered")},
+	"create/ask":      {faces: withLabels, ask: true, config: ensure("registered")},
 	"create/register": {at: providertest.OnCreate, config: ensure("hosted")},
 	"create/look-job": {faces: []providertest.Face{providertest.FaceJOB}, ask: true, config: ensure("running"), once: []string{"start"}},
 	"create/host":     {faces: []providertest.Face{providertest.FaceESB}, at: providertest.OnHost, config: ensure("hosted"), once: []string{"host"}},
@@ -78,7 +76,7 @@ var hangs = map[string]hang{
 	"update/look":               {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", ask: true, skip: 1, once: []string{"restart"}},
 	"update/gate":               {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", ask: true, skip: 2, gate: true, once: []string{"restart"}},
 	"update/restart-gated":      {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", op: simulator.OpRestart, gate: true, once: []string{"restart"}},
-	"update/look-first":         {faces: gseAlone, before: ensure("hosted"), each: stopped, config: ensure("running"), ask: true, once: []string{"start"}},
+	"update/look-first":         {faces: withLabels, before: ensure("hosted"), each: stopped, config: ensure("running"), ask: true, once: []string{"start"}},
 	"update/start":              {before: ensure("hosted"), each: stopped, config: ensure("running"), op: simulator.OpStart, once: []string{"start"}},
 
 	// Hosts that register again and hosts that leave share the time of the update.
@@ -290,9 +288,9 @@ var operates = map[string]hang{
 	"stop/ask-idle":    {each: idle, ask: true, once: []string{"stop", "unhost"}},
 	"stop/unhost-idle": {each: idle, op: simulator.OpUnhost, once: []string{"stop", "unhost"}},
 	// A process that ends by itself is not hosted afterwards where it was not before.
-	"start/one-shot":        {faces: gseAlone, config: oneShot, op: simulator.OpStart, once: []string{"start", "unhost"}},
-	"start/ask-one-shot":    {faces: gseAlone, config: oneShot, ask: true, once: []string{"start", "unhost"}},
-	"start/unhost-one-shot": {faces: gseAlone, config: oneShot, op: simulator.OpUnhost, once: []string{"start", "unhost"}},
+	"start/one-shot":        {faces: withLabels, config: oneShot, op: simulator.OpStart, once: []string{"start", "unhost"}},
+	"start/ask-one-shot":    {faces: withLabels, config: oneShot, ask: true, once: []string{"start", "unhost"}},
+	"start/unhost-one-shot": {faces: withLabels, config: oneShot, op: simulator.OpUnhost, once: []string{"start", "unhost"}},
 }
 
 func idle(sim *providertest.Sim, by providertest.Face, host string) error {

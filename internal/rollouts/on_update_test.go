@@ -212,7 +212,7 @@ func TestSilent_hosted(t *testing.T) {
 	onEach(t, "update", withLabels, func(t *testing.T, by providertest.Face) {
 		t.Helper()
 		r := begun(t, by, 4, map[string]any{"on_update": "register", "rollout": map[string]any{"batch_size": 1, "max_failed_hosts": "4"}})
-		providertest.NoError(r.t, r.sim.Unregister(providertest.Address(4), r.namespace(), r.name()))
+		providertest.NoError(r.t, r.sim.Unregister(providertest.Address(4), r.namespace, r.name))
 		r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Hosts: []string{providertest.Address(4)}, Unreachable: "117"})
 		r.declare("./v2.sh")
 		r.sim.ResetCalls()

@@ -153,7 +153,7 @@ func (r *run) touched(start string) []int {
 }
 
 func (r *run) process(n int) (simulator.Process, bool) {
-	return r.sim.Process(providertest.Address(n), r.namespace(), r.name())
+	return r.sim.Process(providertest.Address(n), r.namespace, r.name)
 }
 
 // asStateSays compares what is true on the hosts with what state says of them.

@@ -137,22 +137,9 @@ func TestEnsureRunning_underWay(t *testing.T) {
 			c.then(s)
 			r.apply("", "v1 start", "v1")
 			r.wantSent(simulator.OpStart, c.sent)
-			r.wantStartedOnce()
+			r.wantExecuted("start", 1)
 			r.wantSettled()
 		})
-	}
-}
-
-func (r *rollout) wantStartedOnce() {
-	r.t.Helper()
-	starts := 0
-	for _, done := range r.sim.Executions() {
-		if done.Action == "start" && done.Host == providertest.Address(1) {
-			starts++
-		}
-	}
-	if starts != 1 {
-		r.t.Errorf("started %d times", starts)
 	}
 }
 
