@@ -273,7 +273,7 @@ var behaviours = []behaviour{
 	{"A query's `content` has many forms", []string{
 		"content-object", "hosting-not-told", "several-instances", "pid-zero", "unreadable-status", "no-instance",
 	}, false},
-	{"Members are spelt in several ways, and codes come as texts or not at all", []string{"errcode", "code-as-text", "codes-as-text", "false-with-zero"}, false},
+	{"Members are spelt in several ways, and codes come as texts or not at all", []string{"errcode", "code-as-text", "false-with-zero"}, false},
 	{"Keys name hosts in several ways, name others, or come twice", []string{
 		"keys-supplier", "keys-no-supplier", "keys-of-agents", "keys-of-addresses", "keys-ipv6", "extra-key", "key-twice",
 	}, false},

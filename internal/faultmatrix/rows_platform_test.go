@@ -40,15 +40,6 @@ func lateFaults() []fault {
 			},
 			{name: "errcode", title: "`errcode` and `errmsg` for `error_code` and `error_msg`", arrange: injects(simulator.Fault{Spelling: "errcode"})},
 			{name: "code-as-text", title: "The envelope's code as `\"00\"`, and no `result`", arrange: injects(simulator.Fault{Envelope: map[string]any{"code": "00", "result": nil}}), faces: withoutGateway},
-			{
-				name: "codes-as-text", title: "Numbers as strings in results and rows",
-				arrange: func(r *faultRun) {
-					r.bendResult(map[string]any{"data/*/error_code": "0"}, 0)
-					r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{
-						"data/proc_infos/*/status": "2", "data/proc_infos/*/host/bk_cloud_id": "0", "data/proc_infos/*/isauto": "false",
-					}})
-				},
-			},
 			{name: "job-status", title: "JOB's `status` says 115 beside results", arrange: injects(simulator.Fault{API: "get_proc_result", JobStatus: new(115)}), faces: jobFace},
 			{name: "content-object", title: "`content` is an object instead of a string", hit: []int{2}, fault: &simulator.Fault{ContentShape: "object"}},
 			{name: "hosting-not-told", title: "A query's `content` does not say `isAuto`", hit: []int{2}, fault: &simulator.Fault{ContentShape: "no-isauto"}},
@@ -100,10 +91,7 @@ func hostFaults() []fault {
 		}),
 		alike(fault{pattern: patternOperationWell}, []fault{
 			{name: "already-running", title: "The process runs already (828)", arrange: (*faultRun).startAll, except: map[operation]cell{onStop: {}, onKill: {}}},
-			{
-				name: "one-shot", title: "A one-shot process has ended when its start is checked (836)", except: map[operation]cell{onStop: {}, onKill: {}}, oneShot: true,
-				// which the simulator knows by itself,
-			},
+			{name: "one-shot", title: "A one-shot process has ended when its start is checked (836)", except: map[operation]cell{onStop: {}, onKill: {}}, oneShot: true},
 		}),
 		alike(fault{pattern: patternUnreadable, faces: esbOnlyFace}, []fault{
 			{name: "unreadable-status", title: "A query's `content` is cut in half", says: "the agent's answer", hit: []int{2}, fault: &simulator.Fault{ContentShape: "broken"}, faces: faces},

@@ -32,12 +32,6 @@ func (r *rollout) revive(n int) {
 	r.sim.Tick()
 }
 
-func (r *rollout) repaired() {
-	r.t.Helper()
-	r.sim.Repair()
-	r.revive(2)
-}
-
 func (r *rollout) cutAtPause(pause int) (said providertest.Diagnostics, cut bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())
@@ -60,10 +54,10 @@ func (r *rollout) flaps(op, dies, times int) {
 	r.sim.Inject(simulator.Fault{Op: &op, Dies: dies, Revived: true, Times: times, Hosts: []string{providertest.Address(2)}})
 }
 
-func (r *rollout) warned(says string) {
+func (r *rollout) warned() {
 	r.t.Helper()
-	if _, said := r.resource.Apply(r.config); said.Severity() != "warning" || !strings.Contains(said.String(), says) {
-		r.t.Errorf("want %q, said: %s", says, said)
+	if _, said := r.resource.Apply(r.config); said.Severity() != "warning" {
+		r.t.Errorf("want a warning, said: %s", said)
 	}
 }
 
@@ -79,7 +73,7 @@ func TestGate_output(t *testing.T) {
 	for n, health := range map[int]string{1: "ok: 3 ports\n", 2: "not ok: disk full\n"} {
 		r.sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Health: health, Hosts: []string{providertest.Address(n)}})
 	}
-	r.warned("")
+	r.warned()
 	r.wantReasons("failed_hosts", map[string]string{
 		"web-2": `failed: not stable for 30s within 2m0s: what its health_cmd printed does not match "^ok": not ok: disk full`,
 	})
@@ -93,7 +87,7 @@ func TestGate_hosted(t *testing.T) {
 		t.Helper()
 		r := gated(t, face, providertest.OnRun, 4, map[string]any{"ensure": "running"})
 		r.flaps(simulator.OpStart, 2, 0)
-		r.warned("")
+		r.warned()
 		unhealthy := map[string]string{
 			"web-2": "unhealthy: not stable for 30s within 2m0s: it died and was started again and again: pids seen: 17",
 			"web-3": "not_registered: not tried: " + tooMany, "web-4": "not_registered: not tried: " + tooMany,
@@ -105,7 +99,8 @@ func TestGate_hosted(t *testing.T) {
 		}
 		r.wantReasons("out_of_sync", unhealthy)
 
-		r.repaired()
+		r.sim.Repair()
+		r.revive(2)
 		r.apply("")
 		r.wantExecuted("start", 3, 4)
 		r.wantSettled()
@@ -164,7 +159,8 @@ func TestGate_onUpdate(t *testing.T) {
 		r.update("./v2.sh", "Unable to Update Hosted Process", "v2 restart", "v2 restart", "v1", "v1")
 		r.wantLeft(map[string]string{"web-2": "unhealthy", "web-3": "other_spec", "web-4": "other_spec"})
 
-		r.repaired()
+		r.sim.Repair()
+		r.revive(2)
 		r.apply("")
 		r.wantExecuted("restart", 3, 4)
 		r.wantSettled()

@@ -70,12 +70,6 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.apply("", "v2 restart", "v2 restart")
 			r.wantSettled()
 		}},
-		// What a killed provider never came to is restarted by the next apply, where the platform tells.
-		"killed-before": {withLabels, 2, nil, func(r *rollout) {
-			r.kept.Private = nil
-			r.update("./v2.sh", "", "v2 restart", "v2 restart")
-			r.wantSettled()
-		}},
 		// Another owner's spec is replaced, and the process restarted, since the spec by which it runs is not known.
 		"drift": {withLabels, 2, nil, func(r *rollout) {
 			r.sim.Colleague(r.t, "web", "nginx", map[string]string{"by": "console"}, 2)

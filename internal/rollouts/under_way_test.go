@@ -99,8 +99,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 		"restart-waited-for": {faces, "restart", (*providertest.Slow).EndsWhileAsked, 0, "v2 restart"},
 		"restart-failed":     {twoFaces, "restart", failsFirst, 1, "v2 restart restart"},
 		"restart-forgotten":  {twoFaces, "restart", (*providertest.Slow).Forgets, 1, "v2 restart"},
-		// Whether it is a restart or a reload makes a difference to fleet alone.
-		"reload-over": {faces, "reload", (*providertest.Slow).Ends, 0, "v2 reload"},
+		"reload-over":        {faces, "reload", (*providertest.Slow).Ends, 0, "v2 reload"},
 	} {
 		onEach(t, name, c.at, func(t *testing.T, by providertest.Face) {
 			t.Helper()
