@@ -65,7 +65,7 @@ func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaReq
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents restart it when it dies, and repairs " +
 			"drift host by host. Destroying it unregisters it; the process runs on unless `on_destroy` says otherwise.",
-		Attributes: attributes,
+		Attributes: reference.Typed(attributes),
 	}
 }
 

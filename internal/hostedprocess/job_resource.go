@@ -115,7 +115,7 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 			"by host. JOB keeps no list of processes. So registered means hosted (`ensure = \"registered\"` and `\"hosted\"` are the same), and what it is " +
 			"hosted with cannot be seen. A process that is hosted already is taken over, unless this release of JOB reports that (850). " +
 			"It cannot be imported: adopt it by creating it. Destroying it unhosts the process, which goes on running unless `on_destroy` says otherwise.",
-		Attributes: attributes,
+		Attributes: reference.Typed(attributes),
 	}
 }
 
