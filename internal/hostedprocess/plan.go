@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -26,7 +27,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(r.planDestroy(ctx, req)...)
 		return // nothing is to be computed
 	}
-	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
+	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), plan)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -52,7 +53,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		return
 	}
 
-	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+	resp.Diagnostics.Append(reference.Get(ctx, req.State, state)...)
 	last, diags := loadLedger(ctx, req.Private, state.lifecycle())
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
@@ -230,7 +231,7 @@ func (r *hostedResource) remains(ctx context.Context, state hostedModel, last le
 // planDestroy refuses a destroy beyond the safety limits, and says what a large one does.
 func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
 	state := r.newModel()
-	diags := req.State.Get(ctx, state)
+	diags := reference.Get(ctx, req.State, state)
 	last, more := loadLedger(ctx, req.Private, state.lifecycle())
 	if diags.Append(more...); diags.HasError() {
 		return diags

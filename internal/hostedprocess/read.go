@@ -17,7 +17,7 @@ import (
 
 func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	model := r.newModel()
-	resp.Diagnostics.Append(req.State.Get(ctx, model)...)
+	resp.Diagnostics.Append(reference.Get(ctx, req.State, model)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -64,7 +64,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	h.unreachableSince(statuses, report, state.statuses(h.Hosts))
 	state.setStatuses(h.Hosts, h.within(statuses))
-	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
 	resp.Diagnostics.Append(saveSilent(ctx, req.Private, resp.Private, report.Unreachable)...)
 	resp.Diagnostics.Append(keptOtherwise(h, report)...)
 	_, warning := h.judge(nil, statuses)

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -108,7 +107,7 @@ func (p jobParts) name(ctx context.Context) (id, title string, info job.Info, di
 // processToAPI also returns the key of the process on a host.
 func (p jobParts) processToAPI(ctx context.Context) (key string, info job.Info, diags diag.Diagnostics) {
 	var process jobProcessModel
-	diags = p.process.As(ctx, &process, basetypes.ObjectAsOptions{})
+	diags = As(ctx, p.process, &process)
 	info = process.toAPI()
 	return cmp.Or(process.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName), info, diags
 }

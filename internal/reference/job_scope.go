@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
@@ -102,6 +101,6 @@ func (p jobParts) scopeToAPI(ctx context.Context) (scope job.Scope, name string,
 		return job.Scope{BizID: p.bizID.ValueInt64Pointer()}, "biz:" + strconv.FormatInt(p.bizID.ValueInt64(), 10), nil
 	}
 	var s jobScopeModel
-	diags = p.scope.As(ctx, &s, basetypes.ObjectAsOptions{})
+	diags = As(ctx, p.scope, &s)
 	return job.Scope{Type: s.Type.ValueString(), ID: s.ID.ValueString()}, s.Type.ValueString() + ":" + s.ID.ValueString(), diags
 }

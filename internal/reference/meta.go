@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
@@ -92,7 +91,7 @@ type metaModel struct {
 // default labels and fingerprint.
 func MetaToAPI(ctx context.Context, meta types.Object) (gse.Meta, diag.Diagnostics) {
 	var m metaModel
-	diags := meta.As(ctx, &m, basetypes.ObjectAsOptions{})
+	diags := As(ctx, meta, &m)
 	if diags.HasError() {
 		return gse.Meta{}, diags
 	}

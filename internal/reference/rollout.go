@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
@@ -229,7 +228,7 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 		return fleet.Rollout{}, nil
 	}
 	var m rolloutModel
-	diags := rollout.As(ctx, &m, basetypes.ObjectAsOptions{})
+	diags := As(ctx, rollout, &m)
 	// Validators have checked these; "" means not set.
 	pause, _ := time.ParseDuration(m.Pause.ValueString())
 	waveTimeout, _ := time.ParseDuration(m.WaveTimeout.ValueString())

@@ -32,6 +32,9 @@ func SetPlanned(ctx context.Context, plan *tfsdk.Plan, name string, value attr.V
 	if err = errors.Join(err, plan.Raw.As(&planned)); err != nil {
 		return diag.Diagnostics{diagnose.Bug(err)}
 	}
+	if planned[name].Equal(raw) {
+		return nil
+	}
 	attributes := maps.Clone(planned) // As returns the map of the value itself
 	attributes[name] = raw
 	if err := tftypes.ValidateValue(plan.Raw.Type(), attributes); err != nil {

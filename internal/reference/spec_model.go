@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/gse"
@@ -76,7 +75,7 @@ func specToAPI(ctx context.Context, spec types.Object) (*gse.Spec, diag.Diagnost
 		return nil, nil
 	}
 	var m specModel
-	diags := spec.As(ctx, &m, basetypes.ObjectAsOptions{})
+	diags := As(ctx, spec, &m)
 	if diags.HasError() {
 		return nil, diags
 	}
