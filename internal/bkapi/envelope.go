@@ -96,6 +96,13 @@ func readAtOnce(body []byte, out any) (env envelope, read bool) {
 	if out == nil {
 		return envelope{}, false
 	}
+	if env, read = readBy(DecodePlain, body, out); read {
+		return env, true
+	}
+	return readBy(func(text []byte, into any) bool { return json.Unmarshal(text, into) == nil }, body, out)
+}
+
+func readBy(decode func([]byte, any) bool, body []byte, out any) (env envelope, read bool) {
 	target := reflect.ValueOf(out).Elem()
 	fresh := reflect.New(target.Type())
 	form, take := fresh.Interface(), func() bool { return !fresh.Elem().IsZero() }
@@ -107,7 +114,7 @@ func readAtOnce(body []byte, out any) (env envelope, read bool) {
 
 		Data any `json:"data"`
 	}{Data: form}
-	if json.Unmarshal(body, &wire) != nil || wire.Data != form {
+	if !decode(body, &wire) || wire.Data != form {
 		return envelope{}, false
 	}
 	env, _ = wire.envelope()

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
 // The types in this file read JSON leniently. Other clients have seen numbers as strings, lists as single
@@ -108,7 +110,7 @@ type Texts map[string]string
 func (t *Texts) UnmarshalJSON(raw []byte) error {
 	*t = nil
 	var texts map[string]string // as a rule
-	if json.Unmarshal(raw, &texts) == nil && texts != nil {
+	if bkapi.DecodePlain(raw, &texts) {
 		*t = texts
 		return nil
 	}
