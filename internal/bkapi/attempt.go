@@ -131,6 +131,10 @@ func (b *lastingBody) Close() error {
 // keepRedirects treats redirects like any other answer.
 func keepRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
+// arriving are buffers for answers while they arrive. One for a thousand hosts has a megabyte, and often
+// does not say so before.
+var arriving = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 // read reads and closes an answer.
 func (c *call) read(resp *http.Response) answer {
 	body := resp.Body
@@ -141,8 +145,9 @@ func (c *call) read(resp *http.Response) answer {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		limit = min(limit, maxErrorBytes)
 	}
-	var text bytes.Buffer // an answer for a thousand hosts has a megabyte
-	text.Grow(int(min(max(resp.ContentLength, 0), limit, 8<<20)) + bytes.MinRead)
+	text := arriving.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is put there
+	defer arriving.Put(text)
+	text.Reset()
 	_, err := text.ReadFrom(io.LimitReader(body, limit+1))
 	if err != nil {
 		err = causeOf(c.try.ctx, err)
@@ -151,7 +156,7 @@ func (c *call) read(resp *http.Response) answer {
 	return answer{
 		status:  resp.StatusCode,
 		header:  resp.Header,
-		body:    text.Bytes()[:min(int64(text.Len()), limit)],
+		body:    bytes.Clone(text.Bytes()[:min(int64(text.Len()), limit)]),
 		tooLong: int64(text.Len()) > limit,
 		sent:    true,
 		err:     err,
