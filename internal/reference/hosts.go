@@ -88,7 +88,7 @@ func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 		}
 	}
 	// Duplicates are found without the supplier id: see fleet.HostID.
-	_, faults := fleet.NewInventory(hosts.Known(), 0)
+	_, faults := inventories.of(hosts, 0)
 	for _, fault := range faults {
 		AddInvalid(&diags, at.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 	}
@@ -104,7 +104,7 @@ func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics
 
 func inventoryAt(at path.Path, hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	inventory, faults := fleet.NewInventory(hosts.Known(), supplier)
+	inventory, faults := inventories.of(hosts, supplier)
 	for _, fault := range faults {
 		AddInvalid(&diags, at.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 	}
