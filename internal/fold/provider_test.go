@@ -263,6 +263,8 @@ func TestServer_upgrade(t *testing.T) {
 		"null":                {version: 3, state: `{"hosts":null,"spare":null,"labels":null}`, want: stateOf(null, null, null)},
 		"numbers":             {version: 3, state: `{"hosts":{"a":1}}`, err: "hosts"},
 		"no-object":           {version: 3, state: `{"hosts":1}`, err: "hosts"},
+		"less":                {version: 3, state: `{"hosts":{"kept":"1"}}`, want: one},
+		"more":                {version: 3, state: `{"hosts":{"kept":"1"},"spare":null,"labels":null,"of a later release":1}`, want: one},
 		"upgraded-map":        {version: 0, state: `{"hosts":{"kept":"1","lost":"2"}}`, want: one},
 		"upgraded-list":       {version: 1, state: `{"hosts":["1"]}`, want: one},
 		"upgraded-raw-object": {version: 2, state: `{"hosts":{"bykey":{"kept":"1"}}}`, want: one},

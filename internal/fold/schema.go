@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // attributes are the folded attributes, by name.
@@ -41,6 +42,11 @@ func (s schemas[T]) of(name string) (found T, err error) {
 type foldedResource struct {
 	current attributes
 	states  map[int64]attributes
+
+	// version and typ are of the schema now. typ is nil if it has blocks, of which a state may need
+	// changes.
+	version int64
+	typ     tftypes.Type
 }
 
 // find prepares the search of a provider's schemas, by type name.
@@ -83,7 +89,10 @@ func resourceOf(ctx context.Context, name string, r resource.Resource) (foldedRe
 	var schema resource.SchemaResponse
 	r.Schema(ctx, resource.SchemaRequest{}, &schema)
 	current, err := attributesIn(name, schema.Schema.Type())
-	found := foldedResource{current: current, states: make(map[int64]attributes)}
+	found := foldedResource{current: current, states: make(map[int64]attributes), version: schema.Schema.Version}
+	if len(schema.Schema.Blocks) == 0 {
+		found.typ = schema.Schema.Type().TerraformType(ctx)
+	}
 	if upgraded, ok := r.(resource.ResourceWithUpgradeState); ok {
 		for version, upgrader := range upgraded.UpgradeState(ctx) {
 			// Without a schema, an upgrader reads the stored state itself.

@@ -19,7 +19,10 @@ var inState = base64.StdEncoding
 func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	d, in := s.resource(ctx, req.TypeName), *req
 	found, _ := s.folded(ctx).resources.of(req.TypeName) // d has its error
-	state, err := foldState(req.RawState, found.states[req.Version])
+	if found.isCurrent(req.Version, req.RawState) {
+		return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &tfprotov6.DynamicValue{JSON: req.RawState.JSON}}, nil
+	}
+	state, err := foldState(req.RawState, found.states[req.Version], inOnePiece)
 	if err != nil {
 		return nil, fmt.Errorf("reading a state: %w", err)
 	}
@@ -29,7 +32,27 @@ func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.Upgrad
 	})
 }
 
-func foldState(state *tfprotov6.RawState, folded attributes) (*tfprotov6.RawState, error) {
+// isCurrent reports whether a state is one of the schema now, without anything else in it. Such a state is
+// returned as it is. The framework would write it anew.
+func (r foldedResource) isCurrent(version int64, state *tfprotov6.RawState) bool {
+	if version != r.version || r.typ == nil || state == nil || len(state.JSON) == 0 {
+		return false
+	}
+	rest, err := foldState(state, r.current, func(map[string]*string) json.RawMessage { return json.RawMessage("null") })
+	if err != nil {
+		return false
+	}
+	_, err = rest.Unmarshal(r.typ)
+	return err == nil
+}
+
+// inOnePiece is a folded map in a state.
+func inOnePiece(elements map[string]*string) json.RawMessage {
+	return json.RawMessage(`"` + inState.EncodeToString([]byte(encode(elements))) + `"`)
+}
+
+// foldState replaces folded attributes of a state by what write makes of them.
+func foldState(state *tfprotov6.RawState, folded attributes, write func(map[string]*string) json.RawMessage) (*tfprotov6.RawState, error) {
 	if state == nil || len(state.JSON) == 0 || len(folded) == 0 {
 		return state, nil
 	}
@@ -47,7 +70,7 @@ func foldState(state *tfprotov6.RawState, folded attributes) (*tfprotov6.RawStat
 			return nil, fmt.Errorf("reading the attribute %q: %w", name, err)
 		}
 		if elements != nil {
-			values[name] = json.RawMessage(`"` + inState.EncodeToString([]byte(encode(elements))) + `"`)
+			values[name] = write(elements)
 		}
 	}
 	rewritten, err := json.Marshal(values)
