@@ -180,16 +180,22 @@ func structDecoder(members []member) decoder {
 
 // find is the member of a name, -1 for none. It is not exact if only the case differs.
 func find(members []member, name []byte) (i int, exact bool) {
-	other := -1
 	for i := range members {
 		if members[i].name == string(name) {
 			return i, true
 		}
+	}
+	// Most names are of members that nobody asks for.
+	ascii := !bytes.ContainsFunc(name, func(c rune) bool { return c >= utf8.RuneSelf })
+	for i := range members {
+		if ascii && len(members[i].name) != len(name) {
+			continue
+		}
 		if strings.EqualFold(members[i].name, string(name)) {
-			other = i
+			return i, false
 		}
 	}
-	return other, false
+	return -1, false
 }
 
 // reader reads JSON from its beginning. A value that is no JSON is not read.
@@ -311,16 +317,19 @@ func (r *reader) quoted() (content []byte, escaped, ok bool) {
 	if r.peek() != '"' {
 		return nil, false, false
 	}
-	ascii := true
-	for i := 1; i < len(r.rest); i++ {
-		switch c := r.rest[i]; {
+	ascii, text := true, r.rest
+	for i := 1; i < len(text); i++ {
+		if !isSpecial[text[i]] {
+			continue
+		}
+		switch c := text[i]; {
 		case c == '"':
-			content, r.rest = r.rest[1:i], r.rest[i+1:]
+			content, r.rest = text[1:i], text[i+1:]
 			return content, escaped, ascii || utf8.Valid(content)
 		case c == '\\':
 			escaped = true
 			i++
-			if !isEscape(r.rest[i:]) {
+			if !isEscape(text[i:]) {
 				return nil, true, false
 			}
 		case c < ' ':
@@ -331,6 +340,14 @@ func (r *reader) quoted() (content []byte, escaped, ok bool) {
 	}
 	return nil, false, false
 }
+
+// isSpecial are the bytes of a text that do not stand for themselves, or may not.
+var isSpecial = func() (special [256]bool) {
+	for c := range special {
+		special[c] = c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf
+	}
+	return special
+}()
 
 // escapes are the characters that stand for others after a backslash, besides u with four digits.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
@@ -352,17 +369,17 @@ func (r *reader) text() (text string, ok bool) {
 	}
 	var plain strings.Builder
 	plain.Grow(len(content))
-	for rest := content; ; {
-		before, after, more := bytes.Cut(rest, []byte(`\`))
-		plain.Write(before)
-		if !more {
-			return plain.String(), true
+	for i := 0; i < len(content); i++ {
+		c := content[i]
+		if c == '\\' {
+			i++
+			c = escapes[content[i]]
 		}
-		if after[0] == 'u' { // it may be half of a character
+		if c == 0 { // an escape of four digits, which may be half of a character
 			err := json.Unmarshal(slices.Concat([]byte(`"`), content, []byte(`"`)), &text)
 			return text, err == nil
 		}
-		plain.WriteByte(escapes[after[0]])
-		rest = after[1:]
+		plain.WriteByte(c)
 	}
+	return plain.String(), true
 }
