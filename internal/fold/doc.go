@@ -87,6 +87,10 @@
 //	no-op plan   10.4 ms  36,900               5.1 ms  25,900
 //	create                69,400                       52,400
 //
+// Since then, internal/reference derives the types of nested attributes once, and reads and writes models
+// without the framework: a validate has 5,200 allocations, a read 14,300 and a no-op plan 27,900. So the
+// second change matters less, and the others as before.
+//
 // # How to delete it
 //
 // Only internal/reference imports this package. Terraform and its states see an ordinary map in either
