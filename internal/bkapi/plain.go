@@ -13,10 +13,9 @@ import (
 )
 
 // DecodePlain decodes JSON as json.Unmarshal does, in a third of the time. It decodes only what needs no
-// care, and otherwise returns false: then into is in any state, and json.Unmarshal has to decide. Care need
-// texts that are no JSON, members that are there twice or in another case than the field, null for
-// anything but a type with its own UnmarshalJSON, and types other than structs, slices, texts and maps of
-// them.
+// care, and otherwise returns false: then into is in any state, and json.Unmarshal has to decide. That is so
+// for what is no JSON, for a member that is there twice or in another case than its field, and for null
+// where the type does not read it itself. Types are structs, slices, texts and maps of them.
 func DecodePlain(text []byte, into any) bool {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
