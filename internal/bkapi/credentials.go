@@ -2,10 +2,11 @@ package bkapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+
+	json "github.com/go-json-experiment/json/v1"
 )
 
 // The platform's header names.

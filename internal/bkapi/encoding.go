@@ -3,10 +3,11 @@ package bkapi
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
+
+	json "github.com/go-json-experiment/json/v1"
 )
 
 // encodedForms are a secret in base64 and in hexadecimal, by itself or as part of a JSON text. These

@@ -2,13 +2,14 @@ package bkapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"strconv"
 	"strings"
+
+	json "github.com/go-json-experiment/json/v1"
 )
 
 // envelope is the decoded envelope of an answer.
@@ -96,13 +97,6 @@ func readAtOnce(body []byte, out any) (env envelope, read bool) {
 	if out == nil {
 		return envelope{}, false
 	}
-	if env, read = readBy(DecodePlain, body, out); read {
-		return env, true
-	}
-	return readBy(func(text []byte, into any) bool { return json.Unmarshal(text, into) == nil }, body, out)
-}
-
-func readBy(decode func([]byte, any) bool, body []byte, out any) (env envelope, read bool) {
 	target := reflect.ValueOf(out).Elem()
 	fresh := reflect.New(target.Type())
 	form, take := fresh.Interface(), func() bool { return !fresh.Elem().IsZero() }
@@ -114,7 +108,7 @@ func readBy(decode func([]byte, any) bool, body []byte, out any) (env envelope, 
 
 		Data any `json:"data"`
 	}{Data: form}
-	if !decode(body, &wire) || wire.Data != form {
+	if json.Unmarshal(body, &wire) != nil || wire.Data != form {
 		return envelope{}, false
 	}
 	env, _ = wire.envelope()

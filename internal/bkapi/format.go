@@ -1,10 +1,11 @@
 package bkapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+
+	json "github.com/go-json-experiment/json/v1"
 )
 
 // Format writes the configuration without its secrets, for any verb: sooner or later it is printed, at

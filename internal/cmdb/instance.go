@@ -3,11 +3,11 @@ package cmdb
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
+	json "github.com/go-json-experiment/json/v1"
 	"golang.org/x/sync/errgroup"
 )
 

@@ -3,10 +3,10 @@ package cmdb
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	json "github.com/go-json-experiment/json/v1"
 	"golang.org/x/sync/errgroup"
 )
 

@@ -3,9 +3,10 @@ package gse
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/netip"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"

@@ -3,11 +3,12 @@ package job
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"

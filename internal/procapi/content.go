@@ -1,12 +1,12 @@
 package procapi
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	json "github.com/go-json-experiment/json/v1"
+
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -80,7 +80,7 @@ func processesIn(content string) ([]process, error) {
 	var listed struct {
 		Process []process `json:"process"`
 	}
-	if bkapi.DecodePlain([]byte(content), &listed) {
+	if json.Unmarshal([]byte(content), &listed) == nil {
 		return listed.Process, nil
 	}
 	var processes []process

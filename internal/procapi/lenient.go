@@ -2,13 +2,12 @@ package procapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	json "github.com/go-json-experiment/json/v1"
 )
 
 // The types in this file read JSON leniently. Other clients have seen numbers as strings, lists as single
@@ -110,7 +109,7 @@ type Texts map[string]string
 func (t *Texts) UnmarshalJSON(raw []byte) error {
 	*t = nil
 	var texts map[string]string // as a rule
-	if bkapi.DecodePlain(raw, &texts) {
+	if json.Unmarshal(raw, &texts) == nil && texts != nil {
 		*t = texts
 		return nil
 	}

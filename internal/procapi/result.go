@@ -1,9 +1,10 @@
 package procapi
 
 import (
-	"encoding/json"
 	"iter"
 	"maps"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
