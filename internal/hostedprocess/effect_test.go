@@ -133,7 +133,7 @@ func TestSafety_warnings(t *testing.T) {
 // Each warning that Terraform prints costs it a reading of the file, and of those with one summary
 // it prints one.
 //
-// Promised in measurements.md: Of destroys without `safety`, the provider names ten in warnings of their own.
+// Promised in measurements.md: Of destroys without `safety`, the provider names three in warnings of their own.
 func TestSafety_manyDestroys(t *testing.T) {
 	t.Parallel()
 	resource := hostedBy(t, providertest.NewSim(t), providertest.FaceESB)
@@ -146,8 +146,8 @@ func TestSafety_manyDestroys(t *testing.T) {
 			t.Errorf("said: %s", said)
 		}
 	}
-	if named != 10 {
-		t.Errorf("%d are named in the summary, want 10", named)
+	if named != 3 {
+		t.Errorf("%d are named in the summary, want 3", named)
 	}
 }
 

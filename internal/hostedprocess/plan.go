@@ -244,7 +244,7 @@ func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPla
 }
 
 // namedDestroys is how many objects of one plan are each warned of by name.
-const namedDestroys = 10
+const namedDestroys = 3
 
 // destroyTitle is the summary of a warning of a destroy. Terraform prints the first of those with
 // one summary and counts the others. For each that it prints it parses the file of the resource

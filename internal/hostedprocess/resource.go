@@ -31,7 +31,7 @@ func (r *hostedResource) Configure(_ context.Context, req resource.ConfigureRequ
 
 func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	model := r.newModel()
-	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
+	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), model)...)
 	plan := model.lifecycle()
 	plan.Owner = types.StringValue(newOwner())
 	h := r.open(ctx, model, plan.Owner.ValueString(), fleet.Inventory{}, &resp.Diagnostics)
@@ -77,7 +77,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	model.setWhole(ctx)
 	statuses := h.statusesOf(failures, nil)
 	plan.setStatuses(h.Hosts, h.within(statuses))
-	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
 	u := update{h: h, operation: operation, outcome: outcome{failures: failures, found: reconciliation.Found()}}
 	resp.Diagnostics.Append(u.ledger(h.Hosts).save(ctx, resp.Private)...)
 	resp.Diagnostics.Append(h.takenOver(results, u.found.Taken, nil)...)
@@ -95,8 +95,8 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 
 func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	model, before := r.newModel(), r.newModel()
-	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
-	resp.Diagnostics.Append(req.State.Get(ctx, before)...)
+	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), model)...)
+	resp.Diagnostics.Append(reference.Get(ctx, req.State, before)...)
 	plan := model.lifecycle()
 	last, diags := loadLedger(ctx, req.Private, before.lifecycle())
 	resp.Diagnostics.Append(diags...)
@@ -152,14 +152,14 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	left, _ := reference.InventoryOf(model.HostsMap(ctx), h.platform.Supplier)
 	left = left.Keeping(prior.Hosts)
 	plan.setStatuses(left, h.within(statuses))
-	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
 	resp.Diagnostics.Append(u.ledger(left).save(ctx, resp.Private)...)
 	resp.Diagnostics.Append(u.diagnostics(statuses)...)
 }
 
 func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	model := r.newModel()
-	resp.Diagnostics.Append(req.State.Get(ctx, model)...)
+	resp.Diagnostics.Append(reference.Get(ctx, req.State, model)...)
 	state := model.lifecycle()
 	last, diags := loadLedger(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
@@ -201,7 +201,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	model.SetHosts(ctx, reference.NewHostMap(reference.Only(maps.Collect(model.HostsMap(ctx).Known()), h.Hosts, stuck)))
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	state.Unreachable = reference.StringMapValue(reference.Only(reference.StringMap(state.Unreachable), h.Hosts, stuck))
-	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
 	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone, l.wayOut(goneDestroyed)))
 }
 

@@ -69,7 +69,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	hosts, _ := reference.InventoryOf(before.HostsMap(ctx), u.h.platform.Supplier)
 	hosts = hosts.Keeping(u.prior.Hosts)
 	before.lifecycle().setStatuses(hosts, u.h.within(statuses))
-	diags.Append(resp.State.Set(ctx, before)...)
+	diags.Append(reference.Set(ctx, &resp.State, before)...)
 	diags.Append(u.ledgerBack(hosts).save(ctx, resp.Private)...)
 	diags.Append(u.rolledBack(joined))
 	return diags

@@ -1,13 +1,14 @@
 package hostedspec
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	json "github.com/go-json-experiment/json/v1"
 )
 
 // The lines that the scripts print. A profile may print before and after them, and on the same line.
