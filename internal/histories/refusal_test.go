@@ -101,12 +101,13 @@ func (w *world) resupply(o *object) {
 	for _, name := range w.idle.CoreOf(providertest.HostedType, o.kept).Reasons("hosts") {
 		explicit[machineOf(name)] = strings.Count(name, ":") == 2
 	}
-	var chosen any
+	var chosen any // nil where bk_supplier_id was not set
+	is := false
 	for _, machine := range slices.Sorted(maps.Keys(o.suppliers)) {
 		switch id := o.suppliers[machine]; {
 		case explicit[machine]:
-		case chosen == nil:
-			chosen = id
+		case !is:
+			chosen, is = id, true
 			w.settings["bk_supplier_id"] = id
 		case id != chosen && w.history.SuppliersApart:
 			w.model[machine] = claim{unsure: true}
