@@ -124,7 +124,7 @@ func TestFirstSteps_tellTheDemo(t *testing.T) {
 	}
 }
 
-// Whoever looks for a message finds it: what stands in the first column of the tables, as
+// Whoever looks for a message finds it: what is in the first column of the tables, as
 // code, is what the provider or the command line says.
 func TestTroubleshooting_quotesMessages(t *testing.T) {
 	t.Parallel()

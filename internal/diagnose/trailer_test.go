@@ -30,7 +30,7 @@ func TestRowsInDoubt(t *testing.T) {
 	} {
 		text := RowsInDoubt(inventory, fleet.Results{hosts[0]: c.outcome, hosts[1]: {Verdict: fleet.Failed, Code: 4711}}, doubt)
 		if _, got, _ := strings.Cut(text, "\n\n"); got != c.want {
-			t.Errorf("%s: after the rows stands %q, want %q", name, got, c.want)
+			t.Errorf("%s: after the rows it says %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func defects(t *testing.T) []defect {
 	return all
 }
 
-// Each defect is found by a history, and what repairs it stands where it is said to.
+// Each defect is found by a history, and the code that repairs it is where the table says.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	for _, d := range defects(t) {

@@ -103,7 +103,7 @@ func TestInterrupt(t *testing.T) {
 
 				got, want := resource.Reasons(c.attribute), maps.Clone(c.reasons)
 				for key, reason := range got {
-					got[key], _, _ = strings.Cut(reason, " (") // what was heard of a host stands behind
+					got[key], _, _ = strings.Cut(reason, " (") // what its agent said follows
 					if operates {
 						got[key], _, _ = strings.Cut(reason, ": ")
 					}
