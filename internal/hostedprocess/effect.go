@@ -401,9 +401,13 @@ func (e effect) replaced(next effect) diag.Diagnostics {
 	meanwhile := "In between and after that, the old process goes on running where it runs, and no agent restarts it when it dies. " +
 		`To have it stopped, set on_destroy = "stop" and apply that first.`
 	if e.leaves.first == fleet.DestroyStop || e.leaves.first == fleet.DestroyKill {
-		meanwhile = fmt.Sprintf("In between and after that, the process does not run: with ensure = %q nothing starts it. ", next.ensure)
-		if next.ensure == fleet.EnsureRunning {
+		switch next.ensure {
+		case fleet.EnsureRunning:
 			meanwhile = "In between, the process does not run; then it is started. "
+		case fleet.EnsureRegistered, fleet.EnsureHosted:
+			meanwhile = fmt.Sprintf("In between and after that, the process does not run: with ensure = %q nothing starts it. ", next.ensure)
+		default: // not known yet
+			meanwhile = "In between, the process does not run. "
 		}
 		meanwhile += `To leave it running, set on_destroy = "unregister" and apply that first.`
 	}
