@@ -241,12 +241,17 @@ func (t Trace) standing(operation Operation, want, before Desired, live Status) 
 		return toOperate
 	case declared && another && isInFile && live.StartTime > live.RegisterTime:
 		return operatedBefore
-	case declared, another && !isInFile, t.lostSince(before, live):
-		return unsure
-	case restart && want.FingerprintLabel != "" && file.PID != live.PID: // started since the file was written
+	case declared, another && !isInFile, t.lostSince(before, live), restart && want.FingerprintLabel != "" && t.startedUnseen(before, file, live):
 		return unsure
 	}
 	return toOperate
+}
+
+// startedUnseen reports whether a process may have been started by an apply that was cut off: since the
+// file was written, or before somebody else registered it.
+func (t Trace) startedUnseen(before Desired, file, live Status) bool {
+	byOther := t.registeredSince(live) && !before.Made(file)
+	return file.PID != live.PID || byOther && live.StartTime <= live.RegisterTime
 }
 
 // registeredSince reports whether the agent has a registration of another time than after the last

@@ -293,7 +293,7 @@ func (e entry) called(host fleet.Host, o fleet.Outcome, found fleet.Found) entry
 	if found.Ended[host] {
 		e.Task = fleet.Task{}
 	}
-	if task := o.Underway; task.ID != "" && o.Left != fleet.OperationUnconfirmed { // Due has those
+	if task := o.Underway; task.ID != "" && o.Left != fleet.OperationUnconfirmed && task != before.Due.Task { // Due has those
 		if task.Operation == fleet.Supervise && !task.Fresh && task.Over == 0 && task.ID != before.Task.ID && before.Overtaken == 0 {
 			task.Over = before.At
 		}

@@ -36,6 +36,7 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 			" was left as it is, because hosts leave that are named in another form than hosts that stay or come, and whether they are the same machines could not be asked.", err)}
 	}
 	renamed, refused := make(map[fleet.Host]fleet.Host), make(fleet.Results)
+	sent := h.Process.Resume(ctx, b.last.underway(suspects), false, nil)
 	for _, was := range suspects {
 		other, known := others[was]
 		key, declared := h.Hosts.KeyOf(other)
@@ -45,7 +46,7 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 			now, _ := h.Hosts.HostOf(key)
 			renamed[now] = was
 			if !b.hosts.Has(now) { // otherwise state has the machine by both names, and one of them goes
-				why = b.hinders(h, was, now)
+				why = b.hinders(h, was, sent[was].Verdict == fleet.Pending)
 			}
 		case !known:
 			came := keep(otherForm(added, []fleet.Host{was}), func(host fleet.Host) bool { _, told := others[host]; return !told })
@@ -65,26 +66,25 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 		h.Title, diagnose.CountHosts(len(refused), b.hosts.Len()), diagnose.Rows(b.hosts, refused)))}
 }
 
-// hinders is why a host cannot be renamed in this apply, "" where it can.
-func (b before) hinders(h hostedProcess, names ...fleet.Host) string {
+// hinders is why a host cannot be renamed in this apply, "" where it can. underWay: what an earlier
+// apply has sent there has not ended.
+func (b before) hinders(h hostedProcess, host fleet.Host, underWay bool) string {
 	const first = "; apply with its old name until it is as declared, then rename it and apply again"
-	if !b.last.known {
+	status, out := b.statuses[host.WithoutSupplier()]
+	switch {
+	case !b.last.known:
 		return "nothing is known of its last apply" + first
-	}
-	for _, name := range names {
-		status, out := b.statuses[name.WithoutSupplier()]
-		switch {
-		case status.Since != "":
-			return "its agent does not answer" + first
-		case out:
-			return "it is out of sync (" + string(status.Code) + ")" + first
-		case b.last.isOvertaken(name):
-			return "another resource has registered it since" + first
-		case b.last.on(name).IsDue || len(b.last.underway([]fleet.Host{name})) > 0:
-			return "an operation of an earlier apply is under way on it" + first
-		}
-	}
-	if !b.last.registeredAs(h.Desired) {
+	case status.Since != "":
+		return "its agent does not answer" + first
+	case out:
+		return "it is out of sync (" + string(status.Code) + ")" + first
+	case b.last.isOvertaken(host):
+		return "another resource has registered it since" + first
+	case underWay:
+		return "an operation of an earlier apply is under way on it; apply again once it is over"
+	case b.last.on(host).IsDue:
+		return "an operation is due on it" + first
+	case !b.last.registeredAs(h.Desired):
 		return "what it is registered with changes as well; rename it and apply, then make the change and apply again"
 	}
 	return ""

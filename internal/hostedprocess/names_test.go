@@ -463,11 +463,13 @@ func TestOwnership_theOtherName(t *testing.T) {
 	w.play(other, step{name: "the other", config: second, kind: providertest.PlanNothing})
 }
 
-// A host on which a start is under way is not renamed.
+// A host on which a start is under way is not renamed. It can be once that is over, although it is
+// not meant to run any more.
 func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 	t.Parallel()
 	w := newNames(t, false)
-	var polls atomic.Int64
+	var hours, polls atomic.Int64
+	w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
 	cut := w.sim.CutAt(func(call simulator.Call) bool {
 		return call.API == w.by.ResultAPI() && call.Op == simulator.OpStart && polls.Add(1)%5 == 0
 	})
@@ -478,10 +480,16 @@ func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 	cut.Apply(resource, w.declares(1, running))
 	w.sim.ResetCalls()
 	resource.Protocol = w.open()
-	_, said := resource.Apply(w.declares(0, running, attribute("hosts", map[string]string{"web-1": agents["web-1"]})))
+	byAgent := attribute("hosts", map[string]string{"web-1": agents["web-1"]})
+	_, said := resource.Apply(w.declares(0, running, byAgent))
 	if changes := w.sim.Changes(); len(changes) > 0 || !said.Failed() || !strings.Contains(said.String(), "Hosts Cannot Be Renamed Now") {
 		t.Errorf("changed %v; said: %s", changes, said)
 	}
+	hours.Add(2)
+	w.play(resource,
+		step{name: "no longer to run", config: w.declares(1), anyCalls: true},
+		step{name: "renamed", config: w.declares(0, byAgent), anyCalls: true},
+	)
 }
 
 // Where the names of hosts cannot be asked, nothing is done to hosts that are named in both

@@ -81,10 +81,13 @@ func (l departure) observe(ctx context.Context, hosts []fleet.Host) (observation
 	}
 	defer cancel()
 	err := poll.Until(waits, l.platform.Backoff, o.look)
-	if ctx.Err() == nil {
-		err = nil // only the wait is over
+	if ctx.Err() != nil {
+		return o, err
 	}
-	return o, err
+	if o.looked > 1 { // what was this object's before the wait may be another's by now
+		o.ask(ctx, o.having(ownership.Ours))
+	}
+	return o, nil // at most the wait is over
 }
 
 // claimOn is what state says of the registration on a host.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -269,6 +270,33 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While the destroy waits for the cached status of one host, somebody registers the process on
+// another, which was its own before the wait.
+func TestHostedProcess_overtakenMeanwhile(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		pass := w.passing()
+		first := w.object()
+		first.Applied(w.declares(2))
+		w.sim.FreezeStatus()
+		pass()
+		w.object().Applied(w.declares(0, attribute("hosts", addresses(2)), attribute("adopt_existing", true)))
+		pass()
+		var reads atomic.Int64
+		w.sim.OnCall = func(call simulator.Call) {
+			if call.API == "get_proc_status_v2" && reads.Add(1) == 3 {
+				w.colleague(1)
+			}
+		}
+		w.sim.ResetCalls()
+		first.Protocol = w.open()
+		said := first.DestroyUnrefreshed()
+		if let := letGo(w.sim); len(let) > 0 || !said.Failed() || len(first.Reasons("hosts")) != 2 || reads.Load() < 3 {
+			w.Errorf("unregistered %v; said: %s", let, said)
+		}
+	})
 }
 
 // An agent that says nothing keeps its own host, and no other.

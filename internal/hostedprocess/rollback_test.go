@@ -1,6 +1,7 @@
 package hostedprocess_test
 
 import (
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -105,7 +106,7 @@ func TestRollback_joined(t *testing.T) {
 }
 
 // The operation of on_update is due until it has ended, once. A host on which it is due is not
-// renamed.
+// renamed, and can be once it is not, whatever else changed meanwhile.
 func TestOnUpdate_due(t *testing.T) {
 	t.Parallel()
 	byAgent := map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}
@@ -115,11 +116,13 @@ func TestOnUpdate_due(t *testing.T) {
 		op        int
 		befalls   func(*world)
 		left      string
+		relabels  bool // labels change while it is under way
 	}{
-		"fails":            {"restart", restarts, func(w *world) { w.onOp(restarts, failing, 1) }, "not_operated"},
-		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed"},
-		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed"}, // its pid tells nothing
-		"not-registered":   {"restart", restarts, func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec"},
+		"fails":            {"restart", restarts, func(w *world) { w.onOp(restarts, failing, 1) }, "not_operated", false},
+		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", false},
+		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", false}, // its pid tells nothing
+		"not-registered":   {"restart", restarts, func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec", false},
+		"relabelled":       {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "other_spec", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,6 +138,11 @@ func TestOnUpdate_due(t *testing.T) {
 			w.do(w.sim.StartProcess, 1, 2)
 			c.befalls(w)
 			said := cut.Apply(resource, w.changed(2, updates))
+			if c.relabels {
+				updates = attribute("on_update", c.operation)
+				maps.Copy(updates, labelled(map[string]any{"team": "sre"}))
+				said = cut.Apply(resource, w.changed(2, updates))
+			}
 			if left := codes(resource)["web-1"]; left != c.left || !said.Failed() {
 				t.Errorf("it is %q, want %q; said: %s", left, c.left, said)
 			}
@@ -167,6 +175,7 @@ func TestOnUpdate_due(t *testing.T) {
 			if operated != 1 {
 				t.Errorf("it was operated %d times: %+v", operated, w.sim.Executions())
 			}
+			w.play(resource, step{name: "renamed", config: w.changed(0, updates, attribute("hosts", byAgent)), anyCalls: true})
 		})
 	}
 }

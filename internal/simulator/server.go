@@ -148,7 +148,7 @@ type Server struct {
 
 	// StateFile is loaded by Start and written after changes, if non-empty.
 	StateFile string
-	// OnCall, if non-nil, gets each call before its answer is sent. It must not call the server.
+	// OnCall, if non-nil, gets each call before its answer is sent. It must not send a request.
 	OnCall func(record.Call)
 	// ErrorLog, if non-nil, gets errors that have no caller.
 	ErrorLog io.Writer
