@@ -80,7 +80,9 @@ type Reconciliation struct {
 	// resumed are the hosts on which an earlier try of the operation turned out to have
 	// worked.
 	resumed Results
-	found   Found
+	// underway are hostings and starts of Run whose end was not seen.
+	underway map[Host]Task
+	found    Found
 }
 
 // Found is what a reconciliation has learnt of its hosts, beside their outcomes.
@@ -111,7 +113,7 @@ func (r *Reconciliation) Found() Found { return r.found }
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Due = maps.Clone(c.Due) // what becomes of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, steps: c.steps(), operated: make(map[Host]Due), resumed: make(Results),
+		process: p, want: want, change: c, steps: c.steps(), operated: make(map[Host]Due), resumed: make(Results), underway: make(map[Host]Task),
 		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
 	}
 }
@@ -148,6 +150,9 @@ func (r *Reconciliation) Run(ctx context.Context) Results {
 		if o.Left == Unhealthy {
 			o.PID = r.operated[h].PID
 			results[h] = o
+		}
+		if o.Underway.ID != "" {
+			r.underway[h] = o.Underway
 		}
 	}
 	results.leave(touched, r.left)

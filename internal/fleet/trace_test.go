@@ -38,8 +38,6 @@ func TestTrace_standing(t *testing.T) {
 		"restarted,-time-kept,-the-file-lags":  {known(row("v1-old", 7, 100)), live(8, 100, 201), unsure, toOperate},
 		"revived-and-the-file-shows-it":        {known(row("v1-old", 8, 100)), live(8, 100, 150), toOperate, toOperate},
 		"registered-at-a-console":              {known(row("v1-other", 7, 200)), live(7, 200, 90), toOperate, toOperate},
-		"restarted-after-a-console-registered": {known(row("v1-other", 8, 200)), live(8, 200, 201), toOperate, toOperate},
-		"a-console-registers-once-restarted":   {known(row("v1-other", 8, 300)), live(8, 300, 201), unsure, toOperate},
 		"lost-and-nothing-happened":            {lost(row("v1-old", 7, 100)), live(7, 100, 90), toOperate, toOperate},
 		"lost-and-restarted":                   {lost(row("v1-new", 8, 200)), live(8, 200, 201), unsure, unsure},
 		"lost-and-the-file-lags":               {lost(row("v1-old", 7, 100)), live(8, 200, 201), unsure, unsure},

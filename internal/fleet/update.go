@@ -177,12 +177,12 @@ func (r *Reconciliation) TooManyFailed(results Results) bool {
 func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
 
 // Back gives those of the changed hosts that can go back what was declared before, the last
-// wave first, and operates what Run has operated. It goes on whatever fails, as long as ctx
-// does.
+// wave first, and operates what Run has operated. A host on which what Run has sent is still under
+// way stays as it is. It goes on whatever fails, as long as ctx does.
 func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
 	hosts := pickFunc(r.Changed(), can)
 	back := NewReconciliation(r.change.Prior, was, Change{
-		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Due: r.operated}, Earlier: Earlier{Prior: r.process},
+		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Due: r.operated}, Earlier: Earlier{Prior: r.process, Underway: r.underway},
 	})
 	results := make(Results, len(hosts))
 	for _, wave := range slices.Backward(r.changed) {
@@ -241,17 +241,12 @@ func (t Trace) standing(operation Operation, want, before Desired, live Status) 
 		return toOperate
 	case declared && another && isInFile && live.StartTime > live.RegisterTime:
 		return operatedBefore
-	case declared, another && !isInFile, t.lostSince(before, live), restart && want.FingerprintLabel != "" && t.startedUnseen(before, file, live):
+	case declared, another && !isInFile, t.lostSince(before, live):
+		return unsure
+	case restart && want.FingerprintLabel != "" && file.PID != live.PID: // started since the file was written
 		return unsure
 	}
 	return toOperate
-}
-
-// startedUnseen reports whether a process may have been started by an apply that was cut off: since the
-// file was written, or before somebody else registered it.
-func (t Trace) startedUnseen(before Desired, file, live Status) bool {
-	byOther := t.registeredSince(live) && !before.Made(file)
-	return file.PID != live.PID || byOther && live.StartTime <= live.RegisterTime
 }
 
 // registeredSince reports whether the agent has a registration of another time than after the last

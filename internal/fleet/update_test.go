@@ -194,6 +194,23 @@ func TestReconciliation_back(t *testing.T) {
 	}
 }
 
+// A host on which the hosting that failed is still under way does not go back: it would be hosted
+// with the new declaration afterwards.
+func TestReconciliation_Back_underWay(t *testing.T) {
+	t.Parallel()
+	goesOn := byHost{2: {Verdict: fleet.Pending, TaskID: "T"}}
+	prior, p := &process{look: goesOn, wait: goesOn}, &process{reregister: done(goesOn)}
+	change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Earlier: fleet.Earlier{Prior: prior}}
+	r := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), change)
+	r.Run(t.Context())
+	prior.calls = nil
+	results := r.Back(t.Context(), desired(fleet.EnsureHosted), func(fleet.Host) bool { return true })
+	prior.wantCalls(t, "look 2", "wait 2", "reregister 1", "live 1")
+	if o := results[host(2)]; o.Verdict != fleet.Pending || o.Left != fleet.OtherSpec || o.Underway.ID != "T" || !results[host(1)].OK() {
+		t.Errorf("results are %v", byNumber(results))
+	}
+}
+
 // After going back, the time of a registration is that of the previous declaration.
 func TestReconciliation_Back_registered(t *testing.T) {
 	t.Parallel()

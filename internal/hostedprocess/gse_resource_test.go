@@ -141,13 +141,15 @@ func TestHostedProcess_disappears(t *testing.T) {
 	for name, c := range map[string]struct {
 		more    map[string]any
 		befalls func(*world)
+		killed  bool // the provider, so that nothing is kept beside state
 		kind    providertest.PlanKind
 		calls   []string
 	}{
-		"everywhere":         {nil, gone, providertest.PlanCreate, anew},
-		"on-one-host":        {nil, func(w *world) { w.do(w.sim.Unregister, 1) }, providertest.PlanUpdate, []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1)}},
-		"to-be-stopped":      {attribute("on_destroy", "stop"), gone, providertest.PlanUpdate, anew},
-		"to-be-unregistered": {attribute("on_destroy", "unregister"), gone, providertest.PlanCreate, anew},
+		"everywhere":         {nil, gone, false, providertest.PlanCreate, anew},
+		"once-killed":        {nil, gone, true, providertest.PlanUpdate, anew}, // what it has sent may come yet
+		"on-one-host":        {nil, func(w *world) { w.do(w.sim.Unregister, 1) }, false, providertest.PlanUpdate, []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1)}},
+		"to-be-stopped":      {attribute("on_destroy", "stop"), gone, false, providertest.PlanUpdate, anew},
+		"to-be-unregistered": {attribute("on_destroy", "unregister"), gone, false, providertest.PlanCreate, anew},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,6 +157,9 @@ func TestHostedProcess_disappears(t *testing.T) {
 				config := w.declares(2, c.more)
 				resource := w.object()
 				resource.Applied(config)
+				if c.killed {
+					*resource.Kept = providertest.Kept{State: resource.Kept.State, Identity: resource.Kept.Identity}
+				}
 				w.play(resource, step{name: name, befalls: c.befalls, config: config, kind: c.kind, calls: c.calls})
 			})
 		})

@@ -119,16 +119,30 @@ func TestOwnership_forgetUnreachable(t *testing.T) {
 // Nor is a host forgotten whose agent answers when it is asked once more: then the platform is slow.
 func TestOwnership_notForgotten(t *testing.T) {
 	t.Parallel()
-	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
-		t.Helper()
-		object := sim.ConfiguredFor(t, gateway).CoreOf(providertest.HostedType, &providertest.Kept{})
-		object.Applied(fleetOf(gateway, 2, attribute("forget_unreachable", true), attribute("timeouts", map[string]any{"delete": "1m"})))
-		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Takes: time.Hour})
-		said := object.DestroyUnrefreshed()
-		if !said.Failed() || !strings.Contains(said.String(), "forgets no host whose agent answers when it is asked once more") || len(object.Reasons("hosts")) != 2 {
-			t.Errorf("hosts are %v; said: %s", object.Reasons("hosts"), said)
-		}
-	})
+	forgets := attribute("forget_unreachable", true)
+	short := attribute("timeouts", map[string]any{"delete": "1m", "update": "1m"})
+	for name, imported := range map[string]bool{"destroyed": false, "reduced-after-an-import": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+				t.Helper()
+				run := sim.ConfiguredFor(t, gateway)
+				object := run.CoreOf(providertest.HostedType, &providertest.Kept{})
+				object.Applied(fleetOf(gateway, 2, forgets, short))
+				end := object.DestroyUnrefreshed
+				if imported {
+					object = run.CoreOf(providertest.HostedType, &providertest.Kept{})
+					object.Imports("web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3")
+					end = func() providertest.Diagnostics { _, said := object.Apply(fleetOf(gateway, 1, forgets, short)); return said }
+				}
+				sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Takes: time.Hour})
+				said := end()
+				if !said.Failed() || !strings.Contains(said.String(), "forgets no host whose agent answers when it is asked once more") || len(object.Reasons("hosts")) != 2 {
+					t.Errorf("hosts are %v; said: %s", object.Reasons("hosts"), said)
+				}
+			})
+		})
+	}
 }
 
 // passing gives what lets a minute pass by the platform's clock: times of registrations are whole

@@ -123,10 +123,10 @@ func (l ledger) heldBy(h hostedProcess) fleet.Desired {
 }
 
 // gone reports whether the process is registered on no host, and nothing needs to be done before it
-// is removed from state.
+// is removed from state. If the ledger is lost, nobody knows what an apply that was killed has sent.
 func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *lifecycleModel, last ledger) bool {
 	first := fleet.OnDestroy(state.OnDestroy.ValueString())
-	return (first == "" || first == fleet.DestroyUnregister) && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
+	return last.known && (first == "" || first == fleet.DestroyUnregister) && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
 // inDoubt are the hosts whose registration is unproven, and those whose agents did not answer. A

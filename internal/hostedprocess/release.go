@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
@@ -206,11 +207,11 @@ func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map
 		}
 	}
 	answering := make(map[fleet.Host]bool)
-	if len(pending) == 0 || !h.Desired.HasSpec {
+	if len(pending) == 0 {
 		return answering
 	}
 	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), h.Process, patienceAfter, pending)
-	unasked := err != nil // the platform's failure is no agent's silence
+	unasked := err != nil && !errors.Is(err, fleet.ErrNoSpec) // the platform's failure is no agent's silence
 	for _, host := range pending {
 		s, known := live[host]
 		answering[host] = unasked || known && !s.Silent()
