@@ -134,7 +134,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 		return report, fmt.Errorf("reading the cached status: %w", err)
 	}
 	report.Cached = WithKept(ctx, p, want, hosts, maps.Clone(cached))
-	suspects := pickFunc(hosts, func(h Host) bool { return report.suspects(h, want, inDoubt[h]) })
+	suspects := Where(hosts, func(h Host) bool { return report.suspects(h, want, inDoubt[h]) })
 	if len(suspects) == 0 || !want.HasSpec {
 		return report, nil
 	}
@@ -161,7 +161,7 @@ func WithKept(ctx context.Context, p Process, want Desired, hosts []Host, status
 	if !can || !want.Verify || !want.HasSpec || len(hosts) == 0 {
 		return statuses
 	}
-	ctx, cancel := within(ctx, patience)
+	ctx, cancel := within(ctx, Patience)
 	defer cancel()
 	statuses = maps.Clone(statuses)
 	for h, kept := range verifier.Hosting(ctx, hosts) {
@@ -330,12 +330,6 @@ func (d Desired) Unmarked(s Status) bool {
 // agent's own file shows.
 func (d Desired) AsFound(s Status) bool {
 	return d.Verify && d.Unmarked(s) && s.State != Unknown && s.Kept.Verified() && len(d.differentLabels(s.Labels)) == 0
-}
-
-// CarryOne reports whether two registrations have the same fingerprint.
-func (d Desired) CarryOne(a, b Status) bool {
-	d.Fingerprint, _ = d.carried(a)
-	return d.Fingerprint != "" && d.Carries(b)
 }
 
 // confirmed puts the cached status and what the agent says together.

@@ -48,7 +48,7 @@ func (g *Gate) next(hosts []Host, seen map[Host]*sightings, now time.Time, took 
 
 // patience is how long a look waits for agents. It leaves time for another look, so that a silent
 // agent does not keep the others from passing.
-func (g *Gate) patience() time.Duration { return min((g.Within-g.StableFor)/4, aftermath) }
+func (g *Gate) patience() time.Duration { return min((g.Within-g.StableFor)/4, Aftermath) }
 
 // pass watches hosts until each has passed or cannot pass any more. reached are their outcomes
 // before. passed is called with those that leave.
@@ -70,7 +70,7 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 		}
 		answered := clock.Now()
 		settled := make(Results)
-		hosts = pickFunc(hosts, func(h Host) bool {
+		hosts = Where(hosts, func(h Host) bool {
 			switch s := seen[h]; {
 			case s.add(status[h], err, g.wants(status[h]), asked, answered) >= g.StableFor:
 				settled[h] = reached[h]

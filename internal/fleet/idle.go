@@ -7,7 +7,7 @@ import (
 
 // foundIdle are the hosts on which a stop or a kill is said to have found nothing to end.
 func foundIdle(results Results, hosts []Host) []Host {
-	return pickFunc(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone })
+	return Where(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone })
 }
 
 // askIdle asks the agents of such hosts. It returns their answers, and the outcome of hosts on
@@ -41,7 +41,7 @@ func askIdle(ctx context.Context, p Process, found Results, hosts []Host, later 
 func unhostIdle(ctx context.Context, p Process, found Results, hosts []Host) Results {
 	status, results := askIdle(ctx, p, found, hosts, Quick)
 	// Where the answer does not speak of hosting, unhosting does no harm.
-	hosted := pickFunc(hosts, func(h Host) bool {
+	hosted := Where(hosts, func(h Host) bool {
 		_, amiss := results[h]
 		return !amiss && (status[h].Hosted || !status[h].HostedKnown)
 	})
@@ -55,7 +55,7 @@ func unhostIdle(ctx context.Context, p Process, found Results, hosts []Host) Res
 // platform finds nothing to end, the agent is asked again.
 func unhost(ctx context.Context, p Process, hosts []Host, before map[Host]Status) Results {
 	results := operateBefore(ctx, p, Unsupervise, hosts, nil, Quick)
-	doubted := pickFunc(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone && before[h].Hosted })
+	doubted := Where(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone && before[h].Hosted })
 	if len(doubted) == 0 {
 		return results
 	}

@@ -140,13 +140,7 @@ func (r Inventory) Without(other Inventory) []Host {
 
 // Pick are the hosts for which keep is true, in the order of their keys.
 func (r Inventory) Pick(keep func(Host) bool) []Host {
-	var picked []Host
-	for _, h := range r.hosts {
-		if keep(h) {
-			picked = append(picked, h)
-		}
-	}
-	return picked
+	return Where(r.hosts, keep)
 }
 
 // All yields key and host in the order of the keys.
@@ -160,3 +154,28 @@ func (r Inventory) All(yield func(string, Host) bool) {
 
 // String lists the keys, for logs.
 func (r Inventory) String() string { return strings.Join(r.keys, ", ") }
+
+// Where are those of the hosts for which keep is true, in their order.
+func Where(hosts []Host, keep func(Host) bool) []Host {
+	var kept []Host
+	for _, h := range hosts {
+		if keep(h) {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+// In are those of the hosts that are in a set, in their order.
+func In(hosts []Host, set map[Host]bool) []Host {
+	return Where(hosts, func(h Host) bool { return set[h] })
+}
+
+// SetOf has the hosts as keys.
+func SetOf(hosts []Host) map[Host]bool {
+	set := make(map[Host]bool, len(hosts))
+	for _, h := range hosts {
+		set[h] = true
+	}
+	return set
+}

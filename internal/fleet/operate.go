@@ -61,14 +61,14 @@ func (t *turn) needsAfter() time.Duration {
 func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, observe Observer) {
 	t.results, t.bare = make(Results, len(hosts)), make(map[Host]bool)
 	later := Takes(t.process, t.op) + t.needsAfter()
-	doubtful := t.resume(ctx, pickFunc(hosts, func(h Host) bool { _, is := unsure[h]; return is }), unsure, later+Quick, observe)
+	doubtful := t.resume(ctx, Where(hosts, func(h Host) bool { _, is := unsure[h]; return is }), unsure, later+Quick, observe)
 	for h, o := range askFirst(ctx, t.process, t.op, doubtful, later) {
 		if !o.OK() {
 			o.Underway = unsure[h]
 		}
 		t.results[h] = o
 	}
-	t.due = pickFunc(hosts, func(h Host) bool { _, settled := t.results[h]; return !settled })
+	t.due = Where(hosts, func(h Host) bool { _, settled := t.results[h]; return !settled })
 	if t.runsOnce() && len(t.due) > 0 {
 		t.askHosted(ctx, later)
 	}
@@ -87,7 +87,7 @@ func (t *turn) resume(ctx context.Context, hosts []Host, unsure map[Host]Task, l
 	defer cancel()
 	ended := resume(ctx, t.process, tasks, func(ctx context.Context, open []Host) Results {
 		asked := askFirst(ctx, t.process, t.op, open, Takes(t.process, t.op))
-		return asked.without(pickFunc(open, func(h Host) bool { return !asked[h].OK() }))
+		return asked.without(Where(open, func(h Host) bool { return !asked[h].OK() }))
 	}, observe)
 	for _, h := range hosts {
 		switch o, known := ended[h]; {
@@ -112,7 +112,7 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	switch {
 	case t.runsOnce():
 		t.askRunAnew(ctx)
-		t.results.Merge(unhostAgain(ctx, t.process, t.results, pick(ran, t.bare)))
+		t.results.Merge(unhostAgain(ctx, t.process, t.results, In(ran, t.bare)))
 	case t.op == Start:
 		sayWhatIsLeft(ctx, t.process, t.results, t.due)
 	case t.op == Stop, t.op == Kill:
@@ -130,11 +130,11 @@ func start(ctx context.Context, p Process, hosts []Host, observe Observer, later
 // sayWhatIsLeft says what a failed start has left behind. If its command or check fails, the
 // process is hosted all the same (observed), and the agent then goes on trying.
 func sayWhatIsLeft(ctx context.Context, p Process, results Results, hosts []Host) {
-	failed := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
+	failed := Where(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
 	if len(failed) == 0 {
 		return
 	}
-	status, _ := LiveStatusWithin(ctx, p, aftermath, failed) // what is not known is not said
+	status, _ := LiveStatusWithin(ctx, p, Aftermath, failed) // what is not known is not said
 	for _, h := range failed {
 		o := results[h]
 		switch s := status[h]; {
@@ -165,13 +165,13 @@ func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 		}
 		t.bare[h] = t.bare[h] || s.HostedKnown && !s.Hosted // an earlier run may have hosted it
 	}
-	t.due = pickFunc(t.due, func(h Host) bool { return before[h].State != Unknown })
+	t.due = Where(t.due, func(h Host) bool { return before[h].State != Unknown })
 }
 
 // askRunAnew asks whether a one-shot process that ran before its restart was run again. It should
 // not run any more when it is checked (836), but the same code says that it could not be stopped.
 func (t *turn) askRunAnew(ctx context.Context) {
-	doubted := pickFunc(t.due, func(h Host) bool {
+	doubted := Where(t.due, func(h Host) bool {
 		o := t.results[h]
 		return t.op == Restart && o.OK() && o.Code != 0 && t.was[h].State == Running
 	})
@@ -197,7 +197,7 @@ func (t *turn) askRunAnew(ctx context.Context) {
 // unhostAgain ends the hosting that running a one-shot process began, and asks whether it
 // did.
 func unhostAgain(ctx context.Context, p Process, ran Results, hosts []Host) Results {
-	hosts = pickFunc(hosts, func(h Host) bool { return ran[h].OK() || ran[h].Ran })
+	hosts = Where(hosts, func(h Host) bool { return ran[h].OK() || ran[h].Ran })
 	if len(hosts) == 0 {
 		return nil
 	}

@@ -116,7 +116,7 @@ func (r *orderedRun) machines(stage []int, all []Host) []Host {
 			on[h.WithoutSupplier()] = true
 		}
 	}
-	return pickFunc(all, func(h Host) bool { return on[h.WithoutSupplier()] })
+	return Where(all, func(h Host) bool { return on[h.WithoutSupplier()] })
 }
 
 // stage takes the members of one priority, wave by wave. later is what the stages after it
@@ -142,7 +142,7 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 	if r.waves > 0 {
 		_ = rollout.clock().Pause(ctx, rollout.Pause) // its end is the reason why the first wave does not start
 	}
-	going := pickFunc(machines, func(h Host) bool { return !r.failed[h.WithoutSupplier()] })
+	going := Where(machines, func(h Host) bool { return !r.failed[h.WithoutSupplier()] })
 	results := rollout.Run(ctx, going, func(ctx context.Context, wave Wave) Results {
 		r.tally.begin(r.waves + wave.Number)
 		return r.wave(ctx, stage, wave.Hosts)
@@ -212,7 +212,7 @@ func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, 
 	atOnce(len(stage), func(n int) {
 		i := stage[n]
 		turns[n] = turn{process: r.members[i].Process, op: r.op}
-		hosts := pickFunc(r.members[i].Hosts, func(h Host) bool { return ids[h.WithoutSupplier()] })
+		hosts := Where(r.members[i].Hosts, func(h Host) bool { return ids[h.WithoutSupplier()] })
 		turns[n].before(ctx, hosts, r.members[i].Unsure, func(results Results) { r.count(i, results) })
 		r.count(i, turns[n].results)
 	})

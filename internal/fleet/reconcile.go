@@ -140,7 +140,7 @@ func (c Change) steps() map[Host]step {
 
 // Run makes hosts as desired, and gives the outcome of each.
 func (r *Reconciliation) Run(ctx context.Context) Results {
-	touched := pickFunc(r.change.Order, func(h Host) bool { return r.steps[h] != 0 })
+	touched := Where(r.change.Order, func(h Host) bool { return r.steps[h] != 0 })
 	rollout := r.change.Rollout
 	if r.want.Ensure != EnsureRunning && r.change.Operation == "" {
 		rollout.Healthy = nil // nothing here is meant to run
@@ -198,26 +198,4 @@ func (r Results) leave(hosts []Host, left func(Host) Code) {
 			r[h] = o
 		}
 	}
-}
-
-func setOf(hosts []Host) map[Host]bool {
-	set := make(map[Host]bool, len(hosts))
-	for _, h := range hosts {
-		set[h] = true
-	}
-	return set
-}
-
-func pick(hosts []Host, set map[Host]bool) []Host {
-	return pickFunc(hosts, func(h Host) bool { return set[h] })
-}
-
-func pickFunc(hosts []Host, keep func(Host) bool) []Host {
-	var picked []Host
-	for _, h := range hosts {
-		if keep(h) {
-			picked = append(picked, h)
-		}
-	}
-	return picked
 }

@@ -23,11 +23,11 @@ func (c Change) AsFound(ctx context.Context, p Process, want Desired) Change {
 		return c
 	}
 	cached = WithKept(ctx, p, want, c.Register, cached)
-	alike := pickFunc(c.Register, func(h Host) bool { return want.AsFound(cached[h]) })
+	alike := Where(c.Register, func(h Host) bool { return want.AsFound(cached[h]) })
 	if len(alike) == 0 {
 		return c
 	}
-	live, err := LiveStatusWithin(ctx, p, patience, alike)
+	live, err := LiveStatusWithin(ctx, p, Patience, alike)
 	if err != nil {
 		return c
 	}
@@ -40,8 +40,8 @@ func (c Change) AsFound(ctx context.Context, p Process, want Desired) Change {
 			found[h], times[h] = true, s.RegisterTime
 		}
 	}
-	c.Times, c.Settle = times, append(slices.Clone(c.Settle), pick(c.Register, found)...)
-	c.Register = pickFunc(c.Register, func(h Host) bool { return !found[h] })
+	c.Times, c.Settle = times, append(slices.Clone(c.Settle), In(c.Register, found)...)
+	c.Register = Where(c.Register, func(h Host) bool { return !found[h] })
 	return c
 }
 
@@ -72,11 +72,11 @@ func (v *visit) claimed(ctx context.Context, taken []Host, later time.Duration) 
 			others[h] = Owned{owner, o.RegisterTime}
 		}
 	}
-	v.noteTaken(pick(taken, claims), onFile)
+	v.noteTaken(In(taken, claims), onFile)
 	if v.change.Leaving != nil && labelled && len(others) > 0 {
-		maps.Copy(claims, setOf(v.change.Leaving(ctx, others)))
+		maps.Copy(claims, SetOf(v.change.Leaving(ctx, others)))
 	}
-	return pick(taken, claims)
+	return In(taken, claims)
 }
 
 // noteTaken notes what the cached status shows of hosts that are taken over, of those that name
@@ -93,7 +93,7 @@ func (r *Reconciliation) noteTaken(hosts []Host, onFile map[Host]Status) {
 // each name of a machine, one may have been made under the other name. The row of this name is then
 // older.
 func dateByOtherName(ctx context.Context, p Process, taken []Host, results Results) {
-	others := p.KnownNames(pickFunc(taken, func(h Host) bool { return results[h].RegisterTime == 0 }))
+	others := p.KnownNames(Where(taken, func(h Host) bool { return results[h].RegisterTime == 0 }))
 	if len(others) == 0 {
 		return
 	}
@@ -103,7 +103,7 @@ func dateByOtherName(ctx context.Context, p Process, taken []Host, results Resul
 			named = append(named, h.Named(other))
 		}
 	}
-	live, err := LiveStatusWithin(ctx, p, patience, named)
+	live, err := LiveStatusWithin(ctx, p, Patience, named)
 	for h, other := range others {
 		s, o := live[h.Named(other)], results[h]
 		o.RegisterTime, o.Undated = s.RegisterTime, err != nil || s.State == Unknown

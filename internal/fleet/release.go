@@ -32,7 +32,7 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 		return Same(hosts, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)})
 	}
 	results := Same(hosts, Outcome{Verdict: Done})
-	if ends := pickFunc(hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
+	if ends := Where(hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
 		switch first {
 		case DestroyStop:
 			results.Merge(operateBefore(ctx, p, Stop, ends, nil, Besides))
@@ -49,7 +49,7 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 		return results
 	}
 	unregistered := unregister(ctx, p, stopped)
-	gone := pickFunc(stopped, func(h Host) bool {
+	gone := Where(stopped, func(h Host) bool {
 		// Where to unregister is to unhost, the agents have done it themselves. What was not hosted
 		// before has nothing to end.
 		hosted := !was[h].HostedKnown || was[h].Hosted
@@ -78,11 +78,11 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Hos
 	if len(gone) == 0 {
 		return
 	}
-	live, err := LiveStatusWithin(ctx, p, aftermath, gone)
+	live, err := LiveStatusWithin(ctx, p, Aftermath, gone)
 	if errors.Is(err, ErrNoSpec) {
 		return // nobody can be asked, and what the platform says is all there is
 	}
-	hosted := pickFunc(gone, func(h Host) bool { return stillHosted(p, live[h], err, was[h].RegisterTime, h, results) })
+	hosted := Where(gone, func(h Host) bool { return stillHosted(p, live[h], err, was[h].RegisterTime, h, results) })
 	switch {
 	case len(hosted) == 0:
 	case p.HostingRegisters():
@@ -110,11 +110,11 @@ func stillHosted(p Process, s Status, err error, registered int64, h Host, resul
 // askStuck asks the agents of hosts that could not be stopped or unregistered, and notes which of
 // them do not answer. A call that failed as a whole shows nothing.
 func askStuck(ctx context.Context, p Process, hosts []Host, results Results) map[Host]Status {
-	stuck := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Err == nil })
+	stuck := Where(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Err == nil })
 	if len(stuck) == 0 {
 		return nil
 	}
-	live, err := LiveStatusWithin(ctx, p, aftermath, stuck)
+	live, err := LiveStatusWithin(ctx, p, Aftermath, stuck)
 	if err != nil {
 		return nil
 	}
@@ -139,6 +139,6 @@ func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) 
 	}
 }
 
-// aftermath is how long the agents are asked about a failure. Most have just answered, and their
+// Aftermath is how long the agents are asked about a failure. Most have just answered, and their
 // answer does not change the failure.
-const aftermath = 15 * time.Second
+const Aftermath = 15 * time.Second

@@ -87,7 +87,7 @@ func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks
 // TookEffect returns the hosts on which a task has taken effect, as their agents say, although the
 // task itself does not. The process runs there, or is hosted by the task.
 func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
-	hosted := pickFunc(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
+	hosted := Where(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
 	var onFile map[Host]Status
 	if len(hosted) > 0 && want.FingerprintLabel != "" {
 		onFile, _ = p.CachedStatus(ctx, hosted)

@@ -93,7 +93,7 @@ func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(co
 		tally.begin(i + 1)
 		settled := r.bounded(ctx, act, Wave{Number: i + 1, Of: len(waves), Hosts: wave, observe: observe})
 		if r.Healthy != nil {
-			watched := pickFunc(settled.Succeeded(wave), meant)
+			watched := Where(settled.Succeeded(wave), meant)
 			tally.count(settled.without(watched))
 			tally.watching(len(watched))
 			settled.Merge(r.Healthy.pass(ctx, p, r.clock(), watched, settled, tally.passed))
@@ -131,9 +131,9 @@ func (r Rollout) Sizes(hosts []Host) []int {
 // cut cuts hosts into waves, the canary first.
 func (r Rollout) cut(hosts []Host) [][]Host {
 	var waves [][]Host
-	rest := pickFunc(hosts, func(h Host) bool { return !r.Canary[h] })
+	rest := Where(hosts, func(h Host) bool { return !r.Canary[h] })
 	sizes := r.Waves.Sizes(len(rest), len(hosts))
-	if canary := pick(hosts, r.Canary); len(canary) > 0 {
+	if canary := In(hosts, r.Canary); len(canary) > 0 {
 		waves = append(waves, canary)
 		rest = r.silentBehind(0, rest)
 	} else if len(sizes) > 1 {
@@ -148,8 +148,8 @@ func (r Rollout) cut(hosts []Host) [][]Host {
 
 // silentBehind puts the silent hosts behind the first of those that are not.
 func (r Rollout) silentBehind(first int, hosts []Host) []Host {
-	silent := pickFunc(hosts, func(h Host) bool { return r.Silent[h.WithoutSupplier()] })
-	others := pickFunc(hosts, func(h Host) bool { return !r.Silent[h.WithoutSupplier()] })
+	silent := Where(hosts, func(h Host) bool { return r.Silent[h.WithoutSupplier()] })
+	others := Where(hosts, func(h Host) bool { return !r.Silent[h.WithoutSupplier()] })
 	first = min(first, len(others))
 	return slices.Concat(others[:first], silent, others[first:])
 }

@@ -62,7 +62,7 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	}
 	ctx, cancel := Share(ctx, Takes(r.process, Start), later)
 	defer cancel()
-	still := StillUnderWay(ctx, r.process, patience, tasks, r.tookEffect, observe)
+	still := StillUnderWay(ctx, r.process, Patience, tasks, r.tookEffect, observe)
 	for h := range tasks {
 		_, goesOn := still[h]
 		r.found.Ended[h] = !goesOn
@@ -72,7 +72,7 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 
 // tookEffect gives the hosts on which what was sent has taken effect.
 func (r *Reconciliation) tookEffect(ctx context.Context, hosts []Host) Results {
-	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown it
+	live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown it
 	return TookEffect(ctx, r.prior(), r.want, r.change.Underway, hosts, live)
 }
 
@@ -108,7 +108,7 @@ func (r *Reconciliation) resume(ctx context.Context, due []Host, later time.Dura
 // worked gives the hosts whose process has another pid than before an earlier try.
 func (r *Reconciliation) worked(ctx context.Context, hosts []Host) Results {
 	results := make(Results)
-	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown that it worked
+	live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown that it worked
 	for _, h := range hosts {
 		if now, was := live[h], r.change.Due[h].PID; now.State == Running && now.PID > 0 && was > 0 && now.PID != was {
 			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
@@ -165,7 +165,7 @@ func (r *Reconciliation) meant(h Host) bool {
 
 // due are those of the hosts on which the operation is to run.
 func (r *Reconciliation) due(hosts []Host) []Host {
-	return pickFunc(hosts, func(h Host) bool { _, due := r.change.Due[h]; return due && r.change.Operation != "" })
+	return Where(hosts, func(h Host) bool { _, due := r.change.Due[h]; return due && r.change.Operation != "" })
 }
 
 // TooManyFailed reports whether more hosts failed than the rollout bears.
@@ -180,13 +180,13 @@ func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
 // wave first, and operates what Run has operated. A host on which what Run has sent is still under
 // way stays as it is. It goes on whatever fails, as long as ctx does.
 func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
-	hosts := pickFunc(r.Changed(), can)
+	hosts := Where(r.Changed(), can)
 	back := NewReconciliation(r.change.Prior, was, Change{
 		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Due: r.operated}, Earlier: Earlier{Prior: r.process, Underway: r.underway},
 	})
 	results := make(Results, len(hosts))
 	for _, wave := range slices.Backward(r.changed) {
-		wave = pickFunc(wave, can)
+		wave = Where(wave, can)
 		if err := poll.Pause(ctx, 0); err != nil {
 			results.Merge(Same(wave, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)}))
 			continue

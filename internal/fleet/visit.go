@@ -67,7 +67,7 @@ func (v *visit) untilOperated() time.Duration {
 
 // open are those of the hosts without an outcome.
 func (v *visit) open(hosts []Host) []Host {
-	return pickFunc(hosts, func(h Host) bool { _, settled := v.results[h]; return !settled })
+	return Where(hosts, func(h Host) bool { _, settled := v.results[h]; return !settled })
 }
 
 // ask asks what runs on the hosts that are due, before anything is changed there. A host that cannot
@@ -77,7 +77,7 @@ func (v *visit) ask(ctx context.Context) {
 	asking := needs(v.due(v.Hosts)) + later
 	v.results.Merge(v.hindered(ctx, v.Hosts, asking, v.observe))
 	v.results.Merge(v.resume(ctx, v.open(v.due(v.Hosts)), asking, v.observe))
-	due := pickFunc(v.open(v.due(v.Hosts)), func(h Host) bool { _, ended := v.resumed[h]; return !ended })
+	due := Where(v.open(v.due(v.Hosts)), func(h Host) bool { _, ended := v.resumed[h]; return !ended })
 	if len(due) == 0 {
 		return
 	}
@@ -113,14 +113,14 @@ func (v *visit) rename(ctx context.Context) {
 // register registers what is not registered as declared.
 func (v *visit) register(ctx context.Context) {
 	hosts, later := v.open(v.Hosts), v.untilOperated()
-	on := func(which step) []Host { return pickFunc(hosts, func(h Host) bool { return v.steps[h] == which }) }
+	on := func(which step) []Host { return Where(hosts, func(h Host) bool { return v.steps[h] == which }) }
 	anew := on(registerAnew)
 	v.registerNew(ctx, on(register), later+needs(anew))
 	if len(anew) > 0 {
 		v.results.Merge(reregister(ctx, v.process, anew, later).hosting(v.want, never))
 	}
 	// A new host is not among those that may have the declaration: the registration may be somebody else's.
-	v.sent = pickFunc(hosts, func(h Host) bool {
+	v.sent = Where(hosts, func(h Host) bool {
 		return v.steps[h] == registerAnew && v.results[h].Verdict != NotTried || v.steps[h] == register && v.results[h].OK()
 	})
 	v.made = v.results.Succeeded(v.sent)
@@ -138,7 +138,7 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 	registering, cancel := Share(ctx, Quick, later)
 	defer cancel()
 	v.registered = v.process.Register(registering, hosts).hosting(v.want, always)
-	taken := pickFunc(hosts, func(h Host) bool { return v.registered[h].Verdict == Failed && v.registered[h].AlreadyDone })
+	taken := Where(hosts, func(h Host) bool { return v.registered[h].Verdict == Failed && v.registered[h].AlreadyDone })
 	claimed := v.claimed(ctx, taken, later)
 	if len(claimed) > 0 {
 		for h, o := range reregister(ctx, v.process, claimed, later).hosting(v.want, never) {
@@ -205,7 +205,7 @@ func (v *visit) bringUp(ctx context.Context) {
 	}
 	run := v.up
 	if v.want.Ensure != EnsureRunning {
-		run = pick(v.up, v.change.Stopped)
+		run = In(v.up, v.change.Stopped)
 	}
 	status, err := v.state(ctx, run)
 	if err != nil {
@@ -222,7 +222,7 @@ func (v *visit) bringUp(ctx context.Context) {
 	}
 	maps.Copy(v.after, status)
 	started := v.start(ctx, run, status)
-	bare := pickFunc(v.up, func(h Host) bool {
+	bare := Where(v.up, func(h Host) bool {
 		if o, ok := started[h]; ok {
 			// A start that worked has hosted it; one that found it running has not.
 			return o.OK() && o.AlreadyDone
@@ -244,7 +244,7 @@ func (v *visit) bringUp(ctx context.Context) {
 // something is to be done. The cached status may be of an earlier registration, and show a process as
 // running although it was stopped since. run are the hosts on which the process is to run.
 func (v *visit) state(ctx context.Context, run []Host) (map[Host]Status, error) {
-	status, due, starting := make(map[Host]Status), setOf(run), time.Duration(0)
+	status, due, starting := make(map[Host]Status), SetOf(run), time.Duration(0)
 	if len(run) > 0 {
 		starting = Takes(v.process, Start)
 	}
@@ -255,7 +255,7 @@ func (v *visit) state(ctx context.Context, run []Host) (map[Host]Status, error) 
 			status[h] = Status{State: Stopped, HostedKnown: true, Hosted: v.process.HostingRegisters()}
 		}
 	}
-	unsure := pickFunc(v.up, func(h Host) bool { s, known := status[h]; return !known || s.Hosted && !due[h] })
+	unsure := Where(v.up, func(h Host) bool { s, known := status[h]; return !known || s.Hosted && !due[h] })
 	if len(unsure) == 0 {
 		return status, nil
 	}
@@ -294,14 +294,14 @@ func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status)
 // host or to start may register again. So if the agent had the time of this object's registration
 // before, its time afterwards is this object's as well.
 func (v *visit) look(ctx context.Context) {
-	sent := setOf(v.sent)
-	touched := append(slices.Clone(v.sent), pickFunc(v.up, func(h Host) bool { return !sent[h] })...)
-	unseen := pickFunc(touched, func(h Host) bool { _, known := v.after[h]; return !known })
+	sent := SetOf(v.sent)
+	touched := append(slices.Clone(v.sent), Where(v.up, func(h Host) bool { return !sent[h] })...)
+	unseen := Where(touched, func(h Host) bool { _, known := v.after[h]; return !known })
 	if len(unseen) > 0 && v.agentsKnow() {
-		live, _ := LiveStatusWithin(ctx, v.process, aftermath, unseen)
+		live, _ := LiveStatusWithin(ctx, v.process, Aftermath, unseen)
 		maps.Copy(v.after, live)
 	}
-	made := setOf(v.made)
+	made := SetOf(v.made)
 	for _, h := range touched {
 		if at := v.before[h].RegisterTime; made[h] || at != 0 && at == v.change.Times[h] {
 			v.found.Registered[h] = v.after[h].RegisterTime

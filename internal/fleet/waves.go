@@ -161,8 +161,8 @@ func (t Tolerance) Of(all int) int {
 // registering.
 const Quick = 30 * time.Second
 
-// patience is how long agents are asked at the most, however much time there is.
-const patience = 2 * time.Minute
+// Patience is how long agents are asked at the most, however much time there is.
+const Patience = 2 * time.Minute
 
 // Besides is the time that a wave needs besides its operation: to ask agents before it, to
 // register, to look at the outcome, and to host what is not hosted.
@@ -206,7 +206,7 @@ func share(left, own, later time.Duration) time.Duration {
 func askedBefore(ctx context.Context, p Process, hosts []Host, later time.Duration) (map[Host]Status, error) {
 	ctx, cancel := Share(ctx, Quick, later)
 	defer cancel()
-	ctx, cancelPatience := context.WithTimeout(ctx, patience)
+	ctx, cancelPatience := context.WithTimeout(ctx, Patience)
 	defer cancelPatience()
 	return p.LiveStatus(ctx, hosts)
 }

@@ -119,10 +119,10 @@ func (e effect) renames() bool { return len(otherForm(e.leaves.hosts, e.next.Hos
 func (e effect) unnamed() effect {
 	e.steps = maps.Clone(e.steps)
 	e.steps[rename], e.leaves.going = otherForm(e.next.Without(e.prior), e.leaves.hosts), otherForm(e.leaves.hosts, e.next.Hosts())
-	coming, going := setOf(e.steps[rename]), setOf(e.leaves.going)
-	e.steps[register] = keep(e.steps[register], func(host fleet.Host) bool { return !coming(host) })
+	coming, going := fleet.SetOf(e.steps[rename]), fleet.SetOf(e.leaves.going)
+	e.steps[register] = fleet.Where(e.steps[register], func(host fleet.Host) bool { return !coming[host] })
 	for _, hosts := range []*[]fleet.Host{&e.leaves.hosts, &e.leaves.unsure, &e.leaves.refused} {
-		*hosts = keep(*hosts, func(host fleet.Host) bool { return !going(host) })
+		*hosts = fleet.Where(*hosts, func(host fleet.Host) bool { return !going[host] })
 	}
 	return e
 }
@@ -131,7 +131,7 @@ func (e effect) unnamed() effect {
 func (e effect) comparing() effect {
 	stays := make(steps)
 	for which, hosts := range e.steps {
-		stays[which] = keep(hosts, func(host fleet.Host) bool { return !e.prior.Has(host) })
+		stays[which] = fleet.Where(hosts, func(host fleet.Host) bool { return !e.prior.Has(host) })
 	}
 	stays[compare] = e.next.Pick(e.prior.Has)
 	e.steps = stays
@@ -168,7 +168,7 @@ func told(inventory fleet.Inventory, parts []part) []string {
 	var lines []string
 	before, named := []fleet.Host(nil), ""
 	for _, p := range parts {
-		hosts := inventory.Pick(setOf(p.hosts))
+		hosts := fleet.In(inventory.Hosts(), fleet.SetOf(p.hosts))
 		if len(hosts) == 0 {
 			continue
 		}
@@ -183,14 +183,6 @@ func told(inventory fleet.Inventory, parts []part) []string {
 	return lines
 }
 
-func setOf(hosts []fleet.Host) func(fleet.Host) bool {
-	set := make(map[fleet.Host]bool, len(hosts))
-	for _, host := range hosts {
-		set[host] = true
-	}
-	return func(host fleet.Host) bool { return set[host] }
-}
-
 // brings is what is done to hosts that stay or come, in the order in which it is done. To
 // register is also to host there, as far as ensure asks for it.
 func (e effect) brings() []part {
@@ -201,7 +193,7 @@ func (e effect) brings() []part {
 	}
 	switch e.ensure {
 	case fleet.EnsureRegistered:
-		idle = keep(e.steps[settle], func(host fleet.Host) bool { return !slices.Contains(e.operated, host) })
+		idle = fleet.Where(e.steps[settle], func(host fleet.Host) bool { return !slices.Contains(e.operated, host) })
 	case fleet.EnsureRunning:
 		started = e.steps.of(touching...)
 		fallthrough
@@ -236,8 +228,8 @@ func (l leaves) parts() []part {
 		ends, unregister = ends+" or forget", unregister+" or forget"
 	}
 	unproven := slices.Concat(l.unsure, l.refused)
-	unsure := setOf(unproven)
-	sure := keep(l.hosts, func(host fleet.Host) bool { return !unsure(host) })
+	unsure := fleet.SetOf(unproven)
+	sure := fleet.Where(l.hosts, func(host fleet.Host) bool { return !unsure[host] })
 	going := part{ends + " what is not renamed on", l.going}
 	if ends == unregister {
 		return []part{{ends, sure}, {ends + ours, unproven}, going}
@@ -249,7 +241,9 @@ func (l leaves) parts() []part {
 var touching = append(slices.Clone(registering), rename, compare, reregister, settle)
 
 // touched are the hosts that something is registered on, in the order of their keys.
-func (e effect) touched() []fleet.Host { return e.next.Pick(setOf(e.steps.of(touching...))) }
+func (e effect) touched() []fleet.Host {
+	return fleet.In(e.next.Hosts(), fleet.SetOf(e.steps.of(touching...)))
+}
 
 // wavesOf says in which waves hosts go, nothing of a single one.
 func wavesOf(rollout fleet.Rollout, inventory fleet.Inventory, hosts []fleet.Host) []string {
@@ -257,7 +251,7 @@ func wavesOf(rollout fleet.Rollout, inventory fleet.Inventory, hosts []fleet.Hos
 	if waves == "" {
 		return nil
 	}
-	if canary := keep(hosts, func(host fleet.Host) bool { return rollout.Canary[host] }); len(canary) > 0 && len(canary) < len(hosts) {
+	if canary := fleet.Where(hosts, func(host fleet.Host) bool { return rollout.Canary[host] }); len(canary) > 0 && len(canary) < len(hosts) {
 		waves += ", first the canary " + keysOf(inventory, canary)
 	}
 	return []string{waves}

@@ -155,7 +155,7 @@ func readHosted(ctx context.Context, p *platform.Platform, hosts []fleet.Host) m
 	first, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout/2) // leaves time for Windows
 	defer cancel()
 	readings := p.ReadHosted(first, hosts, false)
-	unread := keep(hosts, func(host fleet.Host) bool { return readings[host].Why != "" })
+	unread := fleet.Where(hosts, func(host fleet.Host) bool { return readings[host].Why != "" })
 	if len(unread) == 0 {
 		return readings
 	}

@@ -158,7 +158,7 @@ func TestHostedProcess_disappears(t *testing.T) {
 				resource := w.object()
 				resource.Applied(config)
 				if c.killed {
-					*resource.Kept = providertest.Kept{State: resource.Kept.State, Identity: resource.Kept.Identity}
+					*resource.Kept = providertest.Kept{State: resource.State, Identity: resource.Identity}
 				}
 				w.play(resource, step{name: name, befalls: c.befalls, config: config, kind: c.kind, calls: c.calls})
 			})

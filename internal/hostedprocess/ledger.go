@@ -339,9 +339,12 @@ func (a declared) registeredAs(d fleet.Desired) bool {
 }
 
 // after is what is declared now, once that was sent after a. A declaration that comes back stays
-// among the earlier ones, because an old row may show it too.
+// among the earlier ones, because an old row may show it too. Without labels no row shows any.
 func (a declared) after(d fleet.Desired) declared {
 	now := declaredAs(d)
+	if d.FingerprintLabel == "" {
+		return now
+	}
 	now.Earlier = a.Earlier
 	if a.Fingerprint != "" && a.Fingerprint != d.Fingerprint {
 		now.Earlier = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(a.Earlier), a.Fingerprint))))

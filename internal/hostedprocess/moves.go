@@ -82,7 +82,7 @@ func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 	if l.owners == nil || l.first == fleet.DestroyUnregister {
 		return
 	}
-	l.owners.Stopped(l.ID, keep(hosts, func(host fleet.Host) bool {
+	l.owners.Stopped(l.ID, fleet.Where(hosts, func(host fleet.Host) bool {
 		return l.gone.was[host].State == fleet.Running && !spared[host] && l.gone.results[host].Verdict != fleet.NotTried
 	}))
 }
@@ -103,7 +103,7 @@ func (h hostedProcess) registrant(host fleet.HostID) string {
 // notReplaced leaves out the hosts that another object has registered in this run. It needs no
 // label and no cached status. The configuration moves them, so no message says so.
 func (l departure) notReplaced(hosts []fleet.Host) []fleet.Host {
-	return keep(hosts, func(host fleet.Host) bool { return !l.replaced(host.WithoutSupplier()) })
+	return fleet.Where(hosts, func(host fleet.Host) bool { return !l.replaced(host.WithoutSupplier()) })
 }
 
 // notRenamed leaves out the hosts that another object has registered in this run by the other name
@@ -119,9 +119,9 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 	others, err := l.Process.OtherNames(ctx, suspects)
 	if err != nil {
 		l.gone.results.Merge(fleet.Same(suspects, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningNameUnread}))
-		return keep(hosts, func(host fleet.Host) bool { return !slices.Contains(suspects, host) })
+		return fleet.Where(hosts, func(host fleet.Host) bool { return !slices.Contains(suspects, host) })
 	}
-	return keep(hosts, func(host fleet.Host) bool {
+	return fleet.Where(hosts, func(host fleet.Host) bool {
 		other, known := others[host]
 		if !known || !l.replaced(other) {
 			return true

@@ -49,7 +49,7 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 				why = b.hinders(h, was, sent[was].Verdict == fleet.Pending)
 			}
 		case !known:
-			came := keep(otherForm(added, []fleet.Host{was}), func(host fleet.Host) bool { _, told := others[host]; return !told })
+			came := fleet.Where(otherForm(added, []fleet.Host{was}), func(host fleet.Host) bool { _, told := others[host]; return !told })
 			if len(came) > 0 {
 				why = fmt.Sprintf("the platform does not say whether it is one machine with %s; take it out and apply, then add the other and apply again", keysOf(h.Hosts, came))
 			}
@@ -131,7 +131,7 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 			u.names.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNewNameTaken}
 		}
 	}
-	ours = keep(ours, func(was fleet.Host) bool { _, stays := u.names.dropped.results[was]; return !stays })
+	ours = fleet.Where(ours, func(was fleet.Host) bool { _, stays := u.names.dropped.results[was]; return !stays })
 	if len(ours) > 0 {
 		u.names.dropped.results.Merge(fleet.Release(ctx, l.Process, ours, fleet.DestroyUnregister, nil, u.names.dropped.was))
 	}

@@ -11,10 +11,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// patience is how long agents are asked before their hosts are unregistered. A silent agent does
-// not delay the others longer.
-const patience = 2 * time.Minute
-
 // looks is how often the cached status is read while it is older than a registration. With the
 // default backoff that takes three minutes.
 const looks = 60
@@ -114,7 +110,7 @@ func (o *observation) verdict(host fleet.Host) (ownership.Verdict, ownership.Rea
 
 // having are the hosts with a verdict.
 func (o *observation) having(wanted ownership.Verdict) []fleet.Host {
-	return keep(o.hosts, func(host fleet.Host) bool { v, _ := o.verdict(host); return v == wanted })
+	return fleet.Where(o.hosts, func(host fleet.Host) bool { v, _ := o.verdict(host); return v == wanted })
 }
 
 // look finds out what the decision needs. It is done when no host waits for the cached status, or
@@ -142,7 +138,7 @@ func (o *observation) ask(ctx context.Context, hosts []fleet.Host) {
 	}
 	live, err := map[fleet.Host]fleet.Status(nil), error(nil)
 	if o.Desired.HasSpec {
-		live, err = fleet.LiveStatusWithin(ctx, o.Process, patience, hosts)
+		live, err = fleet.LiveStatusWithin(ctx, o.Process, fleet.Patience, hosts)
 	}
 	for _, host := range hosts {
 		s := o.sights[host]
@@ -212,7 +208,7 @@ func (o *observation) place(host fleet.Host) {
 // stillOurs are the hosts whose registration is this object's. It notes the outcome of the others.
 func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	o, err := l.observe(ctx, l.notReplaced(hosts))
-	return keep(o.hosts, func(host fleet.Host) bool {
+	return fleet.Where(o.hosts, func(host fleet.Host) bool {
 		s := o.sights[host]
 		verdict, why := o.verdict(host)
 		switch verdict {

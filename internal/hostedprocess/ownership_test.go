@@ -133,7 +133,10 @@ func TestOwnership_notForgotten(t *testing.T) {
 				if imported {
 					object = run.CoreOf(providertest.HostedType, &providertest.Kept{})
 					object.Imports("web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3")
-					end = func() providertest.Diagnostics { _, said := object.Apply(fleetOf(gateway, 1, forgets, short)); return said }
+					end = func() providertest.Diagnostics {
+						_, said := object.Apply(fleetOf(gateway, 1, forgets, short))
+						return said
+					}
 				}
 				sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Takes: time.Hour})
 				said := end()

@@ -3,7 +3,6 @@ package hostedprocess
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -82,14 +81,14 @@ func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.H
 		return hosts
 	}
 	u := underway{l, tasks, make(map[fleet.Host]bool)}
-	for host, o := range fleet.StillUnderWay(ctx, l.Process, patience, tasks, u.tookEffect, nil) {
+	for host, o := range fleet.StillUnderWay(ctx, l.Process, fleet.Patience, tasks, u.tookEffect, nil) {
 		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningHindered, TaskID: o.TaskID, RequestID: o.RequestID, Unreachable: u.silent[host]}
 		if ctx.Err() != nil || !fleet.Ended(o.Err) || diagnose.Troubled(o.Err) { // it is not only the wait that is over
 			hindered.Err = o.Err
 		}
 		l.gone.results[host] = hindered
 	}
-	return keep(hosts, func(host fleet.Host) bool { _, hindered := l.gone.results[host]; return !hindered })
+	return fleet.Where(hosts, func(host fleet.Host) bool { _, hindered := l.gone.results[host]; return !hindered })
 }
 
 // underway is what an earlier run has sent to hosts that are to be unregistered.
@@ -103,7 +102,7 @@ type underway struct {
 // tookEffect returns the hosts whose agents show that it has taken effect. An operation of on_update has
 // if the process runs with another pid than before.
 func (u underway) tookEffect(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	live, err := fleet.LiveStatusWithin(ctx, u.Process, patience, hosts)
+	live, err := fleet.LiveStatusWithin(ctx, u.Process, fleet.Patience, hosts)
 	results := fleet.TookEffect(ctx, u.Process, u.last.held(u.Desired), u.tasks, hosts, live)
 	for _, host := range hosts {
 		s := live[host]
@@ -184,19 +183,6 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 // meaningTwinsUnread: a machine that state may have by two names is not to be stopped twice.
 const meaningTwinsUnread = "not stopped, because whether another of the hosts is the same machine could not be asked"
 
-func keep(hosts []fleet.Host, wanted func(fleet.Host) bool) []fleet.Host {
-	var kept []fleet.Host
-	for _, host := range hosts {
-		if wanted(host) {
-			kept = append(kept, host)
-		}
-	}
-	return kept
-}
-
-// patienceAfter is how long agents are asked once the time for the rest is up.
-const patienceAfter = 15 * time.Second
-
 // answering are those of the hosts whose agents answer, or could not be asked, although their tasks
 // came to no end. The platform is slow then, and no machine is gone.
 func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map[fleet.Host]bool {
@@ -210,7 +196,7 @@ func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map
 	if len(pending) == 0 {
 		return answering
 	}
-	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), h.Process, patienceAfter, pending)
+	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), h.Process, fleet.Aftermath, pending)
 	unasked := err != nil && !errors.Is(err, fleet.ErrNoSpec) // the platform's failure is no agent's silence
 	for _, host := range pending {
 		s, known := live[host]

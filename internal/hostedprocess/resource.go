@@ -266,7 +266,7 @@ func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	if len(refused) == 0 {
 		return
 	}
-	live, _ := fleet.LiveStatusWithin(ctx, h.Process, patienceAfter, refused) // who does not answer was refused
+	live, _ := fleet.LiveStatusWithin(ctx, h.Process, fleet.Aftermath, refused) // who does not answer was refused
 	for _, host := range refused {
 		if s, o := live[host], results[host]; s.Hosted || s.RegisterTime > 0 {
 			o.Verdict, o.Meaning = fleet.Lost, "refused, and its agent has the process all the same"

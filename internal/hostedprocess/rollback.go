@@ -53,7 +53,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	})
 	ours := maps.Clone(u.back)
 	ours.Merge(unconfirmed)
-	joined := keep(slices.Collect(maps.Keys(ours)), func(host fleet.Host) bool { return !u.prior.Hosts.Has(host) })
+	joined := fleet.Where(slices.Collect(maps.Keys(ours)), func(host fleet.Host) bool { return !u.prior.Hosts.Has(host) })
 
 	statuses := maps.Clone(u.statuses)
 	for host := range u.back {

@@ -232,7 +232,7 @@ func leaving(removed []fleet.Host, renamed map[fleet.Host]fleet.Host) []fleet.Ho
 	for _, was := range renamed {
 		old[was] = true
 	}
-	return keep(removed, func(host fleet.Host) bool { return !old[host] })
+	return fleet.Where(removed, func(host fleet.Host) bool { return !old[host] })
 }
 
 // stuckStatuses is what state says of hosts that could not leave, and might come back. If this
