@@ -87,7 +87,7 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 	})
 	for _, h := range hosts {
 		results[h] = Outcome{
-			Verdict: Pending, Left: Unhealthy, Err: err, TookOver: reached[h].TookOver, TaskID: reached[h].TaskID, RequestID: reached[h].RequestID,
+			Verdict: Pending, Left: Unhealthy, Err: err, TaskID: reached[h].TaskID, RequestID: reached[h].RequestID,
 			Meaning: "it was operated on, and was not yet known to be stable",
 		}
 	}
@@ -157,7 +157,7 @@ func (s *sightings) couldPass(now time.Time) time.Time {
 
 // failed is the outcome of a host that did not pass.
 func (g *Gate) failed(reached Outcome, s *sightings) Outcome {
-	o := Outcome{Verdict: Failed, Left: Unhealthy, Ran: true, TookOver: reached.TookOver, TaskID: reached.TaskID, RequestID: reached.RequestID}
+	o := Outcome{Verdict: Failed, Left: Unhealthy, Ran: true, TaskID: reached.TaskID, RequestID: reached.RequestID}
 	o.Meaning = fmt.Sprintf("not stable for %s within %s: %s", g.StableFor, g.Within, g.reason(s))
 	switch {
 	case s.err != nil:

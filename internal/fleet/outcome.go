@@ -50,21 +50,15 @@ type Outcome struct {
 	// WasIdle: before it was registered its agent said that the process is neither hosted nor
 	// running.
 	WasIdle bool
-	// TookOver: the registration was there before, and was replaced.
-	TookOver bool
 	// Unread: the platform refused to register because of a registration whose owner could
 	// not be read.
 	Unread bool
 	// RegisterTime is the agent's, if it refused to register because of a registration and gave its
 	// time.
 	RegisterTime int64
-	// Undated: when that was could not be asked by the other name of the machine.
-	Undated bool
 	// Left is what is still not as desired after a [Reconciliation]; empty where the
 	// host is.
-	Left Code
-	// PID is that of the process before a failed operation, 0 if it did not run.
-	PID       int64
+	Left      Code
 	TaskID    string
 	RequestID string
 	// Underway is the operation whose end was not seen. The next run asks for it. It is zero if

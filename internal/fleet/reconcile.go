@@ -73,10 +73,7 @@ type Reconciliation struct {
 	change  Change
 	steps   map[Host]step
 
-	// changed are the hosts of each wave that were registered, operated those that were
-	// operated or started then, with the pid from before.
-	changed  [][]Host
-	operated map[Host]Due
+	changed [][]Host // the hosts of each wave that were registered
 	// resumed are the hosts on which an earlier try of the operation turned out to have
 	// worked.
 	resumed Results
@@ -93,6 +90,9 @@ type Found struct {
 	// Running is the pid of the process on hosts to which something was done; 0 where it does not
 	// run, or that is not known.
 	Running map[Host]int64
+	// Operated are the hosts that were operated or started once they were registered, with the pid of
+	// the process before that.
+	Operated map[Host]Due
 	// Ended are the hosts on which what an earlier run had sent has come to an end.
 	Ended map[Host]bool
 	// Unsure are the hosts of Due on which the operation was not run. An apply that was cut off may
@@ -101,6 +101,8 @@ type Found struct {
 	// Taken are hosts that were taken over from another owner, or were not hosted, with what the
 	// cached status showed of them before.
 	Taken map[Host]Status
+	// TookOver: a registration that was there before was replaced.
+	TookOver bool
 	// OutOfTime: a host has failed because the time for everything was to be up, be it left to other
 	// hosts.
 	OutOfTime bool
@@ -113,8 +115,8 @@ func (r *Reconciliation) Found() Found { return r.found }
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Due = maps.Clone(c.Due) // what becomes of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, steps: c.steps(), operated: make(map[Host]Due), resumed: make(Results), underway: make(map[Host]Task),
-		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
+		process: p, want: want, change: c, steps: c.steps(), resumed: make(Results), underway: make(map[Host]Task),
+		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Operated: make(map[Host]Due), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
 	}
 }
 
@@ -147,10 +149,6 @@ func (r *Reconciliation) Run(ctx context.Context) Results {
 	}
 	results := rollout.gated(ctx, r.process, touched, r.wave, r.meant)
 	for h, o := range results {
-		if o.Left == Unhealthy {
-			o.PID = r.operated[h].PID
-			results[h] = o
-		}
 		if o.Underway.ID != "" {
 			r.underway[h] = o.Underway
 		}

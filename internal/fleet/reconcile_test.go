@@ -85,11 +85,11 @@ func TestReconcile(t *testing.T) {
 		},
 		"taken-and-adopted": {
 			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true}, process{register: done(byHost{2: taken})},
-			"register 1 2, cached 2, reregister 2, live 1 2", byHost{1: well, 2: tookOver(well)},
+			"register 1 2, cached 2, reregister 2, live 1 2", byHost{1: well, 2: well},
 		},
 		"adoption-fails": {
 			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: taken}), reregister: done(byHost{1: away})},
-			"register 1, cached 1, reregister 1", byHost{1: tookOver(left(away, fleet.NotRegistered))},
+			"register 1, cached 1, reregister 1", byHost{1: left(away, fleet.NotRegistered)},
 		},
 		"failed-is-not-adopted": {
 			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: repeated(away)})},
@@ -219,7 +219,7 @@ func TestReconcile_taken(t *testing.T) {
 		"without-labels":  {registered, taken, labelled(bare, nil), "", unsaid(taken)},
 		"lagging":         {registered, taken, absent, "", unsaid(taken)},
 		"own":             {registered, taken, bare, "live 1", already},
-		"own-by-a-start":  {registered, taken, labelled(bare, started()), "reregister 1, live 1", tookOver(well)},
+		"own-by-a-start":  {registered, taken, labelled(bare, started()), "reregister 1, live 1", well},
 		"own-brought-up":  {desired(fleet.EnsureHosted), taken, bare, "live 1, host 1, live 1", well},
 		"by-an-owner":     {registered, taken, labelled(bare, map[string]string{label: "v1-f", label + "_owner": "them\n"}), "", owned},
 		"no-fingerprints": {unlabeled, taken, bare, "", theirs(taken)},
@@ -328,12 +328,6 @@ func TestReconcile_keepsTheCallersSlices(t *testing.T) {
 	if diff := cmp.Diff(hosts(1, 2, 3, 4), order, byString); diff != "" {
 		t.Errorf("Order (-want +got):\n%s", diff)
 	}
-}
-
-// tookOver is an outcome where a registration was there before.
-func tookOver(o fleet.Outcome) fleet.Outcome {
-	o.TookOver = true
-	return o
 }
 
 // An agent that says nothing does not keep the others of its wave from being hosted.

@@ -57,10 +57,10 @@ func (v *visit) claimed(ctx context.Context, taken []Host, later time.Duration) 
 		v.noteTaken(taken, onFile)
 		return taken
 	}
-	dateByOtherName(ctx, v.process, taken, v.registered)
+	undated := dateByOtherName(ctx, v.process, taken, v.registered)
 	claims, others := make(map[Host]bool), make(map[Host]Owned)
 	for _, h := range taken {
-		o, claim := v.want.meet(v.registered[h], onFile[h], err)
+		o, claim := v.want.meet(v.registered[h], onFile[h], err, undated[h])
 		v.registered[h] = o
 		owner := onFile[h].Labels[v.want.OwnerLabel()]
 		switch {
@@ -91,12 +91,13 @@ func (r *Reconciliation) noteTaken(hosts []Host, onFile map[Host]Status) {
 
 // dateByOtherName handles registrations without an agent's time. If the platform keeps an entry for
 // each name of a machine, one may have been made under the other name. The row of this name is then
-// older.
-func dateByOtherName(ctx context.Context, p Process, taken []Host, results Results) {
+// older. It returns the hosts whose agents could not be asked by that name.
+func dateByOtherName(ctx context.Context, p Process, taken []Host, results Results) (undated map[Host]bool) {
 	others := p.KnownNames(Where(taken, func(h Host) bool { return results[h].RegisterTime == 0 }))
 	if len(others) == 0 {
-		return
+		return nil
 	}
+	undated = make(map[Host]bool)
 	var named []Host
 	for _, h := range taken {
 		if other, known := others[h]; known {
@@ -106,16 +107,17 @@ func dateByOtherName(ctx context.Context, p Process, taken []Host, results Resul
 	live, err := LiveStatusWithin(ctx, p, Patience, named)
 	for h, other := range others {
 		s, o := live[h.Named(other)], results[h]
-		o.RegisterTime, o.Undated = s.RegisterTime, err != nil || s.State == Unknown
+		o.RegisterTime, undated[h] = s.RegisterTime, err != nil || s.State == Unknown
 		results[h] = o
 	}
+	return undated
 }
 
 // meet decides what a registration that was there already is: o is what registering
-// said, onFile what the file says, unless reading it failed. Whoever registers last
-// owns, so what is to be taken over is claimed by registering it once more.
-func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim bool) {
-	unread := err != nil || o.Undated || onFile.namesNobody() || onFile.olderThan(o.RegisterTime)
+// said, onFile what the file says, unless reading it failed. undated: the agent could not be asked when
+// that was. Whoever registers last owns, so what is to be taken over is claimed by registering it once more.
+func (d Desired) meet(o Outcome, onFile Status, err error, undated bool) (met Outcome, claim bool) {
+	unread := err != nil || undated || onFile.namesNobody() || onFile.olderThan(o.RegisterTime)
 	sent := d.Ours(onFile) || d.Owns(onFile)
 	switch {
 	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:

@@ -153,7 +153,7 @@ func TestReconcile_resumes(t *testing.T) {
 		task   = fleet.Task{ID: "T", Operation: fleet.Restart}
 		began  = fleet.Task{ID: "U", Operation: fleet.Start}
 		had    = func(o fleet.Outcome, task fleet.Task, left fleet.Code) fleet.Outcome {
-			o.Underway, o.Left, o.PID = task, left, 7
+			o.Underway, o.Left = task, left
 			return o
 		}
 		asked = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "left as it is, because whether it runs is not known"}

@@ -97,7 +97,6 @@ func (r *Reconciliation) resume(ctx context.Context, due []Host, later time.Dura
 		case Failed:
 			r.change.Due[h] = Due{PID: d.PID}
 		case Pending:
-			o.PID = d.PID
 			still[h] = o
 		default: // the pid tells
 		}
@@ -142,9 +141,8 @@ func (r *Reconciliation) judge(h Host, live Status) {
 	}
 }
 
-// operatedFrom is the outcome of an operation with what is left of it, where it did not come out
-// well. pid is that of the process before.
-func (o Outcome) operatedFrom(pid int64) Outcome {
+// operated is the outcome of an operation with what is left of it, where it did not come out well.
+func (o Outcome) operated() Outcome {
 	switch {
 	case o.OK():
 		return o
@@ -153,13 +151,12 @@ func (o Outcome) operatedFrom(pid int64) Outcome {
 	default:
 		o.Left = NotOperated
 	}
-	o.PID = pid
 	return o
 }
 
 // meant reports whether the process is meant to run on a host.
 func (r *Reconciliation) meant(h Host) bool {
-	_, operated := r.operated[h]
+	_, operated := r.found.Operated[h]
 	return operated || r.want.Ensure == EnsureRunning
 }
 
@@ -182,7 +179,7 @@ func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
 func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
 	hosts := Where(r.Changed(), can)
 	back := NewReconciliation(r.change.Prior, was, Change{
-		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Due: r.operated}, Earlier: Earlier{Prior: r.process, Underway: r.underway},
+		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Due: r.found.Operated}, Earlier: Earlier{Prior: r.process, Underway: r.underway},
 	})
 	results := make(Results, len(hosts))
 	for _, wave := range slices.Backward(r.changed) {
@@ -196,6 +193,7 @@ func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) b
 	results.leave(hosts, back.left)
 	maps.Copy(r.found.Registered, back.found.Registered)
 	maps.Copy(r.found.Running, back.found.Running)
+	maps.Copy(r.found.Operated, back.found.Operated)
 	return results
 }
 

@@ -24,10 +24,6 @@ func TestReconcile_operation(t *testing.T) {
 		broken = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
 		lost   = fleet.Outcome{Verdict: fleet.Lost, Err: errDown}
 		asked  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "left as it is, because whether it runs is not known"}
-		had    = func(o fleet.Outcome, left fleet.Code, pid int64) fleet.Outcome {
-			o.Left, o.PID = left, pid
-			return o
-		}
 	)
 	type due = map[fleet.Host]fleet.Due
 	one, two := due{host(1): {}}, due{host(1): {}, host(2): {}}
@@ -52,7 +48,7 @@ func TestReconcile_operation(t *testing.T) {
 		"not-asked-not-touched": {
 			restart, hosts(1, 2), nil, two,
 			process{live: says(byStatus{1: silent, 2: runsAs(7)})},
-			"live 1 2, reregister 2, restart 2, live 2", byHost{1: had(asked, fleet.OtherSpec, 0), 2: well},
+			"live 1 2, reregister 2, restart 2, live 2", byHost{1: left(asked, fleet.OtherSpec), 2: well},
 		},
 		"agents-silent": {
 			restart, hosts(1), nil, one, process{live: cannotSay(errDown)},
@@ -61,12 +57,12 @@ func TestReconcile_operation(t *testing.T) {
 		"operation-fails": {
 			restart, hosts(1, 2), nil, two,
 			process{live: runs, operate: doneOps(byOp{restart: {1: broken}})},
-			"live 1 2, reregister 1 2, restart 1 2, live 2, live 1", byHost{1: had(broken, fleet.NotOperated, 7), 2: well},
+			"live 1 2, reregister 1 2, restart 1 2, live 2, live 1", byHost{1: left(broken, fleet.NotOperated), 2: well},
 		},
 		"answer-lost": {
 			restart, hosts(1), nil, one,
 			process{live: runs, operate: doneOps(byOp{restart: {1: lost}})},
-			"live 1, reregister 1, restart 1, live 1", byHost{1: had(lost, fleet.OperationUnconfirmed, 7)},
+			"live 1, reregister 1, restart 1, live 1", byHost{1: left(lost, fleet.OperationUnconfirmed)},
 		},
 		"in-doubt-and-done": {
 			restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(8))},
@@ -76,12 +72,12 @@ func TestReconcile_operation(t *testing.T) {
 		"in-doubt-without-a-trace": {restart, nil, hosts(1), due{host(1): {InDoubt: true}}, process{live: runs}, "live 1, restart 1, live 1", byHost{1: well}},
 		"in-doubt-and-no-pid": {
 			restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(0))},
-			"live 1", byHost{1: {Verdict: fleet.Failed, PID: 7, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not say " +
+			"live 1", byHost{1: {Verdict: fleet.Failed, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not say " +
 				"with which pid it runs, which would tell whether the restart of an earlier apply worked"}},
 		},
 		"in-doubt-and-not-asked": {
 			restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(silent)},
-			"live 1", byHost{1: had(asked, fleet.OperationUnconfirmed, 7)},
+			"live 1", byHost{1: left(asked, fleet.OperationUnconfirmed)},
 		},
 		"failed-before": { // revived by its agent, maybe, but told to operate again
 			restart, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(runsAs(8))},
@@ -91,7 +87,7 @@ func TestReconcile_operation(t *testing.T) {
 		"taken-down-before-and-still-broken": {
 			restart, nil, hosts(1), due{host(1): {PID: 7}},
 			process{live: answer(down), operate: doneOps(byOp{fleet.Start: {1: broken}})},
-			"live 1, start 1", byHost{1: had(broken, fleet.NotOperated, 7)},
+			"live 1, start 1", byHost{1: left(broken, fleet.NotOperated)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,9 +95,14 @@ func TestReconcile_operation(t *testing.T) {
 			change := fleet.Change{
 				Reregister: test.reregister, Settle: test.settle, Order: hosts(1, 2, 3), Operate: fleet.Operate{Operation: test.operation, Due: test.due},
 			}
-			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change).Run(t.Context())
-			wantResults(t, test.results, results)
+			r := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change)
+			wantResults(t, test.results, r.Run(t.Context()))
 			test.process.wantCalls(t, test.calls)
+			for h, o := range test.results { // the next apply sees by the pid of before whether it worked
+				if before, operated := r.Found().Operated[host(h)]; operated && before.PID != 7 && o.Left != "" {
+					t.Errorf("host %d had pid %d before", h, before.PID)
+				}
+			}
 		})
 	}
 }
@@ -120,7 +121,7 @@ func TestReconcile_operationInWaves(t *testing.T) {
 	}).Run(t.Context())
 	prior.wantCalls(t, "live 1", "live 2")
 	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2", "live 2")
-	broken.Left, broken.PID = fleet.NotOperated, 7
+	broken.Left = fleet.NotOperated
 	wantResults(t, byHost{1: well, 2: broken, 3: left(stopped, fleet.OtherSpec), 4: left(stopped, fleet.NotOperated), 5: left(stopped, fleet.NotHosted)}, results)
 }
 

@@ -85,7 +85,7 @@ func (v *visit) ask(ctx context.Context) {
 	maps.Copy(v.before, live)
 	for _, h := range due {
 		s, was := live[h], v.change.Due[h]
-		left := Outcome{Verdict: Failed, PID: was.PID, Underway: was.Task}
+		left := Outcome{Verdict: Failed, Underway: was.Task}
 		switch {
 		case err != nil && Ended(err):
 			left.Verdict, left.Err, left.Meaning = NotTried, err, stopReason(err)
@@ -140,9 +140,9 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 	v.registered = v.process.Register(registering, hosts).hosting(v.want, always)
 	taken := Where(hosts, func(h Host) bool { return v.registered[h].Verdict == Failed && v.registered[h].AlreadyDone })
 	claimed := v.claimed(ctx, taken, later)
+	v.found.TookOver = v.found.TookOver || len(claimed) > 0
 	if len(claimed) > 0 {
 		for h, o := range reregister(ctx, v.process, claimed, later).hosting(v.want, never) {
-			o.TookOver = true
 			if o.Underway.ID != "" {
 				o.Underway.Over = v.registered[h].RegisterTime
 			}
@@ -166,13 +166,13 @@ func (v *visit) operate(ctx context.Context) {
 		switch {
 		case ended:
 			v.results[h] = resumed
-			v.operated[h] = Due{PID: due.PID}
+			v.found.Operated[h] = Due{PID: due.PID}
 		case now.State != Running && due.PID > 0:
 			down = append(down, h)
 		case now.State != Running:
 		case due.Operated, due.InDoubt && due.PID > 0 && now.PID != due.PID:
 			v.results[h] = Outcome{Verdict: Done, AlreadyDone: true}
-			v.operated[h] = Due{PID: due.PID}
+			v.found.Operated[h] = Due{PID: due.PID}
 		default:
 			up = append(up, h)
 		}
@@ -192,8 +192,8 @@ func (v *visit) operate(ctx context.Context) {
 		if v.before[h].State == Running {
 			pid = v.before[h].PID
 		}
-		v.operated[h] = Due{PID: pid}
-		v.results[h] = v.results[h].operatedFrom(pid)
+		v.found.Operated[h] = Due{PID: pid}
+		v.results[h] = v.results[h].operated()
 	}
 }
 
@@ -277,8 +277,8 @@ func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status)
 		default:
 			stopped = append(stopped, h)
 			delete(v.after, h)
-			if _, operated := v.operated[h]; !operated {
-				v.operated[h] = Due{}
+			if _, operated := v.found.Operated[h]; !operated {
+				v.found.Operated[h] = Due{}
 			}
 		}
 	}
@@ -310,16 +310,8 @@ func (v *visit) look(ctx context.Context) {
 	}
 }
 
-// close says what is left to do on hosts that did not come out well, and keeps what registering found,
-// whatever came after it.
+// close says what is left to do on hosts that did not come out well.
 func (v *visit) close() {
-	for h, o := range v.registered {
-		if o.TookOver {
-			kept := v.results[h]
-			kept.TookOver = true
-			v.results[h] = kept
-		}
-	}
 	v.results.leave(v.up, v.bare)
 	for _, o := range v.results {
 		v.found.OutOfTime = v.found.OutOfTime || !v.timed && !o.OK() && Ended(o.Err)

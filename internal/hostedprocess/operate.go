@@ -129,10 +129,10 @@ func (u *update) dueAfter(host fleet.Host, e entry) entry {
 	switch {
 	case !failed, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
 	case o.Left == fleet.Unhealthy && was:
-		e.IsDue, e.Due = true, fleet.Due{PID: o.PID, Operated: true}
+		e.IsDue, e.Due = true, fleet.Due{PID: u.found.Operated[host].PID, Operated: true}
 	case o.Left == fleet.Unhealthy:
 	case tried:
-		e.IsDue, e.Due = true, triedOnce(due, o)
+		e.IsDue, e.Due = true, triedOnce(due, u.found.Operated[host].PID, o)
 	case was && o.Left == fleet.OtherSpec:
 		e.Runs = cmp.Or(before.Runs, u.prior.Desired.Spec)
 	case was:
@@ -143,9 +143,10 @@ func (u *update) dueAfter(host fleet.Host, e entry) entry {
 	return e
 }
 
-// triedOnce is what is due on a host after a try with the outcome o.
-func triedOnce(due fleet.Due, o fleet.Outcome) fleet.Due {
-	due.PID = cmp.Or(o.PID, due.PID)
+// triedOnce is what is due on a host after a try with the outcome o. pid is that of the process before
+// it, 0 if it did not run.
+func triedOnce(due fleet.Due, pid int64, o fleet.Outcome) fleet.Due {
+	due.PID = cmp.Or(pid, due.PID)
 	due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated
 	if o.Verdict != fleet.NotTried && o.Left != fleet.OtherSpec { // the operation had its turn
 		due.Task = o.Underway

@@ -83,7 +83,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	resp.Diagnostics.Append(h.takenOver(results, u.found.Taken, nil)...)
 	failing, warning := h.judge(failures, statuses)
 	switch {
-	case len(failures) == len(results) && !anyTakenOver(results):
+	case len(failures) == len(results) && !u.found.TookOver:
 		resp.Diagnostics.Append(createNowhere(h, failures))
 	case len(failing) > 0:
 		resp.Diagnostics.Append(warning...)
@@ -261,7 +261,7 @@ func saveIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, model hostedM
 func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	refused := h.Hosts.Pick(func(host fleet.Host) bool {
 		o := results[host]
-		return o.Verdict == fleet.Failed && o.Err == nil && o.Left == fleet.NotRegistered && !o.AlreadyDone && !o.Unreachable
+		return o.Verdict == fleet.Failed && o.Err == nil && o.Left == fleet.NotRegistered && !o.AlreadyDone
 	})
 	if len(refused) == 0 {
 		return
@@ -280,15 +280,6 @@ func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 func anyRegistered(results fleet.Results) bool {
 	for _, o := range results {
 		if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.RegisteredByOther) || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost {
-			return true
-		}
-	}
-	return false
-}
-
-func anyTakenOver(results fleet.Results) bool {
-	for _, o := range results {
-		if o.TookOver {
 			return true
 		}
 	}

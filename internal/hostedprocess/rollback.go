@@ -103,7 +103,7 @@ func (u *update) dueBack(host fleet.Host, e entry) entry {
 	}
 	e.IsDue, e.Due, e.Runs = false, fleet.Due{}, ""
 	if !o.OK() && u.operation != "" && o.Left != fleet.NotHosted && o.Left != fleet.NotRunning {
-		e.IsDue, e.Due = true, fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed, Task: o.Underway}
+		e.IsDue, e.Due = true, fleet.Due{PID: u.found.Operated[host].PID, InDoubt: o.Left == fleet.OperationUnconfirmed, Task: o.Underway}
 	}
 	return e
 }
