@@ -27,11 +27,12 @@ func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroySto
 // unregistered (see settleStuck), and unregistered (see unhostUnregistered).
 //
 // was is what agents said just before. Hosting by a later registration than that is another object's.
-func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, was map[Host]Status) Results {
+// idle are the hosts on which there was nothing to stop or kill.
+func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, was map[Host]Status) (results Results, idle []Host) {
 	if err := poll.Pause(ctx, 0); err != nil {
-		return Same(hosts, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)})
+		return Same(hosts, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)}), nil
 	}
-	results := Same(hosts, Outcome{Verdict: Done})
+	results = Same(hosts, Outcome{Verdict: Done})
 	if ends := Where(hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
 		switch first {
 		case DestroyStop:
@@ -41,12 +42,13 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 		default: // it goes on running
 		}
 		askStuck(ctx, p, ends, results)
-		_, amiss := askIdle(ctx, p, results, foundIdle(results, ends), Besides-Quick)
+		idle = foundIdle(results, ends)
+		_, amiss := askIdle(ctx, p, results, idle, Besides-Quick)
 		results.Merge(amiss)
 	}
 	stopped := results.Succeeded(hosts)
 	if len(stopped) == 0 {
-		return results
+		return results, idle
 	}
 	unregistered := unregister(ctx, p, stopped)
 	gone := Where(stopped, func(h Host) bool {
@@ -58,7 +60,7 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 	settleStuck(ctx, p, stopped, unregistered)
 	unhostUnregistered(ctx, p, gone, was, unregistered)
 	results.Merge(unregistered)
-	return results
+	return results, idle
 }
 
 // unregister is Unregister as a step: the agents are asked afterwards, and hosting that goes on is

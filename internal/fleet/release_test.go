@@ -18,7 +18,8 @@ func unasked(o fleet.Outcome) fleet.Outcome {
 // release unregisters hosts wave by wave, as the provider does.
 func release(ctx context.Context, p *process, hosts []fleet.Host, first fleet.OnDestroy, spared map[fleet.Host]bool, rollout fleet.Rollout) fleet.Results {
 	return rollout.Run(ctx, hosts, func(ctx context.Context, wave fleet.Wave) fleet.Results {
-		return fleet.Release(ctx, p, wave.Hosts, first, spared, nil)
+		results, _ := fleet.Release(ctx, p, wave.Hosts, first, spared, nil)
+		return results
 	})
 }
 
@@ -28,7 +29,7 @@ func TestRelease_ended(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := &process{}
-	results := fleet.Release(ctx, p, hosts(1), fleet.DestroyStop, nil, nil)
+	results, _ := fleet.Release(ctx, p, hosts(1), fleet.DestroyStop, nil, nil)
 	p.wantCalls(t)
 	wantResults(t, byHost{1: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}}, results)
 }
@@ -213,7 +214,7 @@ func TestRelease_leftOut(t *testing.T) {
 	none := func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return map[fleet.Host]fleet.Status{}, nil }
 	for _, p := range []*process{{live: none, hostingRegisters: true}, {live: answer(live(fleet.Stopped, false, 0)), cached: none}} {
 		p.unregister = done(byHost{1: away})
-		results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil)
+		results, _ := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil)
 		wantResults(t, byHost{1: away}, results)
 	}
 }
@@ -224,7 +225,8 @@ func TestRelease_silence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{unregister: done(byHost{1: away}), waits: true}
 		began := time.Now()
-		wantResults(t, byHost{1: away}, fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil))
+		results, _ := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil)
+		wantResults(t, byHost{1: away}, results)
 		if waited := time.Since(began); waited > 15*time.Second {
 			t.Errorf("waited for %s", waited)
 		}
@@ -237,7 +239,7 @@ func TestRelease_registeredMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3, 4)
 	p := &process{live: says(byStatus{1: live(fleet.Running, true, 7), 2: live(fleet.Running, true, 5), 3: live(fleet.Running, true, 9)})}
-	results := fleet.Release(t.Context(), p, h, fleet.DestroyUnregister, nil, map[fleet.Host]fleet.Status{
+	results, _ := fleet.Release(t.Context(), p, h, fleet.DestroyUnregister, nil, map[fleet.Host]fleet.Status{
 		h[0]: live(fleet.Running, true, 5), h[1]: live(fleet.Running, true, 5), h[3]: live(fleet.Stopped, false, 5),
 	})
 	p.wantCalls(t, "unregister 1 2 3 4", "live 1 2 3", "unhost 2 3")

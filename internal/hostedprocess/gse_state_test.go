@@ -184,6 +184,22 @@ func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {
 	}
 }
 
+// A host that did not get a new declaration may run by that of before, of which state has nothing. Where
+// nothing is found to stop, that is not all there is to say.
+func TestHostedProcess_oldDeclarationNotStopped(t *testing.T) {
+	t.Parallel()
+	through(t, each, func(w *world) {
+		more := map[string]any{"ensure": "running", "on_destroy": "stop"}
+		resource := w.object()
+		resource.Applied(w.declares(2, more))
+		w.on("update_proc_info", away, 2)
+		resource.Apply(w.changed(2, more))
+		w.sim.Repair()
+		w.do(w.sim.KillProcess, 2)
+		w.play(resource, step{name: "destroyed", says: "was to be stopped or killed on 1 of 2 hosts, where it was registered with another declaration", anyCalls: true})
+	})
+}
+
 // A resource says its identity in every answer: to a CLI that keeps it, and to one
 // that has none to give because its state is from before there were identities.
 func TestHostedProcess_identity(t *testing.T) {

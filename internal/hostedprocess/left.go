@@ -18,6 +18,7 @@ const (
 	unowned               // somebody registered it without an owner
 	lapsed                // it was another object's, and is not there now
 	unstopped             // it was unregistered, and not stopped or killed
+	elsewhere             // nothing ran there by the declaration in state, and it had another one
 	unseen                // a task whose id is lost may register it yet
 	forgotten             // its agent does not answer
 )
@@ -40,6 +41,8 @@ var notes = []struct {
 	{unstopped, "Processes Not Stopped", "%[1]s was to be stopped or killed on %[2]s, where the platform does not show it. What this resource had kept " +
 		"to tell its own process from another resource's is lost, as it is when a tainted one is replaced, so what may run there was left running. " +
 		"Look whether it is to run on, and stop it there if not."},
+	{elsewhere, "Processes May Run On", "%[1]s was to be stopped or killed on %[2]s, where it was registered with another declaration than the one in state. By the one in " +
+		"state nothing runs there. A process that was started with other paths has not been stopped. Look whether one runs, and stop it there if it is not to run on."},
 	{unseen, "Registration May Come Yet", "%[1]s was sent to be registered on %[2]s, and how that ended was not seen. Their agents do not host it " +
 		"now, so there was nothing to unregister. What this resource had kept to ask the platform for the end is lost, as it is when a tainted one is replaced: " +
 		"if the platform is only late, the process will be hosted there as this resource declared it, over what its replacement registers. " +

@@ -133,7 +133,8 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 	}
 	ours = fleet.Where(ours, func(was fleet.Host) bool { _, stays := u.names.dropped.results[was]; return !stays })
 	if len(ours) > 0 {
-		u.names.dropped.results.Merge(fleet.Release(ctx, l.Process, ours, fleet.DestroyUnregister, nil, u.names.dropped.was))
+		results, _ := fleet.Release(ctx, l.Process, ours, fleet.DestroyUnregister, nil, u.names.dropped.was)
+		u.names.dropped.results.Merge(results)
 	}
 	for i, was := range old {
 		o := u.names.dropped.results[was] // the zero value where there was nothing to do: Done

@@ -131,7 +131,12 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 		defer cancel()
 		ours = l.stillOurs(looking, ours)
 	}
-	results := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.was)
+	results, idle := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.was)
+	for _, host := range idle {
+		if l.statuses[host.WithoutSupplier()].Code == fleet.OtherSpec && results[host].OK() {
+			l.gone.note(elsewhere, host, left("nothing to stop by the declaration in state; it was registered with another one"))
+		}
+	}
 	for _, host := range wave.Hosts {
 		if o, stays := l.gone.results[host]; stays {
 			results[host] = o

@@ -135,7 +135,8 @@ func TestFaces_life(t *testing.T) {
 					t.Errorf("%s: got %+v, %v, want no drift", ensure, report, err)
 				}
 				wantDone(t, "register again", p.Reregister(t.Context(), inventory))
-				wantDone(t, "release", fleet.Release(t.Context(), p, inventory, fleet.DestroyStop, nil, nil))
+				released, _ := fleet.Release(t.Context(), p, inventory, fleet.DestroyStop, nil, nil)
+				wantDone(t, "release", released)
 				for _, h := range inventory {
 					if got := test.face.on(sim, h); got.Registered || got.Hosted || got.Running {
 						t.Errorf("%s on %s: got %+v, want nothing left", ensure, h, got)
