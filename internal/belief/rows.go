@@ -158,7 +158,7 @@ var rows = []Belief{
 	{
 		ID: "expired-empty", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByCheck, Source: clients, Sure: Low,
 		Holds:     Words{"A task that the platform does not know stays queued.", "平台不认识的任务一直显示排队。"},
-		Otherwise: Words{"Nothing: a task without results counts as forgotten after twenty answers.", "无影响：连续二十次没有结果的任务视为已被平台遗忘。"},
+		Otherwise: Words{"Nothing: a task without results counts as forgotten after thirty answers.", "无影响：连续三十次没有结果的任务视为已被平台遗忘。"},
 		Code:      []string{"internal/procapi/resume.go"},
 	},
 	{
