@@ -165,8 +165,8 @@ func TestCall_outcome(t *testing.T) {
 			if got != want || final != (want != pending) || o.Code != code || o.Message != "words" {
 				t.Errorf("%s: %d: got %q (%+v, final %t), want %q", name, code, got, o, final, want)
 			}
-			if ran := want == failed && (code == 836 || code == 65535); o.Ran != ran {
-				t.Errorf("%s: %d: the agent ran it: %t, want %t", name, code, o.Ran, ran)
+			if ran, away := want == failed && (code == 836 || code == 65535), code == 117; o.Ran != ran || o.Away != away {
+				t.Errorf("%s: %d: the agent ran it: %t, want %t; it is away: %t, want %t", name, code, o.Ran, ran, o.Away, away)
 			}
 		}
 	}

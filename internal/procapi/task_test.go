@@ -107,7 +107,13 @@ func TestTasks_Submit_waits(t *testing.T) {
 				tasks := p.tasks()
 				tasks.Passing = func(err error) bool { return errors.Is(err, fatal) }
 				both := procapitest.Parse(t, one1, two2)
-				got := tasks.Submit(t.Context(), p.request(), both)
+				request, kept := p.request(), Contents{}
+				request.Contents = &kept
+				got := tasks.Submit(t.Context(), request, both)
+				statuses, err := kept.Statuses(both, got)
+				if first := statuses[both[0]]; err != nil || first.State != fleet.Running || first.Unread || statuses[both[1]].State != first.State && test.second == 0 {
+					t.Errorf("contents: got %+v, %v", statuses, err)
+				}
 				want := fleet.Results{
 					both[0]: {TaskID: "T", RequestID: "req-1"},
 					both[1]: {TaskID: "T", RequestID: "req-1", Code: test.second, Meaning: Meaning(test.second, "")},
@@ -205,7 +211,7 @@ func TestTasks_Submit_ends(t *testing.T) {
 					p := &platform{t: t, answers: test.answers}
 					both := procapitest.Parse(t, one1, two2)
 					results := p.tasks().Submit(ctx, p.request(), both)
-					if !results[both[0]].OK() || p.sent != 1 || (ctx.Err() == nil) != (test.cause != nil) {
+					if !results[both[0]].OK() || p.sent != 1 || (ctx.Err() == nil) != (test.cause != nil) || test.cause != nil && p.asked != len(test.answers) {
 						t.Errorf("got %+v after %d sends, want done after one: %v", results[both[0]], p.sent, ctx.Err())
 					}
 					got := results[both[1]]
