@@ -67,8 +67,11 @@ func TestNew_config(t *testing.T) {
 
 func TestNew_transport(t *testing.T) {
 	t.Parallel()
-	transport, err := newTransport(Config{})
-	procapitest.NoError(t, err)
+	made, err := Transport(Config{})
+	transport, is := made.(*http.Transport)
+	if !is || !transport.DisableCompression {
+		t.Fatalf("got %v, %v", made, err)
+	}
 	// The environment is read once per process, so only the function can be checked.
 	if reflect.ValueOf(transport.Proxy).Pointer() != reflect.ValueOf(http.ProxyFromEnvironment).Pointer() {
 		t.Error("the proxy is not taken from the environment")

@@ -48,7 +48,8 @@ func TestRedactor_text(t *testing.T) {
 		"plus-for-a-space":      {[]string{"two words"}, "<two+words>", "<***>"},
 		"space-first":           {[]string{" two words"}, "<+two+words>", "<***>"},
 		"too-few-digits":        {[]string{"ab\x04xyz"}, "<ab%4xyz>", "<ab%4xyz>"},
-		"last-character":        {[]string{"s3cr3t\U0010FFFF"}, "<s3cr3t&#x10FFFF;>", "<***>"},
+		"last-character":        {[]string{"s3cr3t\U0010FFFF"}, "<s3cr3t&#x10FFFF;><s3cr3t%F4%8F%BF%BF>", "<***><***>"},
+		"octal-and-utf-16":      {[]string{"s3cr3t?\U00010000"}, `<s3cr3t\77\ud800\udc00>`, "<***>"},
 		"plus-is-not-a-space":   {[]string{"two+words"}, "<two words>", "<two words>"},
 	} {
 		if got := newRedactor(test.secrets...).text(test.text); got != test.want {
@@ -82,6 +83,8 @@ func TestRedactor_encodings(t *testing.T) {
 		"base64-at-1":    std([]byte("1" + secret + "2")),
 		"base64-at-2":    base64.URLEncoding.EncodeToString([]byte("12" + secret + "3")),
 		"base64-of-json": std([]byte(ascii)),
+		"base64-of-go":   std([]byte(`canary\"<&>+/'\\é%tail`)),
+		"base64-escaped": std([]byte(`canary\"\u003c\u0026\u003e+/'\\é%tail`)),
 	} {
 		// At its ends, base64 also depends on what is beside the secret.
 		if got := newRedactor(secret).text("<" + text + ">"); !strings.Contains(got, "***") || len(got) > len("<MWNh***LT4=>") {

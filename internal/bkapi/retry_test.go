@@ -41,6 +41,9 @@ type tried struct {
 func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.API, word string) {
 	t.Helper()
 	steps := []http.HandlerFunc{ok(`{}`), step}
+	if !api.Repeatable { // a refusal is an answer of the platform too
+		steps[0] = reply(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)
+	}
 	if row.cold {
 		steps = steps[1:]
 	}
@@ -51,7 +54,7 @@ func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.
 	}
 	client := newClient(t, cfg)
 	if !row.cold {
-		if _, err := client.Call(t.Context(), query, nil, nil); err != nil {
+		if _, err := client.Call(t.Context(), query, nil, nil); (err == nil) != api.Repeatable {
 			t.Fatalf("before: %v", err)
 		}
 	}
@@ -129,7 +132,7 @@ func TestClient_retryEndsWithSuccess(t *testing.T) {
 		"after-lost-answer":           {query, reset, true},
 		"after-bad-gateway":           {query, reply(http.StatusBadGateway, ""), true},
 		"after-format":                {query, reply(http.StatusOK, `{"result":tr`), true},
-		"query-after-429":             {query, reply(http.StatusTooManyRequests, ""), false},
+		"query-after-page-of-429":     {query, replyAs("text/html", http.StatusTooManyRequests, "<html>429</html>"), false},
 		"operation-after-429":         {operate, reply(http.StatusTooManyRequests, ""), false},
 		"operation-after-rate-limit":  {operate, ok(`null,"code":1306429,"result":false`), false},
 		"query-after-rate-limit":      {query, ok(`null,"code":1306429,"result":false`), false},
