@@ -42,8 +42,8 @@ func (apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 // unregister first learns the other names of hosts, because results may come under those. Once a host is
 // unhosted, no row has them any more. The result of a query has the same key as that of any operation.
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	if unnamed := p.client.unanswered(hosts); len(unnamed) > 0 && p.spec != nil {
-		_, _ = p.file(ctx, unnamed) // results may still come under the names that were asked for
+	if p.spec != nil {
+		_, _ = p.file(ctx, p.client.unanswered(hosts)) // results may still come under the names that were asked for
 	}
 	return f.host(ctx, p, fleet.Unsupervise, hosts)
 }

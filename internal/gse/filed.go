@@ -41,8 +41,8 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 			ask = append(ask, h)
 		}
 	}
-	if len(ask) > 0 && p.spec != nil && p.client.face.renames() {
-		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // an agent that does not answer gives no name
+	if len(ask) > 0 && p.client.face.renames() {
+		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // an agent that does not answer, or cannot be asked without a spec, gives no name
 		statuses, _ = placeAll(files)
 	}
 	return statuses, nil
@@ -122,19 +122,19 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	placed = make(map[fleet.HostID]fleet.Status, len(f.rows))
 	byAlias := make(map[fleet.HostID]fleet.Status)
 	for _, row := range f.rows {
-		found, known := false, false
+		known := false
 		for _, name := range row.names {
 			other, named := f.client.alias(name)
 			switch {
 			case asked[name]:
-				placed[name], found = later(placed, name, row.status), true
+				placed[name] = later(placed, name, row.status)
 			case named && asked[other]:
-				byAlias[other], found = later(byAlias, other, row.status), true
+				byAlias[other] = later(byAlias, other, row.status)
 			}
-			// Two names of the same kind are two machines.
+			// Two names of the same kind are two machines. A name in the request is of that kind.
 			known = known || named || f.sameKind(name)
 		}
-		lost = lost || !found && !known && row.status.State != fleet.Unregistered
+		lost = lost || !known && row.status.State != fleet.Unregistered
 	}
 	for name, status := range byAlias {
 		if _, found := placed[name]; !found {

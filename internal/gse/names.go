@@ -67,14 +67,12 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 	if !p.client.face.renames() {
 		return nil, nil //nolint:nilnil // no host has another name here
 	}
-	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 {
-		if _, err := p.file(ctx, unnamed); err != nil {
-			return nil, err
-		}
+	if _, err := p.file(ctx, p.client.unnamed(hosts)); err != nil {
+		return nil, err
 	}
-	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
+	if p.spec != nil {
 		// Agents that do not answer give no name.
-		_, err := fleet.LiveStatusWithin(ctx, p, p.client.askPatience, unnamed)
+		_, err := fleet.LiveStatusWithin(ctx, p, p.client.askPatience, p.client.unnamed(hosts))
 		if outOfPatience := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; err != nil && !outOfPatience {
 			return nil, err
 		}
