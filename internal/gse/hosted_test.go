@@ -11,12 +11,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
@@ -68,7 +70,6 @@ func hostedFiles(t *testing.T, edit func(*bkapi.Config, *procapi.Options), steps
 func TestHostedFiles(t *testing.T) {
 	t.Parallel()
 	web := file("web")
-	running := but(ended(1, ""), `"status":1`)
 	for name, c := range map[string]struct {
 		steps []exchange
 		why   string // "" if host 1 has ns:web
@@ -79,30 +80,17 @@ func TestHostedFiles(t *testing.T) {
 		"a while received":           {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":0`)), screens(ended(1, web))}, ""},
 		"whole, whatever the status": {[]exchange{scriptAccepted, screens(but(ended(1, web), `"status":0`))}, ""},
 		"a while at 115":             {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":115`)), screens(ended(1, web))}, ""},
-		"queued":                     {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1000115)}, screens(ended(1, web))}, ""},
 		"not in the first answer":    {[]exchange{scriptAccepted, screens(), screens(ended(9, web)), screens(ended(1, web))}, ""},
 		"rows of other steps":        {[]exchange{scriptAccepted, screens(ended(1, web), but(ended(1, ""), `"atomic_task_id":1`, `"status":5`, `"script_exit_code":1`))}, ""},
 		"in pages":                   {[]exchange{scriptAccepted, screens(ended(1, web[:20])), screens(ended(1, web[20:30])), screens(ended(1, web[30:]))}, ""},
 		"answer lost":                {[]exchange{{API: runScript, Reply: procapitest.Gone}, scriptAccepted, {API: scriptResult, Reply: procapitest.Gone}, screens(ended(1, web))}, ""},
-		"bad gateway":                {[]exchange{scriptAccepted, {API: scriptResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>")}, screens(ended(1, web))}, ""},
 		"cut off":                    {[]exchange{scriptAccepted, screens(ended(1, web[:30])), screens(ended(1, ""))}, "what the script printed was cut off"},
 		"offset ignored":             {[]exchange{scriptAccepted, screens(ended(1, web[:30])), screens(ended(1, web[:30]))}, "what the script printed was cut off"},
 		"null screen":                {[]exchange{scriptAccepted, screens(strings.Replace(ended(1, ""), `""}`, `null}`, 1))}, "the script printed nothing that it should"},
-		"agent abnormal": {
-			[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":117`, `"error_msg":"agent not available, please check"`))},
-			"the agent is abnormal or not found: agent not available, please check (code 117, request id req-1)",
-		},
-		"unknown code":    {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":1020`, `"error_msg":"s3cret"`))}, "the platform could not run the script: *** (code 1020, request id req-1)"},
-		"exit code":       {[]exchange{scriptAccepted, screens(but(ended(1, "canary"), `"status":5`, `"script_exit_code":126`))}, "the script ended with exit code 126 (request id req-1)"},
-		"timeout":         {[]exchange{scriptAccepted, screens(but(ended(1, "canary"), `"status":3`))}, "the script took longer than 60 seconds (status 3, request id req-1)"},
-		"agent restarted": {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":6`))}, "the agent was restarted while the script ran (status 6, request id req-1)"},
-		"not permitted": {
-			[]exchange{{API: runScript, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)}},
-			"the script that reads the agent's file was not run: async_extensions_execute_script: HTTP 403 Forbidden",
-		},
-		"refused":     {[]exchange{{API: runScript, Reply: refusal(1011003)}}, "(code 1011003"},
-		"no task":     {[]exchange{{API: runScript, Reply: procapitest.Data(`{"result":{}}`)}}, "named no task (request id req-1)"},
-		"task unread": {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1011003)}}, "the answer could not be had: get_extensions_execute_script_result: refused"},
+		"unknown code":               {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":1020`, `"error_msg":"s3cret"`))}, "the platform could not run the script: *** (code 1020, request id req-1)"},
+		"exit code":                  {[]exchange{scriptAccepted, screens(but(ended(1, "canary"), `"status":5`, `"script_exit_code":126`))}, "the script ended with exit code 126 (request id req-1)"},
+		"timeout":                    {[]exchange{scriptAccepted, screens(but(ended(1, "canary"), `"status":3`))}, "the script took longer than 60 seconds (status 3, request id req-1)"},
+		"agent restarted":            {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":6`))}, "the agent was restarted while the script ran (status 6, request id req-1)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,18 +105,15 @@ func TestHostedFiles(t *testing.T) {
 			}
 		})
 	}
-	t.Run("deadline", func(t *testing.T) {
+	t.Run("polled no faster", func(t *testing.T) {
 		t.Parallel()
 		ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
-		reader, _ := hostedFiles(t, func(cfg *bkapi.Config, _ *procapi.Options) {
-			cfg.Logger = procapitest.OnCall(apiScriptResult, func(n int) {
-				if n == 4 {
-					end()
-				}
-			})
-		}, scriptAccepted, exchange{API: scriptResult, Reply: procapitest.Answer(http.StatusBadGateway, "")}, procapitest.Times(3, screens(running, ended(2, web))))
-		got := reader.ReadHosted(ctx, hosts(2), false)
-		if got[host(1)].Reason() != "the agent had not answered (task T)" || got[host(2)].Why != "" {
+		reader, _ := hostedFiles(t, func(cfg *bkapi.Config, o *procapi.Options) {
+			o.Backoff = poll.Backoff{First: time.Hour}
+			cfg.Logger = procapitest.OnCall(apiScriptResult, func(int) { time.AfterFunc(20*time.Millisecond, end) })
+		}, scriptAccepted, screens(but(ended(1, ""), `"status":1`), but(ended(2, ""), `"error_code":115`), ended(3, web)))
+		got := reader.ReadHosted(ctx, hosts(3), false)
+		if got[host(1)].Reason() != "the agent had not answered (task T)" || got[host(3)].Why != "" {
 			t.Errorf("got %+v", got)
 		}
 	})

@@ -238,6 +238,8 @@ func reached(made any) []string {
 				addresses = append(addresses, address)
 			}
 		}
+	case error:
+		addresses = []string{made.Error()}
 	case map[string]fleet.HostID:
 		addresses = slices.Collect(maps.Keys(made))
 	}
