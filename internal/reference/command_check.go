@@ -34,11 +34,8 @@ func checkCommand(ctx context.Context, m Model, config tfsdk.Config, operation t
 	if op := fleet.Operation(operation.ValueString()); op == fleet.Start || op == fleet.Restart {
 		diags.Append(m.CheckPeriod(ctx)...)
 	}
-	name, ok := commandAttributes[fleet.Operation(operation.ValueString())]
+	name := commandAttributes[fleet.Operation(operation.ValueString())]
 	commands, at := m.commands(ctx, config)
-	if !ok || commands.IsNull() || commands.IsUnknown() {
-		return diags
-	}
 	if command, ok := commands.Attributes()[name].(types.String); ok && Unset(command) {
 		add := addWarning
 		if needed {
