@@ -109,6 +109,7 @@ func TestDeclaration_planned(t *testing.T) {
 			"all-known":      {nil, "", true},
 			"unknown-ensure": {map[string]any{"ensure": providertest.NotKnown{}}, "", true},
 			"hosts":          {map[string]any{"hosts": providertest.NotKnown{}}, "", false},
+			"meta":           {map[string]any{"meta": providertest.NotKnown{}}, "gse", false},
 			"label":          {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": providertest.NotKnown{}}}, "gse", false},
 			"spec":           {map[string]any{"spec": providertest.NotKnown{}}, "gse", false},
 			"command":        {map[string]any{"spec": with(wholeGSE(1, "").spec, "control")}, "gse", false},
@@ -133,6 +134,9 @@ func TestDeclaration_planned(t *testing.T) {
 					}
 					if got := plan.Planned(t)[d.attribute]; got.IsKnown() != c.known || got.IsNull() {
 						t.Errorf("%s is planned as %s", d.attribute, got)
+					}
+					if got := plan.Planned(t)["id"]; got.IsKnown() != (name != "meta" && name != "scope") {
+						t.Errorf("id is planned as %s", got)
 					}
 				})
 			}

@@ -316,6 +316,7 @@ func TestProcesses_known(t *testing.T) {
 	t.Parallel()
 	typ := types.ObjectType{AttrTypes: map[string]attr.Type{"priority": types.Int64Type}}
 	first := types.ObjectValueMust(typ.AttrTypes, map[string]attr.Value{"priority": types.Int64Value(1)})
+	second := types.ObjectValueMust(typ.AttrTypes, map[string]attr.Value{"priority": types.Int64Value(2)})
 	later := types.ObjectValueMust(typ.AttrTypes, map[string]attr.Value{"priority": types.Int64Unknown()})
 	for name, c := range map[string]struct {
 		processes types.Map
@@ -323,14 +324,21 @@ func TestProcesses_known(t *testing.T) {
 		known     bool
 	}{
 		"one-process":    {types.MapNull(typ), 1, true},
+		"other-name":     {types.MapValueMust(typ, map[string]attr.Value{"a": first, "c": first}), 2, true},
+		"other-priority": {types.MapValueMust(typ, map[string]attr.Value{"a": first, "b": second}), 2, true},
 		"all":            {types.MapValueMust(typ, map[string]attr.Value{"a": first, "b": first}), 2, true},
 		"none-yet":       {types.MapUnknown(typ), 0, false},
 		"priority-later": {types.MapValueMust(typ, map[string]attr.Value{"a": later, "b": first}), 2, false},
 		"one-later":      {types.MapValueMust(typ, map[string]attr.Value{"a": types.ObjectUnknown(typ.AttrTypes), "b": first}), 1, false},
 	} {
-		entries, known := (&reference.GSEProcesses{Processes: c.processes}).Entries(t.Context())
-		if len(entries) != c.entries || known != c.known {
+		object := &reference.GSEProcesses{Processes: c.processes}
+		entries, known := object.Entries(t.Context())
+		if len(entries) != c.entries || known != c.known || reference.SameProcesses(t.Context(), object, object) != known {
 			t.Errorf("%s: %d entries, known: %t", name, len(entries), known)
+		}
+		all := &reference.GSEProcesses{Processes: types.MapValueMust(typ, map[string]attr.Value{"a": first, "b": first})}
+		if name != "all" && reference.SameProcesses(t.Context(), all, object) {
+			t.Errorf("%s: the same as others", name)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -79,6 +80,20 @@ func TestTarget_Rollout_waveTimeout(t *testing.T) {
 				t.Errorf("a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)
 			}
 		})
+	}
+}
+
+// The object's max_unreachable_hosts counts before the provider's.
+func TestMaxUnreachableOf(t *testing.T) {
+	t.Parallel()
+	null, half := types.StringNull(), types.StringValue("50%")
+	p := &platform.Platform{MaxUnreachable: "3"}
+	for got, want := range map[reference.MaxUnreachable]reference.MaxUnreachable{
+		reference.MaxUnreachableOf(nil, null, 9): {Set: "0"}, reference.MaxUnreachableOf(p, null, 9): {Set: "3", Hosts: 3}, reference.MaxUnreachableOf(p, half, 9): {Set: "50%", Hosts: 4},
+	} {
+		if got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
 	}
 }
 
