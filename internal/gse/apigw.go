@@ -49,7 +49,7 @@ func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) f
 }
 
 func (f apigw) host(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results {
-	if p.spec == nil && len(hosts) > 0 {
+	if p.spec == nil {
 		return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not tried: this gateway wants the spec, which is not known before the first apply after an import"})
 	}
 	api := f.endpoint(apiMulti, procapi.Repeatable(op))

@@ -128,7 +128,7 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 			switch {
 			case asked[name]:
 				placed[name] = later(placed, name, row.status)
-			case named && asked[other]:
+			case asked[other]:
 				byAlias[other] = later(byAlias, other, row.status)
 			}
 			// Two names of the same kind are two machines. A name in the request is of that kind.

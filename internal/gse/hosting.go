@@ -40,10 +40,8 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick)
 	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
-	if len(kept) > 0 {
-		results.Merge(hostBefore(ctx, p, fleet.Unsupervise, kept, fleet.Quick))
-		results.Merge(p.client.face.host(ctx, p, fleet.Supervise, results.Succeeded(kept)))
-	}
+	results.Merge(hostBefore(ctx, p, fleet.Unsupervise, kept, fleet.Quick))
+	results.Merge(p.client.face.host(ctx, p, fleet.Supervise, results.Succeeded(kept)))
 	return results
 }
 
