@@ -209,6 +209,7 @@ func TestGateway_lostAnswer(t *testing.T) {
 			face: "apigw", retries: 1, call: procapitest.Register, steps: []exchange{accepted, idle, lost, hosting, ended(850)},
 			want: on1(again(byTask(already(outcome(fleet.Failed, 850))))),
 		},
+		"refused": {face: "apigw", call: procapitest.Register, steps: []exchange{accepted, idle, {API: apiMulti, Reply: refusal(1306000)}}, want: on1(fleet.Failed)},
 		"reregister": {
 			face: "apigw", retries: 1, call: procapitest.Reregister, steps: []exchange{lost, hosting, ended(850), hosting, ended(0), hosting, ended(0)},
 			want: on1(byTask(outcome(fleet.Done, 0))),

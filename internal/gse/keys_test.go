@@ -84,7 +84,7 @@ func TestGateway_keysOfOtherNames(t *testing.T) {
 			calls []procapitest.Call
 			steps []exchange
 		}{
-			"first-operation":   {[]procapitest.Call{procapitest.Operate(fleet.Start)}, []exchange{accepted, answer, file}},
+			"first-operation":   {[]procapitest.Call{procapitest.Operate(fleet.Start)}, []exchange{accepted, result("{}"), answer, file}},
 			"known-from-a-look": {[]procapitest.Call{procapitest.CachedStatus, procapitest.Operate(fleet.Start)}, []exchange{file, accepted, answer}},
 			"first-unregister":  {[]procapitest.Call{procapitest.Unregister}, []exchange{file, hosting, answer}},
 		} {

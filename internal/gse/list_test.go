@@ -169,7 +169,7 @@ func TestList_rows(t *testing.T) {
 			gatewayRow(`"bk_agent_id":""`, 1),                                                // without a host
 			strings.Replace(gatewayRow(`"bk_agent_id":"short"`, 1), "proc-test", "other", 1), // without a host
 		}, []string{
-			"proc-test " + agentA + " running", "proc-test " + agentB + " stopped", "proc-test 0:9:10.0.0.2 running", "proc-test 4:9:10.0.0.2 stopped",
+			"proc-test " + agentA + " running", "proc-test " + agentB + " stopped, also 0:10.0.0.1", "proc-test 0:9:10.0.0.2 running", "proc-test 4:9:10.0.0.2 stopped",
 		}, []string{"other", "proc-test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,11 @@ func TestList_rows(t *testing.T) {
 			p, _ := scripted(t, test.face, page(fmt.Sprint(len(test.rows)), test.rows...))
 			var got []string
 			err := p.client.List(t.Context(), "gse", 9, func(row Row) bool {
-				got = append(got, fmt.Sprintf("%s %s %s", row.Name, row.Host, row.Status.State))
+				text := fmt.Sprintf("%s %s %s", row.Name, row.Host, row.Status.State)
+				if row.Other != (fleet.HostID{}) {
+					text += ", also " + row.Other.Address()
+				}
+				got = append(got, text)
 				return true
 			})
 			var unplaced *UnplacedError

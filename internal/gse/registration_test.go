@@ -88,16 +88,19 @@ func TestUnregister_withoutSpec(t *testing.T) {
 		answer = func(n int) exchange {
 			return exchange{API: apiUnregister, Reply: procapitest.Data(said(v1(1), code(n)))}
 		}
-		unregister = func(want fleet.Verdict, steps ...exchange) scene {
-			return scene{edit: withoutSpec, retries: 1, call: procapitest.Unregister, steps: steps, want: on1(want)}
+		kept       = outcome(fleet.Failed, 829)
+		unregister = func(want any, steps ...exchange) scene {
+			return scene{edit: withoutSpec, retries: 1, call: procapitest.Unregister, steps: steps, want: want}
 		}
 	)
+	kept.Meaning = "there was no registration to take away, and its agent may host the process, which takes a spec to ask and to end; " +
+		"apply first, or remove it from state (terraform state rm) if nothing is hosted there"
 	play(t, map[string]scene{
-		"registered":         unregister(fleet.Done, answer(0)),
-		"not-registered":     unregister(fleet.Failed, answer(829), cached()),
-		"file-not-read":      unregister(fleet.Failed, answer(829), procapitest.Times(2, exchange{API: apiStatus, Reply: procapitest.Answer(http.StatusBadGateway, "")})),
-		"repeated":           unregister(fleet.Done, lost, answer(829), cached()),
-		"repeated-and-there": unregister(fleet.Failed, lost, answer(829), cached(cachedRow(1, 1))),
+		"registered":         unregister(on1(fleet.Done), answer(0)),
+		"not-registered":     unregister(on1(kept), answer(829), cached()),
+		"file-not-read":      unregister(on1(fleet.Failed), answer(829), procapitest.Times(2, exchange{API: apiStatus, Reply: procapitest.Answer(http.StatusBadGateway, "")})),
+		"repeated":           unregister(on1(fleet.Done), lost, answer(829), cached()),
+		"repeated-and-there": unregister(on1(fleet.Failed), lost, answer(829), cached(cachedRow(1, 1))),
 	})
 }
 
