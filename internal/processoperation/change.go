@@ -157,7 +157,7 @@ func byForm(hosts []fleet.Host) (agents, addresses bool) {
 // inState is the place under which state may have a process on a host: the host's other name, if it has
 // one.
 func (c *change) inState(process string, host fleet.Host) place {
-	if before, renamed := c.renamed[host.WithoutSupplier()]; renamed && c.held[place{process, before}] {
+	if before := c.renamed[host.WithoutSupplier()]; c.held[place{process, before}] {
 		return place{process, before}
 	}
 	return place{process, host.WithoutSupplier()}

@@ -42,9 +42,6 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 	settled, diags := reference.Settled(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
-	if !settled {
-		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
-	}
 	if req.State.Raw.IsNull() {
 		planned := run{number: 1, members: membersOf(ctx, plan, 0)}
 		planned.duties = make([]duty, len(planned.members))
