@@ -133,6 +133,8 @@ func TestProcessOperationAction_refused(t *testing.T) {
 		"agent-id":          {"start", hosts(map[string]string{"a": strings.Repeat("0a", 16)}), "", agentID},
 		"hosts-not-known":   {"start", map[string]any{"hosts": providertest.NotKnown{}}, "", ""},
 		"spec-not-known":    {"reload", map[string]any{"spec": providertest.NotKnown{}}, "", ""},
+		"gate-not-known":    {"stop", rollout(map[string]any{"batch_size": 1, "healthy": providertest.NotKnown{}}), "", ""},
+		"any-gated":         {"start", map[string]any{"operation": providertest.NotKnown{}, "rollout": map[string]any{"batch_size": 1, "healthy": map[string]any{"stable_for": "9s"}}}, "", ""},
 		"meta-not-known":    {"start", map[string]any{"meta": providertest.NotKnown{}, "rollout": providertest.NotKnown{}}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -221,6 +221,8 @@ func TestProcesses_destroy(t *testing.T) {
 			if _, said := resource.Apply(nil); !said.Failed() {
 				t.Errorf("it ended with %s", said)
 			}
+			left, _ := resource.Attribute("processes").(map[string]any)
+			providertest.Same(t, "processes", []string{"db", "web"}, slices.Sorted(maps.Keys(left)))
 			w.expect("1 log[2 3 4] web[2 3 4]")
 			sim.Repair()
 			sim.ResetCalls()
