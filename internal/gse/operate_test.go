@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -102,20 +101,6 @@ func TestResume_oneResultForTwoHosts(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A one-shot process has ended when its start is checked (836).
-func TestOperate_oneShot(t *testing.T) {
-	t.Parallel()
-	for kind, want := range map[int64]fleet.Verdict{AutoPeriodic: fleet.Failed, AutoResident: fleet.Failed, AutoOneShot: fleet.Done} {
-		for _, op := range []fleet.Operation{fleet.Start, fleet.Restart} {
-			p, _ := scripted(t, "esb", accepted, result(said(v2(1), code(procapi.CodeCheckFailed))))
-			p.spec.MonitorPolicy.AutoType = kind
-			if got := p.Operate(t.Context(), op, hosts(1), nil)[host(1)]; got.Verdict != want || p.OneShot() != (want == fleet.Done) {
-				t.Errorf("%s with auto_type %d: got %+v, want verdict %d", op, kind, got, want)
-			}
-		}
 	}
 }
 

@@ -104,34 +104,6 @@ func TestUnregister_withoutSpec(t *testing.T) {
 	})
 }
 
-// On the ESB, hosting registers a process without limits. For a process whose spec is not known, the
-// answer is no.
-func TestProcess_HostingRegisters(t *testing.T) {
-	t.Parallel()
-	limited, unlimited := sampleSpec(), sampleSpec()
-	unlimited.Resource = nil
-	p, _ := scripted(t, "esb")
-	for spec, want := range map[*Spec]bool{nil: false, limited: false, unlimited: true} {
-		if got := p.client.Process(sampleMeta, spec).HostingRegisters(); got != want {
-			t.Errorf("%+v: got %t", spec, got)
-		}
-	}
-}
-
-// A retry after a lost answer is a repetition too: the 850 may be our own. A retry after a refusal is
-// not.
-func TestRegister_resent(t *testing.T) {
-	t.Parallel()
-	taken := already(outcome(fleet.Failed, 850))
-	after := func(first http.HandlerFunc, want fleet.Outcome) scene {
-		return scene{retries: 1, call: registering, steps: []exchange{{API: apiRegister, Reply: first}, register(said(v1(1), code(850)))}, want: on1(want)}
-	}
-	play(t, map[string]scene{
-		"lost":        after(procapitest.Gone, again(taken)),
-		"turned-away": after(procapitest.Answer(http.StatusTooManyRequests, "{}"), taken),
-	})
-}
-
 // A registration that certainly failed can be forgotten; one that may have been made cannot. If a change
 // of an existing registration is lost, the process is registered in either case, and the next apply
 // repeats the change.

@@ -138,31 +138,6 @@ func TestCachedStatus_fails(t *testing.T) {
 	}
 }
 
-func answered(n int, instance string) []string {
-	return []string{v2(n), `{"error_code":0,"error_msg":"success","content":` + asText(one(instance)) + `}`}
-}
-
-func TestLiveStatus(t *testing.T) {
-	t.Parallel()
-	up := fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}
-	first, second := answered(1, `{"pid":42,"isAuto":true}`), answered(2, `{"pid":42,"isAuto":true}`)
-	besides := `{"process":[{"procname":"proc-test","instance":[{"pid":42,"isAuto":true}]},{"procname":"redis","instance":[{"pid":99,"isAuto":false}]}]}`
-	fine := result(said(append(first, second...)...))
-	asked := func(second fleet.Status, steps ...exchange) scene {
-		return scene{retries: 1, call: procapitest.LiveStatus, hosts: host12, steps: steps, want: on12(up, second)}
-	}
-	beside := func(answer string) exchange { return result(said(append(first, v2(2), answer)...)) }
-	play(t, map[string]scene{
-		"answered":  asked(up, accepted, fine),
-		"resent":    asked(up, exchange{API: apiOperate, Reply: procapitest.Gone}, accepted, fine),
-		"one-fails": asked(fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117", Away: true}, accepted, beside(code(117))),
-		// 828 and 829 are answers to operations; for a query they mean nothing.
-		"odd-success":   asked(fleet.Status{State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829", Refused: true}, accepted, beside(code(829))),
-		"odd-content":   asked(fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}, accepted, beside(code(0))),
-		"several-names": asked(up, accepted, beside(`{"error_code":0,"content":`+asText(besides)+`}`)),
-	})
-}
-
 // The cached status lags, so the agent's answer counts.
 //
 // Promised in how-it-works.md: The cached status raises a suspicion, and the agent confirms it.
