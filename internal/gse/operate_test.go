@@ -104,6 +104,27 @@ func TestResume_oneResultForTwoHosts(t *testing.T) {
 	}
 }
 
+// A start that does not carry the limits may replace the registration, so it has labels of its own.
+func TestProcess_WithStartLabels(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		face  string
+		op    fleet.Operation
+		spec  *Spec
+		takes bool
+	}{
+		"start": {"esb", fleet.Start, sampleSpec(), true}, "restart": {"esb", fleet.Restart, sampleSpec(), true}, "stop": {"esb", fleet.Stop, sampleSpec(), false},
+		"unlimited": {"esb", fleet.Start, unlimitedSpec(), false}, "gateway": {"apigw", fleet.Start, sampleSpec(), false},
+	} {
+		p, script := scripted(t, c.face, accepted, result(said(v2(1), code(0))))
+		p.spec = c.spec
+		p.WithStartLabels(map[string]string{"tf_spec": "v1-x-started"}).Operate(t.Context(), c.op, hosts(1), nil)
+		if body := string(script.Requests()[0]); strings.Contains(body, "v1-x-started") != c.takes || strings.Contains(body, `"proc_name":"proc-test"}`) == c.takes {
+			t.Errorf("%s: sent %s", name, body)
+		}
+	}
+}
+
 // echoed is a platform's message that repeats the secret of quick's clients.
 const echoed = `sent: s3cret`
 
