@@ -29,6 +29,8 @@ func TestChanges(t *testing.T) {
 	for name, err := range map[string]error{
 		"again":      cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1"}),
 		"no-module":  cmdb.Empty("shop/gz-1/none"),
+		"no-set":     cmdb.Empty("shop/none/nginx"),
+		"no-biz":     cmdb.Empty("none/gz-1/nginx"),
 		"bad-path":   cmdb.Empty("shop"),
 		"no-host":    cmdb.Remove("0:10.0.7.9"),
 		"no-process": cmdb.ChangeProcess("shop/gz-1/nginx", "none", nil),

@@ -34,6 +34,8 @@ func TestFilter(t *testing.T) {
 		"second-address":     {all("AND", rule("bk_host_innerip", "equal", `"10.0.9.2"`)), "9"},
 		"none-of-addresses":  {all("AND", rule("bk_host_id", "equal", "9"), rule("bk_host_innerip", "not_equal", `"10.0.9.2"`)), ""},
 		"less":               {all("AND", rule("bk_host_id", "less_or_equal", "2")), "1 2"},
+		"less-not-equal":     {all("AND", rule("bk_host_id", "less", "2")), "1"},
+		"text-is-not-less":   {all("AND", rule("bk_host_name", "less", "5")), ""},
 		"exists":             {all("AND", rule("bk_no_such", "exist", "null")), ""},
 		"number-is-no-text":  {all("AND", rule("bk_host_id", "equal", `"1"`)), ""},
 		"text-is-no-number":  {all("AND", rule("bk_cloud_id", "in", `["0"]`)), ""},
@@ -62,10 +64,15 @@ func TestList_byOtherThings(t *testing.T) {
 	page := `"page":{"start":0,"limit":200,"sort":"id"}}`
 	for _, test := range []struct{ api, params, path, want string }{
 		{"list_biz_hosts", `"bk_set_ids":[2],"bk_module_ids":[4,6],` + hostPage, "bk_host_innerip", "10.0.0.1 10.0.0.2"},
+		{"list_biz_hosts", `"bk_module_ids":[` + strings.Repeat("4,", 499) + `4],` + hostPage, "bk_host_innerip", "10.0.0.1 10.0.0.2"},
 		{"list_biz_hosts", `"module_cond":[{"field":"bk_module_name","operator":"$ne","value":"nginx"}],"bk_set_ids":[2],` + hostPage, "bk_host_innerip", "10.0.0.1 10.0.1.1 10.0.1.2"},
 		{"list_biz_hosts", `"fields":["bk_host_id"],"page":{"start":8,"limit":5,"sort":"-bk_host_id"}}`, "bk_host_id", "2 1"},
 		{"find_host_by_topo", `"bk_obj_id":"module","bk_inst_id":4,` + hostPage, "bk_host_innerip", "10.0.0.1 10.0.0.2"},
 		{"find_host_by_service_template", `"bk_service_template_ids":[1],"bk_module_ids":[6],` + hostPage, "bk_host_innerip", "10.0.0.3 10.0.0.4"},
+		{"list_proc_template", `"service_template_id":1}`, "service_template_id", "1"},
+		{"list_proc_template", `"process_template_ids":[1]}`, "bk_process_name", "nginx"},
+		{"list_proc_template", `"service_template_id":9}`, "id", ""},
+		{"search_set", `"condition":{"bk_set_env":{"$ne":"1"}},"fields":["bk_set_name"],"page":{"start":0,"limit":200}}`, "bk_set_name", "idle pool gz-1 gz-2"},
 		{"search_set", `"condition":{"bk_set_env":"1"},"fields":["bk_set_name"],"page":{"start":0,"limit":200}}`, "bk_set_name", "lab"},
 		{"search_set", `"filter":{"condition":"AND","rules":[{"field":"bk_set_name","operator":"in","value":["gz-2"]}]},"fields":["bk_set_id"],"page":{"start":0,"limit":200}}`, "bk_set_id", "3"},
 		{"find_module_batch", `"bk_ids":[4,5],"fields":["bk_module_name"]}`, "bk_module_name", "worker nginx"},
@@ -93,7 +100,7 @@ func TestList_byOtherThings(t *testing.T) {
 	ids := strings.Fields(values(t, c.Ask("search_dynamic_group", `{"bk_biz_id":3,`+page), "id"))
 	simtest.Want(t, "group of hosts", values(t, group(ids[0], `"fields":["bk_host_id"],"page":{"start":0,"limit":200,"sort":"bk_host_id"}}`), "bk_host_id"), "1 2")
 	simtest.Want(t, "group of sets", values(t, group(ids[1], `"fields":["bk_set_id"],"page":{"start":0,"limit":200,"sort":"bk_set_id"}}`), "bk_set_id"), "2 3")
-	if got := group(ids[0], `"disable_counter":true,"fields":["bk_host_id"],"page":{"start":0,"limit":200}}`); got.Data["count"] != 0.0 {
+	if got := group(ids[0], `"disable_counter":true,"fields":["bk_host_id"],"page":{"start":0,"limit":200,"sort":"bk_host_id"}}`); got.Data["count"] != 0.0 {
 		t.Errorf("a count that was not requested: %v", got.Body)
 	}
 	if got := group("none", `"fields":["bk_host_id"],"page":{"start":0,"limit":200}}`); got.Code != 1199019 {
@@ -153,6 +160,9 @@ func TestAnswer_refuses(t *testing.T) {
 		{"list_biz_hosts", `{"bk_biz_id":0,"fields":["x"],"page":{"start":0,"limit":1}}`, 1199006, "bk_biz_id"},
 		{"list_service_instance_detail", `{"bk_biz_id":3,"page":{"start":0,"limit":1001}}`, 1199059, "page limit is exceeded"},
 		{"list_service_instance_detail", `{"bk_biz_id":3,"bk_host_id":1,"bk_host_list":[1],"page":{"start":0,"limit":1}}`, 1199006, "can't both be set"},
+		{"list_service_instance_detail", `{"bk_biz_id":3,"selectors":[{"key":"az","operator":"in","values":[]}],"page":{"start":0,"limit":1}}`, 1199006, "selectors"},
+		{"list_service_instance_detail", `{"bk_biz_id":3,"selectors":[{"key":"az","operator":"notin","values":[]}],"page":{"start":0,"limit":1}}`, 1199006, "selectors"},
+		{"list_proc_template", `{"bk_biz_id":3}`, 1199010, "service_template_id"},
 		{"execute_dynamic_group", `{"bk_biz_id":3,"id":"x","page":{"start":0,"limit":1}}`, 1199010, "'fields' unassigned"},
 		{"find_host_by_topo", `{"bk_biz_id":3,"bk_obj_id":"biz","bk_inst_id":3,"fields":["x"],"page":{"start":0,"limit":1}}`, 1199006, "bk_obj_id"},
 		{"execute_dynamic_group", `{"bk_biz_id":3,"id":"x","fields":["x"],"page":{"start":0,"limit":1001}}`, 1199006, "page.limit"},

@@ -42,9 +42,13 @@ func TestFaces_credentials(t *testing.T) {
 		t.Run("esb/"+name, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewClient(t, &simulator.Server{AppCode: "app", AppSecret: "secret", Username: "admin"})
-			got := c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status/", "{"+strings.TrimPrefix(test.credentials+","+sync, ","), nil)
-			if wrong := test.esb != ""; (got.Code == simulator.CodeSystemError) != wrong || !wrong && got.Code != 0 || !strings.Contains(got.Message, test.esb) {
-				t.Errorf("got %d %q, want %q", got.Code, got.Message, test.esb)
+			for where, got := range map[string]simtest.Reply{
+				"body":   c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status/", "{"+strings.TrimPrefix(test.credentials+","+sync, ","), nil),
+				"header": c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status/", "{"+sync, map[string]string{"X-Bkapi-Authorization": "{" + test.credentials + "}"}),
+			} {
+				if wrong := test.esb != ""; (got.Code == simulator.CodeSystemError) != wrong || !wrong && got.Code != 0 || !strings.Contains(got.Message, test.esb) {
+					t.Errorf("in the %s: got %d %q, want %q", where, got.Code, got.Message, test.esb)
+				}
 			}
 		})
 		t.Run("gateway/"+name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
@@ -88,6 +89,7 @@ func TestFault_answers(t *testing.T) {
 		"spelling":          {simulator.Fault{Spelling: "errcode"}, 200, `"errcode":0,"errmsg":"success"`, [2]string{}, "R--"},
 		"extra-key":         {simulator.Fault{ExtraKeys: map[string]any{"x": 1}}, 200, `"x":1}`, [2]string{}, "R--"},
 		"another-api":       {simulator.Fault{API: "update_*", HTTPStatus: 502}, 200, `"code":0`, [2]string{}, "R--"},
+		"another-op":        {simulator.Fault{Op: new(simulator.OpStop), HTTPStatus: 502}, 200, `"code":0`, [2]string{}, "R--"},
 		"another-host":      {simulator.Fault{Hosts: []string{"0:10.0.0.2"}, HTTPStatus: 502}, 200, `"code":0`, [2]string{}, "R--"},
 		"delay":             {simulator.Fault{Delay: time.Millisecond}, 200, `"code":0`, [2]string{}, "R--"},
 	} {
@@ -261,5 +263,86 @@ func TestFault_ailing(t *testing.T) {
 			}
 			c.WantState("then", "-Hr")
 		})
+	}
+}
+
+// Only a fault of a status API hides rows, those that it names.
+func TestFault_hidesRows(t *testing.T) {
+	t.Parallel()
+	const status = "get_proc_status_v2"
+	for name, test := range map[string]struct {
+		fault simulator.Fault
+		rows  int
+	}{
+		"its-own":           {simulator.Fault{API: status, Namespace: "web", Name: "nginx", Hosts: []string{"0:10.0.0.1"}}, 0},
+		"of-any-api":        {simulator.Fault{}, 1},
+		"of-another-api":    {simulator.Fault{API: "sync_*"}, 1},
+		"of-an-operation":   {simulator.Fault{API: status, Op: new(simulator.OpStop)}, 1},
+		"another-host":      {simulator.Fault{API: status, Hosts: []string{"0:10.0.0.2"}}, 1},
+		"another-namespace": {simulator.Fault{API: status, Namespace: "db"}, 1},
+		"another-name":      {simulator.Fault{API: status, Name: "apache"}, 1},
+		"later":             {simulator.Fault{API: status, Skip: 1}, 1},
+	} {
+		c := simtest.NewVirtual(t)
+		c.Call("register_proc_info", "10.0.0.1")
+		test.fault.Missing = -1
+		id := c.Sim.Inject(test.fault)
+		simtest.Want(t, name, len(c.Rows("10.0.0.1")), test.rows)
+		c.Sim.ClearFault(id)
+		simtest.Want(t, name+", removed", len(c.Rows("10.0.0.1")), 1)
+	}
+}
+
+// A request about no process is met only by a fault that names none.
+func TestFault_requestsAboutNothing(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]simulator.Fault{
+		"": {}, "op": {Op: new(simulator.OpQuery)}, "namespace": {Namespace: "web"}, "name": {Name: "nginx"}, "command": {Command: "start.sh"}, "host": {Hosts: []string{"0:10.0.0.1"}},
+	} {
+		c := simtest.NewVirtual(t)
+		fault.EnvelopeCode = new(7)
+		c.Sim.Inject(fault)
+		if got := c.Poll("GSETASK:gone").Code; (got == 7) != (name == "") {
+			t.Errorf("a fault with the %s: code %d", name, got)
+		}
+	}
+}
+
+// Of two faults, the first decides what only one of them can.
+func TestList_first(t *testing.T) {
+	t.Parallel()
+	status := simulator.Fault{
+		HTTPStatus: 502, Body: "a", Drop: "mid", Keys: "agent", Rows: "host", Page: "empty", JobStatus: new(3), Spelling: "errcode", TaskID: new("a"), CountOff: 1, Apply: true,
+		Header: map[string]string{"X": "a"},
+	}
+	code := simulator.Fault{
+		EnvelopeCode: new(7), Drop: "after", Keys: "supplier", Rows: "both", Page: "larger", JobStatus: new(4), Spelling: "", TaskID: new("b"), CountOff: 1,
+		Header: map[string]string{"X": "b"},
+	}
+	for name, order := range map[string][]simulator.Fault{"status": {status, code}, "code": {code, status}} {
+		list := fault.NewList(1, nil)
+		for _, f := range order {
+			_, err := list.Inject(f)
+			simtest.Must(t, err)
+		}
+		first := order[0]
+		want := fault.Effects{
+			Status: first.HTTPStatus, Body: first.Body, EnvelopeCode: first.EnvelopeCode, Apply: first.Apply, Drop: first.Drop, Keys: first.Keys, Rows: first.Rows, Page: first.Page,
+			JobStatus: first.JobStatus, Spelling: "errcode", TaskID: first.TaskID, CountOff: 2, Header: first.Header,
+		}
+		want.Wire.Half = first.Drop == "mid"
+		simtest.Want(t, name, list.OnRequest("x", nil, nil), want)
+	}
+}
+
+func TestFault_validate(t *testing.T) {
+	t.Parallel()
+	for _, good := range []simulator.Fault{{}, {HTTPStatus: 200}, {HTTPStatus: 599}, {ScriptStatus: 3}, {ScriptStatus: 6}, {Chance: 1}} {
+		simtest.Must(t, good.Validate())
+	}
+	for _, bad := range []simulator.Fault{
+		{HTTPStatus: 199}, {HTTPStatus: 600}, {ScriptStatus: 2}, {ScriptStatus: 7}, {Chance: -0.1}, {Chance: 1.1}, {API: "["}, {Hosts: []string{"x"}}, {Drop: "x"},
+	} {
+		simtest.WantError(t, bad.Validate(), "")
 	}
 }

@@ -42,6 +42,9 @@ func TestFault_replace(t *testing.T) {
 				}
 			}
 			c.WantState("then", "R--") // the request is processed
+			c.Sim.ClearFaults()
+			c.Sim.Inject(simulator.Fault{Replace: map[string]any{"data/proc_infos/*/pid": "odd"}})
+			simtest.Want(t, "in a list", c.Rows("10.0.0.1")["10.0.0.1"]["pid"], any("odd"))
 		})
 	}
 }
