@@ -82,8 +82,8 @@ type procRow struct {
 	IsAuto       procapi.Flag   `json:"isauto"`
 	PID          procapi.Number `json:"pid"`
 	Version      procapi.Text   `json:"version"`
-	RegisterTime procapi.Number `json:"register_time"`
-	StartTime    procapi.Number `json:"last_start_time"`
+	RegisterTime procapi.Time   `json:"register_time"`
+	StartTime    procapi.Time   `json:"last_start_time"`
 	CPUUsage     procapi.Number `json:"cpu_usage"`
 	MemUsage     procapi.Number `json:"mem_usage"`
 
@@ -140,8 +140,8 @@ func (c *Client) statusOf(r procRow) fleet.Status {
 		Version:      c.opts.Redact(procapi.CleanVersion(string(r.Version))),
 		CPUUsage:     r.CPUUsage.Value,
 		MemUsage:     r.MemUsage.Value,
-		RegisterTime: r.RegisterTime.Int(),
-		StartTime:    r.StartTime.Int(),
+		RegisterTime: int64(r.RegisterTime),
+		StartTime:    int64(r.StartTime),
 	}
 	switch {
 	case !r.Status.Known:

@@ -210,6 +210,19 @@ func TestOvertaken_lostAnswer(t *testing.T) {
 			h.onQuery(simulator.Fault{Code: new(0), Content: told(h.process().PID, 1795000000+behind+60)})
 			h.leaves(first)
 		},
+		// Times are numbers of any size.
+		"in-nanoseconds": func(h hostile) {
+			const at = 1795000000_000000000
+			first, second := h.fresh(), h.object()
+			h.onQuery(simulator.Fault{Skip: 1, Code: new(0), Content: told(-1, at)})
+			first.Applied(h.config("./start.sh", "hosted", "kill"))
+			h.sim.Repair()
+			h.sim.FreezeStatus()
+			second.Applied(h.config("./other.sh", "running", "unregister"))
+			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/register_time": at}})
+			h.onQuery(simulator.Fault{Code: new(0), Content: told(h.process().PID, at+1)})
+			h.leaves(first)
+		},
 		// A replica of the file that is older than what a refresh has seen says nothing.
 		"older-replica": func(h hostile) {
 			first, second := h.fresh(), h.object()

@@ -19,8 +19,8 @@ type instance struct {
 	IsAutoSnake  Flag   `json:"is_auto"`
 	CPUUsage     Number `json:"cpuUsage"`
 	PhyMemUsage  Number `json:"phyMemUsage"`
-	RegisterTime Number `json:"register_time"`
-	StartTime    Number `json:"last_start_time"`
+	RegisterTime Time   `json:"register_time"`
+	StartTime    Time   `json:"last_start_time"`
 }
 
 // process is an element of process[] in the content of a query.
@@ -65,8 +65,8 @@ func parseStatus(content, name string, redact func(string) string) fleet.Status 
 		Health:       redact(strings.TrimSpace(string(found.Health))),
 		CPUUsage:     found.CPUUsage.Value,
 		MemUsage:     found.PhyMemUsage.Value,
-		RegisterTime: found.RegisterTime.Int(),
-		StartTime:    found.StartTime.Int(),
+		RegisterTime: int64(found.RegisterTime),
+		StartTime:    int64(found.StartTime),
 	}
 	if status.PID > 0 {
 		status.State = fleet.Running

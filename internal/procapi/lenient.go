@@ -33,6 +33,24 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 // Int is the number without its fraction, limited to the range in which float64 has every integer.
 func (n Number) Int() int64 { return int64(min(max(n.Value, -1<<53), 1<<53)) }
 
+// Time is when something happened: a JSON number of any unit, or a string that holds one, without its
+// fraction. 0 is not known. It is exact, because two times that differ are two events.
+type Time int64
+
+// UnmarshalJSON never fails.
+func (t *Time) UnmarshalJSON(raw []byte) error {
+	whole, err := strconv.ParseInt(strings.Trim(string(raw), `" `), 10, 64)
+	if err != nil {
+		var n Number
+		_ = n.UnmarshalJSON(raw)
+		if whole = n.Int(); math.Abs(n.Value) > 1<<53 { // it would be equal to others
+			whole = 0
+		}
+	}
+	*t = Time(max(whole, 0))
+	return nil
+}
+
 // Code is a whole JSON number, or a string that holds one. A number close to 0 is not success.
 type Code struct {
 	Value int64

@@ -282,6 +282,20 @@ func TestNumber_Int(t *testing.T) {
 	}
 }
 
+// Times that differ never become equal. What is no time is 0.
+func TestTime(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]Time{
+		"7": 7, `"7"`: 7, "7.9": 7, "7e3": 7000, "1795000000000000001": 1795000000000000001, `"1795000000000000001"`: 1795000000000000001,
+		"-1": 0, "1e18": 0, "99999999999999999999": 0, `""`: 0, "null": 0, "{}": 0,
+	} {
+		got := Time(1)
+		if err := json.Unmarshal([]byte(raw), &got); err != nil || got != want {
+			t.Errorf("%s: got %d, %v, want %d", raw, got, err, want)
+		}
+	}
+}
+
 func TestTaskID(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]TaskID{`"GSETASK:1"`: "GSETASK:1", `12345678901234567890`: "12345678901234567890", `"7"`: "7", `null`: "", `""`: ""} {
