@@ -161,10 +161,22 @@ func TasksInLine(results fleet.Results) string { return enumerated(results.TaskI
 
 func enumerated(ids []string, most int) string {
 	unique := distinct(ids)
+	for i, id := range unique {
+		unique[i] = shortened(id)
+	}
 	if len(unique) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(unique[:most], ", "), len(unique)-most)
 	}
 	return strings.Join(unique, ", ")
+}
+
+// shortened is an id on one line, and not the whole of a long one.
+func shortened(id string) string {
+	id = strings.Join(strings.Fields(id), " ")
+	if runes := []rune(id); len(runes) > maxLineRunes {
+		return string(runes[:maxLineRunes]) + cutMark
+	}
+	return id
 }
 
 // distinct returns texts sorted, each once, without the empty one.

@@ -1,8 +1,15 @@
 package hostile_test
 
 import (
+	"bytes"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -277,6 +284,44 @@ func TestUnderWay_known(t *testing.T) {
 				if p.Hosted {
 					t.Errorf("left behind: %+v", p)
 				}
+			}
+		})
+	}
+}
+
+// calling adds a text to the ids of tasks, in front of a platform.
+func calling(more string) func(http.Handler) http.Handler {
+	const plain = "GSETASK:"
+	return func(sim http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body) // what is cut short is refused
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(body, []byte(plain+more), []byte(plain)))), -1
+			answer := httptest.NewRecorder()
+			sim.ServeHTTP(answer, r)
+			maps.Copy(w.Header(), answer.Header())
+			w.Header().Del("Content-Length")
+			w.WriteHeader(answer.Code)
+			_, _ = w.Write(bytes.ReplaceAll(answer.Body.Bytes(), []byte(plain), []byte(plain+more))) // nobody may be waiting
+		})
+	}
+}
+
+// A later run asks by the very id that the platform gave, whatever it looks like. By another one, what is
+// under way would seem to be forgotten.
+func TestUnderWay_oddTask(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{"long": strings.Repeat("0123456789", 30), "spaced": "S  "} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSimBehind(t, calling(more))
+			h := hostile{t, sim, providertest.FaceGateway, sim.SettingsFor(providertest.FaceGateway), new(atomic.Int64)}
+			h.sim.Now = h.clock
+			h.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpHost), Takes: time.Hour})
+			resource := h.fresh()
+			resource.Apply(h.config("./start.sh", "hosted", "unregister", map[string]any{"timeouts": map[string]any{"create": "3s", "delete": "3s"}}))
+			h.sim.Repair()
+			if _, said := resource.Apply(nil); !said.Failed() || resource.State.IsNull() || strings.Contains(said.String(), strings.Repeat("0123456789", 30)) {
+				t.Errorf("it is forgotten, or its whole id is printed; said: %s", said)
 			}
 		})
 	}

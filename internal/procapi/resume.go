@@ -28,11 +28,9 @@ type Resumption struct {
 // Resume sends nothing. A host that the task does not mention is Lost. A host that is, or may be, in
 // progress when the wait ends is Pending.
 func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
-	w := &wait{
-		Tasks: t, request: Request{Call: r.Call}, task: r.Task, shown: excerpt(t.Options.Redact(r.Task)),
-		resumed: true, once: !r.Wait,
-		parts: []waitingPart{{r.Hosts, r.Observe, NewVerdicts(r.Call, t.Keys, t.Options.Redact, r.Hosts)}},
-	}
+	w := t.waitFor(r.Task)
+	w.request, w.resumed, w.once = Request{Call: r.Call}, true, !r.Wait
+	w.parts = []waitingPart{{r.Hosts, r.Observe, NewVerdicts(r.Call, t.Keys, t.Options.Redact, r.Hosts)}}
 	ctx = bkapi.WithLogFields(ctx, slog.String("operation", r.Call.Name), slog.Bool("resumed", true))
 	return w.end(ctx)[0]
 }

@@ -78,8 +78,8 @@ func (t Tasks) SubmitParts(ctx context.Context, r Request, parts []Part) []fleet
 		}
 		return same(parts, noTask)
 	}
-	shown := excerpt(t.Options.Redact(task))
-	w := &wait{Tasks: t, request: r, task: task, shown: shown, resent: reply.Resent}
+	w := t.waitFor(task)
+	w.request, w.resent = r, reply.Resent
 	for _, part := range parts {
 		w.parts = append(w.parts, waitingPart{part.Hosts, part.Observe, NewVerdicts(part.Call, part.Keys, t.Options.Redact, part.Hosts)})
 	}
@@ -113,15 +113,27 @@ type wait struct {
 	Tasks
 	request Request
 	task    string
-	shown   string // the task's id as it may be displayed
-	resent  bool
-	resumed bool // an earlier run sent it
-	once    bool // one look is enough
-	parts   []waitingPart
-	looks   int
+	// shown is the task's id as it may be displayed. kept is the one in outcomes, by which a later run
+	// asks: it is whole.
+	shown, kept string
+	resent      bool
+	resumed     bool // an earlier run sent it
+	once        bool // one look is enough
+	parts       []waitingPart
+	looks       int
 	// refusals counts refusals in a row.
 	refusals int
 	passing  error // the error of the last answer, if it had one
+}
+
+// waitFor waits for nothing yet. An id with a secret or with control characters in it is not kept.
+func (t Tasks) waitFor(task string) *wait {
+	redacted := t.Options.Redact(task)
+	w := &wait{Tasks: t, task: task, shown: excerpt(redacted), kept: task}
+	if redacted != task {
+		w.kept = w.shown
+	}
+	return w
 }
 
 type waitingPart struct {
@@ -164,7 +176,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 				outcome.Meaning = silence
 			}
 			// The operation was accepted. Whatever ended the wait, it may still run.
-			outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, w.shown, err
+			outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, w.kept, err
 			if forgotten && !said {
 				outcome.Verdict = fleet.Lost
 			}
@@ -199,7 +211,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 		if w.request.Contents != nil {
 			w.request.Contents.keep(part.verdicts.Pending, answers, w.Options.Redact)
 		}
-		part.verdicts.take(answers, Source{TaskID: w.shown, RequestID: reply.RequestID, Repeated: w.resent})
+		part.verdicts.take(answers, Source{TaskID: w.kept, RequestID: reply.RequestID, Repeated: w.resent})
 		part.observe.Tell(part.verdicts.Results)
 		pending += len(part.verdicts.Pending)
 	}
