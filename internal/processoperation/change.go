@@ -31,6 +31,7 @@ type change struct {
 	// unreachable are the hosts whose agents did not answer in the last run.
 	unreachable unreachable
 	doubt       doubt
+	operation   fleet.Operation
 	// renamed maps hosts of next to the other names that state has for them.
 	renamed map[fleet.HostID]fleet.HostID
 }
@@ -50,7 +51,7 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 		c.unreachable = nil
 	}
 	c.everywhere = identifier(ctx, plan).IsUnknown() || !to.Operation.Equal(from.Operation) || !sameTriggers(to.Triggers, from.Triggers)
-	c.records = !to.runsOnCreate()
+	c.records, c.operation = !to.runsOnCreate(), to.operation()
 	return c
 }
 
@@ -179,20 +180,24 @@ func (c *change) retries() bool {
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {
-		duties[i].unsure, duties[i].watched = make(map[fleet.Host]fleet.Task), make(map[fleet.Host]string)
+		duties[i].unsure, duties[i].watched, duties[i].others = make(map[fleet.Host]fleet.Task), make(map[fleet.Host]string), make(map[fleet.Host]fleet.Task)
 		for _, host := range m.Hosts.Hosts() {
 			at := c.inState(m.ID, host)
 			status, failed := c.failed[at]
-			if joins := !c.held[at]; joins && !c.records || !joins && (c.everywhere || failed) {
+			joins := !c.held[at]
+			due := joins && !c.records || !joins && (c.everywhere || failed)
+			if due {
 				duties[i].hosts = append(duties[i].hosts, host)
 			}
-			// An operation other than the unconfirmed one has not run yet.
 			known, kept := c.doubt.at(at)
 			task := known.Task
 			if task.ID != "" && task.As == "" && at.host != host.WithoutSupplier() {
 				task.As = at.host.Address()
 			}
-			if !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)) {
+			switch {
+			case due && kept && isOther(task, c.operation): // this operation has not run yet
+				duties[i].others[host] = task
+			case !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)):
 				duties[i].unsure[host], duties[i].watched[host] = task, known.Watched
 			}
 			if failed && status.Code == diagnose.NoVerdict {

@@ -31,6 +31,17 @@ func (d doubt) at(p place) (inDoubt, bool) {
 	return known, found
 }
 
+// others are the tasks of other operations on hosts of a process.
+func (d doubt) others(operation fleet.Operation, process string, hosts []fleet.Host) map[fleet.Host]fleet.Task {
+	tasks := make(map[fleet.Host]fleet.Task)
+	for _, host := range hosts {
+		if known, kept := d.at(place{process, host.WithoutSupplier()}); kept && isOther(known.Task, operation) {
+			tasks[host] = known.Task
+		}
+	}
+	return tasks
+}
+
 // asDeclared is the doubt without operations that worked with another spec than the members'.
 func (d doubt) asDeclared(members []member) doubt {
 	rest := d.without(nil, nil)

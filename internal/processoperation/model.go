@@ -178,8 +178,8 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 	return o
 }
 
-// run runs the operation on the hosts of duties.
-func (o operation) run(ctx context.Context, duties []duty) outcome {
+// runOn runs the operation on the hosts of duties.
+func (o operation) runOn(ctx context.Context, duties []duty) outcome {
 	o.rollout.Silent = make(map[fleet.HostID]bool)
 	for _, duty := range duties {
 		for _, host := range duty.silent {

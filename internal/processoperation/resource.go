@@ -145,9 +145,12 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
+	doubt, diags := loadDoubt(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
 	due := everyHost(o.members)
 	for i, m := range o.members {
 		due[i].hosts = slices.DeleteFunc(due[i].hosts, func(host fleet.Host) bool { _, double := twins[place{m.ID, host.WithoutSupplier()}]; return double })
+		due[i].others = doubt.others(o.name, m.ID, due[i].hosts)
 	}
 	results := o.run(ctx, due)
 	o.addTwins(results, twins)
@@ -167,8 +170,6 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	state.KeepHosts(ctx, left)
 	state.values().recordDestroy(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
-	doubt, diags := loadDoubt(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, doubt, doubt.without(o.members, failures.mayHaveRun()))...)
 	resp.Diagnostics.Append(runFailed(o, results, diagnose.DestroyedAlone, o.destroyed()))
 }

@@ -1,0 +1,84 @@
+package processoperation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// underWayPatience is how long an operation of an earlier run is waited for before another one.
+const underWayPatience = 2 * time.Minute
+
+// meaningHindered: what was sent before would take place after this operation.
+const meaningHindered = "not tried, because the platform has not said that an earlier %s is over here, which would take place afterwards. Do this again once it is"
+
+// meaningBeside is why nothing runs on a machine for the other processes of an operation.
+const meaningBeside = "not tried, because an earlier operation may still run on this host for another of the processes"
+
+// run runs the operation on the hosts of duties, except where another operation of an earlier run may
+// still run. It would take place after this one, and win. Nothing runs on such a machine.
+func (o operation) run(ctx context.Context, duties []duty) outcome {
+	var (
+		results  = make(outcome, len(o.members))
+		machines = make(map[fleet.HostID]bool)
+		asked    sync.WaitGroup
+	)
+	for i, m := range o.members {
+		asked.Go(func() { results[i] = m.hindered(ctx, duties[i].others) })
+	}
+	asked.Wait()
+	for _, hindered := range results {
+		for host := range hindered {
+			machines[host.WithoutSupplier()] = true
+		}
+	}
+	if len(machines) == 0 {
+		return o.runOn(ctx, duties)
+	}
+	free := slices.Clone(duties)
+	for i := range free {
+		free[i].hosts = nil
+		for _, host := range duties[i].hosts {
+			if !machines[host.WithoutSupplier()] {
+				free[i].hosts = append(free[i].hosts, host)
+			} else if _, said := results[i][host]; !said {
+				results[i][host] = fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Meaning: meaningBeside, Underway: duties[i].others[host]}
+			}
+		}
+	}
+	for i, ran := range o.runOn(ctx, free) {
+		results[i].Merge(ran)
+	}
+	return results
+}
+
+// isOther reports whether a task is of another operation.
+func isOther(task fleet.Task, operation fleet.Operation) bool {
+	return task.ID != "" && task.Operation != operation
+}
+
+// hindered are the outcomes of hosts on which these operations may still run.
+func (m member) hindered(ctx context.Context, tasks map[fleet.Host]fleet.Task) fleet.Results {
+	results := make(fleet.Results)
+	for host, still := range fleet.StillUnderWay(ctx, m.Process, underWayPatience, tasks, m.tookEffect(tasks), nil) {
+		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fmt.Sprintf(meaningHindered, tasks[host].Operation), TaskID: still.TaskID, RequestID: still.RequestID, Underway: tasks[host]}
+		if ctx.Err() != nil || !fleet.Ended(still.Err) || diagnose.Troubled(still.Err) { // it is not only the wait that is over
+			hindered.Err = still.Err
+		}
+		results[host] = hindered
+	}
+	return results
+}
+
+// tookEffect returns the hosts whose agents show that these operations are over.
+func (m member) tookEffect(tasks map[fleet.Host]fleet.Task) func(context.Context, []fleet.Host) fleet.Results {
+	return func(ctx context.Context, hosts []fleet.Host) fleet.Results {
+		live, _ := fleet.LiveStatusWithin(ctx, m.Process, underWayPatience, hosts) // who says nothing has not shown it
+		return fleet.TookEffect(ctx, m.Process, m.Desired, tasks, hosts, live)
+	}
+}
