@@ -122,7 +122,7 @@ var ends = map[int64]string{
 // ReadHosted implements procapi.HostedReader.
 func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	return procapi.ReadHosted(ctx, f.Client.opts, slices.Chunk(hosts, f.Client.opts.MaxHosts), func(batch []fleet.Host) procapi.Script {
-		run := &scriptRun{client: f.Client, run: f.Source.On(windows), screens: make(map[fleet.Host]string)}
+		run := &scriptRun{client: f.Client, run: f.Source.On(windows), hosts: batch, screens: make(map[fleet.Host]string)}
 		return procapi.Script{
 			Send: func(ctx context.Context) (string, bkapi.Reply, error) { return run.send(ctx, batch) },
 			Look: run.look,
@@ -134,6 +134,7 @@ func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows
 type scriptRun struct {
 	client *Client
 	run    hostedspec.Run
+	hosts  []fleet.Host
 	// screens is the output read so far on hosts whose output has several pages.
 	screens map[fleet.Host]string
 }
@@ -184,8 +185,9 @@ func (r *scriptRun) look(ctx context.Context, id string, hosts []fleet.Host) (ma
 			}
 		}
 		var paged []fleet.Host
+		claims := r.client.claims(r.hosts)
 		for _, h := range hosts {
-			row, found := r.rowOf(h, byAgent)
+			row, found := r.rowOf(h, byAgent, claims)
 			if !found {
 				continue
 			}
@@ -204,10 +206,10 @@ func (r *scriptRun) look(ctx context.Context, id string, hosts []fleet.Host) (ma
 	return readings, nil
 }
 
-// rowOf is the row of a host, which may be under the host's other name.
-func (r *scriptRun) rowOf(h fleet.Host, byAgent map[string]scriptRow) (scriptRow, bool) {
+// rowOf is the row of a host, which may be under the host's other name, if that is no other host's.
+func (r *scriptRun) rowOf(h fleet.Host, byAgent map[string]scriptRow, claims map[fleet.HostID]int) (scriptRow, bool) {
 	row, found := byAgent[h.WithoutSupplier().Address()]
-	if other, known := r.client.alias(h.WithoutSupplier()); !found && known {
+	if other, known := r.client.alias(h.WithoutSupplier()); !found && known && claims[other] == 1 {
 		row, found = byAgent[other.Address()]
 	}
 	return row, found

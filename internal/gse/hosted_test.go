@@ -121,6 +121,22 @@ func TestHostedFiles(t *testing.T) {
 }
 
 // Hosts that have been read are not asked again, and a page is as large as the remaining hosts allow.
+// A row under an address that two agents have belongs to neither.
+func TestHostedFiles_sharedAddress(t *testing.T) {
+	t.Parallel()
+	for want, agents := range map[int][]string{1: {agentA}, 0: {agentA, agentB}} {
+		files, _ := hostedFiles(t, nil, screens(ended(1, file("web"))))
+		run := &scriptRun{client: files.Client, hosts: procapitest.Parse(t, agents...), screens: make(map[fleet.Host]string)}
+		for _, h := range run.hosts {
+			files.Client.learn(h.WithoutSupplier(), host(1).WithoutSupplier())
+		}
+		readings, err := run.look(t.Context(), "T", run.hosts)
+		if procapitest.NoError(t, err); len(readings) != want {
+			t.Errorf("of %d agents: got %v", len(agents), readings)
+		}
+	}
+}
+
 func TestHostedFiles_requests(t *testing.T) {
 	t.Parallel()
 	agent := procapitest.Parse(t, "020000000052540000000117000000000001")[0]

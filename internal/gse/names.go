@@ -44,6 +44,19 @@ func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
 	return alias, ok
 }
 
+// claims counts the hosts that have each name. For a reinstalled machine, the cached status may give its
+// address to two agents. A result under that address belongs to neither.
+func (c *Client) claims(hosts []fleet.Host) map[fleet.HostID]int {
+	claims := make(map[fleet.HostID]int)
+	for _, h := range hosts {
+		claims[h.WithoutSupplier()]++
+		if other, known := c.alias(h.WithoutSupplier()); known {
+			claims[other]++
+		}
+	}
+	return claims
+}
+
 // unanswered are the hosts whose other name is not known, and whose agents have not answered under their
 // own name.
 func (c *Client) unanswered(hosts []fleet.Host) []fleet.Host {

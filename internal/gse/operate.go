@@ -125,22 +125,10 @@ func (t *taskResults) keys(h fleet.Host) iter.Seq[string] {
 	}
 }
 
-// count counts the hosts that have each name. For a reinstalled machine, the cached status may give its
-// address to two agents. A result under that address belongs to neither.
-func (t *taskResults) count() {
-	t.claims = make(map[fleet.HostID]int)
-	for _, h := range t.hosts {
-		t.claims[h.WithoutSupplier()]++
-		if other, known := t.client.alias(h.WithoutSupplier()); known {
-			t.claims[other]++
-		}
-	}
-}
-
 // look asks for the other names of hosts, the first time that an answer seems to use names that are not
 // known.
 func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
-	defer t.count()
+	defer func() { t.claims = t.client.claims(t.hosts) }()
 	if t.query && t.client.face.renames() {
 		t.learnFrom(answers, t.hosts)
 	}
