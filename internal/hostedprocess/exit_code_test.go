@@ -241,23 +241,44 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 // the platform has not said that this is over*.
 func TestHostedProcess_destroyedUnderWay(t *testing.T) {
 	t.Parallel()
-	through(t, each, func(w *world) {
-		var hours, polls atomic.Int64
-		w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
-		cut := w.sim.CutAt(func(call simulator.Call) bool {
-			return call.API == w.by.ResultAPI() && call.Op == simulator.OpStart && polls.Add(1)%5 == 0
+	hour := simulator.Fault{Takes: time.Hour}
+	for name, c := range map[string]struct {
+		faces   []providertest.Face
+		op      int // that does not end
+		befalls func(*world, *providertest.Core) map[string]any
+	}{
+		"created": {each, simulator.OpStart, func(w *world, _ *providertest.Core) map[string]any {
+			w.onOp(simulator.OpStart, hour)
+			return w.declares(2, attribute("ensure", "running"))
+		}},
+		"rolled-back": {each[1:], simulator.OpHost, func(w *world, resource *providertest.Core) map[string]any {
+			back := attribute("rollout", map[string]any{"batch_size": 1, "on_failure": "rollback"})
+			resource.Applied(w.declares(2, back))
+			w.on("update_proc_info", once(away), 2)
+			w.on("update_proc_info", after(hour), 1)
+			return w.changed(2, back)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, c.faces, func(w *world) {
+				var hours, polls atomic.Int64
+				w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
+				cut := w.sim.CutAt(func(call simulator.Call) bool {
+					return call.API == w.by.ResultAPI() && call.Op == c.op && polls.Add(1)%5 == 0
+				})
+				resource := w.object()
+				cut.Apply(resource, c.befalls(w, resource))
+				resource.Tainted = false
+				w.sim.ResetCalls()
+				said := cut.Apply(resource, nil)
+				if !said.Failed() || !strings.Contains(said.String(), "the platform has not said that this is over") || len(resource.Reasons("hosts")) != 2 || len(w.sim.Changes()) > 0 {
+					t.Errorf("called %v; said: %s", w.sim.Changes(), said)
+				}
+				hours.Add(2)
+				w.play(resource, step{name: "it is over", anyCalls: true})
+				w.expectNothing()
+			})
 		})
-		w.onOp(simulator.OpStart, simulator.Fault{Takes: time.Hour})
-		resource := w.object()
-		cut.Apply(resource, w.declares(2, attribute("ensure", "running")))
-		resource.Untaint()
-		w.sim.ResetCalls()
-		said := cut.Apply(resource, nil)
-		if !said.Failed() || !strings.Contains(said.String(), "the platform has not said that this is over") || len(resource.Reasons("hosts")) != 2 || len(w.sim.Changes()) > 0 {
-			t.Errorf("called %v; said: %s", w.sim.Changes(), said)
-		}
-		hours.Add(2)
-		w.play(resource, step{name: "it is over", anyCalls: true})
-		w.expectNothing()
-	})
+	}
 }

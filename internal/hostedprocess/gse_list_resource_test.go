@@ -99,6 +99,9 @@ func TestHostedProcessListResource(t *testing.T) {
 		}, results[0].Resource); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+		if redis, _ := results[2].Resource.(config); !cmp.Equal(config{"namespace": "web", "name": "redis", "labels": nil}, redis["meta"]) {
+			t.Errorf("meta is %v", redis["meta"])
+		}
 	})
 }
 

@@ -29,7 +29,7 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 			if w.by == esb {
 				calls = append([]string{on("operate_proc_v2/3", 2), on("register_proc_info", 2)}, calls...)
 			}
-			return step{name: "adopted", config: w.declares(2, kill, attribute("adopt_existing", true)), calls: calls}
+			return step{name: "adopted", config: w.declares(2, kill, attribute("adopt_existing", true)), calls: calls, takes: "web-2 (0:10.0.0.3): registered before; it was not hosted, and is now"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +95,9 @@ func TestHostedProcess_takenOver(t *testing.T) {
 		if _, said := first.Plan(nil); !strings.Contains(words(said.String()), "web:nginx: unregister 1 host: web-2; unregister what is this resource's on 1 host: web-1.") {
 			w.Errorf("the plan to destroy the first: %s", said)
 		}
-		w.play(first, step{name: "takes it back", config: w.declares(2), calls: []string{on("update_proc_info", 1)}})
-		notices(first, second.Attribute("owner"), "web-1 (0:10.0.0.2): registered by another resource, owner %s")
+		w.play(first, step{
+			name: "takes it back", config: w.declares(2), calls: []string{on("update_proc_info", 1)}, takes: fmt.Sprintf("web-1 (0:10.0.0.2): registered by another resource, owner %s", second.Attribute("owner")),
+		})
 		w.sim.ResetCalls()
 		if plan, said := second.Plan(w.declares(1)); plan.Action != providertest.PlanUpdate || len(said) > 0 {
 			w.Errorf("the second plans %s: %s", plan.Action, said)

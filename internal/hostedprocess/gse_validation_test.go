@@ -229,11 +229,12 @@ func TestHostedProcess_manyAtOnce(t *testing.T) {
 		config map[string]any
 		warns  string
 	}{
-		"changed":   {w.changed(101), "web:nginx: 101 hosts are registered with something else at the same time: web-1…web-101. With waves"},
+		"changed":   {w.changed(101, stops), "web:nginx: 101 hosts are registered with something else at the same time: web-1…web-101. With waves"},
 		"fewer":     {w.changed(100), ""},
 		"in-waves":  {w.changed(101, waves), ""},
 		"leave":     {w.declares(0, other), "web:nginx: unregister 101 hosts: web-1…web-101. No safety limits"},
 		"end":       {w.declares(0, stops, other), `101 hosts are unregistered, with on_destroy = "stop", at the same time`},
+		"killed":    {w.declares(0, attribute("on_destroy", "kill"), other), `101 hosts are unregistered, with on_destroy = "kill", at the same time`},
 		"unchanged": {w.declares(101), ""},
 	} {
 		_, said := resource.Plan(c.config)

@@ -50,6 +50,8 @@ func TestJobHostedProcess_replaced(t *testing.T) {
 		"scope":                 {values{"scope.id": "3"}, providertest.PlanReplace, anew},
 		"setup_path":            {values{"process.setup_path": "/srv/other"}, providertest.PlanReplace, anew},
 		"value_key":             {values{"process.value_key": "other"}, providertest.PlanReplace, anew},
+		"value_key-spelt-out":   {values{"process.value_key": "/srv/web/nginx"}, providertest.PlanReplace, anew},
+		"value_key-empty":       {values{"process.value_key": ""}, providertest.PlanUpdate, nil},
 		"proc_name":             {values{"process.proc_name": "other"}, providertest.PlanReplace, anew},
 		"pid_path":              {values{"process.pid_path": "/srv/other.pid"}, providertest.PlanUpdate, []string{on("update_proc_info", 1)}},
 	} {
@@ -61,6 +63,9 @@ func TestJobHostedProcess_replaced(t *testing.T) {
 			resource := w.object()
 			resource.Applied(w.declares(1))
 			w.play(resource, step{name: name, config: config, kind: c.kind, calls: c.calls})
+			if warned := strings.Contains(resource.Notices.String(), "Hosted Process Is Replaced"); warned != (c.kind == providertest.PlanReplace) {
+				t.Errorf("said: %s", resource.Notices)
+			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -222,7 +223,8 @@ func TestHostedProcess_notUnreachable(t *testing.T) {
 		through(t, gse, func(w *world) {
 			more := []map[string]any{one, attribute("ensure", "registered")}
 			lost := func(w *world) { w.on("register_proc_info", simulator.Fault{Drop: "after"}, 3) }
-			w.play(w.object(),
+			resource := w.object()
+			w.play(resource,
 				step{name: "created", config: w.declares(2, more...), kind: providertest.PlanCreate, anyCalls: true},
 				step{name: "one joins", befalls: lost, config: w.declares(3, more...), anyCalls: true, left: codesOf("unconfirmed", 3), says: "Unable to Update Hosted Process", fails: true},
 				step{
@@ -230,6 +232,12 @@ func TestHostedProcess_notUnreachable(t *testing.T) {
 					left: codesOf("unconfirmed", 3), says: "Unable to Update Hosted Process", fails: true,
 				},
 			)
+			dead(3, true)(w)
+			w.on("register_proc_info", simulator.Fault{Drop: "after"}, 4)
+			resource.Apply(w.changed(4, one))
+			w.repair()
+			resource.Protocol = w.open()
+			resource.Applied(w.changed(4, one)) // it has its own there, through the ESB not hosted yet
 		})
 	})
 	t.Run("lost-on-the-way", func(t *testing.T) {
@@ -297,6 +305,21 @@ func TestHostedProcess_unreachableOperation(t *testing.T) {
 		}
 		if diff := cmp.Diff(w.by.Changes(on("operate_proc_v2/7", 1)), w.sim.Changes()); diff != "" {
 			w.Errorf("calls that change something (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A wave waits as long as a start may take.
+func TestHostedProcess_waveOfStarts(t *testing.T) {
+	t.Parallel()
+	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+		t.Helper()
+		object := sim.ConfiguredFor(t, esb).CoreOf(providertest.HostedType, &providertest.Kept{})
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Takes: time.Hour})
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Takes: time.Hour})
+		for i, config := range []map[string]any{fleetOf(esb, 2, attribute("ensure", "running")), restartedBy(esb, 2, attribute("on_update", "restart"))} {
+			values{"rollout": map[string]any{"batch_size": 1}, "timeouts": map[string]any{"create": "9h", "update": "9h"}, "spec.monitor_policy.start_check_secs": 2*3600 + i}.put(config)
+			object.Applied(config)
 		}
 	})
 }

@@ -210,6 +210,9 @@ func TestNames_refused(t *testing.T) {
 			}
 			w.sim.ResetCalls()
 			resource.Protocol = w.open()
+			if _, said := resource.Plan(config(map[string]any{"a": providertest.NotKnown{}, "web-2": providertest.Address(2), "web-9": untold["web-9"]})); said.Failed() {
+				t.Errorf("while a host is not known the plan says: %s", said)
+			}
 			if _, said := resource.Plan(config(c.hosts)); !said.Failed() || !strings.Contains(said.String(), c.says) {
 				t.Errorf("the plan says: %s", said)
 			}
@@ -249,7 +252,12 @@ func TestRolloutPlan_knownLater(t *testing.T) {
 			if does := plan.Planned(t)["rollout_plan"]; name != "stays" && providertest.Plain(t, does) != c.want || said.Failed() {
 				t.Errorf("with all known it plans %s, want %q; said: %s", does, c.want, said)
 			}
-			unknown := w.declares(2, waves, attribute("hosts", providertest.NotKnown{}))
+			unknown := w.declares(0, waves, attribute("hosts", c.hosts))
+			values{"spec.control.start_cmd": providertest.NotKnown{}}.put(unknown)
+			if _, said := resource.Plan(unknown); said.Failed() {
+				t.Errorf("with a command that is not known: %s", said)
+			}
+			unknown = w.declares(2, waves, attribute("hosts", providertest.NotKnown{}))
 			if _, said := resource.ApplyResolved(unknown, w.declares(0, waves, attribute("hosts", c.hosts))); len(said) > 0 {
 				t.Error(said)
 			}
@@ -391,7 +399,8 @@ func TestGateway_agentIDs(t *testing.T) {
 	w.sim.TenantID, w.settings["tenant_id"], w.settings["endpoint"] = "acme", "acme", w.sim.URL+"/api/bk-gse/prod"
 	w.sim.AdmitAgents = true
 	config := w.declares(0, attribute("hosts", map[string]string{"a": first, "b": second, "c": "0:10.0.0.2"}))
-	w.play(w.object(),
+	resource := w.object()
+	w.play(resource,
 		step{name: "created", config: config, kind: providertest.PlanCreate, calls: []string{"update_proc_info " + first + " " + second, "update_proc_info 0:10.0.0.2"}},
 		step{
 			name: "one is unregistered", config: config, calls: []string{"update_proc_info " + second},
@@ -406,6 +415,24 @@ func TestGateway_agentIDs(t *testing.T) {
 	if len(said) > 0 || status["stopped_count"] != 3 {
 		t.Errorf("status is %v; said: %s", status, said)
 	}
+	w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403, Skip: 2}) // other names need not be known to unregister
+	resource.Protocol = w.open()
+	if said := resource.DestroyUnrefreshed(); len(said) > 0 {
+		t.Errorf("destroyed: %s", said)
+	}
+}
+
+// A machine that state has by both of its names, because the platform did not tell, is stopped once.
+func TestNames_twiceInState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, gateway)
+	w.sim.EntryPerName, w.sim.AdmitAgents = true, true
+	resource := w.object()
+	resource.Applied(w.declares(0, map[string]any{"ensure": "running", "on_destroy": "stop", "hosts": map[string]string{"a": agents["web-1"], "b": providertest.Address(1)}}))
+	w.sim.AddAgent(agents["web-1"], providertest.Address(1))
+	w.play(resource, step{name: "destroyed", calls: []string{
+		"operate_proc_multi/4 " + agents["web-1"], "operate_proc_multi/4 " + providertest.Address(1), "operate_proc_v2/1 " + agents["web-1"],
+	}})
 }
 
 // A machine that is called otherwise is the same machine: nothing is stopped, started,
@@ -440,6 +467,10 @@ func TestOwnership_renamed(t *testing.T) {
 			w.play(resource, twice)
 			if after := pids(w.sim, 2); !slices.Equal(before, after) {
 				t.Errorf("processes %v became %v", before, after)
+			}
+			w.play(resource, step{name: "by both", config: declared(map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}), anyCalls: true}, step{name: "destroyed", anyCalls: true})
+			if w.at(1).Running || w.at(2).Running {
+				t.Errorf("one is not stopped: %+v and %+v", w.at(1), w.at(2))
 			}
 		})
 	}

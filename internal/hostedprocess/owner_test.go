@@ -231,6 +231,7 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 		says          string // and lets nothing go
 		looks         int    // at the file
 	}{
+		"hosted-again":              {esb, nil, nil, false, "", 1},
 		"frozen":                    {esb, nil, frozen, true, later, 60},
 		"frozen-gateway":            {gateway, nil, frozen, true, later, 60},
 		"never-heard":               {esb, frozen, nil, true, later, 60},
@@ -245,11 +246,19 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, c.by)
+			pass := w.passing()
 			if c.before != nil {
 				c.before(w)
 			}
 			first := w.object()
 			first.Applied(w.declares(2))
+			if name == "hosted-again" { // which renews the time of the registration
+				pass()
+				w.do(w.sim.Unhost, 1, 2)
+				first.Between = func() { w.sim.FreezeStatus() }
+				first.Applied(w.declares(2))
+				first.Between = nil
+			}
 			if c.after != nil {
 				c.after(w)
 			}

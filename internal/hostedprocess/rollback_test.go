@@ -64,6 +64,14 @@ func TestRollback(t *testing.T) {
 				resource := w.object()
 				resource.Applied(config)
 				w.do(w.sim.StartProcess, 1, 2, 3)
+				if name == "goes-back" { // an operation of an earlier apply is due
+					alike := attribute("on_update", "restart")
+					resource.Applied(w.changed(3, alike))
+					w.onOp(simulator.OpRestart, failing, 1)
+					config = w.declares(3, alike)
+					resource.Apply(config)
+					w.repair()
+				}
 				w.play(resource,
 					step{name: "rolled back", befalls: c.befalls, config: w.changed(3, more), calls: c.calls, left: c.left, says: c.says, fails: true},
 					step{name: "repaired", befalls: (*world).repair, config: config, kind: kindOf(c.repaired), calls: c.repaired},

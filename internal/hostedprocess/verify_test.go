@@ -350,17 +350,19 @@ func TestVerify_importedWithoutSpec(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		hosts   int
-		stopCmd any // of the last one
+		stopCmd any
 		says    string
 	}{
-		"differing": {2, "kill", "is hosted with 2 different specs, so spec is not imported"},
+		"differing": {6, "kill", "is hosted with 6 different specs, so spec is not imported. The hosts of each: 0:10.0.0.2 0:10.0.0.3 0:10.0.0.4 0:10.0.0.5 0:10.0.0.6 0:10.0.0.7"},
 		"odd":       {1, 7, "0:10.0.0.2: its entry in the agent's file has a value of an unknown form"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			verifying(t, func(w *world) {
 				w.hosted(providertest.HostNumbers(c.hosts)...)
-				w.edited(c.hosts, map[string]any{"stopCmd": c.stopCmd})(w)
+				for n := range c.hosts {
+					w.edited(n+1, map[string]any{"stopCmd": c.stopCmd, "cpulmt": 10 * n})(w)
+				}
 				object := w.object()
 				said := object.Imports("web:nginx")
 				if !strings.Contains(words(said.String()), c.says) || object.Attribute("spec") != nil {

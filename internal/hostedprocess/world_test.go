@@ -130,6 +130,7 @@ type step struct {
 	hosts    map[string]string     // in state; those of the configuration where it is left out
 	says     string                // part of it; nothing is said where it is left out
 	fails    bool
+	takes    string // what it says of hosts that it takes over
 	anyCalls bool
 }
 
@@ -150,7 +151,8 @@ func (w *world) play(object *providertest.Core, steps ...step) {
 			continue
 		}
 		w.sim.ResetCalls()
-		if plan, said := object.Plan(s.config); plan.Action != providertest.PlanNothing || (len(said) > 0) != (len(s.away) > 0) || said.Failed() || len(w.sim.Changes()) > 0 {
+		before := object.State
+		if plan, said := object.Plan(s.config); !object.State.Equal(before) || plan.Action != providertest.PlanNothing || len(said) != min(len(s.away), 1) || said.Failed() || len(w.sim.Changes()) > 0 {
 			w.Errorf("%s: something is left to do: %s %v\n%s", s.name, plan.Action, w.sim.Changes(), said)
 		}
 	}
@@ -168,6 +170,9 @@ func (w *world) expect(object *providertest.Core, s step, kind providertest.Plan
 	}
 	if kind != want || said.Failed() != s.fails || (len(said) == 0) != (s.says == "") || !strings.Contains(words(said.String()), s.says) {
 		w.Errorf("%s: %s, want %s; failed: %t; said: %s", s.name, kind, want, said.Failed(), said)
+	}
+	if notices := words(object.Notices.String()); strings.Contains(notices, "Hosts Taken Over") != (s.takes != "") || !strings.Contains(notices, s.takes) {
+		w.Errorf("%s: taken over: %q; said: %s", s.name, s.takes, notices)
 	}
 	if diff := cmp.Diff(w.by.Changes(s.calls...), w.sim.Changes(), cmpopts.EquateEmpty()); diff != "" && !s.anyCalls {
 		w.Errorf("%s: calls that change something (-want +got):\n%s", s.name, diff)
