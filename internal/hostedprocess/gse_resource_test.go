@@ -274,7 +274,7 @@ func TestHostedProcess_partial(t *testing.T) {
 				w.play(resource,
 					step{
 						name: "destroy fails", befalls: failing("unregister_proc_info"), calls: []string{on("unregister_proc_info", all...)},
-						hosts: addresses(bad...), says: "Unable to Unregister Hosted Process", fails: true,
+						hosts: addresses(bad...), says: "Unable to Unregister Hosted Process … that were to be destroyed. … Fix the cause and destroy again: only these hosts are called.", fails: true,
 					},
 					step{name: "destroy goes on", befalls: repaired, calls: []string{on("unregister_proc_info", bad...)}},
 				)
@@ -300,7 +300,8 @@ func TestHostedProcess_partialCreateAsError(t *testing.T) {
 		w.play(resource,
 			step{
 				name: "one fails", befalls: func(w *world) { w.on("register_proc_info", away, 2) }, config: config, kind: providertest.PlanCreate,
-				calls: []string{on("operate_proc_v2/3", 1, 3), on("register_proc_info", 1, 2, 3)}, left: codesOf("not_registered", 2), says: "Hosted Process Created In Part", fails: true,
+				calls: []string{on("operate_proc_v2/3", 1, 3), on("register_proc_info", 1, 2, 3)}, left: codesOf("not_registered", 2), fails: true,
+				says: "Hosted Process Created In Part … is not as declared on 1 of 3 hosts, which are in out_of_sync. … Because on_partial_create is \"error\", Terraform now taints the resource",
 			},
 			step{
 				name: "begun anew", befalls: (*world).repair, config: config, kind: providertest.PlanReplace,
@@ -320,7 +321,8 @@ func TestHostedProcess_createFailsEverywhere(t *testing.T) {
 		resource := w.object()
 		w.play(resource, step{
 			name: "fails", befalls: func(w *world) { w.on("register_proc_info", away, 1, 2) }, config: w.declares(2), kind: providertest.PlanCreate, calls: []string{on("register_proc_info", 1, 2)},
-			hosts: map[string]string{}, says: "could not be registered on 2 of 2 hosts. web-1, web-2 (2 hosts): 117", fails: true,
+			hosts: map[string]string{}, fails: true,
+			says: "Unable to Register Hosted Process … could not be registered on 2 of 2 hosts. web-1, web-2 (2 hosts): 117 … Fix the cause and apply again. Nothing was saved, so the next apply begins anew.",
 		})
 		if !resource.State.IsNull() {
 			w.Errorf("state is %s", resource.State)
@@ -367,6 +369,12 @@ func TestHostedProcess_existing(t *testing.T) {
 				w.Errorf("%q is not named: %s", says, said)
 			}
 		}
+		w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403})
+		_, said = w.object().Apply(w.declares(2))
+		if !said.Failed() || !tells(said, "by whom could not be read … Where it could not be read who registered it, the host is neither changed nor unregistered. Apply again later") {
+			w.Errorf("with a file that cannot be read: %s", said)
+		}
+		w.repair()
 		w.do(w.sim.Unregister, 1, 2)
 		w.object().Applied(w.declares(2)) // whose state is lost
 		w.play(w.object(), step{name: "its own", config: w.declares(2), kind: providertest.PlanCreate, calls: []string{on("update_proc_info", 1, 2)}, takes: "web-1, web-2 (2 hosts): registered before, owner "})

@@ -195,6 +195,47 @@ func TestHostedProcess_unreachable(t *testing.T) {
 	})
 }
 
+// A refresh says what it knows of hosts whose agents do not answer.
+func TestHostedProcess_unasked(t *testing.T) {
+	t.Parallel()
+	const drift, kept = "so that is not taken for drift and state is kept.", "so out_of_sync is kept as it was."
+	for name, c := range map[string]struct {
+		fails string // on host 3, whose agent does not answer then
+		looks bool   // host 2 is unhosted, and its agent does not answer
+		says  string
+	}{
+		"looks-changed":         {"", true, "looks changed on 1 of 3 hosts whose agents could not be asked, " + drift + " web-2 (0:10.0.0.3): 117, "},
+		"never-registered":      {"register_proc_info", false, "is not registered on 1 of 3 hosts whose agents could not be asked, " + drift},
+		"some-never-registered": {"register_proc_info", true, "looks changed or is not registered on 2 of 3 hosts whose agents could not be asked, " + drift},
+		"out-of-sync":           {"update_proc_info", false, "is out of sync on 1 of 3 hosts whose agents could not be asked, " + kept},
+		"some-out-of-sync":      {"update_proc_info", true, "looks changed or is out of sync on 2 of 3 hosts whose agents could not be asked, " + kept + " web-2, web-3 (2 hosts): 117, "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				resource := w.object()
+				if c.fails != "register_proc_info" {
+					resource.Applied(w.declares(3))
+				}
+				if c.fails != "" {
+					w.on(c.fails, away, 3)
+					resource.Apply(w.changed(3))
+					w.repair()
+				}
+				w.sim.SetReachable(providertest.Address(3), c.fails == "")
+				if c.looks {
+					w.do(w.sim.Unhost, 2)
+				}
+				w.sim.SetReachable(providertest.Address(2), !c.looks)
+				resource.Protocol = w.open()
+				if said := resource.Refresh(); said.Failed() || !tells(said, "Process \"nginx\" in namespace \"web\" "+c.says+" … Check the agents on these hosts.") {
+					w.Errorf("said: %s", said)
+				}
+			})
+		})
+	}
+}
+
 // What is not that an agent does not answer is never unreachable, and no host is left behind.
 //
 // Promised in drift-in-ci.md: A host whose agent was asked and did not answer counts as it was, and a

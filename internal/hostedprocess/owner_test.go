@@ -317,7 +317,7 @@ func TestHostedProcess_letsGoBesideTheMute(t *testing.T) {
 	w.onOp(simulator.OpQuery, simulator.Fault{Pending: 1 << 20}, 1)
 	w.sim.ResetCalls()
 	said := resource.DestroyUnrefreshed()
-	if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(letGo(w.sim), want) {
+	if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(letGo(w.sim), want) || !tells(said, "If a machine is gone for good, set forget_unreachable = true … reduce hosts to the hosts named above, apply, and destroy again.") {
 		t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
 	}
 }

@@ -124,13 +124,14 @@ func TestOnUpdate_due(t *testing.T) {
 		op        int
 		befalls   func(*world)
 		left      string
+		says      string
 		relabels  bool // labels change while it is under way
 	}{
-		"fails":            {"restart", restarts, func(w *world) { w.onOp(restarts, failing, 1) }, "not_operated", false},
-		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", false},
-		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", false}, // its pid tells nothing
-		"not-registered":   {"restart", restarts, func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec", false},
-		"relabelled":       {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "other_spec", true},
+		"fails":            {"restart", restarts, func(w *world) { w.onOp(restarts, failing, 1) }, "not_operated", "Fix the cause and apply again: only these hosts are called.", false},
+		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where nobody saw how the restart ended, the next apply asks … the same pid as before. To leave such hosts alone, apply once with on_update = \"register\".", false},
+		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where nobody saw how the reload ended … the same pid as before, which a reload may well leave. To", false}, // its pid tells nothing
+		"not-registered":   {"restart", restarts, func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec", "is not as declared on 1 of 2 hosts of this update.", false},
+		"relabelled":       {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "other_spec", "the next apply asks the platform for its result first", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +152,7 @@ func TestOnUpdate_due(t *testing.T) {
 				maps.Copy(updates, labelled(map[string]any{"team": "sre"}))
 				said = cut.Apply(resource, w.changed(2, updates))
 			}
-			if left := codes(resource)["web-1"]; left != c.left || !said.Failed() {
+			if left := codes(resource)["web-1"]; left != c.left || !said.Failed() || !tells(said, c.says) {
 				t.Errorf("it is %q, want %q; said: %s", left, c.left, said)
 			}
 			w.sim.Repair()

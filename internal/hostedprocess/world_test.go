@@ -128,7 +128,7 @@ type step struct {
 	left     map[string]string     // codes of out_of_sync
 	away     map[string]string     // and of unreachable, of which each plan warns
 	hosts    map[string]string     // in state; those of the configuration where it is left out
-	says     string                // part of it; nothing is said where it is left out
+	says     string                // parts of it, as tells has them; nothing is said where it is left out
 	fails    bool
 	takes    string // what it says of hosts that it takes over
 	anyCalls bool
@@ -168,7 +168,7 @@ func (w *world) expect(object *providertest.Core, s step, kind providertest.Plan
 	default:
 		want = providertest.PlanUpdate
 	}
-	if kind != want || said.Failed() != s.fails || (len(said) == 0) != (s.says == "") || !strings.Contains(words(said.String()), s.says) {
+	if kind != want || said.Failed() != s.fails || (len(said) == 0) != (s.says == "") || !tells(said, s.says) {
 		w.Errorf("%s: %s, want %s; failed: %t; said: %s", s.name, kind, want, said.Failed(), said)
 	}
 	if notices := words(object.Notices.String()); strings.Contains(notices, "Hosts Taken Over") != (s.takes != "") || !strings.Contains(notices, s.takes) {
@@ -308,6 +308,16 @@ func (w *world) expectNothing() {
 // words are what was said, without line breaks and a CLI's frame.
 func words(out string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(out)), " ")
+}
+
+// tells reports whether parts of a text, separated by " … ", were said in that order.
+func tells(said providertest.Diagnostics, parts string) bool {
+	text, found := words(said.String()), true
+	for part := range strings.SplitSeq(parts, " … ") {
+		_, after, is := strings.Cut(text, part)
+		text, found = after, found && is
+	}
+	return found
 }
 
 func TestMain(m *testing.M) { providertest.Main(m) }
