@@ -131,7 +131,7 @@ func TestOnUpdate_due(t *testing.T) {
 		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where nobody saw how the restart ended, the next apply asks … the same pid as before. To leave such hosts alone, apply once with on_update = \"register\".", false},
 		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where nobody saw how the reload ended … the same pid as before, which a reload may well leave. To", false}, // its pid tells nothing
 		"not-registered":   {"restart", restarts, func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec", "is not as declared on 1 of 2 hosts of this update.", false},
-		"relabelled":       {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "other_spec", "the next apply asks the platform for its result first", true},
+		"relabelled":       {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "other_spec", "web-1 (0:10.0.0.2): interrupted (115, still in progress)", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
