@@ -134,7 +134,15 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 		return report, fmt.Errorf("reading the cached status: %w", err)
 	}
 	report.Cached = WithKept(ctx, p, want, hosts, maps.Clone(cached))
-	suspects := Where(hosts, func(h Host) bool { return report.suspects(h, want, inDoubt[h]) })
+	var suspects []Host
+	for _, h := range hosts {
+		switch status := report.Cached[h]; {
+		case status.State == Unknown && !want.HasSpec:
+			report.Unreachable[h] = status
+		case report.judged(h, want.differences(status)) || want.suspects(status) || inDoubt[h]:
+			suspects = append(suspects, h)
+		}
+	}
 	if len(suspects) == 0 || !want.HasSpec {
 		return report, nil
 	}
@@ -172,15 +180,9 @@ func WithKept(ctx context.Context, p Process, want Desired, hosts []Host, status
 	return statuses
 }
 
-// suspects reports whether the agent of a host is to be asked, by its cached status.
-func (r Report) suspects(h Host, want Desired, inDoubt bool) bool {
-	status := r.Cached[h]
-	if status.State == Unknown && !want.HasSpec {
-		r.Unreachable[h] = status
-		return false
-	}
-	unhosted := want.Ensure != EnsureRegistered && status.Kept.lacks()
-	return r.judged(h, want.differences(status)) || status.State == Unknown || inDoubt || unhosted || want.OwnedByOther(status)
+// suspects reports whether a cached status that does not differ is not sufficient all the same.
+func (d Desired) suspects(s Status) bool {
+	return s.State == Unknown || d.Ensure != EnsureRegistered && s.Kept.lacks() || d.OwnedByOther(s)
 }
 
 // confirm judges a host by what its agent says now. Labels of an older registration say nothing.
@@ -282,7 +284,7 @@ func (d Desired) ownerless(labels map[string]string) bool {
 // after ours, which the agent's times show: live is its time now, ours the one after our
 // registration.
 func (d Desired) superseded(row Status, live, ours int64) bool {
-	another := live != 0 && ours != 0 && live != ours && row.RegisterTime == live
+	another := registeredSince(ours, live) && row.RegisterTime == live
 	carried, _ := d.carried(row)
 	return d.Owns(row) && carried != d.Fingerprint && slices.Contains(d.Earlier, carried) && !another
 }

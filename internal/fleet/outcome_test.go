@@ -126,7 +126,7 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 			p := &process{look: byHost{1: pending}, wait: byHost{1: pending}, live: answer(c.live), cached: answer(c.file)}
 			c.task.ID, c.task.Operation, c.task.Fingerprint = "T", fleet.Supervise, ownPrint
 			reconciliation := fleet.NewReconciliation(p, desired(fleet.EnsureRegistered), fleet.Change{
-				Reregister: hosts(1), Order: hosts(1), Earlier: fleet.Earlier{Underway: tasks{host(1): c.task}},
+				Reregister: hosts(1), Order: hosts(1), Inherited: fleet.Inherited{Underway: tasks{host(1): c.task}},
 			})
 			results := reconciliation.Run(t.Context())
 			if reconciliation.Found().Ended[host(1)] != c.tookEffect {

@@ -92,6 +92,9 @@ func (s Status) olderThan(registered int64) bool {
 	return s.RegisterTime > 0 && s.RegisterTime < registered
 }
 
+// registeredSince reports whether an agent's time is another one than before, and both are known.
+func registeredSince(before, now int64) bool { return before != 0 && now != 0 && now != before }
+
 // Process is one process, with a name and a spec, on a platform. Every method returns an outcome or
 // a status for each host that it was given. It waits until the platform has settled or ctx ends,
 // and splits what is too large for one request.

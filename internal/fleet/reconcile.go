@@ -9,7 +9,7 @@ import (
 type Change struct {
 	Moves
 	Operate
-	Earlier
+	Inherited
 
 	// Register holds hosts on which the process is not known to be registered. Reregister holds
 	// those where something else is registered. Settle holds those where only hosting or running
@@ -47,8 +47,8 @@ type Operate struct {
 	Before Desired
 }
 
-// Earlier is what an earlier apply left on these hosts.
-type Earlier struct {
+// Inherited is what an earlier apply left on these hosts.
+type Inherited struct {
 	// Prior is the process as the hosts have it. Before anything is changed, the hosts of
 	// Due are asked by it: an agent finds a process by the paths of its spec.
 	Prior Process

@@ -84,7 +84,17 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Hos
 	if errors.Is(err, ErrNoSpec) {
 		return // nobody can be asked, and what the platform says is all there is
 	}
-	hosted := Where(gone, func(h Host) bool { return stillHosted(p, live[h], err, was[h].RegisterTime, h, results) })
+	var hosted []Host
+	for _, h := range gone {
+		switch s, absent := live[h], results[h].AlreadyDone; {
+		case absent && (err != nil || s.State == Unknown):
+			results[h] = Untold(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
+		case s.Hosted && registeredSince(was[h].RegisterTime, s.RegisterTime):
+			results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, and its agent hosts the process by a registration that was made meanwhile; somebody else's is left alone"}
+		case s.Hosted, absent && !s.HostedKnown && !p.HostingRegisters():
+			hosted = append(hosted, h)
+		}
+	}
 	switch {
 	case len(hosted) == 0:
 	case p.HostingRegisters():
@@ -92,21 +102,6 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Hos
 	default:
 		results.Merge(unhost(ctx, p, hosted, live))
 	}
-}
-
-// stillHosted reports whether an unregistered host is, or may be, still hosted by the registration
-// of that time. It notes in results if that is not known, or if the hosting is another's.
-func stillHosted(p Process, s Status, err error, registered int64, h Host, results Results) bool {
-	absent := results[h].AlreadyDone
-	switch {
-	case absent && (err != nil || s.State == Unknown):
-		results[h] = Untold(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
-	case s.Hosted && s.RegisterTime != 0 && registered != 0 && s.RegisterTime != registered:
-		results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, and its agent hosts the process by a registration that was made meanwhile; somebody else's is left alone"}
-	default:
-		return s.Hosted || absent && !s.HostedKnown && !p.HostingRegisters()
-	}
-	return false
 }
 
 // askStuck asks the agents of hosts that could not be stopped or unregistered, and notes which of

@@ -28,7 +28,7 @@ type Task struct {
 // owner is not known.
 func (t Task) TookEffect(want Desired, live, onFile Status) bool {
 	want.Fingerprint = t.Fingerprint
-	since := t.Fresh || t.Over != 0 && live.RegisterTime != 0 && live.RegisterTime != t.Over
+	since := t.Fresh || registeredSince(t.Over, live.RegisterTime)
 	sent := want.FingerprintLabel == "" || want.Ours(onFile) && (want.OwnerLabel() == "" || want.Owns(onFile)) && !onFile.olderThan(live.RegisterTime)
 	return live.Hosted && since && sent
 }

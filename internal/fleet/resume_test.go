@@ -307,7 +307,7 @@ func TestReconcile_resumesNoStartThatIsNotWanted(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(row(fleet.Stopped, true, 5))}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
-		Settle: hosts(1), Order: hosts(1), Earlier: fleet.Earlier{Underway: tasks{host(1): {ID: "T", Operation: fleet.Start}}},
+		Settle: hosts(1), Order: hosts(1), Inherited: fleet.Inherited{Underway: tasks{host(1): {ID: "T", Operation: fleet.Start}}},
 	}).Run(t.Context())
 	wantResults(t, byHost{1: well}, results)
 	p.wantCalls(t, "live 1")

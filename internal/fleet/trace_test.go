@@ -2,7 +2,7 @@ package fleet
 
 import "testing"
 
-func TestTrace_standing(t *testing.T) {
+func TestTrace_repeats(t *testing.T) {
 	t.Parallel()
 	const ours = "O"
 	registeredAs := func(fingerprint string) map[string]string {
@@ -25,33 +25,33 @@ func TestTrace_standing(t *testing.T) {
 	for name, c := range map[string]struct {
 		trace           Trace
 		live            Status
-		restart, reload standing
+		restart, reload repetition
 	}{
-		"stopped":                              {known(row("v1-new", 7, 100)), Status{State: Stopped, PID: -1}, toOperate, toOperate},
-		"nothing-happened":                     {known(row("v1-old", 7, 100)), live(7, 100, 90), toOperate, toOperate},
-		"registered-and-not-restarted":         {known(row("v1-new", 7, 200)), live(7, 200, 90), toOperate, unsure},
-		"restarted-after-its-registration":     {known(row("v1-new", 8, 200)), live(8, 200, 201), operatedBefore, operatedBefore},
-		"restarted-in-its-second":              {known(row("v1-new", 8, 200)), live(8, 200, 200), unsure, unsure},
-		"restarted,-which-registered":          {known(row("v1-new-started", 8, 200)), live(8, 200, 199), unsure, unsure},
-		"restarted-and-the-file-lags":          {known(row("v1-old", 7, 100)), live(8, 200, 201), unsure, unsure},
-		"restarted-and-the-time-is-kept":       {known(row("v1-new", 8, 100)), live(8, 100, 201), unsure, unsure},
-		"restarted,-time-kept,-the-file-lags":  {known(row("v1-old", 7, 100)), live(8, 100, 201), unsure, toOperate},
-		"revived-and-the-file-shows-it":        {known(row("v1-old", 8, 100)), live(8, 100, 150), toOperate, toOperate},
-		"registered-at-a-console":              {known(row("v1-other", 7, 200)), live(7, 200, 90), toOperate, toOperate},
-		"lost-and-nothing-happened":            {lost(row("v1-old", 7, 100)), live(7, 100, 90), toOperate, toOperate},
-		"lost-and-restarted":                   {lost(row("v1-new", 8, 200)), live(8, 200, 201), unsure, unsure},
-		"lost-and-the-file-lags":               {lost(row("v1-old", 7, 100)), live(8, 200, 201), unsure, unsure},
-		"lost-and-nothing-in-the-file":         {lost(Status{State: Unregistered}), live(7, 100, 90), unsure, unsure},
-		"lost-and-started-since-the-file-was":  {lost(row("v1-old", 7, 100)), live(8, 100, 150), unsure, toOperate},
-		"an-agent-that-tells-no-times":         {Trace{PID: 7, File: row("v1-old", 7, 0)}, live(7, 0, 0), toOperate, toOperate},
-		"an-agent-that-tells-no-times-another": {Trace{PID: 7, File: row("v1-new", 8, 0)}, live(8, 0, 0), unsure, unsure},
+		"stopped":                              {known(row("v1-new", 7, 100)), Status{State: Stopped, PID: -1}, notYet, notYet},
+		"nothing-happened":                     {known(row("v1-old", 7, 100)), live(7, 100, 90), notYet, notYet},
+		"registered-and-not-restarted":         {known(row("v1-new", 7, 200)), live(7, 200, 90), notYet, notKnown},
+		"restarted-after-its-registration":     {known(row("v1-new", 8, 200)), live(8, 200, 201), already, already},
+		"restarted-in-its-second":              {known(row("v1-new", 8, 200)), live(8, 200, 200), notKnown, notKnown},
+		"restarted,-which-registered":          {known(row("v1-new-started", 8, 200)), live(8, 200, 199), notKnown, notKnown},
+		"restarted-and-the-file-lags":          {known(row("v1-old", 7, 100)), live(8, 200, 201), notKnown, notKnown},
+		"restarted-and-the-time-is-kept":       {known(row("v1-new", 8, 100)), live(8, 100, 201), notKnown, notKnown},
+		"restarted,-time-kept,-the-file-lags":  {known(row("v1-old", 7, 100)), live(8, 100, 201), notKnown, notYet},
+		"revived-and-the-file-shows-it":        {known(row("v1-old", 8, 100)), live(8, 100, 150), notYet, notYet},
+		"registered-at-a-console":              {known(row("v1-other", 7, 200)), live(7, 200, 90), notYet, notYet},
+		"lost-and-nothing-happened":            {lost(row("v1-old", 7, 100)), live(7, 100, 90), notYet, notYet},
+		"lost-and-restarted":                   {lost(row("v1-new", 8, 200)), live(8, 200, 201), notKnown, notKnown},
+		"lost-and-the-file-lags":               {lost(row("v1-old", 7, 100)), live(8, 200, 201), notKnown, notKnown},
+		"lost-and-nothing-in-the-file":         {lost(Status{State: Unregistered}), live(7, 100, 90), notKnown, notKnown},
+		"lost-and-started-since-the-file-was":  {lost(row("v1-old", 7, 100)), live(8, 100, 150), notKnown, notYet},
+		"an-agent-that-tells-no-times":         {Trace{PID: 7, File: row("v1-old", 7, 0)}, live(7, 0, 0), notYet, notYet},
+		"an-agent-that-tells-no-times-another": {Trace{PID: 7, File: row("v1-new", 8, 0)}, live(8, 0, 0), notKnown, notKnown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := c.trace.standing(Restart, want, before, c.live); got != c.restart {
+			if got := c.trace.repeats(Restart, want, before, c.live); got != c.restart {
 				t.Errorf("restart: %d, want %d", got, c.restart)
 			}
-			if got := c.trace.standing(Reload, want, before, c.live); got != c.reload {
+			if got := c.trace.repeats(Reload, want, before, c.live); got != c.reload {
 				t.Errorf("reload: %d, want %d", got, c.reload)
 			}
 		})
@@ -59,22 +59,22 @@ func TestTrace_standing(t *testing.T) {
 	t.Run("a-declaration-that-comes-back", func(t *testing.T) {
 		t.Parallel()
 		old := known(row("v1-new", 7, 100)) // it may be from the first time
-		if got := old.standing(Restart, want, comesBack, live(7, 100, 90)); got != toOperate {
+		if got := old.repeats(Restart, want, comesBack, live(7, 100, 90)); got != notYet {
 			t.Errorf("the process of before: %d", got)
 		}
-		if got := old.standing(Restart, want, comesBack, live(8, 100, 150)); got != unsure {
+		if got := old.repeats(Restart, want, comesBack, live(8, 100, 150)); got != notKnown {
 			t.Errorf("another process: %d", got)
 		}
-		if got := old.standing(Reload, want, comesBack, live(7, 100, 90)); got != toOperate {
+		if got := old.repeats(Reload, want, comesBack, live(7, 100, 90)); got != notYet {
 			t.Errorf("to reload: %d", got)
 		}
 	})
 	t.Run("without-labels", func(t *testing.T) {
 		t.Parallel()
-		if got := (Trace{PID: 7}).standing(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != toOperate {
+		if got := (Trace{PID: 7}).repeats(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != notYet {
 			t.Errorf("known: %d", got)
 		}
-		if got := lost(Status{}).standing(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != unsure {
+		if got := lost(Status{}).repeats(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != notKnown {
 			t.Errorf("lost: %d", got)
 		}
 	})

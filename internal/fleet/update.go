@@ -131,13 +131,13 @@ func (r *Reconciliation) judge(h Host, live Status) {
 	if !fresh {
 		return
 	}
-	switch trace.standing(r.change.Operation, r.want, r.change.Before, live) {
-	case operatedBefore:
+	switch trace.repeats(r.change.Operation, r.want, r.change.Before, live) {
+	case already:
 		r.change.Due[h] = Due{PID: live.PID, Operated: true}
-	case unsure:
+	case notKnown:
 		delete(r.change.Due, h)
 		r.found.Unsure = append(r.found.Unsure, h)
-	case toOperate:
+	case notYet:
 	}
 }
 
@@ -179,7 +179,7 @@ func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
 func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
 	hosts := Where(r.Changed(), can)
 	back := NewReconciliation(r.change.Prior, was, Change{
-		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Due: r.found.Operated}, Earlier: Earlier{Prior: r.process, Underway: r.underway},
+		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Due: r.found.Operated}, Inherited: Inherited{Prior: r.process, Underway: r.underway},
 	})
 	results := make(Results, len(hosts))
 	for _, wave := range slices.Backward(r.changed) {
@@ -209,19 +209,20 @@ type Trace struct {
 	File Status
 }
 
-// standing says whether the operation of an update is still due on a host.
-type standing int
+// repetition says whether an operation on a host has run already.
+type repetition int
 
 const (
-	toOperate standing = iota
-	operatedBefore
-	unsure // the platform does not tell which of the two
+	notYet repetition = iota
+	already
+	notKnown // the platform does not tell which of the two
 )
 
-// standing decides by the agent's current answer and the cached status. A process that was started
+// repeats says whether the operation of an update would repeat that of an apply which was cut off, by the
+// agent's current answer and the cached status. A process that was started
 // after its host was registered as declared runs that declaration. The reverse does not hold: a
 // start may renew the time of the registration. Times are compared only if one agent gave both.
-func (t Trace) standing(operation Operation, want, before Desired, live Status) standing {
+func (t Trace) repeats(operation Operation, want, before Desired, live Status) repetition {
 	file := t.File
 	if slices.Contains(before.Earlier, want.Fingerprint) {
 		file = Status{} // a declaration that comes back: its row may be from the first time
@@ -229,28 +230,22 @@ func (t Trace) standing(operation Operation, want, before Desired, live Status) 
 	var (
 		restart  = operation == Restart
 		declared = want.Made(file) // the host is registered as declared today
-		another  = t.registeredSince(live)
+		another  = registeredSince(t.RegisterTime, live.RegisterTime)
 		isInFile = file.RegisterTime == live.RegisterTime
 	)
 	switch {
 	case live.State != Running: // the operation passes it by
-		return toOperate
+		return notYet
 	case restart && t.PID != 0 && live.PID == t.PID: // the process of before
-		return toOperate
+		return notYet
 	case declared && another && isInFile && live.StartTime > live.RegisterTime:
-		return operatedBefore
+		return already
 	case declared, another && !isInFile, t.lostSince(before, live):
-		return unsure
+		return notKnown
 	case restart && want.FingerprintLabel != "" && file.PID != live.PID: // started since the file was written
-		return unsure
+		return notKnown
 	}
-	return toOperate
-}
-
-// registeredSince reports whether the agent has a registration of another time than after the last
-// apply.
-func (t Trace) registeredSince(live Status) bool {
-	return t.RegisterTime != 0 && live.RegisterTime != 0 && live.RegisterTime != t.RegisterTime
+	return notYet
 }
 
 // lostSince reports whether nothing is known of the last apply, and the file does not show what it

@@ -117,7 +117,7 @@ func TestReconcile_operationInWaves(t *testing.T) {
 	p := &process{operate: doneOps(byOp{fleet.Restart: {2: broken}})}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
 		Reregister: hosts(1, 2, 3), Settle: hosts(4, 5), Order: hosts(1, 2, 3, 4, 5),
-		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}, host(3): {}, host(4): {}}}, Earlier: fleet.Earlier{Prior: prior},
+		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}, host(3): {}, host(4): {}}}, Inherited: fleet.Inherited{Prior: prior},
 	}).Run(t.Context())
 	prior.wantCalls(t, "live 1", "live 2")
 	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2", "live 2")
@@ -174,7 +174,7 @@ func TestReconciliation_back(t *testing.T) {
 				due[h] = fleet.Due{}
 			}
 			r := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), fleet.Change{
-				Reregister: all, Order: all, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: test.operation, Due: due}, Earlier: fleet.Earlier{Prior: &prior},
+				Reregister: all, Order: all, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: test.operation, Due: due}, Inherited: fleet.Inherited{Prior: &prior},
 			})
 			if results := r.Run(t.Context()); !r.TooManyFailed(results) {
 				t.Fatalf("it went well: %v", results)
@@ -201,7 +201,7 @@ func TestReconciliation_Back_underWay(t *testing.T) {
 	t.Parallel()
 	goesOn := byHost{2: {Verdict: fleet.Pending, TaskID: "T"}}
 	prior, p := &process{look: goesOn, wait: goesOn}, &process{reregister: done(goesOn)}
-	change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Earlier: fleet.Earlier{Prior: prior}}
+	change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Inherited: fleet.Inherited{Prior: prior}}
 	r := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), change)
 	r.Run(t.Context())
 	prior.calls = nil
@@ -216,7 +216,7 @@ func TestReconciliation_Back_underWay(t *testing.T) {
 func TestReconciliation_Back_registered(t *testing.T) {
 	t.Parallel()
 	prior := &process{live: answer(row(fleet.Running, true, 9))}
-	change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Earlier: fleet.Earlier{Prior: prior}}
+	change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Inherited: fleet.Inherited{Prior: prior}}
 	r := fleet.NewReconciliation(&process{reregister: done(byHost{2: away}), live: answer(row(fleet.Running, true, 5))}, desired(fleet.EnsureHosted), change)
 	r.Run(t.Context())
 	r.Back(t.Context(), desired(fleet.EnsureHosted), func(h fleet.Host) bool { return h == host(1) })
@@ -243,7 +243,7 @@ func TestReconciliation_Registered(t *testing.T) {
 		"hosted-since":  {fleet.EnsureHosted, fleet.Change{Register: hosts(1, 2), Settle: hosts(3)}, process{live: says(byStatus{1: bare, 2: up, 3: bare})}, map[int]int64{1: 5, 2: 5}},
 		"started-since": {fleet.EnsureRunning, fleet.Change{Register: hosts(1, 2)}, process{live: says(byStatus{1: bare, 2: up})}, map[int]int64{1: 5, 2: 5}},
 		"started-and-ours-before": {
-			fleet.EnsureRunning, fleet.Change{Settle: hosts(1, 2, 3), Earlier: fleet.Earlier{Times: map[fleet.Host]int64{host(1): 5, host(2): 4}}},
+			fleet.EnsureRunning, fleet.Change{Settle: hosts(1, 2, 3), Inherited: fleet.Inherited{Times: map[fleet.Host]int64{host(1): 5, host(2): 4}}},
 			process{live: answer(bare)}, map[int]int64{1: 5},
 		},
 		"operated-before": {

@@ -46,9 +46,9 @@ type wanted struct {
 	adopts  bool // adopt_existing
 }
 
-// standing is what is known of a host that stays: the code of out_of_sync, "" if there is none, and
+// situation is what is known of a host that stays: the code of out_of_sync, "" if there is none, and
 // whether another object has registered it since.
-type standing struct {
+type situation struct {
 	code      fleet.Code
 	overtaken bool
 	// away: its agent does not answer. That is no reason for an apply.
@@ -58,20 +58,20 @@ type standing struct {
 	looked, absent, other bool
 }
 
-// standingOf is what state says of a host that stays.
-func standingOf(status diagnose.HostStatus, overtaken bool) standing {
-	return standing{code: status.Code, away: status.Since != "", overtaken: overtaken}
+// situationOf is what state says of a host that stays.
+func situationOf(status diagnose.HostStatus, overtaken bool) situation {
+	return situation{code: status.Code, away: status.Since != "", overtaken: overtaken}
 }
 
 // lookedUp adds what the cached status shows of a host of which nothing is kept.
-func (s standing) lookedUp(want fleet.Desired, file fleet.Status) standing {
+func (s situation) lookedUp(want fleet.Desired, file fleet.Status) situation {
 	s.looked, s.absent = true, file.State == fleet.Unregistered
 	s.other = !want.AsFound(file) && (!want.Ours(file) || want.OwnerLabel() != "" && !want.Owns(file))
 	return s
 }
 
 // stepsOn decides what is to be done on hosts that stay: the one decision of plan and apply.
-func (w wanted) stepsOn(hosts []fleet.Host, known func(fleet.Host) standing) steps {
+func (w wanted) stepsOn(hosts []fleet.Host, known func(fleet.Host) situation) steps {
 	decided := make(steps)
 	for _, host := range hosts {
 		which := w.stepOn(known(host))
@@ -81,7 +81,7 @@ func (w wanted) stepsOn(hosts []fleet.Host, known func(fleet.Host) standing) ste
 }
 
 // stepOn decides it of one.
-func (w wanted) stepOn(s standing) step {
+func (w wanted) stepOn(s situation) step {
 	out := s.code != ""
 	switch {
 	case s.away && !s.looked && !w.changes && !w.raises:

@@ -14,32 +14,32 @@ func TestStepOn(t *testing.T) {
 	t.Parallel()
 	changes, raises := wanted{changes: true}, wanted{raises: true}
 	for name, c := range map[string]struct {
-		want     wanted
-		standing standing
-		step     step
+		want      wanted
+		situation situation
+		step      step
 	}{
-		"in sync":                              {wanted{}, standing{}, keepAsIs},
-		"in sync, overtaken":                   {wanted{}, standing{overtaken: true}, keepAsIs},
-		"not hosted":                           {wanted{}, standing{code: fleet.NotHosted}, settle},
-		"not operated":                         {wanted{}, standing{code: fleet.NotOperated}, settle},
-		"not hosted, overtaken":                {wanted{}, standing{code: fleet.NotHosted, overtaken: true}, reregister},
-		"other spec":                           {wanted{}, standing{code: fleet.OtherSpec}, reregister},
-		"other labels":                         {wanted{}, standing{code: fleet.OtherLabels}, reregister},
-		"unregistered":                         {wanted{}, standing{code: fleet.NoLongerRegistered}, register},
-		"not registered":                       {wanted{}, standing{code: fleet.NotRegistered}, register},
-		"unconfirmed":                          {wanted{}, standing{code: fleet.Unconfirmed}, register},
-		"another's":                            {wanted{}, standing{code: fleet.RegisteredByOther}, registerUnowned},
-		"another's, changed":                   {changes, standing{code: fleet.RegisteredByOther}, registerUnowned},
-		"another's, adopted":                   {wanted{adopts: true}, standing{code: fleet.RegisteredByOther}, takeOver},
-		"ensure asks for more":                 {raises, standing{}, settle},
-		"ensure asks for more, overtaken":      {raises, standing{overtaken: true}, reregister},
-		"the declaration changes":              {changes, standing{}, reregister},
-		"the declaration changes, unconfirmed": {changes, standing{code: fleet.Unconfirmed}, register},
-		"nothing is kept, as declared":         {wanted{}, standing{looked: true}, settle},
-		"nothing is kept, no row":              {wanted{}, standing{looked: true, absent: true, other: true}, register},
-		"nothing is kept, another spec":        {wanted{}, standing{looked: true, other: true}, reregister},
+		"in sync":                              {wanted{}, situation{}, keepAsIs},
+		"in sync, overtaken":                   {wanted{}, situation{overtaken: true}, keepAsIs},
+		"not hosted":                           {wanted{}, situation{code: fleet.NotHosted}, settle},
+		"not operated":                         {wanted{}, situation{code: fleet.NotOperated}, settle},
+		"not hosted, overtaken":                {wanted{}, situation{code: fleet.NotHosted, overtaken: true}, reregister},
+		"other spec":                           {wanted{}, situation{code: fleet.OtherSpec}, reregister},
+		"other labels":                         {wanted{}, situation{code: fleet.OtherLabels}, reregister},
+		"unregistered":                         {wanted{}, situation{code: fleet.NoLongerRegistered}, register},
+		"not registered":                       {wanted{}, situation{code: fleet.NotRegistered}, register},
+		"unconfirmed":                          {wanted{}, situation{code: fleet.Unconfirmed}, register},
+		"another's":                            {wanted{}, situation{code: fleet.RegisteredByOther}, registerUnowned},
+		"another's, changed":                   {changes, situation{code: fleet.RegisteredByOther}, registerUnowned},
+		"another's, adopted":                   {wanted{adopts: true}, situation{code: fleet.RegisteredByOther}, takeOver},
+		"ensure asks for more":                 {raises, situation{}, settle},
+		"ensure asks for more, overtaken":      {raises, situation{overtaken: true}, reregister},
+		"the declaration changes":              {changes, situation{}, reregister},
+		"the declaration changes, unconfirmed": {changes, situation{code: fleet.Unconfirmed}, register},
+		"nothing is kept, as declared":         {wanted{}, situation{looked: true}, settle},
+		"nothing is kept, no row":              {wanted{}, situation{looked: true, absent: true, other: true}, register},
+		"nothing is kept, another spec":        {wanted{}, situation{looked: true, other: true}, reregister},
 	} {
-		if got := c.want.stepOn(c.standing); got != c.step {
+		if got := c.want.stepOn(c.situation); got != c.step {
 			t.Errorf("%s: %d, want %d", name, got, c.step)
 		}
 	}

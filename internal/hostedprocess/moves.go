@@ -18,14 +18,14 @@ const looksForLeaver = 10
 
 // announce says on which hosts this object registers the process, and which leave it. It does not
 // offer a host whose registration may not be its own.
-func (h hostedProcess) announce(joins, leaves []fleet.Host, how leave) {
+func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 	if h.owners == nil {
 		return
 	}
 	at := make(map[fleet.Host]int64, len(leaves))
 	for _, host := range leaves {
-		if (departure{h, how, nil}).claimOn(host) == ownership.Registered {
-			at[host] = how.last.on(host).At
+		if k.claimOn(host) == ownership.Registered {
+			at[host] = k.last.on(host).At
 		}
 	}
 	h.owners.Announce(h.ID, h.Desired.Owner, joins, at)

@@ -16,9 +16,9 @@ import (
 
 // before is a process as it was last applied, as far as a rename depends on it.
 type before struct {
-	hosts    fleet.Inventory
-	last     ledger
-	statuses map[fleet.HostID]diagnose.HostStatus
+	known
+
+	hosts fleet.Inventory
 }
 
 // renames are hosts whose name changes form, between agent id and address: their old names by the
@@ -121,7 +121,7 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 	if len(old) == 0 {
 		return nil
 	}
-	l := departure{u.prior, u.leave, &u.names.dropped}
+	l := departure{u.prior, u.known, u.leave, &u.names.dropped}
 	ours := l.stillOurs(ctx, l.notRenamed(ctx, old))
 	onFile, err := u.h.Process.CachedStatus(ctx, slices.Concat(now, old))
 	for i, was := range old {

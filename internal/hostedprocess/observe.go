@@ -87,8 +87,8 @@ func (l departure) observe(ctx context.Context, hosts []fleet.Host) (observation
 }
 
 // claimOn is what state says of the registration on a host.
-func (l departure) claimOn(host fleet.Host) ownership.Claim {
-	switch l.statuses[host.WithoutSupplier()].Code {
+func (k known) claimOn(host fleet.Host) ownership.Claim {
+	switch k.statuses[host.WithoutSupplier()].Code {
 	case fleet.NotRegistered:
 		return ownership.Refused
 	case fleet.Unconfirmed:
@@ -96,7 +96,7 @@ func (l departure) claimOn(host fleet.Host) ownership.Claim {
 	case fleet.RegisteredByOther:
 		return ownership.Foreign
 	default:
-		if l.last.isOvertaken(host) {
+		if k.last.isOvertaken(host) {
 			return ownership.Overtaken
 		}
 		return ownership.Registered

@@ -118,14 +118,14 @@ type planned struct {
 
 // planUpdate plans what an update does to hosts.
 func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, p planned) {
-	plan, state, last, desired, known, settled := p.plan, p.state, p.last, p.desired, p.known, p.settled
-	changes := last.known && known && !last.registeredAs(desired)
+	plan, state, last, desired, settled := p.plan, p.state, p.last, p.desired, p.settled
+	changes := last.known && p.known && !last.registeredAs(desired)
 	does := r.updated(ctx, plan, state, last, changes)
 	if r.platform.Ready() {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
 	words := does.unnamed() // whether hosts are renamed is asked again by the apply, and may be answered otherwise
-	does, diags := r.withoutRenames(ctx, plan, does, before{does.prior, last, state.lifecycle().statuses(does.prior)})
+	does, diags := r.withoutRenames(ctx, plan, does, before{known{last, state.lifecycle().statuses(does.prior)}, does.prior})
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(does.owned(plan.lifecycle().AdoptExisting, state.lifecycle().statuses(does.prior))...)
 	if plan.HostsMap(ctx).IsFullyKnown() {
@@ -137,7 +137,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "out_of_sync", outOfSync)...)
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)
 	}
-	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && last.known && known {
+	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && last.known && p.known {
 		words = words.operating(operation, r.remains(ctx, state, last, desired))
 	}
 	sameHosts := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))

@@ -9,12 +9,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// leave is how hosts are unregistered.
-type leave struct {
+// known is what was known of an object's hosts before an apply: its ledger, and what state says.
+type known struct {
 	last     ledger
 	statuses map[fleet.HostID]diagnose.HostStatus
-	first    fleet.OnDestroy
-	forget   bool // forget_unreachable
+}
+
+// leave is how hosts are unregistered.
+type leave struct {
+	first  fleet.OnDestroy
+	forget bool // forget_unreachable
 }
 
 // released is the outcome of hosts that were to be unregistered.
@@ -39,16 +43,17 @@ func silent(o fleet.Outcome) bool {
 // departure is the unregistering of hosts: how it is done, and its outcome.
 type departure struct {
 	hostedProcess
+	known
 	leave
 	gone *released
 }
 
 // release unregisters hosts, and only those that this object owns. It leaves alone what this object
 // never registered, and what another owns by now.
-func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leave, rollout fleet.Rollout) released {
+func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known, how leave, rollout fleet.Rollout) released {
 	gone := newReleased()
 	rollout.MaxUnreachable = 0 // forget_unreachable is the rule for hosts that leave
-	l := departure{h, how, &gone}
+	l := departure{h, k, how, &gone}
 	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.notRenamed(ctx, l.unhindered(ctx, hosts))))
 	logged := platform.Run{Process: h.ID, Operation: wordsOf(l.first), Keys: h.Hosts, Rollout: rollout}
 	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {

@@ -41,7 +41,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	h.announce(h.Hosts.Hosts(), nil, leave{})
+	h.announce(h.Hosts.Hosts(), nil, known{})
 	release, err := h.hold(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Register Hosted Process", h.Title+
@@ -122,10 +122,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	statuses := h.within(before.lifecycle().statuses(prior.Hosts))
 	u := update{
 		h: h, prior: prior, priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
-		leave: leave{
-			last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(),
-			statuses: statuses,
-		},
+		known:     known{last, statuses},
+		leave:     leave{fleet.OnDestroy(plan.OnDestroy.ValueString()), plan.ForgetUnreachable.ValueBool()},
 		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
 	}
 	if err := u.run(ctx, &resp.Diagnostics); err != nil {
@@ -172,14 +170,11 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 		return
 	}
 	last = last.orElse(h.Desired, state.Fingerprint.ValueString())
-	l := leave{
-		last: last, first: fleet.OnDestroy(state.OnDestroy.ValueString()), forget: state.ForgetUnreachable.ValueBool(),
-		statuses: state.statuses(h.Hosts),
-	}
+	k, l := known{last, state.statuses(h.Hosts)}, leave{fleet.OnDestroy(state.OnDestroy.ValueString()), state.ForgetUnreachable.ValueBool()}
 	if !h.Desired.HasSpec {
 		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
-	h.announce(nil, h.Hosts.Hosts(), l)
+	h.announce(nil, h.Hosts.Hosts(), k)
 	release, err := h.hold(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Unregister Hosted Process", h.Title+
@@ -189,7 +184,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	defer release()
 
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts())
-	gone := h.release(ctx, h.Hosts.Hosts(), l, h.rollout)
+	gone := h.release(ctx, h.Hosts.Hosts(), k, l, h.rollout)
 
 	resp.Diagnostics.Append(gone.warnings(h, h.Hosts)...)
 	stuck := gone.results.Failures()

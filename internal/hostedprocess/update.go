@@ -15,7 +15,8 @@ import (
 
 // update brings a process from what it was to what is declared.
 type update struct {
-	leave // the ledger, what state says of the prior hosts, and how hosts leave
+	known // of the prior hosts
+	leave
 
 	h, prior    hostedProcess
 	priorEnsure fleet.Ensure
@@ -49,7 +50,7 @@ type outcome struct {
 
 // run does it. An error means that nothing was begun.
 func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
-	u.h.announce(u.h.Hosts.Hosts(), u.prior.Hosts.Without(u.h.Hosts), u.leave)
+	u.h.announce(u.h.Hosts.Hosts(), u.prior.Hosts.Without(u.h.Hosts), u.known)
 	release, err := u.h.hold(ctx, u.prior.Hosts.Hosts()...)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if diags.HasError() {
 		return nil
 	}
-	renamed, refused := u.h.renames(ctx, before{u.prior.Hosts, u.last, u.statuses})
+	renamed, refused := u.h.renames(ctx, before{u.known, u.prior.Hosts})
 	diags.Append(refused...)
 	if diags.HasError() {
 		return nil
@@ -169,8 +170,8 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		return change, err
 	}
 	want := wanted{changes: u.last.known && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure), adopts: u.adopt}
-	decided := want.stepsOn(kept, func(host fleet.Host) standing {
-		s := standingOf(u.statuses[host.WithoutSupplier()], u.last.isOvertaken(host))
+	decided := want.stepsOn(kept, func(host fleet.Host) situation {
+		s := situationOf(u.statuses[host.WithoutSupplier()], u.last.isOvertaken(host))
 		if !u.last.known {
 			s = s.lookedUp(u.h.Desired, onFile[host])
 		}
@@ -223,7 +224,7 @@ func (u *update) release(ctx context.Context, done fleet.Results) released {
 		}
 		rollout.MaxFailed = fleet.UpTo(patience)
 	}
-	return u.prior.release(ctx, removed, u.leave, rollout)
+	return u.prior.release(ctx, removed, u.known, u.leave, rollout)
 }
 
 // leaving are those of removed hosts that are not renamed.
