@@ -70,6 +70,22 @@ func TestJobHostedProcess_replaced(t *testing.T) {
 	}
 }
 
+// On a host it is the same process in any scope: who leaves it to an object of another scope, in one
+// run, leaves it hosted.
+func TestJobHostedProcess_otherScope(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, job)
+	first, second := w.object(), w.object()
+	second.Protocol = first.Protocol
+	first.Applied(w.declares(2, attribute("on_destroy", "stop")))
+	second.Applied(w.declares(2, map[string]any{"scope": nil, "bk_biz_id": 3}))
+	w.sim.ResetCalls()
+	if said := first.DestroyUnrefreshed(); len(said) > 0 || len(w.sim.Changes()) > 0 {
+		t.Errorf("called %v; said: %s", w.sim.Changes(), said)
+	}
+	w.play(second, step{name: "the other", config: w.declares(2, map[string]any{"scope": nil, "bk_biz_id": 3}), kind: providertest.PlanNothing})
+}
+
 // What JOB does not do is told in a sentence.
 func TestJobHostedProcess_cannot(t *testing.T) {
 	t.Parallel()

@@ -24,8 +24,10 @@ import (
 type ledger struct {
 	declared
 
-	// owner is the id of the object, which its registrations carry: the attribute.
-	owner string
+	// owner is the id that the object's registrations carry: the attribute. object is the id of the object
+	// itself, "" if that is the owner. An import has the owner of what it found, and another object may
+	// have it as well.
+	owner, object string
 	// known is false if nothing was kept. That is so after an import (state then has no spec
 	// either), and after a provider was killed in an update. It is so in the destroy of a tainted
 	// object that is replaced.
@@ -80,7 +82,8 @@ type group struct {
 type encodedLedger struct {
 	declared
 
-	Hosts []group `json:"hosts"`
+	Object string  `json:"object,omitempty"`
+	Hosts  []group `json:"hosts"`
 }
 
 // MarshalJSON writes a text that is compressed: the addresses of a large fleet, which are in state
@@ -91,7 +94,7 @@ func (l ledger) MarshalJSON() ([]byte, error) {
 	for id, e := range l.hosts {
 		on[e] = append(on[e], id)
 	}
-	encoded := encodedLedger{declared: l.declared}
+	encoded := encodedLedger{declared: l.declared, Object: l.object}
 	for e, ids := range on {
 		encoded.Hosts = append(encoded.Hosts, group{e, fleet.Spans(ids)})
 	}
@@ -118,7 +121,7 @@ func (l *ledger) UnmarshalJSON(raw []byte) error {
 	if err := json.NewDecoder(from).Decode(&encoded); err != nil {
 		return err
 	}
-	*l = ledger{declared: encoded.declared, known: true, hosts: make(map[fleet.HostID]entry)}
+	*l = ledger{declared: encoded.declared, object: encoded.Object, known: true, hosts: make(map[fleet.HostID]entry)}
 	for _, g := range encoded.Hosts {
 		for _, span := range g.On {
 			ids, err := fleet.ParseSpan(span)

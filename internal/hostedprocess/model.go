@@ -1,6 +1,7 @@
 package hostedprocess
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -131,13 +132,16 @@ type hostedProcess struct {
 	rollout  fleet.Rollout
 	rollback bool // on_failure
 	owners   *platform.Owners
+	object   string // its id for other objects of this run
 	// unreachable is how many hosts may have agents that do not answer.
 	unreachable reference.MaxUnreachable
 }
 
 // openAs converts the model of what was applied.
 func (r *hostedResource) openAs(ctx context.Context, m hostedModel, last ledger, diags *diag.Diagnostics) hostedProcess {
-	return r.open(ctx, m, last.owner, last.inventory(m.HostsMap(ctx), r.supplier()), diags)
+	h := r.open(ctx, m, last.owner, last.inventory(m.HostsMap(ctx), r.supplier()), diags)
+	h.object = cmp.Or(last.object, last.owner)
+	return h
 }
 
 // open converts a model for the clients, or says why it cannot. owner is the id of the
@@ -152,7 +156,7 @@ func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, 
 		diags.Append(p.NotReady())
 		return h
 	}
-	h.platform, h.owners = p, p.Owners
+	h.platform, h.owners, h.object = p, p.Owners, owner
 	var d diag.Diagnostics
 	h.Target, d = m.Open(ctx, p, owner)
 	diags.Append(d...)
@@ -193,5 +197,5 @@ func (h hostedProcess) hold(ctx context.Context, more ...fleet.Host) (release fu
 	if h.owners == nil {
 		return func() {}, nil
 	}
-	return h.owners.Hold(ctx, h.ID, append(h.Hosts.Hosts(), more...))
+	return h.owners.Hold(ctx, h.OnHost, append(h.Hosts.Hosts(), more...))
 }

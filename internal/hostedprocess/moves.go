@@ -22,13 +22,13 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 	if h.owners == nil {
 		return
 	}
-	at := make(map[fleet.Host]int64, len(leaves))
+	left := make(map[fleet.Host]fleet.Owned, len(leaves))
 	for _, host := range leaves {
 		if k.claimOn(host) == ownership.Registered {
-			at[host] = k.last.on(host).At
+			left[host] = fleet.Owned{Owner: k.last.owner, At: k.last.on(host).At}
 		}
 	}
-	h.owners.Announce(h.ID, h.Desired.Owner, joins, at)
+	h.owners.Announce(h.OnHost, h.object, joins, left)
 }
 
 // taking returns those of hosts with another's registration that the other object is leaving. That
@@ -40,7 +40,7 @@ func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned
 		look := func(context.Context) (done bool, _ error) {
 			taken = nil
 			for host, by := range found {
-				if h.owners.Leaves(h.ID, host.WithoutSupplier(), by) {
+				if h.owners.Leaves(h.OnHost, host.WithoutSupplier(), by) {
 					taken = append(taken, host)
 				}
 			}
@@ -59,7 +59,7 @@ func (h hostedProcess) moving(change fleet.Change) fleet.Change {
 	}
 	change.Leaving, change.Stopped = h.taking(), make(map[fleet.Host]bool)
 	for _, host := range change.Register {
-		if h.owners.WasStopped(h.ID, host.WithoutSupplier()) && !h.Process.OneShot() {
+		if h.owners.WasStopped(h.OnHost, host.WithoutSupplier()) && !h.Process.OneShot() {
 			change.Stopped[host] = true
 		}
 	}
@@ -72,8 +72,14 @@ func (l departure) moves(host fleet.Host) bool {
 	if l.owners == nil {
 		return false
 	}
-	joins := l.owners.Joins(l.ID, host.WithoutSupplier())
-	return joins != "" && joins != l.last.owner
+	joins := l.owners.Joins(l.OnHost, host.WithoutSupplier())
+	return joins != "" && joins != l.object
+}
+
+// leftByOther reports whether another object of this run leaves a host, or has left it. That is so
+// of an import whose owner is the other one's as well.
+func (h hostedProcess) leftByOther(host fleet.Host) bool {
+	return h.owners != nil && h.owners.LeftByOther(h.OnHost, host.WithoutSupplier(), h.object)
 }
 
 // noteStopped notes where the process ran until it was stopped, for an object that registers it
@@ -82,7 +88,7 @@ func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 	if l.owners == nil || l.first == fleet.DestroyUnregister {
 		return
 	}
-	l.owners.Stopped(l.ID, fleet.Where(hosts, func(host fleet.Host) bool {
+	l.owners.Stopped(l.OnHost, fleet.Where(hosts, func(host fleet.Host) bool {
 		return l.gone.was[host].State == fleet.Running && !spared[host] && l.gone.results[host].Verdict != fleet.NotTried
 	}))
 }
@@ -91,13 +97,12 @@ func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 // could not be found out.
 const meaningNameUnread = "whether another resource has just registered it by another name could not be asked"
 
-// registrant is the owner who registered the process on a host last in this run, "" where
-// nobody did.
+// registrant is the object that registered the process on a host last in this run, "" where none did.
 func (h hostedProcess) registrant(host fleet.HostID) string {
 	if h.owners == nil {
 		return ""
 	}
-	return h.owners.Of(h.ID, host)
+	return h.owners.Of(h.OnHost, host)
 }
 
 // notReplaced leaves out the hosts that another object has registered in this run. It needs no
@@ -112,7 +117,7 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 	if l.owners == nil {
 		return hosts
 	}
-	suspects := otherForm(hosts, l.owners.OfOthers(l.ID, l.last.owner))
+	suspects := otherForm(hosts, l.owners.OfOthers(l.OnHost, l.object))
 	if len(suspects) == 0 {
 		return hosts
 	}
@@ -136,5 +141,5 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 // replaced reports whether another object has registered a host in this run by that name.
 func (l departure) replaced(name fleet.HostID) bool {
 	registrant := l.registrant(name)
-	return registrant != "" && registrant != l.last.owner
+	return registrant != "" && registrant != l.object
 }

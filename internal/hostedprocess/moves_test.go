@@ -67,6 +67,35 @@ func TestMove(t *testing.T) {
 	}
 }
 
+// A host that is imported into another object in the apply in which it leaves stays as it is there,
+// although both have the owner id of its registration.
+func TestMove_imported(t *testing.T) {
+	t.Parallel()
+	for order, apply := range map[string]func(*moving){
+		"gained-first": (*moving).gainedFirst, "gained-early": (*moving).gainedEarly, "left-first": (*moving).leftFirst, "left-before": (*moving).leftBefore,
+	} {
+		for _, by := range gse {
+			for _, leaving := range []fleet.OnDestroy{fleet.DestroyUnregister, fleet.DestroyStop} {
+				t.Run(fmt.Sprintf("%s/%s/%s", by, leaving, order), func(t *testing.T) {
+					t.Parallel()
+					inMoves(t, by, leaving, func(m *moving) {
+						m.alike = true
+						m.leaver.Applied(m.declares(m.leaver, 1, 2, 3))
+						if said := m.gainer.Imports("web:nginx@web-3=" + providertest.Address(3)); len(said) > 0 {
+							m.Fatal(said)
+						}
+						m.left, m.gained = []int{1, 2}, []int{3}
+						before := m.pid()
+						m.inOneRun()
+						apply(m)
+						m.expect(false, leaving == fleet.DestroyUnregister || order != "left-before", before)
+					})
+				})
+			}
+		}
+	}
+}
+
 // inMoves plays a test with two objects on the clock of tests.
 func inMoves(t *testing.T, by providertest.Face, leaving fleet.OnDestroy, play func(*moving)) {
 	t.Helper()
@@ -92,6 +121,7 @@ type moving struct {
 	by             providertest.Face
 	start          string
 	more           map[string]any
+	alike          bool // both declare the same labels
 	leaver, gainer *providertest.Core
 	left, gained   []int // what is declared from now on
 	said           [2]providertest.Diagnostics
@@ -121,7 +151,7 @@ func (m *moving) declares(of *providertest.Core, hosts ...int) map[string]any {
 		return nil
 	}
 	role := "leaver"
-	if of == m.gainer {
+	if of == m.gainer && !m.alike {
 		role = "gainer"
 	}
 	return startedBy(m.by, m.start, 0, m.more, labelled(map[string]any{"role": role}), attribute("hosts", addresses(hosts...)))

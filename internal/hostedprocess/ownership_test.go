@@ -126,12 +126,11 @@ func TestOwnership_notForgotten(t *testing.T) {
 			t.Parallel()
 			providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
 				t.Helper()
-				run := sim.ConfiguredFor(t, gateway)
-				object := run.CoreOf(providertest.HostedType, &providertest.Kept{})
+				object := sim.ConfiguredFor(t, gateway).CoreOf(providertest.HostedType, &providertest.Kept{})
 				object.Applied(fleetOf(gateway, 2, forgets, short))
 				end := object.DestroyUnrefreshed
 				if imported {
-					object = run.CoreOf(providertest.HostedType, &providertest.Kept{})
+					object = sim.ConfiguredFor(t, gateway).CoreOf(providertest.HostedType, &providertest.Kept{})
 					object.Imports("web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3")
 					end = func() providertest.Diagnostics {
 						_, said := object.Apply(fleetOf(gateway, 1, forgets, short))

@@ -100,12 +100,16 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	plan := model.lifecycle()
 	last, diags := loadLedger(ctx, req.Private, before.lifecycle())
 	resp.Diagnostics.Append(diags...)
+	if !last.known {
+		last.object = newOwner()
+	}
 	owner := cmp.Or(last.owner, newOwner())
 	plan.Owner = types.StringValue(owner)
 	// Hosts that leave are unregistered as they were registered. If that cannot be read any more,
 	// nothing is begun, or the hosts would be forgotten.
 	prior := r.openAs(ctx, before, last, &resp.Diagnostics)
 	h := r.open(ctx, model, owner, prior.Hosts, &resp.Diagnostics)
+	h.object = prior.object
 	resp.Diagnostics.Append(model.Check(ctx, r.platform)...)
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
@@ -216,7 +220,7 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 				registered = append(registered, host)
 			}
 		}
-		h.owners.Registered(h.ID, registered, h.Desired.Owner)
+		h.owners.Registered(h.OnHost, registered, h.object)
 	}
 	return reconciliation, results
 }

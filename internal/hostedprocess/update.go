@@ -113,7 +113,7 @@ func raises(from, to fleet.Ensure) bool {
 // ledger is that of the object after the update, for the hosts that are left in state.
 func (u *update) ledger(left fleet.Inventory) ledger {
 	failure := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value where it did not fail
-	return ledger{declared: u.last.after(u.h.Desired), hosts: u.entries(left, failure, u.dueAfter)}
+	return ledger{declared: u.last.after(u.h.Desired), object: u.last.object, hosts: u.entries(left, failure, u.dueAfter)}
 }
 
 // entries are those of the ledger for the remaining hosts, each made of the previous one and the
@@ -175,6 +175,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		if !u.last.known {
 			s = s.lookedUp(u.h.Desired, onFile[host])
 		}
+		s.absent = s.absent || u.h.leftByOther(host)
 		return s
 	})
 	change.Register = append(change.Register, decided.of(registering...)...)

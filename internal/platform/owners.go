@@ -10,7 +10,8 @@ import (
 
 // Owners knows which object of this provider last registered a process. The cached status shows that
 // minutes later. Within one run two objects may have the same process (create_before_destroy, a rename
-// without `moved`). The zero value is ready to use.
+// without `moved`). Objects have ids of their own, since an import has the owner id of whoever
+// registered what it imports. The zero value is ready to use.
 type Owners struct {
 	// Destroys counts objects whose destroy was planned.
 	Destroys atomic.Int64
@@ -18,24 +19,24 @@ type Owners struct {
 	mu   sync.Mutex
 	last map[registration]claim
 	busy map[registration]chan struct{} // closed when the holder releases it
-	// joins are the owners that have announced a registration. leaves are those that have announced to
-	// unregister, with the agent's time of that registration, 0 if it is not known.
+	// joins are the objects that have announced a registration. leaves are those that have announced to
+	// unregister, with the registration that they leave.
 	joins  map[registration]string
-	leaves map[registration]map[string]int64
+	leaves map[registration]map[string]fleet.Owned
 	// stopped are processes that ran and were stopped before they were unregistered.
 	stopped map[registration]bool
 }
 
 // registration is a process on a host.
 type registration struct {
-	process string // the id of the object
+	process string // as it is known on a host
 	host    fleet.HostID
 }
 
-// claim is the owner that last registered a process on a host, and the name of the host that it used.
+// claim is the object that last registered a process on a host, and the name of the host that it used.
 type claim struct {
-	owner string
-	host  fleet.Host
+	object string
+	host   fleet.Host
 }
 
 // Hold waits until no other object changes the process on these hosts, and keeps others
@@ -85,31 +86,31 @@ func (o *Owners) release(process string, hosts []fleet.Host) {
 	}
 }
 
-// Announce is called before owner holds any hosts. joins are the hosts on which it will register the
-// process. leaves are those on which it will unregister it, with the agents' times of the registrations
-// there. So a host that moves between two objects of one run is known to move, whichever comes first.
-func (o *Owners) Announce(process, owner string, joins []fleet.Host, leaves map[fleet.Host]int64) {
-	if owner == "" {
+// Announce is called before an object holds any hosts. joins are the hosts on which it will register the
+// process. leaves are those on which it will unregister it, with its registrations there. So a host that
+// moves between two objects of one run is known to move, whichever comes first.
+func (o *Owners) Announce(process, object string, joins []fleet.Host, leaves map[fleet.Host]fleet.Owned) {
+	if object == "" {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.joins == nil {
-		o.joins, o.leaves = make(map[registration]string), make(map[registration]map[string]int64)
+		o.joins, o.leaves = make(map[registration]string), make(map[registration]map[string]fleet.Owned)
 	}
 	for _, h := range joins {
-		o.joins[registration{process, h.WithoutSupplier()}] = owner
+		o.joins[registration{process, h.WithoutSupplier()}] = object
 	}
-	for h, at := range leaves {
+	for h, owned := range leaves {
 		key := registration{process, h.WithoutSupplier()}
 		if o.leaves[key] == nil {
-			o.leaves[key] = make(map[string]int64)
+			o.leaves[key] = make(map[string]fleet.Owned)
 		}
-		o.leaves[key][owner] = at
+		o.leaves[key][object] = owned
 	}
 }
 
-// Joins is the owner that has announced to register the process on a host, "" if none has.
+// Joins is the object that has announced to register the process on a host, "" if none has.
 func (o *Owners) Joins(process string, host fleet.HostID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,12 +122,21 @@ func (o *Owners) Joins(process string, host fleet.HostID) string {
 func (o *Owners) Leaves(process string, host fleet.HostID, found fleet.Owned) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	leaves := o.leaves[registration{process, host}]
-	if _, announced := leaves[found.Owner]; found.Owner != "" {
-		return announced
+	for _, owned := range o.leaves[registration{process, host}] {
+		if found.Owner != "" && owned.Owner == found.Owner || found.Owner == "" && owned.At != 0 && owned.At == found.At {
+			return true
+		}
 	}
-	for _, at := range leaves {
-		if at != 0 && at == found.At {
+	return false
+}
+
+// LeftByOther reports whether an object other than this one has announced to unregister the process on a
+// host. By then it may have done so.
+func (o *Owners) LeftByOther(process string, host fleet.HostID, object string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for leaver := range o.leaves[registration{process, host}] {
+		if leaver != object {
 			return true
 		}
 	}
@@ -156,9 +166,9 @@ func (o *Owners) WasStopped(process string, host fleet.HostID) bool {
 	return stopped
 }
 
-// Registered notes that owner registered the process on these hosts.
-func (o *Owners) Registered(process string, hosts []fleet.Host, owner string) {
-	if owner == "" {
+// Registered notes that an object registered the process on these hosts.
+func (o *Owners) Registered(process string, hosts []fleet.Host, object string) {
+	if object == "" {
 		return
 	}
 	o.mu.Lock()
@@ -167,25 +177,25 @@ func (o *Owners) Registered(process string, hosts []fleet.Host, owner string) {
 		o.last = make(map[registration]claim)
 	}
 	for _, h := range hosts {
-		o.last[registration{process, h.WithoutSupplier()}] = claim{owner, h}
+		o.last[registration{process, h.WithoutSupplier()}] = claim{object, h}
 	}
 }
 
-// Of is the owner that last registered the process on a host in this run, "" if none did.
+// Of is the object that last registered the process on a host in this run, "" if none did.
 func (o *Owners) Of(process string, host fleet.HostID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.last[registration{process, host}].owner
+	return o.last[registration{process, host}].object
 }
 
-// OfOthers are the hosts on which another owner last registered the process in this run, by the names
+// OfOthers are the hosts on which another object last registered the process in this run, by the names
 // that it used.
-func (o *Owners) OfOthers(process, owner string) []fleet.Host {
+func (o *Owners) OfOthers(process, object string) []fleet.Host {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var hosts []fleet.Host
 	for r, c := range o.last {
-		if r.process == process && c.owner != owner {
+		if r.process == process && c.object != object {
 			hosts = append(hosts, c.host)
 		}
 	}

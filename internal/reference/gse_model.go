@@ -249,6 +249,7 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		// not do so with other labels.
 		Process: process,
 	}
+	o.OnHost = o.ID
 	o.ImportAdvice = " Or import the existing registration, whose id is " + o.ID + "."
 	return o, diags
 }

@@ -272,6 +272,7 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	diags.Append(d...)
 	id, title, info, d := parts.name(ctx)
 	diags.Append(d...)
+	key, _, _ := parts.processToAPI(ctx) // what is wrong with it is among them
 	if diags.HasError() {
 		return Target{}, diags
 	}
@@ -283,6 +284,7 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	o := Target{
 		ID:      id,
 		Title:   title,
+		OnHost:  key,
 		Hosts:   hosts,
 		Process: p.Job.Process(scope, m.Registration, info),
 		Desired: fleet.Desired{Fingerprint: fingerprint, Spec: fingerprint, Owner: owner, HasSpec: true},

@@ -13,8 +13,10 @@ import (
 type Target struct {
 	// ID is the object's id in Terraform, Title the beginning of a sentence about the process.
 	ID, Title string
-	Hosts     fleet.Inventory
-	Process   fleet.Process
+	// OnHost identifies the process among others on a host, whoever has declared it.
+	OnHost  string
+	Hosts   fleet.Inventory
+	Process fleet.Process
 	// Desired is what registrations are compared with. The caller sets Ensure.
 	Desired fleet.Desired
 	// ImportAdvice says how to import a registration of another owner. It begins with a space, and is
