@@ -31,6 +31,13 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 	h.owners.Announce(h.OnHost, h.object, joins, left)
 }
 
+// withdraw takes back what was announced, where nothing is registered and no state keeps the hosts.
+func (h hostedProcess) withdraw() {
+	if h.owners != nil {
+		h.owners.Withdraw(h.OnHost, h.object)
+	}
+}
+
 // taking returns those of hosts with another's registration that the other object is leaving. That
 // object may not have announced it yet. How often this looks counts for all waves together.
 func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned) []fleet.Host {

@@ -400,3 +400,28 @@ func TestMove_notGained(t *testing.T) {
 		}
 	}
 }
+
+// Where who is to gain a host registers nothing and is in no state, the host leaves as declared.
+func TestMove_gainerFailed(t *testing.T) {
+	t.Parallel()
+	for _, by := range gse {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			inMoves(t, by, fleet.DestroyStop, func(m *moving) {
+				m.allHosts()
+				f := away
+				f.API, f.Op = by.FaultOn("register_proc_info")
+				m.sim.Inject(f)
+				m.sim.Inject(simulator.Fault{API: "update_proc_info", Code: away.Code})
+				m.inOneRun()
+				m.applyGainer()
+				m.sim.Repair()
+				m.applyLeaver()
+				p, _ := m.sim.Process(providertest.Address(3), "web", "nginx")
+				if !m.said[1].Failed() || !m.gainer.State.IsNull() || len(m.said[0]) > 0 || p.Running || p.Hosted {
+					m.Errorf("it is %+v; said: %v", p, m.said)
+				}
+			})
+		})
+	}
+}

@@ -42,6 +42,12 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 		return
 	}
 	h.announce(h.Hosts.Hosts(), nil, known{})
+	saved := false
+	defer func() {
+		if !saved {
+			h.withdraw()
+		}
+	}()
 	release, err := h.hold(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Register Hosted Process", h.Title+
@@ -71,6 +77,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 		resp.Diagnostics.Append(createFailed(h, failures))
 		return
 	}
+	saved = true
 	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	plan.ID = types.StringValue(h.ID)
 	model.setSent(h.Desired)
@@ -135,6 +142,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 			" was left as it is, because its status could not be read.", err))
 	}
 	if resp.Diagnostics.HasError() {
+		h.withdraw()
 		return
 	}
 	if u.back != nil {

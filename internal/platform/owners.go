@@ -2,6 +2,7 @@ package platform
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -108,6 +109,13 @@ func (o *Owners) Announce(process, object string, joins []fleet.Host, leaves map
 		}
 		o.leaves[key][object] = owned
 	}
+}
+
+// Withdraw is called where an object registers nothing of what it has announced.
+func (o *Owners) Withdraw(process, object string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.joins, func(r registration, by string) bool { return r.process == process && by == object })
 }
 
 // Joins is the object that has announced to register the process on a host, "" if none has.
