@@ -11,7 +11,7 @@ import (
 )
 
 // An operation that is under way takes place after whatever is done now: another one is not run before it
-// has ended, or it would be undone. That also holds for on_destroy, and for other processes on the machine.
+// has ended, or it would be undone. That also holds for on_destroy.
 func TestOperation_another(t *testing.T) {
 	t.Parallel()
 	runs := func(operation string) map[string]any { return map[string]any{"operation": operation} }
