@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Host is a host of a business.
@@ -144,23 +142,17 @@ func (c *Client) HostsByID(ctx context.Context, biz int64, ids []int64) ([]Host,
 // merges the answers. of is the value that a place has, nil if the field is the host's id.
 func (c *Client) hosts(ctx context.Context, biz int64, filter, field string, values []int64, of func(Place) int64) ([]Host, error) {
 	values = slices.Compact(slices.Sorted(slices.Values(values)))
-	var (
-		chunks   = slices.Collect(slices.Chunk(values, maxFilter))
-		answers  = make([][]hostRow, len(chunks))
-		requests errgroup.Group
-	)
-	for i, chunk := range chunks {
-		requests.Go(func() error {
+	chunks := slices.Collect(slices.Chunk(values, maxFilter))
+	rows, err := steady(listHosts.name, len(chunks), func() ([]hostRow, error) {
+		return inChunks(chunks, func(chunk []int64) ([]hostRow, error) {
 			list := listing[hostRow, int64]{endpoint: listHosts, limit: 500, sort: "bk_host_id", id: hostRow.id, params: params{
 				"bk_biz_id": biz, "fields": hostFields,
 				filter: params{"condition": "AND", "rules": []params{{"field": field, "operator": "in", "value": chunk}}},
 			}}
-			rows, err := list.read(ctx, c)
-			answers[i] = rows
-			return err
+			return list.read(ctx, c)
 		})
-	}
-	if err := requests.Wait(); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	asked := make(map[int64]bool, len(values))
@@ -169,7 +161,7 @@ func (c *Client) hosts(ctx context.Context, biz int64, filter, field string, val
 	}
 	hosts := make([]Host, 0, len(values))
 	seen := make(map[int64]bool)
-	for _, row := range slices.Concat(answers...) {
+	for _, row := range rows {
 		h := row.host()
 		meant := asked[h.ID]
 		if of != nil {

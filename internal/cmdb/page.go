@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	json "github.com/go-json-experiment/json/v1"
 	"golang.org/x/sync/errgroup"
@@ -99,6 +101,40 @@ func (l listing[T, K]) readOnce(ctx context.Context, c *Client) ([]T, error) {
 		return nil, err
 	}
 	return l.joined(pages, count)
+}
+
+// inChunks reads the rows of each chunk of ids, all at once.
+func inChunks[T any](chunks [][]int64, read func([]int64) ([]T, error)) ([]T, error) {
+	var (
+		answers  = make([][]T, len(chunks))
+		requests errgroup.Group
+	)
+	for i, chunk := range chunks {
+		requests.Go(func() (err error) {
+			answers[i], err = read(chunk)
+			return err
+		})
+	}
+	if err := requests.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.Concat(answers...), nil
+}
+
+// steady reads what takes several requests, until two readings in a row are alike. What moves from the
+// modules of one request to those of another meanwhile may be in neither answer.
+func steady[T any](api string, requests int, read func() ([]T, error)) ([]T, error) {
+	all, err := read()
+	for again := 1; requests > 1 && err == nil; again++ {
+		before := all
+		if all, err = read(); err == nil && reflect.DeepEqual(before, all) {
+			break
+		}
+		if err == nil && again == readings {
+			return nil, &ListError{API: api, Why: fmt.Sprintf("differs from one reading of its %d requests to the next: hosts move while they are read", requests)}
+		}
+	}
+	return all, err
 }
 
 func (l listing[T, K]) page(ctx context.Context, c *Client, start int) (rows[T], error) {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Process is a process of a service instance, as its fields are kept. "" and 0 stand for
@@ -119,22 +117,16 @@ func (c *Client) Processes(ctx context.Context, s Scope) ([]Process, error) {
 // process, so there is none here.
 func (c *Client) processes(ctx context.Context, biz int64, object, field string, ids []int64) ([]Process, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	var (
-		chunks   = slices.Collect(slices.Chunk(ids, maxFilter))
-		answers  = make([][]processRow, len(chunks))
-		requests errgroup.Group
-	)
-	for i, chunk := range chunks {
-		requests.Go(func() error {
+	chunks := slices.Collect(slices.Chunk(ids, maxFilter))
+	rows, err := steady(listProcesses.name, len(chunks), func() ([]processRow, error) {
+		return inChunks(chunks, func(chunk []int64) ([]processRow, error) {
 			list := listing[processRow, int64]{endpoint: listProcesses, limit: 500, sort: "bk_process_id", id: processRow.id, params: params{
 				"bk_biz_id": biz, "fields": processFields, object: params{field: chunk},
 			}}
-			rows, err := list.read(ctx, c)
-			answers[i] = rows
-			return err
+			return list.read(ctx, c)
 		})
-	}
-	if err := requests.Wait(); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	asked := make(map[int64]bool, len(ids))
@@ -142,7 +134,7 @@ func (c *Client) processes(ctx context.Context, biz int64, object, field string,
 		asked[id] = true
 	}
 	var processes []Process
-	for _, row := range slices.Concat(answers...) {
+	for _, row := range rows {
 		p := row.process()
 		id := p.Place.ModuleID
 		if object == "set" {

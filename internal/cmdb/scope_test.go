@@ -1,9 +1,15 @@
 package cmdb_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -204,7 +210,52 @@ func TestSelect_moved(t *testing.T) {
 	}
 }
 
-// Filters have at most 500 ids. Who is in modules of two requests is one host.
+// A host that moves from the modules of one request to those of another, while they are read, is not left out.
+func TestSelect_movedBetween(t *testing.T) {
+	t.Parallel()
+	for name, moves := range map[string]int{"once": 1, "each-time": 9} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var (
+				mu          sync.Mutex
+				home, moved = 501, 0
+				answered    = make(chan bool, 9)
+			)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				first := bytes.Contains(body, []byte(`"value":[1,`))
+				if !first {
+					<-answered // it moves after the first request was answered
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if first != (home == 1) {
+					_, _ = io.WriteString(w, `{"code":0,"data":{"count":0,"info":[]}}`)
+				} else {
+					_, _ = fmt.Fprintf(w, `{"code":0,"data":{"count":1,"info":[{"host":{"bk_host_id":7},"topo":[{"bk_set_id":3,"module":[{"bk_module_id":%d}]}]}]}}`, home)
+				}
+				if first {
+					if moved < moves {
+						home, moved = 502-home, moved+1
+					}
+					answered <- true
+				}
+			}))
+			t.Cleanup(server.Close)
+			modules := make([]int64, 501)
+			for i := range modules {
+				modules[i] = int64(i + 1)
+			}
+			hosts, err := newClient(t, server.URL, bkapi.APIGW).HostsInModules(t.Context(), 3, modules)
+			if failed := err != nil; failed != (moves > 1) || !failed && len(hosts) != 1 {
+				t.Errorf("%d hosts, said %v", len(hosts), err)
+			}
+		})
+	}
+}
+
+// Filters have at most 500 ids. Who is in modules of two requests is one host. Several requests are made
+// twice, as a host may move from one to another.
 func TestSelect_manyModules(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
@@ -218,7 +269,7 @@ func TestSelect_manyModules(t *testing.T) {
 	if got := found(hosts[:1]); got != "3.0.1 a-1/m z/m" {
 		t.Errorf("the first is %s", got)
 	}
-	if got := len(sim.Calls().Of("list_biz_hosts_topo")); got != 2 {
+	if got := len(sim.Calls().Of("list_biz_hosts_topo")); got != 4 {
 		t.Errorf("%d pages", got)
 	}
 }
