@@ -9,7 +9,8 @@
 // A plan unregisters a machine that is missing from an answer here, so each listing is checked
 // against itself. All pages have to be there, as full as the count says, with the same count on
 // each and no row twice. The request asks for an order by id, so that pages stay in place while
-// others are read. A listing that moved meanwhile is read again, a few times. More modules than one request
+// others are read. Each page begins with the last row of the page before, which shows whether they did. A
+// listing that moved meanwhile is read again, a few times. More modules than one request
 // may name take several, which are all made again until two readings are alike. CMDB ignores members
 // of a request that it does not know. A misspelt filter, or one that an older release lacks,
 // returns the whole business. So every row is checked against the request.

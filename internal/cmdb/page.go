@@ -84,17 +84,19 @@ func (l listing[T, K]) readOnce(ctx context.Context, c *Client) ([]T, error) {
 	if err := l.check(first, 0, count); err != nil {
 		return nil, err
 	}
-	pages := make([][]T, max(1, (count+l.limit-1)/l.limit))
-	pages[0] = first.Info
+	pages := [][]T{first.Info}
+	for last := l.limit; last < count; last += l.limit - 1 {
+		pages = append(pages, nil)
+	}
 	others, ctx := errgroup.WithContext(ctx)
 	for i := 1; i < len(pages); i++ {
 		others.Go(func() error {
-			page, err := l.page(ctx, c, i*l.limit)
+			page, err := l.page(ctx, c, l.start(i))
 			if err != nil {
 				return err
 			}
 			pages[i] = page.Info
-			return l.check(page, i*l.limit, count)
+			return l.check(page, l.start(i), count)
 		})
 	}
 	if err := others.Wait(); err != nil {
@@ -164,10 +166,16 @@ func (l listing[T, K]) joined(pages [][]T, count int) ([]T, error) {
 	all := make([]T, 0, count)
 	seen := make(map[K]bool, count)
 	for i, page := range pages {
+		if i > 0 {
+			if last := l.id(all[len(all)-1]); l.id(page[0]) != last {
+				return nil, l.fault(l.start(i), fmt.Sprintf("does not begin with row %v, the last one before it: the list changed while it was read", last))
+			}
+			page = page[1:]
+		}
 		for _, row := range page {
 			id := l.id(row)
 			if seen[id] {
-				return nil, l.fault(i*l.limit, fmt.Sprintf("repeats row %v", id))
+				return nil, l.fault(l.start(i), fmt.Sprintf("repeats row %v", id))
 			}
 			seen[id] = true
 			all = append(all, row)
@@ -175,6 +183,10 @@ func (l listing[T, K]) joined(pages [][]T, count int) ([]T, error) {
 	}
 	return all, nil
 }
+
+// start is where a page begins: with the last row of the page before. If one row goes and another comes
+// while they are read, the count stays, and the rows between the two have moved.
+func (l listing[T, K]) start(page int) int { return page * (l.limit - 1) }
 
 func (l listing[T, K]) fault(start int, why string) error {
 	return &ListError{API: l.endpoint.name, Start: start, Why: why}

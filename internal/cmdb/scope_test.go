@@ -2,6 +2,7 @@ package cmdb_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -130,12 +132,12 @@ func TestSelect_pages(t *testing.T) {
 		fault simulator.Fault
 		want  string
 	}{
-		"repeats":     {want: "the page of list_biz_hosts_topo from row 500 on repeats row 1", fault: simulator.Fault{Page: "repeat"}},
+		"repeats":     {want: "the page of list_biz_hosts_topo from row 499 on does not begin with row 500, the last one before it", fault: simulator.Fault{Page: "repeat", Start: new(499)}},
 		"shrinks":     {want: "the page of list_biz_hosts_topo from row 0 on has only 250 of 500 rows", fault: simulator.Fault{Page: "shrink"}},
 		"is-empty":    {want: "the page of list_biz_hosts_topo from row 0 on has only 0 of 500 rows", fault: simulator.Fault{Page: "empty"}},
 		"is-larger":   {want: "the page of list_biz_hosts_topo from row 0 on has 1000 rows where there are 500", fault: simulator.Fault{Page: "larger"}},
-		"counts-less": {want: "the page of list_biz_hosts_topo from row 500 on has 500 rows where there are 299", fault: simulator.Fault{CountOff: -201}},
-		"counts-more": {want: "the page of list_biz_hosts_topo from row 1000 on has only 0 of 1 rows", fault: simulator.Fault{CountOff: 1}},
+		"counts-less": {want: "the page of list_biz_hosts_topo from row 499 on has 500 rows where there are 300", fault: simulator.Fault{CountOff: -201}},
+		"counts-more": {want: "the page of list_biz_hosts_topo from row 998 on has only 2 of 3 rows", fault: simulator.Fault{CountOff: 1}},
 		"counts-wild": {want: "the page of list_biz_hosts_topo from row 0 on counts 2000001000 rows; more than 1000000 are not read", fault: simulator.Fault{CountOff: 2_000_000_000}},
 		"unfiltered":  {want: "the answer of list_biz_hosts_topo has host 1001 (10.4.0.1), which was not asked for: CMDB ignored the filter", fault: simulator.Fault{Page: "unfiltered"}},
 		"fails":       {want: "list_biz_hosts_topo: refused by the platform: broken (code 1199000", fault: simulator.Fault{EnvelopeCode: new(1199000), EnvelopeMessage: "broken"}},
@@ -151,6 +153,34 @@ func TestSelect_pages(t *testing.T) {
 				t.Errorf("%d hosts, said %v; want %s", len(hosts), err, c.want)
 			}
 		})
+	}
+}
+
+// One host goes and another comes while the pages are read, so that the count stays. The host between the
+// pages is not left out.
+func TestSelect_movedWithin(t *testing.T) {
+	t.Parallel()
+	var gone atomic.Int64 // hosts with the lowest ids
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var question struct {
+			Page struct {
+				Start int64 `json:"start"`
+			} `json:"page"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&question); err != nil {
+			t.Error(err)
+		}
+		var rows []string
+		for n := question.Page.Start; n < min(question.Page.Start+500, 501); n++ {
+			rows = append(rows, fmt.Sprintf(`{"host":{"bk_host_id":%d},"topo":[{"bk_set_id":3,"module":[{"bk_module_id":7}]}]}`, 1+gone.Load()+n))
+		}
+		_, _ = fmt.Fprintf(w, `{"code":0,"data":{"count":501,"info":[%s]}}`, strings.Join(rows, ","))
+		gone.CompareAndSwap(0, 1)
+	}))
+	t.Cleanup(server.Close)
+	hosts, err := newClient(t, server.URL, bkapi.APIGW).HostsInModules(t.Context(), 3, []int64{7})
+	if err != nil || !slices.ContainsFunc(hosts, func(h cmdb.Host) bool { return h.ID == 501 }) {
+		t.Errorf("%d hosts, said %v", len(hosts), err)
 	}
 }
 
