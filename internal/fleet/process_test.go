@@ -189,6 +189,15 @@ func says(but byStatus) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) 
 	}
 }
 
+// first answers as say does once. Afterwards all is well.
+func first(say func([]fleet.Host) (map[fleet.Host]fleet.Status, error)) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+		now := say
+		say = says(nil)
+		return now(hosts)
+	}
+}
+
 func cannotSay(err error) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	return func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return nil, err }
 }

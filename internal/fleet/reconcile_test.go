@@ -106,12 +106,12 @@ func TestReconcile(t *testing.T) {
 		},
 		"hosted/only-the-bare": {
 			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3, 4)},
-			process{live: says(byStatus{1: bare, 4: hostingUnknown(healthy)})},
+			process{live: first(says(byStatus{1: bare, 4: hostingUnknown(healthy)}))},
 			"register 1, reregister 2, live 1 2 3 4, host 1 4, live 1 4", byHost{1: well, 2: well, 3: well, 4: well},
 		},
 		"hosted/not-the-failed": {
 			hosted, registerTwo,
-			process{register: done(byHost{1: away}), live: answer(bare)},
+			process{register: done(byHost{1: away}), live: first(answer(bare))},
 			"register 1 2, live 2, host 2, live 2", byHost{1: left(away, fleet.NotRegistered), 2: well},
 		},
 		"hosted/hosting-fails": {
@@ -121,7 +121,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"hosted/file-closed": { // which nobody reads
 			hosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2)},
-			process{cached: fail, live: answer(bare)},
+			process{cached: fail, live: first(answer(bare))},
 			"reregister 1, live 1 2, host 1 2, live 1 2",
 			both,
 		},
@@ -144,10 +144,10 @@ func TestReconcile(t *testing.T) {
 		},
 		"running/found-running": { // a start that had nothing to do hosts nothing
 			running, settleTwo,
-			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: noop}})},
+			process{live: first(answer(bare)), operate: doneOps(byOp{fleet.Start: {1: noop}})},
 			"live 1 2, start 1 2, host 1, live 1 2", both,
 		},
-		"running/but-bare": {running, settle, process{live: answer(row(fleet.Running, false, 5))}, "live 1, host 1, live 1", byHost{1: well}},
+		"running/but-bare": {running, settle, process{live: first(answer(row(fleet.Running, false, 5)))}, "live 1, host 1, live 1", byHost{1: well}},
 		"running/start-fails": {
 			running, settleTwo,
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
@@ -237,7 +237,7 @@ func TestReconcile_taken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := process{register: done(byHost{1: c.found}), cached: answer(c.file), live: answer(bare)}
+			p := process{register: done(byHost{1: c.found}), cached: answer(c.file), live: first(answer(bare))}
 			results := fleet.NewReconciliation(&p, c.want, fleet.Change{Register: hosts(1), Order: hosts(1)}).Run(t.Context())
 			wantResults(t, byHost{1: c.is}, results)
 			p.wantCalls(t, strings.Trim("register 1, cached 1, "+c.then, ", "))

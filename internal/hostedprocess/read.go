@@ -126,7 +126,7 @@ func (l ledger) heldBy(h hostedProcess) fleet.Desired {
 // is removed from state. If the ledger is lost, nobody knows what an apply that was killed has sent.
 func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *lifecycleModel, last ledger) bool {
 	first := fleet.OnDestroy(state.OnDestroy.ValueString())
-	return last.known && (first == "" || first == fleet.DestroyUnregister) && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
+	return last.known && (first == "" || first == fleet.DestroyUnregister) && agentsTell(h, last) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
 // inDoubt are the hosts whose registration is unproven, and those whose agents did not answer. A
@@ -142,9 +142,11 @@ func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) 
 
 // agentsTell reports whether agents can say that nothing is left. A cached status without a
 // row is not sufficient. Some agents know nothing of a process that is registered and not
-// hosted, and without a spec none can be asked.
-func agentsTell(h hostedProcess) bool {
-	return h.Desired.HasSpec && (h.Process.HostingRegisters() || h.Desired.Ensure != fleet.EnsureRegistered)
+// hosted, and without a spec none can be asked. One that has never said when the process was registered
+// does not say that it is not.
+func agentsTell(h hostedProcess, last ledger) bool {
+	untimed := func(host fleet.Host) bool { return last.on(host).At == 0 }
+	return h.Desired.HasSpec && (h.Process.HostingRegisters() || h.Desired.Ensure != fleet.EnsureRegistered && !slices.ContainsFunc(h.Hosts.Hosts(), untimed))
 }
 
 // allGone reports whether nothing is left on any host. An agent must say that it does not host the

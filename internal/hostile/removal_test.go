@@ -132,6 +132,21 @@ func TestRemoval_goneBySayingSo(t *testing.T) {
 	})
 }
 
+// An agent that tells no times does not know what is registered and not hosted. A row that is missing as well
+// is not the end of a registration.
+func TestRemoval_unhostedWithoutTimes(t *testing.T) {
+	t.Parallel()
+	plays(t, labelled[:1], map[string]func(hostile){"refreshed": func(h hostile) {
+		h.sim.AgentsWithoutTimes = true
+		resource := h.applied(h.config("./start.sh", "hosted", "unregister"))
+		h.must(h.sim.Unhost(providertest.Address(1), "web", "nginx"))
+		h.hide()
+		if said := resource.Refresh(); resource.State.IsNull() {
+			h.Errorf("gone from state by a refresh, and it is %+v; said: %s", h.process(), said)
+		}
+	}})
+}
+
 // forget_unreachable forgets hosts whose agents do not answer. These do.
 //
 // Promised in changing-hosts.md: An agent that answers late or with an error has answered, and its host stays.
