@@ -16,6 +16,14 @@ func Same(tb testing.TB, what string, want, got any) {
 	}
 }
 
+// Check fails the test unless something holds. The text says what is the case in place of it.
+func Check(tb testing.TB, holds bool, format string, args ...any) {
+	tb.Helper()
+	if !holds {
+		tb.Errorf(format, args...)
+	}
+}
+
 // Changed fails the test unless the calls that changed something, as Changes lists them, are these.
 func (s *Sim) Changed(tb testing.TB, want ...string) {
 	tb.Helper()
