@@ -23,8 +23,7 @@ func (c matrixCell) cliRun() *cliRun {
 	return &cliRun{faultRun: &faultRun{face: c.by, on: c.on, fault: c.fault, cell: c.cell}}
 }
 
-// What the driver of TestFaultMatrix takes Terraform to do is what a CLI does: exit
-// codes, messages, state and the next plan.
+// What the driver of TestFaultMatrix takes Terraform to do is what a CLI does: exit codes, messages, state and the next plan.
 //
 // The long job takes every cell through it: BK_TEST_FAULTS=all does.
 func TestAccFaultMatrix(t *testing.T) {
@@ -50,9 +49,7 @@ func TestAccFaultMatrix(t *testing.T) {
 			c.runCLI(t)
 		})
 	}
-	if chosen != len(cliCells) {
-		t.Errorf("%d of %d cells are in the matrix", chosen, len(cliCells))
-	}
+	providertest.Check(t, chosen == len(cliCells), "%d of %d cells are in the matrix", chosen, len(cliCells))
 }
 
 func (c matrixCell) runCLI(t *testing.T) {

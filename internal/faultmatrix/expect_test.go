@@ -2,28 +2,28 @@ package faultmatrix
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 func (r *faultRun) expectSaid(said providertest.Diagnostics) {
 	severity := map[ending]string{refused: "error", fails: "error", stays: "error", taints: "error", warns: "warning"}[r.cell.ending]
-	if said.Severity() != severity {
-		r.t.Errorf("ends with %q, want %q\n%s", said.Severity(), severity, said)
-	}
+	providertest.Check(r.t, said.Severity() == severity, "ends with %q, want %q\n%s", said.Severity(), severity, said)
 	if severity != "" {
 		providertest.Says(r.t, said.String(), r.says())
 	}
 	providertest.SaysNot(r.t, said.String(), r.fault.hides...)
-	if len(said) > 1 {
-		r.t.Errorf("says more than one thing:\n%s", said)
-	}
+	providertest.Check(r.t, len(said) <= 1, "says more than one thing:\n%s", said)
 }
 
 func (r *faultRun) says() string { return cmp.Or(r.cell.says, r.fault.says) }
@@ -55,13 +55,10 @@ func (r *faultRun) expectOnce() {
 	at := *r.face.Target(onOperate)
 	at.Op = new(providertest.Commands[r.on].Op)
 	taken := slices.DeleteFunc(at.Calls(r.sim.Calls()), func(c simulator.Call) bool { return c.Status == 429 || c.Code == busyCode })
-	if len(taken) > 1 {
-		r.t.Errorf("the operation was sent %d times", len(taken))
-	}
+	providertest.Check(r.t, len(taken) <= 1, "the operation was sent %d times", len(taken))
 }
 
-// expectState checks the state after the run: the hosts of the resource, none if it is not in state, and
-// the reasons of failed hosts.
+// expectState checks the state after the run: the hosts of the resource, none if it is not in state, and the reasons of failed hosts.
 func (r *faultRun) expectState(hosts, reasons map[string]string) {
 	var (
 		wantHosts   = keyed(providertest.HostNumbers(r.hosts()), "")
@@ -186,8 +183,7 @@ func (r *faultRun) executed(n int, action string) bool {
 	})
 }
 
-// expectConverged wants the platform as declared. A restart and a reload leave nothing
-// behind but that they ran, before or now.
+// expectConverged wants the platform as declared. A restart and a reload leave nothing behind but that they ran, before or now.
 func (r *faultRun) expectConverged(before map[int]bool) {
 	for n, done := range r.acted() {
 		ran := (r.on == onRestart || r.on == onReload) && before[n]
@@ -211,5 +207,204 @@ func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func (r *faultRun) Status() {
+	r.startAll()
+	r.sim.ResetCalls()
+	r.FailHosts()
+	read := func(p *providertest.Protocol, config map[string]any) (map[string]any, providertest.Diagnostics) {
+		if said := p.ValidateData(r.face.TypeName(r.on), config); said.Failed() {
+			return nil, said
+		}
+		return p.ReadData(r.face.TypeName(r.on), config)
+	}
+	meeting := providertest.ConfiguredWith(r.t, r.settings)
+	meeting.Until = r.deadline()
+	values, said := read(meeting, r.declared())
+	r.expectSaid(said)
+	r.expectTries()
+	r.expectStates(values)
+	r.Repair()
+	values, said = read(providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)), r.config(r.on))
+	providertest.Check(r.t, len(said) == 0, "said once the fault has gone:\n%s", said)
+	r.expectRunning(values)
+}
+
+func (r *faultRun) expectStates(values map[string]any) {
+	want := keyed(providertest.HostNumbers(r.hosts()), string(fleet.Running))
+	switch {
+	case r.cell.ending == fails, r.cell.ending == refused:
+		want = nil
+	case r.fault.state != "":
+		maps.Copy(want, keyed(r.hit(), string(r.fault.state)))
+	case r.cell.ending == warns:
+		maps.Copy(want, keyed(r.hit(), string(fleet.Unknown)))
+	}
+	same(r.t, "states", want, providertest.StatesOf(values))
+	r.sim.Changed(r.t)
+}
+
+func (r *faultRun) expectRunning(values map[string]any) {
+	same(r.t, "states once the fault has gone", keyed(providertest.HostNumbers(r.hosts()), string(fleet.Running)), providertest.StatesOf(values))
+}
+
+func (r *faultRun) find() {
+	r.startAll()
+	r.FailHosts()
+	r.sim.ResetCalls()
+	meeting := providertest.ConfiguredWith(r.t, r.settings)
+	hosts, said := find(meeting, r.on)
+	r.expectSaid(said)
+	r.expectTries()
+	good := make(map[string]string)
+	for _, address := range r.addresses(providertest.HostNumbers(r.hosts())) {
+		good[address] = address
+	}
+	want := maps.Clone(good)
+	for _, address := range r.addresses(r.fault.unlisted) {
+		delete(want, address)
+	}
+	if r.cell.ending == fails || len(want) == 0 {
+		want = nil
+	}
+	same(r.t, "hosts", want, hosts)
+	r.sim.Changed(r.t)
+	r.Repair()
+	hosts, said = find(providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)), r.on)
+	same(r.t, "hosts once the fault has gone", good, hosts)
+	same(r.t, "said once the fault has gone", "", said.String())
+}
+
+// find gives the hosts of the process of the matrix as an import or a list has them, nil where there is none.
+func find(p *providertest.Protocol, on operation) (map[string]string, providertest.Diagnostics) {
+	p.T.Helper()
+	typ := p.Schema.ResourceSchemas[providertest.HostedType].ValueType()
+	if on == onImport {
+		resp, err := p.Server.ImportResourceState(p.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: providertest.HostedType, ID: "web:nginx"})
+		providertest.NoError(p.T, err)
+		if providertest.Diagnostics(resp.Diagnostics).Failed() {
+			return nil, resp.Diagnostics
+		}
+		return providertest.HostsIn(p.Read(resp.ImportedResources[0].State, typ)), resp.Diagnostics
+	}
+	stream, err := p.Server.ListResource(p.Context(), &tfprotov6.ListResourceRequest{
+		TypeName: providertest.HostedType, IncludeResource: true,
+		Config: p.Dynamic(p.Schema.ListResourceSchemas[providertest.HostedType], map[string]any{"namespace": "web", "name_prefix": "nginx"}),
+	})
+	providertest.NoError(p.T, err)
+	var (
+		hosts map[string]string
+		said  providertest.Diagnostics
+	)
+	for result := range stream.Results {
+		said = append(said, result.Diagnostics...)
+		if result.Resource != nil {
+			hosts = providertest.HostsIn(p.Read(result.Resource, typ))
+		}
+	}
+	return hosts, said
+}
+
+type held struct{ registered, hosted, running bool }
+
+func (h held) String() string {
+	var words []string
+	for _, w := range []struct {
+		is        bool
+		yes, name string
+	}{{h.registered, "registered", "not registered"}, {h.hosted, "hosted", "not hosted"}, {h.running, "running", "not running"}} {
+		words = append(words, map[bool]string{true: w.yes, false: w.name}[w.is])
+	}
+	return strings.Join(words, ", ")
+}
+
+var (
+	nothingHeld = held{}
+	allHeld     = held{true, true, true}
+)
+
+// effect is what an operation does to a process besides what its name says.
+type effect struct {
+	on            operation
+	by            []face
+	before, after held
+}
+
+var effectTable = []effect{
+	{onCreate, esbOnlyFace, nothingHeld, held{registered: true}},
+	{onCreate, []face{providertest.FaceGateway}, nothingHeld, held{registered: true, hosted: true}},
+	{onCreate, jobFace, nothingHeld, held{hosted: true}},
+	{onCreate, esbOnlyFace, held{running: true}, held{registered: true, running: true}},
+	{onHost, esbOnlyFace, nothingHeld, held{registered: true, hosted: true}},
+	{onRun, gseFaces, nothingHeld, allHeld},
+	{onRun, jobFace, nothingHeld, held{hosted: true, running: true}},
+	{onDelete, gseFaces, allHeld, held{running: true}},
+	{onDelete, jobFace, held{hosted: true, running: true}, held{running: true}},
+	{onOperate, faces, nothingHeld, held{hosted: true, running: true}},
+	{onOperate, faces, held{registered: true}, allHeld},
+	{onStop, faces, allHeld, held{registered: true}},
+	{onStop, []face{providertest.FaceESB, providertest.FaceJOB}, held{registered: true, hosted: true}, held{registered: true}},
+	{onStop, []face{providertest.FaceGateway}, held{registered: true, hosted: true}, nothingHeld}, // unhosting unregisters there
+	{onKill, faces, allHeld, held{registered: true}},
+	{onRestart, faces, allHeld, allHeld},
+	{onRestart, faces, held{registered: true, running: true}, allHeld},
+	{onReload, faces, allHeld, allHeld},
+	{onReload, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+	{onStatus, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+}
+
+// What operations do besides.
+func TestFaultMatrix_effects(t *testing.T) {
+	t.Parallel()
+	for i, e := range effectTable {
+		for _, by := range e.by {
+			t.Run(fmt.Sprintf("%d/%s/%s", i, e.on.Path(), by), func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				r := &faultRun{t: t, sim: sim, face: by, on: e.on, settings: sim.SettingsFor(by), kept: &providertest.Kept{}}
+				if e.on == onDelete {
+					r.applies(onRun)
+				} else {
+					r.bring(e.before)
+				}
+				r.expectHeld("before", e.before)
+				var said providertest.Diagnostics
+				if e.on.Stateless() {
+					_, said = providertest.ConfiguredWith(t, r.settings).ReadData(by.TypeName(e.on), r.config(e.on))
+				} else {
+					_, said = r.Run(r.settings).Apply(r.config(e.on))
+				}
+				providertest.Check(t, len(said) == 0, "%s", said)
+				r.expectHeld("after", e.after)
+			})
+		}
+	}
+}
+
+func (r *faultRun) bring(to held) {
+	if to == nothingHeld {
+		return
+	}
+	r.registerAll()
+	if to.running {
+		r.each(r.sim.StartProcess)
+		r.each(r.sim.Unhost)
+	}
+	if !to.registered {
+		r.each(r.sim.Unregister)
+	}
+	if to.hosted {
+		r.each(r.sim.Host)
+	}
+}
+
+func (r *faultRun) expectHeld(when string, want held) {
+	for _, n := range providertest.HostNumbers(r.hosts()) {
+		p := r.at(n)
+		if got := (held{p.Registered, p.Hosted, p.Running}); got != want {
+			r.t.Errorf("%s, %s is %s, want %s", when, providertest.HostKey(n), got, want)
+		}
 	}
 }

@@ -32,9 +32,8 @@ type faultRun struct {
 	over  atomic.Pointer[untilThen] // the deadline
 }
 
-// Every fault with every operation that it can affect: what is reported, what state has, and what was
-// sent. It also tests what the next plan and apply do once the fault is gone. With -short, as in make
-// test, a face has every third of them.
+// Every fault with every operation that it can affect: what is reported, what state has, and what was sent. It also tests what the
+// next plan and apply do once the fault is gone. With -short, as in make test, a face has every third of them.
 func TestFaultMatrix(t *testing.T) {
 	t.Parallel()
 	cells := matrixCells()
@@ -166,8 +165,7 @@ func (r *faultRun) settled() {
 	}
 }
 
-// setUp brings the platform to where the operation starts from, and gives what is to
-// be applied before it, "" for nothing.
+// setUp brings the platform to where the operation starts from, and gives what is to be applied before it, "" for nothing.
 func (r *faultRun) setUp() (before operation) {
 	switch r.on {
 	case onRead, onAsk, onUpdate, onDelete, onReadOwner:
@@ -210,8 +208,7 @@ func (r *faultRun) meet() (*providertest.Core, providertest.Diagnostics) {
 	return core, said
 }
 
-// deadline begins to count calls. If the time is up with the last of them, that call ends the context
-// that it returns, without a clock.
+// deadline begins to count calls. If the time is up with the last of them, that call ends the context that it returns, without a clock.
 func (r *faultRun) deadline() context.Context {
 	if !r.cell.timeUp {
 		return nil
@@ -266,7 +263,6 @@ func (r *faultRun) Repair() {
 	}
 }
 
-// config is the configuration with which an operation is asked for, nil for a destroy.
 func (r *faultRun) config(o operation) map[string]any {
 	if o.Destroys() {
 		return nil
@@ -305,7 +301,6 @@ func (r *faultRun) config(o operation) map[string]any {
 	return config
 }
 
-// declared is the configuration of the run that meets the fault.
 func (r *faultRun) declared() map[string]any {
 	config := r.config(r.on)
 	if r.fault.declare != nil && config != nil {
@@ -332,7 +327,6 @@ func (r *faultRun) registerAll() {
 	})
 }
 
-// each does something to the process on every host, and second on the second host.
 func (r *faultRun) each(do func(address, namespace, name string) error) {
 	namespace, name := r.face.Process()
 	for _, address := range r.addresses(providertest.HostNumbers(r.hosts())) {
@@ -370,8 +364,7 @@ func (c *untilThen) Err() error {
 	}
 }
 
-// AfterFunc is how package context hands on the end of a context that is not its
-// own. Without it a goroutine would, later.
+// AfterFunc is how package context hands on the end of a context that is not its own. Without it a goroutine would, later.
 func (c *untilThen) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

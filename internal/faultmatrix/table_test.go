@@ -37,8 +37,7 @@ type fault struct {
 	// the operation names one, if not as others do.
 	hosts   int
 	address func(o operation, n int) string
-	// declare changes the configuration with which the operation meets the fault,
-	// and always as long as the process is what is odd.
+	// declare changes the configuration with which the operation meets the fault, and always as long as the process is what is odd.
 	declare func(config map[string]any)
 	always  bool
 	// prepare makes the platform what it is before anything else.
@@ -65,20 +64,17 @@ type pattern struct {
 	never string // why
 }
 
-// ending is how an operation that meets a fault comes out.
 type ending string
 
 const (
 	// well: nothing is said, everything is as declared.
 	well ending = "well"
-	// fails: an error. A create and a first operation leave nothing in state; an
-	// update and a destroy leave the hosts that were hit.
+	// fails: an error. A create and a first operation leave nothing in state; an update and a destroy leave the hosts that were hit.
 	fails ending = "fails"
 	// stays: an error before anything was done, and state does not change.
 	stays ending = "stays"
-	// warns: a create or a first operation that did, or may have done, something:
-	// the hosts that were hit are in state with their reason. A refresh keeps state,
-	// and a destroy leaves the hosts that were hit as they are and removes them from state.
+	// warns: a create or a first operation that did, or may have done, something: the hosts that were hit are in state with their
+	// reason. A refresh keeps state, and a destroy leaves the hosts that were hit as they are and removes them from state.
 	warns ending = "warns"
 	// taints: an error of a create that may have registered. The affected hosts are in state with their
 	// reason, and Terraform taints the resource.
@@ -155,7 +151,7 @@ func injects(f simulator.Fault) func(*faultRun) {
 
 func faultTable() []fault {
 	control := fault{name: "none", title: "Nothing (the control of this table)", pattern: patternControl}
-	return append(slices.Concat(networkFaults(), statusFaults(), formFaults(), lateFaults(), hostFaults(), contentFaults(), keyFaults(), idleFaults(), outputFaults(), taskFaults(), ownerFaults(),
+	return append(slices.Concat(networkFaults(), statusFaults(), formFaults(), lateFaults(), hostFaults(), keyFaults(), idleFaults(), taskFaults(), ownerFaults(),
 		ownershipFaults(), consoleFaults(), listFaults(), declaredFaults(), nameFaults(), selectorFaults()), control)
 }
 
@@ -165,28 +161,11 @@ type (
 )
 
 const (
-	onCreate    = providertest.OnCreate
-	onAskFirst  = providertest.OnAskFirst
-	onConfirm   = providertest.OnConfirm
-	onHost      = providertest.OnHost
-	onRun       = providertest.OnRun
-	onRead      = providertest.OnRead
-	onAsk       = providertest.OnAsk
-	onReadRun   = providertest.OnReadRun
-	onUpdate    = providertest.OnUpdate
-	onKeepRun   = providertest.OnKeepRun
-	onDelete    = providertest.OnDelete
-	onReadOwner = providertest.OnReadOwner
-	onOperate   = providertest.OnOperate
-	onWait      = providertest.OnWait
-	onStop      = providertest.OnStop
-	onKill      = providertest.OnKill
-	onRestart   = providertest.OnRestart
-	onReload    = providertest.OnReload
-	onStatus    = providertest.OnStatus
-	onCached    = providertest.OnCached
-	onImport    = providertest.OnImport
-	onList      = providertest.OnList
+	onCreate, onAskFirst, onConfirm, onHost, onRun = providertest.OnCreate, providertest.OnAskFirst, providertest.OnConfirm, providertest.OnHost, providertest.OnRun
+	onRead, onAsk, onReadRun, onUpdate, onKeepRun  = providertest.OnRead, providertest.OnAsk, providertest.OnReadRun, providertest.OnUpdate, providertest.OnKeepRun
+	onDelete, onReadOwner, onOperate, onWait       = providertest.OnDelete, providertest.OnReadOwner, providertest.OnOperate, providertest.OnWait
+	onStop, onKill, onRestart, onReload            = providertest.OnStop, providertest.OnKill, providertest.OnRestart, providertest.OnReload
+	onStatus, onCached, onImport, onList           = providertest.OnStatus, providertest.OnCached, providertest.OnImport, providertest.OnList
 )
 
 var operations = []operation{
@@ -215,7 +194,6 @@ func (r *faultRun) resultKey(n int) string {
 	return address + ":" + namespace + ":" + name
 }
 
-// bendResult replaces members of the answers that hold results, so many times, or always for 0.
 func (r *faultRun) bendResult(members map[string]any, times int) {
 	bent := simulator.Fault{API: r.face.ResultAPI(), Replace: members, Times: times}
 	if r.face.Answers(r.on) {
@@ -259,7 +237,6 @@ func (r *faultRun) at(n int) simulator.Process {
 	return p
 }
 
-// setAutoType says how the process of a configuration lives.
 func setAutoType(config map[string]any, autoType int) {
 	if process, ok := config["process"].(map[string]any); ok {
 		process["type"] = autoType

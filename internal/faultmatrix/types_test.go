@@ -2,21 +2,11 @@ package faultmatrix
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
-)
-
-var (
-	envelopeMembers = []string{"result", "code", "message", "data", "request_id"}
-	resultMembers   = []string{"data/*", "data/*/error_code", "data/*/error_msg", "data/*/content"}
-	rowMembers      = []string{
-		"data/proc_infos", "data/proc_infos/*", "data/proc_infos/*/meta", "data/proc_infos/*/meta/namespace", "data/proc_infos/*/meta/labels",
-		"data/proc_infos/*/host", "data/proc_infos/*/host/ip", "data/proc_infos/*/status", "data/proc_infos/*/isauto",
-	}
 )
 
 type typedCell struct {
@@ -25,31 +15,24 @@ type typedCell struct {
 	value  any
 }
 
-func typedCells() []typedCell {
-	var cells []typedCell
-	for _, on := range []operation{onCreate, onRead, onUpdate, onDelete, onReadOwner, onOperate, onStatus} {
-		members := slices.Concat(envelopeMembers, resultMembers)
-		switch on {
-		case onRead, onReadOwner:
-			members = slices.Concat(envelopeMembers, rowMembers)
-		case onOperate, onStatus:
-			members = append(members, "data/task_id")
-		default:
-		}
-		for _, member := range members {
-			for _, value := range []any{"text", []any{1}, nil} {
-				cells = append(cells, typedCell{on, member, value})
-			}
-		}
-	}
-	return cells
-}
-
-// A value of another type in any member of any answer. State is not dropped, an operation is not sent
-// twice, and the next apply converges.
+// A value of another type in any member of any answer. State is not dropped, an operation is not sent twice, and the next apply converges.
 func TestFaultMatrix_types(t *testing.T) {
 	t.Parallel()
-	atOnce(t, typedCells())
+	const (
+		envelope = "result code message data request_id "
+		results  = envelope + "data/* data/*/error_code data/*/error_msg data/*/content data/task_id"
+		rows     = envelope + "data/proc_infos data/proc_infos/* data/proc_infos/*/meta data/proc_infos/*/meta/namespace data/proc_infos/*/meta/labels" +
+			" data/proc_infos/*/host data/proc_infos/*/host/ip data/proc_infos/*/status data/proc_infos/*/isauto"
+	)
+	var cells []typedCell
+	for on, members := range map[operation]string{
+		onCreate: results, onRead: rows, onUpdate: results, onDelete: results, onReadOwner: rows, onOperate: results, onStatus: results,
+	} {
+		for _, member := range strings.Fields(members) {
+			cells = append(cells, typedCell{on, member, "text"}, typedCell{on, member, []any{1}}, typedCell{on, member, nil})
+		}
+	}
+	atOnce(t, cells)
 }
 
 func (c typedCell) name() string {
@@ -75,9 +58,7 @@ func (c typedCell) Run(t *testing.T) {
 		p.Until = r.deadline()
 		values, said := p.ReadData(r.face.TypeName(onStatus), r.config(onStatus))
 		for key, state := range providertest.StatesOf(values) {
-			if state != "running" && (state != "unknown" || len(said) == 0) {
-				t.Errorf("%s is %s; said:\n%s", key, state, said)
-			}
+			providertest.Check(t, state == "running" || state == "unknown" && len(said) > 0, "%s is %s; said:\n%s", key, state, said)
 		}
 		return
 	}
@@ -85,16 +66,13 @@ func (c typedCell) Run(t *testing.T) {
 		r.applies(before)
 	}
 	core, said := r.meet()
-	if c.on.Refreshes() && core.State.IsNull() {
-		t.Errorf("state is dropped; said:\n%s", said)
-	}
+	providertest.Check(t, !c.on.Refreshes() || !core.State.IsNull(), "state is dropped; said:\n%s", said)
 	if c.on.Operates() {
 		r.expectOnce()
 	}
 	r.Repair()
 	core = r.Run(r.sim.SettingsFor(r.face))
-	if _, said := core.Apply(r.config(r.on)); len(said) > 0 {
-		t.Errorf("the next apply says:\n%s", said)
-	}
+	_, said = core.Apply(r.config(r.on))
+	providertest.Check(t, len(said) == 0, "the next apply says:\n%s", said)
 	r.expectConverged(nil)
 }
