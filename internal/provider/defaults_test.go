@@ -105,9 +105,7 @@ func TestDefaults_asDescribed(t *testing.T) {
 		}
 	}
 	for name := range leftOutOf {
-		if !seen[name] {
-			t.Errorf("no description has a default of %s", name)
-		}
+		providertest.Check(t, seen[name], "no description has a default of %s", name)
 	}
 }
 
@@ -118,7 +116,6 @@ func faceOf(typ string) providertest.Face {
 	return providertest.FaceESB
 }
 
-// declaring is what a type requires, on three hosts, with further attributes.
 func declaring(typ string, more map[string]any) map[string]any {
 	config := faceOf(typ).Reference("./start.sh", 3)
 	if strings.HasSuffix(typ, "operation") {
@@ -134,7 +131,6 @@ func with(name string, value any) map[string]any {
 	return map[string]any{name: value}
 }
 
-// stageFor is a simulator, and a provider and a resource on the face of the type.
 func stageFor(t *testing.T, typ string) (*providertest.Sim, *providertest.Core) {
 	t.Helper()
 	sim := providertest.NewSim(t)
@@ -154,7 +150,6 @@ func onExisting(t *testing.T, typ string, value any) string {
 	return fmt.Sprint(slices.Sorted(maps.Keys(resource.Reasons("out_of_sync"))))
 }
 
-// onDeadHosts destroys when an agent does not answer.
 func onDeadHosts(t *testing.T, typ string, value any) string {
 	t.Helper()
 	sim, resource := stageFor(t, typ)
@@ -172,7 +167,6 @@ func onFirstRun(t *testing.T, typ string, value any) string {
 	return fmt.Sprint(sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"))
 }
 
-// inWavesThatFail runs a type in waves of one host, the first of which fails.
 func inWavesThatFail(t *testing.T, typ string, value any) string {
 	t.Helper()
 	sim, resource := stageFor(t, typ)
@@ -192,7 +186,6 @@ func inWavesThatFail(t *testing.T, typ string, value any) string {
 	return fmt.Sprint(sim.Changes())
 }
 
-// onDestroy destroys a process that no other setting protects.
 func onDestroy(t *testing.T, typ string, value any) string {
 	t.Helper()
 	_, resource := stageFor(t, typ)
@@ -241,7 +234,6 @@ func onSystem(t *testing.T, _ string, system any) string {
 	return s.scriptOf(system)
 }
 
-// readWith reads a data source with an attribute.
 func readWith(attribute string) func(t *testing.T, typ string, value any) string {
 	return func(t *testing.T, typ string, value any) string {
 		t.Helper()

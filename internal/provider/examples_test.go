@@ -15,8 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Every published example is applied, a second plan is empty, and it is destroyed. Each is a module of
-// its own, with a platform of its own.
+// Every published example is applied, a second plan is empty, and it is destroyed. Each is a module of its own, with a platform of its own.
 func TestAccExamples(t *testing.T) {
 	t.Parallel()
 	elsewhere := make(map[string]bool) // files, or all of a directory
@@ -75,10 +74,8 @@ const requiredProvider = "terraform {\n  required_providers {\n    bk = {\n     
 
 // The output in the first steps is what a new user sees.
 //
-// Promised in README.md: the plan says which host and why, and with
-// `-detailed-exitcode` it exits with 2.
-// Promised in first-steps.md: by default (`on_destroy = "unregister"`) the processes run on, and
-// nobody revives them.
+// Promised in README.md: the plan says which host and why, and with `-detailed-exitcode` it exits with 2.
+// Promised in first-steps.md: by default (`on_destroy = "unregister"`) the processes run on, and nobody revives them.
 func TestAccExamples_firstSteps(t *testing.T) {
 	t.Parallel()
 	page := providertest.ReadFile(t, "../../templates/guides/first-steps.md.tmpl")
@@ -127,13 +124,11 @@ func TestExamples_import(t *testing.T) {
 	}
 }
 
-// exampleTopology is the CMDB that the examples expect.
 const exampleTopology = `{"businesses": [{"id": 3, "name": "game", "sets": [
   {"name": "gz-[1-3]", "modules": [{"name": "nginx-1", "hosts": [{"count": 2, "ip": "10.3.0.1"}],
     "processes": [{"bk_process_name": "nginx", "bk_func_name": "nginx", "work_path": "/srv", "pid_file": "/run/nginx.pid", "user": "root"}]}]}]}]}`
 
-// exampleText is an unchanged example, except that the simulator replaces the platform in its provider
-// block.
+// exampleText is an unchanged example, except that the simulator replaces the platform in its provider block.
 func exampleText(t *testing.T, s *providertest.Sim, file string) string {
 	t.Helper()
 	text := providertest.ReadExample(t, file)
@@ -170,7 +165,6 @@ func exampleFiles(t *testing.T) []string {
 
 const scenarios = "../../examples/scenarios"
 
-// move is one step of a scenario, and its result.
 type move struct {
 	cli  string // arguments, or "" for the next step of the scenario
 	code int

@@ -8,7 +8,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
-	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
 // shop is a business of 10 process instances on 7 hosts.
@@ -107,9 +106,7 @@ func TestAccModule_business(t *testing.T) {
 	cli.Expect(0, "destroy", "-auto-approve")
 	sim.ExpectOperated(t, onlyOp(simulator.OpStart, 0))
 	for _, p := range sim.Processes() {
-		if !p.Running {
-			t.Errorf("%s on %s does not run after the destroy", p.Name, p.Host)
-		}
+		providertest.Check(t, p.Running, "%s on %s does not run after the destroy", p.Name, p.Host)
 	}
 }
 
@@ -151,7 +148,6 @@ func TestAccModule_businessInOrder(t *testing.T) {
 	}
 }
 
-// wantOrder compares the processes of one operation's calls, in order.
 func wantOrder(t *testing.T, sim *providertest.Sim, op int, want ...string) {
 	t.Helper()
 	type item struct{ Meta struct{ Name string } }
@@ -172,93 +168,6 @@ func wantOrder(t *testing.T, sim *providertest.Sim, op int, want ...string) {
 		got = append(got, strings.Join(names, " "))
 	}
 	providertest.Same(t, "calls", want, got)
-}
-
-// consoleHost is the host that a user operates in GSEKit's console.
-const consoleHost = "0:10.0.1.1"
-
-// consoleOperates runs an operation on gateway_1 on consoleHost as GSEKit's console does, and waits for its end.
-func consoleOperates(t *testing.T, sim *providertest.Sim, gateway string, op int) {
-	t.Helper()
-	console := &simtest.Client{T: t, URL: sim.URL, Sim: sim.Server}
-	on := map[string]string{"esb": simtest.CloudHosts("10.0.1.1"), "apigw": simtest.Agents(consoleHost)}[gateway]
-	started := console.OnFace(gateway, "operate_proc_v2", fmt.Sprintf(`{"op_type":%d,%s,`+
-		`"meta":{"namespace":"GSEKIT_BIZ_3","name":"gateway_1","labels":{"bk_process_name":"gateway","bk_process_id":"1"}},`+
-		`"spec":{"identity":{"index_key":"","proc_name":"gateway","setup_path":"/opt/gateway","pid_path":"/run/gateway.pid","user":"shop"},`+
-		`"control":{"start_cmd":"./start.sh","stop_cmd":"./stop.sh","restart_cmd":"./restart.sh","reload_cmd":"./reload.sh","kill_cmd":"./kill.sh"},`+
-		`"alive_monitor_policy":{"auto_type":1,"start_check_secs":5,"op_timeout":60}}}`, op, on))
-	console.Eventually("the end of an operation of the console", func() bool {
-		verdicts := console.OnFace(gateway, "get_proc_operate_result_v2", fmt.Sprintf(`{"task_id":%q}`, started.Data["task_id"])).Data
-		for key := range verdicts {
-			if simtest.VerdictOf(t, verdicts, key).Code == simulator.CodeOK {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// What GSEKit's console does to an adopted process, what the next plan shows, and what an apply then
-// does. It is the table of the guide "From GSEKit or BSCP".
-func TestConsole(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		ensure    string
-		ops       []int
-		want      string // out_of_sync of the host
-		atGateway string // if it differs
-		runs      bool   // before the apply
-		started   bool   // by the apply
-	}{
-		"restart":        {ensure: "hosted", ops: []int{simulator.OpRestart}, runs: true},
-		"reload":         {ensure: "hosted", ops: []int{simulator.OpReload}, runs: true},
-		"stop":           {ensure: "hosted", ops: []int{simulator.OpStop}, want: "not_hosted: not hosted"},
-		"stop-running":   {ensure: "running", ops: []int{simulator.OpStop}, want: "not_hosted: not running, not hosted", started: true},
-		"kill":           {ensure: "hosted", ops: []int{simulator.OpKill}, want: "not_hosted: not hosted"},
-		"stop-and-start": {ensure: "hosted", ops: []int{simulator.OpStop, simulator.OpStart}, runs: true},
-		"host":           {ensure: "hosted", ops: []int{simulator.OpHost}, runs: true, want: "other_spec: registered anew by another tool"},
-		"unhost": {
-			ensure: "hosted", ops: []int{simulator.OpUnhost}, runs: true, want: "not_hosted: not hosted",
-			atGateway: "unregistered: the platform no longer knows the process here",
-		},
-	} {
-		for _, face := range providertest.Through(t, name, []providertest.Face{providertest.FaceESB, providertest.FaceGateway}) {
-			gateway := string(face)
-			t.Run(name+"/"+gateway, func(t *testing.T) {
-				t.Parallel()
-				sim := shopRun(t)
-				p := sim.Configured(t, map[string]any{"gateway": gateway, "cmdb_endpoint": map[string]string{"esb": sim.URL, "apigw": sim.URL + "/api/bk-cmdb/prod"}[gateway]})
-				config := merged(readGateway(t, p), map[string]any{"adopt_existing": true, "ensure": c.ensure})
-				resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
-				resource.Apply(config)
-				for _, op := range c.ops {
-					consoleOperates(t, sim, gateway, op)
-				}
-				left, _ := sim.Process(consoleHost, "GSEKIT_BIZ_3", "gateway_1")
-				resource.Refresh()
-
-				want := map[string]string{}
-				if c.want != "" {
-					want["10.0.1.1"] = c.want
-				}
-				if gateway == "apigw" && c.atGateway != "" {
-					want["10.0.1.1"] = c.atGateway
-				}
-				providertest.Same(t, "out of sync", want, resource.Reasons("out_of_sync"))
-				if left.Running != c.runs {
-					t.Errorf("before the apply it runs: %t", left.Running)
-				}
-				resource.Apply(config)
-				repaired, _ := sim.Process(consoleHost, "GSEKIT_BIZ_3", "gateway_1")
-				if started := repaired.PID != left.PID; started != c.started || !repaired.Hosted {
-					t.Errorf("the apply made %+v of %+v", repaired, left)
-				}
-				if kind, said := resource.Apply(config); kind.Changes() || said.String() != "" {
-					t.Errorf("the plan after it is not empty: %s", said)
-				}
-			})
-		}
-	}
 }
 
 // readGateway is gateway_1 as bk_cmdb_processes reads it, for a resource.

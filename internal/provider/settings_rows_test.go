@@ -1,13 +1,11 @@
 package provider_test
 
-// settingRow is a setting of the provider block, and its effect. Each value is unique, and the test
-// observes it where the platform would.
+// settingRow is a setting of the provider block, and its effect. Each value is unique, and the test observes it where the platform would.
 type settingRow struct {
 	setting string
 	with    map[string]any // other settings
 	seen    func(*settingScene) string
-	// value is the attribute's value, and want its effect. byDefault is the effect without a value, if it
-	// is checked.
+	// value is the attribute's value, and want its effect. byDefault is the effect without a value, if it is checked.
 	value     any
 	want      string
 	byDefault string
@@ -17,7 +15,6 @@ type settingRow struct {
 	fits []any
 }
 
-// badSetting is an invalid value, of the attribute or of the variable.
 type badSetting struct {
 	of    string // the row
 	value any
@@ -77,8 +74,7 @@ var settingRows = map[string]settingRow{
 	},
 	"hosted_specs.via": {
 		setting: "hosted_specs.via", seen: (*settingScene).script,
-		with:  map[string]any{"gateway": "apigw", "job_endpoint": "{there}", "hosted_specs.job_scope.id": "3"},
-		fits:  []any{"gateway"},
+		with: map[string]any{"gateway": "apigw", "job_endpoint": "{there}", "hosted_specs.job_scope.id": "3"}, fits: []any{"gateway"},
 		value: "job", want: "JOB /usr/local/gse2_bkte/agent/etc/.proc root biz:3", byDefault: "gateway /usr/local/gse2_bkte/agent/etc/.proc root",
 		env: "BK_HOSTED_SPECS_VIA", envValue: "gateway", envWant: "gateway /usr/local/gse2_bkte/agent/etc/.proc root",
 	},
@@ -101,8 +97,7 @@ var settingRows = map[string]settingRow{
 	},
 	"job_api-job": {
 		setting: "job_api", seen: (*settingScene).jobCall, byDefault: "here/api/c/compapi/v2/jobv3/operate_process/", fits: []any{"jobv3"},
-		value: "job", want: "here/api/c/compapi/v2/job/operate_process/",
-		env: "BK_JOB_API", envValue: "jobv3", envWant: "here/api/c/compapi/v2/jobv3/operate_process/",
+		value: "job", want: "here/api/c/compapi/v2/job/operate_process/", env: "BK_JOB_API", envValue: "jobv3", envWant: "here/api/c/compapi/v2/jobv3/operate_process/",
 	},
 	"app_code": {
 		setting: "app_code", seen: members("bk_app_code"),
@@ -150,43 +145,30 @@ var settingRows = map[string]settingRow{
 	},
 	"max_hosts_per_request": {
 		setting: "max_hosts_per_request", seen: (*settingScene).batches,
-		value: 2, want: "GSE [1 2 2], JOB [1 2 2]", byDefault: "GSE [5], JOB [5]",
-		fits: []any{1, 10000},
+		value: 2, want: "GSE [1 2 2], JOB [1 2 2]", byDefault: "GSE [5], JOB [5]", fits: []any{1, 10000},
 	},
 	"max_concurrent_requests": {
 		setting: "max_concurrent_requests", seen: atOnce(3), with: map[string]any{"max_hosts_per_request": 1},
-		value: 3, want: "3",
-		fits: []any{1},
+		value: 3, want: "3", fits: []any{1},
 	},
 	"max_concurrent_requests-default": {
 		setting: "max_concurrent_requests", seen: atOnce(8), with: map[string]any{"max_hosts_per_request": 1}, byDefault: "8",
 	},
 	"requests_per_second": {
 		setting: "requests_per_second", seen: (*settingScene).rate, with: map[string]any{"max_hosts_per_request": 1},
-		value: 0.0125, want: "0.0125",
-		fits: []any{100000},
+		value: 0.0125, want: "0.0125", fits: []any{100000},
 	},
-	"max_retries": {
-		setting: "max_retries", seen: (*settingScene).tries,
-		value: 6, want: "7", byDefault: "5",
-		fits: []any{0, 100},
-	},
+	"max_retries":      {setting: "max_retries", seen: (*settingScene).tries, value: 6, want: "7", byDefault: "5", fits: []any{0, 100}},
 	"max_retries-none": {setting: "max_retries", seen: (*settingScene).tries, value: 0, want: "1"},
-	"retry_wait_min": {
-		setting: "retry_wait_min", seen: (*settingScene).waits,
-		value: "4ms", want: "4 4 4 4",
-	},
-	"retry_wait_min-beyond-the-default-of-the-longest": {
-		setting: "retry_wait_min", with: map[string]any{"retry_wait_max": nil}, fits: []any{"40s"},
-	},
+	"retry_wait_min":   {setting: "retry_wait_min", seen: (*settingScene).waits, value: "4ms", want: "4 4 4 4"},
+	"retry_wait_min-beyond-the-default-of-the-longest": {setting: "retry_wait_min", with: map[string]any{"retry_wait_max": nil}, fits: []any{"40s"}},
 	"retry_wait_max": {
 		setting: "retry_wait_max", seen: (*settingScene).waits, with: map[string]any{"retry_wait_min": "3ms"},
 		value: "3ms", want: "3 3 3 3",
 	},
 	"request_timeout": {
 		setting: "request_timeout", seen: (*settingScene).patience, with: map[string]any{"max_retries": 0},
-		value: "70ms", want: "70ms",
-		fits: []any{"1ms"},
+		value: "70ms", want: "70ms", fits: []any{"1ms"},
 	},
 	"ca_cert_file": {
 		setting: "ca_cert_file", seen: (*settingScene).trust, with: map[string]any{"endpoint": "{tls}"}, byDefault: "certificate signed by unknown authority",

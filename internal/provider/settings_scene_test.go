@@ -40,7 +40,6 @@ type settingScene struct {
 	inFlight, peak int
 }
 
-// sentRequest is a request that a platform received.
 type sentRequest struct {
 	platform, path string
 	header         http.Header
@@ -71,9 +70,7 @@ func (s *settingScene) keep(platform string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		sent := sentRequest{platform: platform, path: r.URL.Path, header: r.Header.Clone()}
-		if err != nil || json.Unmarshal(body, &sent.body) != nil {
-			s.T.Errorf("%s got a body that cannot be read: %s", r.URL.Path, body)
-		}
+		providertest.Check(s.T, err == nil && json.Unmarshal(body, &sent.body) == nil, "%s got a body that cannot be read: %s", r.URL.Path, body)
 		s.mu.Lock()
 		s.requests = append(s.requests, sent)
 		s.inFlight++
@@ -191,9 +188,7 @@ func (s *settingScene) jobStatus(hosts int) {
 	_, said := s.ReadData("bk_job_process_status", map[string]any{"bk_biz_id": 2, "hosts": providertest.HostsOf(hosts), "process": map[string]any{
 		"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "type": 1,
 	}})
-	if said.Failed() {
-		s.T.Error(said)
-	}
+	providertest.Check(s.T, !said.Failed(), "%s", said)
 }
 
 // script is the call that runs the script that reads what an agent hosts, with its path and account.
@@ -225,7 +220,6 @@ func (s *settingScene) scripts() string {
 	return fmt.Sprint(s.sims["here"].Calls().Count("async_execute_script"))
 }
 
-// members are the values of some members of the first request's body.
 func members(names ...string) func(*settingScene) string {
 	return func(s *settingScene) string {
 		var found []string
@@ -348,7 +342,6 @@ func (s *settingScene) tries() string {
 	return fmt.Sprint(len(s.requests))
 }
 
-// waits are the waits before retries, in whole milliseconds.
 func (s *settingScene) waits() string {
 	s.sims["here"].Inject(simulator.Fault{HTTPStatus: 503})
 	s.CachedStatus(s.Context())
@@ -359,7 +352,6 @@ func (s *settingScene) waits() string {
 	return strings.Join(waits, " ")
 }
 
-// patience is how long a request may take.
 func (s *settingScene) patience() string {
 	s.sims["here"].Inject(simulator.Fault{Delay: time.Hour})
 	return firstMatch(`no answer within ([\w.]*\w)`, s.CachedStatus(s.Context()))

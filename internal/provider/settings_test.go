@@ -38,9 +38,7 @@ func TestSettings_everyOneHasARow(t *testing.T) {
 	looked := make(map[string]bool)
 	for name, row := range settingRows {
 		description, found := described[row.setting]
-		if !found {
-			t.Errorf("%s: the provider has no setting %q", name, row.setting)
-		}
+		providertest.Check(t, found, "%s: the provider has no setting %q", name, row.setting)
 		if row.value == nil {
 			continue
 		}
@@ -50,9 +48,7 @@ func TestSettings_everyOneHasARow(t *testing.T) {
 		looked[row.setting] = looked[row.setting] || slices.ContainsFunc(badSettings, func(bad badSetting) bool { return bad.of == name }) && (row.env != "") == strings.Contains(description, "Environment: ")
 	}
 	for name := range described {
-		if !looked[name] {
-			t.Errorf("%s has no row with a value, a bad value and its environment variable, if it has one", name)
-		}
+		providertest.Check(t, looked[name], "%s has no row with a value, a bad value and its environment variable, if it has one", name)
 	}
 }
 
@@ -126,7 +122,6 @@ func TestSettings_environmentOfAnotherIdentity(t *testing.T) {
 	providertest.Same(t, "faults where the environment has all", want, s.begin(s.Settings(map[string]any{"username": nil})))
 }
 
-// noSettingsInEnvironment removes the provider's variables, for tests that set some of them.
 func noSettingsInEnvironment(t *testing.T) {
 	t.Helper()
 	for _, row := range settingRows {
@@ -170,9 +165,7 @@ func (s *settingScene) waitsFor(t *testing.T, setting string, config *tfprotov6.
 		"known values.", setting)
 	_, said := s.ReadData("bk_process_status", map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(1), "mode": "cached"})
 	providertest.Same(t, "said by a call", want, said.String())
-	if len(s.requests) > 0 {
-		t.Errorf("%d requests were sent", len(s.requests))
-	}
+	providertest.Check(t, len(s.requests) == 0, "%d requests were sent", len(s.requests))
 }
 
 // An invalid setting is reported at its attribute, always in the same words.
@@ -186,15 +179,12 @@ func TestSettings_bad(t *testing.T) {
 			}
 			s := newSettingScene(t)
 			providertest.Same(t, "faults", []string{bad.want}, s.begin(s.Settings(row.with, bad.with, map[string]any{row.setting: bad.value})))
-			if len(s.requests) > 0 {
-				t.Errorf("%d requests were sent", len(s.requests))
-			}
+			providertest.Check(t, len(s.requests) == 0, "%d requests were sent", len(s.requests))
 		})
 	}
 }
 
-// newCertificate makes a certificate for a server on 127.0.0.1 that vouches for itself, modified by change. It
-// returns its PEM as well.
+// newCertificate makes a certificate for a server on 127.0.0.1 that vouches for itself, modified by change. It returns its PEM as well.
 func newCertificate(t *testing.T, change func(*x509.Certificate)) (served tls.Certificate, text []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -17,9 +17,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Every attribute of every resource is unknown in a plan, and then equal or different. State and other
-// attributes are drawn at random. Two plans are compared as Terraform compares them. Each round draws
-// again, and the long job runs many.
+// Every attribute of every resource is unknown in a plan, and then equal or different. State and other attributes are drawn at
+// random. Two plans are compared as Terraform compares them. Each round draws again, and the long job runs many.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	for _, o := range unknownObjects {
@@ -117,7 +116,6 @@ var unknownObjects = []unknownObject{
 	}},
 }
 
-// merged merges objects; later ones override earlier ones.
 func merged(all ...object) object {
 	whole := make(object)
 	for _, one := range all {
@@ -134,8 +132,7 @@ func jsonOf(v any) string {
 	return string(encoded)
 }
 
-// place is the place of a value in a configuration, with a name that has no keys in it, and with another
-// value.
+// place is the place of a value in a configuration, with a name that has no keys in it, and with another value.
 type place struct {
 	at    []string
 	name  string
@@ -148,7 +145,6 @@ func (p place) kind() string { return fmt.Sprint(p.name, p.value == nil) }
 
 func (p place) String() string { return strings.Join(p.at, ".") }
 
-// within reports whether a place is equal to another or inside it.
 func (p place) within(other place) bool {
 	return len(p.at) >= len(other.at) && slices.Equal(p.at[:len(other.at)], other.at)
 }
@@ -232,8 +228,7 @@ func set(v any, at []string, value any) any {
 	return copied
 }
 
-// unknownOthers are other values of attributes for which a longer text, a greater number or the opposite
-// is not valid.
+// unknownOthers are other values of attributes for which a longer text, a greater number or the opposite is not valid.
 var unknownOthers = map[string]any{
 	"ensure": "registered", "on_partial_create": "warn", "on_destroy": "unregister", "on_update": "reload", "registration_api": "manage_proc",
 	"operation": "start", "waves": "2", "canary": "web-1", "pause": "2s", "wave_timeout": "2m", "max_failed_hosts": "10%", "stable_for": "2s", "within": "2m", "on_failure": nil,
@@ -241,7 +236,6 @@ var unknownOthers = map[string]any{
 	"hosts": "0:10.0.0.9", "md5": "fedcba9876543210fedcba9876543210", "auto_type": 2, "type": 2,
 }
 
-// unknowns is the test of one configuration.
 type unknowns struct {
 	unknownObject
 
@@ -338,7 +332,6 @@ func (u *unknowns) applied(t *testing.T, sim *providertest.Sim) *providertest.Co
 	return core
 }
 
-// failed is the resource after an apply that failed on a host.
 func (u *unknowns) failed(t *testing.T) *providertest.Core {
 	t.Helper()
 	sim, on := providertest.NewSim(t), providertest.OnCreate
@@ -362,8 +355,7 @@ func (u *unknowns) planner(t *testing.T, provider, state string) *providertest.C
 	return u.providers[provider].CoreOf(u.typ, &kept)
 }
 
-// plan plans a configuration, once. If the provider rejects it, that is an error of the user, and there
-// is no plan.
+// plan plans a configuration, once. If the provider rejects it, that is an error of the user, and there is no plan.
 func (u *unknowns) plan(t *testing.T, provider, state string, config object) *providertest.Plan {
 	t.Helper()
 	key := provider + " " + state + " " + jsonOf(config)
@@ -427,7 +419,6 @@ func (u *unknowns) turnsOut(t *testing.T, state string, config object, places ..
 	}
 }
 
-// providerTurnsOut plans while the provider's settings are unknown, and with each of them.
 func (u *unknowns) providerTurnsOut(t *testing.T, state string, config object) {
 	t.Helper()
 	planned, said := u.planner(t, "", state).PlanUnrefreshed(config)
@@ -442,7 +433,6 @@ func (u *unknowns) providerTurnsOut(t *testing.T, state string, config object) {
 	}
 }
 
-// compare compares a plan with the one made when all is known.
 func (u *unknowns) compare(t *testing.T, state string, planned providertest.Plan, provider string, final object, what string) {
 	t.Helper()
 	if planned.Action == providertest.PlanReplace {
@@ -457,8 +447,7 @@ func (u *unknowns) compare(t *testing.T, state string, planned providertest.Plan
 	}
 }
 
-// applies applies a value that was unknown in the plan. An equal one calls no host, and a different one
-// is applied at once.
+// applies applies a value that was unknown in the plan. An equal one calls no host, and a different one is applied at once.
 func (u *unknowns) applies(t *testing.T, p place) {
 	t.Helper()
 	sim := providertest.NewSim(t)
