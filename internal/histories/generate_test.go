@@ -65,7 +65,6 @@ func (g *generator) some(most int) []int {
 	return hosts
 }
 
-// form is one of the names that machines go by.
 func (g *generator) form() string {
 	return g.one(ByAddress, ByAddress, BySupplier, ByAgent, ByAgent)
 }
@@ -163,8 +162,7 @@ func (g *generator) fault() {
 	g.add(s)
 }
 
-// passing are faults that only a deadline ends if they do not pass by themselves: the affected request is
-// repeated again and again.
+// passing are faults that only a deadline ends if they do not pass by themselves: the affected request is repeated again and again.
 var passing = map[string]bool{
 	"register-late": true, "result-lost": true, "result-missing": true, "queued": true, "all-lost": true, "all-unsent": true,
 }

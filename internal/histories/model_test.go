@@ -20,13 +20,11 @@ const (
 	EndsAsDeclared Invariant = iota + 1
 	// LeavesOthersAlone: what is not ours is never changed, stopped or unregistered.
 	LeavesOthersAlone
-	// DoesNoMore: a declared process is never stopped, started, restarted, killed or unregistered unless
-	// the configuration said so.
+	// DoesNoMore: a declared process is never stopped, started, restarted, killed or unregistered unless the configuration said so.
 	DoesNoMore
 	// ReachesOnce: no operation reaches an agent twice.
 	ReachesOnce
-	// TellsTheTruth: after a destroy that exits 0 nothing of ours is hosted, and state
-	// never names less than what is ours.
+	// TellsTheTruth: after a destroy that exits 0 nothing of ours is hosted, and state never names less than what is ours.
 	TellsTheTruth
 	// PlansTheTruth: a plan that says "no changes" is followed by an apply that changes nothing.
 	PlansTheTruth
@@ -102,7 +100,6 @@ type unit struct {
 	said      string
 }
 
-// operations are those of the process itself.
 var operations = []string{"start", "stop", "restart", "reload", "kill"}
 
 // judge compares what was done with whose it was, and notes whose it is now. It gives the first thing that is wrong.
@@ -165,8 +162,7 @@ func (m model) more(u unit, machine int) *Breach {
 	var (
 		declared = u.want.has(machine)
 		ours     = c.owner == u.object || c.lapsed == u.object || c.unsure || c.owner == "" && c.unheard[u.object]
-		// What nobody holds any more, another object having unregistered it, is for the object
-		// that still declares it to replace.
+		// What nobody holds any more, another object having unregistered it, is for the object that still declares it to replace.
 		orphaned = c.owner == "" && declared && u.replaced && u.had[machine]
 		leaves   = ours && (!declared || u.replaced) || orphaned
 		mayStop  = leaves && (slices.Contains(u.letGo, "stop") || slices.Contains(u.letGo, "kill"))
@@ -221,9 +217,8 @@ func (m model) gone(u unit, machine int) *Breach {
 // theirs reports whether an entry is the console's, which also hosts without a spec.
 func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console.sh") || e.Spec == "" }
 
-// leftOthers reports whether only one of two entries is left, which another owner registered: the
-// console, or another object by the machine's other name. It may not be hosted any more, because an agent
-// uses one name, or it may have been restored.
+// leftOthers reports whether only one of two entries is left, which another owner registered: the console, or another object by the
+// machine's other name. It may not be hosted any more, because an agent uses one name, or it may have been restored.
 func leftOthers(before, after Truth) bool {
 	if len(before.Entries) < 2 || len(after.Entries) != 1 || after.Hosted && !putBack(before, after) {
 		return false

@@ -37,8 +37,7 @@ func (s *session) on(typ string, kept *providertest.Kept) *providertest.Core {
 	return core
 }
 
-// apply brings one object to what a configuration says, or destroys it where that is
-// nil, and holds what came of it against the model.
+// apply brings one object to what a configuration says, or destroys it where that is nil, and holds what came of it against the model.
 func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	if want != nil && len(want.Forms) == 0 {
 		want = nil // hosts may not be empty: the block is gone
@@ -150,7 +149,6 @@ func (w *world) destroy(c *config, s Step) (failed bool) {
 	return true
 }
 
-// refresh is a `terraform apply -refresh-only`.
 func (w *world) refresh(c *config) {
 	run, done := w.session(Step{})
 	defer done()
@@ -186,14 +184,12 @@ func (w *world) recreate(c *config, s Step) {
 	}
 }
 
-// operation is a bk_process_operation on the hosts of A.
 type operation struct {
 	kept    *providertest.Kept
 	name    string // "" before it is first applied
 	trigger string
 	last    string // its key when it was last applied
-	// ran and tried are the operation and its trigger: those known to have been done on a machine, and
-	// those seen there.
+	// ran and tried are the operation and its trigger: those known to have been done on a machine, and those seen there.
 	ran, tried map[int]string
 }
 

@@ -207,7 +207,6 @@ func (w *world) inState(o *object, attribute string) map[int]bool {
 	return machines
 }
 
-// namesInState are the names of machines in an object's state, as the platform keeps them.
 func (w *world) namesInState(o *object) map[string]bool {
 	names := make(map[string]bool)
 	for _, name := range w.idle.CoreOf(providertest.HostedType, o.kept).Reasons("hosts") {
@@ -247,7 +246,6 @@ func (w *world) inDoubt(machine int) bool {
 	return false
 }
 
-// byAgent reports whether a configuration or a state names a machine by its agent id.
 func (w *world) byAgent() bool {
 	for _, c := range w.configs {
 		for _, form := range c.want.Forms {
@@ -323,8 +321,7 @@ func (s *scissors) before(platform http.Handler) http.Handler {
 	})
 }
 
-// recorder is the test of one replay: a history that fails is replayed to shrink it, so
-// what fails is kept and not told.
+// recorder is the test of one replay: a history that fails is replayed to shrink it, so what fails is kept and not told.
 type recorder struct {
 	testing.TB // of which only what follows is used
 	ctx        context.Context

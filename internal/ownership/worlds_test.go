@@ -16,19 +16,16 @@ const (
 	console
 )
 
-// registration is what is registered on the machine. A console that registers over another's
-// registration leaves it whose it was.
+// registration is what is registered on the machine. A console that registers over another's registration leaves it whose it was.
 type registration struct {
 	named actor // by its label
 	whose actor
 	at    int8
 	bare  bool // not hosted
-	// shared: a console registered over this object's; whichever of the two it is said to be is
-	// right.
+	// shared: a console registered over this object's; whichever of the two it is said to be is right.
 	shared bool
 }
 
-// picture is what a cached status shows.
 type picture struct {
 	named actor
 	at    int8
@@ -46,8 +43,7 @@ type kind struct {
 	face Face
 	// ensure is registered: nothing is hosted.
 	registersOnly bool
-	// Whether agents know when the process was registered, and whether an operation or a
-	// re-registration renews that time.
+	// Whether agents know when the process was registered, and whether an operation or a re-registration renews that time.
 	timed, operationRenews, reregisteringRenews bool
 }
 
@@ -62,8 +58,7 @@ type world struct {
 	at, overtaken int8
 	lost          bool // the ledger
 
-	// second: another object or a console was there. faulty: an answer, or the ledger, was lost, or
-	// an agent did not answer.
+	// second: another object or a console was there. faulty: an answer, or the ledger, was lost, or an agent did not answer.
 	second, faulty bool
 	// forgot: the agent does not know any more when the process was registered.
 	forgot bool
@@ -82,7 +77,6 @@ func (w world) snap() world {
 	return w
 }
 
-// live is what the agent says when it answers.
 func (w world) live(p kind) (at int8, hosted bool) {
 	if w.is.whose == nobody || w.is.bare {
 		return 0, false
@@ -123,7 +117,6 @@ type event struct {
 
 func (w world) mine() bool { return w.claim == Registered || w.claim == Overtaken }
 
-// empty is a world in which nothing is registered and nothing is claimed yet.
 func (w world) empty() bool { return w.claim == 0 && w.is.whose == nobody }
 
 // made ends an apply that registered: nothing that was known before counts.
@@ -307,8 +300,7 @@ func rowOf(p picture) Row {
 	}
 }
 
-// normal is the world with its times replaced by their order, so that worlds which differ in
-// nothing else are one.
+// normal is the world with its times replaced by their order, so that worlds which differ in nothing else are one.
 func (w world) normal() world {
 	times := []int8{0, w.is.at, w.at, w.overtaken}
 	for _, p := range w.pictures[:w.n] {
@@ -324,7 +316,6 @@ func (w world) normal() world {
 	return w
 }
 
-// kinds are all platforms.
 func kinds() []kind {
 	var all []kind
 	for i := range 16 {
@@ -421,8 +412,7 @@ func (all *explored) add(w world, p kind, file int8, agent Answer, way string) {
 		a.Row = k.Aged(rowOf(shown), int64(shown.at), int64(live))
 	}
 	stale := file >= 0 && file != w.n-1
-	// That a registration was refused is believed where the agent is away: nothing else could be
-	// done about a machine that was never there.
+	// That a registration was refused is believed where the agent is away: nothing else could be done about a machine that was never there.
 	away := a.Claim == Refused && agent != Idle
 	if (stale || file == -1) && (w.kept || a.Answer&(Idle|Untimed|Mute) != 0) || away && a.Row == Absent {
 		all.unknown++
@@ -501,8 +491,7 @@ func decided(table []rule, a asked) (Verdict, Evidence) {
 	}
 }
 
-// The table is safe in every world that six events lead to, and ends in every one in which nobody
-// else was there and nothing failed.
+// The table is safe in every world that six events lead to, and ends in every one in which nobody else was there and nothing failed.
 func TestRules_worlds(t *testing.T) {
 	t.Parallel()
 	all := explore(6)
@@ -525,25 +514,4 @@ func TestRules_worlds(t *testing.T) {
 			t.Errorf("no world shows that line %d is right: %+v", i, r)
 		}
 	}
-	for name, wrong := range defects {
-		if len(all.broken(slices.Insert(slices.Clone(rules), 0, wrong))) == 0 {
-			t.Errorf("no world shows what is wrong where %s", name)
-		}
-	}
-}
-
-// defects are mistakes that random histories of applies found in earlier versions, each as a line
-// at the top of the table.
-var defects = map[string]rule{
-	"a missing row proves that nothing is registered":                           {claim: Unconfirmed, answer: anyTime | Untimed, row: Absent, then: Nobodys},
-	"a silent agent has nothing":                                                {claim: Unconfirmed | Overtaken, answer: Silent, row: Absent, then: Nobodys},
-	"an old row of this object is believed":                                     {claim: Registered, answer: OtherTime | NewTime, row: OwnOld, then: Ours},
-	"an old row of another object is believed":                                  {answer: OtherTime | NewTime, row: OthersOld, then: Theirs},
-	"a refused registration cannot have taken effect":                           {claim: Refused, row: Absent, then: Nobodys},
-	"what another registered since is this object's once its row has gone":      {claim: Overtaken, row: Absent, then: Ours},
-	"a row that names nobody is this object's":                                  {claim: Refused | Foreign, row: Unlabelled, then: Ours},
-	"no row yet means that nobody registered since":                             {claim: Registered, answer: OtherTime, row: Absent, then: Ours},
-	"an agent that has lost the time still has the registration":                {claim: Registered, answer: TimeLost, then: Ours},
-	"a row that cannot be placed is no row":                                     {claim: Unconfirmed, answer: NewTime, row: Unplaced, then: Nobodys},
-	"the cached status is awaited although the agent has the very registration": {claim: Registered, answer: SameTime, row: Absent | OwnOld, then: Wait},
 }
