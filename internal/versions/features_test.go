@@ -1,17 +1,24 @@
 package versions_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"flag"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"text/template"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// since is the first release with a feature, by CLI. nil means all supported releases, and a CLI that is
-// not in the map lacks the feature.
+// since is the first release with a feature, by CLI. nil means all supported releases, and a CLI that is not in the map lacks the feature.
 type since map[string]string
 
 var (
@@ -20,73 +27,28 @@ var (
 	sinceActions   = since{terraform: "1.14"} // and lists
 )
 
-// words say one thing in the languages of the documentation.
 type words struct{ english, chinese string }
 
-// feature is what users do with a command line and this provider.
+// feature is what users do with a command line and this provider. The guides say what that is.
 type feature struct {
-	name, does words
-	since      since
+	name  words
+	since since
 	// What a release that has it does, and what shows that one which is older has not.
 	try, lack func(workspace)
 }
 
 var features = []feature{
-	{
-		name: words{"installation", "安装"},
-		does: words{"`init` from a mirror, its lock file, `init -lockfile=readonly`, `validate`", "从镜像 `init`，锁文件，`init -lockfile=readonly`，`validate`"},
-		try:  installation,
-	},
-	{
-		name: words{"life of a resource", "资源的生命周期"},
-		does: words{"a saved plan and its JSON, `apply`, a plan without changes, an update with its operation, drift that a plan finds and an apply repairs, `destroy`", "保存的 plan 及其 JSON，`apply`，没有变更的 plan，更新及其操作，由 plan 发现、由 apply 修复的漂移，`destroy`"},
-		try:  life,
-	},
-	{
-		name: words{"import", "导入"},
-		does: words{"the command `import`, and the block `import`", "`import` 命令，以及 `import` 块"},
-		try:  importing,
-	},
-	{
-		name: words{"functions", "函数"},
-		does: words{"every function of the provider", "Provider 的所有函数"},
-		try:  functions,
-	},
-	{
-		name: words{"examples", "示例"},
-		does: words{"`fmt -check` of all examples, `init` and `validate` of those that stand by themselves", "所有示例的 `fmt -check`，可独立使用的示例的 `init` 和 `validate`"},
-		try:  examples,
-	},
-	{
-		name: words{"tests of modules", "模块测试"},
-		does: words{"`test` of the modules, with the provider mocked", "用模拟的 Provider 对模块执行 `test`"},
-		try:  modules,
-	},
-	{
-		name: words{"schema", "schema"},
-		does: words{"`providers schema -json`, which editors read: all that the release knows is there, with types and descriptions", "供编辑器读取的 `providers schema -json`：该版本能识别的内容、类型和说明都在其中"},
-		try:  schemas,
-	},
-	{
-		name:  words{"ephemeral secrets", "ephemeral 密钥"},
-		does:  words{"a secret in an `ephemeral` variable, which is in no plan and no state", "`ephemeral` 变量中的密钥，不会出现在 plan 和 state 中"},
-		since: sinceEphemeral, try: ephemeral, lack: noEphemeral,
-	},
-	{
-		name:  words{"import by identity", "按 identity 导入"},
-		does:  words{"`import` by identity", "按 identity 的 `import`"},
-		since: sinceIdentity, try: identity, lack: noIdentity,
-	},
-	{
-		name:  words{"actions", "action"},
-		does:  words{"an action that a change triggers, and one that `apply -invoke` runs", "由变更触发的 action，以及由 `apply -invoke` 运行的 action"},
-		since: sinceActions, try: actions, lack: noActions,
-	},
-	{
-		name:  words{"lists", "list 资源"},
-		does:  words{"`query`, with the configuration that it generates", "`query` 及其生成的配置"},
-		since: sinceActions, try: lists, lack: noLists,
-	},
+	{words{"installation", "安装"}, nil, installation, nil},
+	{words{"life of a resource", "资源的生命周期"}, nil, life, nil},
+	{words{"import", "导入"}, nil, importing, nil},
+	{words{"functions", "函数"}, nil, functions, nil},
+	{words{"examples", "示例"}, nil, examples, nil},
+	{words{"tests of modules", "模块测试"}, nil, modules, nil},
+	{words{"schema", "schema"}, nil, schemas, nil},
+	{words{"ephemeral secrets", "ephemeral 密钥"}, sinceEphemeral, ephemeral, noEphemeral},
+	{words{"import by identity", "按 identity 导入"}, sinceIdentity, identity, noIdentity},
+	{words{"actions", "action"}, sinceActions, actions, noActions},
+	{words{"lists", "list 资源"}, sinceActions, lists, noLists},
 }
 
 func TestMain(m *testing.M) { providertest.Main(m) }
@@ -96,7 +58,6 @@ const (
 	opentofu  = "OpenTofu"
 )
 
-// commandLine is a release of Terraform or OpenTofu.
 type commandLine struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -120,7 +81,6 @@ func minor(version string) int {
 	return n
 }
 
-// atHand is the command line that acceptance tests run on.
 func atHand(t *testing.T) commandLine {
 	t.Helper()
 	cli := providertest.NewEmptyCLI(t)
@@ -139,8 +99,7 @@ func atHand(t *testing.T) commandLine {
 	return at
 }
 
-// workspace is a command line with a configuration, that finds the provider in a mirror,
-// and its platform.
+// workspace is a command line with a configuration, that finds the provider in a mirror, and its platform.
 type workspace struct {
 	*providertest.CLI
 	sim *providertest.Sim
@@ -178,4 +137,218 @@ func TestAccVersions(t *testing.T) {
 			t.Skipf("%s lacks it", at)
 		})
 	}
+}
+
+var writePages = flag.Bool("write-versions", false, "let TestVersions_pages write the guides in place of comparing them")
+
+// What the guides say of a run.
+var (
+	whats = map[what]words{theSet: {"the set", "下列项目"}, theSuite: {"the whole acceptance suite", "全部验收测试"}}
+	whens = map[when]words{everyChange: {"every change", "每次变更"}, longRun: {"the long run", "长时间测试"}}
+)
+
+// The guides say what runs.json keeps and what features are tried.
+func TestVersions_pages(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]func(words) string{
+		"versions.md.tmpl":    func(w words) string { return w.english },
+		"zh-versions.md.tmpl": func(w words) string { return w.chinese },
+	} {
+		var said []string
+		layout, err := template.New(name).Funcs(template.FuncMap{
+			"what": func(r run) string { return in(whats[r.What]) },
+			"when": func(r run) string {
+				if often, ok := whens[r.When]; ok {
+					return in(often)
+				}
+				return in(words{"by hand, ", "手工运行，"}) + string(r.When)
+			},
+			"lacks": func(r run) string {
+				var lacks []string
+				for _, f := range features {
+					if !r.has(f.since) {
+						lacks = append(lacks, in(f.name))
+					}
+				}
+				return strings.Join(lacks, in(words{", ", "、"}))
+			},
+			"since": func(name string) string { // the name of a feature, and since when each command line has it
+				said = append(said, name)
+				f := features[slices.IndexFunc(features, func(f feature) bool { return f.name.english == name })]
+				return strings.Join([]string{in(f.name), f.sinceIn(t, terraform, in), f.sinceIn(t, opentofu, in)}, " | ")
+			},
+		}).ParseFiles(filepath.Join("testdata", name))
+		providertest.NoError(t, err)
+		var page strings.Builder
+		providertest.NoError(t, layout.Execute(&page, map[string]any{"Runs": keptRuns(t)}))
+		providertest.Check(t, len(said) == len(features), "%s says what these are: %v", name, said)
+		file := filepath.Join("..", "..", "templates", "guides", name)
+		providertest.Rendered(t, *writePages, file, page.String())
+	}
+}
+
+func (f feature) sinceIn(t *testing.T, name string, in func(words) string) string {
+	t.Helper()
+	if f.since == nil {
+		return oldest(t, name)
+	}
+	return cmp.Or(f.since[name], in(words{"none", "无"}))
+}
+
+func oldest(t *testing.T, name string) string {
+	t.Helper()
+	return slices.MinFunc(minorsRun(t, name), func(a, b string) int { return minor(a) - minor(b) })
+}
+
+// minorsRun are the minor versions that were run of a command line, as "1.8".
+func minorsRun(t *testing.T, name string) []string {
+	t.Helper()
+	var versions []string
+	for _, r := range keptRuns(t) {
+		if r.Name == name {
+			versions = append(versions, strings.Join(strings.Split(r.Version, ".")[:2], "."))
+		}
+	}
+	return versions
+}
+
+// aboutCLI is a line that may say which releases are supported, and version one that it names.
+var (
+	aboutCLI = regexp.MustCompile(`Terraform|OpenTofu|required_version`)
+	version  = regexp.MustCompile(`(?:^|[^\d.:])(1\.\d+)`)
+)
+
+// No page, module or pipeline names a release that is older than the oldest that was run.
+func TestVersions_claims(t *testing.T) {
+	t.Parallel()
+	claims := 0
+	for _, file := range claiming(t) {
+		text := providertest.ReadFile(t, file)
+		for line := range strings.Lines(text) {
+			if !aboutCLI.MatchString(line) {
+				continue
+			}
+			for _, claim := range version.FindAllStringSubmatch(line, -1) {
+				claims++
+				for _, name := range []string{terraform, opentofu} {
+					if minor(claim[1]) < minor(oldest(t, name)) {
+						t.Errorf("%s names %s, and the oldest %s that was run is %s", file, claim[1], name, oldest(t, name))
+					}
+				}
+			}
+		}
+	}
+	providertest.Check(t, claims >= 20, "only %d claims were found", claims)
+}
+
+// The READMEs list what was run, and the modules are for every release from the oldest on.
+func TestVersions_readmes(t *testing.T) {
+	t.Parallel()
+	for name, words := range map[string]struct{ and, comma string }{"README.md": {" and ", ", "}, "README.zh-CN.md": {" 和 ", "、"}} {
+		text := providertest.ReadFile(t, "..", "..", name)
+		list := func(name string) string { return name + " " + strings.Join(minorsRun(t, name), words.comma) }
+		if want := "[" + list(terraform) + words.and + list(opentofu) + "]"; !strings.Contains(text, want) {
+			t.Errorf("%s does not say %s", name, want)
+		}
+	}
+	for _, file := range providertest.Glob(t, "../../examples/modules/*/main.tf") {
+		text := providertest.ReadFile(t, file)
+		if want := `required_version = ">= ` + oldest(t, terraform) + `"`; !strings.Contains(text, want) {
+			t.Errorf("%s does not say %s", file, want)
+		}
+	}
+}
+
+func claiming(t *testing.T) []string {
+	t.Helper()
+	files := providertest.Glob(t, "../../README*.md")
+	for _, dir := range []string{"docs", "templates", "examples"} {
+		providertest.NoError(t, filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && slices.Contains([]string{".md", ".tmpl", ".tf", ".hcl", ".yml"}, filepath.Ext(path)) {
+				files = append(files, path)
+			}
+			return err
+		}))
+	}
+	return files
+}
+
+// run is a release that passed.
+type run struct {
+	commandLine
+	What what `json:"what"`
+	When when `json:"when"`
+}
+
+type what string
+
+const (
+	theSet   what = "set"   // TestAccVersions
+	theSuite what = "suite" // every acceptance test
+)
+
+// when is a date, on which it was run by hand, or how often it is run.
+type when string
+
+const (
+	everyChange when = "every change"
+	longRun     when = "long run"
+)
+
+var runsFile = filepath.Join("testdata", "runs.json")
+
+func keptRuns(t *testing.T) []run {
+	t.Helper()
+	text := providertest.ReadFile(t, runsFile)
+	var runs []run
+	if err := json.Unmarshal([]byte(text), &runs); err != nil || len(runs) == 0 {
+		t.Fatalf("%d runs: %v", len(runs), err)
+	}
+	return runs
+}
+
+// keepRun writes down that a command line passed today, unless it is run often anyway. BK_TEST_RECORD=1 asks for it.
+func keepRun(t *testing.T, at commandLine) {
+	t.Helper()
+	runs := keptRuns(t)
+	i := slices.IndexFunc(runs, func(r run) bool { return r.commandLine == at })
+	if i < 0 {
+		i, runs = len(runs), append(runs, run{commandLine: at, What: theSet})
+	}
+	if runs[i].When != everyChange && runs[i].When != longRun {
+		runs[i].When = when(time.Now().UTC().Format(time.DateOnly))
+	}
+	slices.SortStableFunc(runs, func(a, b run) int {
+		return cmp.Or(-cmp.Compare(a.Name, b.Name), cmp.Compare(minor(a.Version), minor(b.Version)))
+	})
+	text, err := json.MarshalIndent(runs, "", "  ")
+	providertest.NoError(t, err)
+	providertest.NoError(t, os.WriteFile(runsFile, append(text, '\n'), 0o644))
+}
+
+// What the guide says that the long run and every change are run on are the releases that are pinned.
+func TestRuns_pinned(t *testing.T) {
+	t.Parallel()
+	pinned := map[string]when{pinnedIn(t, "../../tools/opentofu/go.mod"): everyChange}
+	for _, file := range providertest.Glob(t, "../../tools/opentofu/*/go.mod") {
+		pinned[pinnedIn(t, file)] = longRun
+	}
+	said := make(map[string]when)
+	for _, r := range keptRuns(t) {
+		if r.Name == opentofu {
+			said[r.Version] = r.When
+		}
+	}
+	providertest.Same(t, "OpenTofu that is pinned, and in "+runsFile, pinned, said)
+}
+
+// pinnedIn returns which OpenTofu a go.mod pins.
+func pinnedIn(t *testing.T, file string) string {
+	t.Helper()
+	text := providertest.ReadFile(t, file)
+	pin := regexp.MustCompile(`\sgithub.com/opentofu/opentofu v(\S+)`).FindStringSubmatch(text)
+	if pin == nil {
+		t.Fatalf("%s pins no OpenTofu", file)
+	}
+	return pin[1]
 }
