@@ -3,14 +3,21 @@ package doctor_test
 import (
 	"cmp"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/doctor"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
@@ -27,7 +34,6 @@ func (w *world) checked(q doctor.Questions) *doctor.Report {
 	return report
 }
 
-// line is the line with an id.
 func line(t *testing.T, report *doctor.Report, id string) doctor.Line {
 	t.Helper()
 	i := slices.IndexFunc(report.Lines, func(l doctor.Line) bool { return l.ID == id })
@@ -37,8 +43,7 @@ func line(t *testing.T, report *doctor.Report, id string) doctor.Line {
 	return report.Lines[i]
 }
 
-// A check calls every API that the provider calls, reports no problem on a healthy platform, and changes
-// nothing.
+// A check calls every API that the provider calls, reports no problem on a healthy platform, and changes nothing.
 func TestCheck_well(t *testing.T) {
 	t.Parallel()
 	table, err := providertest.EndpointTable()
@@ -80,7 +85,6 @@ func turnsAway(api string, status int, body string) func(*world) {
 	}
 }
 
-// hangUp ends every call without an answer.
 func hangUp(w *world) {
 	w.front = func(rw http.ResponseWriter, _ *http.Request) bool {
 		if conn, _, err := http.NewResponseController(rw).Hijack(); err == nil {
@@ -149,14 +153,10 @@ func TestCheck_finds(t *testing.T) {
 			report := w.checked(doctor.Questions{Hosts: []fleet.Host{w.trial().Host}, Namespace: "web", Calls: 10, Files: true})
 			l := line(t, report, c.id)
 			for _, words := range c.says {
-				if l.State != c.state || !strings.Contains(l.String(), words) {
-					t.Errorf("%s: %s, want %s and %q", l.State, l, c.state, words)
-				}
+				providertest.Check(t, l.State == c.state && strings.Contains(l.String(), words), "%s: %s, want %s and %q", l.State, l, c.state, words)
 			}
 			simtest.Want(t, "the check ended there", report.Lines[len(report.Lines)-1].ID == c.id, c.ends)
-			if strings.Contains(lines(report), simulator.DefaultAppSecret) {
-				t.Errorf("the report contains the secret:\n%s", lines(report))
-			}
+			providertest.Check(t, !strings.Contains(lines(report), simulator.DefaultAppSecret), "the report contains the secret:\n%s", lines(report))
 		})
 	}
 }
@@ -166,3 +166,80 @@ const (
 	noPermission = `{"code":1640301,"message":"App has no permission"}`
 	notThere     = `{"code":1640401,"message":"API not found"}`
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	address   = "0:10.0.0.9"
+	agentID   = "0200000007525400f355781710390005465c"
+	namespace = "doctor_test"
+)
+
+// world is a simulator with one machine that has two names, and the doctor's clients for it.
+type world struct {
+	*testing.T
+	sim      *simulator.Server
+	clock    *providertest.Clock
+	platform *doctor.Platform
+	// front, if non-nil, answers in place of the simulator when it returns true.
+	front func(http.ResponseWriter, *http.Request) bool
+}
+
+// newWorld serves a simulator behind a gateway. Only pauses take time on its clock, and with them the simulator supervises.
+func newWorld(t *testing.T, gateway bkapi.Gateway, sim *simulator.Server) *world {
+	t.Helper()
+	w := &world{T: t, sim: sim, clock: &providertest.Clock{OnPause: func(int) { sim.Tick() }}}
+	sim.Now = w.clock.Now
+	sim.AddAgent(agentID, address)
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if w.front == nil || !w.front(rw, r) {
+			sim.ServeHTTP(rw, r)
+		}
+	}))
+	config := bkapi.Config{
+		Endpoint: server.URL, Gateway: gateway, AppCode: simulator.DefaultAppCode, AppSecret: simulator.DefaultAppSecret, Username: "admin",
+		MaxRetries: 2, RetryWaitMax: time.Millisecond,
+	}
+	job, cmdb := config, config
+	job.Gateway = bkapi.ESB
+	if gateway == bkapi.APIGW {
+		config.Endpoint += "/api/bk-gse/prod"
+		cmdb.Endpoint += "/api/bk-cmdb/prod"
+	}
+	api, err := bkapi.New(config)
+	simtest.Must(t, err)
+	backoff := poll.Backoff{First: time.Millisecond, Max: time.Millisecond}
+	client := gse.NewClient(api, gateway, procapi.Options{MaxHosts: 10, Backoff: backoff})
+	w.platform, err = doctor.Connect(&platform.Platform{Gateway: gateway, GSE: client, Clock: w.clock, Backoff: backoff}, doctor.Configs{GSE: config, JOB: job, CMDB: cmdb, JOBAPI: "jobv3"})
+	simtest.Must(t, err)
+	t.Cleanup(func() {
+		w.platform.Close()
+		api.Close()
+		server.Close()
+		simtest.Must(t, sim.Close())
+	})
+	return w
+}
+
+func host(t *testing.T, text string) fleet.Host {
+	t.Helper()
+	h, err := fleet.ParseHost(text, 0)
+	simtest.Must(t, err)
+	return h
+}
+
+// trial is the doctor's input. At the gateway, hosts are named by agent id.
+func (w *world) trial() doctor.Trial {
+	h := address
+	if w.platform.Gateway == bkapi.APIGW {
+		h = agentID
+	}
+	return doctor.Trial{Host: host(w.T, h), Namespace: namespace, User: "root", Watch: 10 * time.Second, Patience: 10 * time.Minute}
+}
+
+func (w *world) expectNothing() {
+	w.Helper()
+	for _, p := range w.sim.Processes() {
+		w.Errorf("left: %s:%s on %s, registered %t, hosted %t, running %t", p.Namespace, p.Name, p.Host, p.Registered, p.Hosted, p.Running)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/belief"
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/doctor"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
@@ -28,8 +29,7 @@ func arises(gateway bkapi.Gateway) []string {
 	return names
 }
 
-// hidden is the value that the doctor finds for switches whose effect another switch hides. The provider
-// does not meet that effect either.
+// hidden is the value that the doctor finds for switches whose effect another switch hides. The provider does not meet that effect either.
 func hidden(gateway bkapi.Gateway, on []string) map[string]string {
 	has := func(name string) bool { return slices.Contains(on, name) }
 	values := make(map[string]string)
@@ -50,8 +50,7 @@ func hidden(gateway bkapi.Gateway, on []string) map[string]string {
 	return values
 }
 
-// probed runs the doctor on a simulator with switches, and returns the profile after writing and reading
-// it.
+// probed runs the doctor on a simulator with switches, and returns the profile after writing and reading it.
 func probed(t *testing.T, gateway bkapi.Gateway, on ...string) (belief.Profile, *doctor.Report) {
 	t.Helper()
 	sim := &simulator.Server{}
@@ -68,7 +67,6 @@ func probed(t *testing.T, gateway bkapi.Gateway, on ...string) (belief.Profile, 
 	return read, report
 }
 
-// probe runs the doctor, which leaves nothing behind.
 func (w *world) probe(trial doctor.Trial) (belief.Profile, *doctor.Report) {
 	w.Helper()
 	report := &doctor.Report{}
@@ -104,9 +102,8 @@ func lines(report *doctor.Report) string {
 	return text.String()
 }
 
-// The doctor finds every switch of the simulator on each face where it matters, alone and with each other
-// switch. It finds no other switch, and leaves nothing behind. With -short, as in make test, two switches of
-// both gateways go through one of them.
+// The doctor finds every switch of the simulator on each face where it matters, alone and with each other switch. It finds no other
+// switch, and leaves nothing behind. With -short, as in make test, two switches of both gateways go through one of them.
 func TestProbe_findsSwitches(t *testing.T) {
 	t.Parallel()
 	both := func(name string) bool {
@@ -131,9 +128,7 @@ func TestProbe_findsSwitches(t *testing.T) {
 			t.Parallel()
 			profile, report := probed(t, gateway)
 			found(t, gateway, profile, report, nil)
-			if report.Count(doctor.Found) > 0 {
-				t.Errorf("something is otherwise:\n%s", lines(report))
-			}
+			providertest.Check(t, report.Count(doctor.Found) == 0, "something is otherwise:\n%s", lines(report))
 			for _, b := range belief.All() {
 				answered := b.Settled != belief.SettledByNothing && b.On(belief.Face(gateway))
 				if value := profile.Value(b.ID); answered && !b.As(value) || b.Settled == belief.SettledByNothing && value != belief.Unknown {
@@ -144,8 +139,7 @@ func TestProbe_findsSwitches(t *testing.T) {
 	}
 }
 
-// The doctor waits for a cached status that lags, and reports the lag and the labels that the platform
-// adds.
+// The doctor waits for a cached status that lags, and reports the lag and the labels that the platform adds.
 func TestProbe_measures(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range bkapi.Gateways() {
@@ -201,14 +195,11 @@ func TestProbe_refuses(t *testing.T) {
 		says    string
 	}{
 		"namespace-in-use": {
-			bkapi.ESB, func(w *world, _ *doctor.Trial) {
-				simtest.Must(w.T, w.sim.Register(address, namespace, "nginx", nil, ""))
-			},
+			bkapi.ESB, func(w *world, _ *doctor.Trial) { _ = w.sim.Register(address, namespace, "nginx", nil, "") },
 			`nothing was done, because namespace "doctor_test" is in use: it has 1 registrations; give the name of one that nobody uses`,
 		},
 		"agent-away": {
-			bkapi.APIGW, func(w *world, _ *doctor.Trial) { w.sim.SetReachable(address, false) },
-			"nothing was done: the agent of " + agentID + " does not tell: code 117",
+			bkapi.APIGW, func(w *world, _ *doctor.Trial) { w.sim.SetReachable(address, false) }, "nothing was done: the agent of " + agentID + " does not tell: code 117",
 		},
 		"no-permission": {
 			bkapi.APIGW, func(w *world, _ *doctor.Trial) {
@@ -216,10 +207,7 @@ func TestProbe_refuses(t *testing.T) {
 			},
 			"nothing was done, because the namespace cannot be listed: ",
 		},
-		"agent-id-on-the-esb": {
-			bkapi.ESB, func(w *world, trial *doctor.Trial) { trial.Host = host(w.T, agentID) },
-			"the ESB knows hosts by address",
-		},
+		"agent-id-on-the-esb": {bkapi.ESB, func(w *world, trial *doctor.Trial) { trial.Host = host(w.T, agentID) }, "the ESB knows hosts by address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -275,8 +263,7 @@ func TestProbe_left(t *testing.T) {
 	}
 }
 
-// A start may take effect after an interrupt, or after its answer was lost. The doctor waits for it and
-// undoes it.
+// A start may take effect after an interrupt, or after its answer was lost. The doctor waits for it and undoes it.
 func TestProbe_lateStart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

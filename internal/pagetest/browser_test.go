@@ -22,7 +22,6 @@ import (
 // browsers are the names under which Chromium is installed; BK_TEST_BROWSER names another.
 var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"}
 
-// browser finds one, or skips the test.
 func browser(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -68,8 +67,7 @@ type reply struct {
 	err    string
 }
 
-// newTab starts a browser, which ends with the test. What the page throws, or its policy
-// refuses, fails the test.
+// newTab starts a browser, which ends with the test. What the page throws, or its policy refuses, fails the test.
 func newTab(t *testing.T) *tab {
 	t.Helper()
 	theirs, to, err := os.Pipe()
@@ -148,7 +146,6 @@ func (b *tab) read(from *os.File) {
 	}
 }
 
-// call sends a command and returns what the browser answers.
 func (b *tab) call(method string, params any) json.RawMessage {
 	b.t.Helper()
 	encoded, err := json.Marshal(params)
@@ -196,7 +193,6 @@ func (b *tab) media(name, value string) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": name, "value": value}}})
 }
 
-// eval runs an expression in the page, and returns its value as text.
 func (b *tab) eval(expression string) string {
 	b.t.Helper()
 	var out struct {
@@ -217,7 +213,6 @@ func (b *tab) eval(expression string) string {
 	return string(out.Result.Value)
 }
 
-// sees waits until an expression comes to a value.
 func (b *tab) sees(expression, want string) {
 	b.t.Helper()
 	got := ""
@@ -246,8 +241,7 @@ func (b *tab) press(key string, modifiers int) {
 	b.call("Input.dispatchKeyEvent", event)
 }
 
-// drag presses the mouse on one element and releases it on another. With the same one it is
-// a click.
+// drag presses the mouse on one element and releases it on another. With the same one it is a click.
 func (b *tab) drag(from, to string) {
 	b.t.Helper()
 	mouse := func(kind, selector string, buttons int) {

@@ -1,12 +1,17 @@
-// Package pagetest looks at the simulator's page as a person does: in a browser, while the
-// provider works on the fleet.
+// Package pagetest looks at the simulator's page as a person does: in a browser, while the provider works on the fleet.
 package pagetest
 
 import (
+	"bytes"
+	"context"
 	"fmt"
-	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
-	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,7 +43,6 @@ func day(label string) string {
 
 func pressed(label string) string { return day(label) + `.getAttribute("aria-pressed")` }
 
-// look opens the page of a simulator with so many running processes.
 func look(t *testing.T, sim *providertest.Sim, n int) *tab {
 	t.Helper()
 	running(t, sim, 1, n)
@@ -48,7 +52,6 @@ func look(t *testing.T, sim *providertest.Sim, n int) *tab {
 	return b
 }
 
-// running has hosts from one number to another run the process, hosted.
 func running(t *testing.T, sim *providertest.Sim, from, to int) {
 	t.Helper()
 	for n := from; n <= to; n++ {
@@ -60,8 +63,7 @@ func running(t *testing.T, sim *providertest.Sim, from, to int) {
 	}
 }
 
-// A rolling restart goes over a thousand hosts. Ten of them are broken with the mouse, and
-// the wave that meets them is the last.
+// A rolling restart goes over a thousand hosts. Ten of them are broken with the mouse, and the wave that meets them is the last.
 func TestPage_rollingRestart(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -81,7 +83,8 @@ func TestPage_rollingRestart(t *testing.T) {
 		}))
 		ended <- end
 	}()
-	b.sees(shown("fresh")+` >= 150`, "true")
+	b.sees(shown("fresh")+` >= 150`, "true") // by one request, as all of it
+	b.sees(`JSON.stringify(performance.getEntriesByType("resource").filter(e => !e.name.endsWith("/_sim/stream")).map(e => e.name))`, "[]")
 	b.drag(cells+"[705]", cells+"[714]")
 	b.sees(`document.querySelectorAll("#fleet [aria-selected=true]").length`, "10")
 	b.click(day("Agent does not answer"))
@@ -95,9 +98,7 @@ func TestPage_rollingRestart(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the restart does not end")
 	}
-	if !strings.Contains(end, "117") {
-		t.Errorf("it ended with %q", end)
-	}
+	providertest.Check(t, strings.Contains(end, "117"), "it ended with %q", end)
 	b.sees(words, "1,000 hosts · 990 running · 10 agent away · latest: restart done on 740, failed on 10 (117)")
 	b.sees(counted("failed"), "10")
 	b.sees(shown("fresh"), "750")
@@ -169,8 +170,7 @@ func TestPage_opensACall(t *testing.T) {
 	b.sees(`document.querySelector("#call").open`, "false")
 }
 
-// Whatever the control endpoint takes can be typed, and what it refuses is said. What a call
-// names is text, whatever it looks like.
+// Whatever the control endpoint takes can be typed, and what it refuses is said. What a call names is text, whatever it looks like.
 func TestPage_takesAnyFault(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -191,8 +191,7 @@ func TestPage_takesAnyFault(t *testing.T) {
 	b.sees(pressed("Cached status lags"), "false")
 }
 
-// In light and in dark mode, text and states have the contrast that WCAG 2.2 requires. That is 4.5 to 1
-// for text, and 3 to 1 for shapes.
+// In light and in dark mode, text and states have the contrast that WCAG 2.2 requires. That is 4.5 to 1 for text, and 3 to 1 for shapes.
 func TestPage_hasContrast(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -239,45 +238,6 @@ func TestPage_playsAScenario(t *testing.T) {
 	b.sees(`document.querySelector("#next").hidden`, "true")
 }
 
-// Ten thousand cells are there at once, a change of a thousand is seen soon, and all of it
-// comes by one request.
-func TestPage_tenThousand(t *testing.T) {
-	t.Parallel()
-	var asked atomic.Int64
-	sim := providertest.NewSimBehind(t, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			asked.Add(1)
-			next.ServeHTTP(w, r)
-		})
-	})
-	running(t, sim, 1, 10_000)
-	b := newTab(t)
-	began := time.Now()
-	b.open(sim.URL + "/")
-	b.sees(shown("running"), "10000")
-	t.Logf("10,000 cells are there after %s", time.Since(began))
-	b.shoot("ten-thousand")
-	for n := range 1000 {
-		simtest.Must(t, sim.StopProcess(providertest.Address(n+1), "web", "nginx"))
-	}
-	began = time.Now()
-	b.sees(counted("registered"), "1,000")
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("a change of 1,000 hosts was seen after %s", took)
-	}
-	b.eval(`document.querySelector("#fleet [role=listbox]").focus()`)
-	b.press("a", 2)
-	began = time.Now()
-	b.press("ArrowRight", 8) // while ten thousand are chosen
-	b.press("Escape", 0)
-	b.sees(`document.querySelectorAll("#fleet [aria-selected=true]").length`, "0")
-	t.Logf("the choice of 10,000 was taken back after %s", time.Since(began))
-	b.sees(`JSON.stringify(performance.getEntriesByType("resource").filter(e => !e.name.endsWith("/_sim/stream")).map(e => e.name))`, "[]")
-	if n := asked.Load(); n != 2 {
-		t.Errorf("the page sent %d requests", n)
-	}
-}
-
 // Where CMDB knows the hosts, they are grouped by set and module, those without a process too.
 func TestPage_groupsByModule(t *testing.T) {
 	t.Parallel()
@@ -317,4 +277,69 @@ func TestPage_asksForTheSecret(t *testing.T) {
 	linked.open(c.URL + "/#app_code=bk_test&app_secret=o%27wn+%26+only")
 	linked.sees(cells+".length", "1")
 	linked.sees("location.href", c.URL+"/")
+}
+
+var link = regexp.MustCompile(`(?m)^Its page: +(http://\S+)$`)
+
+// The open page shows the demo. Three hosts come up, one is killed and restarted, one is unregistered by
+// another user and repaired, and all are destroyed.
+func TestAccPage_demo(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("Acceptance tests skipped unless env 'TF_ACC' set")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("the demo needs 127.0.0.2 and 127.0.0.3")
+	}
+	b := newTab(t)
+	dir := t.TempDir()
+	demo := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "../../examples/demo/run.sh")
+	demo.Env = append(os.Environ(), "TMPDIR="+dir, "CLI="+os.Getenv("TF_ACC_TERRAFORM_PATH"))
+	var out bytes.Buffer
+	demo.Stdout, demo.Stderr = &out, &out
+	if err := demo.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	var failed error
+	go func() {
+		defer close(ended)
+		failed = demo.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = demo.Process.Signal(syscall.SIGTERM)
+		<-ended
+	})
+
+	// It builds the provider and the simulator first, which takes as long as it takes.
+	url := ""
+	for url == "" {
+		select {
+		case <-ended:
+			t.Fatalf("the demo: %v\n%s", failed, out.String())
+		case <-time.After(100 * time.Millisecond):
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, "bk-demo.*", "greeting"))
+		for _, file := range files {
+			greeting, _ := os.ReadFile(file)
+			if found := link.FindSubmatch(greeting); found != nil {
+				url = string(found[1])
+			}
+		}
+	}
+	b.size(1280, 640)
+	b.open(url)
+	b.sees(`document.querySelector("#nothing h3").textContent`, "Nothing is registered here yet")
+	b.sees(shown("running"), "3")
+	const pid = `[...document.querySelectorAll("#fleet .card")].find(c => c.textContent.startsWith("0:127.0.0.2")).textContent.match(/pid (\d+)/)[1]`
+	b.sees("(window.before = "+pid+") > 0", "true")
+	b.sees(pid+" !== window.before", "true")
+	b.sees(counted("unhosted"), "1")
+	b.sees(`document.querySelector("#fleet [role=option] .unhosted").parentElement.ariaLabel.startsWith("0:127.0.0.3: running, but not hosted")`, "true")
+	b.shoot("simulator-demo")
+	b.sees(shown("running"), "3")
+	b.sees(connection, "the simulator does not answer")
+	if <-ended; failed != nil {
+		t.Errorf("the demo: %v\n%s", failed, out.String())
+	}
 }

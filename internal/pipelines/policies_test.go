@@ -47,7 +47,6 @@ func operated(fleet, operation, more string) string {
 
 func renamed(n int) string { return strings.ReplaceAll(providertest.HostsConfig(n), "web-", "www-") }
 
-// operatedJob is operated over JOB.
 func operatedJob(hosts int, operation, more string) string {
 	process := strings.Replace(providertest.JobProcess("./start.sh"), "type ", "kill_cmd = \"./kill.sh\"\n    type ", 1)
 	return providertest.JobConfig{Hosts: providertest.HostsConfig(hosts), Process: process}.String() +
@@ -157,26 +156,20 @@ func TestAccPolicies(t *testing.T) {
 	}
 }
 
-// plan is plan.sh without the init.
 func (p *pipeline) plan() {
 	p.T.Helper()
 	p.Expect(0, "plan", "-out=tfplan")
 	p.Write("tfplan.json", p.Expect(0, "show", "-json", "tfplan"))
 }
 
-// expectReasons asks the policies about the plan. Each reason has to be one that is
-// wanted, and each that is wanted has to be there.
+// expectReasons asks the policies about the plan. Each reason has to be one that is wanted, and each that is wanted has to be there.
 func (p *pipeline) expectReasons(name string, want []string) {
 	p.T.Helper()
 	code, said := p.try("policy.sh")
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	reasons := lines[1:] // below the one that says whether the plan is allowed
-	if code != min(len(want), 1) {
-		p.T.Errorf("%s: exit code %d: %s", name, code, said)
-	}
-	if len(reasons) != len(want) {
-		p.T.Errorf("%s: %d reasons, want %d: %s", name, len(reasons), len(want), strings.Join(reasons, "\n"))
-	}
+	providertest.Check(p.T, code == min(len(want), 1), "%s: exit code %d: %s", name, code, said)
+	providertest.Check(p.T, len(reasons) == len(want), "%s: %d reasons, want %d: %s", name, len(reasons), len(want), strings.Join(reasons, "\n"))
 	for _, part := range want {
 		if !slices.ContainsFunc(reasons, func(reason string) bool { return strings.Contains(reason, part) }) {
 			p.T.Errorf("%s: no reason says %q: %s", name, part, strings.Join(reasons, "\n"))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -100,7 +101,6 @@ func decode(t *testing.T, text []byte) map[string]any {
 	return value
 }
 
-// robot is a chat robot that keeps its messages.
 type robot struct {
 	URL string
 
@@ -113,9 +113,7 @@ func newRobot(t *testing.T) *robot {
 	r := &robot{}
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		providertest.Check(t, err == nil, "%s", err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.told = append(r.told, string(body))
@@ -135,9 +133,7 @@ func (r *robot) texts(t *testing.T) []string {
 		message := decode(t, []byte(body))
 		text, _ := message["text"].(map[string]any)
 		content, _ := text["content"].(string)
-		if message["msgtype"] != "text" || content == "" {
-			t.Errorf("no robot understands %s", body)
-		}
+		providertest.Check(t, message["msgtype"] == "text" && content != "", "no robot understands %s", body)
 		texts = append(texts, content)
 	}
 	return texts
@@ -147,7 +143,6 @@ func fleetOf(hosts int, more string) string {
 	return providertest.HostedConfig{Hosts: providertest.HostsConfig(hosts), More: more}.String()
 }
 
-// applied is a pipeline that has applied a fleet.
 func applied(t *testing.T, hosts int) (*providertest.Sim, *pipeline) {
 	t.Helper()
 	sim := providertest.NewSim(t)
@@ -256,4 +251,78 @@ func TestAccScripts_refused(t *testing.T) {
 	p.script(1, "plan.sh")
 	p.script(1, "apply.sh")
 	sim.Changed(t)
+}
+
+// Every pipeline is YAML, and runs scripts that exist, in the order that matters.
+func TestAccYAML(t *testing.T) {
+	t.Parallel()
+	opa := needOPA(t)
+	dir := examples(t)
+	runs := map[string][]string{}
+	for _, system := range []string{"bkci", "gitlab", "atlantis"} {
+		hidden, err := filepath.Glob(filepath.Join(dir, system, ".*.yml"))
+		providertest.NoError(t, err)
+		visible, err := filepath.Glob(filepath.Join(dir, system, "*"))
+		providertest.NoError(t, err)
+		for _, file := range append(visible, hidden...) {
+			name := system + "/" + filepath.Base(file)
+			parsed, err := exec.CommandContext(t.Context(), opa, "eval", "--format=raw", "--data=file:"+file, "data.file").CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: %s", name, parsed)
+				continue
+			}
+			text := providertest.ReadFile(t, file)
+			runs[name] = []string{}
+			for _, run := range regexp.MustCompile(`(?m)\bsh (\S+/)(\S+)$`).FindAllStringSubmatch(text, -1) {
+				runs[name] = append(runs[name], run[2])
+				if _, err := os.Stat(filepath.Join(dir, run[2])); err != nil {
+					t.Errorf("%s: %s", name, err)
+				}
+			}
+		}
+	}
+	want := map[string][]string{
+		"bkci/hosted-processes.yml": {"plan.sh", "policy.sh", "apply.sh"},
+		"bkci/drift.yml":            {"drift.sh"},
+		"gitlab/.gitlab-ci.yml":     {"plan.sh", "policy.sh", "apply.sh", "drift.sh"},
+		"atlantis/repos.yaml":       {"plan.sh", "policy.sh", "apply.sh"},
+		"atlantis/atlantis.yaml":    {},
+	}
+	providertest.Same(t, "what the pipelines run", want, runs)
+}
+
+// A person approves between plan and apply.
+func TestAccYAML_approval(t *testing.T) {
+	t.Parallel()
+	opa := needOPA(t)
+	dir := examples(t)
+	for name, approval := range map[string]string{
+		"bkci/hosted-processes.yml": `some i; data.file.stages[i].name == "apply"; i > 0; count(data.file.stages[i]["check-in"].reviews.flows[0].reviewers) > 0`,
+		"gitlab/.gitlab-ci.yml":     `data.file.apply.rules[1] == {"when": "manual"}; data.file.apply.needs == ["plan"]`,
+		"atlantis/repos.yaml":       `"approved" in data.file.repos[0].apply_requirements; not data.file.repos[0].allow_custom_workflows`,
+	} {
+		eval := exec.CommandContext(t.Context(), opa, "eval", "--fail", "--data=file:"+filepath.Join(dir, name), approval)
+		if out, err := eval.CombinedOutput(); err != nil {
+			t.Errorf("%s: no approval is required: %s\n%s", name, err, out)
+		}
+	}
+}
+
+// The policies are well-formed and formatted; the scripts are POSIX shell.
+func TestAccPolicies_wellFormed(t *testing.T) {
+	t.Parallel()
+	opa := needOPA(t)
+	dir := examples(t)
+	check := func(command string, args ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), command, args...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %s\n%s", filepath.Base(command), err, out)
+		}
+	}
+	check(opa, "check", "--strict", filepath.Join(dir, "policy"))
+	check(opa, "fmt", "--fail", "--list", filepath.Join(dir, "policy"))
+	scripts := providertest.Glob(t, filepath.Join(dir, "*.sh"))
+	for _, script := range scripts {
+		check("sh", "-n", script)
+	}
 }

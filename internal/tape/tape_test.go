@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"flag"
 	"io"
 	"net/http"
@@ -20,11 +19,11 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/canary"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
 var update = flag.Bool("update", false, "write testdata/goldens.jsonl and goldens.txt")
 
-// said is one request, and the platform's answer.
 type said struct {
 	Path, Query       string
 	Header            bool
@@ -67,12 +66,12 @@ func recordAll(t *testing.T, all []said, secrets ...string) string {
 	transport := &http.Transport{DisableCompression: true}
 	defer transport.CloseIdleConnections()
 	recorder, err := NewRecorder(target, transport, &out, func(text string) { t.Error(text) }, secrets...)
-	fine(t, err)
+	simtest.Must(t, err)
 	proxy := httptest.NewServer(recorder)
 	defer proxy.Close()
 	for _, now = range all {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, proxy.URL+now.Path+"?"+now.Query, bytes.NewReader(now.Request))
-		fine(t, err)
+		simtest.Must(t, err)
 		if now.Header {
 			r.Header.Set("X-Bkapi-Authorization", `{"bk_app_code":"nodeman","bk_app_secret":"hidden-secret"}`)
 		}
@@ -80,7 +79,7 @@ func recordAll(t *testing.T, all []said, secrets ...string) string {
 			r.Header[name] = []string{value}
 		}
 		answer, err := transport.RoundTrip(r)
-		fine(t, err)
+		simtest.Must(t, err)
 		body, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if answer.StatusCode != now.Status || !bytes.Equal(body, now.answer()) {
@@ -112,11 +111,11 @@ func (s said) answer() []byte {
 func TestGoldens(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/goldens.json")
-	fine(t, err)
+	simtest.Must(t, err)
 	var all []said
-	fine(t, json.Unmarshal(text, &all))
+	simtest.Must(t, json.Unmarshal(text, &all))
 	exchanges, err := Parse("tape", []byte(recordAll(t, all)))
-	fine(t, err)
+	simtest.Must(t, err)
 	tape, _ := line(header{Format})
 	for i := range exchanges {
 		exchanges[i].At, exchanges[i].Took = int64(i), 1
@@ -134,7 +133,7 @@ func TestGoldens(t *testing.T) {
 	report := Report{Version: "dev", Rows: Play(exchanges, &simulator.Server{})}.String()
 	for file, got := range map[string]string{"testdata/goldens.jsonl": string(tape), "testdata/goldens.txt": report} {
 		if *update {
-			fine(t, os.WriteFile(file, []byte(got), 0o600))
+			simtest.Must(t, os.WriteFile(file, []byte(got), 0o600))
 		}
 		if want, err := os.ReadFile(file); err != nil || string(want) != got {
 			t.Errorf("%s is otherwise (%v); see the difference with -update:\n%s", file, err, got)
@@ -187,18 +186,13 @@ func TestRecorder_keepsSecretsOff(t *testing.T) {
 	for _, found := range canary.In(tape) {
 		t.Errorf("on the tape: %s", found)
 	}
-	if strings.Count(tape, `{"message":"word3 ***"`) != 7 {
-		t.Errorf("a secret of one word is on the tape: %s", tape)
-	}
-	if !strings.Contains(tape, `"path":"/api/v2/***/1001/list"`) {
-		t.Errorf("a path is otherwise: %s", tape)
-	}
+	simtest.Want(t, "secrets of one word that are not on the tape", strings.Count(tape, `{"message":"word3 ***"`), 7)
+	simtest.WantIn(t, "tape", tape, `"path":"/api/v2/***/1001/list"`)
 	if strings.Contains(tape, "agent process") || strings.Contains(tape, "%61gent") || strings.Contains(tape, "YWdlbn") || !strings.Contains(tape, `"message":"for ***, ***"`) {
 		t.Errorf("a secret of plain words is on the tape: %s", tape)
 	}
-	if _, err := Parse("tape", []byte(tape)); err != nil {
-		t.Error(err)
-	}
+	_, err := Parse("tape", []byte(tape))
+	simtest.Must(t, err)
 }
 
 // The same value has the same pseudonym everywhere, of the same form.
@@ -215,18 +209,14 @@ func TestDisguise(t *testing.T) {
 		`"data":{"0000aAaA-0000-01:process1:process2:process3":1,"0:0:2001:db8::1:process1:process2:process3":2,"7:3:198.18.0.1:process1:process2:process3":{"error_msg":"process2 is running on 198.18.0.1, not on 2001:db8::1"}},` +
 		`"hosts":[{"bk_cloud_id":7,"ip":"198.18.0.1"},{"ip":"2001:db8::1"}],"load":0.25,"message":"./process3 word1 word2",` +
 		`"meta":{"labels":{"label1":"word2"},"name":"process2:process3","namespace":"process1"},"none":null,"ok":true,"phone":1002,"pid":4711,"register_time":1782360282,"screen":"command1","start_cmd":"command2"}` + "\n"
-	if string(got) != want {
-		t.Errorf("got  %swant %s", got, want)
-	}
+	simtest.Want(t, "disguised", string(got), want)
 	seen := make(map[string]bool)
 	for i := range 300 {
 		id := strings.Repeat("0", 13) + string(rune('0'+i/100)) + string(rune('0'+i/10%10)) + string(rune('0'+i%10))
 		addr := netip.AddrFrom4([4]byte{10, 3, byte(i / 256), byte(i % 256)})
 		seen[d.agent(id)], seen[d.address(addr)] = true, true
 	}
-	if len(seen) != 600 {
-		t.Errorf("%d pseudonyms for 600 values", len(seen))
-	}
+	simtest.Want(t, "pseudonyms for 600 values", len(seen), 600)
 }
 
 func TestParse_refuses(t *testing.T) {
@@ -286,9 +276,7 @@ func TestCompare(t *testing.T) {
 		for _, d := range c.found {
 			got = append(got, d.Where+": "+d.Platform+", "+d.Simulator)
 		}
-		if strings.Join(got, "; ") != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
+		simtest.Want(t, name, strings.Join(got, "; "), test.want)
 	}
 }
 
@@ -304,53 +292,21 @@ func TestPlay(t *testing.T) {
 {"at_ms":9,"took_ms":1,"method":"POST","path":"/api/bk-gse/prod/api/v2/proc/sync_proc_status","request":{},"status":403,"response":{"code":1}}
 `
 	exchanges, err := Parse("tape", []byte(tape))
-	fine(t, err)
+	simtest.Must(t, err)
 	sim := &simulator.Server{}
 	report := Report{Rows: Play(exchanges, sim)}
 	text := report.String()
-	for _, want := range []string{
+	simtest.WantIn(t, "report", text,
 		"✗ gateway get_proc_operate_result_v2: 1 exchanges, 1 differ\n    data.*.error_code: 850 on the platform, 0 in the simulator (1 times, first in line 3)",
-		"? gateway get_proc_operate_result_v2: 1 exchanges not played: " + leftTask,
-		"? gateway get_proc_status_v2: 1 exchanges not played: " + leftGateway,
-		"? gateway list_hosts: 1 exchanges not played: " + leftCMDB,
+		"? gateway get_proc_operate_result_v2: 1 exchanges not played: "+leftTask,
+		"? gateway get_proc_status_v2: 1 exchanges not played: "+leftGateway,
+		"? gateway list_hosts: 1 exchanges not played: "+leftCMDB,
 		"✗ gateway sync_proc_status: 1 exchanges, 1 differ\n    HTTP status: 403 on the platform, 401 App authentication failed",
 		"✗ gateway operate_proc_v2 op_type 3: 1 exchanges, 1 differ\n    data.task_id: a number on the platform, a text in the simulator", "3 exchanges played, 3 differ",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s is not in\n%s", want, text)
-		}
-	}
+	)
 	if calls := sim.Calls(); len(calls) != 3 || calls[1].End.Sub(calls[0].Start).Milliseconds() != 5 {
 		t.Errorf("the simulator was called %d times: %+v", len(calls), calls)
 	}
 }
 
-// A platform that disappears is reported in one sentence, and the tape has nothing of it.
-func TestRecorder_unreachable(t *testing.T) {
-	t.Parallel()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	target, _ := url.Parse(gone.URL)
-	var out bytes.Buffer
-	var said []string
-	recorder, err := NewRecorder(target, &http.Transport{}, &out, func(text string) { said = append(said, text) })
-	fine(t, err)
-	answer := httptest.NewRecorder()
-	recorder.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v2/proc/a?bk_token="+canary.Begin, strings.NewReader("{}")))
-	if answer.Code != http.StatusBadGateway || len(said) != 1 || !strings.HasPrefix(said[0], target.Host+" was not reached, and the client got a 502: ") || strings.Contains(said[0], canary.Begin) {
-		t.Errorf("%d, %q", answer.Code, said)
-	}
-	if count, _ := recorder.Count(); count != 0 || out.String() != `{"tape":1}`+"\n" {
-		t.Errorf("%d exchanges: %s", count, out.String())
-	}
-}
-
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// fine ends the test if there is an error.
-func fine(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}

@@ -2,9 +2,8 @@ package upgrades_test
 
 import "strings"
 
-// configurations are what the next release writes states for: each resource with the
-// attributes that it has to have, and with all of them. They are kept beside the states, so
-// that a later release takes the configuration of before as well.
+// configurations are what the next release writes states for: each resource with the attributes that it has to have, and with all
+// of them. They are kept beside the states, so that a later release takes the configuration of before as well.
 var configurations = map[string]string{
 	"hosted-minimal": onESB + minimalHosted,
 	"hosted-whole":   withDefaults + wholeHosted,

@@ -13,11 +13,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// keep is the version whose schema and states are written, by make keep, in place of being
-// compared.
+// keep is the version whose schema and states are written, by make keep, in place of being compared.
 var keep = flag.String("keep", "", "write the schema and the states of this release")
 
 func TestMain(m *testing.M) {
@@ -67,7 +69,6 @@ const (
 	platformFile = "platform.json" // what is registered, and how
 )
 
-// onFile is a process on the platform.
 type onFile struct {
 	Host      string            `json:"host"`
 	Namespace string            `json:"namespace"`
@@ -134,7 +135,6 @@ func newCLI(t *testing.T, sim *providertest.Sim) *providertest.CLI {
 
 func registry() string { return cmp.Or(os.Getenv("TF_ACC_PROVIDER_HOST"), "registry.terraform.io") }
 
-// keepStates applies each configuration and keeps what that left behind.
 func keepStates(t *testing.T, release string) {
 	t.Helper()
 	providertest.NoError(t, os.RemoveAll(release))
@@ -162,7 +162,6 @@ func keepStates(t *testing.T, release string) {
 	}
 }
 
-// restore puts on the platform what a release left there.
 func restore(t *testing.T, sim *providertest.Sim, dir string) {
 	t.Helper()
 	var processes []onFile
@@ -181,4 +180,203 @@ func restore(t *testing.T, sim *providertest.Sim, dir string) {
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
 	providertest.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+}
+
+// schema is what configurations, states and expressions rely on: what each object has, by
+// the path of an attribute, and of what type that is.
+type schema map[string]map[string]attribute
+
+type attribute struct {
+	Type string `json:"type"`
+	// Set is how a configuration has it: "required", "optional", "computed" or "optional, computed".
+	Set string `json:"set,omitempty"`
+	// WriteOnly and Sensitive change what expressions may do with it.
+	Sensitive bool `json:"sensitive,omitempty"`
+	WriteOnly bool `json:"write_only,omitempty"`
+}
+
+func servedSchema(t *testing.T) schema {
+	t.Helper()
+	p := providertest.NewProtocol(t)
+	identities, err := p.Server.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	p.Fine(err, identities.Diagnostics)
+	s := schema{}
+	for name, one := range p.Blocks() {
+		s[name] = attributesOf(one)
+	}
+	for name, one := range p.Schema.Functions {
+		arguments := map[string]attribute{"(result)": {Type: typeName(one.Return.Type)}}
+		for i, argument := range one.Parameters {
+			arguments[fmt.Sprintf("(argument %d)", i+1)] = attribute{Type: typeName(argument.Type), Set: "required"}
+		}
+		if one.VariadicParameter != nil {
+			arguments["(more arguments)"] = attribute{Type: typeName(one.VariadicParameter.Type), Set: "optional"}
+		}
+		s["function "+name] = arguments
+	}
+	for name, one := range identities.IdentitySchemas {
+		found := make(map[string]attribute)
+		for _, a := range one.IdentityAttributes {
+			found[a.Name] = attribute{Type: typeName(a.Type), Set: map[bool]string{true: "required", false: "optional"}[a.RequiredForImport]}
+		}
+		s["identity "+name] = found
+	}
+	return s
+}
+
+func attributesOf(s *tfprotov6.Schema) map[string]attribute {
+	found := map[string]attribute{"(version)": {Type: fmt.Sprint(s.Version)}}
+	sets := map[[3]bool]string{{true, false, false}: "required", {false, true, false}: "optional", {false, false, true}: "computed", {false, true, true}: "optional, computed"}
+	providertest.EachAttribute(s.Block.Attributes, func(path string, a *tfprotov6.SchemaAttribute) {
+		one := attribute{Set: sets[[3]bool{a.Required, a.Optional, a.Computed}], Sensitive: a.Sensitive, WriteOnly: a.WriteOnly}
+		if a.NestedType != nil {
+			one.Type = "nested " + a.NestedType.Nesting.String()
+		} else {
+			one.Type = typeName(a.Type)
+		}
+		found[path] = one
+	})
+	return found
+}
+
+func typeName(typ tftypes.Type) string { return strings.ReplaceAll(typ.String(), "tftypes.", "") }
+
+var schemaFile = filepath.Join("testdata", "schema.json")
+
+// Promised in upgrades.md: nothing is taken out of the schema, and nothing in it changes its type, before the next major version.
+func TestSchema_promised(t *testing.T) {
+	t.Parallel()
+	now := servedSchema(t)
+	released, err := releases()
+	providertest.NoError(t, err)
+	promised := schema{}
+	if len(released) > 0 { // nothing is promised before
+		text := providertest.ReadFile(t, schemaFile)
+		providertest.NoError(t, json.Unmarshal([]byte(text), &promised))
+	}
+	broken, added := compared(promised, now)
+	if *keep != "" && len(broken) == 0 {
+		providertest.NoError(t, os.MkdirAll(filepath.Dir(schemaFile), 0o755))
+		providertest.NoError(t, os.WriteFile(schemaFile, []byte(now.text(t)), 0o644))
+		return
+	}
+	if len(broken) > 0 {
+		t.Error(brokenPromise(broken))
+	}
+	if len(added) > 0 && len(released) > 0 {
+		t.Errorf("new, and promised once a release has it; make keep VERSION=… (the next release) adds it to %s:\n  %s", schemaFile, strings.Join(added, "\n  "))
+	}
+}
+
+// text is JSON with a line for each attribute, so that a change of one is a line of a diff.
+func (s schema) text(t *testing.T) string {
+	t.Helper()
+	var objects []string
+	for _, object := range slices.Sorted(maps.Keys(s)) {
+		var lines []string
+		for _, path := range slices.Sorted(maps.Keys(s[object])) {
+			line, err := json.Marshal(s[object][path])
+			providertest.NoError(t, err)
+			lines = append(lines, fmt.Sprintf("    %q: %s", path, line))
+		}
+		objects = append(objects, fmt.Sprintf("  %q: {\n%s\n  }", object, strings.Join(lines, ",\n")))
+	}
+	return "{\n" + strings.Join(objects, ",\n") + "\n}\n"
+}
+
+func brokenPromise(broken []string) string {
+	return "a configuration or a state that works with the release before would not work any more:\n  " + strings.Join(broken, "\n  ") +
+		"\nReleases promise that this does not happen (docs/guides/upgrades.md). Keep the attribute beside the new one, with a DeprecationMessage that " +
+		"names its successor; take it out with the next major version, with an UpgradeState and a line in CHANGELOG.md, and write testdata/schema.json by hand then."
+}
+
+// compared reports what of a promise is broken, and what is new.
+func compared(promised, now schema) (broken, added []string) {
+	for _, object := range slices.Sorted(maps.Keys(promised)) {
+		current, ok := now[object]
+		if !ok {
+			broken = append(broken, object+" is gone")
+			continue
+		}
+		for _, path := range slices.Sorted(maps.Keys(promised[object])) {
+			was, is := promised[object][path], current[path]
+			if is == (attribute{}) {
+				broken = append(broken, object+": "+path+" is gone")
+			} else if was != is && is == (attribute{Type: was.Type, Set: eased(was.Set, is.Set), Sensitive: was.Sensitive && is.Sensitive, WriteOnly: was.WriteOnly}) {
+				added = append(added, fmt.Sprintf("%s: %s may be more than it was: %+v, now %+v", object, path, was, is))
+			} else if was != is {
+				broken = append(broken, fmt.Sprintf("%s: %s was %+v, and is %+v", object, path, was, is))
+			}
+		}
+	}
+	for _, object := range slices.Sorted(maps.Keys(now)) {
+		if promised[object] == nil {
+			added = append(added, object)
+			continue
+		}
+		for _, path := range slices.Sorted(maps.Keys(now[object])) {
+			switch _, known := promised[object][path]; {
+			case known:
+			case now[object][path].Set == "required" && promised[object][parent(path)] != attribute{} || now[object][path].Set == "required" && parent(path) == "":
+				broken = append(broken, object+": "+path+" has to be set now, and was not there")
+			default:
+				added = append(added, object+": "+path)
+			}
+		}
+	}
+	return broken, added
+}
+
+// eased is how an attribute may be set now without anybody who set it, or did not, having to change that.
+func eased(was, is string) string {
+	allowed := map[string][]string{
+		"required": {"optional", "optional, computed"},
+		"optional": {"optional, computed"},
+		"computed": {"optional, computed"},
+	}
+	if slices.Contains(allowed[was], is) {
+		return is
+	}
+	return was
+}
+
+func parent(path string) string {
+	i := strings.LastIndex(path, ".")
+	if i < 0 {
+		return ""
+	}
+	return path[:i]
+}
+
+func TestCompared(t *testing.T) {
+	t.Parallel()
+	type attributes = map[string]attribute
+	const optional = "{Type:string Set:optional Sensitive:false WriteOnly:false}"
+	text := func(set string) attributes { return attributes{"a": {Type: "string", Set: set}} }
+	nested := attribute{Type: "nested SINGLE", Set: "optional"}
+	for name, c := range map[string]struct {
+		was, is       attributes
+		broken, added []string
+	}{
+		"same":            {was: text("optional"), is: text("optional")},
+		"gone":            {was: text("optional"), is: attributes{}, broken: []string{"o: a is gone"}},
+		"another-type":    {was: text("optional"), is: attributes{"a": {Type: "number", Set: "optional"}}, broken: []string{"o: a was " + optional + ", and is " + strings.Replace(optional, "string", "number", 1)}},
+		"no-longer-set":   {was: text("optional"), is: text("computed"), broken: []string{"o: a was " + optional + ", and is " + strings.Replace(optional, "optional", "computed", 1)}},
+		"now-required":    {was: text("optional"), is: text("required"), broken: []string{"o: a was " + optional + ", and is " + strings.Replace(optional, "optional", "required", 1)}},
+		"now-sensitive":   {was: text("optional"), is: attributes{"a": {Type: "string", Set: "optional", Sensitive: true}}, broken: []string{"o: a was " + optional + ", and is " + strings.Replace(optional, "false", "true", 1)}},
+		"now-optional":    {was: text("required"), is: text("optional"), added: []string{"o: a may be more than it was: " + strings.Replace(optional, "optional", "required", 1) + ", now " + optional}},
+		"new":             {was: attributes{}, is: text("optional"), added: []string{"o: a"}},
+		"new-required":    {was: attributes{}, is: text("required"), broken: []string{"o: a has to be set now, and was not there"}},
+		"required-in-old": {was: attributes{"n": nested}, is: attributes{"n": nested, "n.a": {Type: "string", Set: "required"}}, broken: []string{"o: n.a has to be set now, and was not there"}},
+		"required-in-new": {was: attributes{}, is: attributes{"n": nested, "n.a": {Type: "string", Set: "required"}}, added: []string{"o: n", "o: n.a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broken, added := compared(schema{"o": c.was}, schema{"o": c.is})
+			providertest.Same(t, "broken and added", [][]string{c.broken, c.added}, [][]string{broken, added})
+		})
+	}
+	broken, added := compared(schema{"gone": {}}, schema{"new": {}})
+	providertest.Same(t, "objects", [][]string{{"gone is gone"}, {"new"}}, [][]string{broken, added})
+	providertest.Says(t, brokenPromise([]string{"o: a is gone"}), "o: a is gone", "docs/guides/upgrades.md", "DeprecationMessage", "UpgradeState")
 }

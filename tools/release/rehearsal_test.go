@@ -79,7 +79,6 @@ func rehearse(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// startSimulator starts a platform for the plans.
 func (r *release) startSimulator(dir string) (stop func(), err error) {
 	binary, ready := filepath.Join(dir, "bk-simulator"), filepath.Join(dir, "ready")
 	build := exec.Command("go", "-C", filepath.Join("..", ".."), "build", "-o", binary, "./internal/cmd/bk-simulator")
@@ -157,7 +156,6 @@ func TestAccMirror_wrongChecksum(t *testing.T) {
 	})
 }
 
-// exchange replaces this machine's archive by another platform's.
 func (w workspace) exchange(dir string) {
 	w.t.Helper()
 	prefix := filepath.Join(dir, "terraform-provider-bk_"+rehearsed.version+"_")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -41,7 +43,6 @@ func eachCLI(t *testing.T, test func(t *testing.T, w workspace)) {
 	}
 }
 
-// workspace is a user's home directory and configuration.
 type workspace struct {
 	t         *testing.T
 	cli       cli
@@ -82,7 +83,6 @@ resource "bk_hosted_process" "web" {
 `, source, rehearsed.version))
 }
 
-// settings writes the CLI configuration; "" is that of a new user.
 func (w workspace) settings(installation string) {
 	if installation != "" {
 		installation = "provider_installation {\n" + installation + "}\n"
@@ -112,7 +112,6 @@ func (w workspace) must(args ...string) string {
 	return output
 }
 
-// forget removes what init has written.
 func (w workspace) forget(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -133,7 +132,6 @@ func (w workspace) plans(want string) {
 // reachesAPlan runs init and a plan, of one resource in the configuration.
 func (w workspace) reachesAPlan() { w.t.Helper(); w.plans("1 to add") }
 
-// reachesAPlanOfModules runs init and a plan with the modules of the mirror.
 func (w workspace) reachesAPlanOfModules() {
 	w.t.Helper()
 	config := "terraform {\n  required_providers {\n    bk = { source = \"blueking/bk\" }\n  }\n}\n\nprovider \"bk\" {}\n"
@@ -154,7 +152,6 @@ module %[1]q {
 	w.plans("2 to add")
 }
 
-// refused runs init, which must fail with this reason.
 func (w workspace) refused(why string, args ...string) {
 	w.t.Helper()
 	output, err := w.run(append([]string{w.cli.path, "init", "-no-color"}, args...)...)
@@ -211,10 +208,73 @@ func (w workspace) nothingBelow(dir string) {
 	}
 }
 
-// fine ends the test if there is an error.
 func fine(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func answer(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value)
+}
+
+// registry is the part of an origin registry that an installation uses.
+type registry struct {
+	release
+	url, key string
+	forged   bool // the checksums differ from the signed ones
+}
+
+func (r *registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	archive := "terraform-provider-bk_" + r.version + "_" + r.platform + ".zip"
+	sums := "terraform-provider-bk_" + r.version + "_SHA256SUMS"
+	goos, goarch, _ := strings.Cut(r.platform, "_")
+	switch path := req.URL.Path; path {
+	case "/.well-known/terraform.json":
+		answer(w, map[string]any{"providers.v1": "/v1/providers/"})
+	case "/v1/providers/blueking/bk/versions":
+		answer(w, map[string]any{"versions": []any{map[string]any{
+			"version": r.version, "protocols": []string{"6.0"}, "platforms": []any{map[string]any{"os": goos, "arch": goarch}},
+		}}})
+	case "/v1/providers/blueking/bk/" + r.version + "/download/" + goos + "/" + goarch:
+		content, _ := os.ReadFile(filepath.Join(r.dist, archive))
+		answer(w, map[string]any{
+			"protocols": []string{"6.0"}, "os": goos, "arch": goarch, "filename": archive, "shasum": fmt.Sprintf("%x", sha256.Sum256(content)),
+			"download_url": r.url + "/" + archive, "shasums_url": r.url + "/" + sums, "shasums_signature_url": r.url + "/" + sums + ".sig",
+			"signing_keys": map[string]any{"gpg_public_keys": []any{map[string]any{"key_id": "rehearsal", "ascii_armor": r.key}}},
+		})
+	case "/" + archive, "/" + sums, "/" + sums + ".sig":
+		content, err := os.ReadFile(filepath.Join(r.dist, path[1:]))
+		if err != nil {
+			http.NotFound(w, req)
+			return
+		}
+		if r.forged && path == "/"+sums {
+			content = append(content, '\n')
+		}
+		_, _ = w.Write(content)
+	default:
+		http.NotFound(w, req)
+	}
+}
+
+func TestSign(t *testing.T) {
+	dir := t.TempDir()
+	ours, other, signed, signature := filepath.Join(dir, "ours"), filepath.Join(dir, "other"), filepath.Join(dir, "sums"), filepath.Join(dir, "sums.sig")
+	refused := func(why string, err error) {
+		t.Helper()
+		if err == nil {
+			t.Error(why)
+		}
+	}
+	fine(t, errors.Join(makeKey(ours), makeKey(other), os.WriteFile(signed, []byte("of a release"), 0o600)))
+	t.Setenv("SIGNING_KEY_FILE", ours+".pub")
+	refused("a public key should not sign", sign(signed, signature))
+	t.Setenv("SIGNING_KEY_FILE", ours)
+	fine(t, errors.Join(sign(signed, signature), verify(ours+".pub", signed, signature)))
+	refused("another key should not have signed it", verify(other+".pub", signed, signature))
+	fine(t, os.WriteFile(signed, []byte("of another release"), 0o600))
+	refused("another content should not be signed", verify(ours+".pub", signed, signature))
 }

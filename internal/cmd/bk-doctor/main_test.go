@@ -43,20 +43,16 @@ func serve(t *testing.T, sim *simulator.Server) *providertest.Clock {
 	return c
 }
 
-// said is what the command ended with and printed.
 type said struct {
 	code     int
 	out, err string
 }
 
-// command runs it.
 func command(ctx context.Context, t *testing.T, c poll.Clock, args ...string) said {
 	t.Helper()
 	var stdout, stderr strings.Builder
 	got := said{run(ctx, args, &stdout, &stderr, c), stdout.String(), stderr.String()}
-	if strings.Contains(got.out+got.err, simulator.DefaultAppSecret) {
-		t.Errorf("the secret is printed: %+v", got)
-	}
+	providertest.Check(t, !strings.Contains(got.out+got.err, simulator.DefaultAppSecret), "the secret is printed: %+v", got)
 	return got
 }
 
@@ -70,7 +66,6 @@ func refuses(t *testing.T, c poll.Clock, commands map[string][]string) {
 	}
 }
 
-// put writes a file of a test.
 func put(t *testing.T, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -156,16 +151,13 @@ func TestBeliefs(t *testing.T) {
 	got := command(t.Context(), t, nil, "beliefs")
 	simtest.Want(t, "exit code", got.code, exitWell)
 	for _, b := range belief.All() {
-		if !strings.Contains(got.out, b.ID+"\n  "+b.Holds.English) {
-			t.Errorf("%s is not printed", b.ID)
-		}
+		providertest.Check(t, strings.Contains(got.out, b.ID+"\n  "+b.Holds.English), "%s is not printed", b.ID)
 	}
 }
 
 // Promised in your-platform.md: Exit code 2: something differs.
 //
-// A tape of a platform has none of its names. Played, it shows where the platform is otherwise,
-// and with its profile nothing.
+// A tape of a platform has none of its names. Played, it shows where the platform is otherwise, and with its profile nothing.
 func TestRecordAndVerify(t *testing.T) {
 	c := serve(t, &simulator.Server{RowsWithoutHost: true})
 	t.Setenv("BK_GATEWAY", "apigw")
@@ -204,9 +196,7 @@ func TestRecordAndVerify(t *testing.T) {
 	simtest.Want(t, "mode", info.Mode().Perm(), 0o600)
 	tape := simtest.ReadFile(t, file)
 	for _, original := range []string{"10.0.0.9", "127.0.0.1", "bk_doctor", "sleep", simulator.DefaultAppCode, simulator.DefaultAppSecret} {
-		if strings.Contains(tape, original) {
-			t.Errorf("%q is on the tape", original)
-		}
+		providertest.Check(t, !strings.Contains(tape, original), "%q is on the tape", original)
 	}
 	if got := command(t.Context(), t, nil, "verify", file); got.code != exitFound || !strings.Contains(got.out, "data.proc_infos[].host: absent on the platform, an object in the simulator") || !strings.Contains(got.out, "### bk-doctor verify") {
 		t.Errorf("%+v", got)
