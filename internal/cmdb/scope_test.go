@@ -3,7 +3,6 @@ package cmdb_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,11 +13,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
 func TestSelect(t *testing.T) {
@@ -55,12 +53,10 @@ func TestSelect(t *testing.T) {
 				t.Parallel()
 				sim := &simulator.Server{}
 				hosts, err := serve(t, sim, gateway, world).Select(t.Context(), c.scope)
-				fine(t, err)
-				if got := found(hosts); got != c.want {
-					t.Errorf("selected %s, want %s", got, c.want)
-				}
-				if got := sim.Calls().APIs(); c.calls != nil && !slices.Equal(got, c.calls) {
-					t.Errorf("called %q, want %q", got, c.calls)
+				simtest.Must(t, err)
+				simtest.Want(t, "selected", found(hosts), c.want)
+				if c.calls != nil {
+					simtest.Want(t, "called", sim.Calls().APIs(), c.calls)
 				}
 			})
 		}
@@ -98,27 +94,6 @@ func TestSelect_unknown(t *testing.T) {
 				t.Errorf("selected %s, said %v; want %s", found(hosts), err, c.want)
 			}
 		})
-	}
-}
-
-func TestSelect_noPermission(t *testing.T) {
-	t.Parallel()
-	for api, scope := range map[string]cmdb.Scope{
-		"search_biz_inst_topo":  {Business: 5, Topology: &cmdb.Topology{}},
-		"search_dynamic_group":  {Business: 5, Group: "g1"},
-		"list_service_template": {Business: 5, Template: "nginx"},
-		"list_biz_hosts_topo":   {Business: 5, HostIDs: []int64{1}},
-	} {
-		for _, gateway := range bkapi.Gateways() {
-			for _, old := range []bool{false, true} {
-				sim := &simulator.Server{OldCMDB: old}
-				_, err := serve(t, sim, gateway, world).Select(t.Context(), scope)
-				var failure *bkapi.Error
-				if !cmdb.IsNoPermission(err) || !errors.As(err, &failure) || failure.API != api || len(sim.Calls()) != 1 {
-					t.Errorf("%s, old %t: %v after %q", api, old, err, sim.Calls().APIs())
-				}
-			}
-		}
 	}
 }
 
@@ -235,9 +210,7 @@ func TestSelect_moved(t *testing.T) {
 	if err != nil || len(hosts) != 3 {
 		t.Errorf("%d hosts, said %v", len(hosts), err)
 	}
-	if got := len(sim.Calls().Of("list_biz_hosts_topo")); got != 3 {
-		t.Errorf("read %d times", got)
-	}
+	simtest.Want(t, "times that it was read", len(sim.Calls().Of("list_biz_hosts_topo")), 3)
 }
 
 // A host that moves from the modules of one request to those of another, while they are read, is not left out.
@@ -296,12 +269,8 @@ func TestSelect_manyModules(t *testing.T) {
 	if err != nil || len(hosts) != 600 {
 		t.Fatalf("%d hosts, said %v", len(hosts), err)
 	}
-	if got := found(hosts[:1]); got != "3.0.1 a-1/m z/m" {
-		t.Errorf("the first is %s", got)
-	}
-	if got := len(sim.Calls().Of("list_biz_hosts_topo")); got != 4 {
-		t.Errorf("%d pages", got)
-	}
+	simtest.Want(t, "the first", found(hosts[:1]), "3.0.1 a-1/m z/m")
+	simtest.Want(t, "pages", len(sim.Calls().Of("list_biz_hosts_topo")), 4)
 }
 
 // A field that is not filled in is null, and several addresses are one text.
@@ -312,7 +281,7 @@ func TestSelect_fields(t *testing.T) {
 	  {"ip": "10.0.0.2", "fields": {"bk_host_innerip": null, "bk_host_innerip_v6": null, "bk_agent_id": null, "bk_host_name": null, "bk_os_type": null, "bk_cloud_id": null, "bk_addressing": null}},
 	  {"ip": "10.0.0.3", "no_agent": true, "fields": {"bk_addressing": "dynamic"}}]}]}]}]}`)
 	hosts, err := client.Select(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
-	fine(t, err)
+	simtest.Must(t, err)
 	for i := range hosts {
 		hosts[i].Places = nil
 	}
@@ -321,7 +290,83 @@ func TestSelect_fields(t *testing.T) {
 		{ID: 2},
 		{ID: 3, CloudID: new(int64(0)), IP: "10.0.0.3", Dynamic: true, OS: "1"},
 	}
-	if diff := cmp.Diff(want, hosts); diff != "" {
-		t.Errorf("hosts (-want +got):\n%s", diff)
+	simtest.Want(t, "hosts", hosts, want)
+}
+
+// A process whose service instance lost its module is in set 0, and is left out. A row
+// that does not say its set is no such process, and one that nobody asked for fails.
+func TestProcesses_rows(t *testing.T) {
+	t.Parallel()
+	const (
+		tree = `{"code": 0, "data": [{"bk_obj_id": "biz", "bk_inst_id": 3, "child": [{"bk_obj_id": "set", "bk_inst_id": 4, "child": [{"bk_obj_id": "module", "bk_inst_id": 5}]}]}]}`
+		rest = `"module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 7, "bk_process_name": "nginx"}}`
+		says = "the answer of list_process_related_info does not say in which set process 7 (nginx) of host 1"
+		more = "which was not asked for: CMDB ignored the filter"
+	)
+	for name, test := range map[string]struct{ row, says string }{
+		"set-0":       {`{"set": {"bk_set_id": 0}, "module": {"bk_module_id": 0}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 7}}`, ""},
+		"no-set":      {`{` + rest, says},
+		"set-null":    {`{"set": null, ` + rest, says},
+		"id-null":     {`{"set": {"bk_set_id": null}, ` + rest, says},
+		"id-misspelt": {`{"set": {"bk_set": 4}, ` + rest, says},
+		"elsewhere":   {`{"set": {"bk_set_id": 9}, "module": {"bk_module_id": 6}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 7}}`, more},
+		"no-host":     {`{"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "process": {"bk_process_id": 7}}`, more},
+		"no-id":       {`{"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}}`, more},
+	} {
+		client := answering(t, map[string]string{"topoinst": tree, "process": `{"code": 0, "data": {"count": 2, "info": [` + test.row + `,
+	  {"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 8}}]}}`})
+		processes, err := client.Processes(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
+		if test.says == "" && (err != nil || len(processes) != 1 || processes[0].ID != 8) {
+			t.Errorf("%s: %v, said %v", name, processes, err)
+		}
+		if test.says != "" && (processes != nil || err == nil || !strings.Contains(err.Error(), test.says)) {
+			t.Errorf("%s: %v, said %v", name, processes, err)
+		}
+	}
+}
+
+// Another way to processes is for a platform that does not grant the first one or does not have it, and for no other trouble.
+func TestIsProcessInfoRefused(t *testing.T) {
+	t.Parallel()
+	const first = "list_process_related_info"
+	for name, test := range map[string]struct {
+		err  bkapi.Error
+		want bool
+	}{
+		"gateway-403":     {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 403, Code: 1640301}, true},
+		"gateway-404":     {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 404, Code: 1640401}, true},
+		"cmdb":            {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindRefused, Status: 200, Code: 9900403}, true},
+		"esb-user":        {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306402}, true},
+		"esb-application": {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306403}, true},
+		"esb-unknown":     {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306404}, true},
+		"esb-inactive":    {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306405}, true},
+		"another-api":     {bkapi.Error{API: "search_biz_inst_topo", Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 403, Code: 1640301}, false},
+		"another-server":  {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 404, Stranger: true}, false},
+		"credentials":     {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 401, Code: 1640101}, false},
+		"arguments":       {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306406}, false},
+		"esb-trouble":     {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306201}, false},
+		"gateway-trouble": {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 502}, false},
+		"lost":            {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindLost}, false},
+	} {
+		simtest.Want(t, name, cmdb.IsProcessInfoRefused(fmt.Errorf("reading: %w", &test.err)), test.want)
+	}
+	simtest.Want(t, "nothing was refused", cmdb.IsProcessInfoRefused(nil), false)
+}
+
+// A module of no template says so by 0. One that says nothing may be of any.
+func TestTemplatesOf_unsaid(t *testing.T) {
+	t.Parallel()
+	const says = "the answer of find_module_batch does not say of which service template module 6 is"
+	for name, test := range map[string]struct{ module, says string }{
+		"of-none":  {`{"bk_module_id": 6, "service_template_id": 0}`, ""},
+		"missing":  {`{"bk_module_id": 6}`, says},
+		"null":     {`{"bk_module_id": 6, "service_template_id": null}`, says},
+		"misspelt": {`{"bk_module_id": 6, "template_id": 70}`, says},
+	} {
+		answer := `{"code": 0, "data": {"count": 2, "info": [{"bk_module_id": 5, "service_template_id": 70}, ` + test.module + `]}}`
+		templates, err := answering(t, map[string]string{"": answer}).TemplatesOf(t.Context(), 3, []int64{5, 6})
+		if (err != nil) != (test.says != "") || err != nil && err.Error() != test.says {
+			t.Errorf("%s: %v, said %v, want %q", name, templates, err, test.says)
+		}
 	}
 }

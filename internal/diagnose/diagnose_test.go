@@ -11,21 +11,13 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
-
-// same compares what is said with what is wanted.
-func same(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
 
 func TestHostRows(t *testing.T) {
 	t.Parallel()
@@ -168,17 +160,15 @@ Lower max_hosts_per_request.
 `,
 		},
 	} {
-		same(t, name, c.want, Rows(inventory, c.failures))
+		procapitest.WantEqual(t, name, c.want, Rows(inventory, c.failures))
 	}
 }
 
-// refusal is a call that failed as a whole.
 func refusal(requestID string, status int) error {
 	return &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: status, Sent: true, RequestID: requestID, Attempts: 1}
 }
 
-// However many hosts share a reason, each other one is shown, and what is left out is
-// counted.
+// However many hosts share a reason, each other one is shown, and what is left out is counted.
 func TestRows_everyReason(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 200)
@@ -195,13 +185,6 @@ func TestRows_everyReason(t *testing.T) {
 		want     []string
 		rows     int
 	}{
-		"the-same-output": {
-			broken(func(n int) string { return map[bool]string{true: "permission denied", false: "disk full"}[n == 76] }),
-			[]string{
-				"  h01…h76, h78…h200 (199 hosts): 65535, the command failed\n      disk full\n",
-				"  h77 (0:10.0.0.77): 65535, the command failed\n      permission denied\n",
-			}, 2,
-		},
 		"an-output-with-numbers-of-its-own": {
 			broken(func(n int) string {
 				if n == 76 {
@@ -227,16 +210,6 @@ func TestRows_everyReason(t *testing.T) {
 				"  and 180 more hosts with other outputs\n",
 			}, 20,
 		},
-		"more-reasons-than-rows": {
-			func() fleet.Results {
-				failures := make(fleet.Results)
-				for n, h := range hosts[:30] {
-					failures[h] = fleet.Outcome{Verdict: fleet.Failed, Code: int64(1000 + n)}
-				}
-				return failures
-			}(),
-			[]string{"  h01 (0:10.0.0.1): 1000\n", "  h30 (0:10.0.0.30): 1029\n"}, 30,
-		},
 		"scattered": {
 			func() fleet.Results {
 				failures := make(fleet.Results)
@@ -254,10 +227,8 @@ func TestRows_everyReason(t *testing.T) {
 				t.Errorf("%s: there is no\n%s in\n%s", name, want, got)
 			}
 		}
-		if n := strings.Count(got, "): "); n != c.rows {
-			t.Errorf("%s: %d rows, want %d:\n%s", name, n, c.rows, got)
-		}
-		same(t, name+", the second time", got, Rows(inventory, c.failures))
+		procapitest.WantEqual(t, name+", rows", c.rows, strings.Count(got, "): "))
+		procapitest.WantEqual(t, name+", the second time", got, Rows(inventory, c.failures))
 	}
 }
 
@@ -276,10 +247,10 @@ func TestCounts(t *testing.T) {
 		"unknown":  {fleet.Results{hosts[0]: stuck}, "1 of 4 hosts (1 outcome unknown)", "4 hosts: 3 done, 1 outcome unknown"},
 		"all-well": {nil, "0 of 4 hosts", "4 hosts: 4 done"},
 	} {
-		same(t, name, []string{c.count, c.outcome}, []string{CountFailures(c.failures, 4), CountOutcomes(c.failures, 4)})
+		procapitest.WantEqual(t, name, []string{c.count, c.outcome}, []string{CountFailures(c.failures, 4), CountOutcomes(c.failures, 4)})
 	}
 	one := fleet.Results{hosts[0]: failed}
-	same(t, "of one host", "1 of 1 host; 1 host: 0 done, 1 failed", CountFailures(one, 1)+"; "+CountOutcomes(one, 1))
+	procapitest.WantEqual(t, "of one host", "1 of 1 host; 1 host: 0 done, 1 failed", CountFailures(one, 1)+"; "+CountOutcomes(one, 1))
 }
 
 func TestSettingsNotKnown(t *testing.T) {
@@ -300,7 +271,7 @@ func TestSettingsNotKnown(t *testing.T) {
 				"The plan is based on what is in state.",
 		},
 	} {
-		same(t, name, []any{c.severity, c.summary, c.want}, []any{c.got.Severity(), c.got.Summary(), c.got.Detail()})
+		procapitest.WantEqual(t, name, []any{c.severity, c.summary, c.want}, []any{c.got.Severity(), c.got.Summary(), c.got.Detail()})
 	}
 }
 
@@ -334,26 +305,130 @@ func TestExplain(t *testing.T) {
 		"purpose": {bkapi.Error{Kind: bkapi.KindTLS, Err: x509.CertificateInvalidError{Reason: x509.IncompatibleUsage}}, "The platform's certificate is not valid for this purpose. Ask its administrators for another one."},
 	} {
 		c.err.API, c.err.URL, c.err.Sent, c.err.Attempts, c.err.RequestID = cmp.Or(c.err.API, "operate_proc_v2"), "https://paas/x", true, 1, "r1"
-		same(t, name, c.err.Error()+".\n\n"+c.want, explain(fmt.Errorf("%w", &c.err)))
+		procapitest.WantEqual(t, name, c.err.Error()+".\n\n"+c.want, explain(fmt.Errorf("%w", &c.err)))
 	}
 	refused := &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Status: 200, Code: 7, Sent: true, Attempts: 1, RequestID: "r1", Message: "bad luck"}
 	want := "operate_proc_v2: refused by the platform: bad luck (code 7, request id r1).\nURL: https://paas/x\n\n" +
 		"The message is the platform's own. If it is about the application, check app_code and app_secret, and that the application may call operate_proc_v2; " +
 		"otherwise ask the platform's administrators and quote the request id."
-	same(t, "refused", want, explain(refused))
+	procapitest.WantEqual(t, "refused", want, explain(refused))
 	// What went wrong before time ran out says more than that it did.
 	late := fmt.Errorf("%w; the answer before: %w", &bkapi.Error{URL: "https://paas/x", Kind: bkapi.KindCanceled, Attempts: 1}, refused)
-	same(t, "in time", true, strings.HasSuffix(explain(late), want[strings.LastIndex(want, "\n\n"):]))
+	procapitest.WantEqual(t, "in time", true, strings.HasSuffix(explain(late), want[strings.LastIndex(want, "\n\n"):]))
 	ctx, interrupt := context.WithCancel(t.Context())
-	same(t, "all is well", nil, UnlessInterrupted(ctx, nil))
+	procapitest.WantEqual(t, "all is well", nil, UnlessInterrupted(ctx, nil))
 	interrupt()
-	same(t, "interrupted", "interrupted before every host had answered", UnlessInterrupted(ctx, nil).Error())
+	procapitest.WantEqual(t, "interrupted", "interrupted before every host had answered", UnlessInterrupted(ctx, nil).Error())
 }
 
-// fine ends the test if there is an error.
-func fine(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
+func TestHostsArgument(t *testing.T) {
+	t.Parallel()
+	many := make(map[string]string)
+	for n := range 100 {
+		many[fmt.Sprintf("web-%d", n)] = fmt.Sprintf("0:10.0.0.%d", n)
+	}
+	for name, c := range map[string]struct {
+		addresses map[string]string
+		want      string
+	}{
+		"in-natural-order": {
+			map[string]string{"web-10": "0:10.0.0.10", "web-9": "0:10.0.0.9"},
+			"  hosts={\n    \"web-9\" = \"0:10.0.0.9\", \"web-10\" = \"0:10.0.0.10\"\n  }",
+		},
+		"keys-are-escaped": {
+			map[string]string{`a"b\c${d}%{e}<f>`: "0:10.0.0.1"},
+			"  hosts={\n    \"a\\\"b\\\\c$${d}%%{e}<f>\" = \"0:10.0.0.1\"\n  }",
+		},
+		"a-host-with-a-long-key": {
+			map[string]string{strings.Repeat("k", 200): "0:10.0.0.1", "l": "0:10.0.0.2"},
+			"  hosts={\n    \"" + strings.Repeat("k", 200) + "\" = \"0:10.0.0.1\"\n    \"l\" = \"0:10.0.0.2\"\n  }",
+		},
+	} {
+		procapitest.WantEqual(t, name, c.want, HostsArgument(c.addresses))
+	}
+	for spare, lines := range map[int]int{0: 2, 1: 1} { // a second host fits where a column is left
+		key := strings.Repeat("k", argumentWidth-len(`    "" = "0:10.0.0.1"`)-len(`"z" = "0:10.0.0.2"`)-spare)
+		procapitest.WantEqual(t, "lines of hosts", 1+lines, strings.Count(HostsArgument(map[string]string{key: "0:10.0.0.1", "z": "0:10.0.0.2"}), "\n"))
+	}
+	text := HostsArgument(many)
+	procapitest.WantEqual(t, "hosts in the text", len(many), strings.Count(text, " = \"0:"))
+	for line := range strings.Lines(text) {
+		if len(line) > argumentWidth+4 || strings.HasSuffix(line, ",\n") {
+			t.Errorf("a line of %d: %q", len(line), line)
+		}
+	}
+}
+
+func TestInWaves(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sizes []int
+		want  string
+	}{
+		"none":       {nil, ""},
+		"one":        {[]int{5}, ""},
+		"equal":      {[]int{5, 5}, " in 2 waves of 5"},
+		"the-rest":   {[]int{5, 5, 2}, " in 3 waves of 5"},
+		"last-grows": {[]int{5, 6}, " in 2 waves of 5, 6"},
+		"growing":    {[]int{1, 2, 4}, " in 3 waves of 1, 2, 4"},
+		"all-listed": {append(slices.Repeat([]int{1}, 12), 2), " in 13 waves of 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2"},
+		"too-many":   {append(slices.Repeat([]int{1}, 13), 2), " in 14 waves of 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, …, 2"},
+	} {
+		procapitest.WantEqual(t, name, c.want, InWaves(c.sizes))
+	}
+}
+
+// A plan that equals the one before says so, and how often.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[[2]string]string{
+		{"a", ""}: "a", {"a", "b"}: "a", {"a", "a"}: "again: a", {"a", "again: a"}: "again (2): a", {"a", "again (2): a"}: "again (3): a", {"a\nin 2 waves", "a\nin 2 waves"}: "again: a\nin 2 waves",
+	} {
+		if got := Again(text[0], text[1]); got != want || IsAgain(got) != (want != text[0]) {
+			t.Errorf("%q after %q: %q, want %q", text[0], text[1], got, want)
+		}
+	}
+}
+
+// Of calls whose end was not seen there is one paragraph: why, what that means, what to do.
+func TestRowsInDoubt(t *testing.T) {
+	t.Parallel()
+	const doubt, up, slower = "The operation may have run.", "Time ran out.", "If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout."
+	inventory, hosts := fleettest.Inventory(t, 2)
+	stuck := fleet.Outcome{Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}
+	for name, c := range map[string]struct {
+		outcome fleet.Outcome
+		want    string
+	}{
+		"no-verdict":  {stuck, up + " " + doubt + " " + slower + "\n"},
+		"never-sent":  {fleet.Outcome{Verdict: fleet.NotTried, Err: context.DeadlineExceeded}, up + " " + slower + "\n"},
+		"lost":        {fleet.Outcome{Verdict: fleet.Lost}, doubt + "\n"},
+		"interrupted": {fleet.Outcome{Verdict: fleet.Pending, Err: context.Canceled}, doubt + "\n"},
+		"failed":      {fleet.Outcome{Verdict: fleet.Failed, Code: 117}, ""},
+	} {
+		text := RowsInDoubt(inventory, fleet.Results{hosts[0]: c.outcome, hosts[1]: {Verdict: fleet.Failed, Code: 4711}}, doubt)
+		_, got, _ := strings.Cut(text, "\n\n")
+		procapitest.WantEqual(t, name+", after the rows", c.want, got)
+	}
+}
+
+// What went wrong before time ran out is found in whatever it is wrapped in.
+func TestTroubled(t *testing.T) {
+	t.Parallel()
+	canceled, refused := &bkapi.Error{Kind: bkapi.KindCanceled, Attempts: 1}, &bkapi.Error{Kind: bkapi.KindRefused, Attempts: 1}
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"none":           {nil, false},
+		"time-alone":     {canceled, false},
+		"refused":        {refused, true},
+		"wrapped":        {fmt.Errorf("on web-1: %w", refused), true},
+		"joined":         {errors.Join(canceled, refused), true},
+		"joined-wrapped": {fmt.Errorf("on web-1: %w", errors.Join(canceled, fmt.Errorf("before: %w", refused))), true},
+		"time-joined":    {errors.Join(canceled, context.DeadlineExceeded), false},
+		"tried-again":    {&bkapi.Error{Kind: bkapi.KindCanceled, Attempts: 2}, true},
+	} {
+		procapitest.WantEqual(t, name, c.want, Troubled(c.err))
 	}
 }

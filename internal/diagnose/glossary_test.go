@@ -12,15 +12,13 @@ import (
 	"text/template"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 var writeGlossary = flag.Bool("write-glossary", false, "let TestGlossary_pages write the pages in place of comparing them")
 
-// glossaryRow is a row of a table, in both languages.
 type glossaryRow struct {
 	Code                      string
 	From, Sure, Meaning, Todo procapi.Words
@@ -69,19 +67,17 @@ func TestGlossary_pages(t *testing.T) {
 		}
 		english := func(w procapi.Words) string { return cell(w.English) }
 		layout, err := template.New(name).Funcs(template.FuncMap{"words": words, "english": english}).ParseFiles(filepath.Join("testdata", name))
-		fine(t, err)
+		procapitest.NoError(t, err)
 		var page strings.Builder
-		fine(t, layout.Execute(&page, tables))
+		procapitest.NoError(t, layout.Execute(&page, tables))
 		file := filepath.Join("..", "..", "templates", "guides", name)
 		if *writeGlossary {
-			fine(t, os.WriteFile(file, []byte(page.String()), 0o644))
+			procapitest.NoError(t, os.WriteFile(file, []byte(page.String()), 0o644))
 			continue
 		}
 		written, err := os.ReadFile(file)
-		fine(t, err)
-		if diff := cmp.Diff(page.String(), string(written)); diff != "" {
-			t.Errorf("make generate writes %s anew (-tables +page):\n%s", file, diff)
-		}
+		procapitest.NoError(t, err)
+		procapitest.WantEqual(t, "what make generate writes anew, "+file, page.String(), string(written))
 	}
 }
 
@@ -119,17 +115,17 @@ func TestGlossary_isComplete(t *testing.T) {
 	found := 0
 	for _, client := range []string{"bkapi", "procapi", "job", "cmdb"} {
 		files, err := filepath.Glob(filepath.Join("..", client, "*.go"))
-		fine(t, err)
+		procapitest.NoError(t, err)
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
 			}
 			source, err := os.ReadFile(file)
-			fine(t, err)
+			procapitest.NoError(t, err)
 			for _, match := range declared.FindAllSubmatch(source, -1) {
 				found++
 				code, err := strconv.ParseInt(string(match[1]), 10, 64)
-				fine(t, err)
+				procapitest.NoError(t, err)
 				if code != procapi.CodeOK && !told[string(match[1])] {
 					t.Errorf("%s decides by %d, which the glossary does not tell", file, code)
 				}
@@ -143,7 +139,5 @@ func TestGlossary_isComplete(t *testing.T) {
 	for _, known := range stateCodes {
 		states = append(states, known.code)
 	}
-	if diff := cmp.Diff(Codes(), states); diff != "" {
-		t.Errorf("codes of state (-closed list +glossary):\n%s", diff)
-	}
+	procapitest.WantEqual(t, "codes of state, in the closed list and the glossary", Codes(), states)
 }

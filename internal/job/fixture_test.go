@@ -16,7 +16,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// The words that the tables are written in.
 type exchange = procapitest.Exchange
 
 var (
@@ -32,7 +31,6 @@ var (
 	setScope = Scope{Type: "biz_set", ID: "7"}
 )
 
-// sampleInfo is the process of manage_proc's samples, with all their fields.
 func sampleInfo() Info {
 	return Info{
 		ProcName: "nginx", ProcOwner: new("root"), SetupPath: "/data/home/nginx/bin/", PIDPath: "/data/var/run/nginx/",
@@ -45,7 +43,6 @@ func sampleInfo() Info {
 	}
 }
 
-// operateInfo is the process of operate_process's sample.
 func operateInfo() Info {
 	return Info{
 		ProcName: "gseagent", SetupPath: "/usr/local/xxx", PIDPath: "/usr/local/xxx",
@@ -72,8 +69,7 @@ func retrying(t *testing.T, times int, by Registration, steps ...exchange) (*Pro
 	return client.Process(scope, by, operateInfo()), script
 }
 
-// scene is a call for hosts 1 and 2 of the process of operateInfo, of a JOB that is scripted, and what is made
-// of the answers.
+// scene is a call for hosts 1 and 2 of the process of operateInfo, of a JOB that is scripted, and what is made of the answers.
 type scene struct {
 	by      Registration
 	edit    func(*Info)
@@ -84,7 +80,6 @@ type scene struct {
 	asked   []asked // nil, or the requests
 }
 
-// play plays scenes, each by itself.
 func play(t *testing.T, scenes map[string]scene) {
 	t.Helper()
 	for name, s := range scenes {
@@ -102,7 +97,6 @@ func play(t *testing.T, scenes map[string]scene) {
 	}
 }
 
-// on are values for hosts 1 and 2.
 func on[V any](first, second V) map[string]V {
 	return map[string]V{host(1).Address(): first, host(2).Address(): second}
 }
@@ -112,7 +106,6 @@ func codes(first, second int) exchange {
 	return result(said(key(1), code(first), key(2), code(second)))
 }
 
-// newTestClient lets edit change the configuration first.
 func newTestClient(t *testing.T, endpoint string, edit func(*bkapi.Config, *Options)) *Client {
 	t.Helper()
 	cfg := bkapi.Config{
@@ -130,7 +123,6 @@ func newTestClient(t *testing.T, endpoint string, edit func(*bkapi.Config, *Opti
 	return NewClient(api, opts)
 }
 
-// refusal is an answer that refuses a request.
 func refusal(code int, message string) http.HandlerFunc {
 	return procapitest.Refusal(code, message, "null")
 }
@@ -161,8 +153,7 @@ func foundOn(instance string, numbers ...int) []exchange {
 	return []exchange{accepted, result(said(pairs...))}
 }
 
-// key is the result key of host n and the process of operateInfo, from the
-// document rather than from the code under test.
+// key is the result key of host n and the process of operateInfo, from the document rather than from the code under test.
 func key(n int) string { return fmt.Sprintf("/usr/local/xxx/gseagent:0:10.0.0.%d", n) }
 
 // answered is the result of a query about one instance.
@@ -180,7 +171,6 @@ func contentOf(instance string) string {
 	return `{"ip":"10.0.0.1","timezone":8,"process":[{"procname":"gseagent","instance":[` + instance + `]}]}`
 }
 
-// outcome is the outcome of code(n) in task T.
 func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	message := fmt.Sprintf("message %d", n)
 	return fleet.Outcome{
@@ -200,7 +190,6 @@ func already(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
-// asked is a request: its operation, and its hosts.
 type asked struct {
 	OpType int
 	Hosts  []int

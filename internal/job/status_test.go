@@ -1,14 +1,22 @@
 package job
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
@@ -111,5 +119,121 @@ func TestKeys(t *testing.T) {
 		}
 		info := Info{ProcName: "nginx", SetupPath: test.setupPath, ValueKey: test.valueKey}
 		procapitest.WantEqual(t, name, append(before, after...), slices.Collect(keysOf(info)(procapitest.Parse(t, test.host)[0])))
+	}
+}
+
+var scriptAccepted = exchange{API: apiRunScript, Reply: procapitest.Data(`{"job_instance_name":"x","job_instance_id":20000000001,"step_instance_id":20000000002}`)}
+
+// ends is an answer about a job with hosts 1, 2, … in these states.
+func ends(finished bool, states ...int) exchange {
+	rows := make([]string, len(states))
+	for i, state := range states {
+		rows[i] = fmt.Sprintf(`{"ip":"10.0.0.%d","bk_cloud_id":0,"status":%d,"tag":"","exit_code":0,"error_code":0}`, i+1, state)
+	}
+	return exchange{API: apiScriptStatus, Reply: procapitest.Data(fmt.Sprintf(
+		`{"finished":%t,"job_instance":{"status":3},"step_instance_list":[{"step_instance_id":20000000002,"step_ip_result_list":[%s]}]}`, finished, strings.Join(rows, ",")))}
+}
+
+// logs is an answer with what hosts 1, 2, … printed.
+func logs(printed ...string) exchange {
+	rows := make([]string, len(printed))
+	for i, text := range printed {
+		rows[i] = fmt.Sprintf(`{"ip":"10.0.0.%d","bk_cloud_id":0,"bk_host_id":1,"log_content":%s}`, i+1, strconv.Quote(text))
+	}
+	return exchange{API: apiScriptLog, Reply: procapitest.Data(`{"log_type":1,"script_task_logs":[` + strings.Join(rows, ",") + `]}`)}
+}
+
+const printedWeb = "[2018-03-15 14:39:30][PID:56875] job_start\nbk-hosted begin\n" + `{"proc":[{"valuekey":"ns:web"}]}` + "\nbk-hosted end\n"
+
+func TestHostedFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps []exchange
+		why   string // "" if host 1 has ns:web
+	}{
+		"at once":        {[]exchange{scriptAccepted, ends(true, 9), logs(printedWeb)}, ""},
+		"after a while":  {[]exchange{scriptAccepted, ends(false), ends(false, 5), ends(false, 7), ends(true, 9), logs(printedWeb)}, ""},
+		"log comes late": {[]exchange{scriptAccepted, ends(true, 9), logs(""), ends(true, 9), logs(), ends(true, 9), logs(printedWeb)}, ""},
+		"answers lost": {[]exchange{
+			{API: apiRunScript, Reply: procapitest.Gone}, scriptAccepted, {API: apiScriptStatus, Reply: procapitest.Gone}, ends(true, 9), {API: apiScriptLog, Reply: procapitest.Gone}, logs(printedWeb),
+		}, ""},
+		"log in parts":   {[]exchange{scriptAccepted, ends(true, 9), logs(printedWeb[:60]), ends(true, 9), logs(printedWeb[:90]), ends(true, 9), logs(printedWeb)}, ""},
+		"log of others":  {[]exchange{scriptAccepted, ends(true, 9), logs("job_start\n"), ends(true, 9), logs("job_start\n")}, "printed nothing that it should"},
+		"agent abnormal": {[]exchange{scriptAccepted, ends(true, 1)}, "the agent is abnormal or not found (code 117, request id req-1)"},
+		"failed":         {[]exchange{scriptAccepted, ends(true, 11)}, "JOB did not run the script to its end (status 11, exit code 0, code 0, request id req-1)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := retrying(t, 1, "", c.steps...)
+			got := HostedFiles{Client: p.client, Scope: scope}.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+			want := []hostedspec.Entry{{Namespace: "ns", Name: "web"}}
+			if c.why != "" {
+				want = nil
+			}
+			if !cmp.Equal(want, got.Entries) || (c.why == "") != (got.Why == "") || !strings.Contains(got.Reason(), c.why) {
+				t.Errorf("got %+v, want %q", got, c.why)
+			}
+		})
+	}
+}
+
+// The output of hosts that are done is read while others still run, once per host. JOB does not know agent ids.
+func TestHostedFiles_requests(t *testing.T) {
+	t.Parallel()
+	agent := procapitest.Parse(t, "020000000052540000000117000000000001")[0]
+	p, script := scripted(t, "", scriptAccepted, ends(false, 9, 7), logs(printedWeb), ends(true, 9, 9), logs(printedWeb, printedWeb))
+	got := HostedFiles{Client: p.client, Scope: scope}.ReadHosted(t.Context(), append(hosts(2), agent), true)
+	if got[host(1)].Why != "" || got[host(2)].Why != "" || got[agent].Why != meaningNoAgent {
+		t.Errorf("got %+v", got)
+	}
+	requests := script.Requests()
+	procapitest.WantEqual(t, "requests: the script, and twice what became of it and its output", 5, len(requests))
+	encoded := base64.StdEncoding.EncodeToString([]byte(hostedspec.PowerShellScript))
+	for _, part := range []string{encoded, base64.StdEncoding.EncodeToString([]byte(hostedspec.DefaultWindowsPath)), `"script_language":5`, `"account_alias":"Administrator"`} {
+		if !strings.Contains(string(requests[0]), part) {
+			t.Errorf("the script is run by %s, without %s", requests[0], part)
+		}
+	}
+	for i, ip := range map[int]string{2: "10.0.0.1", 4: "10.0.0.2"} {
+		if body := string(requests[i]); !strings.Contains(body, `"ip":"`+ip+`"`) || strings.Count(body, `"ip":`) != 1 {
+			t.Errorf("the output is asked for by %s, want that of %s alone", body, ip)
+		}
+	}
+}
+
+func TestHostedFiles_contract(t *testing.T) {
+	t.Parallel()
+	cases := []string{"job/" + apiRunScript, "job/" + apiScriptStatus, "job/" + apiScriptLog}
+	p, script := scripted(t, "", procapitest.OfContract(cases[0]), procapitest.OfContract(cases[1]), procapitest.OfContract(cases[2]))
+	got := HostedFiles{Client: p.client, Scope: scope}.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+	if want := []hostedspec.Entry{{Namespace: "GSEKIT_BIZ_3", Name: "nginx_1", StartCmd: "./start.sh"}}; got.Why != "" || !cmp.Equal(want, got.Entries) {
+		t.Errorf("got %+v", got)
+	}
+	for i, of := range cases {
+		procapitest.WantRequest(t, of, script.Requests()[i])
+	}
+}
+
+// Neither the log, at any level, nor an error contains what the script printed.
+func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"read":        logs("canary\n" + printedWeb).Reply,
+		"no envelope": procapitest.Answer(http.StatusOK, `"canary`),
+		"an error":    procapitest.Answer(http.StatusBadGateway, "canary"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			_, url := newScript(t, scriptAccepted, ends(true, 9), exchange{API: apiScriptLog, Reply: answer}, exchange{API: apiScriptLog, Reply: refusal(1, ""), Times: procapitest.ForEver})
+			reader := HostedFiles{Scope: scope, Client: newTestClient(t, url, func(cfg *bkapi.Config, o *Options) {
+				cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: bkapi.LevelTrace}))
+				o.Logger, cfg.MaxRetries = cfg.Logger, 1
+			})}
+			got := reader.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+			if strings.Contains(log.String()+got.Why, "canary") || !strings.Contains(log.String(), "task_id=20000000001") {
+				t.Errorf("logged %s\nsaid %s", &log, got.Why)
+			}
+		})
 	}
 }

@@ -27,7 +27,6 @@ func logging() (*Platform, *bytes.Buffer) {
 	return &Platform{Log: slog.New(handler), Pace: Pace{Now: func() time.Time { return time.Unix(0, 0) }}}, &text
 }
 
-// inWaves runs a rollout in which every host has the outcome of its key.
 func inWaves(p *Platform, inventory fleet.Inventory, rollout fleet.Rollout, outcomes map[string]fleet.Outcome) {
 	run := Run{Process: "web:nginx", Operation: "restart", Keys: inventory, Rollout: rollout}
 	p.Logged(context.Background(), run, inventory.Hosts(), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
@@ -61,7 +60,6 @@ level=INFO msg="operation over" process=web:nginx operation=restart took=0s outc
 	}
 }
 
-// process is a permanent process.
 type process struct{ fleet.Process }
 
 func (process) Settles() (command, startCheck time.Duration) { return time.Minute, 5 * time.Second }

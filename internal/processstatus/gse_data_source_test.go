@@ -48,7 +48,6 @@ func TestProcessStatusDataSource_wholeResource(t *testing.T) {
 	}
 }
 
-// start makes the process run on hosts.
 func start(t *testing.T, sim *providertest.Sim, hosts ...int) {
 	t.Helper()
 	for _, address := range providertest.AddressList(hosts) {
@@ -91,6 +90,12 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 				Content: map[string]any{"process": []any{map[string]any{"instance": []any{map[string]any{"pid": -1}}}}}},
 			live: agents, cached: whole,
 		},
+		"agent-away": {
+			fault: &simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(3)}, Code: new(117)},
+			live:  map[string]string{"web-1": running, "web-2": stopped, "web-3": unknown}, cached: whole,
+			said: "WARNING: Process Status Unknown\n\nProcess \"nginx\" in namespace \"web\" has an unknown status on 1 of 3 hosts.\n\n" +
+				"  web-3 (0:10.0.0.4): 117, the agent is abnormal or not found\n\nCheck the agents on these hosts.",
+		},
 	} {
 		for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
 			t.Run(name+"-"+string(face), func(t *testing.T) {
@@ -107,7 +112,7 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 				p := providertest.ConfiguredWith(t, sim.SettingsFor(face))
 				config := face.Reference("./start.sh", 3)
 				values, said := p.ReadData("bk_process_status", config)
-				if said.Failed() != (c.said != "") || !strings.Contains(said.String(), c.said) {
+				if said.Failed() != (c.live == nil) || !strings.Contains(said.String(), c.said) {
 					t.Errorf("live: %s", said)
 				}
 				providertest.Same(t, "live", c.live, providertest.StatesOf(values))
@@ -138,8 +143,7 @@ func TestProcessStatusDataSource_fileNotRead(t *testing.T) {
 	}
 }
 
-// Without a spec the agents cannot be asked, so the cached status is used: an imported process has no
-// spec yet.
+// Without a spec the agents cannot be asked, so the cached status is used: an imported process has no spec yet.
 //
 // Promised in reference: requires `spec`, and without one, as after an import, warns and takes what is cached
 // Promised in import-and-adoption.md: A `bk_process_status` that is read before the first apply
@@ -188,8 +192,7 @@ func TestMain(m *testing.M) { providertest.Main(m) }
 // Each host has the output of the health command. Hosts on which the process runs and the command printed
 // nothing are counted, if there is such a command and the agents were asked.
 //
-// Promised in reference: Number of hosts on which the process runs and its `health_cmd`
-// printed nothing.
+// Promised in reference: Number of hosts on which the process runs and its `health_cmd` printed nothing.
 func TestProcessStatusDataSource_health(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,8 +1,13 @@
 package processstatus_test
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/terraform-plugin-log/tflogtest"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -10,8 +15,7 @@ import (
 
 const agent1 = "0200000007525400f355781710390005465u"
 
-// The listing has registrations of this provider and of others, and separates those that are not
-// expected.
+// The listing has registrations of this provider and of others, and separates those that are not expected.
 func TestRegistrationsDataSource(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -54,7 +58,6 @@ func TestRegistrationsDataSource(t *testing.T) {
 
 func addressOf(n int) string { return strings.TrimPrefix(providertest.Address(n), "0:") }
 
-// hostsOf are the registrations of one process.
 func hostsOf(t *testing.T, values map[string]any, name string) map[string]map[string]any {
 	t.Helper()
 	processes, _ := values["registrations"].(map[string]any)
@@ -67,7 +70,6 @@ func hostsOf(t *testing.T, values map[string]any, name string) map[string]map[st
 	return byAddress
 }
 
-// row is one row of a listing.
 func row(name, agent, ip string, more map[string]any) map[string]any {
 	row := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": name, "labels": map[string]any{}},
@@ -79,11 +81,9 @@ func row(name, agent, ip string, more map[string]any) map[string]any {
 	return row
 }
 
-// A machine may be expected under one name and listed under the other. Unless it is known that they are
-// two machines, it is not an orphan.
+// A machine may be expected under one name and listed under the other. Unless it is known that they are two machines, it is not an orphan.
 //
-// Promised in reference: A host that may be an expected one under another name is left out,
-// with a warning.
+// Promised in reference: A host that may be an expected one under another name is left out, with a warning.
 func TestRegistrationsDataSource_orphans(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -123,12 +123,11 @@ func TestRegistrationsDataSource_orphans(t *testing.T) {
 	}
 }
 
-// listing is a listing of these rows.
 func listing(rows ...any) simulator.Fault {
 	return simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": rows, "data/count": len(rows)}}
 }
 
-// Rows that cannot be placed are named in a warning, and a listing that fails is an error.
+// Rows that cannot be placed are named in a warning, and a listing that fails is an error. So is an invalid expected host, before any call.
 //
 // Promised in reference: These are not in `registrations`, and a warning names them.
 func TestRegistrationsDataSource_trouble(t *testing.T) {
@@ -143,14 +142,19 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 		"unreadable": {listing(7, row("redis", "", "10.0.0.1", nil)), []any{}, false, "rows that could not be read"},
 		"short":      {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{row("redis", "", "10.0.0.1", nil)}, "data/count": 900}}, nil, true, `pages of namespace "web" have only 1 of the 900 rows that they count`},
 		"refused":    {simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "no permission"}, nil, true, "no permission"},
+		"bad-host":   {simulator.Fault{HTTPStatus: 500}, nil, true, "has no bk_cloud_id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
 			c.fault.API = "sync_proc_status"
 			sim.Inject(c.fault)
-			values, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{"namespace": "web"})
-			if said.Failed() != c.fails || !strings.Contains(said.String(), c.says) {
+			config := map[string]any{"namespace": "web"}
+			if name == "bad-host" {
+				config["expected"] = map[string]any{"nginx": map[string]any{"first": "10.0.0.1"}}
+			}
+			values, said := sim.Configured(t).ReadData("bk_registrations", config)
+			if said.Failed() != c.fails || name == "bad-host" && len(sim.Calls()) > 0 || !strings.Contains(said.String(), c.says) {
 				t.Errorf("said: %s", said)
 			}
 			providertest.Same(t, "unplaced", c.unplaced, values["unplaced"])
@@ -161,13 +165,172 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 	}
 }
 
-// An invalid expected host is rejected with its path, before any call.
-func TestRegistrationsDataSource_badHost(t *testing.T) {
-	t.Parallel()
+var throughJob = map[string]any{"gateway": "esb", "hosted_specs": map[string]any{"job_scope": map[string]any{"id": "2"}}}
+
+// ways are the ways to run the script, each with its calls for one batch.
+var ways = map[string]struct {
+	settings map[string]any
+	calls    []string
+}{
+	"gateway": {map[string]any{"gateway": "apigw"}, []string{"async_execute_script", "get_execute_script_result"}},
+	"job":     {throughJob, []string{"fast_execute_script", "get_job_instance_status", "batch_get_job_instance_ip_log"}},
+}
+
+// nginxSpec is the entry of providertest's process in a file, with some fields changed by path.
+func nginxSpec(change map[string]any) map[string]any {
+	spec := map[string]any{
+		"identity":       map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
+		"control":        map[string]any{"start_cmd": "./start.sh", "stop_cmd": nil, "restart_cmd": nil, "reload_cmd": nil, "kill_cmd": nil, "version_cmd": nil, "health_cmd": nil},
+		"resource":       map[string]any{"cpu": 30, "mem": 10},
+		"monitor_policy": map[string]any{"auto_type": 1, "start_check_secs": 5, "op_timeout": 60},
+	}
+	for name, value := range change {
+		object, field, _ := strings.Cut(name, ".")
+		spec[object].(map[string]any)[field] = value //nolint:forcetypeassert // it is made so
+	}
+	return spec
+}
+
+// hostedOn are n hosts that host providertest's process, and that can be read both ways.
+func hostedOn(t *testing.T, n int) *providertest.Sim {
+	t.Helper()
 	sim := providertest.NewSim(t)
-	_, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{
-		"namespace": "web", "expected": map[string]any{"nginx": map[string]any{"first": "10.0.0.1"}},
-	})
-	providertest.Says(t, said.String(), "ERROR", "has no bk_cloud_id")
-	providertest.Same(t, "calls", []string(nil), sim.Calls().APIs())
+	sim.Registered(t, n)
+	for i := range n {
+		providertest.NoError(t, sim.Host(providertest.Address(i+1), "web", "nginx"))
+	}
+	sim.ResetCalls()
+	return sim
+}
+
+// specsOf are the specs of a host without their times, which must be present.
+func specsOf(t *testing.T, values map[string]any, host string) map[string]any {
+	t.Helper()
+	byHost, _ := values["specs"].(map[string]any)
+	byName, _ := byHost[host].(map[string]any)
+	for name, spec := range byName {
+		object, _ := spec.(map[string]any)
+		if object["written_at"] == nil {
+			t.Errorf("%s of %s was written at no time", name, host)
+		}
+		delete(object, "written_at")
+	}
+	return byName
+}
+
+// The agent's own file says what it hosts, whatever was sent to the platform. An unusual file is read, or
+// the diagnostic says why not; tests of the package gse have more of them. Its secrets appear nowhere.
+//
+// Promised in reference: `specs` lacks these hosts, and a warning names them.
+func TestHostedSpecsDataSource(t *testing.T) {
+	t.Parallel()
+	hand := `{"valuekey":"web:cron","contact":"web","procName":"cron","password":"` + simulator.SecretPassword + `","timestamp":7}`
+	adds := func(entry string) func(sim *providertest.Sim) error {
+		return func(sim *providertest.Sim) error { return sim.AddProc(providertest.Address(1), entry) }
+	}
+	for name, c := range map[string]struct {
+		odd    string
+		change func(sim *providertest.Sim) error
+		want   map[string]any
+		why    string
+	}{
+		"as-agents-write-it": {want: map[string]any{"nginx": nginxSpec(nil)}},
+		"by-hand": {
+			change: func(sim *providertest.Sim) error {
+				edited := map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 0, "opTimeOut": 7, "type": 0}
+				return errors.Join(sim.EditProc(providertest.Address(1), "web", "nginx", edited), adds(hand)(sim))
+			},
+			want: map[string]any{
+				"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh -9", "resource.mem": 0, "monitor_policy.op_timeout": 7, "monitor_policy.auto_type": 0}),
+				"cron": map[string]any{
+					"identity": map[string]any{"proc_name": "cron", "setup_path": nil, "pid_path": nil, "user": nil},
+					"control":  nginxSpec(map[string]any{"control.start_cmd": nil})["control"], "resource": nil,
+					"monitor_policy": map[string]any{"auto_type": nil, "start_check_secs": nil, "op_timeout": nil},
+				},
+			},
+		},
+		"odd-entry":           {change: adds(`{"contact":"web","startCmd":7,"valuekey":"web:odd"}`), why: "web:odd: its entry in the agent's file has a value of an unknown form"},
+		"odd-entry-of-others": {change: adds(`{"contact":"x","startCmd":7,"valuekey":"x:odd"}`), want: map[string]any{"nginx": nginxSpec(nil)}},
+		"missing":             {odd: "missing", want: map[string]any{}},
+		"twice":               {odd: "twice", want: map[string]any{"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh twice"})}},
+		"truncated":           {odd: "truncated", why: "no JSON"},
+		"away":                {change: func(sim *providertest.Sim) error { sim.SetReachable(providertest.Address(1), false); return nil }, why: "the agent is abnormal or not found"},
+	} {
+		for way, w := range ways {
+			t.Run(name+"-"+way, func(t *testing.T) {
+				t.Parallel()
+				sim := hostedOn(t, 2)
+				sim.SetProcFile(providertest.Address(1), simulator.ProcFile{Odd: c.odd})
+				if c.change != nil {
+					providertest.NoError(t, c.change(sim))
+				}
+				p := sim.Configured(t, w.settings)
+				var log providertest.LogBuffer
+				p.Until = tflogtest.RootLogger(t.Context(), &log)
+				values, said := p.ReadData("bk_hosted_specs", map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 2)["hosts"]})
+				specs := specsOf(t, values, "web-1")
+				if c.why == "" {
+					providertest.Same(t, "specs", fmt.Sprint(c.want), fmt.Sprint(specs))
+				}
+				providertest.Same(t, "specs of web-2", fmt.Sprint(map[string]any{"nginx": nginxSpec(nil)}), fmt.Sprint(specsOf(t, values, "web-2")))
+				unreadable, _ := values["unreadable"].(map[string]any)
+				why, _ := unreadable["web-1"].(string)
+				warned := strings.Contains(said.String(), "Hosted Specs Not Read") && strings.Contains(said.String(), "web-1")
+				if said.Failed() || (c.why != "") != warned || len(unreadable) > 0 != warned || !strings.Contains(why, c.why) || (c.why != "") != (specs == nil) {
+					t.Errorf("unreadable: %q, said: %s", unreadable, said)
+				}
+				if text := fmt.Sprint(values) + said.String() + log.String(); strings.Contains(text, simulator.SecretPassword) || strings.Contains(text, simulator.SecretUserPwd) {
+					t.Errorf("a secret of the file is in %s", text)
+				}
+				if got := sim.Calls().APIs(); c.why == "" && !slices.Equal(got, w.calls) {
+					t.Errorf("called %q, want %q", got, w.calls)
+				}
+			})
+		}
+	}
+}
+
+// Windows has another script, at another path.
+func TestHostedSpecsDataSource_windows(t *testing.T) {
+	t.Parallel()
+	for way, w := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			sim := hostedOn(t, 1)
+			sim.SetProcFile(providertest.Address(1), simulator.ProcFile{Path: `c:\gse2_bkte\agent\etc\.proc`})
+			config := map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 1)["hosts"], "os": "windows"}
+			values, said := sim.Configured(t, w.settings).ReadData("bk_hosted_specs", config)
+			providertest.Same(t, "specs", fmt.Sprint(map[string]any{"nginx": nginxSpec(nil)}), fmt.Sprint(specsOf(t, values, "web-1")))
+			providertest.Silent(t, said)
+		})
+	}
+}
+
+// A platform that does not let the application run scripts, and a provider without a way to run them.
+func TestHostedSpecsDataSource_noWay(t *testing.T) {
+	t.Parallel()
+	config := map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 2)["hosts"]}
+	sim := hostedOn(t, 2)
+	sim.Inject(simulator.Fault{API: "async_execute_script", HTTPStatus: 403, Body: `{"code":1640301,"message":"no permission"}`})
+	p := sim.Configured(t, ways["gateway"].settings)
+	values, said := p.ReadData("bk_hosted_specs", config)
+	unreadable, _ := values["unreadable"].(map[string]any)
+	if said.Failed() || len(unreadable) != 2 || !strings.Contains(said.String(), "async_extensions_execute_script: HTTP 403 Forbidden") ||
+		!strings.Contains(said.String(), "request id ") {
+		t.Errorf("unreadable: %q, said: %s", unreadable, said)
+	}
+	again, _ := p.ReadData("bk_hosted_specs", config)
+	providertest.Same(t, "unreadable, which an output may hold", unreadable, again["unreadable"])
+	wrong := map[string]any{"namespace": "web", "hosts": map[string]string{"web-1": "10.0.0.1"}}
+	for says, read := range map[string]struct {
+		settings, config map[string]any
+	}{
+		"hosted_specs.job_scope is not set": {map[string]any{"gateway": "esb"}, config},
+		"Provider Not Configured Yet":       {map[string]any{"app_secret": providertest.NotKnown{}}, config},
+		"has no bk_cloud_id":                {ways["gateway"].settings, wrong},
+	} {
+		if _, said := sim.Configured(t, read.settings).ReadData("bk_hosted_specs", read.config); !said.Failed() || !strings.Contains(said.String(), says) {
+			t.Errorf("want %q, said: %s", says, said)
+		}
+	}
 }

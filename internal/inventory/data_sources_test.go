@@ -3,6 +3,7 @@ package inventory_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,6 @@ const business = `{"businesses": [{"id": 3, "name": "game", "sets": [
     {"name": "twins", "hosts": [{"ip": "10.4.1.1"}, {"ip": "10.4.1.2"}]},
     {"name": "empty"}]}]}]}`
 
-// serveBusiness is a simulator that knows the business.
 func serveBusiness(t *testing.T) *providertest.Sim {
 	t.Helper()
 	sim := providertest.NewSimOf(t, business)
@@ -54,7 +54,6 @@ func in(module string, more ...object) object {
 	return config
 }
 
-// agent is the agent id that the simulator makes of a host id.
 func agent(host int) string { return fmt.Sprintf("02000000005254%022d", host) }
 
 func TestHostsDataSource(t *testing.T) {
@@ -129,16 +128,16 @@ func TestHostsDataSource_refused(t *testing.T) {
 		config  object
 		fault   *simulator.Fault
 		want    string
+		path    string // of the endpoint, in place of CMDB's own
 	}{
+		// A gateway URL from which CMDB's URL does not follow has no default.
+		"endpoint":           {config: in("nginx"), path: "/api/gse/prod", want: "Set cmdb_endpoint to the URL of CMDB's gateway"},
+		"endpoint-twice":     {config: in("nginx"), path: "/bk-gse/bk-gse", want: "Set cmdb_endpoint to the URL of CMDB's gateway"},
 		"business":           {config: in("nginx", object{"bk_biz_id": 4}), want: "Not Found in CMDB: There is no business 4; there are 3 (game)."},
-		"set":                {config: object{"bk_biz_id": 3, "topology": object{"set": "gz-[3-9]"}}, want: `Not Found in CMDB: Business 3 has no set "gz-[3-9]"; there are gz-1, gz-2, mixed.`},
 		"group":              {config: object{"bk_biz_id": 3, "dynamic_group": "web"}, want: `Not Found in CMDB: Business 3 has no dynamic group "web".`},
-		"template":           {config: object{"bk_biz_id": 3, "service_template": "web"}, want: `Not Found in CMDB: Business 3 has no service template "web".`},
 		"host":               {config: object{"bk_biz_id": 3, "bk_host_ids": []any{1, 99}}, want: "Not Found in CMDB: Business 3 has no host 99."},
 		"empty":              {config: in("empty"), want: "Too Few Hosts: Business 3 has 0 hosts in this scope; min_hosts requires 1."},
 		"too-few":            {config: in("nginx", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts in this scope; min_hosts requires 5."},
-		"all-filtered":       {config: in("nginx", object{"filter": object{"os_type": "aix"}}), want: "Too Few Hosts: Of 4 hosts that business 3 has in this scope, 0 pass the filter; min_hosts requires 1."},
-		"no-address":         {config: in("no-address", object{"key": "{bk_host_id}"}), want: "  host 9 (bare): CMDB has no inner address for it\n"},
 		"no-address-for-key": {gateway: "apigw", config: in("no-address"), want: "  host 9 (bare): CMDB has no bk_host_innerip for it, which its key is made of\n"},
 		"no-cloud":           {config: in("no-cloud"), want: "  host 10 (10.4.0.4): CMDB has no bk_cloud_id for it\n"},
 		"no-agent":           {gateway: "apigw", config: in("db", object{"address": "agent_id"}), want: "  host 3 (10.3.1.1): CMDB has no agent id for it\n  host 6 (10.3.1.2): CMDB has no agent id for it\n"},
@@ -149,7 +148,6 @@ func TestHostsDataSource_refused(t *testing.T) {
 		"odd-agent":          {gateway: "apigw", config: in("odd-agent"), want: `(10.4.0.8): its agent id "a b" is not one` + "\n"},
 		"odd-address":        {config: in("odd-address"), want: `its inner address "ten" is not an IP address` + "\n"},
 		"key-twice":          {config: in("nginx", object{"key": "{bk_cloud_id}"}), want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.1) and host 2 (10.3.0.2) both have the key \"0\"\n"},
-		"host-twice":         {config: in("twins", object{"key": "{bk_host_id}"}), want: `(10.4.1.1) both have the address 0:10.4.1.1` + "\n"},
 		"page":               {config: in("nginx"), fault: &simulator.Fault{API: "list_biz_hosts_topo", Page: "empty"}, want: "Unable to Read Hosts: The page of list_biz_hosts_topo from row 0 on has only 0 of 4 rows."},
 		"unfiltered":         {config: in("db"), fault: &simulator.Fault{API: "list_biz_hosts_topo", Page: "unfiltered"}, want: "CMDB ignored the filter."},
 		"permission":         {config: in("nginx"), fault: &simulator.Fault{API: "search_biz_inst_topo", EnvelopeCode: new(9900403)}, want: "Apply for the API search_biz_inst_topo for the application (app_code), in the ESB's system CC, and in the permission center"},
@@ -162,7 +160,11 @@ func TestHostsDataSource_refused(t *testing.T) {
 			if c.fault != nil {
 				sim.Inject(*c.fault)
 			}
-			values, said := sim.Configured(t, face(sim, c.gateway)).ReadData(hostsType, c.config)
+			settings := face(sim, c.gateway)
+			if c.path != "" {
+				settings = object{"gateway": "apigw", "endpoint": sim.URL + c.path, "cmdb_endpoint": nil}
+			}
+			values, said := sim.Configured(t, settings).ReadData(hostsType, c.config)
 			if values != nil || !strings.Contains(flat(said), c.want) {
 				t.Errorf("read %v; said:\n%s\nwant:\n%s", values, flat(said), c.want)
 			}
@@ -170,7 +172,6 @@ func TestHostsDataSource_refused(t *testing.T) {
 	}
 }
 
-// flat is the summary, followed by the detail.
 func flat(said providertest.Diagnostics) string {
 	return strings.Replace(said.String(), "\n\n", ": ", 1)
 }
@@ -212,25 +213,178 @@ func TestHostsDataSource_invalid(t *testing.T) {
 	}
 }
 
-// A gateway URL from which CMDB's URL does not follow has no default.
-func TestHostsDataSource_endpoint(t *testing.T) {
+func TestMain(m *testing.M) { providertest.Main(m) }
+
+const processesType = "bk_cmdb_processes"
+
+// services has a template of two processes in two sets, and others that cannot be hosted.
+const services = `{"businesses": [{"id": 3, "name": "game",
+  "templates": [{"name": "web", "processes": [
+    {"bk_process_name": "nginx", "bk_func_name": "nginx-bin", "work_path": "/data/${bk_module_name}", "pid_file": "/run/nginx_${local_inst_id}.pid", "user": "root",
+     "start_cmd": "./start.sh ${local_inst_id}", "face_stop_cmd": "kill -9", "proc_num": 2, "priority": 5, "timeout": 30, "bk_start_check_secs": 7},
+    {"bk_process_name": "agent", "bk_func_name": "agent", "work_path": "/srv", "pid_file": "/run/agent.pid", "user": "root"}]}],
+  "sets": [
+    {"name": "gz-[1-2]", "modules": [{"name": "web", "template": "web", "hosts": [{"count": 2, "ip": "10.3.0.1"}]}]},
+    {"name": "odd", "modules": [
+      {"name": "template", "hosts": [{"ip": "10.4.0.1"}], "processes": [{"bk_process_name": "t", "bk_func_name": "t", "work_path": "/", "pid_file": "/run/${inst_id}", "user": "root"}]},
+      {"name": "null", "hosts": [{"ip": "10.4.0.2"}], "processes": [{"bk_process_name": "n"}]},
+      {"name": "none", "hosts": [{"ip": "10.4.0.3"}], "processes": []},
+      {"name": "one", "hosts": [{"ip": "10.4.0.4"}], "processes": [{"bk_process_name": "twin", "bk_func_name": "a", "work_path": "/a", "pid_file": "/a", "user": "root"}]},
+      {"name": "two", "shares": ["0:10.4.0.4"], "processes": [{"bk_process_name": "twin", "bk_func_name": "b", "work_path": "/b", "pid_file": "/b", "user": "root"}]}]}],
+  "groups": [{"id": "g", "name": "first", "object": "host", "conditions": [{"bk_obj_id": "host", "field": "bk_host_innerip", "operator": "$eq", "value": "10.3.0.1"}]},
+    {"id": "s", "name": "sets", "object": "set", "conditions": [{"bk_obj_id": "set", "field": "bk_set_name", "operator": "$eq", "value": "gz-2"}]}],
+  "orphans": [{"host": "0:10.3.0.1", "processes": [{"bk_process_name": "ghost", "bk_func_name": "ghost"}]}]}]}`
+
+// Promised in permissions.md: `bk_cmdb_processes` then reads the same from service instances.
+func TestProcessesDataSource(t *testing.T) {
+	t.Parallel()
+	all := "10.3.0.1 10.3.0.2 10.3.0.3 10.3.0.4"
+	for name, c := range map[string]struct {
+		config object
+		want   map[string]string // hosts by key of the group
+	}{
+		"topology":    {in("web"), map[string]string{"nginx_1": all, "nginx_2": all, "agent_1": all}},
+		"template":    {object{"bk_biz_id": 3, "service_template": "web"}, map[string]string{"nginx_1": all, "nginx_2": all, "agent_1": all}},
+		"group":       {object{"bk_biz_id": 3, "dynamic_group": "first"}, map[string]string{"nginx_1": "10.3.0.1", "nginx_2": "10.3.0.1", "agent_1": "10.3.0.1"}},
+		"set-group":   {object{"bk_biz_id": 3, "dynamic_group": "sets", "process_name": "agent"}, map[string]string{"agent_1": "10.3.0.3 10.3.0.4"}},
+		"ids":         {object{"bk_biz_id": 3, "bk_host_ids": []any{2}, "process_name": "n*"}, map[string]string{"nginx_1": "10.3.0.2", "nginx_2": "10.3.0.2"}},
+		"process-ids": {in("web", object{"bk_process_ids": []any{1, 4}}), map[string]string{"nginx_1": "10.3.0.1", "nginx_2": "10.3.0.1", "agent_1": "10.3.0.2"}},
+		"inst-ids":    {in("template", object{"inst_ids": object{"9": 3}}), map[string]string{"t_1": "10.4.0.1"}},
+		"none":        {in("none", object{"min_hosts": 0}), map[string]string{}},
+		"none-named":  {in("none", object{"min_hosts": 0, "process_name": "nginx"}), map[string]string{}},
+	} {
+		for _, gateway := range []string{"", "apigw"} {
+			t.Run(name+gateway, func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSimOf(t, services)
+				provider := sim.Configured(t, face(sim, gateway))
+				values, said := provider.ReadData(processesType, c.config)
+				providertest.Silent(t, said)
+				got := make(map[string]string)
+				processes, _ := values["processes"].(object)
+				for key, process := range processes {
+					group, _ := process.(object)
+					hosts, _ := group["hosts"].(object)
+					got[key] = strings.Join(sortedKeys(hosts), " ")
+				}
+				providertest.Same(t, "hosts by group", c.want, got)
+				first, second := "list_process_related_info", "list_service_instance_detail"
+				if sim.Calls().Count(first) == 0 || sim.Calls().Count(second) != 0 {
+					t.Errorf("called %q", sim.Calls().APIs())
+				}
+
+				// If the first way is refused, the second has the same values.
+				sim.ResetCalls()
+				sim.Inject(refusal(gateway))
+				other, said := provider.ReadData(processesType, c.config)
+				providertest.Same(t, "the second way", values, other)
+				providertest.Silent(t, said)
+				if calls := sim.Calls(); calls.Count(first) != 1 || calls.Count(second) == 0 || calls.Count(second) > 2 {
+					t.Errorf("called %q", calls.APIs())
+				}
+			})
+		}
+	}
+}
+
+// refusal is how a platform refuses an API that is not granted.
+func refusal(gateway string) simulator.Fault {
+	fault := simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(1306403), EnvelopeMessage: "APP permission is insufficient"}
+	if gateway == "apigw" {
+		fault = simulator.Fault{API: fault.API, HTTPStatus: 403, Body: `{"code":1640301,"message":"App has no permission to the resource"}`}
+	}
+	return fault
+}
+
+// A group has the spec that GSEKit sends.
+func TestProcessesDataSource_group(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSimOf(t, services)
+	values, said := sim.Configured(t, face(sim, "")).ReadData(processesType, in("web"))
+	providertest.Silent(t, said)
+	processes, _ := values["processes"].(object)
+	want := object{
+		"meta":  object{"namespace": "GSEKIT_BIZ_3", "name": "nginx_2", "labels": object{"bk_process_name": "nginx"}},
+		"hosts": object{"10.3.0.1": "0:10.3.0.1", "10.3.0.2": "0:10.3.0.2", "10.3.0.3": "0:10.3.0.3", "10.3.0.4": "0:10.3.0.4"},
+		"spec": object{
+			"identity":       object{"proc_name": "nginx-bin", "setup_path": "/data/web", "pid_path": "/run/nginx_2.pid", "user": "root"},
+			"control":        object{"start_cmd": "./start.sh 2", "stop_cmd": nil, "restart_cmd": nil, "reload_cmd": nil, "kill_cmd": "kill -9"},
+			"monitor_policy": object{"auto_type": 1, "start_check_secs": 7, "op_timeout": 30},
+		},
+		"priority": 5, "bk_process_ids": []any{1, 3, 5, 7},
+	}
+	providertest.Same(t, "nginx_2", want, processes["nginx_2"])
+}
+
+// Promised in from-gsekit.md: A process that cannot be taken over is an error that names it.
+// Promised in from-gsekit.md: A command or path that names `inst_id`, `inst_id_0`, `InstID` or
+// `InstID0` is an error that names the process.
+// Promised in reference: An answer that is not whole is an error, never fewer processes.
+// Promised in reference: One that is not in scope is an error.
+// Promised in reference: GSEKit keeps these numbers to itself, so templates with `inst_id`,
+// `inst_id_0`, `InstID`, `InstID0` are an error without it.
+// Promised in reference: One that no process in scope matches is an error.
+func TestProcessesDataSource_refused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		path, want string
+		config object
+		host   object // fields of the first host in CMDB
+		fault  *simulator.Fault
+		second bool // the first API for processes is refused
+		want   string
 	}{
-		"derived":   {"/api/bk-gse/prod", ""},
-		"not-named": {"/api/gse/prod", "Set cmdb_endpoint to the URL of CMDB's gateway"},
-		"twice":     {"/bk-gse/bk-gse", "Set cmdb_endpoint to the URL of CMDB's gateway"},
+		"steers":      {config: in("*", object{"bk_biz_id": 9}), fault: &simulator.Fault{API: "search_business", Replace: map[string]any{"data/info": []any{object{"bk_biz_id": 3, "bk_biz_name": "ga\u009b2Jme"}}}}, want: "there are 3 (ga2Jme)."},
+		"group":       {config: object{"bk_biz_id": 3, "dynamic_group": "second"}, want: `Not Found in CMDB: Business 3 has no dynamic group "second"; there are sets (s), first (g).`},
+		"process":     {config: in("web", object{"process_name": "apache*"}), want: `Not Found in CMDB: Business 3 has no process "apache*" in this scope; there are agent, nginx.`},
+		"process-id":  {config: in("web", object{"bk_process_ids": []any{1, 9, 99}}), want: "Not Found in CMDB: Business 3 has no process id 9, 99 in this scope."},
+		"empty":       {config: in("none"), want: "Too Few Hosts: Business 3 has 0 hosts in this scope; min_hosts requires 1."},
+		"too-few":     {config: in("web", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts in this scope; min_hosts requires 5."},
+		"inst-id":     {config: in("template"), want: "  process 9 (t) of host 5 (10.4.0.1) in odd/template: pid_file: ${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids\n"},
+		"null":        {config: in("null"), want: "is empty, which a hosted process cannot do without\n"},
+		"no-agent":    {config: in("web", object{"address": "agent_id"}), host: object{"bk_agent_id": ""}, want: "  host 1 (10.3.0.1): CMDB has no agent id for it\n"},
+		"name-twice":  {config: in("[one, two]"), want: "Processes With One Name: GSE tells processes on a host apart by their names:\n\n  process 11 (twin) of host 8 (10.4.0.4) in odd/one and process 12 (twin) of host 8 (10.4.0.4) in odd/two are both twin_1 there\n"},
+		"host-twice":  {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.0.2"}, want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.2) and host 2 (10.3.0.2) both have the address 0:10.3.0.2\n"},
+		"steering":    {config: in("web"), host: object{"bk_host_innerip": "10.3.\x1b[2J0.1"}, want: `  host 1 (10.3.[2J0.1): its inner address "10.3.\x1b[2J0.1" is not an IP address` + "\n"},
+		"page":        {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
+		"unfiltered":  {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "unfiltered"}, want: "The answer of list_process_related_info has process 9 (t) of host 5 (10.4.0.1) in odd/template, which was not asked for: CMDB ignored the filter."},
+		"permission":  {config: in("web"), fault: &simulator.Fault{API: "list_[ps]*", EnvelopeCode: new(9900403)}, want: "Apply for the API list_process_related_info"},
+		"neither-way": {config: in("web"), fault: &simulator.Fault{API: "list_[ps]*", EnvelopeCode: new(9900403)}, want: "Apply for the API list_service_instance_detail"},
+		"in-trouble":  {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(1199006), EnvelopeMessage: "broken"}, want: "broken"},
+		"second-page": {config: in("web"), second: true, fault: &simulator.Fault{API: "list_service_instance_detail", Page: "empty"},
+			want: "The page of list_service_instance_detail from row 0 on has only 0 of 2 rows."},
+		"second-unfiltered": {config: in("web"), second: true, fault: &simulator.Fault{API: "list_service_instance_detail", Page: "unfiltered"}, want: "which was not asked for: CMDB ignored the filter."},
+		"second-moved": {config: in("web"), second: true, fault: &simulator.Fault{API: "list_service_instance_detail", Replace: map[string]any{"data/info/*/bk_host_id": 77}},
+			want: "of host 77 in module 4, where list_biz_hosts_topo has no such host."},
+		"second-odd": {config: in("web"), second: true, fault: &simulator.Fault{API: "list_service_instance_detail", Replace: map[string]any{"data/info/*/process_instances": 7}},
+			want: "list_service_instance_detail about service instance"},
+		"expression": {config: in("web", object{"process_name": "a[1-"}), want: `Attribute process_name: "a[1-" cannot be read from character 2 on: a [ without its ].`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := serveBusiness(t)
-			_, said := sim.Configured(t, object{"gateway": "apigw", "endpoint": sim.URL + c.path, "cmdb_endpoint": nil}).ReadData(hostsType, in("nginx"))
-			if text := said.String(); (c.want == "") != (text == "") || !strings.Contains(text, c.want) {
-				t.Errorf("said:\n%s\nwant:\n%s", text, c.want)
+			sim := providertest.NewSimOf(t, services)
+			if c.fault != nil {
+				sim.Inject(*c.fault)
+			}
+			if c.second {
+				sim.Inject(refusal(""))
+			}
+			if c.host != nil {
+				providertest.NoError(t, sim.CMDB().ChangeHost("0:10.3.0.1", c.host))
+			}
+			p := sim.Configured(t, face(sim, ""))
+			if said := flat(p.ValidateData(processesType, c.config)); said != "" {
+				providertest.Says(t, said, c.want)
+				return
+			}
+			values, said := p.ReadData(processesType, c.config)
+			if values != nil || !strings.Contains(flat(said), c.want) {
+				t.Errorf("read %v; said:\n%s\nwant:\n%s", values, flat(said), c.want)
+			}
+			if refused := c.second || c.fault != nil && c.fault.API == "list_[ps]*"; !refused && sim.Calls().Count("list_service_instance_detail") > 0 {
+				t.Errorf("nothing refused the first way, and the second was gone: %q", sim.Calls().APIs())
 			}
 		})
 	}
 }
 
-func TestMain(m *testing.M) { providertest.Main(m) }
+func sortedKeys(of object) []string { return slices.Sorted(maps.Keys(of)) }
