@@ -94,9 +94,7 @@ func TestAccInstall(t *testing.T) {
 			run(teams, cli, "init", "-no-color")
 			run(teams, cli, "validate", "-no-color")
 			lock, err := os.ReadFile(filepath.Join(teams, ".terraform.lock.hcl"))
-			if err != nil || !strings.Contains(string(lock), `"h1:`) {
-				t.Errorf("the lock file: %v\n%s", err, lock)
-			}
+			providertest.Check(t, err == nil && strings.Contains(string(lock), `"h1:`), "the lock file: %v\n%s", err, lock)
 		})
 	}
 }
@@ -128,12 +126,9 @@ func TestStructs_haveTenFieldsAtMost(t *testing.T) {
 			})
 		}
 	}
-	if found < 20 {
-		t.Errorf("only %d structs were found", found)
-	}
+	providertest.Check(t, found >= 20, "only %d structs were found", found)
 }
 
-// fieldsOf counts an embedded struct as one.
 func fieldsOf(of *ast.StructType) int {
 	n := 0
 	for _, field := range of.Fields.List {

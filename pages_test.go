@@ -49,9 +49,7 @@ func TestPages_keepTheirBudgets(t *testing.T) {
 			case strings.Contains(text, referenceSubcategory):
 				budget = budgets["docs/resources/*.md"]
 			}
-			if count > budget {
-				t.Errorf("%s has %d words, more than %d", page, count, budget)
-			}
+			providertest.Check(t, count <= budget, "%s has %d words, more than %d", page, count, budget)
 		}
 	}
 }
@@ -70,9 +68,7 @@ func TestIndex_beginsWithWhatIsNeeded(t *testing.T) {
 	}
 	example := strings.TrimSpace(read(t, "examples/resources/bk_hosted_process/resource.tf"))
 	for _, page := range []string{"README.md", "docs/index.md", "docs/resources/hosted_process.md"} {
-		if !strings.Contains(read(t, page), example) {
-			t.Errorf("%s has not the first example of all pages", page)
-		}
+		providertest.Check(t, strings.Contains(read(t, page), example), "%s has not the first example of all pages", page)
 	}
 }
 
@@ -86,9 +82,7 @@ func TestPages_leadSomewhere(t *testing.T) {
 			if link[1] == "" {
 				to = page
 			}
-			if !slices.Contains(anchorsOf(read(t, to)), anchor) {
-				t.Errorf("%s leads to %s%s, which is not there", page, to, anchor)
-			}
+			providertest.Check(t, slices.Contains(anchorsOf(read(t, to)), anchor), "%s leads to %s%s, which is not there", page, to, anchor)
 		}
 	}
 }
@@ -105,8 +99,7 @@ func TestChangelog_keepsItsBudget(t *testing.T) {
 	}
 }
 
-// The first steps tell in both languages what the demo plays, step by step: it plays in
-// English alone.
+// The first steps tell in both languages what the demo plays, step by step: it plays in English alone.
 func TestFirstSteps_tellTheDemo(t *testing.T) {
 	t.Parallel()
 	demo := read(t, "examples/demo/run.sh")
@@ -124,8 +117,7 @@ func TestFirstSteps_tellTheDemo(t *testing.T) {
 	}
 }
 
-// Whoever looks for a message finds it: what is in the first column of the tables, as
-// code, is what the provider or the command line says.
+// Whoever looks for a message finds it: what is in the first column of the tables, as code, is what the provider or the command line says.
 func TestTroubleshooting_quotesMessages(t *testing.T) {
 	t.Parallel()
 	said := sourcesOf(t, "internal")

@@ -18,9 +18,8 @@ import (
 //
 //	Promised in drift-in-ci.md: state is kept, and a warning names the host
 //
-// The pages of resources, data sources, actions, lists and functions say much alike, as
-// they are rendered from the same descriptions: they are one page here, "reference". What
-// they say the default of an attribute is, TestDefaults_asDescribed reads.
+// The pages of resources, data sources, actions, lists and functions say much alike, as they are rendered from the same
+// descriptions: they are one page here, "reference". What they say the default of an attribute is, TestDefaults_asDescribed reads.
 //
 // What the documentation promises is shown by tests, and what tests quote is promised still.
 func TestDocs_keepTheirPromises(t *testing.T) {
@@ -46,9 +45,7 @@ func TestDocs_keepTheirPromises(t *testing.T) {
 		for i, quote := range quoted[name] {
 			quote = strings.TrimSuffix(quote, ".") // the comment's own
 			quoted[name][i] = quote
-			if !strings.Contains(oneLine(page.text), quote) {
-				t.Errorf("%s does not say: %s", name, quote)
-			}
+			providertest.Check(t, strings.Contains(oneLine(page.text), quote), "%s does not say: %s", name, quote)
 		}
 		for _, promise := range page.promises() {
 			shown := func(quote string) bool { return strings.Contains(promise, quote) || strings.Contains(quote, promise) }
@@ -59,9 +56,7 @@ func TestDocs_keepTheirPromises(t *testing.T) {
 					used[quote] = true
 				}
 			}
-			if !known {
-				t.Errorf("no test quotes what %s promises: %s", name, promise)
-			}
+			providertest.Check(t, known, "no test quotes what %s promises: %s", name, promise)
 		}
 		delete(quoted, name)
 	}
@@ -69,9 +64,7 @@ func TestDocs_keepTheirPromises(t *testing.T) {
 		t.Errorf("there is no page %s, which is quoted with %q", page, quotes)
 	}
 	for quote := range exempt {
-		if !used[quote] {
-			t.Errorf("nothing says any more: %s", quote)
-		}
+		providertest.Check(t, used[quote], "nothing says any more: %s", quote)
 	}
 }
 

@@ -33,7 +33,6 @@ type object struct {
 	attributes           []*tfprotov6.SchemaAttribute
 }
 
-// objects are all that the provider serves, and its own configuration.
 func objects(t *testing.T) []object {
 	t.Helper()
 	p := providertest.NewProtocol(t)
@@ -54,7 +53,6 @@ func objects(t *testing.T) []object {
 	return all
 }
 
-// english is the page of an object in English.
 func (o object) english() string {
 	return filepath.ToSlash(filepath.Join("docs", o.kind, strings.TrimPrefix(o.name, "bk_")+".md"))
 }
@@ -136,19 +134,14 @@ func (o object) describe(visit func(at, description string)) {
 	providertest.EachAttribute(o.attributes, func(at string, a *tfprotov6.SchemaAttribute) { visit(at, a.Description) })
 }
 
-// glossary reads the Chinese of descriptions. Each entry is a line in English and one in Chinese, and
-// entries are apart by an empty line.
+// glossary reads the Chinese of descriptions. Each entry is a line in English and one in Chinese, and entries are apart by an empty line.
 func glossary(t *testing.T) map[string]string {
 	t.Helper()
 	words := make(map[string]string)
 	for entry := range strings.SplitSeq(strings.TrimSpace(read(t, zhReference+"/glossary.txt")), "\n\n") {
 		english, chinese, _ := strings.Cut(entry, "\n")
-		if chinese == "" || strings.Contains(chinese, "\n") {
-			t.Errorf("this is no line in English and one in Chinese:\n%s", entry)
-		}
-		if words[english] != "" {
-			t.Errorf("this is there twice:\n%s", english)
-		}
+		providertest.Check(t, chinese != "" && !strings.Contains(chinese, "\n"), "this is no line in English and one in Chinese:\n%s", entry)
+		providertest.Check(t, words[english] == "", "this is there twice:\n%s", english)
 		words[english] = chinese
 	}
 	return words
@@ -263,7 +256,6 @@ func sensitive(a *tfprotov6.SchemaAttribute) string {
 	return ""
 }
 
-// typeName is a type as it is written in a configuration.
 func typeName(a *tfprotov6.SchemaAttribute) string {
 	if a.NestedType == nil {
 		return typeOf(a.Type)

@@ -65,9 +65,7 @@ func TestTranslations_haveTheSameCode(t *testing.T) {
 		}
 		english := codeOf(rendered(t, page.source))
 		for _, block := range codeOf(rendered(t, page.file)) {
-			if !slices.Contains(english, block) {
-				t.Errorf("%s has code that %s does not have:\n%s", page.file, page.source, block)
-			}
+			providertest.Check(t, slices.Contains(english, block), "%s has code that %s does not have:\n%s", page.file, page.source, block)
 		}
 	}
 }
@@ -92,7 +90,6 @@ func codeOf(page string) []string {
 	return blocks
 }
 
-// rendered is a page as it is read.
 func rendered(t *testing.T, file string) string {
 	t.Helper()
 	if page, isTemplate := strings.CutSuffix(file, ".tmpl"); isTemplate && strings.HasPrefix(file, "templates/") {
@@ -113,9 +110,7 @@ func TestTranslations_areComplete(t *testing.T) {
 		if strings.HasPrefix(name, "zh-") {
 			continue
 		}
-		if !subcategory.MatchString(read(t, guide)) {
-			t.Errorf("%s has none of the subcategories Basics, Operation and Reference", guide)
-		}
+		providertest.Check(t, subcategory.MatchString(read(t, guide)), "%s has none of the subcategories Basics, Operation and Reference", guide)
 		if _, err := os.Stat(filepath.Join("docs", "guides", "zh-"+name)); err != nil {
 			t.Errorf("%s has no Chinese page: templates/guides/zh-%s.tmpl", guide, name)
 		}
@@ -206,8 +201,7 @@ func anchorsOf(page string) []string {
 	return anchors
 }
 
-// Chinese pages that are rendered from tables, and the file of each that is translated by
-// hand, if there is one.
+// Chinese pages that are rendered from tables, and the file of each that is translated by hand, if there is one.
 var fromTables = map[string]string{
 	"zh-beliefs.md.tmpl":   "internal/belief/testdata/zh-beliefs.md.tmpl",
 	"zh-codes.md.tmpl":     "",
@@ -215,7 +209,6 @@ var fromTables = map[string]string{
 	"zh-versions.md.tmpl":  "internal/versions/testdata/zh-versions.md.tmpl",
 }
 
-// translations are what is translated by hand of all Chinese pages.
 func translations(t *testing.T) []translation {
 	t.Helper()
 	var pages []translation

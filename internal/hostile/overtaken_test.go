@@ -139,9 +139,7 @@ func TestOvertaken_notByOneself(t *testing.T) {
 		t.Fatalf("it is %+v; said: %s", h.process(), said)
 	}
 	for host, reason := range later.Reasons("out_of_sync") {
-		if strings.HasPrefix(reason, "registered_by_other") {
-			t.Errorf("%s: %s", host, reason)
-		}
+		providertest.Check(t, !strings.HasPrefix(reason, "registered_by_other"), "%s: %s", host, reason)
 	}
 }
 
@@ -162,7 +160,6 @@ func TestOvertaken_unread(t *testing.T) {
 	}})
 }
 
-// inWaves are two hosts, one after the other.
 var inWaves = map[string]any{"hosts": providertest.HostsOf(2), "rollout": map[string]any{"on_failure": "rollback", "waves": []any{"1"}}}
 
 // behind is how far the agents' clocks may be behind the file's.
@@ -176,8 +173,7 @@ func (h hostile) skewed(resource *providertest.Core, config map[string]any) {
 	h.sim.Repair()
 }
 
-// frozenBehind is an object of ours that registered over another's while the agents' clocks are
-// behind and the file shows what was before.
+// frozenBehind is an object of ours that registered over another's while the agents' clocks are behind and the file shows what was before.
 func (h hostile) frozenBehind() *providertest.Core {
 	first, second := h.fresh(), h.object()
 	second.Applied(h.config("./other.sh", "hosted", "unregister"))
@@ -248,8 +244,7 @@ func TestOvertaken_lostAnswer(t *testing.T) {
 			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": []any{"garbled"}}})
 			h.leaves(first)
 		},
-		// The provider's spec_fingerprint_label is another one by now: what another object has
-		// registered with that is not this one's.
+		// The provider's spec_fingerprint_label is another one by now: what another object has registered with that is not this one's.
 		"label-renamed": func(h hostile) {
 			kept := &providertest.Kept{}
 			h.objectIn(kept, one).Applied(h.config("./start.sh", "hosted", "kill", inWaves))

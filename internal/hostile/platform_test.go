@@ -30,10 +30,8 @@ type hostile struct {
 
 func (h hostile) clock() time.Time { return time.Now().Add(time.Duration(h.passed.Load()) * time.Hour) }
 
-// labelled are the faces whose registrations carry labels.
 var labelled = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
 
-// plays plays cases, each on a platform of its own at each of some faces.
 func plays(t *testing.T, at []providertest.Face, cases map[string]func(hostile)) {
 	t.Helper()
 	for name, play := range cases {
@@ -76,7 +74,6 @@ func (h hostile) fresh() *providertest.Core {
 	return resource
 }
 
-// config declares the process on the host. more replaces what it says.
 func (h hostile) config(start, ensure, onDestroy string, more ...map[string]any) map[string]any {
 	config := h.by.Reference(start, 1)
 	config["ensure"], config["on_destroy"], config["adopt_existing"] = ensure, onDestroy, true
@@ -181,8 +178,7 @@ func (h hostile) leaves(resource *providertest.Core) {
 	}
 }
 
-// remembers fails the test where a destroy that says that all is well forgets a host that is
-// still hosted or registered.
+// remembers fails the test where a destroy that says that all is well forgets a host that is still hosted or registered.
 func (h hostile) remembers(resource *providertest.Core, before ...any) {
 	if _, said := resource.Apply(nil); !said.Failed() && resource.State.IsNull() && (h.process().Hosted || h.process().Registered || h.at(2).Hosted || h.at(2).Registered) {
 		h.Errorf("they are %+v and %+v; before: %v; said: %s", h.process(), h.at(2), before, said)
@@ -200,13 +196,11 @@ func newTwoNamed(t *testing.T) hostile {
 	return h
 }
 
-// If the platform keeps an entry for each name of a machine, an object unregisters only its own. The
-// process that another configuration registered by the other name does not change. An agent hosts one
-// process, the one registered last.
+// If the platform keeps an entry for each name of a machine, an object unregisters only its own. The process that another
+// configuration registered by the other name does not change. An agent hosts one process, the one registered last.
 //
 // Promised in shared-hosts.md: leaves the machine alone, with the warning *Machines Belong To Another Resource*.
-// Promised in shared-hosts.md: If the other one used another name of the machine, it is *Machines
-// Belong To Another Resource*.
+// Promised in shared-hosts.md: If the other one used another name of the machine, it is *Machines Belong To Another Resource*.
 func TestOvertaken_byTheOtherName(t *testing.T) {
 	t.Parallel()
 	names := map[string]map[string]any{"address": {"hosts": providertest.HostsOf(1)}, "agent-id": {"hosts": map[string]string{"a": agent}}}
@@ -271,9 +265,8 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 	}
 }
 
-// An update that renames a host dies once the new name is registered, and Terraform keeps the earlier
-// state. State has only the old name, under which nothing is registered. The machine is this object's by
-// the new name, so it must not be forgotten.
+// An update that renames a host dies once the new name is registered, and Terraform keeps the earlier state. State has only the old
+// name, under which nothing is registered. The machine is this object's by the new name, so it must not be forgotten.
 func TestNames_diedInRename(t *testing.T) {
 	t.Parallel()
 	for name, refused := range map[string]simulator.Fault{

@@ -226,8 +226,7 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 
 // The platform's word that nothing is registered is not the agent's.
 //
-// Promised in changing-hosts.md: Otherwise, or if the agent cannot be asked, the host stays, with an
-// error.
+// Promised in changing-hosts.md: Otherwise, or if the agent cannot be asked, the host stays, with an error.
 func TestRemoval_nothingRegistered(t *testing.T) {
 	t.Parallel()
 	for by, before := range map[providertest.Face]int{ // how often the agents are asked before
@@ -272,15 +271,12 @@ func TestMute_stopped(t *testing.T) {
 		if left := providertest.Texts(resource.Attribute("hosts")); !said.Failed() || len(left) != 1 || left["web-2"] == "" {
 			h.Errorf("hosts are %v; said: %s", left, said)
 		}
-		if h.process().Registered || h.process().Hosted {
-			h.Errorf("it is %+v", h.process())
-		}
+		providertest.Check(h, !h.process().Registered && !h.process().Hosted, "it is %+v", h.process())
 	}})
 }
 
-// Two hosts are renamed where the platform keeps an entry for each name, and to unregister the
-// old one is to unhost the machine. The agent of one does not say whether it is hosted still,
-// and the other is hosted again before the time is up.
+// Two hosts are renamed where the platform keeps an entry for each name, and to unregister the old one is to unhost the machine.
+// The agent of one does not say whether it is hosted still, and the other is hosted again before the time is up.
 func TestMute_renamed(t *testing.T) {
 	t.Parallel()
 	agents := map[string]string{"web-1": "0200000007525400f355781710390005465c", "web-2": "0200000007525400f355781710390005465d"}
@@ -308,8 +304,7 @@ func TestMute_renamed(t *testing.T) {
 	}
 }
 
-// A request that was sent twice, and refused the second time, may never have arrived: what is
-// there is not what it wanted.
+// A request that was sent twice, and refused the second time, may never have arrived: what is there is not what it wanted.
 func TestRefused_resentInVain(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[1:], map[string]func(hostile){"hosting": func(h hostile) {
@@ -341,8 +336,7 @@ func (h hostile) lags() {
 	h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: []string{providertest.Address(1)}, Missing: -1})
 }
 
-// A registration that failed by its code may have taken effect all the same: its agent
-// tells, whatever the file does not.
+// A registration that failed by its code may have taken effect all the same: its agent tells, whatever the file does not.
 func TestRefused_tookEffect(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]int{"failed": simulator.CodeFailed, "agent": simulator.CodeAgentAbnormal, "check": 836, "terminated": 126} {

@@ -15,8 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// slow is a platform on which an operation takes an hour, and an object whose applies are cut
-// off while they wait for it.
+// slow is a platform on which an operation takes an hour, and an object whose applies are cut off while they wait for it.
 type slow struct {
 	hostile
 	*providertest.Slow
@@ -43,14 +42,11 @@ func (s *slow) sends(config map[string]any) {
 // hindered fails the test where an apply unregisters what an operation would bring back, or changes anything at all.
 func (s *slow) hindered(config map[string]any) {
 	said := s.Cut(s.first, config, 5)
-	if !said.Failed() || s.first.State.IsNull() {
-		s.Errorf("it was removed from the resource; said: %s", said)
-	}
+	providertest.Check(s, said.Failed() && !s.first.State.IsNull(), "it was removed from the resource; said: %s", said)
 	s.Changed(s)
 }
 
-// An operation that is still under way takes place after whatever is done now: nothing is unregistered
-// of before it has ended.
+// An operation that is still under way takes place after whatever is done now: nothing is unregistered of before it has ended.
 //
 // Promised in changing-hosts.md: nothing is sent there, and the host stays in state.
 func TestUnderWay_destroyed(t *testing.T) {
@@ -105,9 +101,7 @@ func TestUnderWay_leaves(t *testing.T) {
 	}
 	s.Ends()
 	s.first.Applied(config)
-	if s.at(2).Hosted || !s.process().Hosted {
-		t.Errorf("they are %+v and %+v", s.process(), s.at(2))
-	}
+	providertest.Check(t, !s.at(2).Hosted && s.process().Hosted, "they are %+v and %+v", s.process(), s.at(2))
 }
 
 // What is declared anew waits for what was declared before, or that would win.
@@ -194,8 +188,7 @@ func TestUnderWay_ends(t *testing.T) {
 	})
 }
 
-// Of a tainted object that is replaced nothing is kept by which the platform could be asked. That
-// what it has sent may come yet is said.
+// Of a tainted object that is replaced nothing is kept by which the platform could be asked. That what it has sent may come yet is said.
 //
 // Promised in changing-hosts.md: its hosts go, with the warning *Registration May Come Yet*.
 func TestUnderWay_replaced(t *testing.T) {
@@ -281,9 +274,7 @@ func TestUnderWay_known(t *testing.T) {
 			}
 			s.Ends()
 			for _, p := range s.sim.Processes() {
-				if p.Hosted {
-					t.Errorf("left behind: %+v", p)
-				}
+				providertest.Check(t, !p.Hosted, "left behind: %+v", p)
 			}
 		})
 	}

@@ -17,7 +17,6 @@ func TestMain(m *testing.M) {
 	providertest.Main(m)
 }
 
-// rollout is a hosted process that runs on every host, as a test changes it.
 type rollout struct {
 	t        *testing.T
 	sim      *providertest.Sim
@@ -67,7 +66,6 @@ func (r *rollout) runs() {
 	r.sim.ResetCalls()
 }
 
-// scenario is what is declared and applied on a few hosts, at each of its faces.
 type scenario struct {
 	at    []providertest.Face
 	hosts int
@@ -87,8 +85,7 @@ func plays(t *testing.T, scenarios map[string]scenario) {
 	}
 }
 
-// The faces whose registrations carry labels, and two that have nothing in common: what does not
-// depend on the face is played on these.
+// The faces whose registrations carry labels, and two that have nothing in common: what does not depend on the face is played on these.
 var (
 	withLabels = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
 	twoFaces   = []providertest.Face{providertest.FaceESB, providertest.FaceJOB}
@@ -114,9 +111,7 @@ func (r *rollout) apply(said string, want ...string) string {
 	r.sim.ResetCalls()
 	r.anew()
 	_, diags := r.resource.Apply(r.config)
-	if diags.Failed() != (said != "") || !strings.Contains(diags.String(), said) {
-		r.t.Errorf("want %q, said: %s", said, diags)
-	}
+	providertest.Check(r.t, diags.Failed() == (said != "") && strings.Contains(diags.String(), said), "want %q, said: %s", said, diags)
 	if len(want) > 0 {
 		r.want(want...)
 	}
@@ -200,9 +195,7 @@ func (r *rollout) wantLeft(want map[string]string) {
 func (r *rollout) wantReasons(attribute string, want map[string]string) {
 	r.t.Helper()
 	providertest.Same(r.t, attribute, want, r.resource.Reasons(attribute))
-	if r.resource.State.IsNull() {
-		r.t.Error("nothing is in state")
-	}
+	providertest.Check(r.t, !r.resource.State.IsNull(), "nothing is in state")
 }
 
 func (r *rollout) wantExecuted(action string, want ...int) {
@@ -222,7 +215,6 @@ func (r *rollout) wantPlanned(want string) {
 	providertest.Same(r.t, "rollout_plan", any(want), r.resource.Attribute("rollout_plan"))
 }
 
-// wantSettled expects that the next apply has nothing to do.
 func (r *rollout) wantSettled() {
 	r.t.Helper()
 	r.anew()

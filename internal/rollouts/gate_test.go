@@ -48,8 +48,7 @@ func (r *rollout) cutAtPause(pause int) (said providertest.Diagnostics, cut bool
 	return said, cut
 }
 
-// flaps has what an operation starts on web-2 die at its second look and be revived, again and
-// again, as often as it says.
+// flaps has what an operation starts on web-2 die at its second look and be revived, again and again, as often as it says.
 func (r *rollout) flaps(op, dies, times int) {
 	r.sim.Inject(simulator.Fault{Op: &op, Dies: dies, Revived: true, Times: times, Hosts: []string{providertest.Address(2)}})
 }
@@ -167,14 +166,12 @@ func TestGate_onUpdate(t *testing.T) {
 	})
 }
 
-// rollsBack has a rollout go back, one host in each wave.
 func rollsBack(more map[string]any) map[string]any {
 	rollout := map[string]any{"batch_size": 1, "on_failure": "rollback"}
 	maps.Copy(rollout, more)
 	return map[string]any{"rollout": rollout}
 }
 
-// reregistered are the hosts that were registered anew, in the order of the calls.
 func (r *rollout) reregistered() []string {
 	var hosts []string
 	for _, call := range r.sim.Calls() {
@@ -203,8 +200,7 @@ func (r *rollout) wantUnchanged(start string) {
 // State keeps the previous declaration, so the next plan shows the same change again.
 //
 // Promised in reference: the hosts that it changed also get the previous declaration back, and the apply fails
-// Promised in how-it-works.md: Ctrl-C or a deadline stops before the next wave and rolls nothing
-// back.
+// Promised in how-it-works.md: Ctrl-C or a deadline stops before the next wave and rolls nothing back.
 func TestRollback_onEachHost(t *testing.T) {
 	t.Parallel()
 	plays(t, map[string]scenario{
@@ -226,8 +222,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.apply("", "v2", "v2 restart", "v2")
 			r.wantSettled()
 		}},
-		// Hosts that join a rollout which goes back stay, with the previous declaration; hosts
-		// that were to leave have not left.
+		// Hosts that join a rollout which goes back stay, with the previous declaration; hosts that were to leave have not left.
 		"hosts-come-and-go": {faces, 3, rollsBack(nil), func(r *rollout) {
 			r.hosts = 4
 			r.declare("./v2.sh")

@@ -88,8 +88,7 @@ func TestAccExamples_badRelease(t *testing.T) {
 // The recipe for production takes a bad release back, and refuses to lose hosts or itself.
 //
 // Promised in safe-rollouts.md: The apply takes the canary back to 1.4 and ends with an error.
-// Promised in safe-rollouts.md: A plan that removes more hosts than `max_removed_hosts` ends with
-// an error that names them.
+// Promised in safe-rollouts.md: A plan that removes more hosts than `max_removed_hosts` ends with an error that names them.
 // Promised in safe-rollouts.md: makes waves of 10, 20, 40, 80 and 49 hosts here.
 func TestAccExamples_safeRollouts(t *testing.T) {
 	t.Parallel()

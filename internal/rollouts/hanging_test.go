@@ -32,7 +32,6 @@ var bounds = map[string]bound{
 	"scarce":    {nil, "5s", 5 * time.Second},
 }
 
-// hang is a step of an apply at which web-2 hangs.
 type hang struct {
 	faces []providertest.Face // all where it is nil
 	// at is the request to which the platform answers 115 for web-2. The first skip of them it answers well.
@@ -59,7 +58,7 @@ func onUpdate(then, ensure string) map[string]any {
 	return map[string]any{"on_update": then, "ensure": ensure}
 }
 
-// hangs are the steps of a hosted process. Before an update its processes run.
+// hangs are the steps of a hosted process and of an operation. Before an update its processes run.
 var hangs = map[string]hang{
 	"create/ask":      {faces: withLabels, ask: true, config: ensure("registered")},
 	"create/register": {at: providertest.OnCreate, config: ensure("hosted")},
@@ -86,6 +85,32 @@ var hangs = map[string]hang{
 	"destroy/kill":        {before: leaving("kill"), kind: providertest.PlanDestroy, op: simulator.OpKill, once: []string{"kill"}},
 	"destroy/let-go":      {before: leaving("unregister"), kind: providertest.PlanDestroy, at: providertest.OnDelete},
 	"destroy/stop-ask":    {before: leaving("stop"), each: stopped, kind: providertest.PlanDestroy, ask: true, once: []string{"stop"}},
+
+	// Those of an operation. Its processes run, or are hosted only, and that was a minute before.
+	"restart":       operates("restart", hang{each: running, op: simulator.OpRestart, once: []string{"restart"}}),
+	"restart/gated": operates("restart", hang{each: running, op: simulator.OpRestart, gate: true, once: []string{"restart"}}),
+	"restart/gate":  operates("restart", hang{each: running, ask: true, gate: true, once: []string{"restart"}}),
+	"reload":        operates("reload", hang{each: running, op: simulator.OpReload, once: []string{"reload"}}),
+	"start":         operates("start", hang{op: simulator.OpStart, once: []string{"start"}}),
+	"stop":          operates("stop", hang{each: running, op: simulator.OpStop, once: []string{"stop"}}),
+	"kill":          operates("kill", hang{each: running, op: simulator.OpKill, once: []string{"kill"}}),
+	// A process that does not run may be hosted: its agent is asked, and it is unhosted.
+	"stop/of-idle":     operates("stop", hang{each: idle, op: simulator.OpStop, once: []string{"stop", "unhost"}}),
+	"stop/ask-idle":    operates("stop", hang{each: idle, ask: true, once: []string{"stop", "unhost"}}),
+	"stop/unhost-idle": operates("stop", hang{each: idle, op: simulator.OpUnhost, once: []string{"stop", "unhost"}}),
+	// A process that ends by itself is not hosted afterwards where it was not before.
+	"start/one-shot":        operates("start", hang{faces: withLabels, config: oneShot, op: simulator.OpStart, once: []string{"start", "unhost"}}),
+	"start/ask-one-shot":    operates("start", hang{faces: withLabels, config: oneShot, ask: true, once: []string{"start", "unhost"}}),
+	"start/unhost-one-shot": operates("start", hang{faces: withLabels, config: oneShot, op: simulator.OpUnhost, once: []string{"start", "unhost"}}),
+}
+
+func operates(operation string, h hang) hang {
+	h.config = maps.Clone(h.config)
+	if h.config == nil {
+		h.config = make(map[string]any)
+	}
+	h.config["operation"] = operation
+	return h
 }
 
 func leaving(how string) map[string]any {
@@ -103,14 +128,13 @@ func stopped(sim *providertest.Sim, by providertest.Face, host string) error {
 // Promised in partial-failure.md: A host that hangs fails alone
 // Promised in rolling-restart.md: One host that hangs fails alone
 // Promised in rollouts.md: It fails alone.
-func TestHanging_hosted(t *testing.T) {
+func TestHanging(t *testing.T) {
 	t.Parallel()
 	for step, h := range hangs {
 		h.everywhere(t, step, h.try)
 	}
 }
 
-// everywhere runs a test by every face and within every bound.
 func (h hang) everywhere(t *testing.T, step string, test func(*testing.T, *providertest.Timed, providertest.Face, bound)) {
 	t.Helper()
 	for within, b := range bounds {
@@ -147,7 +171,6 @@ func (h hang) fault(by providertest.Face) simulator.Fault {
 	return f
 }
 
-// declared is a configuration of the object within a bound.
 func (h hang) declared(by providertest.Face, b bound, more map[string]any, start string, hosts int) map[string]any {
 	config := by.Reference(start, hosts)
 	maps.Copy(config, more)
@@ -168,23 +191,25 @@ func (h hang) declared(by providertest.Face, b bound, more map[string]any, start
 
 func (h hang) try(t *testing.T, sim *providertest.Timed, by providertest.Face, b bound) {
 	t.Helper()
-	typ, kept := by.TypeName(providertest.OnCreate), &providertest.Kept{}
-	hosts, start := hangingHosts, cmp.Or(h.start, "./v1.sh")
+	operates := h.config["operation"] != nil
+	typ, kept := by.TypeName(map[bool]providertest.Operation{true: providertest.OnRestart, false: providertest.OnCreate}[operates]), &providertest.Kept{}
 	if h.before != nil {
-		sim.ConfiguredFor(t, by).CoreOf(typ, kept).Applied(h.declared(by, b, h.before, "./v1.sh", hosts))
+		sim.ConfiguredFor(t, by).CoreOf(typ, kept).Applied(h.declared(by, b, h.before, "./v1.sh", hangingHosts))
 		time.Sleep(time.Minute) // the cached status is from then
-		for n := 1; n <= hosts && h.each != nil; n++ {
-			providertest.NoError(t, h.each(sim.Sim, by, providertest.Address(n)))
-		}
+	}
+	for n := 1; n <= hangingHosts && h.each != nil; n++ {
+		providertest.NoError(t, h.each(sim.Sim, by, providertest.Address(n)))
+	}
+	if operates {
+		time.Sleep(time.Minute) // that was before
 	}
 	var config map[string]any
 	if h.kind != providertest.PlanDestroy {
-		config = h.declared(by, b, h.config, start, cmp.Or(h.hosts, hosts))
+		config = h.declared(by, b, h.config, cmp.Or(h.start, "./v1.sh"), cmp.Or(h.hosts, hangingHosts))
 	}
 	h.apply(t, sim, by, b, typ, kept, config)
 }
 
-// apply applies a configuration while web-2 hangs, and once more when it does not.
 func (h hang) apply(t *testing.T, sim *providertest.Timed, by providertest.Face, b bound, typ string, kept *providertest.Kept, config map[string]any) {
 	t.Helper()
 	resource := sim.ConfiguredFor(t, by).CoreOf(typ, kept)
@@ -219,9 +244,7 @@ func (h hang) apply(t *testing.T, sim *providertest.Timed, by providertest.Face,
 		t.Fatal(said)
 	}
 	for _, change := range sim.Changes() {
-		if !strings.HasSuffix(change, " "+providertest.Address(hanging)) {
-			t.Errorf("another host was called again: %s", change)
-		}
+		providertest.Check(t, strings.HasSuffix(change, " "+providertest.Address(hanging)), "another host was called again: %s", change)
 	}
 	if left := resource.Reasons(attribute); len(left) > 0 {
 		t.Errorf("left: %v", left)
@@ -274,25 +297,6 @@ func (h hang) wantOnce(t *testing.T, sim *providertest.Sim, since time.Time) {
 	}
 }
 
-// operates are the steps of an operation at which web-2 hangs, by the operation's name.
-var operates = map[string]hang{
-	"restart":       {each: running, op: simulator.OpRestart, once: []string{"restart"}},
-	"reload":        {each: running, op: simulator.OpReload, once: []string{"reload"}},
-	"start":         {op: simulator.OpStart, once: []string{"start"}},
-	"stop":          {each: running, op: simulator.OpStop, once: []string{"stop"}},
-	"kill":          {each: running, op: simulator.OpKill, once: []string{"kill"}},
-	"restart/gated": {each: running, op: simulator.OpRestart, gate: true, once: []string{"restart"}},
-	"restart/gate":  {each: running, ask: true, gate: true, once: []string{"restart"}},
-	// A process that does not run may be hosted: its agent is asked, and it is unhosted.
-	"stop/of-idle":     {each: idle, op: simulator.OpStop, once: []string{"stop", "unhost"}},
-	"stop/ask-idle":    {each: idle, ask: true, once: []string{"stop", "unhost"}},
-	"stop/unhost-idle": {each: idle, op: simulator.OpUnhost, once: []string{"stop", "unhost"}},
-	// A process that ends by itself is not hosted afterwards where it was not before.
-	"start/one-shot":        {faces: withLabels, config: oneShot, op: simulator.OpStart, once: []string{"start", "unhost"}},
-	"start/ask-one-shot":    {faces: withLabels, config: oneShot, ask: true, once: []string{"start", "unhost"}},
-	"start/unhost-one-shot": {faces: withLabels, config: oneShot, op: simulator.OpUnhost, once: []string{"start", "unhost"}},
-}
-
 func idle(sim *providertest.Sim, by providertest.Face, host string) error {
 	namespace, name := by.Process()
 	return sim.Host(host, namespace, name)
@@ -311,29 +315,6 @@ var oneShot = func() map[string]any {
 	spec["monitor_policy"] = map[string]any{"auto_type": 2}
 	return map[string]any{"spec": spec}
 }()
-
-// The same with an operation.
-func TestHanging_operation(t *testing.T) {
-	t.Parallel()
-	for step, h := range operates {
-		name, _, _ := strings.Cut(step, "/")
-		h.everywhere(t, step, func(t *testing.T, sim *providertest.Timed, by providertest.Face, b bound) {
-			t.Helper()
-			h.prepare(t, sim, by)
-			config := h.declared(by, b, h.config, "./v1.sh", hangingHosts)
-			config["operation"] = name
-			h.apply(t, sim, by, b, by.TypeName(providertest.OnRestart), &providertest.Kept{}, config)
-		})
-	}
-}
-
-func (h hang) prepare(t *testing.T, sim *providertest.Timed, by providertest.Face) {
-	t.Helper()
-	for n := 1; n <= hangingHosts && h.each != nil; n++ {
-		providertest.NoError(t, h.each(sim.Sim, by, providertest.Address(n)))
-	}
-	time.Sleep(time.Minute) // that was before
-}
 
 // An operation that never ends on web-2 keeps the next release from no other host.
 func TestHanging_stillUnderWay(t *testing.T) {

@@ -13,9 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// With any fleet and any waves, a bad release reaches the hosts of the first waves, until more have
-// failed than allowed. It reaches no others. No host is operated on twice. State is correct for each
-// host, and a later good release succeeds everywhere.
+// With any fleet and any waves, a bad release reaches the hosts of the first waves, until more have failed than allowed. It reaches
+// no others. No host is operated on twice. State is correct for each host, and a later good release succeeds everywhere.
 func TestRollouts(t *testing.T) {
 	t.Parallel()
 	providertest.InRounds(t, 50, func(t *testing.T, chance *rand.Rand) {
@@ -60,16 +59,12 @@ func play(t *testing.T, of release) {
 	switch {
 	case good && !cut:
 		providertest.Same(t, "hosts that the good release reached", providertest.HostNumbers(of.hosts), reached)
-		if len(said) > 0 {
-			t.Errorf("said: %s", said)
-		}
+		providertest.Check(t, len(said) == 0, "said: %s", said)
 	case of.failure != "" && !cut:
 		providertest.Same(t, "hosts that the bad release reached", of.reach(), reached)
 	case of.failure != "":
 		for _, n := range reached {
-			if !slices.Contains(of.reach(), n) {
-				t.Errorf("host %d was reached", n)
-			}
+			providertest.Check(t, slices.Contains(of.reach(), n), "host %d was reached", n)
 		}
 	}
 	if (!good || cut) && len(said) == 0 {
@@ -124,8 +119,7 @@ func (r *run) wentBack() {
 	r.wantReasons(r.of.attribute(), nil)
 }
 
-// touched are the hosts that were operated with a release's start command, by number. It fails the test
-// where that happened twice.
+// touched are the hosts that were operated with a release's start command, by number. It fails the test where that happened twice.
 func (r *run) touched(start string) []int {
 	r.t.Helper()
 	times := make(map[string]int)
@@ -141,9 +135,7 @@ func (r *run) touched(start string) []int {
 		if count := times[providertest.Address(n)]; count > 0 {
 			numbers = append(numbers, n)
 			delete(times, providertest.Address(n))
-			if count > 1 {
-				r.t.Errorf("host %d was operated %d times", n, count)
-			}
+			providertest.Check(r.t, count <= 1, "host %d was operated %d times", n, count)
 		}
 	}
 	if len(times) > 0 {
@@ -202,8 +194,7 @@ const (
 type release struct {
 	face   providertest.Face
 	hosted bool // run by a hosted process, or else by an operation
-	// update: the fleet runs an earlier release, which the hosted process restarts with this one.
-	// rollback: a failure is rolled back.
+	// update: the fleet runs an earlier release, which the hosted process restarts with this one. rollback: a failure is rolled back.
 	update, rollback bool
 	hosts            int
 
@@ -343,7 +334,6 @@ func (r release) good(start string) map[string]any {
 	return config
 }
 
-// op is what it does on each host, and attribute where its failures stand.
 func (r release) op() int {
 	if r.hosted && !r.update {
 		return simulator.OpStart
@@ -358,7 +348,6 @@ func (r release) attribute() string {
 	return "failed_hosts"
 }
 
-// faults are what makes a bad release bad, wherever it gets to.
 func (r release) faults() []simulator.Fault {
 	ails := simulator.Fault{API: "operate_*", Command: badStart}
 	switch r.failure {

@@ -42,7 +42,6 @@ func newSecretiveCLI(t *testing.T, gateway bkapi.Gateway) (*providertest.Sim, *p
 	return sim, cli
 }
 
-// configureSwift is configure for a provider that waits for nothing.
 func configureSwift(c *providertest.CLI, config string) {
 	c.Configure(config)
 	text := providertest.ReadFile(c.T, c.Dir, "main.tf")
@@ -141,8 +140,7 @@ data "bk_hosted_specs" "test" {
 	}
 }
 
-// crash kills the provider in the middle of a call, in a way in which it prints the
-// stacks of all that it is doing.
+// crash kills the provider in the middle of a call, in a way in which it prints the stacks of all that it is doing.
 func crash(c *providertest.CLI, sim *providertest.Sim) {
 	sim.ResetCalls()
 	sim.Inject(simulator.Fault{Delay: time.Hour})
@@ -154,9 +152,7 @@ func crash(c *providertest.CLI, sim *providertest.Sim) {
 		if err == nil {
 			err = process.Signal(syscall.SIGQUIT)
 		}
-		if err != nil {
-			c.T.Error(err)
-		}
+		providertest.Check(c.T, err == nil, "%s", err)
 	}
 	if err := cmd.Wait(); err == nil {
 		c.T.Errorf("the plan went well without a provider:\n%s", out)

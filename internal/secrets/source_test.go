@@ -17,13 +17,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// Terraform prints the source of what a diagnostic is about. These tests put a literal
-// secret into every attribute that may hold one, make every mistake beside it, and look at
-// where the diagnostics point.
+// Terraform prints the source of what a diagnostic is about. These tests put a literal secret into every attribute that may hold
+// one, make every mistake beside it, and look at where the diagnostics point.
 
-// secretive are the attributes at the top of a block that may contain a secret. These are attributes that
-// the schema marks as sensitive, URLs, attributes that contain commands, also in one value, and triggers,
-// which may have any value.
+// secretive are the attributes at the top of a block that may contain a secret. These are attributes that the schema marks as
+// sensitive, URLs, attributes that contain commands, also in one value, and triggers, which may have any value.
 func secretive(schema *tfprotov6.Schema) []string {
 	var names []string
 	for _, a := range schema.Block.Attributes {
@@ -58,14 +56,10 @@ func TestSource_allAreKnown(t *testing.T) {
 	for block, schema := range providertest.NewProtocol(t).Blocks() {
 		for _, name := range secretive(schema) {
 			found++
-			if !diagnose.MayHoldSecret(path.Root(name)) {
-				t.Errorf("%s: diagnostics can point at %s", block, name)
-			}
+			providertest.Check(t, diagnose.MayHoldSecret(path.Root(name)), "%s: diagnostics can point at %s", block, name)
 		}
 	}
-	if found < 20 {
-		t.Errorf("only %d attributes found", found)
-	}
+	providertest.Check(t, found >= 20, "only %d attributes found", found)
 }
 
 // wantHidden fails the test where a diagnostic would show or quote a secret.
@@ -133,9 +127,7 @@ func TestSource_ofSettings(t *testing.T) {
 	}
 	try(with(map[string]any{"username": "admin", "access_token": canary.AccessToken}))
 	for _, name := range secretive(providertest.NewProtocol(t).Schema.Provider) {
-		if !said[name] {
-			t.Errorf("no diagnostic is about %s, so this proves nothing", name)
-		}
+		providertest.Check(t, said[name], "no diagnostic is about %s, so this proves nothing", name)
 	}
 }
 
@@ -178,8 +170,7 @@ func TestSource_ofObjects(t *testing.T) {
 	}
 }
 
-// shapesOf are the ways in which objects are told their processes, with secrets in all that
-// may hold one.
+// shapesOf are the ways in which objects are told their processes, with secrets in all that may hold one.
 func shapesOf(t *testing.T, kind, typ string) map[string]map[string]any {
 	t.Helper()
 	face, whole := providertest.FaceESB, "process"
