@@ -3,7 +3,6 @@ package bkapi
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"html"
 	"net/url"
@@ -90,14 +89,6 @@ func TestRedactor_encodings(t *testing.T) {
 		if got := newRedactor(secret).text("<" + text + ">"); !strings.Contains(got, "***") || len(got) > len("<MWNh***LT4=>") {
 			t.Errorf("%s: got %q of %q", name, got, text)
 		}
-	}
-}
-
-func TestRedactor_errorKeepsCleanChain(t *testing.T) {
-	t.Parallel()
-	cause := errors.New("clean")
-	if got := newRedactor("s3cr3t").error(cause); !errors.Is(got, cause) {
-		t.Errorf("the chain of %v is lost", got)
 	}
 }
 

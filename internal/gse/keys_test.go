@@ -32,28 +32,6 @@ func TestKeys_otherGeneration(t *testing.T) {
 	}
 }
 
-// The key of a result names a host as the request did. The client looks up once which host another name may
-// belong to.
-func TestGateway_keys(t *testing.T) {
-	t.Parallel()
-	named := func(host, noise, key string) scene {
-		other := []string{noise + ":gse:proc-test", code(65535)}
-		return scene{
-			face: "apigw", call: procapitest.Reregister, hosts: []string{host}, want: map[string]fleet.Outcome{key: byTask(outcome(fleet.Done, 0))},
-			steps: []exchange{hosting, result(said(other...)), cached(), result(said(append(other, key+":gse:proc-test", code(0))...))},
-		}
-	}
-	play(t, map[string]scene{
-		"agent":         named(agentA, agentB, agentA),
-		"agent-v1":      named(agentA, "0:0:"+agentA, agentA),
-		"address":       named("0:10.0.0.1", agentA, "0:10.0.0.1"),
-		"longer":        named("0:10.0.0.1", "0:10.0.0.12", "0:10.0.0.1"),
-		"other-cloud":   named("0:10.0.0.1", "1:10.0.0.1", "0:10.0.0.1"),
-		"with-supplier": named("3:7:10.0.0.1", "3:8:10.0.0.1", "3:10.0.0.1"),
-		"ipv6":          named("0:2001:DB8::0:1", "0:2001:db8::2", "0:2001:db8::1"),
-	})
-}
-
 // The gateway may answer about a host by its other name. The client knows that name from a row, or asks
 // for it at once. A destroy may have read nothing yet, and after unhosting no row has the other name.
 func TestGateway_keysOfOtherNames(t *testing.T) {

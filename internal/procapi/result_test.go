@@ -2,7 +2,6 @@ package procapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -214,14 +213,6 @@ func TestCall_outcome_unreadable(t *testing.T) {
 	}
 }
 
-func TestCall_outcome_keepsOutput(t *testing.T) {
-	t.Parallel()
-	output := fmt.Sprintf("line 1\n%s\nlast line", strings.Repeat("x", 5000))
-	if o, _ := CallOf(fleet.Start, false).Outcome(HostResult{Code: CodeCommandFailed, Message: output}); o.Message != output {
-		t.Errorf("got %d bytes of %d", len(o.Message), len(output))
-	}
-}
-
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	const abnormal, running = "the agent is abnormal or not found", "the process is running already"
@@ -310,23 +301,6 @@ func TestTaskID(t *testing.T) {
 	for _, raw := range []string{`{}`, `["T"]`, `true`} {
 		if err := json.Unmarshal([]byte(raw), new(TaskID)); err == nil {
 			t.Errorf("%s was taken for a task id", raw)
-		}
-	}
-}
-
-// Source: operate_proc_v2 and operate_process, `op_type`. Operations that run a command are not sent
-// again after a lost answer.
-func TestOpType(t *testing.T) {
-	t.Parallel()
-	for op, want := range map[fleet.Operation]struct {
-		number     int
-		repeatable bool
-	}{
-		fleet.Start: {0, false}, fleet.Stop: {1, false}, Query: {2, true}, fleet.Supervise: {3, true}, fleet.Unsupervise: {4, true},
-		fleet.Restart: {7, false}, fleet.Reload: {8, false}, fleet.Kill: {9, false},
-	} {
-		if got := OpType(op); got != want.number || Repeatable(op) != want.repeatable {
-			t.Errorf("%s: got %d and %t, want %d and %t", op, got, Repeatable(op), want.number, want.repeatable)
 		}
 	}
 }

@@ -322,14 +322,6 @@ func TestProcessOperation_underWayForgotten(t *testing.T) {
 	u.applied(t, providertest.Operated(simulator.OpRestart, 1))
 }
 
-// A run for other triggers is another operation: it does not wait for the earlier one.
-func TestProcessOperation_underWayAnotherRun(t *testing.T) {
-	t.Parallel()
-	u := restartCutOff(t, providertest.FaceESB, 3)
-	u.config["triggers"] = map[string]string{"run": "2"}
-	u.applied(t, providertest.Operated(7, 1, 2, 3))
-}
-
 // A task is polled with the name by which the operation was sent to its host. That is so even if the host
 // was renamed several runs ago, and its earlier name is not known any more.
 func TestProcessOperation_underWayRenamed(t *testing.T) {

@@ -255,3 +255,26 @@ func TestMissingCommand(t *testing.T) {
 		}
 	}
 }
+
+// An empty text counts as not set: setting or removing one registers nothing and replaces nothing.
+func TestEmptyIsNone(t *testing.T) {
+	t.Parallel()
+	for block, empty := range map[string]object{
+		hostedBlock:    {"spec.identity.index_key": "", "spec.configmap": []any{object{"path": "", "md5": ""}}},
+		jobHostedBlock: {"process.value_key": "", "process.func_id": "", "process.cfg_path": ""},
+	} {
+		t.Run(block, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf(strings.TrimPrefix(block, "resource "), &providertest.Kept{})
+			resource.Applied(configOf(block, nil))
+			sim.ResetCalls()
+			for _, values := range []object{empty, nil} {
+				if kind, said := resource.Apply(configOf(block, values)); kind != providertest.PlanUpdate || len(said) > 0 {
+					t.Errorf("%v: %s %s", values, kind, said)
+				}
+			}
+			sim.Changed(t)
+		})
+	}
+}

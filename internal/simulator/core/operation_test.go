@@ -201,3 +201,49 @@ func TestOperation_policyDecidesRevival(t *testing.T) {
 		c.WantState(policy, want)
 	}
 }
+
+// A call that answers per host at once is repeated until it has a verdict. What it did by then stays done.
+func TestOperation_repeatedCalls(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault simulator.Fault
+		codes []int
+	}{
+		"pending":             {simulator.Fault{Pending: 1, Times: 1}, []int{115, 0, 850}},
+		"pending-and-applied": {simulator.Fault{Pending: 1, Apply: true, Times: 1}, []int{115, 850}},
+		"failed":              {simulator.Fault{Code: new(836), Times: 1}, []int{836, 0}},
+		"failed-and-applied":  {simulator.Fault{Code: new(836), Apply: true, Times: 1}, []int{836, 850}},
+		"silent":              {simulator.Fault{Unreachable: "pending"}, []int{115, 115}},
+	} {
+		c := simtest.NewVirtual(t)
+		c.Sim.Inject(test.fault)
+		for i, code := range test.codes {
+			simtest.WantCode(t, fmt.Sprint(name, ", call ", i+1), c.Call("register_proc_info", "10.0.0.1"), code)
+		}
+	}
+}
+
+// What changes a process without the platform, and switches that change what an operation does.
+func TestOperation_byOthers(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t, &simulator.Server{RestartKeepsHosting: true})
+	c.Call("register_proc_info", "10.0.0.1")
+	c.Does(simulator.OpStart, 0, "RHr")
+	simtest.Must(t, c.Sim.StopProcess(host, "web", "nginx"))
+	c.WantState("stopped by hand", "R--")
+	c.Does(simulator.OpRestart, 0, "R-r")
+	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Dies: 2})
+	c.Does(simulator.OpRestart, 0, "R-r")
+	c.Does(simulator.OpQuery, 0, "R-r")
+	c.Does(simulator.OpQuery, 0, "R--")
+	c.Sim.ClearFaults()
+	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Code: new(65535), Message: "no such file", Content: "printed"})
+	odd := c.Does(simulator.OpStart, 65535, "R--")
+	simtest.Want(t, "message and content", odd.Message+" "+odd.Text(), "no such file printed")
+	c.Sim.ClearFaults()
+	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Code: new(65535)})
+	odd = c.Does(simulator.OpStart, 65535, "R--")
+	simtest.Want(t, "message and content", odd.Message+" "+odd.Text(), "command failed ")
+	simtest.Must(t, c.Sim.AddProc(host, `{"procName":"nginx","valuekey":"web:nginx"}`), c.Sim.Unhost(host, "web", "nginx"))
+	simtest.Want(t, "file", strings.Contains(c.Sim.ProcFile(host), "web:nginx"), false)
+}

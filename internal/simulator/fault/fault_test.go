@@ -59,17 +59,6 @@ func TestFault_polls(t *testing.T) {
 	}
 }
 
-func TestFault_timesCountOperations(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewVirtual(t)
-	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), Skip: 1, Times: 2, Pending: 2})
-	var got [][]int
-	for range 4 {
-		got = append(got, c.Codes(c.Operate(simulator.OpQuery, "10.0.0.1"), "10.0.0.1", 3))
-	}
-	simtest.Want(t, "polls", got, [][]int{{0, 0, 0}, {115, 115, 0}, {115, 115, 0}, {0, 0, 0}})
-}
-
 func TestFault_answers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
