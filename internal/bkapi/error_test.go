@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
@@ -130,19 +128,4 @@ func TestPrintable(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}
-}
-
-func FuzzPrintable(f *testing.F) {
-	f.Add("a\x1b\x9b\u009b\u202e\r\n\t")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := bkapi.Printable(text)
-		if !utf8.ValidString(got) || bkapi.Printable(got) != got {
-			t.Errorf("%q becomes %q", text, got)
-		}
-		for _, char := range got {
-			if !unicode.IsPrint(char) && char != '\n' && char != '\t' {
-				t.Errorf("%U is in %q", char, got)
-			}
-		}
-	})
 }

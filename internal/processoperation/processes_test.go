@@ -299,8 +299,6 @@ func TestProcesses_mistakes(t *testing.T) {
 			"Attribute bk_biz_id: processes is set, and says which processes the operation is for; leave out bk_biz_id, process.",
 		},
 		"hosts":    {nil, operation("start", stack(), map[string]any{"hosts": providertest.HostsOf(1)}), leaveOut("hosts")},
-		"none":     {gse, map[string]any{"operation": "start"}, "Attribute process: set process = bk_hosted_process.<name>.process, or meta, hosts and spec, or processes for several processes; not set: meta, hosts, spec."},
-		"none-job": {job, map[string]any{"operation": "start"}, "Attribute declaration: set declaration = bk_job_hosted_process.<name>.declaration, or process, hosts and either scope or bk_biz_id, or processes for several processes; not set: scope or bk_biz_id, process, hosts."},
 		"empty":    {nil, operation("start", map[string]any{}, nil), "Attribute processes: there is no process in it; name at least one."},
 		"no-hosts": {nil, operation("start", map[string]any{"a": with(entry("a", 1), map[string]any{"hosts": map[string]string{}})}, nil), `Attribute processes["a"].hosts must contain at least one host, got: 0`},
 		"unordered": {

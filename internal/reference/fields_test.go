@@ -204,3 +204,11 @@ func TestInventories(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func TestStringMap(t *testing.T) {
+	t.Parallel()
+	elements := map[string]attr.Value{"a": types.StringValue("b"), "null": types.StringNull(), "later": types.StringUnknown()}
+	if got := StringMap(types.MapValueMust(types.StringType, elements)); len(got) != 1 || got["a"] != "b" {
+		t.Errorf("got %v", got)
+	}
+}

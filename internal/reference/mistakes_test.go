@@ -210,20 +210,6 @@ func (m mistake) objects(face providertest.Face) []string {
 	}
 }
 
-// Each invalid wave is named, with a path that Terraform can show.
-func TestMistakes_everyWave(t *testing.T) {
-	t.Parallel()
-	m := mistake{at: "rollout.waves", wrote: []string{"x", "10%", "0"}}
-	said := providertest.NewProtocol(t).ValidateBlock(hosted[0], m.config(providertest.FaceESB, hosted[0], m.wrote))
-	if len(said) != 2 {
-		t.Errorf("want the first and the last:\n%s", said)
-	}
-	providertest.Says(t, said.String(), `Attribute rollout.waves[0]: "x" is not`, `Attribute rollout.waves[2]: "0" is a wave`)
-	for _, d := range said {
-		providertest.Same(t, "shown at", "rollout", providertest.AttributeText(d.Attribute))
-	}
-}
-
 // The page about mistakes has Terraform's own messages about wrong types, and about what it drops, as
 // every CLI prints them.
 func TestAccMistakes_ofTerraform(t *testing.T) {

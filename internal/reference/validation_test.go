@@ -112,6 +112,7 @@ func TestValidation(t *testing.T) {
 		"on-failure-back-action":    {actionBlock, object{"rollout.batch_size": 1, "rollout.on_failure": "rollback"}, noRollback},
 		"entry":                     {operationBlock, object{"meta": nil, "hosts": nil, "spec": nil, "processes": object{"a": entry("nginx", 1)}}, ""},
 		"entry-nothing":             {operationBlock, object{"meta": nil, "hosts": nil, "spec": nil, "processes": object{"a": object{"priority": 1}}}, `processes["a"]`},
+		"hosts-none":                {hostedBlock, object{"hosts": object{}}, "must contain at least one host"},
 		"running-periodic":          {hostedBlock, object{"ensure": "running", kind: 0}, resident},
 		"running-resident":          {hostedBlock, object{"ensure": "running", kind: 1}, ""},
 		"running-one-shot":          {hostedBlock, object{"ensure": "running", kind: 2}, resident},
@@ -163,26 +164,27 @@ func TestValidation_md5(t *testing.T) {
 	}
 }
 
-// Another scope of JOB is another registration. A business is the same in both forms.
+// Another scope or key of JOB is another registration. A business is the same in both forms.
 func TestValidation_jobScope(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		scope, biz any // instead of the scope biz 2
-		want       providertest.PlanKind
+		scope, biz, key any // instead of the scope biz 2 and of no value_key
+		want            providertest.PlanKind
 	}{
-		"as-it-was":        {object{"type": "biz", "id": "2"}, nil, providertest.PlanNothing},
-		"older-spelling":   {nil, 2, providertest.PlanUpdate},
-		"another-business": {object{"type": "biz", "id": "3"}, nil, providertest.PlanReplace},
-		"older-and-other":  {nil, 3, providertest.PlanReplace},
-		"set-of-the-same":  {object{"type": "biz_set", "id": "2"}, nil, providertest.PlanReplace},
-		"not-known":        {object{"type": "biz", "id": later}, nil, providertest.PlanReplace},
+		"as-it-was":        {object{"type": "biz", "id": "2"}, nil, nil, providertest.PlanNothing},
+		"older-spelling":   {nil, 2, nil, providertest.PlanUpdate},
+		"another-business": {object{"type": "biz", "id": "3"}, nil, nil, providertest.PlanReplace},
+		"older-and-other":  {nil, 3, nil, providertest.PlanReplace},
+		"set-of-the-same":  {object{"type": "biz_set", "id": "2"}, nil, nil, providertest.PlanReplace},
+		"key-not-known":    {object{"type": "biz", "id": "2"}, nil, later, providertest.PlanReplace},
+		"not-known":        {object{"type": "biz", "id": later}, nil, nil, providertest.PlanReplace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
 			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceJOB)).CoreOf("bk_job_hosted_process", &providertest.Kept{})
 			resource.Applied(configOf(jobHostedBlock, nil))
-			if plan, said := resource.Plan(configOf(jobHostedBlock, object{"scope": c.scope, "bk_biz_id": c.biz})); plan.Action != c.want || said.Failed() {
+			if plan, said := resource.Plan(configOf(jobHostedBlock, object{"scope": c.scope, "bk_biz_id": c.biz, "process.value_key": c.key})); plan.Action != c.want || said.Failed() {
 				t.Errorf("%s, want %s; said: %s", plan.Action, c.want, said)
 			}
 		})

@@ -66,26 +66,6 @@ func tree(t *testing.T, c *simtest.Client, biz int) string {
 	return below(root[0])
 }
 
-func TestTopology_becomesWhatItDeclares(t *testing.T) {
-	t.Parallel()
-	c := simtest.NewCMDB(t, shop)
-	simtest.Want(t, "sets", values(t, c.Ask("search_set", `{"bk_biz_id":3,"fields":["bk_set_name"],"page":{"start":0,"limit":200}}`), "bk_set_name"), "idle pool gz-1 gz-2 lab")
-	simtest.Want(t, "addresses run on from set to set",
-		values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":3,"set_cond":[{"field":"bk_set_name","operator":"$eq","value":"gz-2"}],`+hostPage), "bk_host_innerip"),
-		"10.0.0.1 10.0.0.3 10.0.0.4 10.0.1.3 10.0.1.4")
-	for field, wanted := range map[string]string{
-		"bk_host_name": "web-01 web-02  ",
-		"bk_agent_id":  "020000000052540000000000000000000001 020000000052540000000000000000000002  ",
-		"bk_os_type":   "1 1 <nil> <nil>",
-	} {
-		simtest.Want(t, field, values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":3,"bk_set_ids":[2],"fields":["`+field+`"],"page":{"start":0,"limit":500}}`), field), wanted)
-	}
-	simtest.Want(t, "tree", tree(t, c, 3), " biz:shop set:gz-1 module:nginx module:worker set:gz-2 module:nginx module:worker set:lab module:bare")
-	related := c.Ask("list_process_related_info", `{"bk_biz_id":3,"fields":["bk_process_name"],"page":{"start":0,"limit":500}}`)
-	simtest.Want(t, "processes", values(t, related, "process", "bk_process_name"), "nginx nginx worker worker nginx nginx worker worker worker worker ghost")
-	simtest.Want(t, "sets of processes", values(t, related, "set", "bk_set_id"), "2 2 2 2 3 3 3 3 2 3 0")
-}
-
 func TestTopology_levelsAboveSets(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","levels":["region","zone"],"sets":[

@@ -198,6 +198,15 @@ func TestAgent_daemonOutlivesTheSimulator(t *testing.T) {
 	simtest.Want(t, "pid at the next simulator", live["pid"], any(float64(pid)))
 }
 
+func TestAgent_daemonEndsWithTheSimulator(t *testing.T) {
+	t.Parallel()
+	c := simtest.LocalHost(t)
+	c.Local(simulator.OpStart, simtest.LocalSpec("", ""))
+	pid := c.PID()
+	simtest.Must(t, c.Sim.Close())
+	c.Eventually("its end", func() bool { return !simtest.Running(pid) })
+}
+
 // The pid file of a daemon from before a reboot has a pid that now belongs to another process.
 func TestAgent_stalePIDFile(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,13 @@ func TestFleet(t *testing.T) {
 	now = now.Add(time.Minute)
 	want[1].Busy, want[1].Last = false, core.Last{Action: "stop", Code: core.CodeNotRunning, Message: core.CodeMessage(core.CodeNotRunning), At: time.Unix(1_700_000_005, 0)}
 	simtest.Want(t, "ended", g.Fleet(), want)
+	g.Operate("operate_proc_v2", []*core.Item{{Op: simulator.OpStart, Namespace: "web", Name: "apache", Spec: spec, Targets: []core.Target{target}}})
+	now = now.Add(time.Minute)
+	failed := core.Last{Action: "start", Code: core.CodeCommandFailed, Message: "start_cmd is not given", At: time.Unix(1_700_000_065, 0)}
+	missed := core.Cell{Host: "0:10.0.0.1", AgentID: simtest.AgentA, Namespace: "web", Name: "apache", Last: failed}
+	simtest.Want(t, "of no process", g.Fleet(), []core.Cell{want[0], missed, want[1]})
+	g.ResetExecutions()
+	simtest.Want(t, "forgotten", g.Fleet(), want)
 }
 
 // slow makes every operation take five seconds.

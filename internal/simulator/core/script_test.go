@@ -225,6 +225,8 @@ func TestScript_others(t *testing.T) {
 		}
 	}
 	c.Sim.SetProcFile(host, simulator.ProcFile{Path: windows, Odd: "gbk"})
+	c.Sim.Inject(simulator.Fault{Code: new(0), Content: "odd", Times: 1})
+	simtest.Want(t, "a fault", c.Screen(powerShellScript, `'c:\gse2_bkte\agent\etc\.proc'`, host), "odd")
 	got := c.Screen(powerShellScript, `'c:\gse2_bkte\agent\etc\.proc'`, host)
 	if !strings.HasPrefix(got, "bk-hosted begin\r\n{") || !strings.Contains(got, `\ufffd`) || strings.Contains(got, "canary") {
 		t.Errorf("on Windows: %s", got)
