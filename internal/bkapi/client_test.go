@@ -77,22 +77,6 @@ func TestClient_request(t *testing.T) {
 	}
 }
 
-func TestClient_requestNotBuilt(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct{ in, out any }{
-		"not-an-object":       {in: []int{1}},
-		"not-encodable":       {in: map[string]any{"f": func() {}}},
-		"out-not-a-pointer":   {out: map[string]any{}},
-		"out-a-typed-nil-ptr": {out: (*struct{})(nil)},
-	} {
-		s := newServer(t, ok(`{}`))
-		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, test.in, test.out)
-		if got := failureOf(t, err); got.Kind != bkapi.KindRequest || got.Sent || got.Attempts != 0 || len(s.received()) > 0 {
-			t.Errorf("%s: got %+v after %d requests", name, got, len(s.received()))
-		}
-	}
-}
-
 func TestClient_out(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
