@@ -227,6 +227,9 @@ func TestScript_others(t *testing.T) {
 	c.Sim.SetProcFile(host, simulator.ProcFile{Path: windows, Odd: "gbk"})
 	c.Sim.Inject(simulator.Fault{Code: new(0), Content: "odd", Times: 1})
 	simtest.Want(t, "a fault", c.Screen(powerShellScript, `'c:\gse2_bkte\agent\etc\.proc'`, host), "odd")
+	c.Sim.Inject(simulator.Fault{ScriptStatus: 3, Times: 1})
+	rows := c.Screens(c.RunScript(powerShellScript, `'c:\gse2_bkte\agent\etc\.proc'`, host), 0, 0, host)
+	simtest.Want(t, "status of a fault", rows[0]["status"], any(3.0))
 	got := c.Screen(powerShellScript, `'c:\gse2_bkte\agent\etc\.proc'`, host)
 	if !strings.HasPrefix(got, "bk-hosted begin\r\n{") || !strings.Contains(got, `\ufffd`) || strings.Contains(got, "canary") {
 		t.Errorf("on Windows: %s", got)
