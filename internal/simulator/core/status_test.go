@@ -78,6 +78,11 @@ func TestStatus_inTime(t *testing.T) {
 		simtest.Want(t, fmt.Sprint("after ", after), fmt.Sprint(c.Rows("10.0.0.1")["10.0.0.1"]["status"], " ", hosted), want)
 		now = now.Add(11 * time.Second)
 	}
+	c.Sim.ClearFaults()
+	c.Sim.Inject(simulator.Fault{Takes: 5 * time.Second})
+	script := c.RunScript(shellScript, simulator.DefaultProcPath, host)
+	now = now.Add(6 * time.Second)
+	simtest.Want(t, "status of a script", c.Screens(script, 0, 0, host)[0]["status"], any(2.0))
 }
 
 func TestStatus_sync(t *testing.T) {
