@@ -155,6 +155,12 @@ func TestProcesses_failed(t *testing.T) {
 		if left := resource.Reasons("failed_hosts"); len(left) > 0 {
 			t.Errorf("failed_hosts %v", left)
 		}
+		// Nothing is reported of processes on which nothing ran.
+		renamed["hosts"] = providertest.HostsOf(3)
+		sim.Inject(simulator.Fault{Op: &restart, Name: w.name("db"), Hosts: []string{providertest.Address(3)}, Code: &code})
+		if _, said = resource.Apply(w.config(operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), ascending))); !said.Failed() || strings.Contains(said.String(), "Done on") {
+			t.Errorf("said: %s", said)
+		}
 	})
 }
 
