@@ -278,6 +278,9 @@ func TestOperateJointly(t *testing.T) {
 			start := simulator.OpStart
 			sim.Inject(simulator.Fault{Op: &start, Name: "b", Hosts: []string{"0:10.0.0.2"}, Code: new(65535), Message: "no such file", Pending: 2})
 			parts := jointly(p.client, "a", "b", "once")
+			if parts[0].Process.OneShot() || !parts[2].Process.OneShot() {
+				t.Error("the last one alone is a one-shot process")
+			}
 			seen := make(fleet.Results)
 			parts[0].Hosts, parts[1].Hosts, parts[2].Hosts = hosts(2), hosts(3)[1:], hosts(1)
 			parts[1].Observe = func(results fleet.Results) { seen.Merge(results) }
