@@ -77,6 +77,17 @@ func TestClient_request(t *testing.T) {
 	}
 }
 
+func TestClient_requestNotBuilt(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ in, out any }{"not-encodable": {in: map[string]any{"f": func() {}}}, "no-pointer": {out: map[string]any{}}, "nil": {out: (*struct{})(nil)}} {
+		s := newServer(t, ok(`{}`))
+		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, test.in, test.out)
+		if got := failureOf(t, err); got.Kind != bkapi.KindRequest || got.Sent || len(s.received()) > 0 {
+			t.Errorf("%s: got %+v after %d requests", name, got, len(s.received()))
+		}
+	}
+}
+
 func TestClient_out(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
