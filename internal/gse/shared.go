@@ -142,8 +142,8 @@ func (n *namespace) fresh() *listing {
 }
 
 // pays reports whether a listing saves calls. It does once the calls so far have cost half as much, since
-// it is not known which processes will still ask. It does not for processes that fill half of their
-// requests or more.
+// it is not known which processes will still ask. It does not for processes that fill more than
+// half of their requests.
 func (n *namespace) pays() bool {
 	calls := n.calls.Load()
 	return !n.off.Load() && calls >= max(sharedFrom, n.due.Load()) && 2*n.hosts.Load() <= pageLimit*calls
