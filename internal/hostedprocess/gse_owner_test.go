@@ -91,7 +91,7 @@ func TestHostedProcess_takenOver(t *testing.T) {
 		first, second := w.object(), w.object()
 		first.Applied(w.declares(2))
 		second.Applied(w.declares(1))
-		notices(second, first.Attribute("owner"), "on 1 of 1 host, and this apply has taken them over. web-1 (0:10.0.0.2): registered before, owner %s")
+		notices(second, first.Attribute("owner"), "on 1 of 1 host, and this apply has taken them over. web-1 (0:10.0.0.2): registered before, owner %s A resource with")
 		if _, said := first.Plan(nil); !strings.Contains(words(said.String()), "web:nginx: unregister 1 host: web-2; unregister what is this resource's on 1 host: web-1.") {
 			w.Errorf("the plan to destroy the first: %s", said)
 		}
@@ -109,12 +109,15 @@ func TestHostedProcess_takenOver(t *testing.T) {
 		if calls := w.sim.Changes(); len(calls) > 0 {
 			w.Errorf("the copy's destroy called %v", calls)
 		}
-		if w.by == esb {
+		for _, ensure := range []string{"registered", "hosted"} {
 			w.do(w.sim.Unregister, 1)
 			w.sim.Colleague(w.T, "web", "nginx", map[string]string{"tf_spec_owner": "them"}, 1)
-			third := w.object()
-			third.Applied(w.declares(1, attribute("adopt_existing", true)))
-			notices(third, "them", "web-1 (0:10.0.0.2): registered before, owner %s; it was not hosted, and is now")
+			third, hosts := w.object(), "; it was not hosted, and is now"
+			if w.by == esb && ensure == "registered" { // on the gateway registering is hosting
+				hosts = ""
+			}
+			third.Applied(w.declares(1, map[string]any{"adopt_existing": true, "ensure": ensure}))
+			notices(third, "them", "web-1 (0:10.0.0.2): registered before, owner %s"+hosts+" A resource with")
 		}
 	})
 }
