@@ -117,6 +117,7 @@ func TestSafety_warnings(t *testing.T) {
 		"replaced":       {fleetOf(by, 2, nil), fleetOf(by, 2, otherProcess), replaced, "first unregister 2 hosts: web-1, web-2; then register 2 hosts: web-1, web-2. In between and after that, the old process goes on running"},
 		"stopped":        {fleetOf(by, 2, stops), fleetOf(by, 3, otherProcess), replaced, `first stop and unregister 2 hosts: web-1, web-2; then register 3 hosts: web-1…web-3. In between and after that, the process does not run: with ensure = "hosted" nothing starts it. To leave it running, set on_destroy = "unregister" and apply that first.`},
 		"not-known":      {fleetOf(by, 2, stops), fleetOf(by, 2, otherProcess, attribute("ensure", providertest.NotKnown{})), replaced, "In between, the process does not run. To leave it running"},
+		"killed":         {fleetOf(by, 2, attribute("on_destroy", "kill")), fleetOf(by, 2, otherProcess), replaced, "first kill and unregister 2 hosts: web-1, web-2; then register 2 hosts: web-1, web-2. In between and after that, the process does not run"},
 		"restarted":      {fleetOf(by, 2, stops), fleetOf(by, 2, otherProcess, attribute("ensure", "running")), replaced, "In between, the process does not run; then it is started. To leave"},
 	} {
 		t.Run(name, func(t *testing.T) {

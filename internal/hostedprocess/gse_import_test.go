@@ -189,7 +189,7 @@ resource "bk_process_operation" "parts" {
 }
 
 // listedRow is a row of a listing of the namespace web, on no host where ip is "".
-func listedRow(name, ip string) any {
+func listedRow(name, ip string) map[string]any {
 	return map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": name, "labels": map[string]any{}},
 		"host": map[string]any{"ip": ip, "bk_cloud_id": 0, "bk_supplier_id": 0}, "status": 1, "isauto": true, "pid": 11, "version": "",
@@ -227,7 +227,7 @@ func TestHostedProcessResource_importOfUnplaced(t *testing.T) {
 			w := newWorld(t, esb)
 			w.sim.Colleague(t, "web", "nginx", nil, 1)
 			first := providertest.Address(1)
-			listing(w.sim, listedRow("nginx", first[len("0:"):]), c.row, listedRow("redis", "10.0.0.2"))
+			listing(w.sim, listedRow("nginx", first[len("0:"):]), c.row, listedRow("redis", "10.0.0.2"), with(listedRow("nginx", "10.0.0.9"), "status", 0))
 			resource, hosts := w.object(), map[string]string{first: first}
 			said := resource.Imports("web:nginx")
 			if c.failsImport {
@@ -252,7 +252,7 @@ func TestHostedProcessListResource_unplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			listing(sim, listedRow("nginx", "10.0.0.1"), c.row, listedRow("redis", "10.0.0.2"))
+			listing(sim, listedRow("nginx", "10.0.0.1"), c.row, listedRow("redis", "10.0.0.2"), with(listedRow("redis-old", "10.0.0.2"), "status", 0)) // that was unregistered
 			p := sim.Configured(t)
 			for name, list := range map[string]struct {
 				request tfprotov6.ListResourceRequest

@@ -60,10 +60,15 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 				if _, said := resource.Plan(w.declares(2, kill, attribute("adopt_existing", true))); len(said) > 0 || len(w.sim.Changes()) > 0 {
 					t.Errorf("the plan to adopt it: %s; called %v", said, w.sim.Changes())
 				}
-				w.play(resource,
-					step{name: "once more", config: w.declares(2, kill), calls: asked, left: theirs, says: "adopt_existing = true", fails: true},
-					last(w),
-				)
+				end := last(w)
+				w.play(resource, step{name: "once more", config: w.declares(2, kill), calls: asked, left: theirs, says: "adopt_existing = true", fails: true})
+				if name == "adopted" { // which says nothing where it fails
+					failed := step{name: "cannot be adopted", config: end.config, anyCalls: true, left: codesOf("not_registered", 2), says: "agent is away", fails: true}
+					failed.befalls = func(w *world) { w.on("update_proc_info", away, 2) }
+					w.play(resource, failed)
+				}
+				w.repair()
+				w.play(resource, end)
 				if after := w.at(2); name != "adopted" && !cmp.Equal(before, after) {
 					t.Errorf("the process of the other team was %+v and is %+v", before, after)
 				}

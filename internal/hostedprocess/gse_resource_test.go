@@ -327,10 +327,17 @@ func TestHostedProcess_createFailsEverywhere(t *testing.T) {
 		if !resource.State.IsNull() {
 			w.Errorf("state is %s", resource.State)
 		}
-		w.play(resource, step{
-			name: "begun anew", befalls: (*world).repair, config: w.declares(2), kind: providertest.PlanCreate,
-			calls: []string{on("operate_proc_v2/3", 1, 2), on("register_proc_info", 1, 2)},
-		})
+		w.play(resource,
+			step{
+				name: "begun anew", befalls: (*world).repair, config: w.declares(2), kind: providertest.PlanCreate,
+				calls: []string{on("operate_proc_v2/3", 1, 2), on("register_proc_info", 1, 2)},
+			},
+			step{name: "destroyed", anyCalls: true},
+			step{
+				name: "takes effect", befalls: func(w *world) { w.on("register_proc_info", simulator.Fault{Code: new(65535), Apply: true}) }, config: w.declares(2), kind: providertest.PlanCreate, anyCalls: true,
+				left: codesOf("unconfirmed", 1, 2), says: "refused, and its agent has the process all the same", fails: true,
+			},
+		)
 	})
 }
 

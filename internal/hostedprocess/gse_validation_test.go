@@ -154,6 +154,12 @@ func TestHostedProcess_unknownInput(t *testing.T) {
 		if said := resource.Validate(unknown); len(said) > 0 {
 			t.Error(said)
 		}
+		for _, later := range []string{"ensure", "on_update"} { // by which the process may be meant to run
+			gate := map[string]any{"waves": []any{"1"}, "healthy": map[string]any{"stable_for": "10s"}}
+			if said := resource.Validate(w.declares(2, map[string]any{"rollout": gate, later: providertest.NotKnown{}})); len(said) > 0 {
+				t.Errorf("%s is not known: %s", later, said)
+			}
+		}
 		if kind, said := resource.ApplyResolved(unknown, config); kind != providertest.PlanCreate || len(said) > 0 || resource.Attribute("id") != "web:nginx" || len(codes(resource)) > 0 {
 			t.Errorf("%s: %v; said: %s", kind, resource.Attribute("id"), said)
 		}
