@@ -30,6 +30,8 @@ func TestRollback(t *testing.T) {
 	t.Parallel()
 	const restart = "operate_proc_v2/7"
 	more := map[string]any{"on_update": "restart", "rollout": map[string]any{"batch_size": 1, "on_failure": "rollback"}}
+	// The apply before it restarted not all, and in waves not all was registered.
+	unfinished := map[string]map[string]any{"goes-back": nil, "did-not-have-it": attribute("rollout", map[string]any{"batch_size": 1})}
 	for name, c := range map[string]struct {
 		befalls  func(*world)
 		calls    []string
@@ -56,6 +58,12 @@ func TestRollback(t *testing.T) {
 			[]string{on(restart, 1), on(restart, 1), on(restart, 2), on(restart, 2), on("update_proc_info", 1), on("update_proc_info", 1), on("update_proc_info", 2), on("update_proc_info", 2)},
 			codesOf("not_operated", 2), "Not rolled back, and in out_of_sync, on 1 of 2 hosts: web-2 (0:10.0.0.3): ", []string{on(restart, 2)},
 		},
+		"did-not-have-it": {
+			func(w *world) { w.on("update_proc_info", away, 3) },
+			[]string{on(restart, 1), on(restart, 1), on("update_proc_info", 1), on("update_proc_info", 1), on("update_proc_info", 2), on("update_proc_info", 3)},
+			codesOf("other_spec", 2, 3), "Not rolled back, and in out_of_sync, on 2 of 3 hosts (2 not tried): web-2, web-3 (2 hosts): it did not have the previous declaration either",
+			[]string{on(restart, 2), on(restart, 3), on("update_proc_info", 2), on("update_proc_info", 3)},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,11 +72,10 @@ func TestRollback(t *testing.T) {
 				resource := w.object()
 				resource.Applied(config)
 				w.do(w.sim.StartProcess, 1, 2, 3)
-				if name == "goes-back" { // an operation of an earlier apply is due
-					alike := attribute("on_update", "restart")
-					resource.Applied(w.changed(3, alike))
+				if waves, is := unfinished[name]; is {
+					config = w.declares(3, waves, attribute("on_update", "restart"))
+					resource.Applied(w.changed(3, waves, attribute("on_update", "restart")))
 					w.onOp(simulator.OpRestart, failing, 1)
-					config = w.declares(3, alike)
 					resource.Apply(config)
 					w.repair()
 				}
@@ -190,22 +197,65 @@ func TestOnUpdate_due(t *testing.T) {
 }
 
 // What an update that was killed with Terraform has restarted is not restarted again, although
-// nothing of that update is kept.
+// nothing of that update is kept. Where nothing tells, the apply after that restarts it.
 func TestOnUpdate_killed(t *testing.T) {
 	t.Parallel()
+	for name, c := range map[string]struct {
+		says  string
+		again int // restarted by the apply after that
+	}{"kept": {"", 0}, "lost": {"whether an apply that was cut off has operated it already is not known", 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				pass := w.passing()
+				restart, resource := attribute("on_update", "restart"), w.object()
+				resource.Applied(w.declares(2, restart))
+				w.do(w.sim.StartProcess, 1, 2)
+				resource.Refresh()
+				before := *resource.Kept
+				pass()
+				resource.Applied(w.changed(2, restart))
+				*resource.Kept = before
+				if name == "lost" {
+					resource.Private = nil
+				}
+				for _, again := range []int{0, c.again} {
+					w.sim.ResetCalls()
+					resource.Protocol = w.open()
+					_, said := resource.Apply(w.changed(2, restart))
+					if got := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != again || !tells(said, c.says) || said.Failed() != (c.says != "") {
+						w.Errorf("%d were restarted again; said: %s", got, said)
+					}
+					c.says = ""
+				}
+			})
+		})
+	}
+}
+
+// A process that was restarted and did not stay up is not restarted again by the apply that waits for it once more.
+func TestOnUpdate_unhealthy(t *testing.T) {
+	t.Parallel()
 	through(t, gse, func(w *world) {
-		restart, resource := attribute("on_update", "restart"), w.object()
-		resource.Applied(w.declares(2, restart))
+		open := func() *providertest.Protocol {
+			return providertest.ConfiguredBy(w.T, &providertest.Clock{}, w.settings)
+		}
+		gated := map[string]any{"on_update": "restart", "rollout": map[string]any{"waves": []any{"100%"}, "healthy": map[string]any{"stable_for": "1m"}}}
+		resource := open().CoreOf(providertest.HostedType, &providertest.Kept{})
+		resource.Applied(w.declares(2, gated))
 		w.do(w.sim.StartProcess, 1, 2)
-		resource.Refresh()
-		before := *resource.Kept
-		resource.Applied(w.changed(2, restart))
-		*resource.Kept = before
+		w.onOp(simulator.OpRestart, simulator.Fault{Dies: 2}, 1)
+		resource.Protocol = open()
+		if _, said := resource.Apply(w.changed(2, gated)); !said.Failed() || codes(resource)["web-1"] != "unhealthy" {
+			w.Errorf("out_of_sync is %v; said: %s", codes(resource), said)
+		}
+		w.repair()
+		w.do(w.sim.StartProcess, 1)
 		w.sim.ResetCalls()
-		resource.Protocol = w.open()
-		_, said := resource.Apply(w.changed(2, restart))
-		if again := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); again > 0 {
-			w.Errorf("%d were restarted again; said: %s", again, said)
+		resource.Protocol = open()
+		resource.Applied(w.changed(2, gated))
+		if changes := w.sim.Changes(); len(changes) > 0 {
+			w.Errorf("changed %v", changes)
 		}
 	})
 }
