@@ -207,13 +207,19 @@ func TestOnUpdate_killed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			through(t, gse, func(w *world) {
-				pass := w.passing()
+				api, op := w.by.FaultOn("update_proc_info")
+				says, pass := c.says, w.passing()
+				w.sim.StartingKeepsTime = true
+				w.sim.OnCall = func(call simulator.Call) {
+					if call.API == api && (op == nil || call.Op == *op) { // so the restart is later
+						pass()
+					}
+				}
 				restart, resource := attribute("on_update", "restart"), w.object()
 				resource.Applied(w.declares(2, restart))
 				w.do(w.sim.StartProcess, 1, 2)
 				resource.Refresh()
 				before := *resource.Kept
-				pass()
 				resource.Applied(w.changed(2, restart))
 				*resource.Kept = before
 				if name == "lost" {
@@ -223,10 +229,10 @@ func TestOnUpdate_killed(t *testing.T) {
 					w.sim.ResetCalls()
 					resource.Protocol = w.open()
 					_, said := resource.Apply(w.changed(2, restart))
-					if got := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != again || !tells(said, c.says) || said.Failed() != (c.says != "") {
+					if got := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != again || !tells(said, says) || said.Failed() != (says != "") {
 						w.Errorf("%d were restarted again; said: %s", got, said)
 					}
-					c.says = ""
+					says = ""
 				}
 			})
 		})
