@@ -118,6 +118,11 @@ func TestHostedProcess_joinsRunning(t *testing.T) {
 					w.do(w.sim.StartProcess, 3)
 				},
 			},
+			step{
+				name: "other labels, not everywhere", befalls: func(w *world) { w.on("update_proc_info", away, 1) }, config: w.changed(3, restarts, labelled(map[string]any{"a": "b"})),
+				anyCalls: true, left: codesOf("other_spec", 1), says: "agent is away", fails: true,
+			},
+			step{name: "nor restarted then", befalls: (*world).repair, config: w.changed(3, restarts, labelled(map[string]any{"a": "b"})), calls: []string{on("update_proc_info", 1)}},
 		)
 	})
 }
@@ -276,6 +281,12 @@ func TestHostedProcess_notUnreachable(t *testing.T) {
 			dead(3, true)(w)
 			w.on("register_proc_info", simulator.Fault{Drop: "after"}, 4)
 			resource.Apply(w.changed(4, one))
+			w.repair()
+			w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403})
+			resource.Protocol = w.open()
+			if _, said := resource.ApplyUnrefreshed(w.changed(4, one)); codes(resource)["web-4"] != "unconfirmed" {
+				w.Errorf("with a file that cannot be read out_of_sync is %v; said: %s", codes(resource), said)
+			}
 			w.repair()
 			resource.Protocol = w.open()
 			resource.Applied(w.changed(4, one)) // it has its own there, through the ESB not hosted yet
