@@ -251,6 +251,10 @@ func TestHostedProcess_destroyedUnderWay(t *testing.T) {
 			w.onOp(simulator.OpStart, hour)
 			return w.declares(2, attribute("ensure", "running"))
 		}},
+		"gone": {each, simulator.OpStart, func(w *world, _ *providertest.Core) map[string]any {
+			w.onOp(simulator.OpStart, hour)
+			return w.declares(2, map[string]any{"ensure": "running", "forget_unreachable": true, "timeouts": map[string]any{"delete": "3s"}})
+		}},
 		"rolled-back": {each[1:], simulator.OpHost, func(w *world, resource *providertest.Core) map[string]any {
 			back := attribute("rollout", map[string]any{"batch_size": 1, "on_failure": "rollback"})
 			resource.Applied(w.declares(2, back))
@@ -274,6 +278,14 @@ func TestHostedProcess_destroyedUnderWay(t *testing.T) {
 				said := cut.Apply(resource, nil)
 				if !said.Failed() || !strings.Contains(said.String(), "the platform has not said that this is over") || len(resource.Reasons("hosts")) != 2 || len(w.sim.Changes()) > 0 {
 					t.Errorf("called %v; said: %s", w.sim.Changes(), said)
+				}
+				if name == "gone" {
+					w.sim.SetReachable(providertest.Address(1), false)
+					w.sim.SetReachable(providertest.Address(2), false)
+					if _, said := resource.Apply(nil); said.Failed() || !tells(said, "Unreachable Hosts Forgotten … web-1, web-2 (2 hosts): ") || !resource.State.IsNull() {
+						t.Errorf("said: %s", said)
+					}
+					return
 				}
 				hours.Add(2)
 				w.play(resource, step{name: "it is over", anyCalls: true})

@@ -9,38 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseImportID(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		id   string
-		want importID
-		err  bool
-	}{
-		"name-alone":           {id: "web:nginx", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{}}},
-		"one-address":          {id: "web:nginx@0:10.0.0.1", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"0:10.0.0.1": "0:10.0.0.1"}}},
-		"addresses":            {id: "web:nginx@0:10.0.0.1, 0:2001:db8::1", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"0:10.0.0.1": "0:10.0.0.1", "0:2001:db8::1": "0:2001:db8::1"}}},
-		"name-with-colon":      {id: "web:nginx:1", want: importID{namespace: "web", name: "nginx:1", hosts: map[string]string{}}},
-		"keys":                 {id: "web:nginx@web-1=0:10.0.0.1, web-2 = 0:10.0.0.2", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"web-1": "0:10.0.0.1", "web-2": "0:10.0.0.2"}}},
-		"some-keys":            {id: "web:nginx@web-1=0:10.0.0.1,0:10.0.0.2", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"web-1": "0:10.0.0.1", "0:10.0.0.2": "0:10.0.0.2"}}},
-		"address-twice":        {id: "web:nginx@0:10.0.0.1,0:10.0.0.1", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"0:10.0.0.1": "0:10.0.0.1"}}},
-		"key-twice":            {id: "web:nginx@a=0:10.0.0.1,a=0:10.0.0.2", err: true},
-		"empty-key":            {id: "web:nginx@=0:10.0.0.1", err: true},
-		"key-without-address":  {id: "web:nginx@a=", err: true},
-		"no-name":              {id: "web", err: true},
-		"empty-name":           {id: "web:", err: true},
-		"empty-namespace":      {id: ":nginx", err: true},
-		"no-address-behind-at": {id: "web:nginx@", err: true},
-		"empty-address":        {id: "web:nginx@0:10.0.0.1,,0:10.0.0.2", err: true},
-		"white-space":          {id: "we b:nginx", err: true},
-		"empty":                {id: "", err: true},
-	} {
-		got, err := parseImportID(c.id)
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(importID{})); diff != "" || (err != nil) != c.err {
-			t.Errorf("%s: error %v (-want +got):\n%s", name, err, diff)
-		}
-	}
-}
-
 // What is taken for an import id is one: its parts are put together to one that
 // means the same.
 func FuzzParseImportID(f *testing.F) {

@@ -30,7 +30,7 @@ func TestHostedProcess_import(t *testing.T) {
 		for _, untold := range []string{"spec", "process", "labels_all", "rollout_plan"} {
 			want[untold] = nil
 		}
-		for _, id := range []string{"web:nginx", "web:nginx@0:10.0.0.2,0:10.0.0.3"} {
+		for _, id := range []string{"web:nginx", "web:nginx@0:10.0.0.2,0:10.0.0.3", "web:nginx@0:10.0.0.2 = 0:10.0.0.2, 0:10.0.0.3,0:10.0.0.3"} {
 			imported := w.object()
 			said := imported.Imports(id)
 			got, _ := providertest.Plain(t, imported.State).(map[string]any)
@@ -41,6 +41,8 @@ func TestHostedProcess_import(t *testing.T) {
 		}
 		for id, says := range map[string]string{
 			"web": `"web" is not an import id; an import id is`, "web:other": "Hosted Process Not Found", "web:nginx@10.0.0.1": "has no bk_cloud_id",
+			":nginx": `":nginx" is not an import id`, "web:": "is not an import id", "we b:nginx": "is not an import id", "web:nginx@": "names an empty address or key",
+			"web:nginx@=0:10.0.0.2": "names an empty address or key", "web:nginx@a=": "names an empty address or key", "web:nginx@a=0:10.0.0.2,a=0:10.0.0.3": `gives the key "a" to two hosts`,
 			"web:nginx@a=0:10.0.0.9,b=0:10.0.0.10": "is not registered on any of the hosts that the import names: a, b. Nothing was imported",
 		} {
 			if said := w.object().Imports(id); !said.Failed() || !strings.Contains(words(said.String()), says) {

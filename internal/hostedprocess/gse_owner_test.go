@@ -210,6 +210,7 @@ func TestHostedProcess_failureIsRemembered(t *testing.T) {
 				calls: []string{on("update_proc_info", 1, 2)}, left: codesOf("other_spec", 2), says: "disk full", fails: true,
 			},
 			step{name: "repaired", befalls: (*world).repair, config: w.changed(2), calls: []string{on("update_proc_info", 2)}},
+			step{name: "another spec is not seen", befalls: func(w *world) { w.colleague(1) }, config: w.changed(2), kind: providertest.PlanNothing},
 		)
 	})
 }

@@ -103,6 +103,14 @@ func TestHostedProcess_validation(t *testing.T) {
 				c.set.put(config)
 				w.refused(config, c.want)
 			})
+			if len(faces) == 1 {
+				w := newWorld(t, gateway)
+				config := w.declares(1)
+				c.set.put(config)
+				if _, said := w.object().Plan(config); said.Failed() {
+					t.Errorf("over the gateway: %s", said)
+				}
+			}
 		})
 	}
 }

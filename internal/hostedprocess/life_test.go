@@ -60,18 +60,6 @@ func TestHostedProcess_labelsOfTheProvider(t *testing.T) {
 	})
 }
 
-// Without a fingerprint another spec is not seen.
-func TestHostedProcess_fingerprintOff(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, esb)
-	w.settings["spec_fingerprint_label"] = ""
-	config := w.declares(2, attribute("ensure", "registered"))
-	w.play(w.object(),
-		step{name: "created", config: config, kind: providertest.PlanCreate, calls: []string{on("register_proc_info", 1, 2)}},
-		step{name: "registered by others", config: config, kind: providertest.PlanNothing, befalls: func(w *world) { w.sim.Colleague(t, "web", "nginx", nil, 1) }},
-	)
-}
-
 // With on_destroy a host is unregistered only after its process was stopped or killed.
 //
 // Promised in reference: where it fails, the host stays registered.

@@ -168,6 +168,11 @@ func TestVerify_adopted(t *testing.T) {
 			step{name: "another spec", config: w.changed(4, adopts), calls: []string{on("update_proc_info", 1, 2, 3, 4)}},
 			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2, 3, 4)}},
 		)
+		w.hosted(1, 2)
+		w.play(w.object(), // what this object has never registered
+			step{name: "adopted as it is", config: w.declares(2, adopts), kind: providertest.PlanCreate},
+			step{name: "and destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
+		)
 	})
 }
 
@@ -188,18 +193,6 @@ func TestVerify_adoptedLate(t *testing.T) {
 	})
 }
 
-// An adopted process that was never registered is unregistered with its object.
-func TestVerify_adoptedAndDestroyed(t *testing.T) {
-	t.Parallel()
-	verifying(t, func(w *world) {
-		w.hosted(1, 2)
-		w.play(w.object(),
-			step{name: "adopted", config: w.declares(2, attribute("adopt_existing", true)), kind: providertest.PlanCreate},
-			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
-		)
-	})
-}
-
 // An import has the spec, so the first plan is empty, and a later change calls no other host.
 //
 // Promised in verify.md: `spec` is what the agents host, and the generated configuration plans empty |.
@@ -215,6 +208,7 @@ func TestVerify_imported(t *testing.T) {
 		}
 		w.play(object,
 			step{name: "as imported", config: w.declares(1), kind: providertest.PlanNothing},
+			step{name: "edited", befalls: w.edited(1, map[string]any{"stopCmd": "kill"}), config: w.declares(1), calls: []string{on("update_proc_info", 1)}},
 			step{name: "a host joins", config: w.declares(2), calls: []string{on("operate_proc_v2/3", 2), on("register_proc_info", 2)}},
 			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
 		)
@@ -326,22 +320,6 @@ func TestVerify_neverAsDeclared(t *testing.T) {
 			t.Errorf("apply %d: %s; said: %s", i, kind, said)
 		}
 	}
-}
-
-// What differs on an imported host is repaired by an update whose configuration changes nothing.
-func TestVerify_importedAndEdited(t *testing.T) {
-	t.Parallel()
-	verifying(t, func(w *world) {
-		w.hosted(1)
-		object := w.object()
-		object.Imports("web:nginx@web-1=" + providertest.Address(1))
-		w.edited(1, map[string]any{"stopCmd": "kill"})(w)
-		object.Protocol = w.open()
-		w.play(object,
-			step{name: "repaired", config: w.declares(1), calls: []string{on("update_proc_info", 1)}},
-			step{name: "again", config: w.declares(1), kind: providertest.PlanNothing},
-		)
-	})
 }
 
 // Hosts with different specs have none to import, and neither has an entry that cannot be
