@@ -10,41 +10,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-func TestStepOn(t *testing.T) {
-	t.Parallel()
-	changes, raises := wanted{changes: true}, wanted{raises: true}
-	for name, c := range map[string]struct {
-		want      wanted
-		situation situation
-		step      step
-	}{
-		"in sync":                              {wanted{}, situation{}, keepAsIs},
-		"in sync, overtaken":                   {wanted{}, situation{overtaken: true}, keepAsIs},
-		"not hosted":                           {wanted{}, situation{code: fleet.NotHosted}, settle},
-		"not operated":                         {wanted{}, situation{code: fleet.NotOperated}, settle},
-		"not hosted, overtaken":                {wanted{}, situation{code: fleet.NotHosted, overtaken: true}, reregister},
-		"other spec":                           {wanted{}, situation{code: fleet.OtherSpec}, reregister},
-		"other labels":                         {wanted{}, situation{code: fleet.OtherLabels}, reregister},
-		"unregistered":                         {wanted{}, situation{code: fleet.NoLongerRegistered}, register},
-		"not registered":                       {wanted{}, situation{code: fleet.NotRegistered}, register},
-		"unconfirmed":                          {wanted{}, situation{code: fleet.Unconfirmed}, register},
-		"another's":                            {wanted{}, situation{code: fleet.RegisteredByOther}, registerUnowned},
-		"another's, changed":                   {changes, situation{code: fleet.RegisteredByOther}, registerUnowned},
-		"another's, adopted":                   {wanted{adopts: true}, situation{code: fleet.RegisteredByOther}, takeOver},
-		"ensure asks for more":                 {raises, situation{}, settle},
-		"ensure asks for more, overtaken":      {raises, situation{overtaken: true}, reregister},
-		"the declaration changes":              {changes, situation{}, reregister},
-		"the declaration changes, unconfirmed": {changes, situation{code: fleet.Unconfirmed}, register},
-		"nothing is kept, as declared":         {wanted{}, situation{looked: true}, settle},
-		"nothing is kept, no row":              {wanted{}, situation{looked: true, absent: true, other: true}, register},
-		"nothing is kept, another spec":        {wanted{}, situation{looked: true, other: true}, reregister},
-	} {
-		if got := c.want.stepOn(c.situation); got != c.step {
-			t.Errorf("%s: %d, want %d", name, got, c.step)
-		}
-	}
-}
-
 func TestRefreshed(t *testing.T) {
 	t.Parallel()
 	var (
