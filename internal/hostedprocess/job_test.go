@@ -158,8 +158,7 @@ func TestJobHostedProcess_manageProcUnconfirmed(t *testing.T) {
 					config = nil
 				}
 				w.sim.Inject(simulator.Fault{API: "manage_proc", Code: new(0)})
-				fault.API, fault.Op = "operate_process", new(simulator.OpQuery)
-				w.sim.Inject(fault)
+				w.onOp(simulator.OpQuery, fault)
 				_, said := resource.ApplyUnrefreshed(config)
 				if !said.Failed() || !strings.Contains(said.String(), says) || resource.State.IsNull() || exists == (resource.Reasons("out_of_sync")["web-1"] != "") {
 					t.Errorf("out_of_sync %v; said: %s", resource.Reasons("out_of_sync"), said)

@@ -110,8 +110,7 @@ func TestNames_notRenamed(t *testing.T) {
 				resource := w.object()
 				resource.Applied(w.declares(2, more))
 				before := pids(w.sim, 2)
-				c.fault.API, c.fault.Op = "operate_proc_multi", new(c.op)
-				w.sim.Inject(c.fault)
+				w.onOp(c.op, c.fault)
 				_, said := resource.Apply(after)
 				if diff := cmp.Diff(c.hosts, resource.Reasons("hosts")); diff != "" || !said.Failed() {
 					t.Errorf("hosts in state (-want +got):\n%s\nsaid: %s", diff, said)
