@@ -79,11 +79,11 @@ func (v *visit) claimed(ctx context.Context, taken []Host, later time.Duration) 
 	return In(taken, claims)
 }
 
-// noteTaken notes what the cached status shows of hosts that are taken over, of those that name
-// another owner or are not hosted.
+// noteTaken notes what the cached status shows of hosts that are taken over from somebody else, of those
+// that name another owner or are not hosted.
 func (r *Reconciliation) noteTaken(hosts []Host, onFile map[Host]Status) {
 	for _, h := range hosts {
-		if s := onFile[h]; r.want.OwnedByOther(s) || s.HostedKnown && !s.Hosted {
+		if s := onFile[h]; r.want.OwnedByOther(s) || s.HostedKnown && !s.Hosted && !r.want.Owns(s) {
 			r.found.Taken[h] = s
 		}
 	}

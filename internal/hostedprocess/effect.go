@@ -300,9 +300,6 @@ func (e effect) within(ctx context.Context, safety types.Object, raise string) d
 		{"max_removed_hosts", "unregisters", m.MaxRemovedHosts, e.leaves.hosts, e.prior},
 		{"max_changed_hosts", "registers something else on", m.MaxChangedHosts, e.changed, e.prior},
 	} {
-		if limit.value.IsNull() || limit.value.IsUnknown() {
-			continue
-		}
 		tolerance, err := fleet.ParseTolerance(limit.value.ValueString())
 		if err != nil || len(limit.hosts) <= tolerance.Of(limit.of.Len()) {
 			continue

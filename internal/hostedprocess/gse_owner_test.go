@@ -235,6 +235,22 @@ func TestHostedProcess_createCutOff(t *testing.T) {
 	})
 }
 
+// What a create that was cut off has registered itself is taken over without a word.
+func TestHostedProcess_createGoesOn(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		config, resource := w.declares(1, attribute("adopt_existing", true)), w.object()
+		w.on("register_proc_info", simulator.Fault{Pending: -1, Apply: true})
+		resource.Apply(with(config, "timeouts", map[string]any{"create": "2s"}))
+		resource.Untaint()
+		w.repair()
+		resource.Protocol = w.open()
+		if _, said := resource.ApplyUnrefreshed(config); len(said) > 0 {
+			w.Errorf("said: %s", said)
+		}
+	})
+}
+
 // What the provider block has yet to learn is not planned as settled.
 func TestHostedProcess_labelsKnownLater(t *testing.T) {
 	t.Parallel()

@@ -89,7 +89,7 @@ func TestHostedProcess_validation(t *testing.T) {
 		"on-destroy":            {values{"on_destroy": "forget"}, `on_destroy value must be one of`},
 		"stop-not-set":          {values{"on_destroy": "stop", "spec.control.stop_cmd": nil}, `stop_cmd: the operation "stop" runs this command, which is not set`},
 		"on-partial-create":     {values{"on_partial_create": "ignore"}, `on_partial_create value must be one of`},
-		"gate-of-what-rests":    {values{"rollout": map[string]any{"waves": []any{"1"}, "healthy": map[string]any{"for": "10s"}}}, `it watches processes that are meant to run, and this resource starts none`},
+		"gate-of-what-rests":    {values{"rollout": map[string]any{"waves": []any{"1"}, "healthy": map[string]any{"stable_for": "10s"}}}, `it watches processes that are meant to run, and this resource starts none`},
 		"timeouts":              {values{"timeouts": map[string]any{"create": "soon"}}, `uration`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -171,14 +171,14 @@ func (l ledger) save(ctx context.Context, to privateWriter) diag.Diagnostics {
 
 // loadLedger returns the ledger of an object. If it cannot be read, it is empty, and hosts are
 // looked at again.
-func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) (ledger, diag.Diagnostics) {
+func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) ledger {
 	var l ledger
-	raw, diags := from.GetKey(ctx, ledgerKey)
-	if len(raw) == 0 || json.Unmarshal(raw, &l) != nil {
+	raw, _ := from.GetKey(ctx, ledgerKey) // which fails for keys of the framework alone
+	if json.Unmarshal(raw, &l) != nil {
 		l = ledger{}
 	}
 	l.owner = state.Owner.ValueString()
-	return l, diags
+	return l
 }
 
 // silentKey is where the hosts are kept whose agents did not answer the last refresh, by

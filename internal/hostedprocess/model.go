@@ -194,8 +194,5 @@ func (h hostedProcess) now() time.Time {
 
 // hold keeps other objects of this provider from changing the process on its hosts in the meantime.
 func (h hostedProcess) hold(ctx context.Context, more ...fleet.Host) (release func(), err error) {
-	if h.owners == nil {
-		return func() {}, nil
-	}
 	return h.owners.Hold(ctx, h.OnHost, append(h.Hosts.Hosts(), more...))
 }

@@ -19,9 +19,6 @@ const looksForLeaver = 10
 // announce says on which hosts this object registers the process, and which leave it. It does not
 // offer a host whose registration may not be its own.
 func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
-	if h.owners == nil {
-		return
-	}
 	left := make(map[fleet.Host]fleet.Owned, len(leaves))
 	for _, host := range leaves {
 		if k.claimOn(host) == ownership.Registered {
@@ -33,9 +30,7 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 
 // withdraw takes back what was announced, where nothing is registered and no state keeps the hosts.
 func (h hostedProcess) withdraw() {
-	if h.owners != nil {
-		h.owners.Withdraw(h.OnHost, h.object)
-	}
+	h.owners.Withdraw(h.OnHost, h.object)
 }
 
 // taking returns those of hosts with another's registration that the other object is leaving. That
@@ -61,9 +56,6 @@ func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned
 
 // moving completes a change with what other objects of this run do on its hosts.
 func (h hostedProcess) moving(change fleet.Change) fleet.Change {
-	if h.owners == nil {
-		return change
-	}
 	change.Leaving, change.Stopped = h.taking(), make(map[fleet.Host]bool)
 	for _, host := range change.Register {
 		if h.owners.WasStopped(h.OnHost, host.WithoutSupplier()) && !h.Process.OneShot() {
@@ -76,9 +68,6 @@ func (h hostedProcess) moving(change fleet.Change) fleet.Change {
 // moves reports whether another object of this run is to register a host that leaves, so that
 // its process is not to be stopped.
 func (l departure) moves(host fleet.Host) bool {
-	if l.owners == nil {
-		return false
-	}
 	joins := l.owners.Joins(l.OnHost, host.WithoutSupplier())
 	return joins != "" && joins != l.object
 }
@@ -86,13 +75,13 @@ func (l departure) moves(host fleet.Host) bool {
 // leftByOther reports whether another object of this run leaves a host, or has left it. That is so
 // of an import whose owner is the other one's as well.
 func (h hostedProcess) leftByOther(host fleet.Host) bool {
-	return h.owners != nil && h.owners.LeftByOther(h.OnHost, host.WithoutSupplier(), h.object)
+	return h.owners.LeftByOther(h.OnHost, host.WithoutSupplier(), h.object)
 }
 
 // noteStopped notes where the process ran until it was stopped, for an object that registers it
 // there later in this run.
 func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
-	if l.owners == nil || l.first == fleet.DestroyUnregister {
+	if l.first == fleet.DestroyUnregister {
 		return
 	}
 	l.owners.Stopped(l.OnHost, fleet.Where(hosts, func(host fleet.Host) bool {
@@ -106,9 +95,6 @@ const meaningNameUnread = "whether another resource has just registered it by an
 
 // registrant is the object that registered the process on a host last in this run, "" where none did.
 func (h hostedProcess) registrant(host fleet.HostID) string {
-	if h.owners == nil {
-		return ""
-	}
 	return h.owners.Of(h.OnHost, host)
 }
 
@@ -121,9 +107,6 @@ func (l departure) notReplaced(hosts []fleet.Host) []fleet.Host {
 // notRenamed leaves out the hosts that another object has registered in this run by the other name
 // of the machine. To unregister one name may unregister both.
 func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Host {
-	if l.owners == nil {
-		return hosts
-	}
 	suspects := otherForm(hosts, l.owners.OfOthers(l.OnHost, l.object))
 	if len(suspects) == 0 {
 		return hosts

@@ -54,8 +54,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 
 	resp.Diagnostics.Append(reference.Get(ctx, req.State, state)...)
-	last, diags := loadLedger(ctx, req.Private, state.lifecycle())
-	resp.Diagnostics.Append(diags...)
+	last := loadLedger(ctx, req.Private, state.lifecycle())
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -232,11 +231,10 @@ func (r *hostedResource) remains(ctx context.Context, state hostedModel, last le
 func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
 	state := r.newModel()
 	diags := reference.Get(ctx, req.State, state)
-	last, more := loadLedger(ctx, req.Private, state.lifecycle())
-	if diags.Append(more...); diags.HasError() {
+	if diags.HasError() {
 		return diags
 	}
-	gone, safety := destroyed(ctx, state, last), state.lifecycle().Safety
+	gone, safety := destroyed(ctx, state, loadLedger(ctx, req.Private, state.lifecycle())), state.lifecycle().Safety
 	if diags.Append(gone.protected(ctx, safety)...); diags.HasError() {
 		return diags
 	}

@@ -29,8 +29,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
 		return
 	}
-	last, diags := loadLedger(ctx, req.Private, state)
-	resp.Diagnostics.Append(diags...)
+	last := loadLedger(ctx, req.Private, state)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Read, reference.DefaultReadTimeout, &resp.Diagnostics)
 	defer cancel()

@@ -105,8 +105,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), model)...)
 	resp.Diagnostics.Append(reference.Get(ctx, req.State, before)...)
 	plan := model.lifecycle()
-	last, diags := loadLedger(ctx, req.Private, before.lifecycle())
-	resp.Diagnostics.Append(diags...)
+	last := loadLedger(ctx, req.Private, before.lifecycle())
 	if !last.known {
 		last.object = newOwner()
 	}
@@ -171,8 +170,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	model := r.newModel()
 	resp.Diagnostics.Append(reference.Get(ctx, req.State, model)...)
 	state := model.lifecycle()
-	last, diags := loadLedger(ctx, req.Private, state)
-	resp.Diagnostics.Append(diags...)
+	last := loadLedger(ctx, req.Private, state)
 	// Terraform shows no plan of the destroy of a tainted object to the provider.
 	resp.Diagnostics.Append(destroyed(ctx, model, last).protected(ctx, state.Safety)...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
@@ -221,15 +219,13 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 		reconciliation = fleet.NewReconciliation(h.Process, h.Desired, h.moving(change))
 		return reconciliation.Run(ctx)
 	})
-	if h.owners != nil {
-		var registered []fleet.Host
-		for host, o := range results {
-			if isRegistered(o) {
-				registered = append(registered, host)
-			}
+	var registered []fleet.Host
+	for host, o := range results {
+		if isRegistered(o) {
+			registered = append(registered, host)
 		}
-		h.owners.Registered(h.OnHost, registered, h.object)
 	}
+	h.owners.Registered(h.OnHost, registered, h.object)
 	return reconciliation, results
 }
 
