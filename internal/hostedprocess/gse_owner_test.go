@@ -245,8 +245,8 @@ func TestHostedProcess_createGoesOn(t *testing.T) {
 		resource.Untaint()
 		w.repair()
 		resource.Protocol = w.open()
-		if _, said := resource.ApplyUnrefreshed(config); len(said) > 0 {
-			w.Errorf("said: %s", said)
+		if _, said := resource.ApplyUnrefreshed(config); len(said) > 0 || strings.Contains(resource.Notices.String(), "Hosts Taken Over") {
+			w.Errorf("said: %s %s", said, resource.Notices)
 		}
 	})
 }
