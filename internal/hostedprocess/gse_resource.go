@@ -94,13 +94,8 @@ func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource
 	resp.Diagnostics.Append(config.checkResident("auto_type", autoType, gse.AutoResident)...)
 }
 
-// ModifyPlan adds what only GSE has: labels, and hosts that the ESB does not take.
+// ModifyPlan adds what only GSE has: hosts that the ESB does not take.
 func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if !req.Plan.Raw.IsNull() && r.platform.Ready() {
-		var meta types.Object
-		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("meta"), &meta)...)
-		resp.Diagnostics.Append(checkLabels(r.platform, meta)...)
-	}
 	if !req.Plan.Raw.IsNull() && r.platform.Ready() && r.platform.Gateway == bkapi.ESB {
 		var hosts reference.HostMap
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, reference.HostsPath(), &hosts)...)
@@ -123,23 +118,6 @@ func checkESBHosts(hosts reference.HostMap) diag.Diagnostics {
 		reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
 			"%q has an IPv6 address, and the ESB registers processes by IPv4 alone; give the host's IPv4 address, or go through the API gateway (gateway = \"apigw\")",
 			refused[key].Address()))
-	}
-	return diags
-}
-
-// checkLabels refuses a label that the provider writes itself.
-func checkLabels(p *platform.Platform, meta types.Object) diag.Diagnostics {
-	var diags diag.Diagnostics
-	labels, ok := meta.Attributes()["labels"].(types.Map)
-	if !ok || p.FingerprintLabel == "" {
-		return diags
-	}
-	for label, holds := range map[string]string{p.FingerprintLabel: "fingerprint of the spec", p.OwnerLabel(): "owner of the registration"} {
-		if _, taken := reference.StringMap(labels)[label]; taken {
-			diags.Append(diagnose.About(path.Root("meta").AtName("labels").AtMapKey(label), diag.NewErrorDiagnostic("Invalid Label",
-				fmt.Sprintf("The provider writes the %s into the label %q. Use another label, or set spec_fingerprint_label "+
-					"in the provider block to a label that is free.", holds, label))))
-		}
 	}
 	return diags
 }

@@ -118,6 +118,9 @@ func TestProcessOperationAction_refused(t *testing.T) {
 		agentID  = "only GSE's API gateway accepts agent ids"
 	)
 	hosts := func(hosts map[string]string) map[string]any { return map[string]any{"hosts": hosts} }
+	labels := func(name string) map[string]any {
+		return map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]string{name: "mine"}}}
+	}
 	rollout := func(rollout map[string]any) map[string]any { return map[string]any{"rollout": rollout} }
 	for name, c := range map[string]struct {
 		operation      string
@@ -131,6 +134,8 @@ func TestProcessOperationAction_refused(t *testing.T) {
 		"wave-of-none":      {"start", rollout(map[string]any{"batch_size": 0}), "Attribute rollout.batch_size value must be at least 1", ""},
 		"odd-pause":         {"start", rollout(map[string]any{"batch_size": 1, "pause": "soon"}), "Invalid Duration", ""},
 		"agent-id":          {"start", hosts(map[string]string{"a": strings.Repeat("0a", 16)}), "", agentID},
+		"reserved-label":    {"start", labels("tf_spec"), "", `writes the fingerprint of the spec into the label "tf_spec"`},
+		"reserved-owner":    {"start", labels("tf_spec_owner"), "", `writes the owner of the registration into the label "tf_spec_owner"`},
 		"hosts-not-known":   {"start", map[string]any{"hosts": providertest.NotKnown{}}, "", ""},
 		"spec-not-known":    {"reload", map[string]any{"spec": providertest.NotKnown{}}, "", ""},
 		"gate-not-known":    {"stop", rollout(map[string]any{"batch_size": 1, "healthy": providertest.NotKnown{}}), "", ""},
@@ -152,6 +157,11 @@ func TestProcessOperationAction_refused(t *testing.T) {
 			} {
 				if (got.want == "") != (got.said == "") || !strings.Contains(got.said, got.want) {
 					t.Errorf("%s said %q, want %q", when, got.said, got.want)
+				}
+			}
+			if c.validate == "" {
+				if _, said := p.CoreOf(providertest.ActionType, &providertest.Kept{}).Plan(config); (c.plan == "") != (len(said) == 0) || !strings.Contains(said.String(), c.plan) {
+					t.Errorf("the plan of a resource said %q, want %q", said, c.plan)
 				}
 			}
 			if c.plan != "" {

@@ -148,9 +148,11 @@ func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 
 // checkLabels adds an error if a default label is one that the provider itself sets.
 func (s *settings) checkLabels(diags *diag.Diagnostics) {
-	if _, taken := s.defaultLabels[s.fingerprintLabel]; taken {
-		reference.AddInvalid(diags, path.Root("default_labels").AtMapKey(s.fingerprintLabel), "Invalid Label",
-			"the provider stores the fingerprint of the spec in this label; use another, or set spec_fingerprint_label to a label that is free")
+	for label, holds := range reference.ReservedLabels(s.fingerprintLabel) {
+		if _, taken := s.defaultLabels[label]; taken {
+			reference.AddInvalid(diags, path.Root("default_labels").AtMapKey(label), "Invalid Label", "the provider stores the "+holds+
+				" in this label; use another, or set spec_fingerprint_label to a label that is free")
+		}
 	}
 }
 

@@ -115,13 +115,14 @@ func inventoryAt(at path.Path, hosts HostMap, supplier int) (fleet.Inventory, di
 func HostsPath() path.Path { return path.Root("hosts") }
 
 // CheckHosts reports errors in hosts that depend on the provider's settings, such as an agent id that the
-// platform does not accept. It also reports a process without a spec. It reports nothing while the
-// provider is not configured, and skips unknown hosts.
+// platform does not accept. It also reports labels that the provider writes itself, and a process without
+// a spec. It reports nothing while the provider is not configured, and skips unknown hosts.
 func CheckHosts(ctx context.Context, p *platform.Platform, m Model) diag.Diagnostics {
 	if !p.Ready() {
 		return nil
 	}
 	_, diags := checkedInventory(ctx, p, m)
+	diags.Append(m.checkLabels(p)...)
 	if !diags.HasError() && !m.HasSpec(ctx) {
 		AddMissingSpec(&diags, m)
 	}

@@ -149,6 +149,9 @@ func (m *JobModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnos
 	return diags
 }
 
+// checkLabels implements Model: JOB has no labels.
+func (m *JobModel) checkLabels(*platform.Platform) diag.Diagnostics { return nil }
+
 // CheckPeriod reports a periodic process without a period, which the agent needs.
 func (m *JobModel) CheckPeriod(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics

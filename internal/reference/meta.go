@@ -15,7 +15,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 func metaAttribute(o Options) schema.SingleNestedAttribute {
@@ -79,6 +82,29 @@ func (labelsValidator) ValidateMap(_ context.Context, req validator.MapRequest, 
 			AddInvalid(&resp.Diagnostics, at, "Invalid Label", fmt.Sprintf("the label %q is null; give it a value, or leave it out", name))
 		}
 	}
+}
+
+// ReservedLabels are the labels that the provider writes itself, with what they hold.
+func ReservedLabels(fingerprintLabel string) map[string]string {
+	if fingerprintLabel == "" {
+		return nil
+	}
+	return map[string]string{fingerprintLabel: "fingerprint of the spec", fleet.OwnerLabel(fingerprintLabel): "owner of the registration"}
+}
+
+// checkLabels refuses labels of the object that the provider writes itself. Labels in state may be from before their
+// names were reserved, so only plans are checked.
+func (m *GSEModel) checkLabels(p *platform.Platform) diag.Diagnostics {
+	var diags diag.Diagnostics
+	labels, _ := m.Meta.Attributes()["labels"].(types.Map)
+	for label, holds := range ReservedLabels(p.FingerprintLabel) {
+		if _, taken := labels.Elements()[label]; taken {
+			diags.Append(diagnose.About(m.at.AtName("meta").AtName("labels").AtMapKey(label), diag.NewErrorDiagnostic("Invalid Label",
+				fmt.Sprintf("The provider writes the %s into the label %q. Use another label, or set spec_fingerprint_label "+
+					"in the provider block to a label that is free.", holds, label))))
+		}
+	}
+	return diags
 }
 
 type metaModel struct {

@@ -26,6 +26,8 @@ type Model interface {
 	// Check reports what the platform would refuse or silently change. p is nil while only the
 	// configuration is known.
 	Check(ctx context.Context, p *platform.Platform) diag.Diagnostics
+	// checkLabels reports labels that the provider writes itself.
+	checkLabels(p *platform.Platform) diag.Diagnostics
 	// CheckPeriod reports what the agent lacks to run a periodic process. An object that only stops or
 	// reads does not need it.
 	CheckPeriod(ctx context.Context) diag.Diagnostics
