@@ -56,6 +56,7 @@ func (d *registrationsDataSource) Schema(ctx context.Context, _ datasource.Schem
 				MarkdownDescription: "What is expected to be registered: the `hosts` of each process, by the name of the process. `orphans` is what else there is.",
 				Optional:            true,
 				ElementType:         hostsByNameType.ElemType,
+				Validators:          []validator.Map{expectedValidator{}},
 			},
 			"timeouts": reference.DataSourceTimeouts(ctx, "the whole read"),
 			"registrations": schema.MapNestedAttribute{

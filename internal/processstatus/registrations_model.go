@@ -1,12 +1,14 @@
 package processstatus
 
 import (
+	"context"
 	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
@@ -31,7 +33,8 @@ var (
 	processType = types.ObjectType{AttrTypes: map[string]attr.Type{"hosts": types.MapType{ElemType: registrationType}}}
 )
 
-// expectedHosts converts expected, nil if it is not set.
+// expectedHosts converts expected, nil if it is not set. Unknown values are left out. A null is an error: a host that is
+// expected and left out would be an orphan.
 func expectedHosts(expected types.Map, supplier int) (map[string]fleet.Inventory, diag.Diagnostics) {
 	if expected.IsNull() {
 		return nil, nil
@@ -39,14 +42,37 @@ func expectedHosts(expected types.Map, supplier int) (map[string]fleet.Inventory
 	var diags diag.Diagnostics
 	byName := make(map[string]fleet.Inventory, len(expected.Elements()))
 	for name, element := range expected.Elements() {
+		at := path.Root("expected").AtMapKey(name)
 		hosts, _ := element.(types.Map)
+		if hosts.IsNull() {
+			reference.AddInvalid(&diags, at, diagnose.SummaryInvalidHost, "the hosts are null; give the process its hosts or leave it out")
+		}
+		for key, address := range hosts.Elements() {
+			if address.IsNull() {
+				reference.AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost, reference.NullAddress)
+			}
+		}
 		inventory, faults := fleet.NewInventory(maps.All(reference.StringMap(hosts)), supplier)
 		for _, fault := range faults {
-			reference.AddInvalid(&diags, path.Root("expected").AtMapKey(name).AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
+			reference.AddInvalid(&diags, at.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 		}
 		byName[name] = inventory
 	}
 	return byName, diags
+}
+
+// expectedValidator checks what of expected is known.
+type expectedValidator struct{}
+
+func (expectedValidator) Description(context.Context) string {
+	return "every process must have hosts, and every value must be a host address"
+}
+
+func (v expectedValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (expectedValidator) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	_, diags := expectedHosts(req.ConfigValue, 0)
+	resp.Diagnostics.Append(diags...)
 }
 
 // registered are the rows of a namespace by process and host.

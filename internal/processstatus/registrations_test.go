@@ -334,3 +334,39 @@ func TestHostedSpecsDataSource_noWay(t *testing.T) {
 		}
 	}
 }
+
+// An invalid expected host is rejected with its path, before any call: without it, a host that is expected would be an
+// orphan.
+func TestRegistrationsDataSource_badHost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		expected any
+		says     string // "" for nothing
+	}{
+		"no-area":    {map[string]any{"nginx": map[string]any{"first": "10.0.0.1"}}, `expected["nginx"]["first"]: not a host address: "10.0.0.1" has no bk_cloud_id`},
+		"null":       {map[string]any{"nginx": map[string]any{"first": nil, "second": "0:10.0.0.2"}}, `expected["nginx"]["first"]: the address is null; give the host an address or leave it out; `},
+		"null-hosts": {map[string]any{"nginx": nil}, `expected["nginx"]: the hosts are null; give the process its hosts or leave it out`},
+		"later":      {map[string]any{"nginx": map[string]any{"first": providertest.NotKnown{}}, "redis": providertest.NotKnown{}}, ""},
+		"all-later":  {providertest.NotKnown{}, ""},
+		"no-hosts":   {map[string]any{"nginx": map[string]any{}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			p := sim.Configured(t)
+			config := map[string]any{"namespace": "web", "expected": c.expected}
+			validated := p.ValidateData("bk_registrations", config)
+			if c.says == "" {
+				providertest.Silent(t, validated)
+				return
+			}
+			_, read := p.ReadData("bk_registrations", config)
+			for _, said := range []providertest.Diagnostics{validated, read} {
+				if len(said) != 1 || !said.Failed() || !strings.Contains(said.String(), c.says) {
+					t.Errorf("said: %s", said)
+				}
+			}
+			providertest.Same(t, "calls", []string(nil), sim.Calls().APIs())
+		})
+	}
+}

@@ -47,6 +47,9 @@ func jobHostsAttribute() schema.StringAttribute {
 // manyHosts is the number of hosts above which a resource is better split into shards.
 const manyHosts = 50000
 
+// NullAddress says that a host has no address.
+const NullAddress = "the address is null; give the host an address or leave it out; " + fleet.AddressForms
+
 // hostsValidator checks a folded hosts map.
 type hostsValidator struct{}
 
@@ -84,7 +87,7 @@ func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 				"the host key is empty; give the host a name of your choice, such as web-1, by which messages and results call it")
 		}
 		if address.Null {
-			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; give the host an address or leave it out; "+fleet.AddressForms)
+			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost, NullAddress)
 		}
 	}
 	// Duplicates are found without the supplier id: see fleet.HostID.
