@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
@@ -73,7 +75,7 @@ func (in *inventory) add(h cmdb.Host, key, address string) {
 		in.withoutAgent = append(in.withoutAgent, key)
 	}
 	for _, place := range h.Places {
-		module := place.String()
+		module := norm.NFC.String(place.String())
 		if in.byModule[module] == nil {
 			in.byModule[module] = make(map[string]string)
 		}

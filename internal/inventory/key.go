@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -79,7 +80,7 @@ func parseKey(text string) (keyFormat, error) {
 	return format, nil
 }
 
-// of is the key of a host. A field without a value in CMDB is an error, or keys would be alike.
+// of is the key of a host, normalized as Terraform does it with the keys of maps. A field without a value in CMDB is an error, or keys would be alike.
 func (f keyFormat) of(h cmdb.Host) (string, error) {
 	var key strings.Builder
 	for i, text := range f.texts {
@@ -94,7 +95,7 @@ func (f keyFormat) of(h cmdb.Host) (string, error) {
 		}
 		key.WriteString(value)
 	}
-	return key.String(), nil
+	return norm.NFC.String(key.String()), nil
 }
 
 // keyValidator accepts what parseKey does.

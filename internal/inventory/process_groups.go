@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
 
@@ -105,7 +107,7 @@ func (g *processGroups) add(name string, instances []processInstance) {
 func groupsBy(label func(cmdb.Process) string, name string, instances []processInstance) (groups map[string]*processGroup, alike bool) {
 	groups = make(map[string]*processGroup)
 	for _, one := range instances {
-		key := name + label(one.process)
+		key := norm.NFC.String(name + label(one.process))
 		group := groups[key]
 		if group == nil {
 			group = &processGroup{name: name, processName: one.process.Name, declared: one.declared, hosts: make(map[string]string)}

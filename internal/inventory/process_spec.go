@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
 
@@ -25,8 +27,10 @@ const (
 // namespaceOf is the namespace in which GSEKit hosts the processes of a business.
 func namespaceOf(biz int64) string { return fmt.Sprintf("GSEKIT_BIZ_%d", biz) }
 
-// instanceName is the name of a process's local instance, counted from 1.
-func instanceName(p cmdb.Process, local int64) string { return fmt.Sprintf("%s_%d", p.Name, local) }
+// instanceName is the name of a process's local instance, counted from 1, as Terraform normalizes it.
+func instanceName(p cmdb.Process, local int64) string {
+	return norm.NFC.String(fmt.Sprintf("%s_%d", p.Name, local))
+}
 
 // instancesOf is how many instances of a process a host has.
 func instancesOf(p cmdb.Process) int64 { return max(1, p.ProcNum) }
