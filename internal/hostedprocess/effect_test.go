@@ -51,6 +51,7 @@ func TestSafety(t *testing.T) {
 		for name, c := range map[string]struct {
 			before, after      map[string]any // of four hosts; after nil: destroyed
 			tainted, requested bool           // requested: by -replace
+			lost               bool           // what is kept beside state
 			said               string         // "" where it is let through
 		}{
 			"one-leaves":      {before: one, after: fleetOf(by, 3, one)},
@@ -60,6 +61,8 @@ func TestSafety(t *testing.T) {
 			"none-counts":     {before: one, after: fleetOf(by, 3, removed("0")), said: `safety.max_removed_hosts = "0" allows 0: web-4.`},
 			"respelt":         {before: one, after: fleetOf(by, 4, respelt, removed("0"))},
 			"changed":         {before: one, after: restartedBy(by, 4, one), said: `this change registers something else on 4 of 4 hosts, and safety.max_changed_hosts = "25%" allows 1: web-1…web-4. If that is what you want, set safety.max_changed_hosts to 4 or more in the same change.`},
+			"changed-lost":    {before: one, after: restartedBy(by, 4, one), lost: true, said: `this change registers something else on 4 of 4 hosts, and safety.max_changed_hosts = "25%" allows 1: web-1…web-4.`},
+			"unchanged-lost":  {before: one, after: fleetOf(by, 4, one), lost: true},
 			"changed-as-much": {before: one, after: restartedBy(by, 4, all)},
 			"changed-added":   {before: one, after: fleetOf(by, 6, one)},
 
@@ -81,6 +84,9 @@ func TestSafety(t *testing.T) {
 				sim := providertest.NewSim(t)
 				resource := hostedBy(t, sim, by)
 				resource.Applied(fleetOf(by, 4, c.before))
+				if c.lost {
+					*resource.Kept = providertest.Kept{State: resource.State, Identity: resource.Identity}
+				}
 				resource.Tainted, resource.Replacing = c.tainted, c.requested
 				sim.ResetCalls()
 				kind, said := resource.Apply(c.after)

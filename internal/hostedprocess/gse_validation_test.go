@@ -249,9 +249,15 @@ func TestHostedProcess_manyAtOnce(t *testing.T) {
 		"leave":     {w.declares(0, other), "web:nginx: unregister 101 hosts: web-1…web-101. No safety limits"},
 		"end":       {w.declares(0, stops, other), `101 hosts are unregistered, with on_destroy = "stop", at the same time`},
 		"killed":    {w.declares(0, attribute("on_destroy", "kill"), other), `101 hosts are unregistered, with on_destroy = "kill", at the same time`},
+		"lost":      {w.changed(101, stops), "web:nginx: 101 hosts are registered with something else at the same time: web-1…web-101. With waves"},
 		"unchanged": {w.declares(101), ""},
 	} {
-		_, said := resource.Plan(c.config)
+		planned := resource
+		if name == "lost" { // what is kept beside state
+			planned = w.object()
+			*planned.Kept = providertest.Kept{State: resource.State, Identity: resource.Identity}
+		}
+		_, said := planned.Plan(c.config)
 		if warned := strings.HasPrefix(said.String(), "WARNING"); warned != (c.warns != "") || !strings.Contains(said.String(), c.warns) {
 			t.Errorf("%s: said %s", name, said)
 		}

@@ -120,6 +120,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	plan, state, last, desired, settled := p.plan, p.state, p.last, p.desired, p.settled
 	changes := last.known && p.known && !last.registeredAs(desired)
 	does := r.updated(ctx, plan, state, last, changes)
+	does.changed = append(does.changed, r.changedWithoutLedger(ctx, p, does)...)
 	if r.platform.Ready() {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
@@ -146,6 +147,20 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	resp.Diagnostics.Append(planRollout(ctx, words, plan, state.lifecycle().RolloutPlan, settled, sameHosts, req, resp)...)
 	resp.Diagnostics.Append(planOwner(ctx, state, sameHosts, req, resp)...)
 	resp.Diagnostics.Append(hostedAgain(ctx, does, state, resp)...)
+}
+
+// changedWithoutLedger are the hosts for which something else is declared than state says, where no ledger tells more: a
+// provider that was killed leaves none, and neither does an import. The update compares each host, and may find fewer.
+func (r *hostedResource) changedWithoutLedger(ctx context.Context, p planned, does effect) []fleet.Host {
+	if p.last.known || !p.known || !p.state.HasSpec(ctx) {
+		return nil
+	}
+	var failed diag.Diagnostics // the update reports it
+	prior := r.openAs(ctx, p.state, p.last, &failed)
+	if failed.HasError() || p.last.orElse(prior.Desired, p.state.lifecycle().Fingerprint.ValueString()).registeredAs(p.desired) {
+		return nil
+	}
+	return does.next.Pick(does.prior.Has)
 }
 
 // planOwner plans the owner of an import, which has none before its first update.
