@@ -65,6 +65,9 @@ func TestTrace_repeats(t *testing.T) {
 		if got := old.repeats(Restart, want, comesBack, live(8, 100, 150)); got != notKnown {
 			t.Errorf("another process: %d", got)
 		}
+		if got := known(row("v1-old", 8, 100)).repeats(Restart, want, comesBack, live(8, 100, 150)); got != notYet {
+			t.Errorf("another process, and the row is of the declaration before: %d", got)
+		}
 		if got := old.repeats(Reload, want, comesBack, live(7, 100, 90)); got != notYet {
 			t.Errorf("to reload: %d", got)
 		}

@@ -224,7 +224,7 @@ const (
 // start may renew the time of the registration. Times are compared only if one agent gave both.
 func (t Trace) repeats(operation Operation, want, before Desired, live Status) repetition {
 	file := t.File
-	if slices.Contains(before.Earlier, want.Fingerprint) {
+	if slices.Contains(before.Earlier, want.Fingerprint) && want.Made(file) {
 		file = Status{} // a declaration that comes back: its row may be from the first time
 	}
 	var (

@@ -22,9 +22,9 @@ type visit struct {
 	registered Results
 	sent, made []Host
 	up         []Host // that were brought up
-	// hosted are those that the platform says to have hosted, and ran those on which a start is said to
-	// have found the process running. Their agents had said otherwise.
-	hosted, ran []Host
+	// said are those on which the platform says that this is not left to do: it has hosted the process, or
+	// a start found it running. Their agents had said otherwise.
+	said map[Code][]Host
 }
 
 // wave registers the hosts of a wave, runs the operation where it is due, and hosts or starts what is not.
@@ -233,12 +233,12 @@ func (v *visit) bringUp(ctx context.Context) {
 		return !status[h].HostedKnown || !status[h].Hosted
 	})
 	v.results.Merge(started)
-	v.ran = foundIdle(started, run)
+	v.said = map[Code][]Host{NotRunning: foundIdle(started, run)}
 	if len(bare) > 0 {
 		hosted := operateBefore(ctx, v.process, Supervise, bare, nil, v.untilLook()).hosting(v.want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
 		hosted.leave(bare, func(Host) Code { return NotHosted })
 		v.results.Merge(hosted)
-		v.hosted = hosted.Succeeded(bare)
+		v.said[NotHosted] = hosted.Succeeded(bare)
 		for _, h := range bare {
 			delete(v.after, h)
 		}
@@ -303,14 +303,14 @@ func (v *visit) look(ctx context.Context) {
 	touched := append(slices.Clone(v.sent), Where(v.up, func(h Host) bool { return !sent[h] })...)
 	unseen := Where(touched, func(h Host) bool { _, known := v.after[h]; return !known })
 	if !v.agentsKnow() { // nothing of what they say is kept
-		unseen = In(unseen, SetOf(v.ran))
+		unseen = In(unseen, SetOf(v.said[NotRunning]))
 	}
 	if len(unseen) > 0 {
 		live, _ := LiveStatusWithin(ctx, v.process, Aftermath, unseen)
 		maps.Copy(v.after, live)
 	}
-	v.deny(v.hosted, NotHosted, "said to be hosted, and its agent says afterwards that it is not", func(s Status) bool { return s.HostedKnown && !s.Hosted })
-	v.deny(v.ran, NotRunning, "said to run already, and its agent says afterwards that it does not run", func(s Status) bool { return s.State == Stopped })
+	v.deny(NotHosted, "said to be hosted, and its agent says afterwards that it is not", func(s Status) bool { return s.HostedKnown && !s.Hosted })
+	v.deny(NotRunning, "said to run already, and its agent says afterwards that it does not run", func(s Status) bool { return s.State == Stopped })
 	made := SetOf(v.made)
 	for _, h := range touched {
 		if at := v.before[h].RegisterTime; made[h] || at != 0 && at == v.change.Times[h] {
@@ -320,9 +320,9 @@ func (v *visit) look(ctx context.Context) {
 	}
 }
 
-// deny fails those of hosts whose agents say afterwards that what the platform says is not so.
-func (v *visit) deny(hosts []Host, left Code, meaning string, denied func(Status) bool) {
-	for _, h := range v.results.Succeeded(hosts) {
+// deny fails the hosts whose agents say afterwards that what the platform says is not so.
+func (v *visit) deny(left Code, meaning string, denied func(Status) bool) {
+	for _, h := range v.results.Succeeded(v.said[left]) {
 		if s := v.after[h]; s.State != Unknown && denied(s) {
 			o := v.results[h]
 			o.Verdict, o.AlreadyDone, o.Left, o.Meaning = Failed, false, left, meaning

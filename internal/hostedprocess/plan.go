@@ -137,12 +137,12 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "out_of_sync", outOfSync)...)
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)
 	}
-	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && last.known && p.known {
-		words = words.operating(operation, r.remains(ctx, state, last, desired))
-	}
 	sameHosts := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
 	if !last.known && (!does.callsNothing() || !same(req.Plan.Raw, req.State.Raw, sameHosts)) {
 		words = words.comparing()
+	}
+	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && p.known {
+		words = words.operating(operation, r.remains(ctx, state, last, desired))
 	}
 	resp.Diagnostics.Append(planRollout(ctx, words, plan, state.lifecycle().RolloutPlan, settled, sameHosts, req, resp)...)
 	resp.Diagnostics.Append(planOwner(ctx, state, sameHosts, req, resp)...)

@@ -64,6 +64,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.sim.Repair()
 			*r.kept = providertest.Kept{State: before.State, Identity: before.Identity} // private state is not kept then
 			r.apply("whether an apply that was cut off has operated it already is not known", "v2", "v2")
+			r.wantPlanned("register anew what differs on 2 hosts, restart what runs on 2 hosts, host what is not hosted on 2 hosts: web-1, web-2\nin 2 waves of 1")
 			r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "operation_unconfirmed"})
 
 			r.apply("", "v2 restart", "v2 restart")
