@@ -224,8 +224,8 @@ const (
 // start may renew the time of the registration. Times are compared only if one agent gave both.
 func (t Trace) repeats(operation Operation, want, before Desired, live Status) repetition {
 	file := t.File
-	if slices.Contains(before.Earlier, want.Fingerprint) && want.Made(file) {
-		file = Status{} // a declaration that comes back: its row may be from the first time
+	if want.mayBeOfBefore(file, before.Earlier) {
+		file = Status{}
 	}
 	var (
 		restart  = operation == Restart
@@ -246,6 +246,11 @@ func (t Trace) repeats(operation Operation, want, before Desired, live Status) r
 		return notKnown
 	}
 	return notYet
+}
+
+// mayBeOfBefore reports whether a row of d may be from before, as d is a declaration that comes back.
+func (d Desired) mayBeOfBefore(file Status, earlier []string) bool {
+	return slices.Contains(earlier, d.Fingerprint) && d.Made(file)
 }
 
 // lostSince reports whether nothing is known of the last apply, and the file does not show what it
