@@ -121,9 +121,10 @@ type wait struct {
 	once        bool // one look is enough
 	parts       []waitingPart
 	looks       int
-	// refusals counts refusals in a row.
-	refusals int
-	passing  error // the error of the last answer, if it had one
+	// silent counts answers in a row in which the platform says nothing of some host, refusals those in
+	// which it refuses to say anything.
+	silent, refusals int
+	passing          error // the error of the last answer, if it had one
 }
 
 // waitFor waits for nothing yet. An id with a secret or with control characters in it is not kept.
@@ -160,7 +161,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 	err := poll.Until(ctx, backoff, w.ask)
 	silence := silenceOf(err, w.passing)
 	// A failed query does not mean that the platform has forgotten the task.
-	forgotten := w.resumed && (err == nil && !w.once && (w.passing == nil || isQueued(w.passing)) || isRefused(err))
+	forgotten := w.resumed && (err == nil && w.silent >= silentLooks || isRefused(err))
 	if err != nil {
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
 		if w.passing != nil && fleet.Ended(err) {
@@ -193,14 +194,20 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	switch {
 	case err == nil:
 		w.passing, w.refusals = nil, 0
+		w.silent++
 	case w.passes(err):
-		w.passing = err
+		w.passing, w.refusals = err, 0
+		if isQueued(err) {
+			w.silent++
+		} else {
+			w.silent = 0
+		}
 		w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task result not there yet", "task_id", w.shown, "reason", err.Error())
 		return w.over(), nil
 	case w.resumed && isRefused(err) && w.refusals < silentLooks-1:
 		// A failing platform also refuses, but a platform that has forgotten a task always refuses.
 		w.refusals++
-		w.passing = err
+		w.passing, w.silent = err, 0
 		return w.once, nil
 	default:
 		return false, err

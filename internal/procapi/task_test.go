@@ -365,6 +365,7 @@ func TestTasks_Resume(t *testing.T) {
 		later = func(a answer, n int) []answer {
 			return append(slices.Repeat([]answer{a}, n), both)
 		}
+		queued = failing(taskQueued)
 	)
 	const unread = "the platform's result could not be read"
 	for name, c := range map[string]struct {
@@ -383,19 +384,22 @@ func TestTasks_Resume(t *testing.T) {
 		"look-bad-gateway": {[]answer{failing(badGateway)}, false, fleet.Pending, unread, 1, false},
 		"look-refused":     {[]answer{failing(noSuchTask)}, false, fleet.Pending, unread, 1, false},
 
-		"done":                   {[]answer{both}, true, fleet.Done, "", 1, false},
-		"in-progress-for-long":   {later(busy, 30), true, fleet.Done, "", 31, false},
-		"in-progress-then-gone":  {append([]answer{busy}, later(none, 30)...), true, fleet.Done, "", 32, false},
-		"missing-at-first":       {later(first, silentLooks-1), true, fleet.Done, "", silentLooks, false},
-		"queued-at-first":        {later(failing(taskQueued), silentLooks-1), true, fleet.Done, "", silentLooks, false},
-		"missing":                {[]answer{first}, true, fleet.Lost, "the platform's result did not mention the host", silentLooks, false},
-		"empty":                  {[]answer{none}, true, fleet.Lost, "the platform's result did not mention the host", silentLooks, false},
-		"queued":                 {[]answer{failing(taskQueued)}, true, fleet.Lost, "the task was still queued", silentLooks, false},
-		"queued-in-other-words":  {[]answer{failing(ErrQueued)}, true, fleet.Lost, "the task was still queued", silentLooks, false},
-		"bad-gateway":            {[]answer{failing(badGateway)}, true, fleet.Pending, unread, silentLooks, false},
-		"refused":                {[]answer{failing(noSuchTask)}, true, fleet.Lost, unread, silentLooks, true},
-		"refused-at-first":       {later(failing(noSuchTask), silentLooks-1), true, fleet.Done, "", silentLooks, false},
-		"in-progress-to-refused": {[]answer{busy, failing(noSuchTask)}, true, fleet.Pending, "still in progress", silentLooks + 1, true},
+		"done":                    {[]answer{both}, true, fleet.Done, "", 1, false},
+		"in-progress-for-long":    {later(busy, 30), true, fleet.Done, "", 31, false},
+		"in-progress-then-gone":   {append([]answer{busy}, later(none, 30)...), true, fleet.Done, "", 32, false},
+		"missing-at-first":        {later(first, silentLooks-1), true, fleet.Done, "", silentLooks, false},
+		"queued-at-first":         {later(failing(taskQueued), silentLooks-1), true, fleet.Done, "", silentLooks, false},
+		"missing":                 {[]answer{first}, true, fleet.Lost, "the platform's result did not mention the host", silentLooks, false},
+		"empty":                   {[]answer{none}, true, fleet.Lost, "the platform's result did not mention the host", silentLooks, false},
+		"queued":                  {[]answer{failing(taskQueued)}, true, fleet.Lost, "the task was still queued", silentLooks, false},
+		"queued-in-other-words":   {[]answer{failing(ErrQueued)}, true, fleet.Lost, "the task was still queued", silentLooks, false},
+		"bad-gateway":             {[]answer{failing(badGateway)}, true, fleet.Pending, unread, silentLooks, false},
+		"refused":                 {[]answer{failing(noSuchTask)}, true, fleet.Lost, unread, silentLooks, true},
+		"refused-at-first":        {later(failing(noSuchTask), silentLooks-1), true, fleet.Done, "", silentLooks, false},
+		"bad-gateway-then-queued": {append(slices.Repeat([]answer{failing(badGateway)}, silentLooks-1), queued), true, fleet.Pending, "the task was still queued", silentLooks, false},
+		"refused-then-queued":     {append(slices.Repeat([]answer{failing(noSuchTask)}, silentLooks-1), queued), true, fleet.Pending, "the task was still queued", silentLooks, false},
+		"bad-gateway-in-between":  {append([]answer{queued, failing(badGateway)}, queued), true, fleet.Pending, "the task was still queued", silentLooks, false},
+		"in-progress-to-refused":  {[]answer{busy, failing(noSuchTask)}, true, fleet.Pending, "still in progress", silentLooks + 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
