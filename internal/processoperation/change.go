@@ -180,7 +180,7 @@ func (c *change) retries() bool {
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {
-		duties[i].unsure, duties[i].watched, duties[i].others = make(map[fleet.Host]fleet.Task), make(map[fleet.Host]string), make(map[fleet.Host]fleet.Task)
+		duties[i].unsure, duties[i].watched, duties[i].others = make(map[fleet.Host]fleet.Task), make(map[fleet.Host]string), make(map[fleet.Host]inDoubt)
 		for _, host := range m.Hosts.Hosts() {
 			at := c.inState(m.ID, host)
 			status, failed := c.failed[at]
@@ -190,15 +190,14 @@ func (c *change) due() []duty {
 				duties[i].hosts = append(duties[i].hosts, host)
 			}
 			known, kept := c.doubt.at(at)
-			task := known.Task
-			if task.ID != "" && task.As == "" && at.host != host.WithoutSupplier() {
-				task.As = at.host.Address()
+			if known.ID != "" && known.As == "" && at.host != host.WithoutSupplier() {
+				known.As = at.host.Address()
 			}
 			switch {
-			case due && kept && isOther(task, c.operation): // this operation has not run yet
-				duties[i].others[host] = task
+			case due && kept && known.isOther(c.operation, false): // this operation has not run yet
+				duties[i].others[host] = known
 			case !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)):
-				duties[i].unsure[host], duties[i].watched[host] = task, known.Watched
+				duties[i].unsure[host], duties[i].watched[host] = known.Task, known.Watched
 			}
 			if failed && status.Code == diagnose.NoVerdict {
 				duties[i].silent = append(duties[i].silent, host.WithoutSupplier())

@@ -23,6 +23,13 @@ type inDoubt struct {
 	// Watched is the fingerprint of a spec with which the operation has worked, if its host was watched
 	// for less time than rollout.healthy requires. It does not count for another spec.
 	Watched string `json:"watched,omitempty"`
+	// Destroy: a destroy has sent it, as its on_destroy.
+	Destroy bool `json:"destroy,omitempty"`
+}
+
+// isOther reports whether an operation is another one than that of a run.
+func (i inDoubt) isOther(operation fleet.Operation, destroy bool) bool {
+	return i.Destroy != destroy || i.ID != "" && i.Operation != operation
 }
 
 // at is the entry of a process on a host.
@@ -31,15 +38,20 @@ func (d doubt) at(p place) (inDoubt, bool) {
 	return known, found
 }
 
-// others are the tasks of other operations on hosts of a process.
-func (d doubt) others(operation fleet.Operation, process string, hosts []fleet.Host) map[fleet.Host]fleet.Task {
-	tasks := make(map[fleet.Host]fleet.Task)
-	for _, host := range hosts {
-		if known, kept := d.at(place{process, host.WithoutSupplier()}); kept && isOther(known.Task, operation) {
-			tasks[host] = known.Task
+// destroys adds to the duty of a destroy what is known of its hosts: other operations, and the tasks of an
+// earlier destroy.
+func (d doubt) destroys(operation fleet.Operation, process string, due duty) duty {
+	due.others, due.unsure = make(map[fleet.Host]inDoubt), make(map[fleet.Host]fleet.Task)
+	for _, host := range due.hosts {
+		switch known, kept := d.at(place{process, host.WithoutSupplier()}); {
+		case !kept || known.ID == "":
+		case known.isOther(operation, true):
+			due.others[host] = known
+		default:
+			due.unsure[host] = known.Task
 		}
 	}
-	return tasks
+	return due
 }
 
 // asDeclared is the doubt without operations that worked with another spec than the members'.
@@ -71,17 +83,20 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 	for i, m := range o.members {
 		for host, r := range results[i] {
 			earlier, was := duties[i].unsure[host]
-			left := inDoubt{Task: r.Underway}
+			other, hindered := duties[i].others[host]
+			left := inDoubt{Task: r.Underway, Destroy: o.destroys}
 			switch {
+			case r.Verdict == fleet.NotTried && hindered:
+				left = other
 			case r.Verdict == fleet.NotTried && was:
-				left = inDoubt{earlier, duties[i].watched[host]}
+				left = inDoubt{earlier, duties[i].watched[host], o.destroys}
 			case r.Verdict == fleet.Pending && r.Left == fleet.Unhealthy:
-				left = inDoubt{Task: fleet.Task{ID: r.TaskID, Operation: o.name}, Watched: m.Desired.Spec}
+				left = inDoubt{Task: fleet.Task{ID: r.TaskID, Operation: o.name}, Watched: m.Desired.Spec, Destroy: o.destroys}
 				if earlier.ID == r.TaskID {
 					left.Task = earlier // keep the name by which it was sent
 				}
 			}
-			if left.ID == "" && (r.Verdict != fleet.NotTried || !was) {
+			if left == (inDoubt{}) && (r.Verdict != fleet.NotTried || !was) {
 				continue // failed_hosts has everything
 			}
 			if d[m.ID] == nil {
@@ -91,6 +106,18 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 		}
 	}
 	return d
+}
+
+// with is the doubt with later entries in place of its own.
+func (d doubt) with(later doubt) doubt {
+	all := d.without(nil, nil)
+	for process, tasks := range later {
+		if all[process] == nil {
+			all[process] = make(map[string]inDoubt)
+		}
+		maps.Copy(all[process], tasks)
+	}
+	return all
 }
 
 // loadDoubt returns nil if private state has none.

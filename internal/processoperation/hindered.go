@@ -47,7 +47,7 @@ func (o operation) run(ctx context.Context, duties []duty) outcome {
 			if !machines[host.WithoutSupplier()] {
 				free[i].hosts = append(free[i].hosts, host)
 			} else if _, said := results[i][host]; !said {
-				results[i][host] = fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Meaning: meaningBeside, Underway: duties[i].others[host]}
+				results[i][host] = fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Meaning: meaningBeside, Underway: duties[i].others[host].Task}
 			}
 		}
 	}
@@ -57,13 +57,14 @@ func (o operation) run(ctx context.Context, duties []duty) outcome {
 	return results
 }
 
-// isOther reports whether a task is of another operation.
-func isOther(task fleet.Task, operation fleet.Operation) bool {
-	return task.ID != "" && task.Operation != operation
-}
-
-// hindered are the outcomes of hosts on which these operations may still run.
-func (m member) hindered(ctx context.Context, tasks map[fleet.Host]fleet.Task) fleet.Results {
+// hindered are the outcomes of hosts on which these operations may still run, as their tasks say.
+func (m member) hindered(ctx context.Context, others map[fleet.Host]inDoubt) fleet.Results {
+	tasks := make(map[fleet.Host]fleet.Task)
+	for host, other := range others {
+		if other.ID != "" {
+			tasks[host] = other.Task
+		}
+	}
 	results := make(fleet.Results)
 	for host, still := range fleet.StillUnderWay(ctx, m.Process, underWayPatience, tasks, m.tookEffect(tasks), nil) {
 		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fmt.Sprintf(meaningHindered, tasks[host].Operation), TaskID: still.TaskID, RequestID: still.RequestID, Underway: tasks[host]}

@@ -28,7 +28,7 @@ type duty struct {
 	watched map[fleet.Host]string // inDoubt's
 	silent  []fleet.HostID        // the agents of these answered nothing in the last run
 	// others are other operations that earlier runs have sent to hosts, and whose end was not seen.
-	others map[fleet.Host]fleet.Task
+	others map[fleet.Host]inDoubt
 }
 
 // everyHost is the duty of each member if the operation runs everywhere.

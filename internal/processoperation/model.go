@@ -116,6 +116,7 @@ type operation struct {
 	members  []member
 	platform *platform.Platform
 	name     fleet.Operation
+	destroys bool // it is an on_destroy
 	order    fleet.Order
 	rollout  fleet.Rollout
 	// unreachable is how many hosts may have agents that do not answer.

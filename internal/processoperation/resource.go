@@ -137,7 +137,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	}
 	o.name = fleet.Operation(state.values().OnDestroy.ValueString())
 	o.rollout.MaxUnreachable, o.unreachable.Hosts = 0, 0 // a destroyed host needs no later operation
-	o.order = o.name.Order()
+	o.order, o.destroys = o.name.Order(), true
 
 	// State may have one machine under two names that were not known to be one when they were added.
 	twins, err := o.twins(ctx)
@@ -150,7 +150,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	due := everyHost(o.members)
 	for i, m := range o.members {
 		due[i].hosts = slices.DeleteFunc(due[i].hosts, func(host fleet.Host) bool { _, double := twins[place{m.ID, host.WithoutSupplier()}]; return double })
-		due[i].others = doubt.others(o.name, m.ID, due[i].hosts)
+		due[i] = doubt.destroys(o.name, m.ID, due[i])
 	}
 	results := o.run(ctx, due)
 	o.addTwins(results, twins)
@@ -170,7 +170,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	state.KeepHosts(ctx, left)
 	state.values().recordDestroy(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
-	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, doubt, doubt.without(o.members, failures.mayHaveRun()))...)
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, doubt, doubt.with(doubtOf(o, due, failures.mayHaveRun())))...)
 	resp.Diagnostics.Append(runFailed(o, results, diagnose.DestroyedAlone, o.destroyed()))
 }
 

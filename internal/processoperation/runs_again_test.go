@@ -237,7 +237,9 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 		stop    simulator.Fault
 		started []string // by the following apply
 	}{
-		"answers-lost":   {stop: on(simulator.OpStop, simulator.Fault{Drop: "after"}), started: []string{providertest.Operated(0, 1, 2)}},
+		"answers-lost": {stop: on(simulator.OpStop, simulator.Fault{Drop: "after"}), started: []string{providertest.Operated(0, 1, 2)}},
+		// That the process runs does not tell whether a stop is on its way.
+		"requests-lost":  {stop: on(simulator.OpStop, simulator.Fault{Drop: "before"}), started: []string{providertest.Operated(0, 1, 2)}},
 		"command-failed": {stop: on(simulator.OpStop, simulator.Fault{Code: new(simulator.CodeCommandFailed)}, 2), started: []string{providertest.Operated(0, 1, 2)}},
 		"nothing-done":   {stop: refused},
 		"due-before":     {start: on(simulator.OpStart, simulator.Fault{Code: new(117)}, 2), stop: refused, started: []string{providertest.Operated(0, 2)}},
@@ -269,6 +271,59 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 				}
 			}
 			resource.Settled(config)
+		})
+	}
+}
+
+// An on_destroy that is still under way when its destroy is given up would undo what the next apply does. So
+// that waits for its end. Another destroy asks for it, and does not send it again. That holds also if the
+// operation itself is the same.
+func TestProcessOperation_destroyStillUnderWay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		op        int
+		operation string
+		onDestroy string
+		again     bool // the destroy
+	}{
+		"started":         {simulator.OpStop, "start", "stop", false},
+		"restarted":       {simulator.OpRestart, "restart", "restart", false},
+		"stopped":         {simulator.OpStop, "start", "stop", true},
+		"restarted-again": {simulator.OpRestart, "restart", "restart", true},
+	} {
+		onFaces(t, name, faces, func(s trial) {
+			t, by := s.t, s.by
+			sim := providertest.NewSlow(t, c.op)
+			namespace, process := by.Process()
+			providertest.NoError(t, sim.Register(providertest.Address(1), namespace, process, nil, "{}"), sim.StartProcess(providertest.Address(1), namespace, process))
+			config := configOf(by, c.operation, 1, map[string]any{"on_destroy": c.onDestroy})
+			resource := operationOf(t, sim.Sim, by)
+			resource.Applied(config)
+			sim.Hangs()
+			if said := sim.Cut(resource, nil, 5); !said.Failed() {
+				t.Fatal("the destroy went well")
+			}
+			sim.ClearFaults()
+			next, sent := config, []string{operated(by, map[string]int{"start": simulator.OpStart, "restart": simulator.OpRestart}[c.operation], 1)}
+			if c.again {
+				next, sent = nil, nil
+			}
+			for range 2 {
+				sim.ResetCalls()
+				if said := sim.Cut(resource, next, 5); !said.Failed() || resource.State.IsNull() {
+					t.Fatalf("it did not wait; said: %s", said)
+				}
+				sim.Changed(t)
+			}
+			sim.Ends()
+			if _, said := resource.Apply(next); said.Failed() {
+				t.Errorf("said: %s", said)
+			}
+			sim.Changed(t, sent...)
+			sim.Ends()
+			if now, _ := sim.Process(providertest.Address(1), namespace, process); now.Running != (c.onDestroy != "stop" || !c.again) {
+				t.Errorf("it is %+v", now)
+			}
 		})
 	}
 }
