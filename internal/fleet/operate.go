@@ -32,11 +32,12 @@ func anyHost(Host) bool { return true }
 type turn struct {
 	process Process
 	op      Operation
+	unsure  map[Host]Task // what an earlier run has left
 	results Results
 	due     []Host // on which it has to run
 	resumed []Host // on which an earlier run of it has worked
-	// bare are hosts on which a one-shot process is not hosted. was is what their agents said of it
-	// before.
+	// bare are hosts on which a one-shot process is not to be hosted afterwards, as it was not before. was
+	// is what their agents said of it before.
 	bare map[Host]bool
 	was  map[Host]Status
 }
@@ -59,12 +60,15 @@ func (t *turn) needsAfter() time.Duration {
 
 // before settles the hosts on which the operation must not run, or need not.
 func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, observe Observer) {
-	t.results, t.bare = make(Results, len(hosts)), make(map[Host]bool)
+	t.results, t.bare, t.unsure = make(Results, len(hosts)), make(map[Host]bool), unsure
 	later := Takes(t.process, t.op) + t.needsAfter()
-	doubtful := t.resume(ctx, Where(hosts, func(h Host) bool { _, is := unsure[h]; return is }), unsure, later+Quick, observe)
+	doubtful := t.resume(ctx, Where(hosts, func(h Host) bool { _, is := unsure[h]; return is }), later+Quick, observe)
 	for h, o := range askFirst(ctx, t.process, t.op, doubtful, later) {
-		if !o.OK() {
+		switch {
+		case !o.OK():
 			o.Underway = unsure[h]
+		case t.runsOnce(): // it may have hosted it
+			t.resumed = append(t.resumed, h)
 		}
 		t.results[h] = o
 	}
@@ -76,13 +80,20 @@ func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, o
 
 // resume settles the hosts on which an earlier run has ended or goes on. It returns those of which
 // the task says nothing. If the earlier run failed, the operation is due.
-func (t *turn) resume(ctx context.Context, hosts []Host, unsure map[Host]Task, later time.Duration, observe Observer) (doubtful []Host) {
+func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, observe Observer) (doubtful []Host) {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
-		if task := unsure[h]; task.ID != "" {
-			tasks[h], t.bare[h] = task, task.Bare
+		task := t.unsure[h]
+		t.bare[h] = task.Bare
+		switch {
+		case task.Worked:
+			t.results[h] = Outcome{Verdict: Done, TaskID: task.ID}
+			t.resumed = append(t.resumed, h)
+		case task.ID != "":
+			tasks[h] = task
 		}
 	}
+	hosts = Where(hosts, func(h Host) bool { return !t.unsure[h].Worked })
 	ctx, cancel := Share(ctx, Takes(t.process, t.op), later)
 	defer cancel()
 	ended := resume(ctx, t.process, tasks, func(ctx context.Context, open []Host) Results {
@@ -108,15 +119,14 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	for h, o := range operated {
 		t.results[h] = o.underWay(t.op, t.bare[h])
 	}
-	ran := slices.Concat(t.resumed, t.due)
 	switch {
 	case t.runsOnce():
 		t.askRunAnew(ctx)
-		t.results.Merge(unhostAgain(ctx, t.process, t.results, In(ran, t.bare)))
+		t.unhostAgain(ctx)
 	case t.op == Start:
 		sayWhatIsLeft(ctx, t.process, t.results, t.due)
 	case t.op == Stop, t.op == Kill:
-		t.results.Merge(unhostIdle(ctx, t.process, t.results, foundIdle(t.results, ran)))
+		t.results.Merge(unhostIdle(ctx, t.process, t.results, foundIdle(t.results, slices.Concat(t.resumed, t.due))))
 	}
 }
 
@@ -195,24 +205,33 @@ func (t *turn) askRunAnew(ctx context.Context) {
 }
 
 // unhostAgain ends the hosting that running a one-shot process began, and asks whether it
-// did.
-func unhostAgain(ctx context.Context, p Process, ran Results, hosts []Host) Results {
-	hosts = Where(hosts, func(h Host) bool { return ran[h].OK() || ran[h].Ran })
-	if len(hosts) == 0 {
-		return nil
-	}
-	results := make(Results)
-	let := operateBefore(ctx, p, Unsupervise, hosts, nil, Quick)
-	after, _ := p.LiveStatus(ctx, let.Succeeded(hosts))
-	for _, h := range hosts {
-		o := let[h].unhosted(after[h])
-		if o.OK() || !ran[h].OK() {
-			continue
+// did. Where it did not, the next run does that, and does not run the process once more.
+func (t *turn) unhostAgain(ctx context.Context) {
+	hosts := Where(In(slices.Concat(t.resumed, t.due), t.bare), func(h Host) bool { return t.results[h].OK() || t.results[h].Ran })
+	if len(hosts) > 0 {
+		let := operateBefore(ctx, t.process, Unsupervise, hosts, nil, Quick)
+		after, _ := t.process.LiveStatus(ctx, let.Succeeded(hosts))
+		for _, h := range hosts {
+			o, ran := let[h].unhosted(after[h]), t.results[h]
+			if o.OK() {
+				delete(t.bare, h)
+				continue
+			}
+			task := Task{ID: ran.TaskID, Operation: t.op, Bare: true, Worked: ran.OK()}
+			if ran.OK() {
+				o.Meaning = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning)
+				ran = o
+			}
+			ran.Underway = task
+			t.results[h] = ran
 		}
-		o.Meaning = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning)
-		results[h] = o
 	}
-	return results
+	for h, o := range t.results {
+		if task := t.unsure[h]; task.Bare && t.bare[h] && !o.OK() && o.Underway == (Task{}) { // nothing was done
+			o.Underway = task
+			t.results[h] = o
+		}
+	}
 }
 
 func joinMeaning(what, why string) string {

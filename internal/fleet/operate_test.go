@@ -232,9 +232,11 @@ func TestRun_oneShot(t *testing.T) {
 		broken  = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Ran: true}
 		notRun  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "away", Meaning: "not run, because its agent does not say whether it hosts it"}
 		remains = fleet.Outcome{Verdict: fleet.Failed, Meaning: "it was run, and is hosted now, so the agent may run it again: asked afterwards, it is hosted all the same"}
+		lost    = fleet.Outcome{Verdict: fleet.Lost}
 		stuck   = away
-		left    = func(why string) fleet.Outcome { // of an unhosting that found nothing to end
-			o := hostedAfter(noop)
+		worked  = fleet.Task{Operation: fleet.Start, Bare: true, Worked: true} // it is not to be run a second time
+		left    = func(why string) fleet.Outcome {                             // of an unhosting that found nothing to end
+			o := goesOn(hostedAfter(noop), worked)
 			o.Meaning = "it was run, and is hosted now, so the agent may run it again: " + why
 			return o
 		}
@@ -243,6 +245,7 @@ func TestRun_oneShot(t *testing.T) {
 	if away.Meaning != "" {
 		stuck.Meaning += ": " + away.Meaning
 	}
+	stuck.Underway, remains.Underway = worked, worked
 	for name, test := range map[string]struct {
 		op            fleet.Operation
 		before, after byStatus // not hosted where nothing is said
@@ -250,13 +253,21 @@ func TestRun_oneShot(t *testing.T) {
 		calls         string
 		results       byHost
 	}{
-		"start":             {fleet.Start, nil, nil, byOp{fleet.Start: {1: ended, 2: well}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
-		"restart":           {fleet.Restart, nil, nil, byOp{fleet.Restart: {1: ended}}, "live 1 2, restart 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
-		"stop":              {fleet.Stop, nil, nil, nil, "stop 1 2", byHost{1: well, 2: well}},
-		"hosted-before":     {fleet.Start, byStatus{1: hosted, 2: unsaid}, nil, nil, "live 1 2, start 1 2", byHost{1: well, 2: well}},
-		"fails-and-hosts":   {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: away}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: broken, 2: away}},
-		"agent-silent":      {fleet.Start, byStatus{1: silent}, nil, nil, "live 1 2, start 2, unhost 2, live 2", byHost{1: notRun, 2: well}},
-		"not-unhosted":      {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2", byHost{1: stuck, 2: well}},
+		"start":           {fleet.Start, nil, nil, byOp{fleet.Start: {1: ended, 2: well}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
+		"restart":         {fleet.Restart, nil, nil, byOp{fleet.Restart: {1: ended}}, "live 1 2, restart 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
+		"stop":            {fleet.Stop, nil, nil, nil, "stop 1 2", byHost{1: well, 2: well}},
+		"hosted-before":   {fleet.Start, byStatus{1: hosted, 2: unsaid}, nil, nil, "live 1 2, start 1 2", byHost{1: well, 2: well}},
+		"fails-and-hosts": {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: away}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: broken, 2: away}},
+		"agent-silent":    {fleet.Start, byStatus{1: silent}, nil, nil, "live 1 2, start 2, unhost 2, live 2", byHost{1: notRun, 2: well}},
+		"not-unhosted":    {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2", byHost{1: stuck, 2: well}},
+		"fails-and-stays-hosted": {
+			fleet.Start, nil, nil, byOp{fleet.Start: {1: broken}, fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2",
+			byHost{1: goesOn(broken, fleet.Task{Operation: fleet.Start, Bare: true}), 2: well},
+		},
+		"answer-lost": {
+			fleet.Start, byStatus{2: hosted}, nil, byOp{fleet.Start: {1: lost, 2: lost}}, "live 1 2, start 1 2",
+			byHost{1: goesOn(lost, fleet.Task{Operation: fleet.Start, Bare: true}), 2: lost},
+		},
 		"nothing-to-unhost": {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: noop}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: well, 2: well}},
 		"nothing-to-unhost-and-hosted-or-silent": {
 			fleet.Start, nil, byStatus{1: hosted, 2: silent}, byOp{fleet.Unsupervise: {1: noop, 2: noop}},

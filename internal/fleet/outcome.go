@@ -61,8 +61,8 @@ type Outcome struct {
 	Left      Code
 	TaskID    string
 	RequestID string
-	// Underway is the operation whose end was not seen. The next run asks for it. It is zero if
-	// there is none, or nothing to ask by.
+	// Underway is the operation whose end was not seen, or after which something is left to do. The
+	// next run asks for it. It is zero if there is none, or nothing to ask by.
 	Underway Task
 	// Err is set if the whole call failed and the platform said nothing of this host in particular.
 	// Hosts of one call share the same Err.

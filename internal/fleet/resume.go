@@ -10,8 +10,11 @@ import (
 type Task struct {
 	ID        string    `json:"id"`
 	Operation Operation `json:"operation"`
-	// Bare: a one-shot process was not hosted before, and is not to be afterwards.
+	// Bare: a one-shot process was not hosted before, and is not to be afterwards. That is known also of
+	// a task without an id.
 	Bare bool `json:"bare,omitempty"`
+	// Worked: it was seen to work, and what follows it is left to do.
+	Worked bool `json:"worked,omitempty"`
 	// As is the name by which the operation was sent to its host, if the host has another name now.
 	// Results come under the old name, which may not be known elsewhere any more.
 	As string `json:"as,omitempty"`
@@ -35,7 +38,7 @@ func (t Task) TookEffect(want Desired, live, onFile Status) bool {
 
 // underWay notes the task of an operation whose end was not seen.
 func (o Outcome) underWay(op Operation, bare bool) Outcome {
-	if o.TaskID != "" && (o.Verdict == Pending || o.Verdict == Lost) {
+	if (o.TaskID != "" || bare) && (o.Verdict == Pending || o.Verdict == Lost) {
 		o.Underway = Task{ID: o.TaskID, Operation: op, Bare: bare}
 	}
 	return o

@@ -134,6 +134,47 @@ func TestRun_resumesOneShot(t *testing.T) {
 	}
 }
 
+// What is left of an earlier run of a one-shot process is handed on until the process is not hosted any more,
+// and a run that worked is not repeated.
+func TestRun_resumesOneShotThen(t *testing.T) {
+	t.Parallel()
+	var (
+		task    = fleet.Task{ID: "T", Operation: fleet.Start, Bare: true}
+		noID    = fleet.Task{Operation: fleet.Start, Bare: true}
+		worked  = fleet.Task{ID: "T", Operation: fleet.Start, Bare: true, Worked: true}
+		hosted  = live(fleet.Stopped, true, 5)
+		runs    = live(fleet.Running, true, 5)
+		silent  = fleet.Status{State: fleet.Unknown, Code: 117, Message: "away"}
+		already = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
+		lost    = fleet.Outcome{Verdict: fleet.Lost}
+		notRun  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "away", Meaning: "not run, because its agent does not say whether it hosts it"}
+		stays   = fleet.Outcome{Verdict: fleet.Failed, Meaning: "it was run, and is hosted now, so the agent may run it again: asked afterwards, it is hosted all the same"}
+	)
+	for name, c := range map[string]struct {
+		before  fleet.Task
+		process process
+		calls   string
+		want    fleet.Outcome
+	}{
+		"no-id":               {noID, process{live: answer(hosted)}, "live 1, live 1, start 1, unhost 1, live 1", goesOn(stays, fleet.Task{Operation: fleet.Start, Bare: true, Worked: true})},
+		"no-id-runs":          {noID, process{live: answer(hostingUnknown(runs))}, "live 1, unhost 1, live 1", already},
+		"no-id-lost-again":    {noID, process{live: answer(hosted), operate: doneOps(byOp{fleet.Start: {1: lost}})}, "live 1, live 1, start 1", goesOn(lost, noID)},
+		"forgotten-runs":      {task, process{live: answer(hostingUnknown(runs)), look: byHost{1: forgotten}}, "look 1, live 1, unhost 1, live 1", already},
+		"failed-silent":       {task, process{live: answer(silent), look: byHost{1: failedBy}}, "look 1, live 1", goesOn(notRun, task)},
+		"failed-not-tried":    {task, process{live: answer(hosted), look: byHost{1: failedBy}, operate: doneOps(byOp{fleet.Start: {1: away}})}, "look 1, live 1, start 1", goesOn(away, task)},
+		"worked":              {worked, process{live: answer(live(fleet.Stopped, false, 5))}, "unhost 1, live 1", byTask},
+		"worked-stays-hosted": {worked, process{live: answer(hosted)}, "unhost 1, live 1", goesOn(stays, worked)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.process.oneShot = true
+			results := fleet.Run(t.Context(), &c.process, fleet.Start, hosts(1), tasks{host(1): c.before}, fleet.Rollout{})
+			wantResults(t, byHost{1: c.want}, results)
+			c.process.wantCalls(t, c.calls)
+		})
+	}
+}
+
 // A failed run may have hosted it: what it was before that counts.
 func TestRun_resumesFailedOneShot(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ func (d doubt) destroys(operation fleet.Operation, process string, due duty) dut
 	due.others, due.unsure = make(map[fleet.Host]inDoubt), make(map[fleet.Host]fleet.Task)
 	for _, host := range due.hosts {
 		switch known, kept := d.at(place{process, host.WithoutSupplier()}); {
-		case !kept || known.ID == "":
+		case !kept || known.Task == (fleet.Task{}):
 		case known.isOther(operation, true):
 			due.others[host] = known
 		default:
@@ -88,7 +88,7 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 			switch {
 			case r.Verdict == fleet.NotTried && hindered:
 				left = other
-			case r.Verdict == fleet.NotTried && was:
+			case r.Verdict == fleet.NotTried && was && r.Underway == (fleet.Task{}):
 				left = inDoubt{earlier, duties[i].watched[host], o.destroys}
 			case r.Verdict == fleet.Pending && r.Left == fleet.Unhealthy:
 				left = inDoubt{Task: fleet.Task{ID: r.TaskID, Operation: o.name}, Watched: m.Desired.Spec, Destroy: o.destroys}

@@ -127,9 +127,48 @@ func TestProcessOperation_oneShotStaysHosted(t *testing.T) {
 			config := oneShot(by, "start", 1)
 			_, said := operationOf(t, sim, by).Apply(config)
 			process, _ := sim.Process(providertest.Address(1), "web", "nginx")
-			if process.Hosted != fails || said.Failed() != fails || strings.Contains(said.String(), "whether it is still hosted is not known") != fails {
+			if process.Hosted != fails || (len(said) > 0) != fails || strings.Contains(said.String(), "whether it is still hosted is not known") != fails {
 				t.Errorf("hosted: %t; said: %s", process.Hosted, said)
 			}
+		})
+	}
+}
+
+// A one-shot process that was run, and is still hosted although it was not before, is unhosted by the next
+// apply. It is run a second time only if it may not have run.
+func TestProcessOperation_oneShotUnhostedLater(t *testing.T) {
+	t.Parallel()
+	refuses := func(op int) simulator.Fault {
+		return simulator.Fault{API: "operate_*", Op: new(op), Code: new(simulator.CodeCommandFailed)}
+	}
+	for name, c := range map[string]struct {
+		fault simulator.Fault // in the first run
+		saved string          // the severity of what that says
+		sent  []string        // by the second run
+	}{
+		"not-unhosted": {refuses(simulator.OpUnhost), "warning", []string{providertest.Operated(4, 1)}},
+		"answer-lost":  {simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Drop: "after"}, "error", []string{providertest.Operated(0, 1), providertest.Operated(4, 1)}},
+	} {
+		onFaces(t, name, gseFaces, func(s trial) {
+			t := s.t
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 1)
+			sim.Inject(c.fault)
+			resource, config := operationOf(t, sim, s.by), oneShot(s.by, "start", 1)
+			if _, said := resource.Apply(config); said.Severity() != c.saved || len(resource.Reasons("failed_hosts")) != 1 {
+				t.Fatalf("failed_hosts %v, said: %s", resource.Reasons("failed_hosts"), said)
+			}
+			sim.Repair()
+			sim.ResetCalls()
+			if resource.Tainted {
+				resource.Untaint()
+			}
+			resource.Applied(config)
+			process, _ := sim.Process(providertest.Address(1), "web", "nginx")
+			if sim.Changed(t, c.sent...); process.Hosted {
+				t.Errorf("it is %+v", process)
+			}
+			resource.Settled(config)
 		})
 	}
 }

@@ -60,7 +60,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	results := o.run(ctx, everyHost(o.members))
 
 	failures := results.failures()
-	if failures.count() == results.count() && !failures.inDoubt() {
+	if failures.count() == results.count() && !failures.inDoubt() && !failures.worked() {
 		resp.Diagnostics.Append(runFailed(o, results, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host.", ""))
 		return
 	}
@@ -72,7 +72,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, nil, doubtOf(o, everyHost(o.members), results))...)
 	switch {
 	case failures.count() == 0:
-	case failures.count() == results.count() && !failures.interrupted():
+	case failures.count() == results.count() && !failures.interrupted() && !failures.worked():
 		resp.Diagnostics.Append(nothingConfirmed(o, results))
 	case failing.count() > 0:
 		resp.Diagnostics.Append(createdInPart(o, results.but(away, o.members), reference.OnPartialCreate(plan.values().OnPartialCreate.ValueString())))
