@@ -178,12 +178,14 @@ func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 	t.due = Where(t.due, func(h Host) bool { return before[h].State != Unknown })
 }
 
-// askRunAnew asks whether a one-shot process that ran before its restart was run again. It should
-// not run any more when it is checked (836), but the same code says that it could not be stopped.
+// askRunAnew asks whether a one-shot process was run again by its restart, unless it did not run
+// before. It should not run any more when it is checked (836), but the same code says that it could
+// not be stopped. Whether it ran before a restart of an earlier run is not known.
 func (t *turn) askRunAnew(ctx context.Context) {
-	doubted := Where(t.due, func(h Host) bool {
+	mayHaveRun := func(h Host) bool { s, asked := t.was[h]; return !asked || s.State == Running }
+	doubted := Where(slices.Concat(t.resumed, t.due), func(h Host) bool {
 		o := t.results[h]
-		return t.op == Restart && o.OK() && o.Code != 0 && t.was[h].State == Running
+		return t.op == Restart && o.OK() && o.Code != 0 && mayHaveRun(h)
 	})
 	if len(doubted) == 0 {
 		return
@@ -194,7 +196,7 @@ func (t *turn) askRunAnew(ctx context.Context) {
 		switch runs := s.State == Running; {
 		case s.State == Stopped, runs && s.PID > 0 && t.was[h].PID > 0 && s.PID != t.was[h].PID:
 			continue
-		case runs:
+		case runs && t.was[h].State == Running:
 			o.Meaning = "its check failed, and its agent says afterwards that it runs as before, so it was not run anew"
 		default:
 			o.Meaning = "its check failed, and whether it was run anew is not known"

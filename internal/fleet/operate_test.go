@@ -343,6 +343,34 @@ func TestRun_oneShotNotStopped(t *testing.T) {
 	}
 }
 
+// What ran before the restart of an earlier run is not known, so only a process that has ended was run anew.
+func TestRun_oneShotNotStoppedBefore(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		code  int64
+		now   fleet.Status
+		calls string
+		fails bool
+	}{
+		"ended":   {836, live(fleet.Stopped, true, 5), "look 1, live 1", false},
+		"runs":    {836, live(fleet.Running, true, 5), "look 1, live 1", true},
+		"silent":  {836, fleet.Status{State: fleet.Unknown}, "look 1, live 1", true},
+		"checked": {0, live(fleet.Running, true, 5), "look 1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			restarted := fleet.Outcome{Verdict: fleet.Done, Code: test.code, TaskID: "T"}
+			p := process{oneShot: true, look: byHost{1: restarted}, live: answer(test.now)}
+			results := fleet.Run(t.Context(), &p, fleet.Restart, hosts(1), tasks{host(1): {ID: "T", Operation: fleet.Restart}}, fleet.Rollout{})
+			if test.fails {
+				restarted.Verdict, restarted.Ran, restarted.Meaning = fleet.Failed, true, "its check failed, and whether it was run anew is not known"
+			}
+			p.wantCalls(t, test.calls)
+			wantResults(t, byHost{1: restarted}, results)
+		})
+	}
+}
+
 // Where nobody can be asked, nothing is run: what it leaves behind could not be told.
 func TestRun_oneShotUnasked(t *testing.T) {
 	t.Parallel()
