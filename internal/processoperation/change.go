@@ -190,6 +190,7 @@ func (c *change) due() []duty {
 				duties[i].hosts = append(duties[i].hosts, host)
 			}
 			known, kept := c.doubt.at(at)
+			known.Worked = known.Worked || known.Watched != ""
 			if known.ID != "" && known.As == "" && at.host != host.WithoutSupplier() {
 				known.As = at.host.Address()
 			}

@@ -92,7 +92,7 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 				left = inDoubt{earlier, duties[i].watched[host], o.destroys}
 			case r.Verdict == fleet.Pending && r.Left == fleet.Unhealthy:
 				left = inDoubt{Task: fleet.Task{ID: r.TaskID, Operation: o.name}, Watched: m.Desired.Spec, Destroy: o.destroys}
-				if earlier.ID == r.TaskID {
+				if was && earlier.ID == r.TaskID {
 					left.Task = earlier // keep the name by which it was sent
 				}
 			}

@@ -120,16 +120,18 @@ func TestGate_interrupted(t *testing.T) {
 	r.wantReasons("out_of_sync", nil)
 }
 
-// A restart that has worked, and was not watched to its end, is not sent again: its task tells,
-// and the host is watched. With another spec it has to be.
+// A restart that has worked, and was not watched to its end, is not sent again: the host is watched,
+// also once the platform has forgotten the restart. With another spec it has to be sent.
 func TestGate_cutOff(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		command  string
+		forgets  bool
 		restarts []int
 	}{
-		"same-spec":    {"./v1.sh", []int{1, 2}},
-		"another-spec": {"./v2.sh", []int{1, 1, 2, 2}},
+		"same-spec":    {"./v1.sh", false, []int{1, 2}},
+		"forgotten":    {"./v1.sh", true, []int{1, 2}},
+		"another-spec": {"./v2.sh", false, []int{1, 1, 2, 2}},
 	} {
 		onEach(t, name, faces, func(t *testing.T, face providertest.Face) {
 			t.Helper()
@@ -137,6 +139,11 @@ func TestGate_cutOff(t *testing.T) {
 			r.cutAtPause(3) // at the gate
 			if r.resource.Tainted {
 				r.resource.Untaint()
+			}
+			if c.forgets {
+				for _, task := range r.sim.Tasks() {
+					r.sim.ExpireTask(task.ID)
+				}
 			}
 			r.declare(c.command)
 			r.resource.Applied(r.config)
