@@ -289,7 +289,7 @@ func TestHostedProcess_notUnreachable(t *testing.T) {
 					name: "changed", befalls: func(w *world) {
 						w.onOp(simulator.OpRestart, simulator.Fault{Pending: 2, Code: new(117), Apply: true}, 3)
 					},
-					config: w.changed(3, restarts...), anyCalls: true, left: codesOf("not_operated", 3), says: "Unable to Update Hosted Process", fails: true,
+					config: w.changed(3, restarts...), anyCalls: true, left: codesOf("operation_unconfirmed", 3), says: "Unable to Update Hosted Process", fails: true,
 				},
 			)
 		})

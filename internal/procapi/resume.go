@@ -25,12 +25,15 @@ type Resumption struct {
 	Observe fleet.Observer
 }
 
-// Resume sends nothing. A host that the task does not mention is Lost. A host that is, or may be, in
+// Resume sends nothing. A host that the task does not mention is Lost, as is one whose agent is unreachable
+// and may have run it. A host that is, or may be, in
 // progress when the wait ends is Pending.
 func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
 	w := t.waitFor(r.Task)
 	w.request, w.resumed, w.once = Request{Call: r.Call}, true, !r.Wait
-	w.parts = []waitingPart{{r.Hosts, r.Observe, NewVerdicts(r.Call, t.Keys, t.Options.Redact, r.Hosts)}}
+	verdicts := NewVerdicts(r.Call, t.Keys, t.Options.Redact, r.Hosts)
+	verdicts.begun = true
+	w.parts = []waitingPart{{r.Hosts, r.Observe, verdicts}}
 	ctx = bkapi.WithLogFields(ctx, slog.String("operation", r.Call.Name), slog.Bool("resumed", true))
 	return w.end(ctx)[0]
 }

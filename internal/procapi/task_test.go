@@ -120,7 +120,7 @@ func TestTasks_Submit_waits(t *testing.T) {
 				}
 				if test.second != 0 {
 					o := want[both[1]]
-					o.Verdict = fleet.Failed // and not unreachable: it was in progress before
+					o.Verdict, o.Meaning = fleet.Lost, meaningLostOnTheWay // and not unreachable: it was in progress before
 					want[both[1]] = o
 				}
 				if diff := cmp.Diff(want, got, cmp.AllowUnexported(fleet.Host{}), cmpopts.EquateComparable(both[0].IP())); diff != "" {
@@ -378,6 +378,7 @@ func TestTasks_Resume(t *testing.T) {
 	}{
 		"look-done":        {[]answer{both}, false, fleet.Done, "", 1, false},
 		"look-failed":      {[]answer{said(map[string]int64{one1: 0, two2: 65535})}, false, fleet.Failed, Meaning(65535, ""), 1, false},
+		"look-away":        {[]answer{said(map[string]int64{one1: 0, two2: 117})}, false, fleet.Lost, meaningLostOnTheWay, 1, false},
 		"look-in-progress": {[]answer{busy}, false, fleet.Pending, "still in progress", 1, false},
 		"look-missing":     {[]answer{first}, false, fleet.Pending, "the platform's result did not mention the host", 1, false},
 		"look-queued":      {[]answer{failing(taskQueued)}, false, fleet.Pending, "the task was still queued", 1, false},

@@ -12,7 +12,12 @@ type Verdicts struct {
 	keys   Keys
 	redact func(string) string
 	last   fleet.Results // the last outcome of pending hosts
+	// begun: all of it may have been in progress before.
+	begun bool
 }
+
+// meaningLostOnTheWay: the platform says what the agent is like now, and not what became of the operation.
+const meaningLostOnTheWay = "its agent became unreachable while it ran"
 
 // NewVerdicts begins with all hosts pending.
 func NewVerdicts(call Call, keys Keys, redact func(string) string, hosts []fleet.Host) *Verdicts {
@@ -46,8 +51,8 @@ func (v *Verdicts) take(answers []hostAnswer, from Source) {
 		outcome, final := v.call.Outcome(answers[i].HostResult)
 		outcome.TaskID, outcome.RequestID, outcome.Repeated = from.TaskID, from.RequestID, from.Repeated
 		outcome.Message = v.redact(outcome.Message)
-		if _, begun := v.last[h]; begun && v.call.RunOnce { // its agent became unreachable meanwhile, and may have run it
-			outcome.Away = false
+		if _, begun := v.last[h]; (begun || v.begun) && v.call.RunOnce && outcome.Away {
+			outcome.Verdict, outcome.Away, outcome.Meaning = fleet.Lost, false, meaningLostOnTheWay
 		}
 		if final {
 			v.Results[h] = outcome
