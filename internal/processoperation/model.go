@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
@@ -234,7 +235,8 @@ func (o outcome) mayHaveRun() outcome {
 	for i, results := range o {
 		ran[i] = maps.Clone(results)
 		maps.DeleteFunc(ran[i], func(_ fleet.Host, one fleet.Outcome) bool {
-			return one.Verdict != fleet.Lost && one.Verdict != fleet.Pending && !one.Ran
+			nothingDone := one.Away || one.Err != nil && !bkapi.MayHaveActed(one.Err)
+			return one.Verdict == fleet.NotTried || one.Verdict == fleet.Failed && nothingDone
 		})
 	}
 	return ran

@@ -241,6 +241,9 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 		// That the process runs does not tell whether a stop is on its way.
 		"requests-lost":  {stop: on(simulator.OpStop, simulator.Fault{Drop: "before"}), started: []string{providertest.Operated(0, 1, 2)}},
 		"command-failed": {stop: on(simulator.OpStop, simulator.Fault{Code: new(simulator.CodeCommandFailed)}, 2), started: []string{providertest.Operated(0, 1, 2)}},
+		"terminated":     {stop: on(simulator.OpStop, simulator.Fault{Code: new(126), Message: "terminated", Apply: true}, 2), started: []string{providertest.Operated(0, 1, 2)}},
+		"unknown-code":   {stop: on(simulator.OpStop, simulator.Fault{Code: new(-1), Apply: true}, 2), started: []string{providertest.Operated(0, 1, 2)}},
+		"agent-away":     {stop: on(simulator.OpStop, simulator.Fault{Code: new(117)}, 2), started: []string{providertest.Operated(0, 1)}},
 		"nothing-done":   {stop: refused},
 		"due-before":     {start: on(simulator.OpStart, simulator.Fault{Code: new(117)}, 2), stop: refused, started: []string{providertest.Operated(0, 2)}},
 	} {
