@@ -83,7 +83,8 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 // queued task, or an unreadable result, is not such an answer.
 func inProgressAtTheEnd(o fleet.Outcome) bool {
 	var failure *bkapi.Error
-	return o.Verdict == fleet.Pending && o.Code == CodeInProgress && errors.Is(o.Err, context.DeadlineExceeded) && !errors.As(o.Err, &failure)
+	failed := errors.As(o.Err, &failure) && failure.Kind != bkapi.KindCanceled // the end may have come during a request
+	return o.Verdict == fleet.Pending && o.Code == CodeInProgress && errors.Is(o.Err, context.DeadlineExceeded) && !failed
 }
 
 func joinReason(h fleet.Host, meaning, message string) string {

@@ -165,7 +165,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 	if err != nil {
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
 		if w.passing != nil && fleet.Ended(err) {
-			err = fmt.Errorf("%w; the answer before: %w", err, w.passing)
+			err = fmt.Errorf("%[2]w; the answer before: %[1]w", w.passing, err) // whoever looks for an [*bkapi.Error] finds the answer's
 		}
 	}
 	all := make([]fleet.Results, len(w.parts))

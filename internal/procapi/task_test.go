@@ -134,6 +134,45 @@ func TestTasks_Submit_waits(t *testing.T) {
 	}
 }
 
+// An agent that was in progress counts as one that does not answer only if no answer has failed since, whether the time
+// is up between two requests or during one.
+func TestTasks_Submit_inProgressAtTheEnd(t *testing.T) {
+	t.Parallel()
+	busy := said(map[string]int64{one1: 115})
+	for name, c := range map[string]struct {
+		answers []answer
+		away    bool
+	}{
+		"in-progress": {[]answer{busy}, true}, "bad-gateway": {[]answer{busy, failing(badGateway)}, false},
+	} {
+		for _, during := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/during-a-request-%t", name, during), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					p := &platform{t: t, answers: c.answers}
+					tasks, kept := p.tasks(), Contents{}
+					answers := tasks.Result
+					tasks.Result = func(ctx context.Context, task string) (ResultMap, bkapi.Reply, error) {
+						if during && p.asked == len(c.answers) {
+							<-ctx.Done()
+							return nil, bkapi.Reply{}, &bkapi.Error{Kind: bkapi.KindCanceled, Err: ctx.Err(), Sent: true}
+						}
+						return answers(ctx, task)
+					}
+					request, one := p.request(), procapitest.Parse(t, one1)
+					request.Contents = &kept
+					statuses, err := kept.Statuses(one, tasks.Submit(ctx, request, one))
+					if got := statuses[one[0]]; got.Away != c.away || err != nil {
+						t.Errorf("got %+v, %v", got, err)
+					}
+				})
+			})
+		}
+	}
+}
+
 // Agents look whether a process runs when its start check is over. The platform is asked just
 // after that, and no more often than without.
 func TestTasks_Submit_startCheck(t *testing.T) {
@@ -296,6 +335,7 @@ func TestContents_Statuses_reasons(t *testing.T) {
 		refused  = &bkapi.Error{API: "operate", Kind: bkapi.KindRefused, Code: 7, Message: "no permission", Sent: true}
 		words    = refused.Error()
 		timeUp   = fmt.Errorf("asking: %w", context.DeadlineExceeded)
+		meantime = fmt.Errorf("asking: %w", &bkapi.Error{Kind: bkapi.KindCanceled, Err: context.DeadlineExceeded, Sent: true})
 		abnormal = "the agent is abnormal or not found"
 	)
 	for name, test := range map[string]struct {
@@ -305,6 +345,7 @@ func TestContents_Statuses_reasons(t *testing.T) {
 	}{
 		"late":                      {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, false},
 		"late-in-progress":          {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy", Away: true}, false},
+		"late-during-a-request":     {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: meantime}, fleet.Status{Code: 115, Message: "still in progress: busy", Away: true}, false},
 		"late-and-explained":        {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "still in progress", Err: timeUp}, fleet.Status{Message: "still in progress"}, false},
 		"late-without-task":         {fleet.Outcome{Verdict: fleet.Pending, Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, true},
 		"result-refused":            {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Err: refused}, fleet.Status{Message: "could not be read: " + words}, true},
