@@ -204,6 +204,8 @@ func TestGateway_lostAnswer(t *testing.T) {
 	lost := exchange{API: apiMulti, Reply: procapitest.Gone}
 	ended := func(with int) exchange { return result(said(v2(1), code(with))) }
 	idle := result(said(agentSays(host12[0], `{"pid":-1,"isAuto":false}`)...))
+	otherwise := byTask(outcome(fleet.Failed, 850))
+	otherwise.Meaning = "hosted already, although it was unhosted just before, so with what is not known"
 	play(t, map[string]scene{
 		"register": {
 			face: "apigw", retries: 1, call: procapitest.Register, steps: []exchange{accepted, idle, lost, hosting, ended(850)},
@@ -214,9 +216,36 @@ func TestGateway_lostAnswer(t *testing.T) {
 			face: "apigw", retries: 1, call: procapitest.Reregister, steps: []exchange{lost, hosting, ended(850), hosting, ended(0), hosting, ended(0)},
 			want: on1(byTask(outcome(fleet.Done, 0))),
 		},
+		"hosted-again-meanwhile": {
+			face: "apigw", call: procapitest.Reregister, steps: []exchange{hosting, ended(850), hosting, ended(0), hosting, ended(850)},
+			want: on1(otherwise),
+		},
+		"hosted-again-by-the-first-request": {
+			face: "apigw", retries: 1, call: procapitest.Reregister, steps: []exchange{hosting, ended(850), hosting, ended(0), lost, hosting, ended(850)},
+			want: on1(again(byTask(already(outcome(fleet.Done, 850))))),
+		},
 		"unregister": {
 			face: "apigw", retries: 1, call: procapitest.Unregister, steps: []exchange{cached(), lost, hosting, ended(829)},
 			want: on1(again(byTask(already(outcome(fleet.Done, 829))))),
 		},
 	})
+}
+
+// A process that was unhosted to be hosted anew, when the time was up, is not hosted any more. So it is not as
+// it was before.
+func TestGateway_endsUnhosted(t *testing.T) {
+	t.Parallel()
+	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
+	ended := func(with int) exchange { return result(said(v2(1), code(with))) }
+	p, _ := configured(t, "apigw", func(cfg *bkapi.Config, _ *procapi.Options) {
+		cfg.Logger = procapitest.OnCall(apiResult, func(n int) {
+			if n == 2 {
+				end()
+			}
+		})
+	}, hosting, ended(850), hosting, ended(0))
+	got := p.Reregister(ctx, hosts(1))[host(1)]
+	if got.Verdict != fleet.Failed || got.Meaning != "its registration was taken away, and it is not registered again" || !errors.Is(got.Err, context.DeadlineExceeded) {
+		t.Errorf("got %+v", got)
+	}
 }

@@ -41,7 +41,12 @@ func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Resul
 	results := hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick)
 	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
 	results.Merge(hostBefore(ctx, p, fleet.Unsupervise, kept, fleet.Quick))
-	results.Merge(p.client.face.host(ctx, p, fleet.Supervise, results.Succeeded(kept)))
+	for h, o := range procapi.AfterRemoval(p.client.face.host(ctx, p, fleet.Supervise, results.Succeeded(kept))) {
+		if refused(o) && !o.Repeated {
+			o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "hosted already, although it was unhosted just before, so with what is not known"
+		}
+		results[h] = o
+	}
 	return results
 }
 

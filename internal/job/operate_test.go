@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -258,6 +259,25 @@ func TestReregister_replaces(t *testing.T) {
 			procapitest.WantOf(t, want, procapitest.Reregister(t.Context(), p, hosts(3)))
 			wantAsked(t, script, test.want...)
 		})
+	}
+}
+
+// Where the time is up once it was removed, the process is not registered any more.
+func TestReregister_endsUnregistered(t *testing.T) {
+	t.Parallel()
+	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
+	answer := func(n int) exchange { return result(said(key(1), code(n))) }
+	_, url := newScript(t, accepted, answer(850), accepted, answer(0))
+	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) {
+		cfg.Logger = procapitest.OnCall(apiResult, func(n int) {
+			if n == 2 {
+				end()
+			}
+		})
+	})
+	got := client.Process(scope, RegisterByOperate, operateInfo()).Reregister(ctx, hosts(1))[host(1)]
+	if got.Verdict != fleet.Failed || got.Meaning != "its registration was taken away, and it is not registered again" || !errors.Is(got.Err, context.DeadlineExceeded) {
+		t.Errorf("got %+v", got)
 	}
 }
 

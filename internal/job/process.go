@@ -82,7 +82,7 @@ func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 	unregistering, cancelUnregister := fleet.Share(ctx, fleet.Quick, fleet.Quick)
 	defer cancelUnregister()
 	results.Merge(p.Unregister(unregistering, taken))
-	results.Merge(p.register(ctx, results.Succeeded(taken)))
+	results.Merge(procapi.AfterRemoval(p.register(ctx, results.Succeeded(taken))))
 	return results
 }
 

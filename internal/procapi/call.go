@@ -92,6 +92,18 @@ func Unconfirmed(results fleet.Results, accepted bool) fleet.Results {
 	return results
 }
 
+// AfterRemoval are the results of registrations whose predecessors were just removed. A host that was not
+// tried has none now, so it is not as it was.
+func AfterRemoval(results fleet.Results) fleet.Results {
+	for h, o := range results {
+		if o.Verdict == fleet.NotTried {
+			o.Verdict, o.Meaning = fleet.Failed, "its registration was taken away, and it is not registered again"
+			results[h] = o
+		}
+	}
+	return results
+}
+
 // WasSent reports whether the server may have received the request that failed with err.
 func WasSent(err error) bool {
 	var failure *bkapi.Error
