@@ -116,7 +116,11 @@ func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, ob
 
 // after takes the outcome of the operation, and handles what it left behind.
 func (t *turn) after(ctx context.Context, operated Results) {
-	for h, o := range operated {
+	for _, h := range t.due {
+		o, said := operated[h]
+		if !said {
+			o = Outcome{Verdict: Lost, Meaning: "no outcome came back for this host"}
+		}
 		t.results[h] = o.underWay(t.op, t.bare[h])
 	}
 	switch {

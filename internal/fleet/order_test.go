@@ -76,6 +76,22 @@ func (j *joint) OperateJointly(_ context.Context, op fleet.Operation, parts []fl
 	return all
 }
 
+// A host without an outcome is not known to have come out well, so its later processes have to wait.
+func TestRunInOrder_noOutcome(t *testing.T) {
+	t.Parallel()
+	forgets := &process{operate: func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results {
+		return fleet.Results{host(1): well}
+	}}
+	later := &process{}
+	results := fleet.RunInOrder(t.Context(), fleet.Start, fleet.Ascending, []fleet.Member{
+		{Process: forgets, Priority: 1, Hosts: hosts(1, 2)}, {Process: later, Priority: 2, Hosts: hosts(1, 2)},
+	}, hosts(1, 2), fleet.Rollout{MaxFailed: fleet.UpTo(1)})
+	lost := fleet.Outcome{Verdict: fleet.Lost, Meaning: "no outcome came back for this host"}
+	wantResults(t, byHost{1: well, 2: lost}, results[0])
+	later.wantCalls(t, "start 1")
+	wantResults(t, byHost{1: well, 2: lost}, fleet.Run(t.Context(), forgets, fleet.Start, hosts(1, 2), nil, fleet.Rollout{}))
+}
+
 // separate is a joint whose platform takes one process a call.
 type separate struct{ fleet.Process }
 
