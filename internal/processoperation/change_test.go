@@ -157,7 +157,7 @@ func TestOperation_failed_doubt(t *testing.T) {
 		"reload":  {fleet.Reload, operation.applied, " The next apply asks the platform there first, and runs the reload again where it failed or nothing is known of it."},
 		"start":   {fleet.Start, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must."},
 		"kill":    {fleet.Kill, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must."},
-		"destroy": {fleet.Stop, operation.destroyed, " The next destroy runs the stop there again."},
+		"destroy": {fleet.Stop, operation.destroyed, " The next destroy runs the stop there again, unless the platform says that it has worked."},
 		"action":  {fleet.Stop, func(operation) string { return "" }, ""},
 	} {
 		o := operation{members: []member{only(inventory)}, name: c.operation}

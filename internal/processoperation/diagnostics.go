@@ -133,5 +133,5 @@ func (o operation) applied() string {
 }
 
 func (o operation) destroyed() string {
-	return " The next destroy runs the " + string(o.name) + " there again."
+	return " The next destroy runs the " + string(o.name) + " there again, unless the platform says that it has worked."
 }
