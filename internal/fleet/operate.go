@@ -86,6 +86,7 @@ func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, ob
 		task := t.unsure[h]
 		t.bare[h] = task.Bare
 		switch {
+		case task.Anew:
 		case task.Worked:
 			t.results[h] = Outcome{Verdict: Done, TaskID: task.ID}
 			t.resumed = append(t.resumed, h)
@@ -93,7 +94,7 @@ func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, ob
 			tasks[h] = task
 		}
 	}
-	hosts = Where(hosts, func(h Host) bool { return !t.unsure[h].Worked })
+	hosts = Where(hosts, func(h Host) bool { return !t.unsure[h].Worked && !t.unsure[h].Anew })
 	ctx, cancel := Share(ctx, Takes(t.process, t.op), later)
 	defer cancel()
 	ended := resume(ctx, t.process, tasks, func(ctx context.Context, open []Host) Results {

@@ -15,6 +15,8 @@ type Task struct {
 	Bare bool `json:"bare,omitempty"`
 	// Worked: it was seen to work, and what follows it is left to do.
 	Worked bool `json:"worked,omitempty"`
+	// Anew: it is to be run whatever became of it, and only Bare counts.
+	Anew bool `json:"anew,omitempty"`
 	// As is the name by which the operation was sent to its host, if the host has another name now.
 	// Results come under the old name, which may not be known elsewhere any more.
 	As string `json:"as,omitempty"`

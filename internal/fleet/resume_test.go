@@ -163,6 +163,7 @@ func TestRun_resumesOneShotThen(t *testing.T) {
 		"failed-silent":       {task, process{live: answer(silent), look: byHost{1: failedBy}}, "look 1, live 1", goesOn(notRun, task)},
 		"failed-not-tried":    {task, process{live: answer(hosted), look: byHost{1: failedBy}, operate: doneOps(byOp{fleet.Start: {1: away}})}, "look 1, live 1, start 1", goesOn(away, task)},
 		"worked":              {worked, process{live: answer(live(fleet.Stopped, false, 5))}, "unhost 1, live 1", byTask},
+		"anew":                {fleet.Task{Operation: fleet.Start, Bare: true, Anew: true}, process{live: answer(hostingUnknown(runs))}, "live 1, start 1, unhost 1, live 1", well},
 		"worked-stays-hosted": {worked, process{live: answer(hosted)}, "unhost 1, live 1", goesOn(stays, worked)},
 	} {
 		t.Run(name, func(t *testing.T) {

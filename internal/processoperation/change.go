@@ -200,6 +200,9 @@ func (c *change) due() []duty {
 			case !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)):
 				duties[i].unsure[host], duties[i].watched[host] = known.Task, known.Watched
 			}
+			if _, asked := duties[i].unsure[host]; due && known.Bare && !asked {
+				duties[i].unsure[host] = fleet.Task{Operation: c.operation, Bare: true, Anew: true}
+			}
 			if failed && status.Code == diagnose.NoVerdict {
 				duties[i].silent = append(duties[i].silent, host.WithoutSupplier())
 			}

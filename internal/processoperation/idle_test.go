@@ -145,9 +145,11 @@ func TestProcessOperation_oneShotUnhostedLater(t *testing.T) {
 		fault simulator.Fault // in the first run
 		saved string          // the severity of what that says
 		sent  []string        // by the second run
+		anew  bool            // the operation runs anew, for other triggers
 	}{
-		"not-unhosted": {refuses(simulator.OpUnhost), "warning", []string{providertest.Operated(4, 1)}},
-		"answer-lost":  {simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Drop: "after"}, "error", []string{providertest.Operated(0, 1), providertest.Operated(4, 1)}},
+		"not-unhosted":       {refuses(simulator.OpUnhost), "warning", []string{providertest.Operated(4, 1)}, false},
+		"for-other-triggers": {refuses(simulator.OpUnhost), "warning", []string{providertest.Operated(0, 1), providertest.Operated(4, 1)}, true},
+		"answer-lost":        {simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Drop: "after"}, "error", []string{providertest.Operated(0, 1), providertest.Operated(4, 1)}, false},
 	} {
 		onFaces(t, name, gseFaces, func(s trial) {
 			t := s.t
@@ -162,6 +164,9 @@ func TestProcessOperation_oneShotUnhostedLater(t *testing.T) {
 			sim.ResetCalls()
 			if resource.Tainted {
 				resource.Untaint()
+			}
+			if c.anew {
+				config["triggers"] = map[string]string{"run": "2"}
 			}
 			resource.Applied(config)
 			process, _ := sim.Process(providertest.Address(1), "web", "nginx")
