@@ -28,9 +28,11 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 	h.owners.Announce(h.OnHost, h.object, joins, left)
 }
 
-// withdraw takes back what was announced, where nothing is registered and no state keeps the hosts.
-func (h hostedProcess) withdraw() {
-	h.owners.Withdraw(h.OnHost, h.object)
+// withdrawUnless takes back what was announced, unless state keeps the hosts.
+func (h hostedProcess) withdrawUnless(saved *bool) {
+	if !*saved {
+		h.owners.Withdraw(h.OnHost, h.object)
+	}
 }
 
 // taking returns those of hosts with another's registration that the other object is leaving. That

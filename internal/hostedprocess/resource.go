@@ -43,11 +43,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	}
 	h.announce(h.Hosts.Hosts(), nil, known{})
 	saved := false
-	defer func() {
-		if !saved {
-			h.withdraw()
-		}
-	}()
+	defer h.withdrawUnless(&saved)
 	release, err := h.hold(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Register Hosted Process", h.Title+
@@ -141,7 +137,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 			" was left as it is, because its status could not be read.", err))
 	}
 	if resp.Diagnostics.HasError() {
-		h.withdraw()
+		h.withdrawUnless(new(bool))
 		return
 	}
 	if u.back != nil {
