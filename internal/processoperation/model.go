@@ -277,12 +277,12 @@ func (o outcome) anyOf(is func(fleet.Outcome) bool) bool {
 // inDoubt reports whether the operation may have worked on any of these hosts, whatever its result.
 func (o outcome) inDoubt() bool { return slices.ContainsFunc(o, diagnose.InDoubt) }
 
-// interrupted reports whether the user ended the run.
 // worked reports whether an operation was seen to work whose host is a failure for what followed it.
 func (o outcome) worked() bool {
 	return o.anyOf(func(one fleet.Outcome) bool { return one.Underway.Worked })
 }
 
+// interrupted reports whether the user ended the run.
 func (o outcome) interrupted() bool {
 	return o.anyOf(func(one fleet.Outcome) bool { return fleet.Interrupted(one.Err) })
 }
