@@ -363,3 +363,18 @@ func TestHostedProcess_waveOfStarts(t *testing.T) {
 		}
 	})
 }
+
+// Where no host leaves, an update has all of its time for those that stay.
+func TestHostedProcess_wholeTime(t *testing.T) {
+	t.Parallel()
+	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+		t.Helper()
+		more := map[string]any{"on_update": "restart", "ensure": "running", "timeouts": map[string]any{"update": "20m"}}
+		object := sim.ConfiguredFor(t, esb).CoreOf(providertest.HostedType, &providertest.Kept{})
+		object.Applied(fleetOf(esb, 1, more))
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Takes: 18 * time.Minute})
+		if _, said := object.Apply(restartedBy(esb, 1, more)); said.Failed() {
+			t.Error(said)
+		}
+	})
+}

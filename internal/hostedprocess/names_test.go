@@ -337,6 +337,23 @@ func TestUnconfirmed_kept(t *testing.T) {
 	})
 }
 
+// Nor does it become one of the hosts that may be unreachable once its agent is away.
+func TestUnconfirmed_unreachable(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		w.on("register_proc_info", once(simulator.Fault{Drop: "after"}))
+		w.on("register_proc_info", after(simulator.Fault{HTTPStatus: 403}))
+		resource := w.object()
+		resource.Apply(w.declares(1, attribute("max_unreachable_hosts", "1")))
+		w.repair()
+		w.sim.FreezeStatus()
+		w.sim.SetReachable(providertest.Address(1), false)
+		if said := resource.Refresh(); codes(resource)["web-1"] != "unconfirmed" || len(resource.Reasons("unreachable")) > 0 {
+			w.Errorf("out_of_sync %v, unreachable %v; said: %s", codes(resource), resource.Reasons("unreachable"), said)
+		}
+	})
+}
+
 // A tainted create whose end nobody saw says that it may still take effect.
 func TestUnconfirmed_mayComeYet(t *testing.T) {
 	t.Parallel()
