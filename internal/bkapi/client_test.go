@@ -42,9 +42,8 @@ func TestClient_credentials(t *testing.T) {
 				header = "{" + creds
 			}
 			got := s.received()[0]
-			if diff := procapitest.DiffJSON(t, []byte(body), got.body); diff != "" {
-				t.Errorf("%s, %s: body (-want +got): %s", gateway, name, diff)
-			}
+			diff := procapitest.DiffJSON(t, []byte(body), got.body)
+			procapitest.Check(t, diff == "", "%s, %s: body (-want +got): %s", gateway, name, diff)
 			if value := got.header.Get("X-Bkapi-Authorization"); value == "" && header != "" || value != "" && procapitest.DiffJSON(t, []byte(header), []byte(value)) != "" {
 				t.Errorf("%s, %s: header %q, want %q", gateway, name, value, header)
 			}
@@ -68,9 +67,7 @@ func TestClient_request(t *testing.T) {
 		t.Errorf("got %s %s", got.method, got.path)
 	}
 	for name, want := range map[string]string{"Content-Type": "application/json", "Accept": "application/json", "X-Bk-Tenant-Id": "system", "User-Agent": "terraform-provider-bk/1.2.3", "Cookie": ""} {
-		if value := got.header.Get(name); value != want {
-			t.Errorf("%s is %q, want %q", name, value, want)
-		}
+		procapitest.WantEqual(t, name, want, got.header.Get(name))
 	}
 	if a, b := got.header.Get("X-Bkapi-Request-Id"), second.header.Get("X-Bkapi-Request-Id"); len(a) != 32 || a == b {
 		t.Errorf("request ids of two calls are %q and %q", a, b)
@@ -126,14 +123,12 @@ func TestClient_requestID(t *testing.T) {
 		s := newServer(t, test.step)
 		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
 		want := cmp.Or(test.want, s.received()[0].header.Get("X-Bkapi-Request-Id"))
-		if failure := failureOf(t, err); failure.RequestID != want {
-			t.Errorf("%s: got %v, want request id %q", name, err, want)
-		}
+		failure := failureOf(t, err)
+		procapitest.Check(t, failure.RequestID == want, "%s: got %v, want request id %q", name, err, want)
 	}
 }
 
-// TestClient_operationIsNotResentByTransport tests net/http itself, which repeats requests if a
-// kept-alive connection dies under them.
+// TestClient_operationIsNotResentByTransport tests net/http itself, which repeats requests if a kept-alive connection dies under them.
 func TestClient_operationIsNotResentByTransport(t *testing.T) {
 	t.Parallel()
 	for _, step := range []http.HandlerFunc{reset, raw("")} {
@@ -144,12 +139,8 @@ func TestClient_operationIsNotResentByTransport(t *testing.T) {
 		}
 		_, err := client.Call(t.Context(), operate, nil, nil)
 		posts := s.received()
-		if len(posts) != 2 || posts[0].remote != posts[1].remote {
-			t.Errorf("got %d requests, want 2 on one connection", len(posts))
-		}
-		if !bkapi.IsOutcomeUnknown(err) {
-			t.Errorf("got %v, want an unknown outcome", err)
-		}
+		procapitest.Check(t, len(posts) == 2 && posts[0].remote == posts[1].remote, "got %d requests, want 2 on one connection", len(posts))
+		procapitest.Check(t, bkapi.IsOutcomeUnknown(err), "got %v, want an unknown outcome", err)
 	}
 }
 
@@ -240,15 +231,13 @@ func TestClient_tls(t *testing.T) {
 			cfg := testConfig(s.URL)
 			test.set(&cfg, s)
 			_, err := newClient(t, cfg).Call(t.Context(), query, nil, nil)
-			if got := len(s.received()); (got == 0) != test.fails || (err != nil) != test.fails {
-				t.Errorf("got %v after %d requests", err, got)
-			}
+			got := len(s.received())
+			procapitest.Check(t, (got == 0) == test.fails && (err != nil) == test.fails, "got %v after %d requests", err, got)
 			if !test.fails {
 				return
 			}
-			if failure := failureOf(t, err); failure.Kind != bkapi.KindTLS || failure.Sent {
-				t.Errorf("got %+v, want a KindTLS and nothing sent", failure)
-			}
+			failure := failureOf(t, err)
+			procapitest.Check(t, failure.Kind == bkapi.KindTLS && !failure.Sent, "got %+v, want a KindTLS and nothing sent", failure)
 		})
 	}
 }
@@ -284,9 +273,7 @@ func TestClient_boundsAnswer(t *testing.T) {
 			cfg.MaxResponseBytes, cfg.MaxRetries = limit, 0
 			_, err := newClient(t, cfg).Call(t.Context(), query, nil, nil)
 			if name == "at-limit" {
-				if err != nil {
-					t.Errorf("got %v", err)
-				}
+				procapitest.Check(t, err == nil, "got %v", err)
 			} else if failure := failureOf(t, err); failure.Kind != bkapi.KindFormat {
 				t.Errorf("got %v, want a KindFormat", err)
 			}
@@ -309,9 +296,7 @@ func TestClient_noSlotIsHeldDuringBackoff(t *testing.T) {
 	if _, err := newClient(t, cfg).Call(t.Context(), query, nil, nil); err != nil {
 		t.Error(err)
 	}
-	if otherErr != nil {
-		t.Errorf("call during the backoff of another: %v", otherErr)
-	}
+	procapitest.Check(t, otherErr == nil, "call during the backoff of another: %v", otherErr)
 }
 
 func TestClient_rateLimitBeforeDeadline(t *testing.T) {

@@ -49,10 +49,7 @@ func TestNew_config(t *testing.T) {
 		"max-bytes":            {func(c *Config) { c.MaxResponseBytes = -1 }, "MaxResponseBytes"},
 		"ca-cert":              {func(c *Config) { c.CACert = []byte("s3cr3t") }, "CACert"},
 	} {
-		cfg := Config{
-			Endpoint: "https://paas.example.com", Gateway: ESB,
-			AppCode: "bk-test", AppSecret: "s3cr3t", Username: "admin",
-		}
+		cfg := Config{Endpoint: "https://paas.example.com", Gateway: ESB, AppCode: "bk-test", AppSecret: "s3cr3t", Username: "admin"}
 		test.set(&cfg)
 		_, err := New(cfg)
 		var field string
@@ -79,12 +76,8 @@ func TestNew_transport(t *testing.T) {
 	if reflect.ValueOf(transport.Proxy).Pointer() != reflect.ValueOf(http.ProxyFromEnvironment).Pointer() {
 		t.Error("the proxy is not taken from the environment")
 	}
-	if transport.Protocols.HTTP2() || !transport.Protocols.HTTP1() {
-		t.Errorf("speaks %s, want HTTP/1 only", transport.Protocols)
-	}
-	if transport.TLSClientConfig.InsecureSkipVerify {
-		t.Error("the server is not verified")
-	}
+	procapitest.Check(t, !transport.Protocols.HTTP2() && transport.Protocols.HTTP1(), "speaks %s, want HTTP/1 only", transport.Protocols)
+	procapitest.Check(t, !transport.TLSClientConfig.InsecureSkipVerify, "the server is not verified")
 }
 
 // Limits of requests at once, of requests per second, and of both: a request that has no turn in time keeps no slot.
@@ -109,9 +102,8 @@ func TestLimits(t *testing.T) {
 			began(fourPerSecond)()
 		}
 		// The first starts at once, the other eight at intervals of a quarter of a second.
-		if took := time.Since(start).Round(time.Millisecond); took != 2*time.Second {
-			t.Errorf("nine requests at four per second began within %s, want 2s", took)
-		}
+		took := time.Since(start).Round(time.Millisecond)
+		procapitest.Check(t, took == 2*time.Second, "nine requests at four per second began within %s, want 2s", took)
 		one, slowly := NewLimits(1, 0), NewLimits(1, 0.1)
 		release := began(one)
 		waits(one)
@@ -174,9 +166,7 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		header := http.Header{}
 		header.Set("Retry-After", test.value)
-		if got := retryAfter(answer{status: test.status, header: header}, now); got != test.want {
-			t.Errorf("%s: got %s, want %s", name, got, test.want)
-		}
+		procapitest.WantEqual(t, name, test.want, retryAfter(answer{status: test.status, header: header}, now))
 	}
 }
 
@@ -189,9 +179,8 @@ func TestParseEnvelope(t *testing.T) {
 		`{"result":true,"code":0,"permission":null,"data":1}`, " \n{\"code\":0,\"data\":1}\n ",
 	} {
 		got, err := parseEnvelope([]byte(success))
-		if diff := cmp.Diff(envelope{ok: true, data: []byte("1")}, got, cmp.AllowUnexported(envelope{})); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got): %s", success, err, diff)
-		}
+		diff := cmp.Diff(envelope{ok: true, data: []byte("1")}, got, cmp.AllowUnexported(envelope{}))
+		procapitest.Check(t, err == nil && diff == "", "%s: %v (-want +got): %s", success, err, diff)
 	}
 	for name, test := range map[string]struct {
 		body string
@@ -227,9 +216,7 @@ func TestParseEnvelope(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		test.want.data = []byte("1")
-		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(envelope{})); diff != "" {
-			t.Errorf("%s (-want +got): %s", name, diff)
-		}
+		procapitest.WantEqual(t, name, test.want, got, cmp.AllowUnexported(envelope{}))
 	}
 }
 
@@ -270,8 +257,7 @@ func FuzzParseEnvelope(f *testing.F) {
 		if twice := bytes.Count(bytes.ToLower(body), []byte("data")) > 1 || bytes.ContainsAny(body, `\ſ`); !read || twice {
 			return
 		}
-		if diff := cmp.Diff(env, plain, cmp.AllowUnexported(envelope{})) + cmp.Diff(out, atOnce); err != nil || diff != "" {
-			t.Errorf("read at once and in two steps: %v %s", err, diff)
-		}
+		diff := cmp.Diff(env, plain, cmp.AllowUnexported(envelope{})) + cmp.Diff(out, atOnce)
+		procapitest.Check(t, err == nil && diff == "", "read at once and in two steps: %v %s", err, diff)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 func TestError_text(t *testing.T) {
@@ -40,9 +41,7 @@ func TestError_text(t *testing.T) {
 		},
 	} {
 		test.err.API, test.err.URL = "x", url
-		if got := test.err.Error(); got != test.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
-		}
+		procapitest.WantEqual(t, name, test.want, test.err.Error())
 	}
 }
 
@@ -52,18 +51,10 @@ func TestError_isFoundThroughChain(t *testing.T) {
 	_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
 	wrapped := fmt.Errorf("registering: %w", errors.Join(errors.New("other"), err))
 	var failure *bkapi.Error
-	if !errors.As(wrapped, &failure) || failure.Message != "exists" {
-		t.Errorf("errors.As does not find the *Error in %v", wrapped)
-	}
-	if !bkapi.HasCode(wrapped, 850) || bkapi.HasCode(wrapped, 829) || bkapi.HasCode(nil, 850) {
-		t.Error("HasCode is wrong")
-	}
-	if bkapi.HasCode(&bkapi.Error{Kind: bkapi.KindConnect}, 0) {
-		t.Error("no code is taken for code 0")
-	}
-	if bkapi.IsTransient(errors.New("other")) || bkapi.IsOutcomeUnknown(nil) {
-		t.Error("a stranger's error is classified")
-	}
+	procapitest.Check(t, errors.As(wrapped, &failure) && failure.Message == "exists", "errors.As does not find the *Error in %v", wrapped)
+	procapitest.Check(t, bkapi.HasCode(wrapped, 850) && !bkapi.HasCode(wrapped, 829) && !bkapi.HasCode(nil, 850), "HasCode is wrong")
+	procapitest.Check(t, !bkapi.HasCode(&bkapi.Error{Kind: bkapi.KindConnect}, 0), "no code is taken for code 0")
+	procapitest.Check(t, !bkapi.IsTransient(errors.New("other")) && !bkapi.IsOutcomeUnknown(nil), "a stranger's error is classified")
 }
 
 func TestError_quotesOneLine(t *testing.T) {
@@ -73,12 +64,8 @@ func TestError_quotesOneLine(t *testing.T) {
 		s := newServer(t, replyAs("text/html; charset=utf-8", status, page))
 		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
 		text := err.Error()
-		if !strings.Contains(text, `text/html; charset=utf-8 beginning "<html> <head><title>Sign in`) {
-			t.Errorf("got %s", text)
-		}
-		if strings.Contains(text, "\n") || len(text) > 500 {
-			t.Errorf("%d characters: %s", len(text), text)
-		}
+		procapitest.Check(t, strings.Contains(text, `text/html; charset=utf-8 beginning "<html> <head><title>Sign in`), "got %s", text)
+		procapitest.Check(t, !strings.Contains(text, "\n") && len(text) <= 500, "%d characters: %s", len(text), text)
 	}
 }
 
@@ -97,13 +84,9 @@ func TestDenialOf(t *testing.T) {
 		"in-an-envelope": {reply(http.StatusOK, `{"code":1640101}`), bkapi.NotDenied},
 	} {
 		_, err := newClient(t, testConfig(newServer(t, test.step).URL)).Call(t.Context(), query, nil, nil)
-		if got := bkapi.DenialOf(err); got != test.want {
-			t.Errorf("%s: %q, want %q: %v", name, got, test.want, err)
-		}
+		procapitest.WantEqual(t, fmt.Sprintf("%s: %v", name, err), test.want, bkapi.DenialOf(err))
 	}
-	if got := bkapi.DenialOf(errors.New("HTTP 401")); got != bkapi.NotDenied {
-		t.Errorf("another error: %q", got)
-	}
+	procapitest.WantEqual(t, "another error", bkapi.NotDenied, bkapi.DenialOf(errors.New("HTTP 401")))
 }
 
 func TestPrintable(t *testing.T) {
@@ -124,8 +107,6 @@ func TestPrintable(t *testing.T) {
 		"invisible":       {"a\u200b\u200d\ufeff\u00ad\U000E0041b", "ab"},
 		"private-use":     {"\ue000x\U0010fffd", "x"},
 	} {
-		if got := bkapi.Printable(test.text); got != test.want {
-			t.Errorf("%s: got %q, want %q", name, got, test.want)
-		}
+		procapitest.WantEqual(t, name, test.want, bkapi.Printable(test.text))
 	}
 }

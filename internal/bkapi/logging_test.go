@@ -16,7 +16,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -80,10 +79,7 @@ func onWarning(call func()) *slog.Logger {
 
 func TestClient_logging(t *testing.T) {
 	t.Parallel()
-	s := newServer(t,
-		reply(http.StatusBadGateway, ""),
-		reply(http.StatusOK, `{"result":true,"code":0,"data":{},"request_id":"platform-1"}`),
-	)
+	s := newServer(t, reply(http.StatusBadGateway, ""), reply(http.StatusOK, `{"result":true,"code":0,"data":{},"request_id":"platform-1"}`))
 	j := &journal{}
 	cfg := testConfig(s.URL)
 	cfg.Logger = j.logger()
@@ -102,9 +98,7 @@ func TestClient_logging(t *testing.T) {
 	ignored := cmpopts.IgnoreMapEntries(func(key string, _ any) bool {
 		return key == "time" || key == "ms" || key == "wait_ms"
 	})
-	if diff := cmp.Diff(want, j.lines(t), ignored); diff != "" {
-		t.Errorf("log (-want +got): %s", diff)
-	}
+	procapitest.WantEqual(t, "log", want, j.lines(t), ignored)
 }
 
 // accepted is an answer that chooses what is logged of it.
@@ -141,9 +135,7 @@ func TestClient_logFields(t *testing.T) {
 			t.Errorf("line %d: %v", n, line)
 		}
 	}
-	if n != 2 {
-		t.Errorf("%d calls were logged, want 2", n)
-	}
+	procapitest.WantEqual(t, "calls that were logged", 2, n)
 }
 
 // canary has each kind of character that an encoding changes.
@@ -221,9 +213,8 @@ func TestClient_keepsSecrets(t *testing.T) {
 				if !strings.Contains(strings.ToLower(text), strings.ToLower(marker)) {
 					t.Fatalf("the echo has not come through, so this proves nothing: %s", text)
 				}
-				if found := canaryIn(text); (len(found) > 0) != (set == nil) {
-					t.Errorf("found %q in: %s", found, text)
-				}
+				found := canaryIn(text)
+				procapitest.Check(t, (len(found) > 0) == (set == nil), "found %q in: %s", found, text)
 			})
 		}
 	}
@@ -279,9 +270,7 @@ func TestConfig_printsNoSecret(t *testing.T) {
 	if found := canaryIn(text); len(found) > 0 {
 		t.Errorf("found %q in: %s", found, text)
 	}
-	if !strings.Contains(text, "https://paas.example.com") {
-		t.Errorf("nothing of use in: %s", text)
-	}
+	procapitest.Check(t, strings.Contains(text, "https://paas.example.com"), "nothing of use in: %s", text)
 
 	// The control: the same fields without the methods.
 	type bare bkapi.Config

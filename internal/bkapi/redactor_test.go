@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 func TestRedactor_text(t *testing.T) {
@@ -51,9 +53,7 @@ func TestRedactor_text(t *testing.T) {
 		"octal-and-utf-16":      {[]string{"s3cr3t?\U00010000"}, `<s3cr3t\77\ud800\udc00>`, "<***>"},
 		"plus-is-not-a-space":   {[]string{"two+words"}, "<two words>", "<two words>"},
 	} {
-		if got := newRedactor(test.secrets...).text(test.text); got != test.want {
-			t.Errorf("%s: got %q, want %q", name, got, test.want)
-		}
+		procapitest.WantEqual(t, name, test.want, newRedactor(test.secrets...).text(test.text))
 	}
 }
 
@@ -86,9 +86,8 @@ func TestRedactor_encodings(t *testing.T) {
 		"base64-escaped": std([]byte(`canary\"\u003c\u0026\u003e+/'\\é%tail`)),
 	} {
 		// At its ends, base64 also depends on what is beside the secret.
-		if got := newRedactor(secret).text("<" + text + ">"); !strings.Contains(got, "***") || len(got) > len("<MWNh***LT4=>") {
-			t.Errorf("%s: got %q of %q", name, got, text)
-		}
+		got := newRedactor(secret).text("<" + text + ">")
+		procapitest.Check(t, strings.Contains(got, "***") && len(got) <= len("<MWNh***LT4=>"), "%s: got %q of %q", name, got, text)
 	}
 }
 
@@ -181,9 +180,7 @@ func TestRedactor_spellings(t *testing.T) {
 		}
 		for j, quote := range around {
 			text := "<" + quote(spellBy(choices, secret)) + ">"
-			if got := redact.text(text); got != "<***>" {
-				t.Errorf("%v in %d: %q of %q", choices, j, got, text)
-			}
+			procapitest.WantEqual(t, fmt.Sprintf("%v in %d of %q", choices, j, text), "<***>", redact.text(text))
 		}
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
@@ -80,12 +78,8 @@ func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.
 	if row.kind == "" {
 		want.Kind = got.Kind
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: %v (-want +got):\n%s", api.Name, err, diff)
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%s: taken for the end of the operation: %v", api.Name, err)
-	}
+	procapitest.WantEqual(t, fmt.Sprintf("%s: %v", api.Name, err), want, got)
+	procapitest.Check(t, !errors.Is(err, context.DeadlineExceeded), "%s: taken for the end of the operation: %v", api.Name, err)
 }
 
 func TestClient_retryStopsWhenContextEnds(t *testing.T) {
@@ -147,9 +141,7 @@ func TestClient_retryEndsWithSuccess(t *testing.T) {
 				t.Fatalf("got %v, %+v and %v, want 2 tries and Resent %t", out, got, err, test.resent)
 			}
 			first, second := s.received()[0], s.received()[1]
-			if diff := cmp.Diff(string(first.body), string(second.body)); diff != "" {
-				t.Errorf("the second try sent another body: %s", diff)
-			}
+			procapitest.WantEqual(t, "the second try sent another body", string(first.body), string(second.body))
 			if a, b := first.header.Get("X-Bkapi-Request-Id"), second.header.Get("X-Bkapi-Request-Id"); a != b || a == "" {
 				t.Errorf("tries of one call have request ids %q and %q", a, b)
 			}
@@ -174,9 +166,7 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 		t.Errorf("got %+v", failure)
 	}
 	for _, want := range []string{"user pressed Ctrl-C", "restarting"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q lacks %q", err, want)
-		}
+		procapitest.Check(t, strings.Contains(err.Error(), want), "%q lacks %q", err, want)
 	}
 }
 
@@ -192,8 +182,7 @@ func TestClient_retryRemembersWhatMayHaveBeenDone(t *testing.T) {
 	}
 }
 
-// retryRow is a row of the table in the package documentation, with what causes it. The reasons are in
-// that table.
+// retryRow is a row of the table in the package documentation, with what causes it. The reasons are in that table.
 type retryRow struct {
 	what       string
 	repeatable string
@@ -201,8 +190,7 @@ type retryRow struct {
 
 	steps   []http.HandlerFunc // each of them, repeated, is an instance of the row
 	prepare func(t *testing.T, cfg *bkapi.Config, s *server)
-	// cold: the client has made no call before. In all other rows the platform has answered once, and
-	// leaves happens then.
+	// cold: the client has made no call before. In all other rows the platform has answered once, and leaves happens then.
 	cold    bool
 	leaves  func(s *server)
 	kind    bkapi.Kind
@@ -281,7 +269,5 @@ func TestDoc_retryTable(t *testing.T) {
 		[]string{"context ended", "no", "no"},            // TestClient_retryStopsWhenContextEnds
 		[]string{"deadline before the wait", "no", "no"}, // TestClient_retryKeepsErrorWhenDeadlineIsBeforeTheWait
 	)
-	if diff := cmp.Diff(documented, tested); diff != "" {
-		t.Errorf("documented (-) and tested (+) rows differ: %s", diff)
-	}
+	procapitest.WantEqual(t, "documented (-) and tested (+) rows differ", documented, tested)
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/belief"
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/doctor"
@@ -89,9 +87,7 @@ func found(t *testing.T, gateway bkapi.Gateway, profile belief.Profile, report *
 			want[name] = belief.Yes
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("with %v (-want +got):\n%s\n%s", on, diff, lines(report))
-	}
+	providertest.Same(t, fmt.Sprintf("with %v: %s", on, lines(report)), want, got)
 }
 
 func lines(report *doctor.Report) string {

@@ -81,9 +81,8 @@ func (r *cliRun) meets() met {
 	if r.on.Refreshes() && run.Code != 1 {
 		attributes = r.cli.Planned("plan")
 	}
-	if tainted := status == "tainted"; tainted != (r.cell.ending == taints) {
-		r.t.Errorf("the status in state is %q", status)
-	}
+	tainted := status == "tainted"
+	providertest.Check(r.t, tainted == (r.cell.ending == taints), "the status in state is %q", status)
 	return met{run.Said, providertest.Texts(attributes["hosts"]), providertest.Texts(attributes[r.reasonsName()])}
 }
 
@@ -93,9 +92,8 @@ func (r *cliRun) next(want providertest.PlanKind) {
 	if want == providertest.PlanNothing {
 		return
 	}
-	if applied := r.cli.RunJSON("apply", "plan"); applied.Code != 0 || len(applied.Said) > 0 {
-		r.t.Errorf("the next apply exits with %d\n%s", applied.Code, applied.Text)
-	}
+	applied := r.cli.RunJSON("apply", "plan")
+	providertest.Check(r.t, applied.Code == 0 && len(applied.Said) == 0, "the next apply exits with %d\n%s", applied.Code, applied.Text)
 }
 
 func (r *cliRun) settled() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // A plan builds the inventory of every resource more than once.
@@ -17,8 +18,7 @@ func BenchmarkInventory10000(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		inventory, faults := fleet.NewInventory(maps.All(addresses), 0)
-		if len(faults) > 0 || inventory.Len() != 10000 {
+		if inventory, faults := fleet.NewInventory(maps.All(addresses), 0); len(faults) > 0 || inventory.Len() != 10000 {
 			b.Fatal(faults)
 		}
 	}
@@ -29,9 +29,7 @@ func BenchmarkInspect10000(b *testing.B) {
 	statuses := make(map[fleet.Host]fleet.Status, len(all))
 	for i := range all {
 		h, err := fleet.ParseHost(fmt.Sprintf("0:10.%d.%d.%d", i>>16, i>>8&255, i&255), 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		fleettest.NoError(b, err)
 		all[i], statuses[h] = h, row(fleet.Running, true, 5)
 	}
 	b.ReportAllocs()

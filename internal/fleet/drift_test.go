@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 const (
@@ -162,12 +163,8 @@ func TestInspect(t *testing.T) {
 				want.Drift[host(1)], want.Differs[host(1)] = test.want, test.told
 			}
 			got, err := fleet.Inspect(t.Context(), p, hosts(1), desired(test.ensure), nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got, byString, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Report{}, "Cached", "Live")); diff != "" {
-				t.Errorf("report (-want +got):\n%s", diff)
-			}
+			fleettest.NoError(t, err)
+			fleettest.Same(t, "report", want, got, byString, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Report{}, "Cached", "Live"))
 			p.wantCalls(t, wantCalls)
 		})
 	}
@@ -189,9 +186,8 @@ func answer(s fleet.Status) func([]fleet.Host) (map[fleet.Host]fleet.Status, err
 	}
 }
 
-// Of several hosts the suspects alone are asked. After an import there is no spec to ask with, so the
-// cached status must do. A deadline in the middle leaves hosts unreachable, with what is known of
-// them: it is no reason to fail a refresh.
+// Of several hosts the suspects alone are asked. After an import there is no spec to ask with, so the cached status must do. A deadline in
+// the middle leaves hosts unreachable, with what is known of them: it is no reason to fail a refresh.
 func TestInspect_severalHosts(t *testing.T) {
 	t.Parallel()
 	absent, down := fleet.Status{State: fleet.Unregistered}, row(fleet.Stopped, false, 5)
@@ -229,16 +225,10 @@ func TestInspect_severalHosts(t *testing.T) {
 				c.spoil(&want)
 			}
 			got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), want, nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fleettest.NoError(t, err)
 			p.wantCalls(t, c.calls)
-			if diff := cmp.Diff(c.drift, byNumber(got.Drift), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("drift (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.unreachable, byNumber(got.Unreachable), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("unreachable (-want +got):\n%s", diff)
-			}
+			fleettest.Same(t, "drift", c.drift, byNumber(got.Drift), cmpopts.EquateEmpty())
+			fleettest.Same(t, "unreachable", c.unreachable, byNumber(got.Unreachable), cmpopts.EquateEmpty())
 		})
 	}
 }
@@ -279,9 +269,8 @@ func TestDeclared_AllLabels(t *testing.T) {
 		"turned-off":      {fleet.Desired{Fingerprint: ownPrint, Labels: own}, own},
 		"turned-off-none": {fleet.Desired{Fingerprint: ownPrint}, nil},
 	} {
-		if diff := cmp.Diff(c.want, c.desired.AllLabels()); diff != "" || len(own) > 1 {
-			t.Errorf("%s: the desired labels are %v (-want +got):\n%s", name, own, diff)
-		}
+		diff := cmp.Diff(c.want, c.desired.AllLabels())
+		fleettest.Check(t, diff == "" && len(own) <= 1, "%s: the desired labels are %v (-want +got):\n%s", name, own, diff)
 	}
 }
 
@@ -306,9 +295,7 @@ func TestDeclared_Ours(t *testing.T) {
 		"we-have-no-name":     {nameless, labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), true},
 		"names-another-of-us": {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), ownedBy("another")), true},
 	} {
-		if got := test.desired.Ours(test.status); got != test.want {
-			t.Errorf("%s: got %t, want %t", name, got, test.want)
-		}
+		fleettest.Same(t, name, test.want, test.desired.Ours(test.status))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 func TestExpandIPs(t *testing.T) {
@@ -54,9 +55,7 @@ func TestExpandIPs(t *testing.T) {
 func TestExpandIPs_most(t *testing.T) {
 	t.Parallel()
 	ips, err := fleet.ExpandIPs("10.0.[0-255].[0-255]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fleettest.NoError(t, err)
 	if len(ips) != fleet.MaxExpanded || ips[fleet.MaxExpanded-1].String() != "10.0.255.255" {
 		t.Errorf("got %d addresses, the last %s", len(ips), ips[len(ips)-1])
 	}
@@ -68,14 +67,10 @@ func FuzzExpandIPs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, pattern string) {
 		ips, err := fleet.ExpandIPs(pattern)
-		if (err == nil) != (len(ips) > 0) || len(ips) > fleet.MaxExpanded {
-			t.Errorf("%q: %d addresses, %v", pattern, len(ips), err)
-		}
+		fleettest.Check(t, (err == nil) == (len(ips) > 0) && len(ips) <= fleet.MaxExpanded, "%q: %d addresses, %v", pattern, len(ips), err)
 		seen := make(map[netip.Addr]bool, len(ips))
 		for _, ip := range ips {
-			if !ip.Is4() || seen[ip] {
-				t.Errorf("%q names %s, which is no IPv4 address or was named before", pattern, ip)
-			}
+			fleettest.Check(t, ip.Is4() && !seen[ip], "%q names %s, which is no IPv4 address or was named before", pattern, ip)
 			seen[ip] = true
 		}
 	})

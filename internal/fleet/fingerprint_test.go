@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// A changed fingerprint makes every host of every user look changed: whoever
-// edits one of these needs another FingerprintVersion.
+// A changed fingerprint makes every host of every user look changed: whoever edits one of these needs another FingerprintVersion.
 func TestFingerprint_golden(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -40,16 +40,11 @@ func TestFingerprint_golden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := fleet.Fingerprint(test.spec, test.labels)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
+			fleettest.NoError(t, err)
+			fleettest.Same(t, "result", test.want, got)
 			sum := sha256.Sum256([]byte(test.canonical))
-			if documented := fleet.FingerprintVersion + hex.EncodeToString(sum[:])[:16]; got != documented {
-				t.Errorf("got %s, which is not that of %s (%s)", got, test.canonical, documented)
-			}
+			documented := fleet.FingerprintVersion + hex.EncodeToString(sum[:])[:16]
+			fleettest.Check(t, got == documented, "got %s, which is not that of %s (%s)", got, test.canonical, documented)
 		})
 	}
 }
@@ -58,23 +53,17 @@ func TestFingerprint_largeNumbers(t *testing.T) {
 	t.Parallel()
 	of := func(id int64) string {
 		sum, err := fleet.Fingerprint(map[string]any{"report_id": id}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fleettest.NoError(t, err)
 		return sum
 	}
-	if of(math.MaxInt64) == of(math.MaxInt64-1) {
-		t.Error("two large numbers have one fingerprint")
-	}
+	fleettest.Check(t, of(math.MaxInt64) != of(math.MaxInt64-1), "two large numbers have one fingerprint")
 }
 
 func TestFingerprint_labels(t *testing.T) {
 	t.Parallel()
 	of := func(labels map[string]string) string {
 		sum, err := fleet.Fingerprint(map[string]any{"a": 1}, labels)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fleettest.NoError(t, err)
 		return sum
 	}
 	base := of(map[string]string{"a": "1", "b": "2", "c": "3"})
@@ -86,13 +75,9 @@ func TestFingerprint_labels(t *testing.T) {
 	for name, labels := range map[string]map[string]string{
 		"value": {"a": "1", "b": "2", "c": "4"}, "key": {"a": "1", "b": "2", "d": "3"}, "fewer": {"a": "1", "b": "2"}, "none": nil,
 	} {
-		if of(labels) == base {
-			t.Errorf("%s: another set of labels has the same fingerprint", name)
-		}
+		fleettest.Check(t, of(labels) != base, "%s: another set of labels has the same fingerprint", name)
 	}
-	if of(nil) != of(map[string]string{}) {
-		t.Error("no labels and an empty set of labels differ")
-	}
+	fleettest.Check(t, of(nil) == of(map[string]string{}), "no labels and an empty set of labels differ")
 }
 
 func TestFingerprint_refuses(t *testing.T) {

@@ -9,9 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // life is what is true of a process on a host so long after its start.
@@ -127,9 +126,7 @@ func TestRun_gate(t *testing.T) {
 					}
 				}
 				wantResults(t, byHost{1: want}, results)
-				if took := time.Since(start); took != test.took {
-					t.Errorf("took %s, want %s", took, test.took)
-				}
+				fleettest.Same(t, "took", test.took, time.Since(start))
 			})
 		})
 	}
@@ -152,9 +149,7 @@ func TestRun_gateHoldsWaves(t *testing.T) {
 			Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute},
 		}
 		results := fleet.Run(t.Context(), p, fleet.Start, hosts(1, 2, 3, 4, 5, 6), nil, rollout)
-		if diff := cmp.Diff([]time.Duration{0, 11 * time.Second}, began); diff != "" {
-			t.Errorf("waves began (-want +got):\n%s", diff)
-		}
+		fleettest.Same(t, "waves began", []time.Duration{0, 11 * time.Second}, began)
 		notTried := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
 		wantResults(t, byHost{
 			1: {}, 2: {}, 4: {}, 5: notTried, 6: notTried,
@@ -163,8 +158,7 @@ func TestRun_gateHoldsWaves(t *testing.T) {
 	})
 }
 
-// Who failed before is not watched, and neither is what is meant to be down or merely
-// hosted.
+// Who failed before is not watched, and neither is what is meant to be down or merely hosted.
 func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 	t.Parallel()
 	rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
@@ -206,8 +200,7 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 	}
 }
 
-// What does not pass is registered and was started: that it is unhealthy is all that is
-// left, and the next time it is watched again.
+// What does not pass is registered and was started: that it is unhealthy is all that is left, and the next time it is watched again.
 func TestReconcile_gateLeavesUnhealthy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,9 +209,8 @@ func TestReconcile_gateLeavesUnhealthy(t *testing.T) {
 		want := fleet.Desired{Ensure: fleet.EnsureRunning}
 		change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: rollout}
 		results := fleet.NewReconciliation(p, want, change).Run(t.Context())
-		if o := results[host(2)]; !results[host(1)].OK() || o.Verdict != fleet.Failed || o.Left != fleet.Unhealthy {
-			t.Errorf("got %+v", byNumber(results))
-		}
+		o := results[host(2)]
+		fleettest.Check(t, results[host(1)].OK() && o.Verdict == fleet.Failed && o.Left == fleet.Unhealthy, "got %+v", byNumber(results))
 	})
 }
 
@@ -230,12 +222,9 @@ func TestRun_gateWithSilentAgent(t *testing.T) {
 		p := &patient{process: process{live: lives(start, nil)}, silent: host(2)}
 		rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: 20 * time.Second}}
 		results := fleet.Run(t.Context(), p, fleet.Restart, hosts(1, 2), nil, rollout)
-		if !results[host(1)].OK() || results[host(2)].Verdict != fleet.Failed {
-			t.Errorf("got %+v", byNumber(results))
-		}
-		if took := time.Since(start); took > 20*time.Second+rollout.Healthy.StableFor/4 {
-			t.Errorf("took %s", took)
-		}
+		fleettest.Check(t, results[host(1)].OK() && results[host(2)].Verdict == fleet.Failed, "got %+v", byNumber(results))
+		took := time.Since(start)
+		fleettest.Check(t, took <= 20*time.Second+rollout.Healthy.StableFor/4, "took %s", took)
 	})
 }
 
@@ -254,8 +243,7 @@ func (p *patient) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 	return statuses, err
 }
 
-// A call that fails proves nothing: the gate asks again, and says so where it never learns
-// more.
+// A call that fails proves nothing: the gate asks again, and says so where it never learns more.
 func TestRun_gateWhenTheCallFails(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("503")
@@ -295,9 +283,7 @@ func TestRun_gateInterrupted(t *testing.T) {
 			1: {Verdict: fleet.Pending, Left: fleet.Unhealthy, Err: context.Canceled, Meaning: "it was operated on, and was not yet known to be stable"},
 			2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt},
 		}, results)
-		if took := time.Since(start); took != 4500*time.Millisecond {
-			t.Errorf("took %s", took)
-		}
+		fleettest.Same(t, "took", 4500*time.Millisecond, time.Since(start))
 	})
 }
 
@@ -322,8 +308,6 @@ func TestRun_gateProgress(t *testing.T) {
 			return p
 		}
 		want := []fleet.Progress{with(0, 0, 0), with(0, 1, 0), with(0, 1, 3), with(1, 1, 2), with(2, 1, 1), with(2, 2, 0)}
-		if diff := cmp.Diff(want, seen); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		fleettest.Same(t, "result", want, seen)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 func TestParseHost(t *testing.T) {
@@ -44,15 +45,9 @@ func TestParseHost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			host, err := fleet.ParseHost(test.address, test.supplier)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if host.String() != test.full {
-				t.Errorf("String: got %q, want %q", host, test.full)
-			}
-			if host.Address() != test.short {
-				t.Errorf("Address: got %q, want %q", host.Address(), test.short)
-			}
+			fleettest.NoError(t, err)
+			fleettest.Same(t, "String", test.full, host.String())
+			fleettest.Same(t, "Address", test.short, host.Address())
 			if again, err := fleet.ParseHost(host.String(), test.supplier+1); err != nil || again != host {
 				t.Errorf("String does not lead back: got %v, %v", again, err)
 			}
@@ -138,27 +133,19 @@ func TestSpans(t *testing.T) {
 			want, got := map[fleet.HostID]bool{}, map[fleet.HostID]bool{}
 			for _, address := range test.addresses {
 				host, err := fleet.ParseHost(address, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fleettest.NoError(t, err)
 				want[host.WithoutSupplier()] = true
 			}
 			spans := fleet.Spans(slices.Collect(maps.Keys(want)))
-			if !slices.Equal(spans, test.spans) {
-				t.Errorf("got %q, want %q", spans, test.spans)
-			}
+			fleettest.Check(t, slices.Equal(spans, test.spans), "got %q, want %q", spans, test.spans)
 			for _, span := range spans {
 				ids, err := fleet.ParseSpan(span)
-				if err != nil {
-					t.Error(err)
-				}
+				fleettest.Check(t, err == nil, "%s", err)
 				for _, id := range ids {
 					got[id] = true
 				}
 			}
-			if !maps.Equal(got, want) {
-				t.Errorf("read back: %v, want %v", got, want)
-			}
+			fleettest.Check(t, maps.Equal(got, want), "read back: %v, want %v", got, want)
 		})
 	}
 	for _, odd := range []string{"", "0:10.0.0.1+", "0:10.0.0.1+-1", "0:10.0.0.1+99999999999", "0:255.255.255.255+1", "10.0.0.1+1", "0:10.0.0.1+1+1"} {
@@ -181,9 +168,7 @@ func FuzzParseHost(f *testing.F) {
 			return
 		}
 		again, err := fleet.ParseHost(host.String(), 0)
-		if err != nil || again != host {
-			t.Errorf("%q became %q, which became %q, %v", address, host, again, err)
-		}
+		fleettest.Check(t, err == nil && again == host, "%q became %q, which became %q, %v", address, host, again, err)
 		if short, err := fleet.ParseHost(host.Address(), 0); err != nil || short.WithoutSupplier() != host.WithoutSupplier() {
 			t.Errorf("%q has the address %q, which is at %v, %v", address, host.Address(), short, err)
 		}

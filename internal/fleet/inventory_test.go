@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // inventory is one without faults.
@@ -35,9 +36,8 @@ func TestInventory_naturalOrder(t *testing.T) {
 			t.Errorf("%s is %v", key, found)
 		}
 	}
-	if want := []string{"db-2", "web-09", "web-9", "web-10", "web-100"}; !slices.Equal(keys, want) {
-		t.Errorf("got %q, want %q", keys, want)
-	}
+	want := []string{"db-2", "web-09", "web-9", "web-10", "web-100"}
+	fleettest.Check(t, slices.Equal(keys, want), "got %q, want %q", keys, want)
 	if host, _ := r.HostOf("web-09"); r.SupplierOf(host) != 1 {
 		t.Errorf("the supplier of web-09 is %d", r.SupplierOf(host))
 	}
@@ -70,10 +70,7 @@ func TestNewInventory_faults(t *testing.T) {
 		},
 		"three-of-a-kind": {
 			map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1", "c": "0:::ffff:10.0.0.1"},
-			[]string{
-				same("b", "0:0:10.0.0.1", "0:10.0.0.1"),
-				same("c", "0:::ffff:10.0.0.1", "0:10.0.0.1"),
-			},
+			[]string{same("b", "0:0:10.0.0.1", "0:10.0.0.1"), same("c", "0:::ffff:10.0.0.1", "0:10.0.0.1")},
 			[]string{"a"},
 		},
 		"unreadable-among-good": {
@@ -92,15 +89,9 @@ func TestNewInventory_faults(t *testing.T) {
 			for key := range inventory.All {
 				holds = append(holds, key)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("faults (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.holds, holds); diff != "" {
-				t.Errorf("keys (-want +got):\n%s", diff)
-			}
-			if inventory.Len() != len(test.holds) {
-				t.Errorf("Len: got %d, want %d", inventory.Len(), len(test.holds))
-			}
+			fleettest.Same(t, "faults", test.want, got)
+			fleettest.Same(t, "keys", test.holds, holds)
+			fleettest.Same(t, "Len", len(test.holds), inventory.Len())
 		})
 	}
 }
@@ -109,26 +100,16 @@ func TestInventory_order(t *testing.T) {
 	t.Parallel()
 	r := inventory(t, map[string]string{"c": "0:10.0.0.1", "a": "0:10.0.0.3", "b": "0:10.0.0.2"})
 	want := hosts(3, 2, 1)
-	if diff := cmp.Diff(want, r.Hosts(), byString); diff != "" {
-		t.Errorf("Hosts (-want +got):\n%s", diff)
-	}
-	if got := r.String(); got != "a, b, c" {
-		t.Errorf("String: got %q", got)
-	}
+	fleettest.Same(t, "Hosts", want, r.Hosts(), byString)
+	fleettest.Same(t, "String", "a, b, c", r.String())
 	odd := r.Pick(func(h fleet.Host) bool { return number(h) != 2 })
-	if diff := cmp.Diff(hosts(3, 1), odd, byString); diff != "" {
-		t.Errorf("Pick (-want +got):\n%s", diff)
-	}
+	fleettest.Same(t, "Pick", hosts(3, 1), odd, byString)
 	for key, h := range r.All {
-		if key != "a" || h != host(3) {
-			t.Errorf("All begins with %s, %v", key, h)
-		}
+		fleettest.Check(t, key == "a" && h == host(3), "All begins with %s, %v", key, h)
 		break
 	}
 	slices.Reverse(r.Hosts())
-	if diff := cmp.Diff(want, r.Hosts(), byString); diff != "" {
-		t.Errorf("the caller changed the inventory (-want +got):\n%s", diff)
-	}
+	fleettest.Same(t, "the caller changed the inventory", want, r.Hosts(), byString)
 }
 
 // A supplier id makes no other host: the inventory is asked with one and holds another.
@@ -141,20 +122,13 @@ func TestInventory_suppliers(t *testing.T) {
 	}{1: {"c", 5}, 2: {"a", 3}, 3: {"b", 0}} {
 		for _, supplier := range []int{0, 5, 9} {
 			h := fleet.NewHost(0, supplier, host(n).IP())
-			if !r.Has(h) {
-				t.Errorf("Has: want %s", h)
-			}
-			if got := r.Key(h); got != want.key {
-				t.Errorf("Key of %s: got %q, want %q", h, got, want.key)
-			}
-			if got := r.SupplierOf(h); got != want.supplier {
-				t.Errorf("SupplierOf %s: got %d, want %d", h, got, want.supplier)
-			}
+			fleettest.Check(t, r.Has(h), "Has: want %s", h)
+			fleettest.Same(t, fmt.Sprintf("Key of %s", h), want.key, r.Key(h))
+			fleettest.Same(t, fmt.Sprintf("SupplierOf %s", h), want.supplier, r.SupplierOf(h))
 		}
 	}
-	if other := fleet.NewHost(1, 5, host(1).IP()); r.Has(other) || r.Key(other) != "1:10.0.0.1" {
-		t.Errorf("%s is on another cloud, and the inventory should not hold it", other)
-	}
+	other := fleet.NewHost(1, 5, host(1).IP())
+	fleettest.Check(t, !r.Has(other) && r.Key(other) == "1:10.0.0.1", "%s is on another cloud, and the inventory should not hold it", other)
 }
 
 func TestInventory_Without(t *testing.T) {
@@ -176,12 +150,8 @@ func TestInventory_Without(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			old, fresh := inventory(t, before), inventory(t, test.after)
-			if diff := cmp.Diff(test.gone, old.Without(fresh), byString); diff != "" {
-				t.Errorf("gone (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.arrived, fresh.Without(old), byString); diff != "" {
-				t.Errorf("arrived (-want +got):\n%s", diff)
-			}
+			fleettest.Same(t, "gone", test.gone, old.Without(fresh), byString)
+			fleettest.Same(t, "arrived", test.arrived, fresh.Without(old), byString)
 		})
 	}
 }

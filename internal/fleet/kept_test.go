@@ -4,9 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // verifier is a process whose agents' files can be read.
@@ -66,20 +65,15 @@ func TestInspect_kept(t *testing.T) {
 			want.Verify = true
 			p := verifier{&process{cached: answer(c.cached), live: answer(c.live)}, c.kept}
 			got, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.differs, got.Differs[host(1)]); diff != "" {
-				t.Errorf("differs (-want +got):\n%s", diff)
-			}
+			fleettest.NoError(t, err)
+			fleettest.Same(t, "differs", c.differs, got.Differs[host(1)])
 			if calls := []string{"cached 1", "hosting 1", "live 1"}; c.asked {
 				p.wantCalls(t, calls...)
 			} else {
 				p.wantCalls(t, calls[:2]...)
 			}
-			if fields := got.Cached[host(1)].Kept.Fields(); (len(fields) > 0) != (c.kept.Why == "" && len(c.kept.Differs) > 0) {
-				t.Errorf("the fields are %v", fields)
-			}
+			fields := got.Cached[host(1)].Kept.Fields()
+			fleettest.Check(t, (len(fields) > 0) == (c.kept.Why == "" && len(c.kept.Differs) > 0), "the fields are %v", fields)
 		})
 	}
 }
@@ -148,13 +142,10 @@ func TestChange_AsFound(t *testing.T) {
 			}
 			p.calls = nil
 			r := fleet.NewReconciliation(p, want, change)
-			if failures := r.Run(t.Context()).Failures(); len(failures) > 0 {
-				t.Errorf("failures: %v", failures)
-			}
+			failures := r.Run(t.Context()).Failures()
+			fleettest.Check(t, len(failures) == 0, "failures: %v", failures)
 			p.wantCalls(t, "live 1 2 3")
-			if at := r.Found().Registered[host(1)]; at != 5 {
-				t.Errorf("the time of the registration is kept as %d, want 5", at)
-			}
+			fleettest.Same(t, "the time of the registration is kept as", int64(5), r.Found().Registered[host(1)])
 		})
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // span are keys that differ in one number, from first to last.
@@ -43,9 +42,7 @@ func TestRanges(t *testing.T) {
 		"text-behind-differs":     {[]string{"w1a", "w2b", "w3c"}, []string{"w1a", "w2b", "w3c"}},
 		"no-number-where-it-ends": {[]string{"web-", "web-1"}, []string{"web-", "web-1"}},
 	} {
-		if diff := cmp.Diff(c.want, fleet.Ranges(c.keys)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		fleettest.Same(t, name, c.want, fleet.Ranges(c.keys))
 	}
 }
 
@@ -64,12 +61,10 @@ func FuzzRanges(f *testing.F) {
 		}
 		sorted := slices.SortedFunc(slices.Values(keys), fleet.CompareKeys)
 		slices.Reverse(keys)
-		if again := slices.SortedFunc(slices.Values(keys), fleet.CompareKeys); !slices.Equal(sorted, again) {
-			t.Errorf("%q, and from the other end %q", sorted, again)
-		}
+		again := slices.SortedFunc(slices.Values(keys), fleet.CompareKeys)
+		fleettest.Check(t, slices.Equal(sorted, again), "%q, and from the other end %q", sorted, again)
 		for _, r := range fleet.Ranges(keys) {
-			first, last, _ := strings.Cut(r, "…")
-			if !slices.Contains(keys, r) && (!slices.Contains(keys, first) || !slices.Contains(keys, last)) {
+			if first, last, _ := strings.Cut(r, "…"); !slices.Contains(keys, r) && (!slices.Contains(keys, first) || !slices.Contains(keys, last)) {
 				t.Errorf("%q of %q", r, keys)
 			}
 		}

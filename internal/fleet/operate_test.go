@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 func TestRun(t *testing.T) {
@@ -73,8 +74,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Of a process that was found not to run the agent has the last word: what it hosts still is
-// unhosted, and what runs was not ended.
+// Of a process that was found not to run the agent has the last word: what it hosts still is unhosted, and what runs was not ended.
 func TestRun_foundNothing(t *testing.T) {
 	t.Parallel()
 	var (
@@ -118,9 +118,7 @@ func TestRun_waves(t *testing.T) {
 		fleet.Run(t.Context(), p, fleet.Stop, hosts(1, 2, 3, 4, 5), tasks{host(2): {}, host(4): {}},
 			fleet.Rollout{Waves: fleet.BatchesOf(2), Pause: 30 * time.Second})
 		p.wantCalls(t, "live 2", "stop 1", "live 4", "stop 3", "stop 5")
-		if took := time.Since(start); took != time.Minute {
-			t.Errorf("took %s, want two pauses", took)
-		}
+		fleettest.Same(t, "two pauses", time.Minute, time.Since(start))
 	})
 }
 
@@ -169,17 +167,12 @@ func TestRun_startFailsWatched(t *testing.T) {
 	fleet.Run(t.Context(), p, fleet.Start, hosts(1), nil, fleet.Rollout{Watch: func(now fleet.Progress) { seen = append(seen, now) }})
 	p.wantCalls(t, "start 1", "live 1")
 	for _, now := range seen {
-		if now.Done > 0 {
-			t.Errorf("told as done: %+v", seen)
-		}
+		fleettest.Check(t, now.Done == 0, "told as done: %+v", seen)
 	}
-	if len(seen) == 0 || seen[len(seen)-1].Failed != 1 {
-		t.Errorf("not told as failed: %+v", seen)
-	}
+	fleettest.Check(t, len(seen) > 0 && seen[len(seen)-1].Failed == 1, "not told as failed: %+v", seen)
 }
 
-// Agents that fall silent after a failed start are not waited for as long as the
-// start would be.
+// Agents that fall silent after a failed start are not waited for as long as the start would be.
 func TestRun_startFailsInSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -190,9 +183,8 @@ func TestRun_startFailsInSilence(t *testing.T) {
 		began := time.Now()
 		results := fleet.Run(ctx, p, fleet.Start, hosts(1, 2), nil, fleet.Rollout{})
 		wantResults(t, byHost{1: failed, 2: well}, results)
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("took %s", took)
-		}
+		took := time.Since(began)
+		fleettest.Check(t, took <= time.Minute, "took %s", took)
 	})
 }
 
@@ -219,8 +211,7 @@ func TestRun_leavesTime(t *testing.T) {
 	}
 }
 
-// A one-shot process is left hosted or not as it was: what a start hosts along the way,
-// the agent would run again.
+// A one-shot process is left hosted or not as it was: what a start hosts along the way, the agent would run again.
 func TestRun_oneShot(t *testing.T) {
 	t.Parallel()
 	var (
@@ -380,8 +371,7 @@ func TestRun_oneShotUnasked(t *testing.T) {
 	wantResults(t, byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: "not run, because whether it is hosted could not be asked"}}, results)
 }
 
-// restUnasked is a host that a stop is said to have found at rest, and that could not be
-// asked.
+// restUnasked is a host that a stop is said to have found at rest, and that could not be asked.
 var restUnasked = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "said not to run, but whether it does, or is still hosted, could not be asked"}
 
 // restUnknown is one whose agent does not say so.

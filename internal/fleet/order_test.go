@@ -10,14 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// joint is a fleet.Joint by the name of its process. The calls of all that share a log are
-// lines such as "start a[1 2] b[1]".
+// joint is a fleet.Joint by the name of its process. The calls of all that share a log are lines such as "start a[1 2] b[1]".
 type joint struct {
 	process
 
@@ -106,9 +105,7 @@ func TestOperation_order(t *testing.T) {
 		fleet.Start: fleet.Ascending, fleet.Reload: fleet.Ascending, fleet.Kill: fleet.Ascending,
 		fleet.Stop: fleet.Descending, fleet.Restart: fleet.Descending,
 	}
-	if diff := cmp.Diff(want, orders); diff != "" {
-		t.Errorf("orders (-want +got):\n%s", diff)
-	}
+	fleettest.Same(t, "orders", want, orders)
 }
 
 func TestRunInOrder(t *testing.T) {
@@ -228,9 +225,7 @@ func TestRunInOrder(t *testing.T) {
 			if test.alone {
 				slices.Sort(log.calls) // those of one priority go at once
 			}
-			if diff := cmp.Diff(test.calls, log.calls); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			fleettest.Same(t, "calls", test.calls, log.calls)
 		})
 	}
 }
@@ -250,12 +245,8 @@ func TestRunInOrder_waves(t *testing.T) {
 			}
 		}
 		fleet.RunInOrder(t.Context(), fleet.Restart, fleet.Ascending, members, hosts(1, 2), fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute, Watch: watch})
-		if diff := cmp.Diff([]time.Duration{0, time.Minute, 2 * time.Minute}, log.at); diff != "" {
-			t.Errorf("%s began at (-want +got):\n%s", log.calls, diff)
-		}
-		if got := strings.Join(begun, " "); got != "1/3 2/3 3/3" {
-			t.Errorf("waves %s", got)
-		}
+		fleettest.Same(t, strings.Join(log.calls, ", ")+" began at", []time.Duration{0, time.Minute, 2 * time.Minute}, log.at)
+		fleettest.Same(t, "waves", "1/3 2/3 3/3", strings.Join(begun, " "))
 	})
 }
 
@@ -271,9 +262,7 @@ func TestRunInOrder_interrupted(t *testing.T) {
 	interrupted := fleet.Outcome{Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}
 	wantResults(t, byHost{1: well}, all[0])
 	wantResults(t, byHost{1: interrupted, 2: interrupted}, all[1])
-	if diff := cmp.Diff([]string{"restart a[1]"}, log.calls, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	fleettest.Same(t, "calls", []string{"restart a[1]"}, log.calls, cmpopts.EquateEmpty())
 }
 
 // Each process passes the gate by itself, and one that does not holds back what comes after.
@@ -292,11 +281,8 @@ func TestRunInOrder_gate(t *testing.T) {
 		if !all[0][host(1)].OK() || all[1][host(1)].Left != fleet.Unhealthy || all[2][host(1)].Verdict != fleet.NotTried {
 			t.Errorf("results %+v", all)
 		}
-		if last.Done != 1 || last.Failed != 1 || last.Watched != 0 {
-			t.Errorf("told of %+v", last)
-		}
-		if calls := slices.DeleteFunc(log.calls, func(call string) bool { return strings.HasPrefix(call, "live") }); !slices.Equal(calls, []string{"start a[1] b[1]"}) {
-			t.Errorf("calls %v", calls)
-		}
+		fleettest.Check(t, last.Done == 1 && last.Failed == 1 && last.Watched == 0, "told of %+v", last)
+		calls := slices.DeleteFunc(log.calls, func(call string) bool { return strings.HasPrefix(call, "live") })
+		fleettest.Check(t, slices.Equal(calls, []string{"start a[1] b[1]"}), "calls %v", calls)
 	})
 }

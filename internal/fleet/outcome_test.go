@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 func TestResults(t *testing.T) {
@@ -22,16 +21,11 @@ func TestResults(t *testing.T) {
 		host(6): {Verdict: fleet.Done, AlreadyDone: true},
 	}
 	// Host 7 has no result, so it is not one that succeeded.
-	if diff := cmp.Diff(hosts(6, 1), results.Succeeded(hosts(7, 6, 5, 4, 3, 2, 1)), byString); diff != "" {
-		t.Errorf("Succeeded (-want +got):\n%s", diff)
-	}
-	failures := byNumber(results.Failures())
-	if len(failures) != 4 || failures[1].TaskID != "" || failures[2].TaskID != "task-a" {
+	fleettest.Same(t, "Succeeded", hosts(6, 1), results.Succeeded(hosts(7, 6, 5, 4, 3, 2, 1)), byString)
+	if failures := byNumber(results.Failures()); len(failures) != 4 || failures[1].TaskID != "" || failures[2].TaskID != "task-a" {
 		t.Errorf("Failures: got %v, want hosts 2 to 5", failures)
 	}
-	if diff := cmp.Diff([]string{"task-a", "task-b"}, results.TaskIDs()); diff != "" {
-		t.Errorf("TaskIDs (-want +got):\n%s", diff)
-	}
+	fleettest.Same(t, "TaskIDs", []string{"task-a", "task-b"}, results.TaskIDs())
 	results.Merge(fleet.Results{host(2): {Verdict: fleet.Done}, host(7): {Verdict: fleet.Failed}})
 	if !results[host(2)].OK() || results[host(7)].OK() || len(results) != 7 {
 		t.Errorf("Merge: got %v, want the later results to win", byNumber(results))
@@ -84,9 +78,8 @@ func TestReconcile_datedByAnotherName(t *testing.T) {
 				calls = append(calls, "live 1")
 			}
 			p.wantCalls(t, calls...)
-			if o := results[host(1)]; o.OK() != c.reads || o.Unread == c.reads {
-				t.Errorf("got %+v", o)
-			}
+			o := results[host(1)]
+			fleettest.Check(t, o.OK() == c.reads && o.Unread != c.reads, "got %+v", o)
 		})
 	}
 }
@@ -129,9 +122,7 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 				Reregister: hosts(1), Order: hosts(1), Inherited: fleet.Inherited{Underway: tasks{host(1): c.task}},
 			})
 			results := reconciliation.Run(t.Context())
-			if reconciliation.Found().Ended[host(1)] != c.tookEffect {
-				t.Errorf("ended: %v", reconciliation.Found().Ended)
-			}
+			fleettest.Same(t, "ended", c.tookEffect, reconciliation.Found().Ended[host(1)])
 			asked := []string{"look 1", "live 1"}
 			if c.live.Hosted {
 				asked = append(asked, "cached 1")

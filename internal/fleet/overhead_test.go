@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
@@ -48,8 +49,7 @@ type slowWave struct {
 	answers           []time.Duration
 }
 
-// adds is what a wave takes beyond its operation, the pause before it and the time for which
-// processes have to be stable.
+// adds is what a wave takes beyond its operation, the pause before it and the time for which processes have to be stable.
 func (w slowWave) adds(t *testing.T) time.Duration {
 	t.Helper()
 	const waves, pause = 5, 10 * time.Second
@@ -58,16 +58,14 @@ func (w slowWave) adds(t *testing.T) time.Duration {
 		p := &slow{operation: w.operation, answers: w.answers}
 		rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: pause, Healthy: &fleet.Gate{StableFor: w.stable, Within: 2*w.stable + 5*time.Minute}}
 		start := time.Now()
-		if failures := fleet.Run(t.Context(), p, fleet.Restart, hosts(1, 2, 3, 4, 5), nil, rollout).Failures(); len(failures) > 0 {
-			t.Errorf("failed: %v", byNumber(failures))
-		}
+		failures := fleet.Run(t.Context(), p, fleet.Restart, hosts(1, 2, 3, 4, 5), nil, rollout).Failures()
+		fleettest.Check(t, len(failures) == 0, "failed: %v", byNumber(failures))
 		took = time.Since(start) - (waves-1)*pause
 	})
 	return took/waves - w.operation - w.stable
 }
 
-// addsFixed is the same for a client that asks every so often, of the operation and then of
-// the process.
+// addsFixed is the same for a client that asks every so often, of the operation and then of the process.
 func (w slowWave) addsFixed(every time.Duration) time.Duration {
 	answer := w.answers[0]
 	noticed := answer
@@ -110,9 +108,8 @@ func TestGate_overhead(t *testing.T) {
 	for _, stable := range stableFor {
 		for _, answer := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, time.Second, 4 * time.Second} {
 			// That the operation is over takes an answer as well.
-			if adds := (slowWave{0, stable, []time.Duration{answer}}).adds(t); adds != 3*answer {
-				t.Errorf("stable for %s, answers in %s: %s more a wave, want %s", stable, answer, adds, 3*answer)
-			}
+			adds := (slowWave{0, stable, []time.Duration{answer}}).adds(t)
+			fleettest.Check(t, adds == 3*answer, "stable for %s, answers in %s: %s more a wave, want %s", stable, answer, adds, 3*answer)
 		}
 	}
 }
@@ -133,9 +130,7 @@ func TestRollout_overheadPage(t *testing.T) {
 	}
 	for _, name := range []string{"measurements.md.tmpl", "zh-measurements.md.tmpl"} {
 		page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fleettest.NoError(t, err)
 		if !strings.Contains(string(page), "|---|---|---|---|---|---|\n"+table.String()+"\n") {
 			t.Errorf("%s should have the table\n%s", name, table.String())
 		}

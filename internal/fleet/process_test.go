@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // host is 0:10.0.0.n. Tests speak of hosts by that number.
@@ -40,9 +40,8 @@ func byNumber[V any](byHost map[fleet.Host]V) map[int]V {
 	return numbered
 }
 
-// process is a fleet.Process made of functions. A nil function says that all is
-// well, or that every host is registered, hosted and running. Each call leaves a
-// line, such as "stop 1 2".
+// process is a fleet.Process made of functions. A nil function says that all is well, or that every host is registered, hosted and running.
+// Each call leaves a line, such as "stop 1 2".
 type process struct {
 	register, reregister, unregister func([]fleet.Host) fleet.Results
 	operate                          func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results
@@ -55,8 +54,7 @@ type process struct {
 	// others is what OtherNames answers.
 	others map[fleet.Host]fleet.HostID
 
-	// waits has LiveStatus answer no sooner than its time is up; where live is nil, it has heard
-	// nothing.
+	// waits has LiveStatus answer no sooner than its time is up; where live is nil, it has heard nothing.
 	waits bool
 
 	calls []string
@@ -148,9 +146,7 @@ func (p *process) record(name string, hosts []fleet.Host) {
 // wantCalls compares the calls so far, each by itself or several with a comma between them.
 func (p *process) wantCalls(t *testing.T, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(strings.Join(want, ", "), strings.Join(p.calls, ", ")); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	fleettest.Same(t, "calls", strings.Join(want, ", "), strings.Join(p.calls, ", "))
 }
 
 // done answers Done, but for the hosts that are listed.
@@ -205,7 +201,5 @@ func cannotSay(err error) func([]fleet.Host) (map[fleet.Host]fleet.Status, error
 // wantResults compares results with outcomes by host number.
 func wantResults(t *testing.T, want byHost, got fleet.Results) {
 	t.Helper()
-	if diff := cmp.Diff(want, byNumber(got), cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("results (-want +got):\n%s", diff)
-	}
+	fleettest.Same(t, "results", want, byNumber(got), cmpopts.EquateErrors(), cmpopts.EquateEmpty())
 }

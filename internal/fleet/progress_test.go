@@ -4,13 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// telling is a process that reports each host as soon as it settles, and of one twice. It does
-// not know what became of host 2.
+// telling is a process that reports each host as soon as it settles, and of one twice. It does not know what became of host 2.
 func telling() *process {
 	return &process{
 		live: says(byStatus{1: live(fleet.Stopped, false, 0), 2: {State: fleet.Unknown}}),
@@ -47,9 +45,7 @@ func TestRun_progress(t *testing.T) {
 		},
 		"waves-that-do-not-start-have-not-failed": {
 			op: fleet.Restart, rollout: fleet.Rollout{Waves: fleet.BatchesOf(4)}, hosts: 6,
-			want: []fleet.Progress{
-				wave(1, 2, 6, 0, 0), wave(1, 2, 6, 1, 0), wave(1, 2, 6, 2, 0), wave(1, 2, 6, 3, 0), wave(1, 2, 6, 3, 1),
-			},
+			want: []fleet.Progress{wave(1, 2, 6, 0, 0), wave(1, 2, 6, 1, 0), wave(1, 2, 6, 2, 0), wave(1, 2, 6, 3, 0), wave(1, 2, 6, 3, 1)},
 		},
 		"done-at-first-and-failed-in-the-end": {op: fleet.Stop, hosts: 2, want: []fleet.Progress{wave(1, 1, 2, 0, 0), wave(1, 1, 2, 1, 0), wave(1, 1, 2, 2, 0), wave(1, 1, 2, 1, 1)}},
 		"what-nobody-knows-has-not-failed": {
@@ -70,9 +66,7 @@ func TestRun_progress(t *testing.T) {
 				numbers[i] = i + 1
 			}
 			fleet.Run(t.Context(), telling(), c.op, hosts(numbers...), nil, c.rollout)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			fleettest.Same(t, "result", c.want, got)
 		})
 	}
 }

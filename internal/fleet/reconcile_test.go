@@ -8,9 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 var (
@@ -252,8 +251,7 @@ func TestReconcile_taken(t *testing.T) {
 	})
 }
 
-// Whether another object leaves a host is asked where the cached status names that object, or cannot
-// say who registered.
+// Whether another object leaves a host is asked where the cached status names that object, or cannot say who registered.
 func TestReconcile_leaving(t *testing.T) {
 	t.Parallel()
 	at := taken
@@ -263,9 +261,7 @@ func TestReconcile_leaving(t *testing.T) {
 	})}
 	change := fleet.Change{Register: hosts(1, 2, 3), Order: hosts(1, 2, 3)}
 	change.Leaving = func(_ context.Context, found map[fleet.Host]fleet.Owned) []fleet.Host {
-		if diff := cmp.Diff(map[int]fleet.Owned{1: {Owner: "them", At: 5}, 3: {At: 5}}, byNumber(found)); diff != "" {
-			t.Errorf("asked about (-want +got):\n%s", diff)
-		}
+		fleettest.Same(t, "asked about", map[int]fleet.Owned{1: {Owner: "them", At: 5}, 3: {At: 5}}, byNumber(found))
 		return hosts(1)
 	}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureRegistered), change).Run(t.Context())
@@ -297,8 +293,7 @@ func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 	}
 }
 
-// A wave is brought up before the next one is registered. Hosts that are not to
-// be touched take no place in it.
+// A wave is brought up before the next one is registered. Hosts that are not to be touched take no place in it.
 func TestReconcile_waves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -308,16 +303,10 @@ func TestReconcile_waves(t *testing.T) {
 			Register: hosts(1, 2, 3), Reregister: hosts(4), Order: hosts(4, 7, 3, 8, 2, 1),
 			Rollout: fleet.Rollout{Waves: fleet.BatchesOf(2), Pause: time.Minute},
 		}).Run(t.Context())
-		p.wantCalls(t,
-			"register 3", "reregister 4", "live 4 3", "start 4 3", "live 4 3",
-			"register 2 1", "live 2 1", "start 2 1", "live 2 1",
-		)
-		if took := time.Since(start); took != time.Minute {
-			t.Errorf("took %s, want one pause", took)
-		}
-		if failures := results.Failures(); len(failures) > 0 {
-			t.Errorf("failures: %v", failures)
-		}
+		p.wantCalls(t, "register 3", "reregister 4", "live 4 3", "start 4 3", "live 4 3", "register 2 1", "live 2 1", "start 2 1", "live 2 1")
+		fleettest.Same(t, "one pause", time.Minute, time.Since(start))
+		failures := results.Failures()
+		fleettest.Check(t, len(failures) == 0, "failures: %v", failures)
 	})
 }
 
@@ -325,9 +314,7 @@ func TestReconcile_keepsTheCallersSlices(t *testing.T) {
 	t.Parallel()
 	order := hosts(1, 2, 3, 4)
 	fleet.NewReconciliation(&process{}, desired(fleet.EnsureRegistered), fleet.Change{Register: hosts(4), Order: order}).Run(t.Context())
-	if diff := cmp.Diff(hosts(1, 2, 3, 4), order, byString); diff != "" {
-		t.Errorf("Order (-want +got):\n%s", diff)
-	}
+	fleettest.Same(t, "Order", hosts(1, 2, 3, 4), order, byString)
 }
 
 // An agent that says nothing does not keep the others of its wave from being hosted.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // unasked is a host that is not registered and may be hosted all the same.
@@ -100,10 +101,7 @@ func TestRelease(t *testing.T) {
 		// What is registered and stopped looks no other than what is not registered.
 		"unregister-fails-where-agents-know-of-hosting-alone": {
 			unregister,
-			process{
-				unregister: done(byHost{1: away, 2: away, 3: away}),
-				live:       says(byStatus{1: gone, 2: gone, 3: silent}), cached: answer(absent),
-			},
+			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(byStatus{1: gone, 2: gone, 3: silent}), cached: answer(absent)},
 			"unregister 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: unreachable},
 		},
 		"unregister-fails-and-agents-cannot-be-asked": {
@@ -227,14 +225,12 @@ func TestRelease_silence(t *testing.T) {
 		began := time.Now()
 		results, _ := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil)
 		wantResults(t, byHost{1: away}, results)
-		if waited := time.Since(began); waited > 15*time.Second {
-			t.Errorf("waited for %s", waited)
-		}
+		waited := time.Since(began)
+		fleettest.Check(t, waited <= 15*time.Second, "waited for %s", waited)
 	})
 }
 
-// What is hosted by a registration that was made meanwhile is somebody else's. What was not hosted before is
-// not asked about.
+// What is hosted by a registration that was made meanwhile is somebody else's. What was not hosted before is not asked about.
 func TestRelease_registeredMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3, 4)
@@ -243,7 +239,6 @@ func TestRelease_registeredMeanwhile(t *testing.T) {
 		h[0]: live(fleet.Running, true, 5), h[1]: live(fleet.Running, true, 5), h[3]: live(fleet.Stopped, false, 5),
 	})
 	p.wantCalls(t, "unregister 1 2 3 4", "live 1 2 3", "unhost 2 3")
-	if o := results[h[0]]; o.OK() || len(results.Succeeded(h)) != 3 {
-		t.Errorf("got %+v", results)
-	}
+	o := results[h[0]]
+	fleettest.Check(t, !o.OK() && len(results.Succeeded(h)) == 3, "got %+v", results)
 }

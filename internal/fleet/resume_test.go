@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // What a task of an earlier run came to, as the client says it.
@@ -22,8 +23,7 @@ func goesOn(o fleet.Outcome, task fleet.Task) fleet.Outcome {
 	return o
 }
 
-// An operation that was sent before, and whose task is known, is asked for and not sent
-// again, unless it failed or its task tells nothing.
+// An operation that was sent before, and whose task is known, is asked for and not sent again, unless it failed or its task tells nothing.
 func TestRun_resumes(t *testing.T) {
 	t.Parallel()
 	const start, restart, reload = fleet.Start, fleet.Restart, fleet.Reload
@@ -87,8 +87,7 @@ func TestRun_resumes(t *testing.T) {
 	}
 }
 
-// In an order of several processes, one whose operation is waited for has its turn like the
-// others, and nothing is sent for it.
+// In an order of several processes, one whose operation is waited for has its turn like the others, and nothing is sent for it.
 func TestRunInOrder_resumes(t *testing.T) {
 	t.Parallel()
 	first := &process{look: byHost{1: inTask}, wait: byHost{1: byTask}}
@@ -251,9 +250,8 @@ func TestReconcile_resumes(t *testing.T) {
 			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change).Run(t.Context())
 			wantResults(t, byHost{1: test.result}, results)
 			test.process.wantCalls(t, test.calls)
-			if due := change.Due[host(1)]; due.Task != task || !due.InDoubt {
-				t.Errorf("what the caller knows became %+v", due)
-			}
+			due := change.Due[host(1)]
+			fleettest.Check(t, due.Task == task && due.InDoubt, "what the caller knows became %+v", due)
 		})
 	}
 }
@@ -268,8 +266,7 @@ func TestReconcile_resumesWhatIsInDoubt(t *testing.T) {
 	p.wantCalls(t, "live 1", "restart 1", "live 1")
 }
 
-// A start whose end was not seen is asked for before anything is done to its host, and the
-// agents decide what is left to do.
+// A start whose end was not seen is asked for before anything is done to its host, and the agents decide what is left to do.
 func TestReconcile_resumesStarts(t *testing.T) {
 	t.Parallel()
 	var (
@@ -375,9 +372,8 @@ func TestReconcile_hostsAfresh(t *testing.T) {
 				return fleet.Results{hosts[0]: {Verdict: fleet.Pending, TaskID: "T"}}
 			}}
 			results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), c.change).Run(t.Context())
-			if o := results[host(1)]; o.Underway.ID != "T" || o.Underway.Fresh != c.fresh {
-				t.Errorf("under way: %+v", o.Underway)
-			}
+			o := results[host(1)]
+			fleettest.Check(t, o.Underway.ID == "T" && o.Underway.Fresh == c.fresh, "under way: %+v", o.Underway)
 		})
 	}
 }

@@ -8,9 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // log keeps the waves that started, as hosts by number, and when.
@@ -80,8 +79,7 @@ func set(numbers ...int) map[fleet.Host]bool {
 	return set
 }
 
-// A wave that takes longer than it may is over: what has no verdict by then has failed,
-// and the next wave has time of its own.
+// A wave that takes longer than it may is over: what has no verdict by then has failed, and the next wave has time of its own.
 func TestRollout_Run_waveTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,12 +95,9 @@ func TestRollout_Run_waveTimeout(t *testing.T) {
 			ended = append(ended, time.Since(start))
 			return fleet.Same(wave.Hosts, outcome)
 		})
-		if diff := cmp.Diff([]time.Duration{time.Minute, 2 * time.Minute}, ended); diff != "" {
-			t.Errorf("waves ended (-want +got):\n%s", diff)
-		}
-		if o := results[hosts(3)[0]]; o.Verdict != fleet.NotTried || o.Meaning != fleet.StoppedByFailures {
-			t.Errorf("the third host is %+v", o)
-		}
+		fleettest.Same(t, "waves ended", []time.Duration{time.Minute, 2 * time.Minute}, ended)
+		o := results[hosts(3)[0]]
+		fleettest.Check(t, o.Verdict == fleet.NotTried && o.Meaning == fleet.StoppedByFailures, "the third host is %+v", o)
 	})
 }
 
@@ -148,9 +143,7 @@ func TestRollout_Run_waves(t *testing.T) {
 			t.Parallel()
 			var log log
 			results := test.rollout.Run(t.Context(), test.hosts, log.act(time.Now(), test.failing, nil))
-			if diff := cmp.Diff(test.waves, log.waves); diff != "" {
-				t.Errorf("waves (-want +got):\n%s", diff)
-			}
+			fleettest.Same(t, "waves", test.waves, log.waves)
 			if told := slices.Repeat([]int{len(test.waves)}, len(test.waves)); test.notTried == nil && !slices.Equal(log.of, told) {
 				t.Errorf("told of %v waves, want %v", log.of, told)
 			}
@@ -189,19 +182,14 @@ func TestRollout_Run_pauses(t *testing.T) {
 				var log log
 				rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}
 				rollout.Run(t.Context(), hosts(1, 2, 3), log.act(start, c.failing, func(int) { <-time.After(10 * time.Second) }))
-				if diff := cmp.Diff(c.began, log.at); diff != "" {
-					t.Errorf("starts (-want +got):\n%s", diff)
-				}
-				if took := time.Since(start); took != c.took {
-					t.Errorf("took %s, want %s", took, c.took)
-				}
+				fleettest.Same(t, "starts", c.began, log.at)
+				fleettest.Same(t, "took", c.took, time.Since(start))
 			})
 		})
 	}
 }
 
-// A context that ends at a minute and a half, in every way there is, in the pause after a wave, or in
-// a wave of 50 seconds.
+// A context that ends at a minute and a half, in every way there is, in the pause after a wave, or in a wave of 50 seconds.
 func TestRollout_Run_ends(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("SIGTERM")
@@ -245,26 +233,21 @@ func TestRollout_Run_ends(t *testing.T) {
 					var log log
 					rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: c.pause}
 					results := rollout.Run(ctx, hosts(1, 2, 3, 4), log.act(start, c.failing, func(int) { <-time.After(c.wave) }))
-					if diff := cmp.Diff([][]int{{1}, {2}}[:c.began], log.waves); diff != "" {
-						t.Errorf("waves (-want +got):\n%s", diff)
-					}
+					fleettest.Same(t, "waves", [][]int{{1}, {2}}[:c.began], log.waves)
 					for n := c.began + 1; n <= 4; n++ {
-						o := results[host(n)]
-						if o.Verdict != fleet.NotTried || o.Meaning != test.reason || !errors.Is(o.Err, test.cause) {
+						if o := results[host(n)]; o.Verdict != fleet.NotTried || o.Meaning != test.reason || !errors.Is(o.Err, test.cause) {
 							t.Errorf("host %d: got %+v, want NotTried, %q and %v", n, o, test.reason, test.cause)
 						}
 					}
-					if took := time.Since(start); took > 100*time.Second {
-						t.Errorf("took %s, want an end at once", took)
-					}
+					took := time.Since(start)
+					fleettest.Check(t, took <= 100*time.Second, "took %s, want an end at once", took)
 				})
 			})
 		}
 	}
 }
 
-// Hosts whose agents do not answer have failed once there are more of them than may be, those of
-// before among them.
+// Hosts whose agents do not answer have failed once there are more of them than may be, those of before among them.
 func TestRollout_Failed(t *testing.T) {
 	t.Parallel()
 	hosts := hosts(1, 2, 3, 4)
@@ -281,8 +264,7 @@ func TestRollout_Failed(t *testing.T) {
 		"two may be, one was":  {2, 1, 2},
 		"two may be, two were": {2, 2, 5},
 	} {
-		if got := (fleet.Rollout{Away: fleet.Away{MaxUnreachable: c.most, Unreached: c.before}}).Failed(results); got != c.want {
-			t.Errorf("%s: %d have failed, want %d", name, got, c.want)
-		}
+		got := (fleet.Rollout{Away: fleet.Away{MaxUnreachable: c.most, Unreached: c.before}}).Failed(results)
+		fleettest.Check(t, got == c.want, "%s: %d have failed, want %d", name, got, c.want)
 	}
 }

@@ -2,10 +2,10 @@ package fleet_test
 
 import (
 	"context"
-	"maps"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // runsAs is a host on which the process runs with a pid.
@@ -107,8 +107,7 @@ func TestReconcile_operation(t *testing.T) {
 	}
 }
 
-// What runs is asked by the declaration that it runs by; the next wave is not asked before
-// it begins, nor is anything done there.
+// What runs is asked by the declaration that it runs by; the next wave is not asked before it begins, nor is anything done there.
 func TestReconcile_operationInWaves(t *testing.T) {
 	t.Parallel()
 	broken := fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
@@ -195,8 +194,7 @@ func TestReconciliation_back(t *testing.T) {
 	}
 }
 
-// A host on which the hosting that failed is still under way does not go back: it would be hosted
-// with the new declaration afterwards.
+// A host on which the hosting that failed is still under way does not go back: it would be hosted with the new declaration afterwards.
 func TestReconciliation_Back_underWay(t *testing.T) {
 	t.Parallel()
 	goesOn := byHost{2: {Verdict: fleet.Pending, TaskID: "T"}}
@@ -220,9 +218,8 @@ func TestReconciliation_Back_registered(t *testing.T) {
 	r := fleet.NewReconciliation(&process{reregister: done(byHost{2: away}), live: answer(row(fleet.Running, true, 5))}, desired(fleet.EnsureHosted), change)
 	r.Run(t.Context())
 	r.Back(t.Context(), desired(fleet.EnsureHosted), func(h fleet.Host) bool { return h == host(1) })
-	if got := byNumber(r.Found().Registered); got[1] != 9 {
-		t.Errorf("registered %v, want host 1 at 9", got)
-	}
+	got := byNumber(r.Found().Registered)
+	fleettest.Check(t, got[1] == 9, "registered %v, want host 1 at 9", got)
 }
 
 // The time of a registration is that which the agent has after the last call: of hosts that were
@@ -260,9 +257,7 @@ func TestReconciliation_Registered(t *testing.T) {
 			c.change.Order = hosts(1, 2, 3)
 			r := fleet.NewReconciliation(&c.process, desired(c.ensure), c.change)
 			r.Run(t.Context())
-			if got := byNumber(r.Found().Registered); !maps.Equal(got, c.want) {
-				t.Errorf("registered %v, want %v", got, c.want)
-			}
+			fleettest.Same(t, "registered", c.want, byNumber(r.Found().Registered))
 		})
 	}
 }

@@ -2,14 +2,13 @@ package fleet_test
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 func TestWaves_Sizes(t *testing.T) {
@@ -36,13 +35,9 @@ func TestWaves_Sizes(t *testing.T) {
 		"ends-before-growth": {[]string{"2", "100%"}, 2, 2, []int{2}},
 		"huge-factor":        {[]string{"9999999", "*9999999"}, 10000001, 10000001, []int{9999999, 2}},
 	} {
-		if diff := cmp.Diff(c.want, waves(c.waves...).Sizes(c.count, c.all)); diff != "" {
-			t.Errorf("%s: sizes (-want +got):\n%s", name, diff)
-		}
+		fleettest.Same(t, name+": sizes", c.want, waves(c.waves...).Sizes(c.count, c.all))
 	}
-	if sizes := fleet.BatchesOf(2).Sizes(5, 5); !slices.Equal(sizes, []int{2, 2, 1}) {
-		t.Errorf("batches of 2 are %v", sizes)
-	}
+	fleettest.Same(t, "batches of 2 are", []int{2, 2, 1}, fleet.BatchesOf(2).Sizes(5, 5))
 }
 
 func TestParseWaves_refuses(t *testing.T) {
@@ -85,13 +80,9 @@ func TestTolerance(t *testing.T) {
 		"100%": {7: 7},
 	} {
 		tolerance, err := fleet.ParseTolerance(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fleettest.NoError(t, err)
 		for all, want := range want {
-			if got := tolerance.Of(all); got != want {
-				t.Errorf("%s of %d hosts are %d, want %d", text, all, got, want)
-			}
+			fleettest.Same(t, fmt.Sprintf("%s of %d hosts are", text, all), want, tolerance.Of(all))
 		}
 	}
 	const neither = ` is neither a number of hosts ("3") nor a share of all hosts ("10%")`
@@ -103,9 +94,7 @@ func TestTolerance(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
-	if got := fleet.UpTo(2).Of(1000); got != 2 {
-		t.Errorf("up to 2 are %d", got)
-	}
+	fleettest.Same(t, "up to 2", 2, fleet.UpTo(2).Of(1000))
 }
 
 // A step gets what the steps after it do not need, and its share where that is more.
@@ -128,9 +117,7 @@ func TestShare(t *testing.T) {
 				step, cancelStep := fleet.Share(whole, c.own, c.later)
 				defer cancelStep()
 				<-step.Done()
-				if took := time.Since(began); took != c.want {
-					t.Errorf("the step had %s, want %s", took, c.want)
-				}
+				fleettest.Same(t, "the step had", c.want, time.Since(began))
 			})
 		})
 	}
@@ -144,9 +131,7 @@ func TestTakes(t *testing.T) {
 		fleet.Start: command + check, fleet.Restart: command + check, fleet.Stop: command, fleet.Reload: command, fleet.Kill: command,
 		fleet.Supervise: fleet.Quick, fleet.Unsupervise: fleet.Quick,
 	} {
-		if got := fleet.Takes(&process{}, op); got != want {
-			t.Errorf("%s takes %s, want %s", op, got, want)
-		}
+		fleettest.Same(t, "takes "+string(op), want, fleet.Takes(&process{}, op))
 	}
 }
 

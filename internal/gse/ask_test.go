@@ -122,9 +122,7 @@ func TestGateway_registerCannotAsk(t *testing.T) {
 				})
 			}, test.steps...)
 			results := p.Register(ctx, procapitest.Parse(t, agentA, agentB))
-			if len(results) != 2 {
-				t.Errorf("got %d results", len(results))
-			}
+			procapitest.WantEqual(t, "results", 2, len(results))
 			for h, o := range results {
 				if o.Verdict != test.want || o.Meaning != "not registered, because "+test.meaning || o.Err == nil || test.ends != nil && !errors.Is(o.Err, test.ends) {
 					t.Errorf("%s: got %+v, want verdict %d, %q", h, o, test.want, test.meaning)
@@ -186,9 +184,8 @@ func TestAsking_patience(t *testing.T) {
 			defer cancel()
 			began := time.Now()
 			procapitest.WantEqual(t, "hosts reached", test.reached, reached(test.call(ctx, p, procapitest.Parse(t, addressA, other))))
-			if waited := time.Since(began); waited > 20*time.Second {
-				t.Errorf("waited %s", waited)
-			}
+			waited := time.Since(began)
+			procapitest.Check(t, waited <= 20*time.Second, "waited %s", waited)
 			if calls := sim.Calls(); len(calls.Of(apiMulti).On(other)) > 0 || calls.Count(apiOperate) != 1 {
 				t.Errorf("got calls %v, want one question", calls.APIs())
 			}
@@ -196,9 +193,8 @@ func TestAsking_patience(t *testing.T) {
 	}
 }
 
-// Hosting and unhosting can be repeated without harm. The second request may find what the first one did,
-// or what was there before. So a new process is judged by the cached status of then, and an earlier one
-// is hosted once more.
+// Hosting and unhosting can be repeated without harm. The second request may find what the first one did, or what was there before. So a
+// new process is judged by the cached status of then, and an earlier one is hosted once more.
 func TestGateway_lostAnswer(t *testing.T) {
 	t.Parallel()
 	lost := exchange{API: apiMulti, Reply: procapitest.Gone}

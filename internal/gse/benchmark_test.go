@@ -14,10 +14,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// BenchmarkWaitOverhead measures what polling adds to an operation: the time from its end until the
-// client notices, and the requests. The clock is twenty times as fast; the figures are given for a real
-// one. Operations last from three quarters to five quarters of their nominal time, so that no interval
-// fits by luck.
+// BenchmarkWaitOverhead measures what polling adds to an operation: the time from its end until the client notices, and the requests. The
+// clock is twenty times as fast; the figures are given for a real one. Operations last from three quarters to five quarters of their
+// nominal time, so that no interval fits by luck.
 func BenchmarkWaitOverhead(b *testing.B) {
 	const speed = 20
 	fixed := func(interval time.Duration) poll.Backoff { return poll.Backoff{First: interval, Max: interval} }

@@ -56,8 +56,7 @@ func TestContract(t *testing.T) {
 		"unregister-without-spec": {"esb/unregister_proc_info", sampleMeta, nil, supplied, procapitest.Unregister, nil, nil, procapitest.Each(address, doneNow)},
 		"operate":                 {"esb/operate_proc_v2", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each(address, begun)},
 		"operate-supplied":        {"esb/operate_proc_v2", sampleMeta, sampleSpec(), supplied, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each(address, begun)},
-		// Hosting makes the agent enforce the limits, so it must carry them, although the document of the
-		// operation does not list them.
+		// Hosting makes the agent enforce the limits, so it must carry them, although the document of the operation does not list them.
 		"host":            {"esb/operate_proc_v2/host", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Supervise), nil, unread, procapitest.Each(address, begun)},
 		"operate-minimal": {"esb/operate_proc_v2/minimal", minimal, minimalSpec(), mixed, procapitest.Operate(fleet.Kill), nil, unread, procapitest.Each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
 		"result":          {"esb/get_proc_operate_result_v2", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Start), sent("esb"), nil, procapitest.Each(address, done)},

@@ -159,8 +159,7 @@ func on12[V any](first, second V) map[string]V {
 	return map[string]V{host12[0]: first, host12[1]: second}
 }
 
-// newTestClient is a client of endpoint that waits a millisecond between polls and does not retry requests.
-// edit changes that first.
+// newTestClient is a client of endpoint that waits a millisecond between polls and does not retry requests. edit changes that first.
 func newTestClient(tb testing.TB, endpoint string, edit func(*bkapi.Config, *procapi.Options)) *Client {
 	tb.Helper()
 	cfg := bkapi.Config{
@@ -221,8 +220,7 @@ func result(body string) exchange { return exchange{API: apiResult, Reply: proca
 
 var queued = exchange{API: apiResult, Reply: refusal(procapi.CodeTaskQueued)}
 
-// v1 and v2 are the result keys of host n, from the documents rather than from
-// the code under test.
+// v1 and v2 are the result keys of host n, from the documents rather than from the code under test.
 func v1(n int) string { return fmt.Sprintf("0:0:10.0.0.%d:gse:proc-test", n) }
 
 func v2(n int) string { return fmt.Sprintf("0:10.0.0.%d:gse:proc-test", n) }

@@ -114,9 +114,7 @@ func TestHostedFiles(t *testing.T) {
 			cfg.Logger = procapitest.OnCall(apiScriptResult, func(int) { time.AfterFunc(20*time.Millisecond, end) })
 		}, scriptAccepted, screens(but(ended(1, ""), `"status":1`), but(ended(2, ""), `"error_code":115`), ended(3, web)))
 		got := reader.ReadHosted(ctx, hosts(3), false)
-		if got[host(1)].Reason() != "the agent had not answered (task T)" || got[host(3)].Why != "" {
-			t.Errorf("got %+v", got)
-		}
+		procapitest.Check(t, got[host(1)].Reason() == "the agent had not answered (task T)" && got[host(3)].Why == "", "got %+v", got)
 	})
 }
 
@@ -146,9 +144,7 @@ func TestHostedFiles_requests(t *testing.T) {
 		screens(strings.Replace(ended(1, file("b")[20:]), "0:10.0.0.1", agent.Address(), 1)))
 	reader.Source = hostedspec.Source{WindowsPath: `d:\gse\agent\etc\.proc`, WindowsAccount: "system"}
 	got := reader.ReadHosted(t.Context(), both, true)
-	if got[host(1)].Entries[0].Name != "a" || got[agent].Entries[0].Name != "b" {
-		t.Errorf("got %+v", got)
-	}
+	procapitest.Check(t, got[host(1)].Entries[0].Name == "a" && got[agent].Entries[0].Name == "b", "got %+v", got)
 	var sent []map[string]any
 	for _, raw := range script.Requests() {
 		var body map[string]any
@@ -300,9 +296,8 @@ func TestProcess_Hosting(t *testing.T) {
 				c.spec = sampleSpec()
 			}
 			got := client.Process(sampleMeta, c.spec).Hosting(t.Context(), hosts(1))[host(1)]
-			if diff := cmp.Diff(c.want, got, cmp.Transformer("blank", func(d []fleet.Difference) string { return fmt.Sprint(d) })); diff != "" || asked.windows {
-				t.Errorf("windows: %t (-want +got):\n%s", asked.windows, diff)
-			}
+			diff := cmp.Diff(c.want, got, cmp.Transformer("blank", func(d []fleet.Difference) string { return fmt.Sprint(d) }))
+			procapitest.Check(t, diff == "" && !asked.windows, "windows: %t (-want +got):\n%s", asked.windows, diff)
 		})
 	}
 }

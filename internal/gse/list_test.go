@@ -109,9 +109,7 @@ func TestList_pages(t *testing.T) {
 			p, script := configured(t, "esb", retrying(1), test.steps...)
 			var got []int
 			err := p.client.List(t.Context(), "gse", 0, func(row Row) bool {
-				if row.Name != "proc-test" || row.Status.State != fleet.Running {
-					t.Errorf("got %+v", row)
-				}
+				procapitest.Check(t, row.Name == "proc-test" && row.Status.State == fleet.Running, "got %+v", row)
 				got = append(got, procapitest.NumberOf(row.Host))
 				return true
 			})
@@ -124,17 +122,14 @@ func TestList_pages(t *testing.T) {
 	}
 }
 
-// wantPages checks that each request asks for the next thousand rows, or repeats the one before, which
-// failed.
+// wantPages checks that each request asks for the next thousand rows, or repeats the one before, which failed.
 func wantPages(t *testing.T, bodies []json.RawMessage) {
 	t.Helper()
 	var starts []int
 	for _, body := range bodies {
 		var request syncRequest
 		procapitest.NoError(t, json.Unmarshal(body, &request))
-		if request.Page.Limit != 1000 || request.Meta.Namespace != "gse" {
-			t.Errorf("asked for %s", body)
-		}
+		procapitest.Check(t, request.Page.Limit == 1000 && request.Meta.Namespace == "gse", "asked for %s", body)
 		starts = append(starts, request.Page.Start)
 	}
 	want := 0
@@ -203,12 +198,9 @@ func TestEach_stops(t *testing.T) {
 	t.Parallel()
 	p, script := scripted(t, "esb", page("2500", rows(1, 1000)...))
 	seen := 0
-	if err := p.client.Each(t.Context(), "gse", 0, func(Row) bool { seen++; return seen < 5 }); err != nil || seen != 5 {
-		t.Errorf("got %d rows, %v, want to stop at 5", seen, err)
-	}
-	if n := len(script.Requests()); n != 1 {
-		t.Errorf("got %d requests, want 1", n)
-	}
+	err := p.client.Each(t.Context(), "gse", 0, func(Row) bool { seen++; return seen < 5 })
+	procapitest.Check(t, err == nil && seen == 5, "got %d rows, %v, want to stop at 5", seen, err)
+	procapitest.WantEqual(t, "requests", 1, len(script.Requests()))
 }
 
 func TestList_fails(t *testing.T) {
@@ -306,9 +298,8 @@ func (c *crowd) want(own, listing int) {
 func (c *crowd) askAll(processes int) {
 	c.t.Helper()
 	for i := range processes {
-		if err := c.ask(c.t.Context(), i); err != nil {
-			c.t.Error(err)
-		}
+		err := c.ask(c.t.Context(), i)
+		procapitest.Check(c.t, err == nil, "%s", err)
 	}
 }
 
@@ -339,8 +330,7 @@ func TestSharedStatus_calls(t *testing.T) {
 	}{
 		// A few processes pay a call each, and nothing for a listing.
 		"few": {sharedFrom, 3, simulator.Fault{}, []asking{{sharedFrom, sharedFrom, 0, 0}}},
-		// A process that asks again and again shares with no other. A listing would also hide what the
-		// agents do in between.
+		// A process that asks again and again shares with no other. A listing would also hide what the agents do in between.
 		"alone": {12, 3, simulator.Fault{}, slices.Repeat([]asking{{1, 1, 0, 0}}, 3*sharedFrom)},
 		"ages":  {12, 3, simulator.Fault{}, []asking{{12, 5, 1, 0}, {12, 0, 0, sharedFor}, {12, 0, 1, time.Millisecond}}},
 		// If the other processes belong to other users, the cost is one look. The first page reports
@@ -390,9 +380,7 @@ func TestSharedStatus_change(t *testing.T) {
 			shared := procapitest.OrError(p.SharedStatus(t.Context(), hosts))
 			procapitest.WantEqual(t, "shared", procapitest.CachedStatus(t.Context(), p, hosts), shared)
 			// Whatever the change did, the namespace was listed again.
-			if n := c.sim.Calls().Count(apiSync); n != 1 {
-				t.Errorf("%d calls of %s, want 1", n, apiSync)
-			}
+			procapitest.WantEqual(t, "calls of "+apiSync, 1, c.sim.Calls().Count(apiSync))
 		})
 	}
 }
@@ -417,8 +405,7 @@ func TestSharedStatus_duringChange(t *testing.T) {
 	c.want(0, 1)
 }
 
-// A process that waits for a listing waits no longer than its deadline. If the process that lists gives
-// up, the next one lists.
+// A process that waits for a listing waits no longer than its deadline. If the process that lists gives up, the next one lists.
 func TestSharedStatus_givesUp(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 12, 3)

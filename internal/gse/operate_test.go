@@ -12,8 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A request whose answer is lost is sent again only if it can be repeated without harm. Package procapi tests
-// how a request can fail.
+// A request whose answer is lost is sent again only if it can be repeated without harm. Package procapi tests how a request can fail.
 func TestOperate_accepting(t *testing.T) {
 	t.Parallel()
 	var (
@@ -64,13 +63,9 @@ func TestResume(t *testing.T) {
 			p, script := scripted(t, test.face, test.steps...)
 			test.task.ID = "T"
 			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{test.host: test.task}, test.wait, nil)[test.host]
-			if got.Verdict != test.want || got.TaskID != "T" {
-				t.Errorf("got %+v, want verdict %d", got, test.want)
-			}
+			procapitest.Check(t, got.Verdict == test.want && got.TaskID == "T", "got %+v, want verdict %d", got, test.want)
 			for _, body := range script.Requests() {
-				if !strings.Contains(string(body), `"task_id":"T"`) {
-					t.Errorf("asked %s", body)
-				}
+				procapitest.Check(t, strings.Contains(string(body), `"task_id":"T"`), "asked %s", body)
 			}
 		})
 	}
@@ -96,9 +91,7 @@ func TestResume_oneResultForTwoHosts(t *testing.T) {
 				tasks[h] = fleet.Task{ID: "T", Operation: fleet.Restart}
 			}
 			for h, got := range p.Resume(t.Context(), tasks, true, nil) {
-				if got.Verdict != test.want {
-					t.Errorf("%s: got %+v, want verdict %d", h, got, test.want)
-				}
+				procapitest.WantEqual(t, fmt.Sprintf("verdict of %s: %+v", h, got), test.want, got.Verdict)
 			}
 		})
 	}
@@ -266,8 +259,7 @@ func jointly(client *Client, names ...string) []fleet.Part {
 	return parts
 }
 
-// An operation on several processes is one call and one task on either face. Each host of each process
-// gets its own result.
+// An operation on several processes is one call and one task on either face. Each host of each process gets its own result.
 func TestOperateJointly(t *testing.T) {
 	t.Parallel()
 	for _, face := range []string{"esb", "apigw"} {
@@ -278,9 +270,7 @@ func TestOperateJointly(t *testing.T) {
 			start := simulator.OpStart
 			sim.Inject(simulator.Fault{Op: &start, Name: "b", Hosts: []string{"0:10.0.0.2"}, Code: new(65535), Message: "no such file", Pending: 2})
 			parts := jointly(p.client, "a", "b", "once")
-			if parts[0].Process.OneShot() || !parts[2].Process.OneShot() {
-				t.Error("the last one alone is a one-shot process")
-			}
+			procapitest.Check(t, !parts[0].Process.OneShot() && parts[2].Process.OneShot(), "the last one alone is a one-shot process")
 			seen := make(fleet.Results)
 			parts[0].Hosts, parts[1].Hosts, parts[2].Hosts = hosts(2), hosts(3)[1:], hosts(1)
 			parts[1].Observe = func(results fleet.Results) { seen.Merge(results) }
@@ -292,19 +282,13 @@ func TestOperateJointly(t *testing.T) {
 			// A one-shot process ends before its start is checked.
 			want := []map[int]int64{{1: 0, 2: 0}, {2: 65535, 3: 0}, {1: 836}}
 			for i, results := range all {
-				if len(results) != len(want[i]) {
-					t.Errorf("part %d: %d results", i, len(results))
-				}
+				procapitest.WantEqual(t, fmt.Sprintf("results of part %d", i), len(want[i]), len(results))
 				for h, o := range results {
 					code := want[i][procapitest.NumberOf(h)]
-					if o.Code != code || o.OK() == (code == 65535) || o.TaskID == "" {
-						t.Errorf("part %d, %s: %+v", i, h, o)
-					}
+					procapitest.Check(t, o.Code == code && o.OK() != (code == 65535) && o.TaskID != "", "part %d, %s: %+v", i, h, o)
 				}
 			}
-			if len(seen) != 2 {
-				t.Errorf("%d hosts observed", len(seen))
-			}
+			procapitest.WantEqual(t, "hosts observed", 2, len(seen))
 			for at, runs := range map[string]bool{"0:10.0.0.1 a": true, "0:10.0.0.2 a": true, "0:10.0.0.3 b": true, "0:10.0.0.2 b": false, "0:10.0.0.1 b": false, "0:10.0.0.3 a": false} {
 				address, name, _ := strings.Cut(at, " ")
 				if process, _ := sim.Process(address, "gse", name); process.Running != runs {
@@ -326,9 +310,7 @@ func TestOperateJointly_batches(t *testing.T) {
 	parts[1].Hosts = procapitest.Parse(t, agentA, agentB)
 	all := p.OperateJointly(t.Context(), fleet.Restart, parts)
 	for i, results := range all {
-		if len(results) != len(parts[i].Hosts) || len(results.Failures()) > 0 {
-			t.Errorf("part %d: %+v", i, results)
-		}
+		procapitest.Check(t, len(results) == len(parts[i].Hosts) && len(results.Failures()) == 0, "part %d: %+v", i, results)
 	}
 	if calls := sim.Calls(); calls.Count(apiMulti) != 3 || calls.HostCalls(apiMulti) != 5 {
 		t.Errorf("%d requests with %d hosts", calls.Count(apiMulti), calls.HostCalls(apiMulti))
@@ -349,12 +331,10 @@ func TestOperateJointly_lost(t *testing.T) {
 	all := p.OperateJointly(t.Context(), fleet.Start, parts)
 	for i, results := range all {
 		for h, o := range results {
-			if lost := o.Verdict == fleet.Lost; lost != (i < 2) {
-				t.Errorf("part %d, %s: %+v", i, h, o)
-			}
+			lost := o.Verdict == fleet.Lost
+			procapitest.Check(t, lost == (i < 2), "part %d, %s: %+v", i, h, o)
 		}
 	}
-	if n := sim.Calls().Count(apiMulti); n != 1 || len(all[2]) != 2 {
-		t.Errorf("%d calls", n)
-	}
+	n := sim.Calls().Count(apiMulti)
+	procapitest.Check(t, n == 1 && len(all[2]) == 2, "%d calls", n)
 }

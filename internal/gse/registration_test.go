@@ -74,9 +74,8 @@ func TestRegister_unlimited(t *testing.T) {
 	p, script := scripted(t, "esb", accepted, ended(0))
 	p.spec.Resource = nil
 	p.Reregister(t.Context(), hosts(1))
-	if body := string(script.Requests()[0]); strings.Contains(body, `"resource"`) {
-		t.Errorf("sent %s", body)
-	}
+	body := string(script.Requests()[0])
+	procapitest.Check(t, !strings.Contains(body, `"resource"`), "sent %s", body)
 }
 
 // The ESB tells what it had registered. A process that was only hosted it does not count, and without a spec
@@ -104,9 +103,8 @@ func TestUnregister_withoutSpec(t *testing.T) {
 	})
 }
 
-// A registration that certainly failed can be forgotten; one that may have been made cannot. If a change
-// of an existing registration is lost, the process is registered in either case, and the next apply
-// repeats the change.
+// A registration that certainly failed can be forgotten; one that may have been made cannot. If a change of an existing registration is
+// lost, the process is registered in either case, and the next apply repeats the change.
 func TestRegister_fails(t *testing.T) {
 	t.Parallel()
 	var (
@@ -132,8 +130,7 @@ func TestRegister_fails(t *testing.T) {
 	})
 }
 
-// Whether the platform got the request decides what is reported of a host that has no verdict when the
-// context ends.
+// Whether the platform got the request decides what is reported of a host that has no verdict when the context ends.
 func TestRegister_ends(t *testing.T) {
 	t.Parallel()
 	halfway := register(said(v1(1), code(0), v1(2), code(115)))

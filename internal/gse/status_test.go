@@ -154,10 +154,9 @@ func TestFlow_lag(t *testing.T) {
 	procapitest.WantEqual(t, "calls", []string{apiStatus, apiOperate, apiResult}, slices.Compact(sim.Calls().APIs()))
 }
 
-// Which host a row belongs to. At the gateway, clients disagree on whether a row has an address, and on
-// where the agent id is. A row that has only the other name of a host is placed once that name is known.
-// Until then no host is reported as not registered. On the ESB, hosts have addresses, and a row without
-// one may belong to any host.
+// Which host a row belongs to. At the gateway, clients disagree on whether a row has an address, and on where the agent id is. A row that
+// has only the other name of a host is placed once that name is known. Until then no host is reported as not registered. On the ESB, hosts
+// have addresses, and a row without one may belong to any host.
 func TestCachedStatus_placing(t *testing.T) {
 	t.Parallel()
 	const (

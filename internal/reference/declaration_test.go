@@ -13,8 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// declared is a declaration in its parts, with a different value in each field, and the names of the
-// resource and the attributes.
+// declared is a declaration in its parts, with a different value in each field, and the names of the resource and the attributes.
 type declared struct {
 	attribute, hosted, operation, status string
 
@@ -62,9 +61,7 @@ func TestDeclaration_everyField(t *testing.T) {
 			hosted.Applied(d.parts)
 			parts, err := json.Marshal(d.parts)
 			providertest.NoError(t, err)
-			if diff := procapitest.DiffJSON(t, parts, []byte(d.in(t, hosted))); diff != "" {
-				t.Errorf("declaration (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "difference of the declarations", "", procapitest.DiffJSON(t, parts, []byte(d.in(t, hosted))))
 			var sent [2][]string
 			for i, reference := range []map[string]any{maps.Clone(d.parts), {d.attribute: d.in(t, hosted)}} {
 				for _, address := range mappedHosts {
@@ -193,14 +190,10 @@ func TestDeclaration_validation(t *testing.T) {
 			"resource": p.CoreOf(d.operation, &providertest.Kept{}).Validate(operation).String(),
 			"action":   p.ValidateAction(d.operation, operation),
 		} {
-			if (c.operation == "") != (said == "") || !strings.Contains(said, c.operation) {
-				t.Errorf("%s: %s: %s", name, on, said)
-			}
+			providertest.Check(t, (c.operation == "") == (said == "") && strings.Contains(said, c.operation), "%s: %s: %s", name, on, said)
 		}
 		said := p.ValidateData(d.status, c.config).String()
-		if (c.status == "") != (said == "") || !strings.Contains(said, c.status) {
-			t.Errorf("%s: status: %s", name, said)
-		}
+		providertest.Check(t, (c.status == "") == (said == "") && strings.Contains(said, c.status), "%s: status: %s", name, said)
 	}
 }
 

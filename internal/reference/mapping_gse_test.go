@@ -13,8 +13,7 @@ import (
 
 const mappedAgent = "0200000007525400f355781710390005465c"
 
-// gseMapping is meta.labels and spec in a configuration. Requests have its fields under the same names, in the places
-// that body says.
+// gseMapping is meta.labels and spec in a configuration. Requests have its fields under the same names, in the places that body says.
 type gseMapping struct {
 	fingerprintLabel, fingerprint string
 	labels                        map[string]string
@@ -199,9 +198,8 @@ func TestMappingGSE_gateway(t *testing.T) {
 			}
 			hosting := both(m.owned, `{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}]}`)
 			resource.Applied(config)
-			// The other names of the hosts are looked up first, in the cached status and from the agents.
-			// The agents are asked again before hosting, which would replace a process of another owner,
-			// and after it.
+			// The other names of the hosts are looked up first, in the cached status and from the agents. The agents are asked again before
+			// hosting, which would replace a process of another owner, and after it.
 			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, both(m.owned, `{"meta": NAME, "hosts": HOSTS2}`)...)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_multi", Op: new(simulator.OpHost)}, hosting...)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},

@@ -92,8 +92,7 @@ func (m jobMapping) body(api string, op int) string {
 		`, "process_infos": [` + strings.TrimSuffix(jsonOf(process), "}") + `, "ip_list": ` + mappedHostsV2 + `}]}`
 }
 
-// Every field of a scope, a process and its hosts is in its place in every request to JOB, of either
-// generation.
+// Every field of a scope, a process and its hosts is in its place in every request to JOB, of either generation.
 //
 // Promised in reference: Defaults to these two.
 func TestMappingJOB(t *testing.T) {

@@ -76,9 +76,7 @@ func TestMappingStatus(t *testing.T) {
 			}
 			want := map[string]any{
 				"running_count": 3, "stopped_count": 2, "unknown_count": away, "unreachable_count": away, "unregistered_count": 1 - away,
-				"statuses": map[string]any{
-					"web-1": running, "web-2": running, "web-3": running, "web-4": stopped, "web-5": stopped, "web-6": last,
-				},
+				"statuses": map[string]any{"web-1": running, "web-2": running, "web-3": running, "web-4": stopped, "web-5": stopped, "web-6": last},
 			}
 			got := map[string]any{}
 			for attribute := range want {
@@ -126,8 +124,7 @@ func TestMappingGSE_listed(t *testing.T) {
 				"adopt_existing": nil, "forget_unreachable": nil, "max_unreachable_hosts": nil, "unreachable": map[string]any{}, "rollout": nil, "rollout_plan": nil, "safety": nil, "timeouts": nil, "verify": nil,
 				"fingerprint": nil, "labels_all": nil, "owner": nil, "process": nil,
 			}
-			// The refresh after an import finds the fingerprint and the owner in the cached status, and
-			// the process's own values.
+			// The refresh after an import finds the fingerprint and the owner in the cached status, and the process's own values.
 			refreshed := maps.Clone(want)
 			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")
 			process, err := json.Marshal(map[string]any{"meta": want["meta"], "hosts": want["hosts"]})

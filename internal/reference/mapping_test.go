@@ -16,17 +16,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// In tests of mappings every field has a different value, so a missing or misplaced field shows in the
-// body that was sent.
+// In tests of mappings every field has a different value, so a missing or misplaced field shows in the body that was sent.
 
-// mappedHosts have ids with different clouds, suppliers and addresses. The third has the supplier of the
-// provider block.
+// mappedHosts have ids with different clouds, suppliers and addresses. The third has the supplier of the provider block.
 var mappedHosts = map[string]string{"first": "3:7:10.0.0.1", "second": "4:8:10.0.0.2", "third": "5:10.0.0.3"}
 
 const (
 	mappedSupplier = 9
-	// mappedHostsV1 and mappedHostsV2 are these hosts in the first and in the second generation of the
-	// documents.
+	// mappedHostsV1 and mappedHostsV2 are these hosts in the first and in the second generation of the documents.
 	mappedHostsV1 = `[
 		{"bk_cloud_id": 3, "bk_supplier_id": 7, "ip": "10.0.0.1"},
 		{"bk_cloud_id": 4, "bk_supplier_id": 8, "ip": "10.0.0.2"},
@@ -42,17 +39,15 @@ const someOwner = "SOME-OWNER"
 
 var ownerLabel = regexp.MustCompile(`(_owner": ?)"[A-Z2-7]{16}"`)
 
-// expectSent compares the bodies of all requests to a target with JSON texts, in any
-// order. The simulator does not keep the secret.
+// expectSent compares the bodies of all requests to a target with JSON texts, in any order. The simulator does not keep the secret.
 func expectSent(t *testing.T, s *providertest.Sim, at providertest.Target, want ...string) {
 	t.Helper()
 	var got []string
 	for _, call := range at.Calls(s.Calls()) {
 		got = append(got, ownerLabel.ReplaceAllString(string(call.Body), `${1}"`+someOwner+`"`))
 	}
-	if diff := procapitest.DiffJSON(t, sortedJSON(t, want), sortedJSON(t, got)); diff != "" {
-		t.Errorf("bodies sent to %s (-want +got):\n%s", at.API, diff)
-	}
+	diff := procapitest.DiffJSON(t, sortedJSON(t, want), sortedJSON(t, got))
+	providertest.Check(t, diff == "", "bodies sent to %s (-want +got):\n%s", at.API, diff)
 }
 
 // sortedJSON is a list of documents, sorted by their canonical texts.
@@ -110,8 +105,7 @@ func operateMapped(s *providertest.Sim, p *providertest.Protocol, typ, operation
 	run.Apply(config) // some operations fail for a one-shot process, but the requests are the same
 }
 
-// impatient sets a short deadline for results that never come, as when a host was sent under another
-// name.
+// impatient sets a short deadline for results that never come, as when a host was sent under another name.
 func impatient(t *testing.T, p *providertest.Protocol) *providertest.Protocol {
 	t.Helper()
 	until, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -27,9 +27,7 @@ func TestRollout_canaryNowhere(t *testing.T) {
 	for by, said := range map[string]string{
 		"hosted process": hosted.String(), "operation": operation.String(), "action": p.PlanAction(providertest.ActionType, configOf(actionBlock, values)),
 	} {
-		if !strings.HasPrefix(said, "ERROR") || !strings.Contains(said, want) {
-			t.Errorf("the %s said: %s", by, said)
-		}
+		providertest.Check(t, strings.HasPrefix(said, "ERROR") && strings.Contains(said, want), "the %s said: %s", by, said)
 	}
 	providertest.Same(t, "calls", []string(nil), sim.Calls().APIs())
 }
@@ -43,10 +41,8 @@ func (settling) Settles() (command, startCheck time.Duration) {
 
 // A wave has time for its slowest host, unless wave_timeout is set.
 //
-// Promised in rolling-restart.md: by default what an operation may take on a host and two
-// minutes more.
-// Promised in limits.md: `op_timeout` and 2 minutes; with a start or restart also
-// `start_check_secs`.
+// Promised in rolling-restart.md: by default what an operation may take on a host and two minutes more.
+// Promised in limits.md: `op_timeout` and 2 minutes; with a start or restart also `start_check_secs`.
 // Promised in reference: By default two minutes plus `op_timeout` (60 seconds if not set), and `start_check_secs` (5) where processes are started
 // Promised in rollouts.md: `start_check_secs`, 5 by default, where processes are started or restarted
 // Promised in rollouts.md: The default is the sum of the operation's time and two minutes.
@@ -91,9 +87,7 @@ func TestMaxUnreachableOf(t *testing.T) {
 	for got, want := range map[reference.MaxUnreachable]reference.MaxUnreachable{
 		reference.MaxUnreachableOf(nil, null, 9): {Set: "0"}, reference.MaxUnreachableOf(p, null, 9): {Set: "3", Hosts: 3}, reference.MaxUnreachableOf(p, half, 9): {Set: "50%", Hosts: 4},
 	} {
-		if got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
+		providertest.Same(t, "result", want, got)
 	}
 }
 
@@ -134,9 +128,8 @@ func TestOnPartialCreate(t *testing.T) {
 				if len(said) != 1 || said.Severity() != want || strings.Contains(said.String(), `on_partial_create is "error"`) != taints || resource.Tainted != taints {
 					t.Errorf("tainted: %t, said: %s", resource.Tainted, said)
 				}
-				if failing := resource.Reasons(c.attribute); len(failing) != 1 || !strings.Contains(failing["web-2"], "65535") {
-					t.Errorf("%s is %v", c.attribute, failing)
-				}
+				failing := resource.Reasons(c.attribute)
+				providertest.Check(t, len(failing) == 1 && strings.Contains(failing["web-2"], "65535"), "%s is %v", c.attribute, failing)
 				if kept, declared := resource.Attribute("on_partial_create"), map[bool]string{true: "error", false: "warn"}[taints]; kept != declared {
 					t.Errorf("on_partial_create is %v in state", kept)
 				}

@@ -61,8 +61,7 @@ func gate(output any) object {
 
 // What is said of a configuration, beside the mistakes of TestMistakes. Unknown values pass.
 //
-// Promised in rolling-restart.md: A `rollout` without `waves` or `batch_size` brings a warning,
-// as all hosts go at once then.
+// Promised in rolling-restart.md: A `rollout` without `waves` or `batch_size` brings a warning, as all hosts go at once then.
 func TestValidation(t *testing.T) {
 	t.Parallel()
 	const (
@@ -142,9 +141,7 @@ func TestValidation(t *testing.T) {
 		"cpu-too-much":              {hostedBlock, object{"spec.resource.cpu": 100.5}, "Attribute spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got "},
 	} {
 		said := p.ValidateBlock(c.block, configOf(c.block, c.values)).String()
-		if !strings.Contains(said, c.says) || (c.says == "") != (said == "") {
-			t.Errorf("%s: said %q", name, said)
-		}
+		providertest.Check(t, strings.Contains(said, c.says) && (c.says == "") == (said == ""), "%s: said %q", name, said)
 	}
 }
 
@@ -210,9 +207,8 @@ func TestTimeouts_ahead(t *testing.T) {
 			}
 		})
 	}
-	if want := 2*4 + 2*3 + 6 + 2; tried != want {
-		t.Errorf("%d deadlines were tried, want %d", tried, want)
-	}
+	want := 2*4 + 2*3 + 6 + 2
+	providertest.Check(t, tried == want, "%d deadlines were tried, want %d", tried, want)
 }
 
 func TestMain(m *testing.M) { providertest.Main(m) }

@@ -46,9 +46,8 @@ func recordAll(t *testing.T, all []said, secrets ...string) string {
 			t.Errorf("the platform was sent %s?%s %s", r.URL.Path, r.URL.RawQuery, body)
 		}
 		for name, value := range now.headers {
-			if got := r.Header[name]; len(got) != 1 || got[0] != value {
-				t.Errorf("the platform was sent %s: %q", name, got)
-			}
+			got := r.Header[name]
+			simtest.Check(t, len(got) == 1 && got[0] == value, "the platform was sent %s: %q", name, got)
 		}
 		if r.Header.Get("Accept-Encoding") != "" || now.headers["X-Forwarded-For"] == "" && r.Header.Get("X-Forwarded-For") != "" {
 			t.Errorf("the platform was sent headers that the client did not send: %v", r.Header)
@@ -126,9 +125,7 @@ func TestGoldens(t *testing.T) {
 		"127.0.0.1", "172.23.8.91", "10.77.1.2", "fd12:3456", "02000000005254", "sub_870", "host_exp", "nodeman\"", "nginx", "bkunify", "gse2_cloud", "external_plugins",
 		"zone", "zone-eu", "start.sh", "GSETASK", "O2:", "730551", "884422", "871234", "web-eu", "operator7", "hidden-secret", "agent-pwd", "corp-prefix", "GSEKIT", "root@", "82db2b", "centos",
 	} {
-		if bytes.Contains(tape, []byte(original)) {
-			t.Errorf("%q is on the tape", original)
-		}
+		simtest.Check(t, !bytes.Contains(tape, []byte(original)), "%q is on the tape", original)
 	}
 	report := Report{Version: "dev", Rows: Play(exchanges, &simulator.Server{})}.String()
 	for file, got := range map[string]string{"testdata/goldens.jsonl": string(tape), "testdata/goldens.txt": report} {

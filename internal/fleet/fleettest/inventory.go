@@ -1,4 +1,4 @@
-// Package fleettest makes hosts for tests.
+// Package fleettest makes hosts for tests, and checks values.
 package fleettest
 
 import (

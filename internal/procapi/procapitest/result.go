@@ -47,10 +47,18 @@ func DiffJSON(tb testing.TB, want, got []byte) string {
 }
 
 // WantEqual compares two values.
-func WantEqual(tb testing.TB, what string, want, got any) {
+func WantEqual(tb testing.TB, what string, want, got any, options ...cmp.Option) {
 	tb.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, options...); diff != "" {
 		tb.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Check fails the test unless something holds. The text says what is the case in place of it.
+func Check(tb testing.TB, holds bool, format string, args ...any) {
+	tb.Helper()
+	if !holds {
+		tb.Errorf(format, args...)
 	}
 }
 

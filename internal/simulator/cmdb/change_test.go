@@ -35,9 +35,7 @@ func TestChanges(t *testing.T) {
 		"no-host":    cmdb.Remove("0:10.0.7.9"),
 		"no-process": cmdb.ChangeProcess("shop/gz-1/nginx", "none", nil),
 	} {
-		if err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		simtest.Check(t, err != nil, "%s: no error", name)
 	}
 	simtest.Must(t,
 		cmdb.ChangeHost("0:10.0.7.1", map[string]any{"bk_host_innerip": "10.0.7.1,10.0.7.11"}),

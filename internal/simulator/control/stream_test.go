@@ -26,9 +26,7 @@ func listen(c *simtest.Client) *listener {
 	resp, err := http.DefaultClient.Do(req)
 	simtest.Must(c.T, err)
 	c.T.Cleanup(func() { _ = resp.Body.Close() })
-	if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
-		c.T.Errorf("content type %q", got)
-	}
+	simtest.Want(c.T, "content type", resp.Header.Get("Content-Type"), "text/event-stream; charset=utf-8")
 	in := bufio.NewScanner(resp.Body)
 	in.Buffer(nil, 1<<20)
 	return &listener{c.T, in}
@@ -94,14 +92,12 @@ func TestStream_sendsChanges(t *testing.T) {
 		}
 	}
 	l.next("calls", &calls)
-	if got := calls.Calls; len(got) == 0 || got[0].API != "operate_proc_v2" || got[0].Hosts != 1 || !got[0].Done {
-		t.Errorf("calls: %+v", got)
-	}
+	got := calls.Calls
+	simtest.Check(t, len(got) > 0 && got[0].API == "operate_proc_v2" && got[0].Hosts == 1 && got[0].Done, "calls: %+v", got)
 	c.Sim.Inject(simulator.Fault{Hosts: []string{"0:10.0.0.10"}, Unreachable: "117"})
 	days := l.next("days", &struct{}{})
-	if want := `"id":1,"fault":{"hosts":["0:10.0.0.10"],"unreachable":"117"},"machines":["0:10.0.0.10"],"struck":0`; !strings.Contains(days, want) {
-		t.Errorf("days: %s", days)
-	}
+	want := `"id":1,"fault":{"hosts":["0:10.0.0.10"],"unreachable":"117"},"machines":["0:10.0.0.10"],"struck":0`
+	simtest.Check(t, strings.Contains(days, want), "days: %s", days)
 	c.Call("register_proc_info", "10.0.0.10")
 	l.next("fleet", &fleet)
 	if len(fleet.Cells) != 1 || fleet.Cells[0].Last.Code != simulator.CodeAgentAbnormal || len(fleet.Gone) != 1 {
@@ -110,9 +106,7 @@ func TestStream_sendsChanges(t *testing.T) {
 	fleet = fleetEvent{}
 	simtest.Must(t, c.Sim.Unregister("0:10.0.0.9", "web", "nginx"), c.Sim.StopProcess("0:10.0.0.9", "web", "nginx"))
 	l.next("fleet", &fleet)
-	if !slices.Contains(fleet.Gone, registered.ID) {
-		t.Errorf("after it went: %+v", fleet)
-	}
+	simtest.Check(t, slices.Contains(fleet.Gone, registered.ID), "after it went: %+v", fleet)
 
 	// A simulator that ends does not wait for viewers.
 	simtest.Must(t, c.Sim.Close())

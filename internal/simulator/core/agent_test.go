@@ -16,8 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// The agent counts each command that ran once, and also a refusal that ran none. Its process is one, by
-// address and by agent id.
+// The agent counts each command that ran once, and also a refusal that ran none. Its process is one, by address and by agent id.
 func TestAgent_lifeOfADaemon(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)
@@ -47,9 +46,7 @@ func TestAgent_lifeOfADaemon(t *testing.T) {
 	simtest.Want(t, "reload", simtest.ReadFile(t, c.Path("reloaded")), "reloaded")
 	c.LocalDoes(simulator.OpRestart, spec, 0, "-Hr")
 	second := c.PID()
-	if second == first {
-		t.Errorf("after a restart it still is %d", first)
-	}
+	simtest.Check(t, second != first, "after a restart it still is %d", first)
 	c.LocalDoes(simulator.OpStop, spec, 0, "---")
 	c.Eventually("the daemon's end", func() bool { return !simtest.Running(second) })
 	c.LocalDoes(simulator.OpKill, spec, 829, "---")
@@ -68,9 +65,8 @@ func TestAgent_revivesWhatDied(t *testing.T) {
 	simtest.Must(t, syscall.Kill(first, syscall.SIGKILL))
 	c.Eventually("its death to be noticed", func() bool { return simtest.State(c.Sim, simtest.LocalIP) == "-H-" })
 	c.Sim.Tick()
-	if got := simtest.State(c.Sim, simtest.LocalIP); got != "-Hr" || c.PID() == first {
-		t.Errorf("not revived: %s", got)
-	}
+	got := simtest.State(c.Sim, simtest.LocalIP)
+	simtest.Check(t, got == "-Hr" && c.PID() != first, "not revived: %s", got)
 	c.Local(simulator.OpUnhost, spec)
 	simtest.Must(t, c.Sim.KillProcess("0:"+simtest.LocalIP, "web", "nginx"))
 	c.Sim.Tick()
@@ -130,9 +126,8 @@ func TestAgent_failures(t *testing.T) {
 				state = "-Hr"
 				c.LocalDoes(simulator.OpStart, spec, 0, state)
 			}
-			if v := c.LocalDoes(test.op, spec, test.code, state); !strings.HasPrefix(v.Message, test.message) {
-				t.Errorf("message %q", v.Message)
-			}
+			v := c.LocalDoes(test.op, spec, test.code, state)
+			simtest.Check(t, strings.HasPrefix(v.Message, test.message), "message %q", v.Message)
 		})
 	}
 }

@@ -84,12 +84,10 @@ func TestMachines_countWhatReachedTheAgent(t *testing.T) {
 		{Action: "start", Code: simulator.CodeOK, TaskID: tasks[0].ID, Times: 1},
 		{Action: "start", Code: simulator.CodeAlreadyRunning, TaskID: tasks[1].ID, Times: 1},
 	})
-	if m := c.Sim.Machines(); len(m) != 1 || m[0].Host != simtest.ByAddress || m[0].AgentID != simtest.ByAgent {
-		t.Errorf("%+v", m)
-	}
-	if p := c.Sim.Machine("0:10.0.0.2").Process("web", "nginx"); p.Registered() || p.Hosted || p.Running || p.PID != -1 {
-		t.Errorf("%+v", p)
-	}
+	m := c.Sim.Machines()
+	simtest.Check(t, len(m) == 1 && m[0].Host == simtest.ByAddress && m[0].AgentID == simtest.ByAgent, "%+v", m)
+	p := c.Sim.Machine("0:10.0.0.2").Process("web", "nginx")
+	simtest.Check(t, !p.Registered() && !p.Hosted && !p.Running && p.PID == -1, "%+v", p)
 }
 
 func TestExecutions(t *testing.T) {

@@ -84,8 +84,7 @@ func TestAgentID_keys(t *testing.T) {
 	}
 }
 
-// An agent id is opaque: hosts are declared and found with any characters in it. Where any is admitted, no
-// address is.
+// An agent id is opaque: hosts are declared and found with any characters in it. Where any is admitted, no address is.
 func TestAgentID_opaque(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{
@@ -103,9 +102,7 @@ func TestAgentID_opaque(t *testing.T) {
 			p, _ := c.Sim.Process(id, "web", "nginx")
 			simtest.Want(t, "hosted", p.Hosted, !c.Sim.AdmitAgents) // any-id is no name of a host
 			rows := c.GatewayRows(simtest.Agents(id))
-			if len(rows) != 1 || rows[0]["bk_agent_id"] != id {
-				t.Errorf("rows %v", rows)
-			}
+			simtest.Check(t, len(rows) == 1 && rows[0]["bk_agent_id"] == id, "rows %v", rows)
 			simtest.WantCode(t, "by address", c.GatewayOperate(simulator.OpHost, simtest.CloudHosts("10.9.9.9"), "0:10.9.9.9"), simulator.CodeAgentAbnormal)
 		})
 	}

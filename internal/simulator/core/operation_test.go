@@ -189,11 +189,7 @@ func TestOperation_supervision(t *testing.T) {
 // Only a permanent process (auto_type 1) with retries left is restarted.
 func TestOperation_policyDecidesRevival(t *testing.T) {
 	t.Parallel()
-	for policy, want := range map[string]string{
-		`"auto_type":1`:                   "-Hr",
-		`"auto_type":0`:                   "-H-",
-		`"auto_type":1,"start_retries":0`: "-H-",
-	} {
+	for policy, want := range map[string]string{`"auto_type":1`: "-Hr", `"auto_type":0`: "-H-", `"auto_type":1,"start_retries":0`: "-H-"} {
 		c := simtest.NewVirtual(t)
 		c.OperateWith(simulator.OpStart, strings.Replace(simtest.OperateSpec, `"auto_type":1`, policy, 1), "10.0.0.1")
 		simtest.Must(t, c.Sim.KillProcess("0:10.0.0.1", "web", "nginx"))

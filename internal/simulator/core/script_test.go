@@ -99,9 +99,7 @@ func TestProcFile_entry(t *testing.T) {
 		`"startCmd":"./start.sh","stopCmd":"./stop.sh","restartCmd":"./restart.sh","reloadCmd":"./reload.sh","killCmd":"./kill.sh","versionCmd":"","healthCmd":"",` +
 		`"type":1,"cpulmt":0,"memlmt":0,"user":"root","password":"\"\\canary-of-password","userPwd":":::root@@@\"\\canary-of-user-pwd","valuekey":"web:nginx",` +
 		`"startCheckBeginTime":5,"startCheckEndTime":0,"opTimeOut":60,"operateType":7,"timestamp":1700000000}]}` + "\n"
-	if got := c.Sim.ProcFile(host); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	simtest.Want(t, "what is on file", c.Sim.ProcFile(host), want)
 	screen := c.Screen(shellScript, simulator.DefaultProcPath, host)
 	if strings.Contains(screen, simulator.SecretPassword) || strings.Contains(screen, simulator.SecretUserPwd) || !strings.Contains(screen, `"stopCmd":"./stop.sh"`) {
 		t.Errorf("screen: %s", screen)
@@ -145,10 +143,7 @@ func TestProcFile_followsTheHosting(t *testing.T) {
 		"unregistered":          {hosts: true, do: call("register_proc_info", "unregister_proc_info")},
 		"stopped":               {do: do(simulator.OpStart, simulator.OpStop)},
 		"by somebody else":      {do: somebody, want: "other web:nginx web www 30.5 10 2 9 7 3"},
-		"updated": {
-			do:   func(c *simtest.Client) { somebody(c); call("update_proc_info")(c) },
-			want: "nginx web:nginx web root 30.5 10 1 5 60 3",
-		},
+		"updated":               {do: func(c *simtest.Client) { somebody(c); call("update_proc_info")(c) }, want: "nginx web:nginx web root 30.5 10 1 5 60 3"},
 		"through JOB": {
 			do:   func(c *simtest.Client) { c.JobDo(simulator.OpHost, `,"contact":"mapleleaf"`) },
 			want: "nginx /opt/nginx/nginx mapleleaf root 0 0 1 5 60 3",
@@ -220,9 +215,7 @@ func TestScript_others(t *testing.T) {
 		"no such folder":     {windows, powerShellScript, `'c:\gse2_cloud\agent\etc\.proc'`, "bk-hosted missing-directory\r\n"},
 	} {
 		c.Sim.SetProcFile(host, simulator.ProcFile{Path: test.at})
-		if got := c.Screen(test.script, test.file, host); got != test.want {
-			t.Errorf("%s: got %q, want %q", name, got, test.want)
-		}
+		simtest.Want(t, name, c.Screen(test.script, test.file, host), test.want)
 	}
 	c.Sim.SetProcFile(host, simulator.ProcFile{Path: windows, Odd: "gbk"})
 	c.Sim.Inject(simulator.Fault{Code: new(0), Content: "odd", Times: 1})

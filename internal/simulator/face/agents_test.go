@@ -98,9 +98,7 @@ func TestTaskState(t *testing.T) {
 			got := fmt.Sprint(result["state"])
 			for _, list := range []string{"failed", "offline", "pending", "restarted", "successed", "timeout"} {
 				ids, there := result[list+"_agents"].([]any)
-				if !there {
-					t.Errorf("no %s_agents: %v", list, result)
-				}
+				simtest.Check(t, there, "no %s_agents: %v", list, result)
 				if len(ids) > 0 {
 					got += " " + list + "=" + short.Replace(fmt.Sprint(ids))
 				}
@@ -145,9 +143,7 @@ func TestESB_firstGeneration(t *testing.T) {
 	} {
 		v := operate(step.op, "10.0.0.1")
 		c.WantState(fmt.Sprint("after op ", step.op), step.state)
-		if v.Code != step.code || !strings.Contains(v.Text(), step.content) {
-			t.Errorf("op %d: %+v", step.op, v)
-		}
+		simtest.Check(t, v.Code == step.code && strings.Contains(v.Text(), step.content), "op %d: %+v", step.op, v)
 		if p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx"); string(p.Spec) != string(registered.Spec) || p.Labels["team"] != "sre" {
 			t.Errorf("op %d changed the registration: %s %v", step.op, p.Spec, p.Labels)
 		}

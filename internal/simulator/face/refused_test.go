@@ -166,8 +166,7 @@ func TestFaces_maxHostsPerRequest(t *testing.T) {
 	c.Sim.ResetViolations()
 }
 
-// What a platform accepts is accepted. What no document has is still a finding, because our own client
-// must not send it.
+// What a platform accepts is accepted. What no document has is still a finding, because our own client must not send it.
 func TestFaces_findings(t *testing.T) {
 	t.Parallel()
 	const esb, apigw, job = "esb", "apigw", "job"
@@ -247,8 +246,7 @@ func hostList(n int) string {
 // signed is a body with credentials before it.
 func signed(members string) string { return simtest.Signed("{" + members + "}") }
 
-// FuzzServer sends a fault and then a request. With any input, the server does not panic and answers a
-// valid request afterwards.
+// FuzzServer sends a fault and then a request. With any input, the server does not panic and answers a valid request afterwards.
 func FuzzServer(f *testing.F) {
 	valid := simtest.Signed(simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"))
 	operate := `{` + simtest.Meta("{}") + `,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}],"op_type":0,"spec":` + simtest.OperateSpec + `}`
@@ -301,8 +299,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// serve passes a request to the server without a connection. Its context has ended, so that no fault can
-// make it wait.
+// serve passes a request to the server without a connection. Its context has ended, so that no fault can make it wait.
 func serve(t *testing.T, sim *simulator.Server, path string, body []byte) *httptest.ResponseRecorder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -43,9 +43,8 @@ func TestESB_keys(t *testing.T) {
 	for _, ip := range []string{"2001:db8::1", "2001:0db8:0::1"} {
 		simtest.WantCode(t, "query on "+ip, c.Do(simulator.OpQuery, ip), 0)
 	}
-	if v := c.Call("register_proc_info", "2001:db8::1"); v.Code != simulator.CodeFailed || !strings.Contains(v.Message, "IPv4") {
-		t.Errorf("register on IPv6: %+v", v)
-	}
+	v := c.Call("register_proc_info", "2001:db8::1")
+	simtest.Check(t, v.Code == simulator.CodeFailed && strings.Contains(v.Message, "IPv4"), "register on IPv6: %+v", v)
 	twice := c.Poll(c.Operate(simulator.OpStart, "10.0.0.1", "10.0.0.1")).Data
 	simtest.Want(t, "results of a host that is given twice", len(twice), 1)
 	simtest.WantCode(t, "a host that is given twice", simtest.VerdictOf(t, twice, "0:10.0.0.1:web:nginx"), 0)
@@ -63,9 +62,7 @@ func TestGateway_paths(t *testing.T) {
 		got := c.Request(http.MethodPost, path, `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`, map[string]string{"X-Bkapi-Authorization": simtest.GatewayAuth})
 		simtest.Want(t, path, []int{got.Status, got.Code}, []int{http.StatusOK, 0})
 		simtest.Want(t, path, slices.Sorted(maps.Keys(got.Body)), []string{"code", "data", "message"})
-		if got.Header.Get("X-Bkapi-Request-Id") == "" {
-			t.Errorf("%s: no request id", path)
-		}
+		simtest.Check(t, got.Header.Get("X-Bkapi-Request-Id") != "", "%s: no request id", path)
 		last := c.Sim.Calls().Last()
 		simtest.Want(t, path, last.Face+" "+last.API, "apigw sync_proc_status")
 	}

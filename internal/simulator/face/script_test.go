@@ -84,18 +84,14 @@ func TestScript_pages(t *testing.T) {
 		read := ""
 		for range 40 {
 			part, _ := c.Screens(id, len(read), 9, scriptHost)[0]["screen"].(string)
-			if len(part) > limit {
-				t.Errorf("page %q is larger than %d", part, limit)
-			}
+			simtest.Check(t, len(part) <= limit, "page %q is larger than %d", part, limit)
 			if read += part; part == "" {
 				break
 			}
 		}
 		simtest.Want(t, fmt.Sprint("pages of ", size), read, text)
 		rows := c.Screens(id, 0, 1, simtest.AgentB, simtest.AgentA, "0:10.0.0.9")
-		if len(rows) != 2 || rows[0]["bk_agent_id"] != simtest.AgentB || rows[1]["screen"] != "b" {
-			t.Errorf("answer: %v", rows)
-		}
+		simtest.Check(t, len(rows) == 2 && rows[0]["bk_agent_id"] == simtest.AgentB && rows[1]["screen"] == "b", "answer: %v", rows)
 	}
 }
 

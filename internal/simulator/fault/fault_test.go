@@ -88,9 +88,7 @@ func TestFault_answers(t *testing.T) {
 			c.Sim.Inject(test.fault)
 			got, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("register_proc_info"), registerBody("10.0.0.1"), nil)
 			simtest.Must(t, err)
-			if got.Status != test.status || !strings.Contains(got.Text, test.body) {
-				t.Errorf("HTTP %d: %s", got.Status, got.Text)
-			}
+			simtest.Check(t, got.Status == test.status && strings.Contains(got.Text, test.body), "HTTP %d: %s", got.Status, got.Text)
 			simtest.Want(t, "header", got.Header.Get(test.header[0]), test.header[1])
 			c.WantState("then", test.to)
 			simtest.Want(t, "recorded status", c.Sim.Calls().Last().Status, test.status)
@@ -106,9 +104,7 @@ func TestFault_lostAnswers(t *testing.T) {
 			c := simtest.NewVirtual(t, &simulator.Server{UpdateRefuses: true})
 			c.Sim.Inject(simulator.Fault{Drop: drop, Times: 1})
 			answer, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("register_proc_info"), registerBody("10.0.0.1"), nil)
-			if err == nil || errors.Is(err, syscall.ECONNRESET) != (drop == "reset") {
-				t.Errorf("got %v: %s", err, answer.Text)
-			}
+			simtest.Check(t, err != nil && errors.Is(err, syscall.ECONNRESET) == (drop == "reset"), "got %v: %s", err, answer.Text)
 			c.WantState("then", to)
 			simtest.Want(t, "calls", c.Sim.Calls().APIs(), []string{"register_proc_info"})
 			if drop == "reset" {
@@ -125,9 +121,7 @@ func TestFault_json(t *testing.T) {
 	in := `{"api":"get_*","op":0,"hosts":["0:10.0.0.1"],"times":1,"pending":-1,"code":0,"takes":"500ms","delay":"1s","delay_max":"2s","chance":0.5,"envelope":{"result":null}}`
 	var f simulator.Fault
 	simtest.Must(t, json.Unmarshal([]byte(in), &f))
-	if f.Takes != 500*time.Millisecond || f.Delay != time.Second || f.Op == nil || *f.Op != 0 || f.Code == nil {
-		t.Errorf("got %+v", f)
-	}
+	simtest.Check(t, f.Takes == 500*time.Millisecond && f.Delay == time.Second && f.Op != nil && *f.Op == 0 && f.Code != nil, "got %+v", f)
 	out, err := json.Marshal(f)
 	var sent, got any
 	simtest.Must(t, err, json.Unmarshal([]byte(in), &sent), json.Unmarshal(out, &got))
@@ -190,9 +184,8 @@ func TestFault_contents(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewVirtual(t)
 			c.Sim.Inject(test.fault)
-			if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != 0 || !test.good(v) {
-				t.Errorf("got %#v", v)
-			}
+			v := c.Do(simulator.OpQuery, "10.0.0.1")
+			simtest.Check(t, v.Code == 0 && test.good(v), "got %#v", v)
 		})
 	}
 }
@@ -291,9 +284,8 @@ func TestFault_requestsAboutNothing(t *testing.T) {
 		c := simtest.NewVirtual(t)
 		fault.EnvelopeCode = new(7)
 		c.Sim.Inject(fault)
-		if got := c.Poll("GSETASK:gone").Code; (got == 7) != (name == "") {
-			t.Errorf("a fault with the %s: code %d", name, got)
-		}
+		got := c.Poll("GSETASK:gone").Code
+		simtest.Check(t, (got == 7) == (name == ""), "a fault with the %s: code %d", name, got)
 	}
 }
 

@@ -57,21 +57,17 @@ func TestFault_backwards(t *testing.T) {
 		c.Sim.Inject(simulator.Fault{Backwards: backwards})
 		body := c.BodyOf(api, registerBody("10.0.0.1", "10.0.0.2"))
 		one, two := strings.Index(body, "10.0.0.1"), strings.Index(body, "10.0.0.2")
-		if one < 0 || two < 0 || (one > two) != backwards || !json.Valid([]byte(body)) {
-			t.Errorf("backwards %t: %s", backwards, body)
-		}
+		simtest.Check(t, one >= 0 && two >= 0 && (one > two) == backwards && json.Valid([]byte(body)), "backwards %t: %s", backwards, body)
 	}
 }
 
-// A body may come byte by byte. One of a given size is generated while it is sent: a client that stops reading
-// early ends it.
+// A body may come byte by byte. One of a given size is generated while it is sent: a client that stops reading early ends it.
 func TestFault_bodyBytes(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
 	c.Sim.Inject(simulator.Fault{Drip: time.Microsecond, Times: 1})
-	if body := c.BodyOf("register_proc_info", registerBody("10.0.0.1")); !json.Valid([]byte(body)) {
-		t.Errorf("got %s", body)
-	}
+	body := c.BodyOf("register_proc_info", registerBody("10.0.0.1"))
+	simtest.Check(t, json.Valid([]byte(body)), "got %s", body)
 	c.Sim.Inject(simulator.Fault{HTTPStatus: 200, Body: "ab", BodyBytes: 5, Times: 1})
 	simtest.Want(t, "body", c.BodyOf("register_proc_info", registerBody("10.0.0.1")), "ababa")
 	simtest.Want(t, "bytes sent", c.Sim.Calls().Last().Sent, 5)
@@ -80,9 +76,8 @@ func TestFault_bodyBytes(t *testing.T) {
 	simtest.Must(t, err)
 	_, _ = io.CopyN(io.Discard, resp.Body, 1<<20)
 	_ = resp.Body.Close()
-	if sent := c.Sim.Calls().Last().Sent; sent == 1<<30 {
-		t.Error("all of it was sent")
-	}
+	sent := c.Sim.Calls().Last().Sent
+	simtest.Check(t, sent != 1<<30, "all of it was sent")
 }
 
 // A host's key has another form, or is there twice.
@@ -153,13 +148,11 @@ func TestFault_chance(t *testing.T) {
 	t.Parallel()
 	first := strikes(t, 1, 0.3, 100)
 	// For fewer than one in 10^9 seeds, 0.3 gives a number outside this range.
-	if n := strings.Count(first, "x"); n < 5 || n > 65 {
-		t.Errorf("%d of 100 requests were hit: %s", n, first)
-	}
+	n := strings.Count(first, "x")
+	simtest.Check(t, n >= 5 && n <= 65, "%d of 100 requests were hit: %s", n, first)
 	simtest.Want(t, "the same seed", strikes(t, 1, 0.3, 100), first)
-	if other := strikes(t, 2, 0.3, 100); other == first {
-		t.Errorf("another seed gives the same: %s", other)
-	}
+	other := strikes(t, 2, 0.3, 100)
+	simtest.Check(t, other != first, "another seed gives the same: %s", other)
 	simtest.Want(t, "for certain", strikes(t, 3, 1, 5), "xxxxx")
 }
 

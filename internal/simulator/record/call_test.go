@@ -42,9 +42,7 @@ func TestCalls_record(t *testing.T) {
 	}
 	simtest.Want(t, "counts", counted, []int{1, 2, 3, 1, 1, 1})
 	calls[0].Hosts[0] = "changed"
-	if c.Sim.Calls()[0].Hosts[0] == "changed" {
-		t.Error("a copy changes the record")
-	}
+	simtest.Check(t, c.Sim.Calls()[0].Hosts[0] != "changed", "a copy changes the record")
 	c.Sim.ResetCalls()
 	simtest.Want(t, "after ResetCalls", len(c.Sim.Calls()), 0)
 	few := simtest.NewVirtual(t, &simulator.Server{MaxCalls: 3, MaxTasks: 1})

@@ -55,9 +55,7 @@ func TestParse_shipped(t *testing.T) {
 	}
 	for _, file := range files {
 		s, err := simulator.ParseScenario(file, []byte(simtest.ReadFile(t, file)))
-		if err != nil || s.Teaches == "" || s.Simulator["admit"]+s.Simulator["hosts"] == "" {
-			t.Errorf("%s: %v, %+v", file, err, s)
-		}
+		simtest.Check(t, err == nil && s.Teaches != "" && s.Simulator["admit"]+s.Simulator["hosts"] != "", "%s: %v, %+v", file, err, s)
 	}
 }
 

@@ -123,6 +123,14 @@ func Want[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
+// Check fails the test unless something holds. The text says what is the case in place of it.
+func Check(t *testing.T, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}
+
 // WantCode checks the code of a verdict.
 func WantCode(t *testing.T, what string, v Verdict, code int) {
 	t.Helper()
