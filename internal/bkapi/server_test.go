@@ -140,15 +140,8 @@ func headersThenHang(w http.ResponseWriter, r *http.Request) {
 // testConfig is a client of the ESB that waits a millisecond between tries.
 func testConfig(endpoint string) bkapi.Config {
 	return bkapi.Config{
-		Endpoint:       endpoint,
-		Gateway:        bkapi.ESB,
-		AppCode:        "bk-test",
-		AppSecret:      "s3cr3t-of-the-app",
-		Username:       "admin",
-		MaxRetries:     2,
-		RetryWaitMin:   time.Millisecond,
-		RetryWaitMax:   2 * time.Millisecond,
-		RequestTimeout: 30 * time.Second,
+		Endpoint: endpoint, Gateway: bkapi.ESB, AppCode: "bk-test", AppSecret: "s3cr3t-of-the-app", Username: "admin", MaxRetries: 2,
+		RetryWaitMin: time.Millisecond, RetryWaitMax: 2 * time.Millisecond, RequestTimeout: 30 * time.Second,
 	}
 }
 

@@ -126,8 +126,7 @@ var patternTurnedAway = &pattern{
 }
 
 var patternTurnedAwayOnce = &pattern{
-	title: "The platform is too busy once",
-	about: "The request is sent again after a wait.",
+	title: "The platform is too busy once", about: "The request is sent again after a wait.",
 	cells: wellAfter(2, onCreate, onConfirm, onRun, onRead, onUpdate, onDelete, onReadOwner, onOperate, onWait, onStop, onStatus),
 }
 
@@ -187,8 +186,7 @@ var patternLate = &pattern{
 }
 
 var patternAsked = &pattern{
-	title: "The answer looks odd",
-	about: "It is understood anyway: other clients of the platform have met each of these.",
+	title: "The answer looks odd", about: "It is understood anyway: other clients of the platform have met each of these.",
 	cells: wellAfter(1, onCreate, onRead, onAsk, onUpdate, onDelete, onOperate, onStatus),
 }
 
@@ -243,8 +241,7 @@ var patternOperationFails = &pattern{
 }
 
 var patternOperationWell = &pattern{
-	title: "The process is as wanted already", about: "That is success.",
-	cells: wellAfter(1, onOperate, onStop, onKill), never: noCommand,
+	title: "The process is as wanted already", about: "That is success.", cells: wellAfter(1, onOperate, onStop, onKill), never: noCommand,
 }
 
 var patternUnreadable = &pattern{
@@ -307,8 +304,7 @@ var patternLag = &pattern{
 var patternMixed = &pattern{
 	title: "Hosts differ",
 	about: "Each host gets its own result, and a code that means success for one operation means failure for another. The next apply asks or calls only the hosts that need it.",
-	cells: cellsOf(as(cell{ending: warns, tries: 1, timeUp: true}, onOperate, onStop)),
-	never: "their hosts can get only one or two codes",
+	cells: cellsOf(as(cell{ending: warns, tries: 1, timeUp: true}, onOperate, onStop)), never: "their hosts can get only one or two codes",
 }
 
 var patternConsole = &pattern{
@@ -319,10 +315,8 @@ var patternConsole = &pattern{
 }
 
 var patternConsoleGone = &pattern{
-	title: "Somebody unregisters the process while a plan is open",
-	about: "The apply registers it again.",
-	cells: wellAfter(1, onUpdate, onDelete),
-	never: "nothing is registered yet, or need be",
+	title: "Somebody unregisters the process while a plan is open", about: "The apply registers it again.",
+	cells: wellAfter(1, onUpdate, onDelete), never: "nothing is registered yet, or need be",
 }
 
 var patternRowZero = &pattern{
@@ -335,13 +329,11 @@ var patternRowZero = &pattern{
 var patternRowsLag = &pattern{
 	title: "The platform's cached status lags behind",
 	about: "A refresh that finds an old row asks the agents, who know when the process was registered.",
-	cells: wellAfter(1, onCreate, onUpdate, onDelete, onRun),
-	never: "they do not change the cached status",
+	cells: wellAfter(1, onCreate, onUpdate, onDelete, onRun), never: "they do not change the cached status",
 }
 
 var patternDeclared = &pattern{
-	title: "The platform would refuse a configuration, or it would do harm there",
-	about: "The plan refuses it, and nothing is called.",
+	title: "The platform would refuse a configuration, or it would do harm there", about: "The plan refuses it, and nothing is called.",
 	cells: map[operation]cell{onCreate: {ending: refused}, onUpdate: {ending: refused}, onOperate: {ending: refused}, onStatus: {ending: refused}},
 	never: "it was refused before",
 }
@@ -349,8 +341,7 @@ var patternDeclared = &pattern{
 var patternFromFile = &pattern{
 	title: "The agents cannot be asked, and the cached status is read instead",
 	about: "A warning says so, and no agent is asked. An import reads the data sources that depend on what it is about to import, and must not fail over them.",
-	cells: map[operation]cell{onStatus: {ending: warns, tries: 1}},
-	never: "they read the file anyway, or their configuration has the spec",
+	cells: map[operation]cell{onStatus: {ending: warns, tries: 1}}, never: "they read the file anyway, or their configuration has the spec",
 }
 
 var patternNames = &pattern{

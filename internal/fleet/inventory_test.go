@@ -70,8 +70,7 @@ func TestNewInventory_faults(t *testing.T) {
 		},
 		"three-of-a-kind": {
 			map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1", "c": "0:::ffff:10.0.0.1"},
-			[]string{same("b", "0:0:10.0.0.1", "0:10.0.0.1"), same("c", "0:::ffff:10.0.0.1", "0:10.0.0.1")},
-			[]string{"a"},
+			[]string{same("b", "0:0:10.0.0.1", "0:10.0.0.1"), same("c", "0:::ffff:10.0.0.1", "0:10.0.0.1")}, []string{"a"},
 		},
 		"unreadable-among-good": {
 			map[string]string{"a": "0:10.0.0.1", "b": "0:fe80::1%eth0", "c": "0:10.0.0.3"},

@@ -136,13 +136,11 @@ func TestRunInOrder(t *testing.T) {
 		"one-a-call":     {op: fleet.Start, alone: true, calls: []string{"start db[1 2]", "start log[1 2 3]", "start web[1 2 3]"}, results: allWell},
 		"waves-of-machines": {
 			op: fleet.Start, rollout: fleet.Rollout{Waves: waves("1", "100%")},
-			calls:   []string{"start db[1]", "start db[2]", "start log[1] web[1]", "start log[2 3] web[2 3]"},
-			results: allWell,
+			calls: []string{"start db[1]", "start db[2]", "start log[1] web[1]", "start log[2 3] web[2 3]"}, results: allWell,
 		},
 		"canary": {
 			op: fleet.Start, rollout: fleet.Rollout{Canary: map[fleet.Host]bool{host(3): true}},
-			calls:   []string{"start db[1 2]", "start log[3] web[3]", "start log[1 2] web[1 2]"},
-			results: allWell,
+			calls: []string{"start db[1 2]", "start log[3] web[3]", "start log[1 2] web[1 2]"}, results: allWell,
 		},
 		"fails": {
 			op: fleet.Start, fails: map[string]byHost{"db": {2: failed}}, calls: inOrder[:1],

@@ -78,9 +78,8 @@ func TestReconcile(t *testing.T) {
 			byHost{1: left(goesOn(fleet.Outcome{Verdict: fleet.Pending, TaskID: "T"}, fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: ownPrint, Fresh: true}), fleet.NotRegistered)},
 		},
 		"reregister-fails": {
-			hosted, fleet.Change{Reregister: hosts(1, 2)},
-			process{reregister: done(byHost{2: away})},
-			"reregister 1 2, live 1, live 2", byHost{1: well, 2: left(away, fleet.OtherSpec)},
+			hosted, fleet.Change{Reregister: hosts(1, 2)}, process{reregister: done(byHost{2: away})}, "reregister 1 2, live 1, live 2",
+			byHost{1: well, 2: left(away, fleet.OtherSpec)},
 		},
 		"taken-and-adopted": {
 			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true}, process{register: done(byHost{2: taken})},
@@ -109,13 +108,11 @@ func TestReconcile(t *testing.T) {
 			"register 1, reregister 2, live 1 2 3 4, host 1 4, live 1 4", byHost{1: well, 2: well, 3: well, 4: well},
 		},
 		"hosted/not-the-failed": {
-			hosted, registerTwo,
-			process{register: done(byHost{1: away}), live: first(answer(bare))},
+			hosted, registerTwo, process{register: done(byHost{1: away}), live: first(answer(bare))},
 			"register 1 2, live 2, host 2, live 2", byHost{1: left(away, fleet.NotRegistered), 2: well},
 		},
 		"hosted/hosting-fails": {
-			hosted, registerAndSettle,
-			process{live: answer(bare), operate: doneOps(byOp{fleet.Supervise: {1: away, 2: away}})},
+			hosted, registerAndSettle, process{live: answer(bare), operate: doneOps(byOp{fleet.Supervise: {1: away, 2: away}})},
 			"register 1, live 1 2, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
 		"hosted/file-closed": { // which nobody reads
@@ -125,16 +122,13 @@ func TestReconcile(t *testing.T) {
 			both,
 		},
 		"hosted/agents-silent": {
-			hosted, registerAndSettle,
-			process{cached: answer(bare), live: fail},
-			"register 1, live 1 2",
+			hosted, registerAndSettle, process{cached: answer(bare), live: fail}, "register 1, live 1 2",
 			byHost{1: left(unread, fleet.NotHosted), 2: left(unread, fleet.NotHosted)},
 		},
 		"running/only-those-down": {running, registerAndSettle, process{live: says(byStatus{1: bare})}, "register 1, live 1 2, start 1, live 1", both},
 		"running/state-unknown": {
-			running, settle,
-			process{live: answer(fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"})},
-			"live 1", byHost{1: left(unsure, fleet.NotRunning)},
+			running, settle, process{live: answer(fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"})}, "live 1",
+			byHost{1: left(unsure, fleet.NotRunning)},
 		},
 		"running/state-unknown-on-some": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2, 3)},
@@ -148,8 +142,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"running/but-bare": {running, settle, process{live: first(answer(row(fleet.Running, false, 5)))}, "live 1, host 1, live 1", byHost{1: well}},
 		"running/start-fails": {
-			running, settleTwo,
-			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
+			running, settleTwo, process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
 			"live 1 2, start 1 2, live 1 2", byHost{1: left(away, fleet.NotRunning), 2: well},
 		},
 		"running/start-fails-and-hosts": { // which the outcome says

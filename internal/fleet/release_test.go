@@ -66,8 +66,7 @@ func TestRelease(t *testing.T) {
 		"unregister": {unregister, process{hostingRegisters: true}, "unregister 1 2 3", all},
 		// No document says that to unregister is to unhost.
 		"unregister-and-agents-go-on": {
-			unregister,
-			process{live: says(byStatus{1: idle, 2: gone, 3: silent}), operate: doneOps(byOp{fleet.Unsupervise: {1: away}})},
+			unregister, process{live: says(byStatus{1: idle, 2: gone, 3: silent}), operate: doneOps(byOp{fleet.Unsupervise: {1: away}})},
 			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: away, 2: well, 3: well},
 		},
 		"unregister-and-nobody-to-ask": {unregister, process{live: cannotSay(errDown)}, "unregister 1 2 3, live 1 2 3", all},

@@ -321,8 +321,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 			process{look: byHost{1: byTask}, live: runs}, "look 1, live 1, reregister 1 2, restart 1, live 1 2, start 2, live 2", well,
 		},
 		"goes-on-and-is-due": {
-			restarted,
-			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
+			restarted, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
 			"look 1, live 1, wait 1, reregister 2, live 2, start 2, live 2", waits(fleet.OtherSpec),
 		},
 		"sent-again-and-goes-on": {settle, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(again)}, "look 1, live 1 2, start 1 2, live 1 2", resent},

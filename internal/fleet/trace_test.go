@@ -22,6 +22,12 @@ func TestTrace_repeats(t *testing.T) {
 	comesBack := before
 	comesBack.Earlier = []string{"v1-new"}
 	unlabelled := Desired{}
+	same := func(t *testing.T, what string, want, got repetition) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %d, want %d", what, got, want)
+		}
+	}
 	for name, c := range map[string]struct {
 		trace           Trace
 		live            Status
@@ -48,37 +54,22 @@ func TestTrace_repeats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := c.trace.repeats(Restart, want, before, c.live); got != c.restart {
-				t.Errorf("restart: %d, want %d", got, c.restart)
-			}
-			if got := c.trace.repeats(Reload, want, before, c.live); got != c.reload {
-				t.Errorf("reload: %d, want %d", got, c.reload)
-			}
+			same(t, "restart", c.restart, c.trace.repeats(Restart, want, before, c.live))
+			same(t, "reload", c.reload, c.trace.repeats(Reload, want, before, c.live))
 		})
 	}
 	t.Run("a-declaration-that-comes-back", func(t *testing.T) {
 		t.Parallel()
 		old := known(row("v1-new", 7, 100)) // it may be from the first time
-		if got := old.repeats(Restart, want, comesBack, live(7, 100, 90)); got != notYet {
-			t.Errorf("the process of before: %d", got)
-		}
-		if got := old.repeats(Restart, want, comesBack, live(8, 100, 150)); got != notKnown {
-			t.Errorf("another process: %d", got)
-		}
-		if got := known(row("v1-old", 8, 100)).repeats(Restart, want, comesBack, live(8, 100, 150)); got != notYet {
-			t.Errorf("another process, and the row is of the declaration before: %d", got)
-		}
-		if got := old.repeats(Reload, want, comesBack, live(7, 100, 90)); got != notYet {
-			t.Errorf("to reload: %d", got)
-		}
+		same(t, "the process of before", notYet, old.repeats(Restart, want, comesBack, live(7, 100, 90)))
+		same(t, "another process", notKnown, old.repeats(Restart, want, comesBack, live(8, 100, 150)))
+		same(t, "another process, and the row is of the declaration before", notYet,
+			known(row("v1-old", 8, 100)).repeats(Restart, want, comesBack, live(8, 100, 150)))
+		same(t, "to reload", notYet, old.repeats(Reload, want, comesBack, live(7, 100, 90)))
 	})
 	t.Run("without-labels", func(t *testing.T) {
 		t.Parallel()
-		if got := (Trace{PID: 7}).repeats(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != notYet {
-			t.Errorf("known: %d", got)
-		}
-		if got := lost(Status{}).repeats(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != notKnown {
-			t.Errorf("lost: %d", got)
-		}
+		same(t, "known", notYet, (Trace{PID: 7}).repeats(Restart, unlabelled, unlabelled, live(8, 0, 0)))
+		same(t, "lost", notKnown, lost(Status{}).repeats(Restart, unlabelled, unlabelled, live(8, 0, 0)))
 	})
 }

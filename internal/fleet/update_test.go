@@ -41,13 +41,11 @@ func TestReconcile_operation(t *testing.T) {
 		"only-where-due":     {restart, hosts(1, 2), hosts(3), due{host(2): {}}, process{live: runs}, "live 2, reregister 1 2, restart 2, live 1 2 3", byHost{1: well, 2: well, 3: well}},
 		"no-operation":       {"", hosts(1), nil, one, process{live: runs}, "reregister 1, live 1", byHost{1: well}},
 		"not-registered-not-operated": {
-			restart, hosts(1, 2), nil, two,
-			process{live: runs, reregister: done(byHost{1: away})},
+			restart, hosts(1, 2), nil, two, process{live: runs, reregister: done(byHost{1: away})},
 			"live 1 2, reregister 1 2, restart 2, live 2, live 1", byHost{1: left(away, fleet.OtherSpec), 2: well},
 		},
 		"not-asked-not-touched": {
-			restart, hosts(1, 2), nil, two,
-			process{live: says(byStatus{1: silent, 2: runsAs(7)})},
+			restart, hosts(1, 2), nil, two, process{live: says(byStatus{1: silent, 2: runsAs(7)})},
 			"live 1 2, reregister 2, restart 2, live 2", byHost{1: left(asked, fleet.OtherSpec), 2: well},
 		},
 		"agents-silent": {
@@ -55,13 +53,11 @@ func TestReconcile_operation(t *testing.T) {
 			"live 1", byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: asked.Meaning, Left: fleet.OtherSpec}},
 		},
 		"operation-fails": {
-			restart, hosts(1, 2), nil, two,
-			process{live: runs, operate: doneOps(byOp{restart: {1: broken}})},
+			restart, hosts(1, 2), nil, two, process{live: runs, operate: doneOps(byOp{restart: {1: broken}})},
 			"live 1 2, reregister 1 2, restart 1 2, live 2, live 1", byHost{1: left(broken, fleet.NotOperated), 2: well},
 		},
 		"answer-lost": {
-			restart, hosts(1), nil, one,
-			process{live: runs, operate: doneOps(byOp{restart: {1: lost}})},
+			restart, hosts(1), nil, one, process{live: runs, operate: doneOps(byOp{restart: {1: lost}})},
 			"live 1, reregister 1, restart 1, live 1", byHost{1: left(lost, fleet.OperationUnconfirmed)},
 		},
 		"in-doubt-and-done": {
@@ -85,8 +81,7 @@ func TestReconcile_operation(t *testing.T) {
 		},
 		"taken-down-before": {reload, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(down)}, "live 1, start 1, live 1", byHost{1: well}},
 		"taken-down-before-and-still-broken": {
-			restart, nil, hosts(1), due{host(1): {PID: 7}},
-			process{live: answer(down), operate: doneOps(byOp{fleet.Start: {1: broken}})},
+			restart, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(down), operate: doneOps(byOp{fleet.Start: {1: broken}})},
 			"live 1, start 1", byHost{1: left(broken, fleet.NotOperated)},
 		},
 	} {

@@ -66,9 +66,8 @@ func sampleSpec() *Spec {
 // minimalSpec has the fields that the documents require and no other.
 func minimalSpec() *Spec {
 	return &Spec{
-		Identity:      Identity{ProcName: "nginx", SetupPath: "/usr/sbin", PIDPath: "/run/nginx.pid", User: "root"},
-		Resource:      &Resource{CPU: 30, Mem: 12.5},
-		MonitorPolicy: MonitorPolicy{AutoType: AutoPeriodic},
+		Identity: Identity{ProcName: "nginx", SetupPath: "/usr/sbin", PIDPath: "/run/nginx.pid", User: "root"},
+		Resource: &Resource{CPU: 30, Mem: 12.5}, MonitorPolicy: MonitorPolicy{AutoType: AutoPeriodic},
 	}
 }
 
@@ -163,9 +162,8 @@ func on12[V any](first, second V) map[string]V {
 func newTestClient(tb testing.TB, endpoint string, edit func(*bkapi.Config, *procapi.Options)) *Client {
 	tb.Helper()
 	cfg := bkapi.Config{
-		Endpoint: endpoint, Gateway: bkapi.ESB,
-		AppCode: "bk_test", AppSecret: "s3cret", Username: "admin",
-		RetryWaitMin: time.Millisecond, RetryWaitMax: time.Millisecond,
+		Endpoint: endpoint, Gateway: bkapi.ESB, AppCode: "bk_test", AppSecret: "s3cret", Username: "admin", RetryWaitMin: time.Millisecond,
+		RetryWaitMax: time.Millisecond,
 	}
 	opts := procapi.Options{Backoff: poll.Backoff{First: time.Millisecond}}
 	if edit != nil {

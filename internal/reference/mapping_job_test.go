@@ -46,8 +46,7 @@ func leastJOB() jobMapping {
 	return jobMapping{
 		scope:     object{"bk_biz_id": 52},
 		process:   object{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "cycle_time": 21},
-		wantScope: `"bk_biz_id": 52`,
-		key:       "/setup/path/proc-name",
+		wantScope: `"bk_biz_id": 52`, key: "/setup/path/proc-name",
 	}
 }
 
