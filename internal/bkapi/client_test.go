@@ -32,9 +32,8 @@ func TestClient_credentials(t *testing.T) {
 			cfg := testConfig(s.URL)
 			cfg.Gateway = gateway
 			set(&cfg)
-			if _, err := newClient(t, cfg).Call(t.Context(), query, map[string]any{"op_type": 2}, nil); err != nil {
-				t.Fatal(err)
-			}
+			_, err := newClient(t, cfg).Call(t.Context(), query, map[string]any{"op_type": 2}, nil)
+			procapitest.NoError(t, err)
 			body, header := `{"op_type":2}`, ""
 			if creds := `"bk_app_code":"bk-test","bk_app_secret":"s3cr3t-of-the-app","` + name + `":"admin"}`; gateway == bkapi.ESB {
 				body = `{"op_type":2,` + creds
@@ -58,9 +57,8 @@ func TestClient_request(t *testing.T) {
 	cfg.TenantID, cfg.UserAgent = "system", "terraform-provider-bk/1.2.3"
 	client := newClient(t, cfg)
 	for range 2 {
-		if _, err := client.Call(t.Context(), query, nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.Call(t.Context(), query, nil, nil)
+		procapitest.NoError(t, err)
 	}
 	got, second := s.received()[0], s.received()[1]
 	if got.method != http.MethodPost || got.path != "/esb/api/c/compapi/v2/gse/get_proc_status_v2/" {

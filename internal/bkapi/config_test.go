@@ -56,9 +56,7 @@ func TestNew_config(t *testing.T) {
 		if bad := (*ConfigError)(nil); errors.As(err, &bad) {
 			field = bad.Field
 		}
-		if field != test.want || (err == nil) != (test.want == "") {
-			t.Errorf("%s: got %v, want a ConfigError for %q", name, err, test.want)
-		}
+		procapitest.Check(t, field == test.want && (err == nil) == (test.want == ""), "%s: got %v, want a ConfigError for %q", name, err, test.want)
 		if err != nil && strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%s: the value is quoted: %v", name, err)
 		}

@@ -84,9 +84,8 @@ func TestClient_logging(t *testing.T) {
 	cfg := testConfig(s.URL)
 	cfg.Logger = j.logger()
 	in := map[string]string{"start_cmd": "./run --secret " + cfg.AppSecret}
-	if _, err := newClient(t, cfg).Call(t.Context(), query, in, nil); err != nil {
-		t.Fatal(err)
-	}
+	_, err := newClient(t, cfg).Call(t.Context(), query, in, nil)
+	procapitest.NoError(t, err)
 	ours := s.received()[0].header.Get("X-Bkapi-Request-Id")
 	url := s.URL + "/" + query.Path
 	want := []map[string]any{
@@ -121,9 +120,8 @@ func TestClient_logFields(t *testing.T) {
 	ctx := bkapi.WithLogFields(t.Context(), slog.String("hosts", "0:10.0.0.1"))
 	one, other := bkapi.WithLogFields(ctx, slog.Int("n", 1)), bkapi.WithLogFields(ctx, slog.Int("n", 2))
 	for _, ctx := range []context.Context{one, other} {
-		if _, err := newClient(t, cfg).Call(ctx, query, nil, &accepted{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := newClient(t, cfg).Call(ctx, query, nil, &accepted{})
+		procapitest.NoError(t, err)
 	}
 	n := 0
 	for _, line := range j.lines(t) {
@@ -131,9 +129,7 @@ func TestClient_logFields(t *testing.T) {
 			continue
 		}
 		n++
-		if line["hosts"] != "0:10.0.0.1" || line["n"] != float64(n) || line["task_id"] != "T1 ***" {
-			t.Errorf("line %d: %v", n, line)
-		}
+		procapitest.Check(t, line["hosts"] == "0:10.0.0.1" && line["n"] == float64(n) && line["task_id"] == "T1 ***", "line %d: %v", n, line)
 	}
 	procapitest.WantEqual(t, "calls that were logged", 2, n)
 }

@@ -162,9 +162,7 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 	if failure.Kind != bkapi.KindCanceled || failure.Status != http.StatusServiceUnavailable {
 		t.Fatalf("got %v, want a KindCanceled with the status of the attempt before", err)
 	}
-	if !failure.Sent || failure.Attempts != 1 || !bkapi.HasCode(err, 7) || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %+v", failure)
-	}
+	procapitest.Check(t, failure.Sent && failure.Attempts == 1 && bkapi.HasCode(err, 7) && errors.Is(err, context.Canceled), "got %+v", failure)
 	for _, want := range []string{"user pressed Ctrl-C", "restarting"} {
 		procapitest.Check(t, strings.Contains(err.Error(), want), "%q lacks %q", err, want)
 	}

@@ -38,9 +38,7 @@ func (r *faultRun) expectTries() {
 	if r.on == onAskFirst && (r.cell.ending == well || r.cell.ending == warns) {
 		want++ // a create looks at what it has registered
 	}
-	if len(calls) != want {
-		r.t.Errorf("%d calls of %s, want %d: %v", len(calls), at.API, want, r.sim.Calls().APIs())
-	}
+	providertest.Check(r.t, len(calls) == want, "%d calls of %s, want %d: %v", len(calls), at.API, want, r.sim.Calls().APIs())
 	if _, once := providertest.Commands[r.on]; once {
 		r.expectOnce()
 	}
@@ -205,9 +203,8 @@ func keyed(numbers []int, text string) map[string]string {
 // same tells nothing from an empty list, since state that is not there has no list.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	diff := gocmp.Diff(want, got)
+	providertest.Check(t, diff == "", "%s (-want +got):\n%s", what, diff)
 }
 
 func (r *faultRun) Status() {
@@ -403,8 +400,7 @@ func (r *faultRun) bring(to held) {
 func (r *faultRun) expectHeld(when string, want held) {
 	for _, n := range providertest.HostNumbers(r.hosts()) {
 		p := r.at(n)
-		if got := (held{p.Registered, p.Hosted, p.Running}); got != want {
-			r.t.Errorf("%s, %s is %s, want %s", when, providertest.HostKey(n), got, want)
-		}
+		got := (held{p.Registered, p.Hosted, p.Running})
+		providertest.Check(r.t, got == want, "%s, %s is %s, want %s", when, providertest.HostKey(n), got, want)
 	}
 }

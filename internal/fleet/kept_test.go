@@ -91,9 +91,8 @@ func TestInspect_keptUnread(t *testing.T) {
 			want.Verify = true
 			spoil(&want)
 			p := verifier{&process{}, otherwise}
-			if _, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil); err != nil {
-				t.Fatal(err)
-			}
+			_, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil)
+			fleettest.NoError(t, err)
 			if p.calls[0] != "cached 1" || len(p.calls) > 2 || len(p.calls) == 2 && p.calls[1] != "live 1" {
 				t.Errorf("calls: %q", p.calls)
 			}

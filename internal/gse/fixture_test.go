@@ -306,9 +306,7 @@ func selectorOf(t *testing.T, body []byte) string {
 	if len(request.Requests) > 0 {
 		named = request.Requests[0]
 	}
-	if len(request.Requests) > 1 || (len(named.Hosts) > 0) == (len(named.AgentIDs) > 0) {
-		t.Errorf("want one list of hosts in %s", body)
-	}
+	procapitest.Check(t, len(request.Requests) <= 1 && (len(named.Hosts) > 0) != (len(named.AgentIDs) > 0), "want one list of hosts in %s", body)
 	if len(named.AgentIDs) > 0 {
 		return "agents " + strings.Join(named.AgentIDs, " ")
 	}

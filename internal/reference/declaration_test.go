@@ -78,13 +78,10 @@ func TestDeclaration_everyField(t *testing.T) {
 					sent[i] = append(sent[i], string(call.Body))
 				}
 			}
-			if diff := cmp.Diff(sent[0], sent[1]); diff != "" || len(sent[0]) == 0 {
-				t.Errorf("sent for the parts and for the declaration (-parts +declaration):\n%s", diff)
-			}
+			diff := cmp.Diff(sent[0], sent[1])
+			providertest.Check(t, diff == "" && len(sent[0]) > 0, "sent for the parts and for the declaration (-parts +declaration):\n%s", diff)
 			read, said := p.ReadData(d.status, map[string]any{d.attribute: d.in(t, hosted)})
-			if len(said) > 0 || read["running_count"] != len(mappedHosts) {
-				t.Errorf("status: %v running, %s", read["running_count"], said)
-			}
+			providertest.Check(t, len(said) == 0 && read["running_count"] == len(mappedHosts), "status: %v running, %s", read["running_count"], said)
 		})
 	}
 }
@@ -225,9 +222,7 @@ func TestDeclaration_unreadable(t *testing.T) {
 			_, planned := resource.Plan(config)
 			providertest.Says(t, planned.String(), c.want)
 			providertest.Says(t, p.PlanAction(d.operation, config), c.want)
-			if len(sim.Calls()) > 0 {
-				t.Errorf("calls: %v", sim.Calls())
-			}
+			providertest.Check(t, len(sim.Calls()) == 0, "calls: %v", sim.Calls())
 		})
 	}
 }

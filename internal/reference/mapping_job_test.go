@@ -128,9 +128,7 @@ func TestMappingJOB(t *testing.T) {
 				expectSent(t, sim, providertest.Target{API: "operate_process", Op: new(simulator.OpQuery)}, questions...)
 				expectAsked(t, sim, "get_proc_result", `{`+mappedCaller+`, `+m.wantScope+`, "bk_gse_taskid": "TASK"}`)
 				for _, call := range sim.Calls() {
-					if !strings.HasPrefix(call.Path, "/api/c/compapi/v2/"+generation+"/") {
-						t.Errorf("%s went to %s", call.API, call.Path)
-					}
+					providertest.Check(t, strings.HasPrefix(call.Path, "/api/c/compapi/v2/"+generation+"/"), "%s went to %s", call.API, call.Path)
 				}
 				resource.Applied(m.hosted(object{"log_path": "/another/path"}))
 				sim.ResetCalls()

@@ -81,9 +81,7 @@ func recordAll(t *testing.T, all []said, secrets ...string) string {
 		simtest.Must(t, err)
 		body, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		if answer.StatusCode != now.Status || !bytes.Equal(body, now.answer()) {
-			t.Errorf("the client was sent %d %q", answer.StatusCode, body)
-		}
+		simtest.Check(t, answer.StatusCode == now.Status && bytes.Equal(body, now.answer()), "the client was sent %d %q", answer.StatusCode, body)
 	}
 	if count, err := recorder.Count(); count != len(all) || err != nil {
 		t.Errorf("%d exchanges of %d are on the tape: %v", count, len(all), err)

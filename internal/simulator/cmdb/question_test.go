@@ -174,9 +174,8 @@ func TestAnswer_refuses(t *testing.T) {
 		if got.Status != http.StatusOK || got.Code != test.code || !strings.Contains(got.Message, test.message) || got.Body["result"] != false {
 			t.Errorf("%s %s: %v", test.api, test.body, got.Body)
 		}
-		if violated := len(c.Sim.Violations()) > 0; violated == (test.code == 9900403) {
-			t.Errorf("%s %s: violations %q", test.api, test.body, c.Sim.Violations())
-		}
+		violated := len(c.Sim.Violations()) > 0
+		simtest.Check(t, violated != (test.code == 9900403), "%s %s: violations %q", test.api, test.body, c.Sim.Violations())
 		c.Sim.ResetViolations()
 	}
 	simtest.Want(t, "businesses that may be read", values(t, c.Ask("search_business", `{"page":{"start":0,"limit":200}}`), "bk_biz_name"), "shop")

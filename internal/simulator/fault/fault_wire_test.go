@@ -37,9 +37,7 @@ func TestFault_replace(t *testing.T) {
 			c.Sim.Inject(simulator.Fault{Replace: test.replace})
 			body := c.BodyOf("register_proc_info", registerBody("10.0.0.1", "10.0.0.2"))
 			for _, want := range test.want {
-				if !strings.Contains(body, want) || strings.Contains(body, test.not) {
-					t.Errorf("want %s and not %s: %s", want, test.not, body)
-				}
+				simtest.Check(t, strings.Contains(body, want) && !strings.Contains(body, test.not), "want %s and not %s: %s", want, test.not, body)
 			}
 			c.WantState("then", "R--") // the request is processed
 			c.Sim.ClearFaults()
