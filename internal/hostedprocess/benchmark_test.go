@@ -62,24 +62,18 @@ func newHostedLife(tb testing.TB, hosts int) *hostedLife {
 	})
 	life.proposed = life.Dynamic(schema, proposed)
 	none, err := tfprotov6.NewDynamicValue(schema.ValueType(), tftypes.NewValue(schema.ValueType(), nil))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	providertest.NoError(tb, err)
 	life.none = &none
 	life.create()
 	stored, err := json.Marshal(providertest.Plain(tb, life.decode(life.state)))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	providertest.NoError(tb, err)
 	life.stored = &tfprotov6.RawState{JSON: stored}
 	return life
 }
 
 func (l *hostedLife) decode(v *tfprotov6.DynamicValue) tftypes.Value {
 	value, err := v.Unmarshal(l.Schema.ResourceSchemas[providertest.HostedType].ValueType())
-	if err != nil {
-		l.T.Fatal(err)
-	}
+	providertest.NoError(l.T, err)
 	return value
 }
 
@@ -107,8 +101,7 @@ func (l *hostedLife) Read() {
 	l.Fine(err, resp.Diagnostics)
 }
 
-// create plans and applies on hosts where the process is hosted already, by a
-// create whose answer got lost: so it can be repeated.
+// create plans and applies on hosts where the process is hosted already, by a create whose answer got lost: so it can be repeated.
 func (l *hostedLife) create() {
 	planned, err := l.Server.PlanResourceChange(l.T.Context(), &tfprotov6.PlanResourceChangeRequest{
 		TypeName: providertest.HostedType, Config: l.config, PriorState: l.none, ProposedNewState: l.proposed,
@@ -132,7 +125,6 @@ func TestHostedProcess_planAllocates(t *testing.T) { //nolint:paralleltest // al
 	}
 	const perHost = 10
 	few, many := of(500), of(1500)
-	if grown := (many - few) / 1000; grown > perHost {
-		t.Errorf("a plan makes %.1f allocations for each host, of at most %d", grown, perHost)
-	}
+	grown := (many - few) / 1000
+	providertest.Check(t, grown <= perHost, "a plan makes %.1f allocations for each host, of at most %d", grown, perHost)
 }

@@ -1,6 +1,7 @@
 package hostedprocess_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -27,12 +28,10 @@ func with(config map[string]any, name string, value any) map[string]any {
 
 func safety(more map[string]any) map[string]any { return map[string]any{"safety": more} }
 
-// A change that goes beyond what is safe is refused by its plan, which names the hosts and
-// says what to raise; raised in the same change, it is let through. What is protected is neither
-// destroyed nor replaced.
+// A change that goes beyond what is safe is refused by its plan, which names the hosts and says what to raise; raised in the same change,
+// it is let through. What is protected is neither destroyed nor replaced.
 //
-// Promised in reference: A plan that goes further fails, names the hosts, and says which
-// number to raise.
+// Promised in reference: A plan that goes further fails, names the hosts, and says which number to raise.
 // Promised in reference: No limits by default.
 // Promised in safe-rollouts.md: With `-replace` no CLI prints that warning, but the limits hold.
 func TestSafety(t *testing.T) {
@@ -138,8 +137,7 @@ func TestSafety_warnings(t *testing.T) {
 	}
 }
 
-// Each warning that Terraform prints costs it a reading of the file, and of those with one summary
-// it prints one.
+// Each warning that Terraform prints costs it a reading of the file, and of those with one summary it prints one.
 //
 // Promised in measurements.md: Of destroys without `safety`, the provider names three in warnings of their own.
 func TestSafety_manyDestroys(t *testing.T) {
@@ -154,9 +152,7 @@ func TestSafety_manyDestroys(t *testing.T) {
 			t.Errorf("said: %s", said)
 		}
 	}
-	if named != 3 {
-		t.Errorf("%d are named in the summary, want 3", named)
-	}
+	providertest.Same(t, "hosts named in the summary", 3, named)
 }
 
 // Protection that was taken away by an apply of its own protects no longer.
@@ -171,9 +167,8 @@ func TestSafety_unprotected(t *testing.T) {
 	)
 }
 
-// A machine whose address becomes its agent id does not leave: the platform is asked. It is
-// unregistered by its old name and registered by the new one; nothing else is done to it, and
-// nothing to any other machine.
+// A machine whose address becomes its agent id does not leave: the platform is asked. It is unregistered by its old name and registered by
+// the new one; nothing else is done to it, and nothing to any other machine.
 func TestSafety_renamed(t *testing.T) {
 	t.Parallel()
 	more := map[string]any{"safety": map[string]any{"max_removed_hosts": "0"}, "ensure": "running", "on_destroy": "stop"}
@@ -194,16 +189,13 @@ func TestSafety_renamed(t *testing.T) {
 			before := pids(w.sim, 2)
 			w.sim.ResetCalls()
 			_, said := resource.Apply(w.declares(0, more, attribute("hosts", map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)})))
-			if diff := cmp.Diff(c.calls, w.sim.Changes()); diff != "" || said.Failed() != c.fails {
-				t.Errorf("calls (-want +got):\n%s\nsaid %s", diff, said)
-			}
-			if after := pids(w.sim, 2); !slices.Equal(before, after) {
-				t.Errorf("processes %v became %v", before, after)
-			}
+			diff := cmp.Diff(c.calls, w.sim.Changes())
+			providertest.Check(t, diff == "" && said.Failed() == c.fails, "calls (-want +got):\n%s\nsaid %s", diff, said)
+			after := pids(w.sim, 2)
+			providertest.Check(t, slices.Equal(before, after), "processes %v became %v", before, after)
 			for n := 1; n <= 2; n++ {
-				if p := w.sim.Machine(providertest.Address(n)).Process("web", "nginx"); !p.Hosted || !p.Running {
-					t.Errorf("web-%d has %+v", n, p)
-				}
+				p := w.sim.Machine(providertest.Address(n)).Process("web", "nginx")
+				providertest.Check(t, p.Hosted && p.Running, "web-%d has %+v", n, p)
 			}
 		})
 	}
@@ -221,9 +213,7 @@ func TestSafety_knownLater(t *testing.T) {
 		if _, said := resource.ApplyResolved(unknown, config(1)); !said.Failed() || !strings.Contains(words(said.String()), `safety.max_removed_hosts = "1" allows 1: web-2, web-3.`) {
 			t.Errorf("said: %s", said)
 		}
-		if calls := w.sim.Changes(); len(calls) > 0 {
-			t.Errorf("called %v", calls)
-		}
+		w.sim.Changed(t)
 		if _, said := resource.ApplyResolved(unknown, config(2)); len(said) > 0 {
 			t.Error(said)
 		}
@@ -244,8 +234,7 @@ func TestSafety_mistakes(t *testing.T) {
 	}
 }
 
-// The plan tells what a change does to hosts, in which waves, and nothing where it calls
-// none.
+// The plan tells what a change does to hosts, in which waves, and nothing where it calls none.
 func TestHostedProcess_rolloutPlan(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
@@ -303,9 +292,8 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 				resource.Applied(c.before)
 			}
 			plan, said := resource.PlanUnrefreshed(c.after)
-			if got := providertest.Plain(t, plan.Planned(t)["rollout_plan"]); got != c.want || said.Failed() {
-				t.Errorf("planned %q, want %q\n%s", got, c.want, said)
-			}
+			got := providertest.Plain(t, plan.Planned(t)["rollout_plan"])
+			providertest.Check(t, got == c.want && !said.Failed(), "planned %q, want %q\n%s", got, c.want, said)
 			if c.before != nil && !plan.Planned(t)["unreachable"].IsFullyKnown() { // as none is
 				t.Error("unreachable is not known")
 			}
@@ -349,12 +337,8 @@ func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 			_ = sim.StopProcess(two, namespace, nginx)
 			sim.ResetCalls()
 			resource.Apply(fleetOf(by, c.hosts, with(more, "ensure", c.after)))
-			if got := resource.Attribute("rollout_plan"); got != c.want {
-				t.Errorf("planned %q, want %q", got, c.want)
-			}
-			if diff := cmp.Diff(c.calls, sim.Changes()); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "planned", c.want, resource.Attribute("rollout_plan"))
+			providertest.Same(t, "calls", c.calls, sim.Changes())
 		})
 	}
 }
@@ -373,21 +357,16 @@ func TestHostedProcess_rolloutPlanAgain(t *testing.T) {
 			config = fleetOf(by, 2, nil)
 		}
 		resource.Applied(config)
-		if got := resource.Attribute("rollout_plan"); got != want {
-			t.Errorf("step %d: planned %q, want %q", i, got, want)
-		}
+		providertest.Same(t, fmt.Sprintf("step %d: planned", i), want, resource.Attribute("rollout_plan"))
 	}
 	for i, want := range []string{"calls no host", "again: calls no host"} {
 		resource.Applied(restartedBy(by, 2, map[string]any{"max_unreachable_hosts": strconv.Itoa(2 - i)}))
-		if got := resource.Attribute("rollout_plan"); got != want {
-			t.Errorf("settings %d: planned %q, want %q", i, got, want)
-		}
+		providertest.Same(t, fmt.Sprintf("settings %d: planned", i), want, resource.Attribute("rollout_plan"))
 	}
 	sim.FailHosts("register_proc_info", []int{3}, 1, "no")
 	for i, want := range []string{"", "again: ", "again (2): "} {
 		_, said := resource.Apply(restartedBy(by, 3, nil))
-		if got := resource.Attribute("rollout_plan"); !said.Failed() || got != want+"register 1 host: web-3" {
-			t.Errorf("failed %d times: %q\n%s", i+1, got, said)
-		}
+		got := resource.Attribute("rollout_plan")
+		providertest.Check(t, said.Failed() && got == want+"register 1 host: web-3", "failed %d times: %q\n%s", i+1, got, said)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -20,11 +18,9 @@ import (
 //
 // Promised in partial-failure.md: a create, on some hosts | ends with a warning, exit code 0
 // Promised in partial-failure.md: an update, on any host | ends with an error, exit code 1
-// Promised in partial-failure.md: unregistering a host that left `hosts` | ends with an error,
-// exit code 1
+// Promised in partial-failure.md: unregistering a host that left `hosts` | ends with an error, exit code 1
 // Promised in partial-failure.md: a destroy, on some hosts | ends with an error, exit code 1.
-// Promised in partial-failure.md: A postcondition makes the apply fail with exit code 1 and
-// taints nothing.
+// Promised in partial-failure.md: A postcondition makes the apply fail with exit code 1 and taints nothing.
 // Promised in faq.md: A `postcondition` makes the apply fail.
 // Promised in faq.md: Exit codes 0 and 2 need `-detailed-exitcode`.
 func TestAccExitCodes_partialFailure(t *testing.T) {
@@ -64,12 +60,10 @@ func TestAccExitCodes_partialFailure(t *testing.T) {
 			cli.Configure(step.after)
 			command := []string{cmp.Or(step.command, "apply"), "-auto-approve"}
 			sim.FailHosts(step.api, []int{3}, 65535, "no space left on device")
-			if out := words(cli.Expect(step.code, command...)); !strings.Contains(out, step.says) {
-				t.Errorf("it said:\n%s", out)
-			}
-			if _, status := cli.InState(); status != "" {
-				t.Errorf("the resource is %s", status)
-			}
+			out := words(cli.Expect(step.code, command...))
+			providertest.Check(t, strings.Contains(out, step.says), "it said:\n%s", out)
+			_, status := cli.InState()
+			providertest.Check(t, status == "", "the resource is %s", status)
 			cli.Expect(2, "plan", "-detailed-exitcode")
 			sim.Repair()
 			cli.Expect(0, command...)
@@ -78,11 +72,9 @@ func TestAccExitCodes_partialFailure(t *testing.T) {
 	}
 }
 
-// An import block, a configuration generated from it, and the spec filled in: no
-// host whose fingerprint matches is called.
+// An import block, a configuration generated from it, and the spec filled in: no host whose fingerprint matches is called.
 //
-// Promised in import-and-adoption.md: writes a resource for an import block, and then ends with
-// an error, because `spec` is required.
+// Promised in import-and-adoption.md: writes a resource for an import block, and then ends with an error, because `spec` is required.
 func TestAccGenerateConfig(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -99,9 +91,7 @@ func TestAccGenerateConfig(t *testing.T) {
 		t.Errorf("the plan that generates asks for something else than the spec:\n%s", out)
 	}
 	generated, err := os.ReadFile(filepath.Join(cli.Dir, "generated.tf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	cli.Write("generated.tf", replaceLine(string(generated), "spec ", "  spec = "+providertest.SpecConfig("./start.sh")))
 	cli.Expect(0, "apply", "-auto-approve")
 	cli.Expect(0, "plan", "-detailed-exitcode")
@@ -113,9 +103,7 @@ func TestAccGenerateConfig(t *testing.T) {
 	cli.Expect(0, "plan", "-generate-config-out=verified.tf")
 	cli.Expect(0, "apply", "-auto-approve")
 	cli.Expect(0, "plan", "-detailed-exitcode")
-	if diff := gocmp.Diff([]string{}, sim.Changes()); diff != "" {
-		t.Errorf("calls that change something (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "calls that change something", []string{}, sim.Changes())
 }
 
 // replaceLine puts a text in the place of the line that begins so.
@@ -129,8 +117,7 @@ func replaceLine(text, begins, replacement string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Processes start in the order of depends_on and stop in the reverse order, host
-// for host, as GSEKit's priorities do.
+// Processes start in the order of depends_on and stop in the reverse order, host for host, as GSEKit's priorities do.
 func TestAccStartOrder(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -144,23 +131,17 @@ func TestAccStartOrder(t *testing.T) {
 		}
 		return names
 	}
-	if diff := gocmp.Diff([]string{"db", "server"}, order(simulator.OpStart)); diff != "" {
-		t.Errorf("starts (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "starts", []string{"db", "server"}, order(simulator.OpStart))
 	cli.Expect(0, "destroy", "-auto-approve")
-	if diff := gocmp.Diff([]string{"server", "db"}, order(simulator.OpStop)); diff != "" {
-		t.Errorf("stops (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "stops", []string{"server", "db"}, order(simulator.OpStop))
 }
 
-// A create after which no host is as declared is red, and what it registered is
-// remembered, tainted. One that took over what was there before is not: a taint would unregister
-// of it, and what the process was taken over from goes on hosting it.
+// A create after which no host is as declared is red, and what it registered is remembered, tainted. One that took over what was there
+// before is not: a taint would unregister of it, and what the process was taken over from goes on hosting it.
 //
 // Promised in partial-failure.md: hosting or starting on every host, so that a create leaves
 // none as declared | ends with an error, exit code 1
-// Promised in partial-failure.md: It ends with an error and is tainted, unless it took over an earlier
-// registration.
+// Promised in partial-failure.md: It ends with an error and is tainted, unless it took over an earlier registration.
 func TestHostedProcess_startsNowhere(t *testing.T) {
 	t.Parallel()
 	for name, adopts := range map[string]bool{"registered": false, "taken-over": true} {
@@ -196,9 +177,8 @@ func TestHostedProcess_startsNowhere(t *testing.T) {
 					t.Errorf("unregistered: %v", undone)
 				}
 				for n := 1; n <= 3; n++ {
-					if p := w.at(n); !p.Hosted || !p.Running {
-						t.Errorf("web-%d has %+v", n, p)
-					}
+					p := w.at(n)
+					providertest.Check(t, p.Hosted && p.Running, "web-%d has %+v", n, p)
 				}
 			})
 		})
@@ -208,11 +188,9 @@ func TestHostedProcess_startsNowhere(t *testing.T) {
 // The example of the guide on drift: what the resource does not call drift fails the plan
 // all the same, by the postcondition of the data source.
 //
-// Promised in drift-in-ci.md: The postcondition of the data source is the way to make a plan
-// fail (exit code 1) on a health check
+// Promised in drift-in-ci.md: The postcondition of the data source is the way to make a plan fail (exit code 1) on a health check
 //
-// Promised in drift-in-ci.md: A host whose agent does not answer is `unknown` and fails this
-// condition as well.
+// Promised in drift-in-ci.md: A host whose agent does not answer is `unknown` and fails this condition as well.
 func TestAccExitCodes_healthCheck(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -220,9 +198,8 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 	cli := providertest.NewCLI(t, w.sim, "")
 	fails := func() {
 		t.Helper()
-		if out := cli.Expect(1, "plan", "-detailed-exitcode"); !strings.Contains(out, "Not running everywhere") {
-			t.Errorf("the postcondition says nothing:\n%s", out)
-		}
+		out := cli.Expect(1, "plan", "-detailed-exitcode")
+		providertest.Check(t, strings.Contains(out, "Not running everywhere"), "the postcondition says nothing:\n%s", out)
 	}
 	for _, config := range []string{example, strings.Replace(example, `ensure = "running"`, `ensure = "registered"`, 1)} {
 		cli.Configure(config)

@@ -9,8 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is taken for an import id is one: its parts are put together to one that
-// means the same.
+// What is taken for an import id is one: its parts are put together to one that means the same.
 func FuzzParseImportID(f *testing.F) {
 	for _, id := range []string{
 		"web:nginx", "web:nginx@0:10.0.0.1", "web:nginx@0:10.0.0.1, 0:0:[2001:db8::1]", "web:nginx:1@" + strings.Repeat("0a", 16),

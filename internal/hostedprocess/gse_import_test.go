@@ -35,9 +35,8 @@ func TestHostedProcess_import(t *testing.T) {
 			said := imported.Imports(id)
 			got, _ := providertest.Plain(t, imported.State).(map[string]any)
 			got["process"] = nil // without the spec
-			if diff := cmp.Diff(want, got); diff != "" || len(said) > 0 {
-				t.Errorf("%s (-want +got):\n%s\n%s", id, diff, said)
-			}
+			diff := cmp.Diff(want, got)
+			providertest.Check(t, diff == "" && len(said) == 0, "%s (-want +got):\n%s\n%s", id, diff, said)
 		}
 		for id, says := range map[string]string{
 			"web": `"web" is not an import id; an import id is`, "web:other": "Hosted Process Not Found", "web:nginx@10.0.0.1": "has no bk_cloud_id",
@@ -45,18 +44,16 @@ func TestHostedProcess_import(t *testing.T) {
 			"web:nginx@=0:10.0.0.2": "names an empty address or key", "web:nginx@a=": "names an empty address or key", "web:nginx@a=0:10.0.0.2,a=0:10.0.0.3": `gives the key "a" to two hosts`,
 			"web:nginx@a=0:10.0.0.9,b=0:10.0.0.10": "is not registered on any of the hosts that the import names: a, b. Nothing was imported",
 		} {
-			if said := w.object().Imports(id); !said.Failed() || !strings.Contains(words(said.String()), says) {
-				t.Errorf("%s: said: %s", id, said)
-			}
+			said := w.object().Imports(id)
+			providertest.Check(t, said.Failed() && strings.Contains(words(said.String()), says), "%s: said: %s", id, said)
 		}
 		imported := w.object()
 		const missing = "is not registered on 1 of 2 hosts that the import names: b. They are in out_of_sync, and the next apply registers it there"
 		if said := imported.Imports("web:nginx@a=0:10.0.0.2,b=0:10.0.0.9"); said.Failed() || !strings.Contains(words(said.String()), missing) {
 			t.Errorf("said: %s", said)
 		}
-		if left, _ := imported.Attribute("out_of_sync").(map[string]any); len(left) != 1 || left["b"] == nil {
-			t.Errorf("out_of_sync: %v", left)
-		}
+		left, _ := imported.Attribute("out_of_sync").(map[string]any)
+		providertest.Check(t, len(left) == 1 && left["b"] != nil, "out_of_sync: %v", left)
 	})
 }
 
@@ -96,12 +93,8 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 			resource := w.object()
 			said := resource.Imports("web:nginx")
 			meta, _ := resource.Attribute("meta").(map[string]any)
-			if diff := cmp.Diff(c.want, providertest.Texts(meta["labels"])); diff != "" {
-				t.Errorf("labels (-want +got):\n%s", diff)
-			}
-			if (len(said) > 0) != (c.said != "") || said.Failed() || !strings.Contains(said.String(), c.said) {
-				t.Errorf("%s", said)
-			}
+			providertest.Same(t, "labels", c.want, providertest.Texts(meta["labels"]))
+			providertest.Check(t, (len(said) > 0) == (c.said != "") && !said.Failed() && strings.Contains(said.String(), c.said), "%s", said)
 		})
 	}
 }
@@ -109,8 +102,7 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 // Hosts can be imported under keys of one's own, and the first plan has no line for them
 // then; where it has, it says that no host leaves for that.
 //
-// Promised in import-and-adoption.md: The first plan then shows every key as changed. A changed
-// key calls nothing, and a warning says so.
+// Promised in import-and-adoption.md: The first plan then shows every key as changed. A changed key calls nothing, and a warning says so.
 func TestHostedProcessResource_importKeys(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -127,24 +119,19 @@ func TestHostedProcessResource_importKeys(t *testing.T) {
 			w := newWorld(t, esb)
 			w.sim.Registered(t, c.registered)
 			resource := w.object()
-			if said := resource.Imports(c.id); len(said) > 0 {
-				t.Fatal(said)
-			}
+			providertest.Silent(t, resource.Imports(c.id))
 			config := w.declares(3)
 			_, said := resource.Plan(config)
 			if (len(said) > 0) != (c.said != "") || said.Failed() || !strings.Contains(said.String(), c.said) {
 				t.Errorf("the first plan: %s", said)
 			}
 			resource.Apply(config)
-			if plan, said := resource.Plan(config); plan.Action != providertest.PlanNothing || len(said) > 0 {
-				t.Errorf("the plan after the apply: %s %s", plan.Action, said)
-			}
+			resource.Settled(config)
 		})
 	}
 }
 
-// On every road an import works with a configuration that refers to the spec of what is
-// imported, and nothing that runs is restarted.
+// On every road an import works with a configuration that refers to the spec of what is imported, and nothing that runs is restarted.
 func TestAccHostedProcessResource_importRoads(t *testing.T) {
 	t.Parallel()
 	const dependents = `
@@ -180,12 +167,9 @@ resource "bk_process_operation" "parts" {
 			cli.Expect(2, "plan", "-detailed-exitcode")
 			cli.Expect(0, "apply", "-auto-approve")
 			cli.Expect(0, "plan", "-detailed-exitcode")
-			if after := pids(w.sim, 2); !slices.Equal(before, after) || !w.at(1).Running || !w.at(2).Running {
-				t.Errorf("processes %v became %v", before, after)
-			}
-			if got := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != 0 {
-				t.Errorf("%d hosts were restarted", got)
-			}
+			after := pids(w.sim, 2)
+			providertest.Check(t, slices.Equal(before, after) && w.at(1).Running && w.at(2).Running, "processes %v became %v", before, after)
+			providertest.Same(t, "hosts that were restarted", 0, w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"))
 		})
 	}
 }
@@ -219,8 +203,7 @@ var unplaced = map[string]struct {
 	"unreadable":       {7, true, `Namespace "web" has rows that could not be read.`, true},
 }
 
-// An import that lacks a host leaves it to run for ever, so it goes on only where the
-// rows without a host are surely of other processes.
+// An import that lacks a host leaves it to run for ever, so it goes on only where the rows without a host are surely of other processes.
 func TestHostedProcessResource_importOfUnplaced(t *testing.T) {
 	t.Parallel()
 	for name, c := range unplaced {
@@ -235,14 +218,11 @@ func TestHostedProcessResource_importOfUnplaced(t *testing.T) {
 			if c.failsImport {
 				hosts = nil
 				for _, want := range []string{"ERROR: Unable to Import Hosted Process", c.warns, "Nothing was imported", "web:nginx@0:10.0.0.1,0:10.0.0.2"} {
-					if !strings.Contains(said.String(), want) {
-						t.Errorf("it does not say %q: %s", want, said)
-					}
+					providertest.Check(t, strings.Contains(said.String(), want), "it does not say %q: %s", want, said)
 				}
 			}
-			if diff := cmp.Diff(hosts, resource.Reasons("hosts"), cmpopts.EquateEmpty()); diff != "" || said.Failed() != c.failsImport {
-				t.Errorf("hosts (-want +got):\n%s\nsaid: %s", diff, said)
-			}
+			diff := cmp.Diff(hosts, resource.Reasons("hosts"), cmpopts.EquateEmpty())
+			providertest.Check(t, diff == "" && said.Failed() == c.failsImport, "hosts (-want +got):\n%s\nsaid: %s", diff, said)
 		})
 	}
 }
@@ -272,9 +252,7 @@ func TestHostedProcessListResource_unplaced(t *testing.T) {
 					config["name_prefix"] = list.prefix
 				}
 				results, said := p.List(list.request, config)
-				if diff := cmp.Diff(list.want, listedNames(results)); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", name, diff)
-				}
+				providertest.Same(t, name, list.want, listedNames(results))
 				warned := strings.Contains(said, "WARNING: Hosted Processes Listed In Part") && strings.Contains(said, c.warns)
 				if warned != list.warns || (said != "") != list.warns || strings.Count(said, "WARNING") > 1 {
 					t.Errorf("%s: it says %q", name, said)
@@ -305,16 +283,13 @@ func (w *world) unapplied() *providertest.Core {
 	w.object().Applied(w.declares(2))
 	w.do(w.sim.StartProcess, 1, 2)
 	resource := w.object()
-	if said := resource.Imports("web:nginx"); len(said) > 0 {
-		w.Fatal(said)
-	}
+	providertest.Silent(w, resource.Imports("web:nginx"))
 	w.sim.ResetCalls()
 	return resource
 }
 
-// A destroy of what was imported and never applied unregisters it, and operates
-// nothing: there is no spec to do it with. The gateway does not unregister without one
-// either, and the resource stays.
+// A destroy of what was imported and never applied unregisters it, and operates nothing: there is no spec to do it with. The gateway does
+// not unregister without one either, and the resource stays.
 func TestHostedProcess_destroyUnapplied(t *testing.T) {
 	t.Parallel()
 	all := on("unregister_proc_info", 1, 2)
@@ -342,13 +317,10 @@ func TestHostedProcess_destroyUnapplied(t *testing.T) {
 				if said.Failed() != (c.says != "") || !strings.Contains(said.String(), c.says) || resource.State.IsNull() == said.Failed() {
 					t.Errorf("said: %s; state is %s", said, resource.State)
 				}
-				if diff := cmp.Diff(c.calls, w.sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-					t.Errorf("calls that change something (-want +got):\n%s", diff)
-				}
+				providertest.Same(t, "calls that change something", c.calls, w.sim.Changes())
 				for n := 1; n <= 2; n++ {
-					if p := w.at(n); !p.Running || p.Hosted != said.Failed() {
-						t.Errorf("web-%d is %+v", n, p)
-					}
+					p := w.at(n)
+					providertest.Check(t, p.Running && p.Hosted == said.Failed(), "web-%d is %+v", n, p)
 				}
 			})
 		}
@@ -362,20 +334,15 @@ func TestHostedProcess_destroyUnappliedHosting(t *testing.T) {
 	w := newWorld(t, esb) // the gateway has no unregister_proc_info
 	w.do(w.sim.Host, 1, 2)
 	resource := w.object()
-	if said := resource.Imports("web:nginx"); len(said) > 0 {
-		t.Fatal(said)
-	}
+	providertest.Silent(t, resource.Imports("web:nginx"))
 	before := resource.Reasons("hosts")
 	w.sim.Inject(simulator.Fault{API: "*_proc_status*", Hosts: []string{providertest.Address(2)}, Missing: -1})
 
 	said := resource.DestroyUnrefreshed()
 
-	if !said.Failed() || !strings.Contains(said.String(), "its agent may host the process") || !strings.Contains(said.String(), "on 2 of 2 hosts") {
-		t.Errorf("said: %s", said)
-	}
-	if hosts := resource.Reasons("hosts"); !cmp.Equal(hosts, before) || len(hosts) != 2 {
-		t.Errorf("hosts of the state: %v", hosts)
-	}
+	providertest.Fails(t, said, "its agent may host the process", "on 2 of 2 hosts")
+	hosts := resource.Reasons("hosts")
+	providertest.Check(t, cmp.Equal(hosts, before) && len(hosts) == 2, "hosts of the state: %v", hosts)
 	expectHosted(t, w.sim, 2)
 }
 
@@ -391,21 +358,16 @@ func TestHostedProcess_unknownAfterImport(t *testing.T) {
 	said := resource.Refresh()
 
 	for _, want := range []string{"Agents Not Reachable", "on 1 of 2 hosts", "\n  " + providertest.Address(2) + ": the platform's row has no status\n"} {
-		if !strings.Contains(said.String(), want) || said.Failed() {
-			t.Errorf("%q is not in: %s", want, said)
-		}
+		providertest.Check(t, strings.Contains(said.String(), want) && !said.Failed(), "%q is not in: %s", want, said)
 	}
-	if left := resource.Reasons("out_of_sync"); len(left) > 0 || resource.State.IsNull() {
-		t.Errorf("out_of_sync is %v in %s", left, resource.State)
-	}
-	if calls := w.sim.Calls().Of("operate_*"); len(calls) > 0 {
-		t.Errorf("agents were asked without a spec: %v", calls.APIs())
-	}
+	left := resource.Reasons("out_of_sync")
+	providertest.Check(t, len(left) == 0 && !resource.State.IsNull(), "out_of_sync is %v in %s", left, resource.State)
+	calls := w.sim.Calls().Of("operate_*")
+	providertest.Check(t, len(calls) == 0, "agents were asked without a spec: %v", calls.APIs())
 }
 
-// The first apply after an import compares each host with what the platform has on
-// file: what differs is registered again, what matches is left alone, and what is
-// missing is registered.
+// The first apply after an import compares each host with what the platform has on file: what differs is registered again, what matches is
+// left alone, and what is missing is registered.
 //
 // Promised in import-and-adoption.md: Every other host is registered again, with your spec.
 // Promised in import-and-adoption.md: A host whose fingerprint matches isn't called.
@@ -416,9 +378,7 @@ func TestHostedProcess_firstApplyAfterImport(t *testing.T) {
 		w.sim.Colleague(t, "web", "nginx", map[string]string{"owner": "other-team"}, 2)
 		resource := w.object()
 		said := resource.Imports("web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3,web-3=0:10.0.0.4")
-		if said.Failed() || !strings.Contains(said.String(), `owner: "other-team" on web-2; not set on web-1`) {
-			t.Errorf("said: %s", said)
-		}
+		providertest.Check(t, !said.Failed() && strings.Contains(said.String(), `owner: "other-team" on web-2; not set on web-1`), "said: %s", said)
 		w.play(resource, step{
 			name: "applied", config: w.declares(3), calls: []string{on("operate_proc_v2/3", 3), on("register_proc_info", 3), on("update_proc_info", 2)},
 		})
@@ -432,9 +392,8 @@ func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
 	w.sim.Colleague(t, "web", "nginx", nil, 1)
 	resource := w.object()
 	resource.Imports("web:nginx@web-1=0:10.0.0.2")
-	if mark := resource.Attribute("fingerprint"); mark != nil {
-		t.Errorf("what has no fingerprint is imported with %q", mark)
-	}
+	mark := resource.Attribute("fingerprint")
+	providertest.Check(t, mark == nil, "what has no fingerprint is imported with %q", mark)
 	resource.Applied(w.declares(1))
 	if owner := resource.Attribute("owner"); owner == nil || owner != w.at(1).Labels["tf_spec_owner"] {
 		t.Errorf("the owner is %v in state, and registered with %v", owner, w.at(1).Labels)

@@ -66,20 +66,12 @@ func TestHostedProcessListResource(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/include-resource-%t", name, whole), func(t *testing.T) {
 				t.Parallel()
 				results, said := p.List(tfprotov6.ListResourceRequest{Limit: c.limit, IncludeResource: whole}, c.config)
-				if said != "" {
-					t.Error(said)
-				}
-				if diff := cmp.Diff(c.want, listedNames(results)); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				providertest.Check(t, said == "", "%s", said)
+				providertest.Same(t, "result", c.want, listedNames(results))
 				for _, result := range results {
 					namespace, process, _ := strings.Cut(result.Name, ":")
-					if diff := cmp.Diff(map[string]any{"namespace": namespace, "name": process}, result.Identity); diff != "" {
-						t.Errorf("identity (-want +got):\n%s", diff)
-					}
-					if (result.Resource != nil) != whole {
-						t.Errorf("the resource is %v", result.Resource)
-					}
+					providertest.Same(t, "identity", map[string]any{"namespace": namespace, "name": process}, result.Identity)
+					providertest.Same(t, fmt.Sprintf("there is a resource: %v", result.Resource), whole, result.Resource != nil)
 				}
 			})
 		}
@@ -99,14 +91,12 @@ func TestHostedProcessListResource(t *testing.T) {
 		}, results[0].Resource); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if redis, _ := results[2].Resource.(config); !cmp.Equal(config{"namespace": "web", "name": "redis", "labels": nil}, redis["meta"]) {
-			t.Errorf("meta is %v", redis["meta"])
-		}
+		redis, _ := results[2].Resource.(config)
+		providertest.Check(t, cmp.Equal(config{"namespace": "web", "name": "redis", "labels": nil}, redis["meta"]), "meta is %v", redis["meta"])
 	})
 }
 
-// 1,200 rows are two pages. A limit that the first page fills asks for no second
-// one; the hosts of a process may stand on any.
+// 1,200 rows are two pages. A limit that the first page fills asks for no second one; the hosts of a process may stand on any.
 func TestHostedProcessListResource_pages(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -123,26 +113,20 @@ func TestHostedProcessListResource_pages(t *testing.T) {
 			sim.Colleague(t, "web", "nginx", nil, providertest.HostNumbers(1200)...)
 			p := sim.Configured(t)
 			results, said := p.List(c.request, map[string]any{"namespace": "web"})
-			if said != "" {
-				t.Error(said)
-			}
+			providertest.Check(t, said == "", "%s", said)
 			if diff := cmp.Diff([]string{"web:nginx"}, listedNames(results)); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
-			if pages := len(sim.Calls().Of("sync_proc_status")); pages != c.pages {
-				t.Errorf("%d pages were read, want %d", pages, c.pages)
-			}
+			providertest.Same(t, "pages that were read", c.pages, len(sim.Calls().Of("sync_proc_status")))
 			if c.request.IncludeResource {
-				if hosts := hosts(t, results[0]); len(hosts) != 1200 {
-					t.Errorf("%d hosts", len(hosts))
-				}
+				hosts := hosts(t, results[0])
+				providertest.Check(t, len(hosts) == 1200, "%d hosts", len(hosts))
 			}
 		})
 	}
 }
 
-// Between two pages a row appears that moves the others: the one that shows twice
-// is one host, and one process.
+// Between two pages a row appears that moves the others: the one that shows twice is one host, and one process.
 func TestHostedProcessListResource_changes(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -155,16 +139,13 @@ func TestHostedProcessListResource_changes(t *testing.T) {
 	t.Cleanup(moving.Close)
 	p := (&providertest.Sim{Server: sim.Server, URL: moving.URL}).Configured(t)
 	results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "web"})
-	if said != "" {
-		t.Error(said)
-	}
+	providertest.Check(t, said == "", "%s", said)
 	if diff := cmp.Diff([]string{"web:nginx"}, listedNames(results)); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
 	// The new row came in front of what was read already, so it is seen when all is read again.
-	if hosts := hosts(t, results[0]); len(hosts) != 1200 {
-		t.Errorf("%d hosts", len(hosts))
-	}
+	hosts := hosts(t, results[0])
+	providertest.Check(t, len(hosts) == 1200, "%d hosts", len(hosts))
 }
 
 func TestHostedProcessListResource_fails(t *testing.T) {
@@ -179,9 +160,7 @@ func TestHostedProcessListResource_fails(t *testing.T) {
 		t.Errorf("hosts of one page were taken for all: %v", listedNames(results))
 	}
 	for _, want := range []string{"ERROR: Unable to List Hosted Processes", `The processes of namespace "web" could not be listed.`, "from row 1000", "third-party error"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("it does not say %q: %s", want, said)
-		}
+		providertest.Check(t, strings.Contains(said, want), "it does not say %q: %s", want, said)
 	}
 
 	if _, said = providertest.NewProtocol(t).List(tfprotov6.ListResourceRequest{}, map[string]any{"namespace": "web"}); !strings.Contains(said, "Provider Not Configured Yet") {
@@ -190,10 +169,7 @@ func TestHostedProcessListResource_fails(t *testing.T) {
 	resp, err := p.Server.ValidateListResourceConfig(t.Context(), &tfprotov6.ValidateListResourceConfigRequest{
 		TypeName: providertest.HostedType, Config: p.Dynamic(p.Schema.ListResourceSchemas[providertest.HostedType], map[string]any{"namespace": "a:b"}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := providertest.DiagnosticsText(resp.Diagnostics); !strings.Contains(text, `Attribute namespace: a name must not contain ":"`) {
-		t.Errorf("a bad namespace gives %q", text)
-	}
+	providertest.NoError(t, err)
+	text := providertest.DiagnosticsText(resp.Diagnostics)
+	providertest.Check(t, strings.Contains(text, `Attribute namespace: a name must not contain ":"`), "a bad namespace gives %q", text)
 }

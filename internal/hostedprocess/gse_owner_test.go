@@ -77,9 +77,8 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 	}
 }
 
-// Who takes over what another owner has registered, with the very same declaration or by
-// adopt_existing, is told whose it was, and whether it is hosted only now. Who lost it plans drift,
-// and takes it back; then the other leaves it alone.
+// Who takes over what another owner has registered, with the very same declaration or by adopt_existing, is told whose it was, and whether
+// it is hosted only now. Who lost it plans drift, and takes it back; then the other leaves it alone.
 //
 // Promised in shared-hosts.md: The create takes it over, and a warning (*Hosts Taken Over*) names
 // the host and that owner, who plans drift at its next refresh.
@@ -111,9 +110,7 @@ func TestHostedProcess_takenOver(t *testing.T) {
 			w.Errorf("out_of_sync is %q, want %q", left, want)
 		}
 		second.Apply(nil)
-		if calls := w.sim.Changes(); len(calls) > 0 {
-			w.Errorf("the copy's destroy called %v", calls)
-		}
+		w.sim.Changed(w)
 		for _, ensure := range []string{"registered", "hosted"} {
 			w.do(w.sim.Unregister, 1)
 			w.sim.Colleague(w.T, "web", "nginx", map[string]string{"tf_spec_owner": "them"}, 1)
@@ -162,9 +159,8 @@ func TestHostedProcess_addedHost(t *testing.T) {
 				if _, said := resource.Apply(nil); said.Failed() {
 					t.Error(said)
 				}
-				if after := w.at(2); !cmp.Equal(before, after) {
-					t.Errorf("the colleague's process was %+v and is %+v", before, after)
-				}
+				after := w.at(2)
+				providertest.Check(t, cmp.Equal(before, after), "the colleague's process was %+v and is %+v", before, after)
 			})
 		})
 	}
@@ -190,9 +186,7 @@ func TestHostedProcess_supplierInTheAddress(t *testing.T) {
 		if _, said := resource.ApplyResolved(config(providertest.NotKnown{}), another); !said.Failed() || !strings.Contains(said.String(), says) {
 			w.Errorf("the apply says: %s", said)
 		}
-		if changes := w.sim.Changes(); len(changes) > 0 {
-			w.Errorf("changed %v", changes)
-		}
+		w.sim.Changed(w)
 		w.play(resource, step{name: "its own", config: config(map[string]string{"a": "0:0:10.0.0.2"}), kind: providertest.PlanUpdate})
 	})
 }
@@ -215,8 +209,7 @@ func TestHostedProcess_failureIsRemembered(t *testing.T) {
 	})
 }
 
-// A create that the deadline cut off everywhere is an error, but it may have registered:
-// state remembers it, tainted.
+// A create that the deadline cut off everywhere is an error, but it may have registered: state remembers it, tainted.
 func TestHostedProcess_createCutOff(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -317,8 +310,7 @@ func TestHostedProcess_ensureRaised(t *testing.T) {
 	})
 }
 
-// Hosts that leave are stopped as they were registered, and only while the
-// rollout's patience lasts.
+// Hosts that leave are stopped as they were registered, and only while the rollout's patience lasts.
 func TestHostedProcess_leavingHosts(t *testing.T) {
 	t.Parallel()
 	through(t, each, func(w *world) {
@@ -347,9 +339,8 @@ func TestHostedProcess_leavingHosts(t *testing.T) {
 	})
 }
 
-// What another object registered and unregistered is not stopped by the first, if that has heard
-// of it. What it has registered again since is, and so is what it never heard of: that looks
-// like its own that somebody has unregistered.
+// What another object registered and unregistered is not stopped by the first, if that has heard of it. What it has registered again since
+// is, and so is what it never heard of: that looks like its own that somebody has unregistered.
 //
 // Promised in shared-hosts.md: It is not stopped or killed if an apply of yours (`-refresh-only`
 // included) has seen the other's registration.

@@ -123,9 +123,7 @@ func TestHostedProcess_driftIsRepaired(t *testing.T) {
 		made := w.at(2)
 		for _, n := range []int{1, 5} {
 			err := w.sim.Register(providertest.Address(n), namespace, name, made.Labels, string(made.Spec))
-			if err := errors.Join(err, w.sim.Host(providertest.Address(n), namespace, name)); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, errors.Join(err, w.sim.Host(providertest.Address(n), namespace, name)))
 		}
 		w.do(w.sim.Host, 3)
 		w.play(resource, step{name: "repaired by others", config: w.declares(5), kind: providertest.PlanNothing})
@@ -224,9 +222,8 @@ func TestHostedProcess_gatewayHostsOnce(t *testing.T) {
 				if slices.Contains(c.fails, n) {
 					start = "./start.sh"
 				}
-				if p := w.at(n); !p.Hosted || !providertest.StartsWith(p, start) {
-					t.Errorf("web-%d should be hosted with %s and is %+v", n, start, p)
-				}
+				p := w.at(n)
+				providertest.Check(t, p.Hosted && providertest.StartsWith(p, start), "web-%d should be hosted with %s and is %+v", n, start, p)
 			}
 		})
 	}
@@ -286,11 +283,9 @@ func TestHostedProcess_partial(t *testing.T) {
 
 // A create that is to fail where a host does is tainted, and begun anew.
 //
-// Promised in partial-failure.md: With `on_partial_create = "error"` the warnings in this table
-// are errors, and the resource is tainted.
+// Promised in partial-failure.md: With `on_partial_create = "error"` the warnings in this table are errors, and the resource is tainted.
 // Promised in partial-failure.md: `on_partial_create = "error"` ends the create with an error.
-// Promised in faq.md: An error would taint the resource, and the next apply would unregister
-// every host.
+// Promised in faq.md: An error would taint the resource, and the next apply would unregister every host.
 // Promised in reference: with an error; Terraform taints the resource, and the next apply unregisters every host first.
 func TestHostedProcess_partialCreateAsError(t *testing.T) {
 	t.Parallel()
@@ -313,8 +308,7 @@ func TestHostedProcess_partialCreateAsError(t *testing.T) {
 
 // Of a create that registered nowhere nothing is kept.
 //
-// Promised in partial-failure.md: a create, on every host | ends with an error, exit code 1 |
-// nothing | a create.
+// Promised in partial-failure.md: a create, on every host | ends with an error, exit code 1 | nothing | a create.
 func TestHostedProcess_createFailsEverywhere(t *testing.T) {
 	t.Parallel()
 	through(t, each, func(w *world) {
@@ -324,9 +318,7 @@ func TestHostedProcess_createFailsEverywhere(t *testing.T) {
 			hosts: map[string]string{}, fails: true,
 			says: "Unable to Register Hosted Process … could not be registered on 2 of 2 hosts. web-1, web-2 (2 hosts): 117 … Fix the cause and apply again. Nothing was saved, so the next apply begins anew.",
 		})
-		if !resource.State.IsNull() {
-			w.Errorf("state is %s", resource.State)
-		}
+		providertest.Check(w, resource.State.IsNull(), "state is %s", resource.State)
 		w.play(resource,
 			step{
 				name: "begun anew", befalls: (*world).repair, config: w.declares(2), kind: providertest.PlanCreate,
@@ -341,8 +333,7 @@ func TestHostedProcess_createFailsEverywhere(t *testing.T) {
 	})
 }
 
-// A host that could not be unregistered stays in state until it is, under a key of its own
-// where another machine has got its key.
+// A host that could not be unregistered stays in state until it is, under a key of its own where another machine has got its key.
 func TestHostedProcess_partialRemoval(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -364,8 +355,7 @@ func TestHostedProcess_partialRemoval(t *testing.T) {
 // A process that is registered already is left alone, and the error names the ways to take it over.
 // What a create that was cut off has left is its own.
 //
-// Promised in shared-hosts.md: A host on which the process is registered already fails a
-// create (`the process is registered already`).
+// Promised in shared-hosts.md: A host on which the process is registered already fails a create (`the process is registered already`).
 func TestHostedProcess_existing(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

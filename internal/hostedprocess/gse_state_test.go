@@ -12,9 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A provider that dies in an update takes along what is kept beside state: Terraform
-// keeps the attributes alone. Drift is found all the same, and what is somebody else's
-// stays so.
+// A provider that dies in an update takes along what is kept beside state: Terraform keeps the attributes alone. Drift is found all the
+// same, and what is somebody else's stays so.
 func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -37,8 +36,7 @@ func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	}
 }
 
-// A destroy that fails in part keeps in mind what is known of the hosts that are
-// left.
+// A destroy that fails in part keeps in mind what is known of the hosts that are left.
 func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -53,9 +51,7 @@ func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 		if len(providertest.ReasonRows(said.String())) != 2 || !strings.HasPrefix(said.String(), "ERROR: Unable to Unregister Hosted Process") {
 			t.Errorf("said: %s", said)
 		}
-		if diff := cmp.Diff(addresses(2, 3), resource.Reasons("hosts")); diff != "" {
-			t.Errorf("hosts (-want +got):\n%s", diff)
-		}
+		providertest.Same(t, "hosts", addresses(2, 3), resource.Reasons("hosts"))
 		if diff := cmp.Diff(known, resource.Reasons("out_of_sync")); diff != "" || len(known) != 1 || !strings.Contains(known["web-3"], "65535") {
 			t.Errorf("out_of_sync was %v (-was +is):\n%s", known, diff)
 		}
@@ -72,9 +68,8 @@ func TestHostedProcess_replacedAsApplied(t *testing.T) {
 			running, resource := attribute("ensure", "running"), w.object()
 			resource.Applied(w.declares(1, running, attribute("on_destroy", ending)))
 			resource.Applied(w.declares(1, running, attribute("on_destroy", after), otherProcess))
-			if killed := w.sim.Calls().OfOp(simulator.OpKill).HostCalls("operate_*"); killed > 0 != (ending == "kill") {
-				t.Errorf("%d hosts were killed", killed)
-			}
+			killed := w.sim.Calls().OfOp(simulator.OpKill).HostCalls("operate_*")
+			providertest.Check(t, killed > 0 == (ending == "kill"), "%d hosts were killed", killed)
 		})
 	}
 }
@@ -95,12 +90,9 @@ func TestHostedProcess_unreadableState(t *testing.T) {
 
 	_, said := resource.ApplyUnrefreshed(w.declares(1, attribute("ensure", "registered")))
 
-	if calls := w.sim.Calls(); !strings.Contains(said.String(), "10.0.0.3") || !said.Failed() || len(calls) > 0 {
-		t.Errorf("called: %v; said: %s", calls.APIs(), said)
-	}
-	if !resource.State.Equal(before) {
-		t.Errorf("state is now %s", resource.State)
-	}
+	calls := w.sim.Calls()
+	providertest.Check(t, strings.Contains(said.String(), "10.0.0.3") && said.Failed() && len(calls) == 0, "called: %v; said: %s", calls.APIs(), said)
+	providertest.Check(t, resource.State.Equal(before), "state is now %s", resource.State)
 }
 
 // set writes an attribute of the state, as another release may have left it.
@@ -144,18 +136,14 @@ func TestHostedProcess_stuckHostReturns(t *testing.T) {
 				w.sim.Repair()
 				w.sim.ResetCalls()
 
-				if _, said := apply(resource, w.changed(2, registered)); len(said) > 0 {
-					t.Errorf("said: %s", said)
-				}
+				_, said := apply(resource, w.changed(2, registered))
+				providertest.Check(t, len(said) == 0, "said: %s", said)
 
 				for n := 1; n <= 2; n++ {
-					if p := w.at(n); !strings.Contains(string(p.Spec), `"./start.sh -v"`) {
-						t.Errorf("web-%d has %s", n, p.Spec)
-					}
+					p := w.at(n)
+					providertest.Check(t, strings.Contains(string(p.Spec), `"./start.sh -v"`), "web-%d has %s", n, p.Spec)
 				}
-				if diff := cmp.Diff(w.by.Changes(on("update_proc_info", 2)), w.sim.Changes()); diff != "" {
-					t.Errorf("calls that change something (-want +got):\n%s", diff)
-				}
+				providertest.Same(t, "calls that change something", w.by.Changes(on("update_proc_info", 2)), w.sim.Changes())
 			})
 		})
 	}
@@ -174,9 +162,8 @@ func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {
 	w.do(w.sim.KillProcess, 2)
 
 	resource.Refresh()
-	if reason := resource.Reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "other_spec: 117") {
-		t.Errorf("web-2 is %q", reason)
-	}
+	reason := resource.Reasons("out_of_sync")["web-2"]
+	providertest.Check(t, strings.HasPrefix(reason, "other_spec: 117"), "web-2 is %q", reason)
 	resource.Applied(w.changed(2, running))
 
 	if p := w.at(2); !p.Running || !p.Hosted || !strings.Contains(string(p.Spec), `"./start.sh -v"`) {
@@ -219,24 +206,20 @@ func TestHostedProcess_identity(t *testing.T) {
 			} {
 				s.does()
 				want := any(map[string]any{"namespace": "web", "name": "nginx"})
-				if diff := cmp.Diff(want, resource.IdentityOf(resource.Identity)); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", s.name, diff)
-				}
+				providertest.Same(t, s.name, want, resource.IdentityOf(resource.Identity))
 				if !keeps {
 					resource.Identity = nil
 				}
 			}
 			// Nobody minds that it has none when it turns out to be gone.
 			w.do(w.sim.Unregister, 1, 2)
-			if said := resource.Refresh(); len(said) > 0 || !resource.State.IsNull() {
-				t.Errorf("refreshed when it is gone: %s%s", resource.State, said)
-			}
+			said := resource.Refresh()
+			providertest.Check(t, len(said) == 0 && resource.State.IsNull(), "refreshed when it is gone: %s%s", resource.State, said)
 		})
 	}
 }
 
-// An import by identity finds what an import by id finds, and both say the identity
-// before anything is refreshed.
+// An import by identity finds what an import by id finds, and both say the identity before anything is refreshed.
 func TestHostedProcess_importByIdentity(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -246,26 +229,17 @@ func TestHostedProcess_importByIdentity(t *testing.T) {
 
 	resp, err := p.Server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: providertest.HostedType, ID: "web:nginx"})
 	p.Fine(err, resp.Diagnostics)
-	if diff := cmp.Diff(p.IdentityOf(created.Identity), p.IdentityOf(resp.ImportedResources[0].Identity)); diff != "" {
-		t.Errorf("identity of an import by id (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "identity of an import by id", p.IdentityOf(created.Identity), p.IdentityOf(resp.ImportedResources[0].Identity))
 	resp, err = p.Server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: providertest.HostedType, Identity: created.Identity})
 	p.Fine(err, resp.Diagnostics)
 
 	byID := p.CoreOf(providertest.HostedType, &providertest.Kept{})
-	if said := byID.Imports("web:nginx"); len(said) > 0 {
-		t.Fatal(said)
-	}
+	providertest.Silent(t, byID.Imports("web:nginx"))
 	byIdentity := p.CoreOf(providertest.HostedType, &providertest.Kept{})
 	imported := resp.ImportedResources[0]
 	byIdentity.State, byIdentity.Private, byIdentity.Identity = byIdentity.Unwire(imported.State), imported.Private, imported.Identity
-	if said := byIdentity.Refresh(); len(said) > 0 {
-		t.Fatal(said)
-	}
-	if diff := cmp.Diff(providertest.Plain(t, byID.State), providertest.Plain(t, byIdentity.State)); diff != "" {
-		t.Errorf("state (-by id +by identity):\n%s", diff)
-	}
-	if diff := cmp.Diff(p.IdentityOf(byID.Identity), p.IdentityOf(byIdentity.Identity)); diff != "" {
-		t.Errorf("identity (-by id +by identity):\n%s", diff)
-	}
+	providertest.Silent(t, byIdentity.Refresh())
+	diff := cmp.Diff(providertest.Plain(t, byID.State), providertest.Plain(t, byIdentity.State))
+	providertest.Check(t, diff == "", "state (-by id +by identity):\n%s", diff)
+	providertest.Same(t, "identity by id, and by identity", p.IdentityOf(byID.Identity), p.IdentityOf(byIdentity.Identity))
 }

@@ -25,8 +25,7 @@ func (v values) put(config map[string]any) {
 	}
 }
 
-// refused fails the test unless a configuration is refused by its validation or its plan, and
-// nothing is called.
+// refused fails the test unless a configuration is refused by its validation or its plan, and nothing is called.
 func (w *world) refused(config map[string]any, want string) {
 	w.Helper()
 	resource := w.object()
@@ -34,16 +33,12 @@ func (w *world) refused(config map[string]any, want string) {
 	if !said.Failed() {
 		_, said = resource.Plan(config)
 	}
-	if !said.Failed() || !strings.Contains(words(said.String()), want) {
-		w.Errorf("said: %s\nwant: %s", said, want)
-	}
-	if calls := w.sim.Calls(); len(calls) > 0 {
-		w.Errorf("calls were made for a configuration that is refused: %v", calls.APIs())
-	}
+	providertest.Check(w, said.Failed() && strings.Contains(words(said.String()), want), "said: %s\nwant: %s", said, want)
+	calls := w.sim.Calls()
+	providertest.Check(w, len(calls) == 0, "calls were made for a configuration that is refused: %v", calls.APIs())
 }
 
-// Every wrong configuration is refused before anything is called, at the path of
-// the attribute.
+// Every wrong configuration is refused before anything is called, at the path of the attribute.
 //
 // Promised in limits.md: refused by the plan, because its APIs register by IPv4 alone.
 func TestHostedProcess_validation(t *testing.T) {
@@ -107,9 +102,8 @@ func TestHostedProcess_validation(t *testing.T) {
 				w := newWorld(t, gateway)
 				config := w.declares(1)
 				c.set.put(config)
-				if _, said := w.object().Plan(config); said.Failed() {
-					t.Errorf("over the gateway: %s", said)
-				}
+				_, said := w.object().Plan(config)
+				providertest.Check(t, !said.Failed(), "over the gateway: %s", said)
 			}
 		})
 	}
@@ -159,14 +153,11 @@ func TestHostedProcess_unknownInput(t *testing.T) {
 			"spec.resource.cpu": providertest.NotKnown{}, "hosts": map[string]any{"web-1": providertest.NotKnown{}, "web-2": providertest.Address(2)},
 		}.put(unknown)
 		resource := w.object()
-		if said := resource.Validate(unknown); len(said) > 0 {
-			t.Error(said)
-		}
+		providertest.Silent(t, resource.Validate(unknown))
 		for _, later := range []string{"ensure", "on_update"} { // by which the process may be meant to run
 			gate := map[string]any{"waves": []any{"1"}, "healthy": map[string]any{"stable_for": "10s"}}
-			if said := resource.Validate(w.declares(2, map[string]any{"rollout": gate, later: providertest.NotKnown{}})); len(said) > 0 {
-				t.Errorf("%s is not known: %s", later, said)
-			}
+			said := resource.Validate(w.declares(2, map[string]any{"rollout": gate, later: providertest.NotKnown{}}))
+			providertest.Check(t, len(said) == 0, "%s is not known: %s", later, said)
 		}
 		if kind, said := resource.ApplyResolved(unknown, config); kind != providertest.PlanCreate || len(said) > 0 || resource.Attribute("id") != "web:nginx" || len(codes(resource)) > 0 {
 			t.Errorf("%s: %v; said: %s", kind, resource.Attribute("id"), said)
@@ -190,17 +181,13 @@ func TestHosts_many(t *testing.T) {
 		resp, err := p.Server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
 			TypeName: providertest.HostedType, Config: p.Dynamic(p.Schema.ResourceSchemas[providertest.HostedType], providertest.HostedConfigOf(addresses)),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, err)
 		return providertest.DiagnosticsText(resp.Diagnostics)
 	}
 	for i := range warnedAbove {
 		addresses[fmt.Sprint(i)] = fmt.Sprintf("0:10.%d.%d.%d", i>>16, i>>8&255, i&255)
 	}
-	if said := validate(); said != "" {
-		t.Errorf("%d hosts: %s", warnedAbove, said)
-	}
+	providertest.Same(t, fmt.Sprintf("%d hosts", warnedAbove), "", validate())
 	addresses["one more"] = "0:10.255.0.1"
 	if said := validate(); !strings.HasPrefix(said, "WARNING: Many Hosts") || !strings.Contains(said, "50001") || !strings.Contains(said, `"Large fleets"`) {
 		t.Errorf("%d hosts: %q", warnedAbove+1, said)
@@ -214,20 +201,16 @@ func TestAccExamples_largeFleets(t *testing.T) {
 	text := providertest.ReadExample(t, "guides/large-fleets/main.tf")
 	cli := providertest.NewCLI(t, sim, text)
 	cli.Expect(0, "apply", "-auto-approve")
-	if n := len(sim.Processes()); n != 1000 {
-		t.Errorf("%d hosts are registered", n)
-	}
+	providertest.Same(t, "hosts that are registered", 1000, len(sim.Processes()))
 	cli.Expect(0, "plan", "-detailed-exitcode")
 
 	cli.Configure(strings.Replace(text, "range(1000)", "range(1001)", 1))
 	sim.ResetCalls()
-	if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "0 added, 1 changed, 0 destroyed") {
-		t.Errorf("one more host changed more than one shard:\n%s", out)
-	}
+	out := cli.Expect(0, "apply", "-auto-approve")
+	providertest.Check(t, strings.Contains(out, "0 added, 1 changed, 0 destroyed"), "one more host changed more than one shard:\n%s", out)
 	register, _ := providertest.FaultOn("register_proc_info")
-	if n := sim.Calls().Of(register).On("0:10.20.4.1"); len(n) == 0 {
-		t.Error("the new host was not registered")
-	}
+	n := sim.Calls().Of(register).On("0:10.20.4.1")
+	providertest.Check(t, len(n) > 0, "the new host was not registered")
 }
 
 // A change of many hosts without waves is warned of.
@@ -258,11 +241,8 @@ func TestHostedProcess_manyAtOnce(t *testing.T) {
 			*planned.Kept = providertest.Kept{State: resource.State, Identity: resource.Identity}
 		}
 		_, said := planned.Plan(c.config)
-		if warned := strings.HasPrefix(said.String(), "WARNING"); warned != (c.warns != "") || !strings.Contains(said.String(), c.warns) {
-			t.Errorf("%s: said %s", name, said)
-		}
+		warned := strings.HasPrefix(said.String(), "WARNING")
+		providertest.Check(t, warned == (c.warns != "") && strings.Contains(said.String(), c.warns), "%s: said %s", name, said)
 	}
-	if changes := w.sim.Changes(); len(changes) > 0 {
-		t.Errorf("changed %v", changes)
-	}
+	w.sim.Changed(t)
 }

@@ -1,6 +1,7 @@
 package hostedprocess_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -36,8 +37,7 @@ func TestJobHostedProcess_lifecycle(t *testing.T) {
 	}
 }
 
-// The name of the scope changes between releases of JOB; the business does not. What the
-// platform knows a process by forces replacement.
+// The name of the scope changes between releases of JOB; the business does not. What the platform knows a process by forces replacement.
 func TestJobHostedProcess_replaced(t *testing.T) {
 	t.Parallel()
 	anew := []string{on("register_proc_info", 1), on("unregister_proc_info", 1)}
@@ -63,15 +63,13 @@ func TestJobHostedProcess_replaced(t *testing.T) {
 			resource := w.object()
 			resource.Applied(w.declares(1))
 			w.play(resource, step{name: name, config: config, kind: c.kind, calls: c.calls})
-			if warned := strings.Contains(resource.Notices.String(), "Hosted Process Is Replaced"); warned != (c.kind == providertest.PlanReplace) {
-				t.Errorf("said: %s", resource.Notices)
-			}
+			warned := strings.Contains(resource.Notices.String(), "Hosted Process Is Replaced")
+			providertest.Check(t, warned == (c.kind == providertest.PlanReplace), "said: %s", resource.Notices)
 		})
 	}
 }
 
-// On a host it is the same process in any scope: who leaves it to an object of another scope, in one
-// run, leaves it hosted.
+// On a host it is the same process in any scope: who leaves it to an object of another scope, in one run, leaves it hosted.
 func TestJobHostedProcess_otherScope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, job)
@@ -80,9 +78,8 @@ func TestJobHostedProcess_otherScope(t *testing.T) {
 	first.Applied(w.declares(2, attribute("on_destroy", "stop")))
 	second.Applied(w.declares(2, map[string]any{"scope": nil, "bk_biz_id": 3}))
 	w.sim.ResetCalls()
-	if said := first.DestroyUnrefreshed(); len(said) > 0 || len(w.sim.Changes()) > 0 {
-		t.Errorf("called %v; said: %s", w.sim.Changes(), said)
-	}
+	said := first.DestroyUnrefreshed()
+	providertest.Check(t, len(said) == 0 && len(w.sim.Changes()) == 0, "called %v; said: %s", w.sim.Changes(), said)
 	w.play(second, step{name: "the other", config: w.declares(2, map[string]any{"scope": nil, "bk_biz_id": 3}), kind: providertest.PlanNothing})
 }
 
@@ -92,9 +89,8 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 	t.Run("imported", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, job)
-		if said := w.object().Imports("web"); !said.Failed() || !strings.Contains(said.String(), "Write the resource and apply it") {
-			t.Errorf("said: %s", said)
-		}
+		said := w.object().Imports("web")
+		providertest.Check(t, said.Failed() && strings.Contains(said.String(), "Write the resource and apply it"), "said: %s", said)
 	})
 	t.Run("removed", func(t *testing.T) { // JOB from 3.7 on does not have the endpoints
 		t.Parallel()
@@ -105,8 +101,7 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 		})
 		w.sim.ResetViolations()
 	})
-	// The releases whose code is public run manage_proc's operations as stop and query.
-	// That is found out, and not taken for success.
+	// The releases whose code is public run manage_proc's operations as stop and query. That is found out, and not taken for success.
 	t.Run("managed-by-a-bug", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, job)
@@ -124,9 +119,8 @@ func TestJobHostedProcess_manageProc(t *testing.T) {
 	w := newWorld(t, job)
 	resource := w.object()
 	resource.Applied(w.managed())
-	if _, said := resource.Apply(nil); len(said) > 0 || w.sim.Calls().Count("manage_proc") != 2 {
-		t.Errorf("called %v; said: %s", w.sim.Calls().APIs(), said)
-	}
+	_, said := resource.Apply(nil)
+	providertest.Check(t, len(said) == 0 && w.sim.Calls().Count("manage_proc") == 2, "called %v; said: %s", w.sim.Calls().APIs(), said)
 }
 
 // managed is a JOB process that is registered by manage_proc.
@@ -136,8 +130,7 @@ func (w *world) managed() map[string]any {
 	return config
 }
 
-// A manage_proc that asks in place of what it is to do has success to tell. Where no agent
-// confirms it, the host stays in state.
+// A manage_proc that asks in place of what it is to do has success to tell. Where no agent confirms it, the host stays in state.
 func TestJobHostedProcess_manageProcUnconfirmed(t *testing.T) {
 	t.Parallel()
 	const says = "the agent has not confirmed it: some releases run its operations 1 and 2 as stop and query; set registration_api to operate_process"
@@ -163,16 +156,13 @@ func TestJobHostedProcess_manageProcUnconfirmed(t *testing.T) {
 				if !said.Failed() || !strings.Contains(said.String(), says) || resource.State.IsNull() || exists == (resource.Reasons("out_of_sync")["web-1"] != "") {
 					t.Errorf("out_of_sync %v; said: %s", resource.Reasons("out_of_sync"), said)
 				}
-				if w.at(1).Hosted != exists {
-					t.Errorf("it is %+v", w.at(1))
-				}
+				providertest.Same(t, fmt.Sprintf("hosted: %+v", w.at(1)), exists, w.at(1).Hosted)
 			})
 		}
 	}
 }
 
-// A value that is not known and names nothing makes no other process: nothing is replaced, and
-// what is protected stays.
+// A value that is not known and names nothing makes no other process: nothing is replaced, and what is protected stays.
 func TestJobHostedProcess_unknownCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, job)
@@ -180,10 +170,7 @@ func TestJobHostedProcess_unknownCommand(t *testing.T) {
 	resource.Applied(config)
 	values{"process.start_cmd": providertest.NotKnown{}}.put(config)
 	plan, said := resource.Plan(config)
-	if len(said) > 0 {
-		t.Fatal(said)
-	}
-	if id := plan.Planned(t)["id"]; plan.Action != providertest.PlanUpdate || !id.IsKnown() {
-		t.Errorf("planned %s of %s", plan.Action, id)
-	}
+	providertest.Silent(t, said)
+	id := plan.Planned(t)["id"]
+	providertest.Check(t, plan.Action == providertest.PlanUpdate && id.IsKnown(), "planned %s of %s", plan.Action, id)
 }

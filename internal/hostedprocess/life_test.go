@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -31,8 +29,7 @@ func TestHostedProcess_ensureRunning(t *testing.T) {
 	})
 }
 
-// The labels of the provider block are written beside the object's own, which win, and the
-// fingerprint.
+// The labels of the provider block are written beside the object's own, which win, and the fingerprint.
 func TestHostedProcess_labelsOfTheProvider(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -53,9 +50,7 @@ func TestHostedProcess_labelsOfTheProvider(t *testing.T) {
 			}
 			delete(labels, "tf_spec")
 			delete(labels, "tf_spec_owner") // each object has its own
-			if diff := cmp.Diff(map[string]string{"env": s.env, "team": "sre"}, labels); diff != "" {
-				t.Errorf("%s: labels (-want +got):\n%s", s.name, diff)
-			}
+			providertest.Same(t, s.name+": labels", map[string]string{"env": s.env, "team": "sre"}, labels)
 		}
 	})
 }
@@ -132,16 +127,13 @@ func TestHostedProcess_silentBehind(t *testing.T) {
 	for _, call := range w.sim.Calls().Of("update_proc_info") {
 		order = append(order, call.Hosts...)
 	}
-	if diff := cmp.Diff(providertest.AddressList([]int{1, 3, 2}), order); diff != "" {
-		t.Errorf("registered anew (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "registered anew", providertest.AddressList([]int{1, 3, 2}), order)
 }
 
 // Hosts whose agents do not answer are no failure, as long as there are no more than
 // max_unreachable_hosts. A plan with nothing else is empty.
 //
-// Promised in drift-in-ci.md: The apply fails, the plan has exit code 2, and the message says which
-// number would have been enough.
+// Promised in drift-in-ci.md: The apply fails, the plan has exit code 2, and the message says which number would have been enough.
 // Promised in reference: Defaults to the provider's `max_unreachable_hosts`, and that to `0`
 // Promised in faq.md: Must every apply fail?** No.
 // Promised in drift-in-ci.md: - An apply goes on without these hosts, and ends with one warning and exit code 0
@@ -231,8 +223,7 @@ func TestHostedProcess_unasked(t *testing.T) {
 
 // What is not that an agent does not answer is never unreachable, and no host is left behind.
 //
-// Promised in drift-in-ci.md: A host whose agent was asked and did not answer counts as it was, and a
-// warning names it.
+// Promised in drift-in-ci.md: A host whose agent was asked and did not answer counts as it was, and a warning names it.
 func TestHostedProcess_notUnreachable(t *testing.T) {
 	t.Parallel()
 	one := attribute("max_unreachable_hosts", 1)
@@ -305,9 +296,7 @@ func TestHostedProcess_notUnreachable(t *testing.T) {
 			dead(3, true)(w)
 			w.onOp(simulator.OpQuery, simulator.Fault{Code: new(126), Message: "terminated"}, 3)
 			resource.Refresh()
-			if diff := cmp.Diff(codesOf("other_spec", 3), codes(resource)); diff != "" {
-				t.Errorf("out_of_sync (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "out_of_sync", codesOf("other_spec", 3), codes(resource))
 		})
 	})
 	t.Run("queued", func(t *testing.T) {
@@ -343,9 +332,7 @@ func TestHostedProcess_unreachableOperation(t *testing.T) {
 		if kind, said := operation.Apply(config); kind != providertest.PlanUpdate || len(said) > 0 {
 			w.Errorf("%s: %s", kind, said)
 		}
-		if diff := cmp.Diff(w.by.Changes(on("operate_proc_v2/7", 1)), w.sim.Changes()); diff != "" {
-			w.Errorf("calls that change something (-want +got):\n%s", diff)
-		}
+		providertest.Same(w, "calls that change something", w.by.Changes(on("operate_proc_v2/7", 1)), w.sim.Changes())
 	})
 }
 

@@ -8,17 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A host that moves between two resources of one process in one apply ends as declared in that
-// one apply, whichever of them comes first: neither says that it is another's, and it is not
-// left stopped.
+// A host that moves between two resources of one process in one apply ends as declared in that one apply, whichever of them comes first:
+// neither says that it is another's, and it is not left stopped.
 //
 // Promised in shared-hosts.md: It ends as declared in that apply, whichever of them comes first.
 // Promised in shared-hosts.md: The resource that loses the host says nothing of it, and does not
@@ -81,9 +77,7 @@ func TestMove_imported(t *testing.T) {
 					inMoves(t, by, leaving, func(m *moving) {
 						m.alike = true
 						m.leaver.Applied(m.declares(m.leaver, 1, 2, 3))
-						if said := m.gainer.Imports("web:nginx@web-3=" + providertest.Address(3)); len(said) > 0 {
-							m.Fatal(said)
-						}
+						providertest.Silent(m, m.gainer.Imports("web:nginx@web-3="+providertest.Address(3)))
 						m.left, m.gained = []int{1, 2}, []int{3}
 						before := m.pid()
 						m.inOneRun()
@@ -215,12 +209,9 @@ func (m *moving) expect(late, runsOn bool, before int) {
 		}
 	}
 	for object, hosts := range map[*providertest.Core][]int{m.leaver: m.left, m.gainer: m.gained} {
-		if diff := cmp.Diff(addresses(hosts...), object.Reasons("hosts"), cmpopts.EquateEmpty()); diff != "" {
-			m.Errorf("hosts in state (-want +got):\n%s", diff)
-		}
-		if left := object.Reasons("out_of_sync"); len(left) > 0 {
-			m.Errorf("out_of_sync: %v", left)
-		}
+		providertest.Same(m, "hosts in state", addresses(hosts...), object.Reasons("hosts"))
+		left := object.Reasons("out_of_sync")
+		providertest.Check(m, len(left) == 0, "out_of_sync: %v", left)
 		for _, n := range hosts {
 			p, _ := m.sim.Process(providertest.Address(n), "web", "nginx")
 			if !p.Registered || !p.Hosted || !p.Running || p.Labels["tf_spec_owner"] != object.Attribute("owner") {
@@ -231,19 +222,15 @@ func (m *moving) expect(late, runsOn bool, before int) {
 			continue
 		}
 		object.Protocol = m.sim.ConfiguredFor(m.T, m.by)
-		if plan, said := object.Plan(m.declares(object, hosts...)); plan.Action != providertest.PlanNothing || len(said) > 0 {
-			m.Errorf("something is left to do: %s\n%s", plan.Action, said)
-		}
+		object.Settled(m.declares(object, hosts...))
 	}
-	if after := m.pid(); runsOn != (after == before) {
-		m.Errorf("process %d became %d", before, after)
-	}
+	after := m.pid()
+	providertest.Check(m, runsOn == (after == before), "process %d became %d", before, after)
 }
 
 // Where who gains a host is over before the other one begins, it takes a second apply.
 //
-// Promised in shared-hosts.md: the host is `registered_by_other`, and the next apply registers
-// it.
+// Promised in shared-hosts.md: the host is `registered_by_other`, and the next apply registers it.
 func TestMove_oneByOne(t *testing.T) {
 	t.Parallel()
 	for _, by := range gse {
@@ -286,9 +273,7 @@ func TestMove_notRunning(t *testing.T) {
 				m.more["ensure"] = "hosted"
 				m.inOneRun()
 				end := func() {
-					if err := m.sim.StopProcess(providertest.Address(3), "web", "nginx"); err != nil {
-						m.Fatal(err)
-					}
+					providertest.NoError(m, m.sim.StopProcess(providertest.Address(3), "web", "nginx"))
 				}
 				if c.before {
 					end()
@@ -328,8 +313,7 @@ func TestMove_destroyWaits(t *testing.T) {
 	})
 }
 
-// What a third object, of another configuration, has registered since stays that one's, although
-// the first one is leaving it.
+// What a third object, of another configuration, has registered since stays that one's, although the first one is leaving it.
 func TestMove_anothers(t *testing.T) {
 	t.Parallel()
 	for by, statuses := range map[providertest.Face][]string{esb: {"current", "late", "unreadable"}, gateway: {"late"}} {
@@ -357,9 +341,8 @@ func TestMove_anothers(t *testing.T) {
 						if left := codes(m.gainer); !m.said[1].Failed() || left["web-3"] != "registered_by_other" {
 							m.Errorf("out_of_sync %v; said: %s", left, m.said[1])
 						}
-						if p, _ := m.sim.Process(providertest.Address(3), "web", "nginx"); !p.Hosted || p.Labels["tf_spec_owner"] != third.Attribute("owner") || m.pid() != before {
-							m.Errorf("it is %+v", p)
-						}
+						p, _ := m.sim.Process(providertest.Address(3), "web", "nginx")
+						providertest.Check(m, p.Hosted && p.Labels["tf_spec_owner"] == third.Attribute("owner") && m.pid() == before, "it is %+v", p)
 					})
 				})
 			}
@@ -367,8 +350,7 @@ func TestMove_anothers(t *testing.T) {
 	}
 }
 
-// A host that cannot be registered by who gains it stays in the state of that one, and its process
-// runs on.
+// A host that cannot be registered by who gains it stays in the state of that one, and its process runs on.
 func TestMove_notGained(t *testing.T) {
 	t.Parallel()
 	for _, by := range gse {

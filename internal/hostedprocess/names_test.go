@@ -13,10 +13,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// An object is destroyed after another has registered its machine by the other name in this
-// run, and leaves it alone: to unregister it by one name may be to end what is hosted by the
-// other. Where the platform keeps an entry for each name, the old one stays there. Where the names
-// cannot be asked nothing is unregistered either.
+// An object is destroyed after another has registered its machine by the other name in this run, and leaves it alone: to unregister it by
+// one name may be to end what is hosted by the other. Where the platform keeps an entry for each name, the old one stays there. Where the
+// names cannot be asked nothing is unregistered either.
 func TestNames_replacedFirst(t *testing.T) {
 	t.Parallel()
 	names := map[string]map[string]string{"address": addresses(1), "agent-id": {"web-1": agents["web-1"]}}
@@ -50,9 +49,7 @@ func TestNames_replacedFirst(t *testing.T) {
 				for _, entry := range p.Entries {
 					owned = owned || entry.Labels["tf_spec_owner"] == second.Attribute("owner")
 				}
-				if !p.Hosted || !p.Running || (len(p.Entries) == 2) != c.perName || !owned {
-					t.Errorf("it is %+v", p)
-				}
+				providertest.Check(t, p.Hosted && p.Running && (len(p.Entries) == 2) == c.perName && owned, "it is %+v", p)
 			})
 		}
 	}
@@ -75,9 +72,8 @@ func TestNames_replacedFirst(t *testing.T) {
 	})
 }
 
-// A host that could not be unregistered by its old name keeps it, and the apply fails there. One
-// that could not be registered by its new name has that, and the next apply registers it. Its
-// process runs on all the same.
+// A host that could not be unregistered by its old name keeps it, and the apply fails there. One that could not be registered by its new
+// name has that, and the next apply registers it. Its process runs on all the same.
 //
 // Promised in changing-hosts.md: If it cannot be unregistered it keeps its old name, with an error; if it cannot be registered, `out_of_sync` lists it under the new one.
 func TestNames_notRenamed(t *testing.T) {
@@ -112,18 +108,13 @@ func TestNames_notRenamed(t *testing.T) {
 				before := pids(w.sim, 2)
 				w.onOp(c.op, c.fault)
 				_, said := resource.Apply(after)
-				if diff := cmp.Diff(c.hosts, resource.Reasons("hosts")); diff != "" || !said.Failed() {
-					t.Errorf("hosts in state (-want +got):\n%s\nsaid: %s", diff, said)
-				}
-				if diff := cmp.Diff(c.left, codes(resource)); diff != "" {
-					t.Errorf("out_of_sync (-want +got):\n%s", diff)
-				}
+				diff := cmp.Diff(c.hosts, resource.Reasons("hosts"))
+				providertest.Check(t, diff == "" && said.Failed(), "hosts in state (-want +got):\n%s\nsaid: %s", diff, said)
+				providertest.Same(t, "out_of_sync", c.left, codes(resource))
 				w.sim.Repair()
 				hours.Add(2)
 				w.play(resource, step{name: "again", config: after, kind: c.then, anyCalls: true})
-				if !cmp.Equal(before, pids(w.sim, 2)) {
-					t.Errorf("processes %v became %v", before, pids(w.sim, 2))
-				}
+				providertest.Check(t, cmp.Equal(before, pids(w.sim, 2)), "processes %v became %v", before, pids(w.sim, 2))
 				w.play(resource, step{name: "destroyed", anyCalls: true})
 				w.expectNothing()
 			})
@@ -146,17 +137,15 @@ func TestNames_newNameTaken(t *testing.T) {
 			}
 			byAgent := w.declares(0, attribute("hosts", map[string]string{"web-1": agents["web-1"]}))
 			object.Between = func() {
-				if err := w.sim.Register(agents["web-1"], "web", "nginx", map[string]string{"owner": "other-team"}, `{"identity":{}}`); err != nil {
-					t.Fatal(err)
-				}
+				err := w.sim.Register(agents["web-1"], "web", "nginx", map[string]string{"owner": "other-team"}, `{"identity":{}}`)
+				providertest.NoError(t, err)
 			}
 			_, said := object.Apply(byAgent)
 			if diff := cmp.Diff(addresses(1), object.Reasons("hosts")); diff != "" || !said.Failed() || !strings.Contains(said.String(), "somebody else has registered it by its new name") {
 				t.Errorf("hosts (-want +got):\n%s\nsaid: %s", diff, said)
 			}
-			if changes := w.sim.Changes(); len(letGo(w.sim)) > 0 {
-				t.Errorf("changed %v", changes)
-			}
+			changes := w.sim.Changes()
+			providertest.Check(t, len(letGo(w.sim)) == 0, "changed %v", changes)
 		})
 	}
 }
@@ -219,9 +208,7 @@ func TestNames_refused(t *testing.T) {
 			if _, said := resource.ApplyResolved(config(providertest.NotKnown{}), config(c.hosts)); !said.Failed() || !strings.Contains(said.String(), c.says) {
 				t.Errorf("the apply says: %s", said)
 			}
-			if changes := w.sim.Changes(); len(changes) > 0 {
-				t.Errorf("changed %v", changes)
-			}
+			w.sim.Changed(t)
 		})
 	}
 }
@@ -368,9 +355,7 @@ func TestUnconfirmed_mayComeYet(t *testing.T) {
 	w.sim.Repair()
 	resource.Protocol = w.open()
 	said := cut.Apply(resource, w.declares(1))
-	if !strings.Contains(said.String(), "Registration May Come Yet") {
-		t.Errorf("%v; said: %s", resource.Reasons("out_of_sync"), said)
-	}
+	providertest.Check(t, strings.Contains(said.String(), "Registration May Come Yet"), "%v; said: %s", resource.Reasons("out_of_sync"), said)
 }
 
 // A host that is registered under another supplier id than the provider's is imported with it.
@@ -382,9 +367,8 @@ func TestImport_supplier(t *testing.T) {
 	w.settings["bk_supplier_id"] = 0
 	resource := w.object()
 	said := resource.Imports("web:nginx")
-	if diff := cmp.Diff(map[string]string{"0:10.0.0.2": "0:2:10.0.0.2"}, resource.Reasons("hosts")); diff != "" || len(said) > 0 {
-		t.Errorf("hosts (-want +got):\n%s\n%s", diff, said)
-	}
+	diff := cmp.Diff(map[string]string{"0:10.0.0.2": "0:2:10.0.0.2"}, resource.Reasons("hosts"))
+	providertest.Check(t, diff == "" && len(said) == 0, "hosts (-want +got):\n%s\n%s", diff, said)
 }
 
 // agents are the agent ids of machines 1 and 2 in tests about names.
@@ -421,21 +405,15 @@ func TestGateway_agentIDs(t *testing.T) {
 		step{
 			name: "one is unregistered", config: config, calls: []string{"update_proc_info " + second},
 			befalls: func(w *world) {
-				if err := w.sim.Unregister(second, "web", "nginx"); err != nil {
-					t.Fatal(err)
-				}
+				providertest.NoError(t, w.sim.Unregister(second, "web", "nginx"))
 			},
 		},
 	)
 	status, said := w.open().ReadData("bk_process_status", map[string]any{"meta": config["meta"], "hosts": config["hosts"], "spec": config["spec"]})
-	if len(said) > 0 || status["stopped_count"] != 3 {
-		t.Errorf("status is %v; said: %s", status, said)
-	}
+	providertest.Check(t, len(said) == 0 && status["stopped_count"] == 3, "status is %v; said: %s", status, said)
 	w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403, Skip: 2}) // other names need not be known to unregister
 	resource.Protocol = w.open()
-	if said := resource.DestroyUnrefreshed(); len(said) > 0 {
-		t.Errorf("destroyed: %s", said)
-	}
+	providertest.Silent(t, resource.DestroyUnrefreshed())
 }
 
 // A machine that state has by both of its names, because the platform did not tell, is stopped once.
@@ -451,9 +429,8 @@ func TestNames_twiceInState(t *testing.T) {
 	}})
 }
 
-// A machine that is called otherwise is the same machine: nothing is stopped, started,
-// restarted or unhosted for good. One under both of its names is refused before anything
-// is called.
+// A machine that is called otherwise is the same machine: nothing is stopped, started, restarted or unhosted for good. One under both of
+// its names is refused before anything is called.
 func TestOwnership_renamed(t *testing.T) {
 	t.Parallel()
 	for name, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
@@ -473,21 +450,16 @@ func TestOwnership_renamed(t *testing.T) {
 				w.play(resource, step{name: "named otherwise", config: declared(hosts), anyCalls: true})
 				for _, m := range w.sim.Machines() {
 					for _, p := range m.Processes {
-						if !p.Hosted || !p.Running {
-							t.Errorf("it is %+v", p)
-						}
+						providertest.Check(t, p.Hosted && p.Running, "it is %+v", p)
 					}
 				}
 			}
 			twice.hosts = addresses(1, 2) // web-2 leaves in it, and is not stopped
 			w.play(resource, twice)
-			if after := pids(w.sim, 2); !slices.Equal(before, after) {
-				t.Errorf("processes %v became %v", before, after)
-			}
+			after := pids(w.sim, 2)
+			providertest.Check(t, slices.Equal(before, after), "processes %v became %v", before, after)
 			w.play(resource, step{name: "by both", config: declared(map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}), anyCalls: true}, step{name: "destroyed", anyCalls: true})
-			if w.at(1).Running || w.at(2).Running {
-				t.Errorf("one is not stopped: %+v and %+v", w.at(1), w.at(2))
-			}
+			providertest.Check(t, !w.at(1).Running && !w.at(2).Running, "one is not stopped: %+v and %+v", w.at(1), w.at(2))
 		})
 	}
 }
@@ -510,8 +482,7 @@ func TestOwnership_theOtherName(t *testing.T) {
 	w.play(other, step{name: "the other", config: second, kind: providertest.PlanNothing})
 }
 
-// A host on which a start is under way is not renamed. It can be once that is over, although it is
-// not meant to run any more.
+// A host on which a start is under way is not renamed. It can be once that is over, although it is not meant to run any more.
 func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 	t.Parallel()
 	w := newNames(t, false)
@@ -539,8 +510,7 @@ func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 	)
 }
 
-// Where the names of hosts cannot be asked, nothing is done to hosts that are named in both
-// ways: two of them may be one machine.
+// Where the names of hosts cannot be asked, nothing is done to hosts that are named in both ways: two of them may be one machine.
 func TestHostedProcess_namesUnread(t *testing.T) {
 	t.Parallel()
 	for name, exists := range map[string]bool{"create": false, "update": true} {
@@ -555,12 +525,9 @@ func TestHostedProcess_namesUnread(t *testing.T) {
 			w.sim.ResetCalls()
 			resource.Between = func() { w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403}) }
 			_, said := resource.Apply(mixed)
-			if !said.Failed() || !strings.Contains(said.String(), "Unable to Tell Hosts Apart") || !strings.Contains(said.String(), "whether two of them are one machine could not be asked") {
-				t.Errorf("said: %s", said)
-			}
-			if calls := w.sim.Changes(); len(calls) > 0 || resource.State.IsNull() == exists {
-				t.Errorf("called %v; state is %s", calls, resource.State)
-			}
+			providertest.Fails(t, said, "Unable to Tell Hosts Apart", "whether two of them are one machine could not be asked")
+			calls := w.sim.Changes()
+			providertest.Check(t, len(calls) == 0 && resource.State.IsNull() != exists, "called %v; state is %s", calls, resource.State)
 			w.sim.Repair()
 			resource.Between, resource.Tainted = nil, false
 			resource.Applied(mixed)

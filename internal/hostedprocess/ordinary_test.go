@@ -10,9 +10,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// Where nobody else is about and nothing fails, an object is created, changed, reduced, replaced
-// and destroyed, without an error, a warning or a wait. That holds however late the cached status
-// is, and whether or not calls renew the time at which a process was registered.
+// Where nobody else is about and nothing fails, an object is created, changed, reduced, replaced and destroyed, without an error, a warning
+// or a wait. That holds however late the cached status is, and whether or not calls renew the time at which a process was registered.
 func TestOrdinaryLife(t *testing.T) {
 	t.Parallel()
 	type life struct {
@@ -63,28 +62,24 @@ func TestOrdinaryLife(t *testing.T) {
 						step{name: "destroyed", anyCalls: true},
 					)
 					w.expectNothing()
-					if reads := w.sim.Calls().Count("get_proc_status_v2"); reads > 3 {
-						w.Errorf("the cached status was read %d times", reads)
-					}
+					reads := w.sim.Calls().Count("get_proc_status_v2")
+					providertest.Check(w, reads <= 3, "the cached status was read %d times", reads)
 				})
 			})
 		}
 	}
 }
 
-// On every platform that differs in one way from what the provider believes, a life without
-// trouble leaves no drift after an apply and nothing after a destroy. Where a start replaces what
-// is registered, one more apply registers it again, and operates nothing. BK_TEST_PLATFORM has
-// it be the platform of a profile.
+// On every platform that differs in one way from what the provider believes, a life without trouble leaves no drift after an apply and
+// nothing after a destroy. Where a start replaces what is registered, one more apply registers it again, and operates nothing.
+// BK_TEST_PLATFORM has it be the platform of a profile.
 func TestOrdinaryLife_onPlatforms(t *testing.T) {
 	t.Parallel()
 	for name, platform := range providertest.Platforms() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			through(t, platform.Faces, func(w *world) {
-				if err := w.sim.With(platform.Switches...); err != nil {
-					w.Fatal(err)
-				}
+				providertest.NoError(w, w.sim.With(platform.Switches...))
 				more := map[string]any{"ensure": string(fleet.EnsureRunning), "on_update": string(fleet.UpdateRestart), "on_destroy": string(fleet.DestroyStop)}
 				object := w.object()
 				for i, config := range []map[string]any{w.declares(2, more), w.changed(1, more)} {
@@ -113,10 +108,9 @@ func TestOrdinaryLife_onPlatforms(t *testing.T) {
 // counted are the calls of a plan that finds nothing to do, and of applies when all is well.
 type counted struct{ create, plan, change, destroy int }
 
-// How many calls it takes for 1000 hosts when all is well. To ask agents, to host or to start is
-// two, the call and the result of its task, and to register is one through the ESB and two
-// through the gateway, where it is to host. Each create but that of JOB asks agents first, since
-// to register replaces what is there, and every apply ends with a look at them.
+// How many calls it takes for 1000 hosts when all is well. To ask agents, to host or to start is two, the call and the result of its task,
+// and to register is one through the ESB and two through the gateway, where it is to host. Each create but that of JOB asks agents first,
+// since to register replaces what is there, and every apply ends with a look at them.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -147,25 +141,19 @@ func TestCalls(t *testing.T) {
 				got.create = w.counted()
 				object.Plan(w.declares(hosts, more))
 				got.plan = w.counted()
-				if _, said := object.ApplyUnrefreshed(w.changed(hosts, more)); said.Failed() {
-					t.Error(said)
-				}
+				_, said := object.ApplyUnrefreshed(w.changed(hosts, more))
+				providertest.Check(t, !said.Failed(), "%s", said)
 				got.change = w.counted()
-				if said := object.DestroyUnrefreshed(); len(said) > 0 {
-					t.Error(said)
-				}
+				providertest.Silent(t, object.DestroyUnrefreshed())
 				got.destroy = w.counted()
 				want := map[fleet.Ensure]counted{fleet.EnsureRegistered: c.registered, fleet.EnsureHosted: c.hosted, fleet.EnsureRunning: c.running}[ensure]
-				if got != want {
-					t.Errorf("create, plan, change, destroy: %v calls, want %v", got, want)
-				}
+				providertest.Check(t, got == want, "create, plan, change, destroy: %v calls, want %v", got, want)
 			})
 		}
 	}
 }
 
-// counted is how many calls there were since it was last asked. Of those for the result of one task
-// the first counts.
+// counted is how many calls there were since it was last asked. Of those for the result of one task the first counts.
 func (w *world) counted() int {
 	calls, polled := 0, make(map[string]bool)
 	for _, call := range w.sim.Calls() {

@@ -7,15 +7,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Terraform gives the destroy of a tainted object that is replaced no private state. What
-// it registered is unregistered all the same; what an object with the very same declaration
-// has taken over since is not.
+// Terraform gives the destroy of a tainted object that is replaced no private state. What it registered is unregistered all the same; what
+// an object with the very same declaration has taken over since is not.
 func TestHostedProcess_taintedReplacement(t *testing.T) {
 	t.Parallel()
 	for name, takenOver := range map[string]bool{"its-own": false, "taken-over": true} {
@@ -55,9 +52,8 @@ var applies = map[string]func(*providertest.Core, map[string]any) (providertest.
 	"refreshed": (*providertest.Core).Apply, "unrefreshed": (*providertest.Core).ApplyUnrefreshed,
 }
 
-// Some platforms may replace what is registered when the process is started, by an operation
-// that has no owner to send, and through the ESB no limits. A refresh finds what names nobody,
-// and the next apply registers all of it again.
+// Some platforms may replace what is registered when the process is started, by an operation that has no owner to send, and through the ESB
+// no limits. A refresh finds what names nobody, and the next apply registers all of it again.
 func TestHostedProcess_operationReplaces(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -72,9 +68,8 @@ func TestHostedProcess_operationReplaces(t *testing.T) {
 		}
 
 		resource.Refresh()
-		if lost := resource.Reasons("out_of_sync"); len(lost) != 2 || !strings.HasPrefix(lost["web-1"], "other_labels") {
-			t.Errorf("out_of_sync is %v", lost)
-		}
+		lost := resource.Reasons("out_of_sync")
+		providertest.Check(t, len(lost) == 2 && strings.HasPrefix(lost["web-1"], "other_labels"), "out_of_sync is %v", lost)
 		w.play(resource, step{name: "repaired", config: config, calls: []string{on("update_proc_info", 1, 2)}})
 
 		if p := w.at(1); p.Labels["tf_spec_owner"] != resource.Attribute("owner") || !p.Running || !limits(p) {
@@ -129,13 +124,10 @@ func TestHostedProcess_limitsAreKept(t *testing.T) {
 						left = codesOf("other_labels", 1, 2)
 					}
 					resource.Refresh()
-					if diff := cmp.Diff(left, codes(resource)); diff != "" {
-						w.Errorf("out_of_sync (-want +got):\n%s", diff)
-					}
+					providertest.Same(w, "out_of_sync", left, codes(resource))
 					if len(left) > 0 {
-						if said := resource.Reasons("out_of_sync")["web-1"]; said != "other_labels: replaced by a start without its limits" {
-							w.Errorf("it says %s", said)
-						}
+						said := resource.Reasons("out_of_sync")["web-1"]
+						providertest.Check(w, said == "other_labels: replaced by a start without its limits", "it says %s", said)
 						w.play(resource, step{name: "registered again", config: config, calls: []string{on("update_proc_info", 1, 2)}})
 					}
 					w.play(resource, step{name: "again", config: config, kind: providertest.PlanNothing})
@@ -144,17 +136,15 @@ func TestHostedProcess_limitsAreKept(t *testing.T) {
 							w.Errorf("web-%d has %v and %s; running: %t", n, p.Labels, p.Spec, p.Running)
 						}
 					}
-					if now := pids(w.sim, 2); !slices.Equal(ran, now) {
-						w.Errorf("started again: %v, then %v", ran, now)
-					}
+					now := pids(w.sim, 2)
+					providertest.Check(w, slices.Equal(ran, now), "started again: %v, then %v", ran, now)
 				})
 			})
 		}
 	}
 }
 
-// The provider block may name another label by the time that hosts are unregistered: whose
-// they are is read where it was written.
+// The provider block may name another label by the time that hosts are unregistered: whose they are is read where it was written.
 func TestHostedProcess_labelOfBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -165,8 +155,7 @@ func TestHostedProcess_labelOfBefore(t *testing.T) {
 	w.expectSpared(first, anothers)
 }
 
-// expectSpared has an object destroyed in a run of its own, without a refresh, which ends
-// nothing on any host, and says so.
+// expectSpared has an object destroyed in a run of its own, without a refresh, which ends nothing on any host, and says so.
 func (w *world) expectSpared(object *providertest.Core, says string) {
 	w.Helper()
 	w.sim.ResetCalls()
@@ -179,8 +168,7 @@ func (w *world) expectSpared(object *providertest.Core, says string) {
 // Where no label tells whose a registration is, an object that is destroyed after another
 // has registered the same hosts in this run leaves them alone, and says nothing of it.
 //
-// Promised in ownership.md: A host that another resource has registered in the same run is left
-// alone without asking and without a warning.
+// Promised in ownership.md: A host that another resource has registered in the same run is left alone without asking and without a warning.
 func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -205,17 +193,15 @@ func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 				run.CoreOf(w.by.TypeName(providertest.OnCreate), &providertest.Kept{}).Applied(config)
 				w.sim.ResetCalls()
 				old.Protocol = run
-				if said := old.DestroyUnrefreshed(); len(said) > 0 || len(letGo(w.sim)) > 0 {
-					t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
-				}
+				said := old.DestroyUnrefreshed()
+				providertest.Check(t, len(said) == 0 && len(letGo(w.sim)) == 0, "unregistered %v; said: %s", letGo(w.sim), said)
 			})
 		})
 	}
 }
 
-// What another object has registered since is not unregistered, although the cached status
-// names this one still. What the agents show to be this object's own goes at once, and what
-// they do not once the file knows it.
+// What another object has registered since is not unregistered, although the cached status names this one still. What the agents show to be
+// this object's own goes at once, and what they do not once the file knows it.
 //
 // Promised in ownership.md: The host stays in `hosts`, and the apply ends with an error that says why.
 func TestHostedProcess_overtakenUnheard(t *testing.T) {
@@ -274,15 +260,12 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 			if said.Failed() != (c.says != "") || !strings.Contains(text, c.says) || (len(undone) == 0) != said.Failed() || first.State.IsNull() == said.Failed() {
 				t.Errorf("unregistered %v; said: %s", undone, said)
 			}
-			if looks := w.sim.Calls().Count("get_proc_status_v2"); looks != c.looks {
-				t.Errorf("the file was read %d times", looks)
-			}
+			providertest.Same(t, "times that the file was read", c.looks, w.sim.Calls().Count("get_proc_status_v2"))
 		})
 	}
 }
 
-// While the destroy waits for the cached status of one host, somebody registers the process on
-// another, which was its own before the wait.
+// While the destroy waits for the cached status of one host, somebody registers the process on another, which was its own before the wait.
 func TestHostedProcess_overtakenMeanwhile(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

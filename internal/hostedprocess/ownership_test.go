@@ -11,16 +11,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Of two configurations that declare the same process, only the one that registered it
-// last unregisters it.
+// Of two configurations that declare the same process, only the one that registered it last unregisters it.
 //
 // Promised in large-fleets.md: it takes over the registration, which has the same declaration. The
 // other resource leaves the host alone with a warning.
 //
-// Promised in shared-hosts.md: A destroy of the other unregisters nothing, with the warning *Hosts
-// Belong To Another Resource*.
-// Promised in shared-hosts.md: are left alone, hosted and running. The warning is *Hosts Belong To
-// Another Resource*.
+// Promised in shared-hosts.md: A destroy of the other unregisters nothing, with the warning *Hosts Belong To Another Resource*.
+// Promised in shared-hosts.md: are left alone, hosted and running. The warning is *Hosts Belong To Another Resource*.
 func TestOwnership_twoConfigurations(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -38,8 +35,7 @@ func TestOwnership_twoConfigurations(t *testing.T) {
 	})
 }
 
-// A destroy is over when the platform says so, whatever a file shows that lags, or whose
-// rows name no host.
+// A destroy is over when the platform says so, whatever a file shows that lags, or whose rows name no host.
 func TestOwnership_destroyRefused(t *testing.T) {
 	t.Parallel()
 	refused := simulator.Fault{EnvelopeCode: new(1306101), EnvelopeMessage: "no permission"}
@@ -147,8 +143,7 @@ func TestOwnership_notForgotten(t *testing.T) {
 	}
 }
 
-// passing gives what lets a minute pass by the platform's clock: times of registrations are whole
-// seconds.
+// passing gives what lets a minute pass by the platform's clock: times of registrations are whole seconds.
 func (w *world) passing() func() {
 	var minutes atomic.Int64
 	w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(minutes.Load()) * time.Minute) }
@@ -169,9 +164,8 @@ func TestEvidence(t *testing.T) {
 		// It has the registration of before.
 		"not-registered-anew": {gse, addresses(1), addresses(1), func(w *world, first *providertest.Core) {
 			w.on("update_proc_info", away, 1)
-			if _, said := first.ApplyUnrefreshed(w.changed(1)); !said.Failed() {
-				w.Errorf("said: %s", said)
-			}
+			_, said := first.ApplyUnrefreshed(w.changed(1))
+			providertest.Check(w, said.Failed(), "said: %s", said)
 			w.sim.Repair()
 		}, ""},
 		"address-first":  {[]providertest.Face{gateway}, addresses(1), byAgent, nil, ""},
@@ -227,18 +221,15 @@ func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 	cli.Expect(0, "apply", "-auto-approve")
 	before := pids(sim, 3)
 	cli.Expect(0, "taint", "bk_hosted_process.test")
-	if out := cli.Expect(0, "apply", "-auto-approve"); strings.Contains(out, anothers) {
-		t.Errorf("the old object said:\n%s", out)
-	}
+	out := cli.Expect(0, "apply", "-auto-approve")
+	providertest.Check(t, !strings.Contains(out, anothers), "the old object said:\n%s", out)
 	expectHosted(t, sim, 3)
-	if after := pids(sim, 3); !slices.Equal(before, after) {
-		t.Errorf("processes %v became %v", before, after)
-	}
+	after := pids(sim, 3)
+	providertest.Check(t, slices.Equal(before, after), "processes %v became %v", before, after)
 	cli.Expect(0, "plan", "-detailed-exitcode")
 	cli.Expect(0, "destroy", "-auto-approve")
-	if left := sim.Processes(); slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }) {
-		t.Errorf("left behind: %+v", left)
-	}
+	left := sim.Processes()
+	providertest.Check(t, !slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }), "left behind: %+v", left)
 }
 
 // What a console registered after another resource had taken the host over may be anybody's. It is left

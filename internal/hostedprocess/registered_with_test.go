@@ -13,8 +13,7 @@ import (
 // apply, a way back or a host that cannot leave writes state anew, and are unregistered with it.
 //
 // Promised in changing-hosts.md: Every host keeps the `bk_supplier_id` that it was registered with.
-// Promised in changing-hosts.md: The provider's setting is for hosts that join, and changing it
-// affects no other host.
+// Promised in changing-hosts.md: The provider's setting is for hosts that join, and changing it affects no other host.
 func TestHostedProcess_supplierKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb) // the gateway knows no supplier ids
@@ -47,9 +46,8 @@ func TestHostedProcess_supplierKept(t *testing.T) {
 // Labels that the platform adds by itself are no drift; one that was declared and is gone is.
 //
 // Promised in partial-failure.md: Labels that the platform adds by itself are no drift.
-// Promised in drift-in-ci.md: With the fingerprint label (on by default), two more cases count:
-// another spec was registered (`other_spec`), or a declared label is missing or changed
-// (`other_labels`).
+// Promised in drift-in-ci.md: With the fingerprint label (on by default), two more cases count: another spec was registered (`other_spec`),
+// or a declared label is missing or changed (`other_labels`).
 func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -60,24 +58,18 @@ func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 		w.play(resource, step{name: "labels are added", config: config, kind: providertest.PlanNothing})
 		p := w.at(2)
 		delete(p.Labels, "team")
-		if err := w.sim.Register(p.Host, p.Namespace, p.Name, p.Labels, string(p.Spec)); err != nil {
-			t.Fatal(err)
-		}
+		providertest.NoError(t, w.sim.Register(p.Host, p.Namespace, p.Name, p.Labels, string(p.Spec)))
 		resource.Refresh()
-		if diff := cmp.Diff(codesOf("other_labels", 2), codes(resource)); diff != "" {
-			t.Errorf("out_of_sync (-want +got):\n%s", diff)
-		}
+		providertest.Same(t, "out_of_sync", codesOf("other_labels", 2), codes(resource))
 		w.play(resource, step{name: "repaired", config: config, calls: []string{on("update_proc_info", 2)}})
 	})
 }
 
-// A changed default label registers every host anew, and the plan says so while a host is out
-// of sync.
+// A changed default label registers every host anew, and the plan says so while a host is out of sync.
 //
 // Promised in partial-failure.md: A changed `spec` or label, the provider's `default_labels` among them,
 // registers all of the resource's hosts anew, not only those in `out_of_sync`.
-// Promised in rolling-restart.md: It changes with every change of `spec` or labels, default
-// labels among them:.
+// Promised in rolling-restart.md: It changes with every change of `spec` or labels, default labels among them:.
 func TestHostedProcess_defaultLabels(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -97,9 +89,8 @@ func TestHostedProcess_defaultLabels(t *testing.T) {
 		}
 		resource.Applied(w.declares(3))
 		for n := 1; n <= 3; n++ {
-			if p := w.at(n); p.Labels["tier"] != "gold" {
-				t.Errorf("web-%d is registered with %v", n, p.Labels)
-			}
+			p := w.at(n)
+			providertest.Check(t, p.Labels["tier"] == "gold", "web-%d is registered with %v", n, p.Labels)
 		}
 	})
 }
@@ -139,9 +130,8 @@ func TestHostedProcess_unlimited(t *testing.T) {
 			} {
 				w.sim.ResetCalls()
 				_, said := resource.Apply(s.config)
-				if diff := cmp.Diff(s.calls, w.sim.Changes()); diff != "" || len(said) > 0 {
-					t.Errorf("%s: calls that change something (-want +got):\n%s\nsaid: %s", s.name, diff, said)
-				}
+				diff := cmp.Diff(s.calls, w.sim.Changes())
+				providertest.Check(t, diff == "" && len(said) == 0, "%s: calls that change something (-want +got):\n%s\nsaid: %s", s.name, diff, said)
 				for n := 1; n <= 2; n++ {
 					if p := w.at(n); p.Hosted != (s.config != nil) || p.Registered && s.config == nil || strings.Contains(string(p.Spec), `"resource"`) != s.limits {
 						t.Errorf("%s: web-%d has %+v", s.name, n, p)
@@ -155,8 +145,7 @@ func TestHostedProcess_unlimited(t *testing.T) {
 	}
 }
 
-// To host replaces what somebody else hosts without a word, so the agents are asked.
-// Who adopts it takes it over as it runs.
+// To host replaces what somebody else hosts without a word, so the agents are asked. Who adopts it takes it over as it runs.
 func TestHostedProcess_unlimitedAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -167,9 +156,8 @@ func TestHostedProcess_unlimitedAdopted(t *testing.T) {
 		step{name: "left alone", config: unlimited("./a.sh", 1), kind: providertest.PlanCreate, hosts: map[string]string{}, says: "registered already", fails: true},
 		step{name: "adopted", config: unlimited("./a.sh", 1, attribute("adopt_existing", true)), kind: providertest.PlanCreate, anyCalls: true},
 	)
-	if after := w.at(1); after.PID != before.PID || !after.Hosted || !providertest.StartsWith(after, "./a.sh") {
-		t.Errorf("it was %+v and is %+v", before, after)
-	}
+	after := w.at(1)
+	providertest.Check(t, after.PID == before.PID && after.Hosted && providertest.StartsWith(after, "./a.sh"), "it was %+v and is %+v", before, after)
 }
 
 // Through the ESB such a process cannot be registered alone. The plan says so, and so

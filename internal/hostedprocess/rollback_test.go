@@ -1,13 +1,12 @@
 package hostedprocess_test
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -86,9 +85,8 @@ func TestRollback(t *testing.T) {
 					step{name: "repaired", befalls: (*world).repair, config: config, kind: kindOf(c.repaired), calls: c.repaired},
 				)
 				for n := 1; n <= 3; n++ {
-					if p := w.at(n); !p.Running || !p.Hosted || !strings.Contains(string(p.Spec), `"./start.sh"`) {
-						t.Errorf("web-%d has %+v", n, p)
-					}
+					p := w.at(n)
+					providertest.Check(t, p.Running && p.Hosted && strings.Contains(string(p.Spec), `"./start.sh"`), "web-%d has %+v", n, p)
 				}
 			})
 		})
@@ -161,20 +159,15 @@ func TestOnUpdate_due(t *testing.T) {
 				maps.Copy(updates, labelled(map[string]any{"team": "sre"}))
 				said = cut.Apply(resource, w.changed(2, updates))
 			}
-			if left := codes(resource)["web-1"]; left != c.left || !said.Failed() || !tells(said, c.says) {
-				t.Errorf("it is %q, want %q; said: %s", left, c.left, said)
-			}
+			left := codes(resource)["web-1"]
+			providertest.Check(t, left == c.left && said.Failed() && tells(said, c.says), "it is %q, want %q; said: %s", left, c.left, said)
 			w.sim.Repair()
 			hours.Add(2)
 			w.sim.ResetCalls()
 			resource.Protocol = w.open()
 			_, said = resource.Apply(w.changed(0, updates, attribute("hosts", byAgent)))
-			if !said.Failed() || !strings.Contains(said.String(), "it is out of sync ("+c.left+"); apply with its old name until it is as declared, then rename it and apply again") {
-				t.Errorf("renamed: %s", said)
-			}
-			if changes := w.sim.Changes(); len(changes) > 0 {
-				t.Errorf("changed %v", changes)
-			}
+			providertest.Fails(t, said, "it is out of sync ("+c.left+"); apply with its old name until it is as declared, then rename it and apply again")
+			w.sim.Changed(t)
 			config := w.changed(2, updates)
 			resource.Protocol = w.open()
 			if _, said := resource.Apply(config); len(said) > 0 || len(codes(resource)) > 0 {
@@ -190,9 +183,7 @@ func TestOnUpdate_due(t *testing.T) {
 					operated++
 				}
 			}
-			if operated != 1 {
-				t.Errorf("it was operated %d times: %+v", operated, w.sim.Executions())
-			}
+			providertest.Same(t, fmt.Sprintf("operations: %+v", w.sim.Executions()), 1, operated)
 			w.play(resource, step{name: "renamed", config: w.changed(0, updates, attribute("hosts", byAgent)), anyCalls: true})
 		})
 	}
@@ -254,15 +245,12 @@ func TestOnUpdate_unhealthy(t *testing.T) {
 		w.do(w.sim.StartProcess, 1, 2)
 		w.onOp(simulator.OpRestart, simulator.Fault{Dies: 2}, 1)
 		resource.Protocol = open()
-		if _, said := resource.Apply(w.changed(2, gated)); !said.Failed() || codes(resource)["web-1"] != "unhealthy" {
-			w.Errorf("out_of_sync is %v; said: %s", codes(resource), said)
-		}
+		_, said := resource.Apply(w.changed(2, gated))
+		providertest.Check(w, said.Failed() && codes(resource)["web-1"] == "unhealthy", "out_of_sync is %v; said: %s", codes(resource), said)
 		w.repair()
 		w.sim.ResetCalls()
 		resource.Protocol = open()
 		resource.Applied(w.changed(2, gated))
-		if diff := cmp.Diff(w.by.Changes(on("operate_proc_v2/0", 1)), w.sim.Changes()); diff != "" {
-			w.Errorf("calls that change something (-want +got):\n%s", diff)
-		}
+		providertest.Same(w, "calls that change something", w.by.Changes(on("operate_proc_v2/0", 1)), w.sim.Changes())
 	})
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// verifying is a world whose provider reads what agents really host: at the gateway by its script
-// API, at the ESB by JOB's.
+// verifying is a world whose provider reads what agents really host: at the gateway by its script API, at the ESB by JOB's.
 func verifying(t *testing.T, play func(*world)) {
 	t.Helper()
 	through(t, gse, func(w *world) {
@@ -23,9 +22,8 @@ func verifying(t *testing.T, play func(*world)) {
 			w.settings["hosted_specs"] = map[string]any{"job_scope": map[string]any{"type": "biz", "id": "3"}}
 		}
 		play(w)
-		if trouble := w.sim.Violations(); len(trouble) > 0 {
-			w.Errorf("violations: %v", trouble)
-		}
+		trouble := w.sim.Violations()
+		providertest.Check(w, len(trouble) == 0, "violations: %v", trouble)
 	})
 }
 
@@ -33,9 +31,7 @@ func verifying(t *testing.T, play func(*world)) {
 func (w *world) edited(n int, fields map[string]any) func(*world) {
 	return func(w *world) {
 		w.Helper()
-		if err := w.sim.EditProc(providertest.Address(n), "web", "nginx", fields); err != nil {
-			w.Fatal(err)
-		}
+		providertest.NoError(w, w.sim.EditProc(providertest.Address(n), "web", "nginx", fields))
 	}
 }
 
@@ -52,9 +48,7 @@ func (w *world) hostedAs(identity map[string]any, hosts ...int) {
 	own, _ := declared["identity"].(map[string]any)
 	maps.Copy(own, identity)
 	spec, err := json.Marshal(declared)
-	if err != nil {
-		w.Fatal(err)
-	}
+	providertest.NoError(w, err)
 	w.do(func(host, namespace, name string) error {
 		return w.sim.Register(host, namespace, name, nil, string(spec))
 	}, hosts...)
@@ -65,18 +59,15 @@ func (w *world) hostedAs(identity map[string]any, hosts ...int) {
 func (w *world) beside(n int, namespace, name string) {
 	w.Helper()
 	entry := fmt.Sprintf(`{"contact":%q,"valuekey":"%s:%s","procName":%q,"setupPath":"/srv/web","pidPath":"/srv/web/%s.pid","user":"root","type":1}`, namespace, namespace, name, name, name)
-	if err := w.sim.AddProc(providertest.Address(n), entry); err != nil {
-		w.Fatal(err)
-	}
+	providertest.NoError(w, w.sim.AddProc(providertest.Address(n), entry))
 }
 
 // secretless fails where a secret of the agents' files was said or is in state.
 func (w *world) secretless(object *providertest.Core, said providertest.Diagnostics) {
 	w.Helper()
 	for _, secret := range []string{simulator.SecretPassword, simulator.SecretUserPwd} {
-		if text := said.String() + fmt.Sprint(object.State); strings.Contains(text, secret) {
-			w.Errorf("%q was said, or is in state", secret)
-		}
+		text := said.String() + fmt.Sprint(object.State)
+		providertest.Check(w, !strings.Contains(text, secret), "%q was said, or is in state", secret)
 	}
 }
 
@@ -85,9 +76,7 @@ func TestVerify_noWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
 	_, said := w.object().Plan(w.declares(2, attribute("verify", "agent")))
-	if !said.Failed() || !strings.Contains(words(said.String()), "reads a file on each host, and nothing can: JOB is to run the script") {
-		t.Errorf("said: %s", said)
-	}
+	providertest.Fails(t, said, "reads a file on each host, and nothing can: JOB is to run the script")
 	w.sim.Changed(t)
 }
 
@@ -104,9 +93,8 @@ func TestVerify_drift(t *testing.T) {
 		object.Protocol = w.open()
 		_, said := object.Plan(config)
 		const want = `other_spec: hosted with stop_cmd "./stop.sh" → "./stop.sh -9", mem 10 → 50, auto_type 1 → 0`
-		if got := object.Reasons("out_of_sync")["web-2"]; got != want || len(said) > 0 {
-			t.Errorf("out_of_sync has %q, want %q; said: %s", got, want, said)
-		}
+		got := object.Reasons("out_of_sync")["web-2"]
+		providertest.Check(t, got == want && len(said) == 0, "out_of_sync has %q, want %q; said: %s", got, want, said)
 		w.play(object, step{name: "repaired", config: config, calls: []string{on("update_proc_info", 2)}})
 		w.secretless(object, said)
 	})
@@ -176,8 +164,7 @@ func TestVerify_adopted(t *testing.T) {
 	})
 }
 
-// A cached status that lags may hide that another object has registered since, so it adopts nothing
-// without a call.
+// A cached status that lags may hide that another object has registered since, so it adopts nothing without a call.
 func TestVerify_adoptedLate(t *testing.T) {
 	t.Parallel()
 	verifying(t, func(w *world) {
@@ -203,9 +190,8 @@ func TestVerify_imported(t *testing.T) {
 		w.beside(1, "web", "proxy")
 		object := w.object()
 		// Of one host: unlike a CLI, this writes the hosts of a plan and those of state in any order.
-		if said := object.Imports("web:nginx@web-1=" + providertest.Address(1)); len(said) > 0 {
-			t.Errorf("said: %s", said)
-		}
+		said := object.Imports("web:nginx@web-1=" + providertest.Address(1))
+		providertest.Check(t, len(said) == 0, "said: %s", said)
 		w.play(object,
 			step{name: "as imported", config: w.declares(1), kind: providertest.PlanNothing},
 			step{name: "edited", befalls: w.edited(1, map[string]any{"stopCmd": "kill"}), config: w.declares(1), calls: []string{on("update_proc_info", 1)}},
@@ -224,9 +210,8 @@ func TestVerify_importedFromWindows(t *testing.T) {
 			w.sim.SetProcFile(providertest.Address(n), simulator.ProcFile{Path: `c:\gse2_bkte\agent\etc\.proc`})
 		}
 		object := w.object()
-		if said := object.Imports("web:nginx"); len(said) > 0 || object.Attribute("spec") == nil {
-			t.Errorf("spec is %v; said: %s", object.Attribute("spec"), said)
-		}
+		said := object.Imports("web:nginx")
+		providertest.Check(t, len(said) == 0 && object.Attribute("spec") != nil, "spec is %v; said: %s", object.Attribute("spec"), said)
 	})
 }
 
@@ -271,8 +256,7 @@ func TestVerify_importedAgain(t *testing.T) {
 	}
 }
 
-// A list with whole resources reads what agents host, and each resource has what an import has. Where
-// hosts differ there is no spec.
+// A list with whole resources reads what agents host, and each resource has what an import has. Where hosts differ there is no spec.
 //
 // Promised in verify.md: Import, and `terraform query -generate-config-out` |.
 func TestVerify_listed(t *testing.T) {
@@ -292,9 +276,7 @@ func TestVerify_listed(t *testing.T) {
 		object.Imports("web:nginx")
 		resource, said := listed()
 		providertest.Same(w.T, "spec", object.Attribute("spec"), resource["spec"])
-		if resource["spec"] == nil || said != "" {
-			w.Errorf("spec: %v; said: %s", resource["spec"], said)
-		}
+		providertest.Check(w, resource["spec"] != nil && said == "", "spec: %v; said: %s", resource["spec"], said)
 		w.edited(2, map[string]any{"stopCmd": "kill"})(w)
 		if resource, said = listed(); resource["spec"] != nil || !strings.Contains(words(said), "is hosted with 2 different specs, so spec is not imported") {
 			w.Errorf("spec: %v; said: %s", resource["spec"], said)
@@ -316,14 +298,11 @@ func TestVerify_neverAsDeclared(t *testing.T) {
 		object.Protocol = w.open()
 		kind, said := object.Apply(config)
 		again, twice := strings.Contains(said.String(), "Hosted Otherwise Again"), strings.Contains(said.String(), "web:nginx once more")
-		if kind != providertest.PlanUpdate || said.Failed() || again != warns || !twice {
-			t.Errorf("apply %d: %s; said: %s", i, kind, said)
-		}
+		providertest.Check(t, kind == providertest.PlanUpdate && !said.Failed() && again == warns && twice, "apply %d: %s; said: %s", i, kind, said)
 	}
 }
 
-// Hosts with different specs have none to import, and neither has an entry that cannot be
-// understood.
+// Hosts with different specs have none to import, and neither has an entry that cannot be understood.
 func TestVerify_importedWithoutSpec(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -55,8 +55,7 @@ func (w *world) open() *providertest.Protocol {
 	return providertest.ConfiguredWith(w.T, w.settings)
 }
 
-// object is a resource object in a configuration of its own. Each step that is played has a run of
-// the provider of its own.
+// object is a resource object in a configuration of its own. Each step that is played has a run of the provider of its own.
 func (w *world) object() *providertest.Core {
 	w.Helper()
 	return w.open().CoreOf(w.by.TypeName(providertest.OnCreate), &providertest.Kept{})
@@ -82,9 +81,7 @@ func (w *world) do(act func(host, namespace, name string) error, hosts ...int) {
 	w.Helper()
 	namespace, name := w.by.Process()
 	for _, n := range hosts {
-		if err := act(providertest.Address(n), namespace, name); err != nil {
-			w.Fatal(err)
-		}
+		providertest.NoError(w, act(providertest.Address(n), namespace, name))
 	}
 }
 
@@ -97,8 +94,7 @@ func (w *world) colleague(hosts ...int) {
 	w.do(w.sim.StartProcess, hosts...)
 }
 
-// on is a fault of an API, which is named as on the ESB, on hosts by number; on all where
-// none are given.
+// on is a fault of an API, which is named as on the ESB, on hosts by number; on all where none are given.
 func (w *world) on(api string, f simulator.Fault, hosts ...int) {
 	f.API, f.Op = w.by.FaultOn(api)
 	f.Hosts = providertest.AddressList(hosts)
@@ -134,8 +130,7 @@ type step struct {
 	anyCalls bool
 }
 
-// play applies one step after the other to an object. A step that comes out well leaves
-// nothing to do.
+// play applies one step after the other to an object. A step that comes out well leaves nothing to do.
 func (w *world) play(object *providertest.Core, steps ...step) {
 	w.Helper()
 	for _, s := range steps {
@@ -177,24 +172,18 @@ func (w *world) expect(object *providertest.Core, s step, kind providertest.Plan
 	if diff := cmp.Diff(w.by.Changes(s.calls...), w.sim.Changes(), cmpopts.EquateEmpty()); diff != "" && !s.anyCalls {
 		w.Errorf("%s: calls that change something (-want +got):\n%s", s.name, diff)
 	}
-	if diff := cmp.Diff(s.left, codes(object), cmpopts.EquateEmpty()); diff != "" {
-		w.Errorf("%s: out_of_sync (-want +got):\n%s", s.name, diff)
-	}
+	providertest.Same(w, s.name+": out_of_sync", s.left, codes(object))
 	away := make(map[string]string)
 	for key, reason := range object.Reasons("unreachable") {
 		away[key], _, _ = strings.Cut(reason, "since ")
 		away[key] = strings.TrimSpace(away[key])
 	}
-	if diff := cmp.Diff(s.away, away, cmpopts.EquateEmpty()); diff != "" {
-		w.Errorf("%s: unreachable (-want +got):\n%s", s.name, diff)
-	}
+	providertest.Same(w, s.name+": unreachable", s.away, away)
 	hosts := s.hosts
 	if declared, ok := s.config["hosts"].(map[string]string); ok && hosts == nil {
 		hosts = declared
 	}
-	if diff := cmp.Diff(hosts, object.Reasons("hosts"), cmpopts.EquateEmpty()); diff != "" {
-		w.Errorf("%s: hosts in state (-want +got):\n%s", s.name, diff)
-	}
+	providertest.Same(w, s.name+": hosts in state", hosts, object.Reasons("hosts"))
 }
 
 // codes are those of out_of_sync, by host key.
@@ -289,9 +278,8 @@ func pids(sim *providertest.Sim, n int) []int {
 func expectHosted(t *testing.T, sim *providertest.Sim, n int) {
 	t.Helper()
 	for _, host := range providertest.HostNumbers(n) {
-		if p, _ := sim.Process(providertest.Address(host), "web", "nginx"); !p.Hosted {
-			t.Errorf("web-%d is not hosted: %+v", host, p)
-		}
+		p, _ := sim.Process(providertest.Address(host), "web", "nginx")
+		providertest.Check(t, p.Hosted, "web-%d is not hosted: %+v", host, p)
 	}
 }
 
@@ -299,9 +287,7 @@ func expectHosted(t *testing.T, sim *providertest.Sim, n int) {
 func (w *world) expectNothing() {
 	w.Helper()
 	for _, p := range w.sim.Processes() {
-		if p.Registered || p.Hosted {
-			w.Errorf("left behind: %+v", p)
-		}
+		providertest.Check(w, !p.Registered && !p.Hosted, "left behind: %+v", p)
 	}
 }
 

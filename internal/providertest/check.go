@@ -124,6 +124,13 @@ func Silent(tb testing.TB, said Diagnostics) {
 	}
 }
 
+// Fails fails the test unless something failed and the diagnostics have all parts.
+func Fails(tb testing.TB, said Diagnostics, parts ...string) {
+	tb.Helper()
+	Check(tb, said.Failed(), "it did not fail: %s", said)
+	Says(tb, said.String(), parts...)
+}
+
 // Destroyed destroys the object. It ends the test if there are any diagnostics.
 func (c *Core) Destroyed() {
 	c.T.Helper()
