@@ -1,7 +1,9 @@
 package fleet_test
 
 import (
+	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -171,6 +173,133 @@ func FuzzParseHost(f *testing.F) {
 		fleettest.Check(t, err == nil && again == host, "%q became %q, which became %q, %v", address, host, again, err)
 		if short, err := fleet.ParseHost(host.Address(), 0); err != nil || short.WithoutSupplier() != host.WithoutSupplier() {
 			t.Errorf("%q has the address %q, which is at %v, %v", address, host.Address(), short, err)
+		}
+	})
+}
+
+func TestExpandIPs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		pattern string
+		want    string // addresses, or with err a part of the message
+		err     bool
+	}{
+		"plain":             {pattern: "10.0.0.1", want: "10.0.0.1"},
+		"span":              {pattern: "10.0.0.[8-11]", want: "10.0.0.8 10.0.0.9 10.0.0.10 10.0.0.11"},
+		"span-of-one":       {pattern: "10.0.0.[8-8]", want: "10.0.0.8"},
+		"list":              {pattern: "10.0.0.[7,1,3-4]", want: "10.0.0.7 10.0.0.1 10.0.0.3 10.0.0.4"},
+		"two-brackets":      {pattern: "10.0.[1-2].[8,9]", want: "10.0.1.8 10.0.1.9 10.0.2.8 10.0.2.9"},
+		"part-of-a-number":  {pattern: "10.0.0.1[0-2]", want: "10.0.0.10 10.0.0.11 10.0.0.12"},
+		"bracket-in-front":  {pattern: "[10,11].0.0.1", want: "10.0.0.1 11.0.0.1"},
+		"empty":             {pattern: "", err: true, want: `it names "", which is not an IPv4 address`},
+		"empty-bracket":     {pattern: "10.0.0.[]", err: true, want: `"" is not a number from 0 to 255`},
+		"open":              {pattern: "10.0.0.[1-20", err: true, want: "a [ without its ]"},
+		"not-opened":        {pattern: "10.0.0.1-20]", err: true, want: "a ] without its ["},
+		"nested":            {pattern: "10.0.0.[1-[2]]", err: true, want: "a [ without its ]"},
+		"backwards":         {pattern: "10.0.0.[20-1]", err: true, want: `"20-1" counts backwards`},
+		"too-large":         {pattern: "10.0.0.[1-256]", err: true, want: `"256" is not a number from 0 to 255`},
+		"too-large-by-text": {pattern: "10.0.0.25[0-9]", err: true, want: `it names "10.0.0.256", which is not an IPv4 address`},
+		"zero-padded":       {pattern: "10.0.0.[01-09]", err: true, want: `"01" is not a number from 0 to 255`},
+		"white-space":       {pattern: "10.0.0.[1, 2]", err: true, want: `" 2" is not a number from 0 to 255`},
+		"twice":             {pattern: "10.0.0.[1-3,2]", err: true, want: "[1-3,2] names 2 twice"},
+		"open-end":          {pattern: "10.0.0.[1-]", err: true, want: `"" is not a number from 0 to 255`},
+		"signs":             {pattern: "10.0.0.[+1]", err: true, want: `"+1" is not a number from 0 to 255`},
+		"three-parts":       {pattern: "10.0.[1-2]", err: true, want: `it names "10.0.1", which is not an IPv4 address`},
+		"ipv6":              {pattern: "2001:db8::[1-2]", err: true, want: "which is not an IPv4 address"},
+		"no-brackets":       {pattern: "10.0.0.1-20", err: true, want: `it names "10.0.0.1-20", which is not an IPv4 address`},
+		"with-cloud":        {pattern: "0:10.0.0.[1-2]", err: true, want: "which is not an IPv4 address"},
+		"one-too-many":      {pattern: "10.[0-1].[0-255].[0-255]", err: true, want: "more than 65536 addresses; split it"},
+		"far-too-many":      {pattern: strings.Repeat("[0-255]", 40), err: true, want: "more than 65536 addresses; split it"},
+	} {
+		ips, err := fleet.ExpandIPs(c.pattern)
+		got := strings.Trim(fmt.Sprint(ips), "[]")
+		if c.err && (err == nil || !strings.Contains(err.Error(), c.want)) || !c.err && (err != nil || got != c.want) {
+			t.Errorf("%s: got %s and error %v, want %q", name, got, err, c.want)
+		}
+	}
+}
+
+func TestExpandIPs_most(t *testing.T) {
+	t.Parallel()
+	ips, err := fleet.ExpandIPs("10.0.[0-255].[0-255]")
+	fleettest.NoError(t, err)
+	if len(ips) != fleet.MaxExpanded || ips[fleet.MaxExpanded-1].String() != "10.0.255.255" {
+		t.Errorf("got %d addresses, the last %s", len(ips), ips[len(ips)-1])
+	}
+}
+
+func FuzzExpandIPs(f *testing.F) {
+	for _, pattern := range []string{"10.0.0.[1-20]", "10.0.[0-3].[1,5,7-9]", "10.0.0.1[0-2]", "[10,11].0.0.1", "[", "]", "10.0.0.[[1]]", "10.[0-255].[0-255].1", "2001:db8::[1-2]", ""} {
+		f.Add(pattern)
+	}
+	f.Fuzz(func(t *testing.T, pattern string) {
+		ips, err := fleet.ExpandIPs(pattern)
+		fleettest.Check(t, (err == nil) == (len(ips) > 0) && len(ips) <= fleet.MaxExpanded, "%q: %d addresses, %v", pattern, len(ips), err)
+		seen := make(map[netip.Addr]bool, len(ips))
+		for _, ip := range ips {
+			fleettest.Check(t, ip.Is4() && !seen[ip], "%q names %s, which is no IPv4 address or was named before", pattern, ip)
+			seen[ip] = true
+		}
+	})
+}
+
+// span are keys that differ in one number, from first to last.
+func span(format string, first, last int) []string {
+	var keys []string
+	for n := first; n <= last; n++ {
+		keys = append(keys, fmt.Sprintf(format, n))
+	}
+	return keys
+}
+
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		keys []string
+		want []string
+	}{
+		"none":                    {nil, nil},
+		"one":                     {[]string{"web"}, []string{"web"}},
+		"two-are-named":           {span("web-%d", 9, 10), []string{"web-9", "web-10"}},
+		"padded":                  {span("web-%03d", 21, 50), []string{"web-021…web-050"}},
+		"across-digits":           {span("web-%d", 8, 101), []string{"web-8…web-101"}},
+		"a-gap":                   {append(span("w%d", 1, 3), span("w%d", 5, 9)...), []string{"w1…w3", "w5…w9"}},
+		"order-is-natural":        {[]string{"w10", "w9", "w2", "db"}, []string{"db", "w2", "w9", "w10"}},
+		"number-in-the-middle":    {span("web-%02d.gz.example", 1, 4), []string{"web-01.gz.example…web-04.gz.example"}},
+		"addresses":               {span("0:10.0.0.%d", 254, 256), []string{"0:10.0.0.254…0:10.0.0.256"}},
+		"one-place-at-a-time":     {[]string{"a1b1", "a1b2", "a2b2", "a3b2"}, []string{"a1b1", "a1b2", "a2b2", "a3b2"}},
+		"padding-is-part-of-it":   {[]string{"w1", "w02", "w3", "w4", "w5"}, []string{"w1", "w02", "w3…w5"}},
+		"longer-than-any-number":  {[]string{"a" + strings.Repeat("9", 30), "a1"}, []string{"a1", "a" + strings.Repeat("9", 30)}},
+		"text-beside-numbers":     {append(span("w%d", 1, 3), "w", "w-a", "wx"), []string{"w", "w1…w3", "w-a", "wx"}},
+		"the-same-but-for-zeros":  {[]string{"w2", "w02", "w002"}, []string{"w002", "w02", "w2"}},
+		"text-behind-differs":     {[]string{"w1a", "w2b", "w3c"}, []string{"w1a", "w2b", "w3c"}},
+		"no-number-where-it-ends": {[]string{"web-", "web-1"}, []string{"web-", "web-1"}},
+	} {
+		fleettest.Same(t, name, c.want, fleet.Ranges(c.keys))
+	}
+}
+
+// However keys are made, the order is one, and a range has no end that was not given.
+func FuzzRanges(f *testing.F) {
+	f.Add("web-9", "web-10", "web-011")
+	f.Add("a1b1", "a1b2", "")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		keys := []string{a, b, c}
+		for _, x := range keys {
+			for _, y := range keys {
+				if there, back := fleet.CompareKeys(x, y), fleet.CompareKeys(y, x); there != -back || (there == 0) != (x == y) {
+					t.Errorf("%q against %q is %d, and %d the other way round", x, y, there, back)
+				}
+			}
+		}
+		sorted := slices.SortedFunc(slices.Values(keys), fleet.CompareKeys)
+		slices.Reverse(keys)
+		again := slices.SortedFunc(slices.Values(keys), fleet.CompareKeys)
+		fleettest.Check(t, slices.Equal(sorted, again), "%q, and from the other end %q", sorted, again)
+		for _, r := range fleet.Ranges(keys) {
+			if first, last, _ := strings.Cut(r, "…"); !slices.Contains(keys, r) && (!slices.Contains(keys, first) || !slices.Contains(keys, last)) {
+				t.Errorf("%q of %q", r, keys)
+			}
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
@@ -202,4 +203,8 @@ func cannotSay(err error) func([]fleet.Host) (map[fleet.Host]fleet.Status, error
 func wantResults(t *testing.T, want byHost, got fleet.Results) {
 	t.Helper()
 	fleettest.Same(t, "results", want, byNumber(got), cmpopts.EquateErrors(), cmpopts.EquateEmpty())
+}
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
 }

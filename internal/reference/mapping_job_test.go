@@ -1,11 +1,16 @@
 package reference_test
 
 import (
+	"encoding/json"
 	"maps"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -145,5 +150,144 @@ func TestMappingJOB(t *testing.T) {
 				expectSent(t, sim, unregister, unregistered)
 			})
 		}
+	}
+}
+
+// Every value that the platform returns is in its own attribute, and every host is counted by its state.
+func TestMappingStatus(t *testing.T) {
+	t.Parallel()
+	// status is one of a host, with all attributes.
+	status := func(state string, more map[string]any) map[string]any {
+		all := map[string]any{"state": state, "hosted": nil, "health": nil, "pid": nil, "version": nil, "cpu_usage": nil, "mem_usage": nil, "error_code": nil, "error_message": nil}
+		maps.Copy(all, more)
+		return all
+	}
+	running := status("running", map[string]any{"hosted": true, "health": "health-text", "pid": 11, "version": "version-text", "cpu_usage": 12, "mem_usage": 13})
+	stopped, unregistered := status("stopped", map[string]any{"hosted": false}), status("unregistered", nil)
+	unknown := status("unknown", map[string]any{"error_code": 117, "error_message": "the agent is abnormal or not found: the agent is away"})
+	for name, c := range map[string]struct {
+		face  providertest.Face
+		mode  string
+		query string
+	}{
+		"live-esb":       {providertest.FaceESB, "live", "operate_proc_v2"},
+		"live-gateway":   {providertest.FaceGateway, "live", "operate_proc_v2"},
+		"live-job":       {providertest.FaceJOB, "live", "operate_process"},
+		"cached-esb":     {providertest.FaceESB, "cached", ""},
+		"cached-gateway": {providertest.FaceGateway, "cached", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			// It runs on three and not on two; the last one is unknown.
+			var answers []any
+			for n := 1; n <= 5; n++ {
+				providertest.NoError(t, sim.Register(providertest.Address(n), "web", "nginx", nil, "{}"))
+				row := map[string]any{"status": 2, "isauto": false, "pid": -1, "version": ""}
+				if n <= 3 {
+					row = map[string]any{"status": 1, "isauto": true, "pid": 11, "version": "version-text", "cpu_usage": 12, "mem_usage": 13}
+				}
+				row["meta"] = map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{}}
+				row["host"] = map[string]any{"ip": hostIP(n), "bk_cloud_id": 0}
+				answers = append(answers, row)
+			}
+			if c.mode == "cached" {
+				sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": answers}})
+			} else {
+				instance := map[string]any{"isAuto": true, "pid": 11, "version": "version-text", "health": "health-text\n", "cpuUsage": 12, "phyMemUsage": 13}
+				sim.Inject(simulator.Fault{
+					API: c.query, Hosts: providertest.AddressList([]int{1, 2, 3}), Code: new(0),
+					Content: map[string]any{"process": []any{map[string]any{"instance": []any{instance}}}},
+				})
+				sim.Inject(simulator.Fault{API: c.query, Hosts: providertest.AddressList([]int{6}), Code: new(117), Message: "the agent is away"})
+			}
+			running, last, away := maps.Clone(running), unknown, 1
+			if c.mode == "cached" {
+				running["health"] = nil // no row has it
+				last, away = unregistered, 0
+			}
+			config := c.face.Reference("./start.sh", 6)
+			if c.face != providertest.FaceJOB {
+				config["mode"] = c.mode
+			}
+			values, said := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).ReadData(c.face.TypeName(providertest.OnStatus), config)
+			if said.Failed() {
+				t.Fatal(said)
+			}
+			want := map[string]any{
+				"running_count": 3, "stopped_count": 2, "unknown_count": away, "unreachable_count": away, "unregistered_count": 1 - away,
+				"statuses": map[string]any{"web-1": running, "web-2": running, "web-3": running, "web-4": stopped, "web-5": stopped, "web-6": last},
+			}
+			got := map[string]any{}
+			for attribute := range want {
+				got[attribute] = values[attribute]
+			}
+			providertest.Same(t, "values", want, got)
+		})
+	}
+}
+
+func hostIP(n int) string { return providertest.Address(n)[len("0:"):] }
+
+// Everything that the platform lists of a process is in its attribute after an import and in a list. The
+// gateway lists no suppliers, and agent ids in place of addresses if it has them.
+//
+// Promised in drift-in-ci.md: `registered`, `hosted` (the default) or `running`.
+func TestMappingGSE_listed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		face  providertest.Face
+		hosts map[string]string
+		want  map[string]any
+	}{
+		"esb": {providertest.FaceESB, nil, map[string]any{"3:10.0.0.1": "3:7:10.0.0.1", "4:10.0.0.2": "4:8:10.0.0.2", "5:10.0.0.3": "5:10.0.0.3"}},
+		"gateway": {providertest.FaceGateway, map[string]string{"fourth": mappedAgent}, map[string]any{
+			"3:10.0.0.1": "3:10.0.0.1", "4:10.0.0.2": "4:10.0.0.2", "5:10.0.0.3": "5:10.0.0.3", mappedAgent: mappedAgent,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.AddHost(mappedAgent)
+			m := gseMappings["resident"]
+			hosts := maps.Clone(mappedHosts)
+			maps.Copy(hosts, c.hosts)
+			registered := mapped(t, sim, c.face, m).CoreOf(providertest.HostedType, &providertest.Kept{})
+			registered.Applied(m.Reference(hosts))
+			identity := map[string]any{"namespace": "name-space", "name": "process-name"}
+			want := map[string]any{
+				"id": "name-space:process-name", "hosts": c.want, "spec": nil, "out_of_sync": map[string]any{},
+				"meta": map[string]any{
+					"namespace": "name-space", "name": "process-name", "labels": map[string]any{"team": "label-team", "tier": "label-tier"},
+				},
+				"ensure": "hosted", "on_destroy": "unregister", "on_partial_create": "warn", "on_update": nil,
+				"adopt_existing": nil, "forget_unreachable": nil, "max_unreachable_hosts": nil, "unreachable": map[string]any{}, "rollout": nil, "rollout_plan": nil, "safety": nil, "timeouts": nil, "verify": nil,
+				"fingerprint": nil, "labels_all": nil, "owner": nil, "process": nil,
+			}
+			// The refresh after an import finds the fingerprint and the owner in the cached status, and the process's own values.
+			refreshed := maps.Clone(want)
+			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")
+			process, err := json.Marshal(map[string]any{"meta": want["meta"], "hosts": want["hosts"]})
+			providertest.NoError(t, err)
+			p := mapped(t, sim, c.face, m)
+			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
+			sim.ResetCalls()
+			providertest.Silent(t, resource.Imports("name-space:process-name"))
+			caller := ""
+			if c.face == providertest.FaceESB {
+				caller = mappedCaller + ", "
+			}
+			expectSent(t, sim, providertest.Target{API: "sync_proc_status"}, `{`+caller+`"meta": {"namespace": "name-space"}, "page": {"start": 0, "limit": 1000}}`)
+			if diff := procapitest.DiffJSON(t, process, []byte(declarations()["gse"].in(t, resource))); diff != "" {
+				t.Errorf("process of an import (-want +got):\n%s", diff)
+			}
+			refreshed["process"] = declarations()["gse"].in(t, resource)
+			providertest.Same(t, "imported", refreshed, providertest.Plain(t, resource.State))
+			providertest.Same(t, "identity of an import", identity, p.IdentityOf(resource.Identity))
+			results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "name-space"})
+			if diff := cmp.Diff([]providertest.Listed{{Name: "name-space:process-name", Identity: identity, Resource: want}}, results); diff != "" || said != "" {
+				t.Errorf("listed (-want +got):\n%s%s", diff, said)
+			}
+		})
 	}
 }
