@@ -82,9 +82,8 @@ func TestAccInstall(t *testing.T) {
 			}
 
 			printed := run(".", "tools/install", "0.0.1", dir)
-			if snippet := `source = "blueking/bk"`; !strings.Contains(printed, snippet) {
-				t.Errorf("it printed no %s:\n%s", snippet, printed)
-			}
+			snippet := `source = "blueking/bk"`
+			providertest.Check(t, strings.Contains(printed, snippet), "it printed no %s:\n%s", snippet, printed)
 			if hint := `path    = "` + dir + `"`; dir != "" && !strings.Contains(printed, hint) {
 				t.Errorf("it printed no %s:\n%s", hint, printed)
 			}

@@ -62,9 +62,8 @@ func TestIndex_beginsWithWhatIsNeeded(t *testing.T) {
 	page := aboveHeading.ReplaceAllString(read(t, "docs/index.md"), "")
 	for _, heading := range []string{"Never run against a live GSE", "\n## Install\n", "\n## Credentials\n"} {
 		above, _, found := strings.Cut(page, heading)
-		if count := len(strings.Fields(above)); !found || count > screen {
-			t.Errorf("%q is not among the first %d words of the index, but after %d", heading, screen, count)
-		}
+		count := len(strings.Fields(above))
+		providertest.Check(t, found && count <= screen, "%q is not among the first %d words of the index, but after %d", heading, screen, count)
 	}
 	example := strings.TrimSpace(read(t, "examples/resources/bk_hosted_process/resource.tf"))
 	for _, page := range []string{"README.md", "docs/index.md", "docs/resources/hosted_process.md"} {

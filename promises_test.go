@@ -145,9 +145,7 @@ func promisesQuoted(t *testing.T) map[string][]string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, err)
 	return quoted
 }
 

@@ -111,9 +111,8 @@ func TestTranslations_areComplete(t *testing.T) {
 			continue
 		}
 		providertest.Check(t, subcategory.MatchString(read(t, guide)), "%s has none of the subcategories Basics, Operation and Reference", guide)
-		if _, err := os.Stat(filepath.Join("docs", "guides", "zh-"+name)); err != nil {
-			t.Errorf("%s has no Chinese page: templates/guides/zh-%s.tmpl", guide, name)
-		}
+		_, err := os.Stat(filepath.Join("docs", "guides", "zh-"+name))
+		providertest.Check(t, err == nil, "%s has no Chinese page: templates/guides/zh-%s.tmpl", guide, name)
 	}
 	providertest.NoError(t, fs.WalkDir(os.DirFS("templates"), ".", func(file string, entry fs.DirEntry, err error) error {
 		if entry != nil && file == "guides" {

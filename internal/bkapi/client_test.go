@@ -61,9 +61,8 @@ func TestClient_request(t *testing.T) {
 		procapitest.NoError(t, err)
 	}
 	got, second := s.received()[0], s.received()[1]
-	if got.method != http.MethodPost || got.path != "/esb/api/c/compapi/v2/gse/get_proc_status_v2/" {
-		t.Errorf("got %s %s", got.method, got.path)
-	}
+	procapitest.Check(t, got.method == http.MethodPost && got.path == "/esb/api/c/compapi/v2/gse/get_proc_status_v2/",
+		"got %s %s", got.method, got.path)
 	for name, want := range map[string]string{"Content-Type": "application/json", "Accept": "application/json", "X-Bk-Tenant-Id": "system", "User-Agent": "terraform-provider-bk/1.2.3", "Cookie": ""} {
 		procapitest.WantEqual(t, name, want, got.header.Get(name))
 	}
@@ -189,9 +188,8 @@ func TestClient_fails(t *testing.T) {
 			}
 			_, err := newClient(t, cfg).Call(ctx, query, nil, nil)
 			got := failureOf(t, err)
-			if got.Kind != test.want.Kind || got.Status != test.want.Status || got.Sent != test.want.Sent {
-				t.Errorf("got %+v, want %+v", got, test.want)
-			}
+			procapitest.Check(t, got.Kind == test.want.Kind && got.Status == test.want.Status && got.Sent == test.want.Sent,
+				"got %+v, want %+v", got, test.want)
 			if test.want.Attempts != 0 && got.Attempts != test.want.Attempts || test.want.Err != nil && !errors.Is(err, test.want.Err) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
@@ -291,9 +289,8 @@ func TestClient_noSlotIsHeldDuringBackoff(t *testing.T) {
 	cfg.Logger = onWarning(func() { // between the two tries
 		_, otherErr = otherClient.Call(t.Context(), query, nil, nil)
 	})
-	if _, err := newClient(t, cfg).Call(t.Context(), query, nil, nil); err != nil {
-		t.Error(err)
-	}
+	_, err := newClient(t, cfg).Call(t.Context(), query, nil, nil)
+	procapitest.Check(t, err == nil, "%s", err)
 	procapitest.Check(t, otherErr == nil, "call during the backoff of another: %v", otherErr)
 }
 

@@ -71,9 +71,8 @@ func TestNew_transport(t *testing.T) {
 		t.Fatalf("got %v, %v", made, err)
 	}
 	// The environment is read once per process, so only the function can be checked.
-	if reflect.ValueOf(transport.Proxy).Pointer() != reflect.ValueOf(http.ProxyFromEnvironment).Pointer() {
-		t.Error("the proxy is not taken from the environment")
-	}
+	procapitest.Check(t, reflect.ValueOf(transport.Proxy).Pointer() == reflect.ValueOf(http.ProxyFromEnvironment).Pointer(),
+		"the proxy is not taken from the environment")
 	procapitest.Check(t, !transport.Protocols.HTTP2() && transport.Protocols.HTTP1(), "speaks %s, want HTTP/1 only", transport.Protocols)
 	procapitest.Check(t, !transport.TLSClientConfig.InsecureSkipVerify, "the server is not verified")
 }
@@ -91,9 +90,8 @@ func TestLimits(t *testing.T) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, err := limits.acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v, want the deadline", err)
-			}
+			_, err := limits.acquire(ctx)
+			procapitest.Check(t, errors.Is(err, context.DeadlineExceeded), "got %v, want the deadline", err)
 		}
 		start, fourPerSecond := time.Now(), NewLimits(0, 4)
 		for range 9 {
@@ -225,9 +223,8 @@ func TestParseEnvelope_isNone(t *testing.T) {
 		"", " \r\n", "<html></html>", `[{"code":0}]`, `"ok"`, "null", "{}", `{"message":"not found"}`, `{"data":1}`,
 		`{"error":null}`, `{"error":"boom"}`, `{"result":true,"code":0,"data":{"a":`, `{"code":0}{"code":0}`, deep,
 	} {
-		if got, err := parseEnvelope([]byte(body)); err == nil {
-			t.Errorf("%.40s: got %+v, want an error", body, got)
-		}
+		got, err := parseEnvelope([]byte(body))
+		procapitest.Check(t, err != nil, "%.40s: got %+v, want an error", body, got)
 	}
 }
 

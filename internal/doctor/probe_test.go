@@ -211,9 +211,8 @@ func TestProbe_refuses(t *testing.T) {
 			trial := w.trial()
 			c.arrange(w, &trial)
 			before := w.sim.Processes()
-			if _, err := w.platform.Probe(t.Context(), trial, &doctor.Report{}); err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %v, want %q", err, c.says)
-			}
+			_, err := w.platform.Probe(t.Context(), trial, &doctor.Report{})
+			simtest.Check(t, err != nil && strings.Contains(err.Error(), c.says), "got %v, want %q", err, c.says)
 			simtest.Want(t, "processes", w.sim.Processes(), before)
 			simtest.Want(t, "executions", len(w.sim.Executions()), 0)
 		})

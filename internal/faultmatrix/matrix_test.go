@@ -154,15 +154,13 @@ func (r *faultRun) meets() met {
 }
 
 func (r *faultRun) next(want providertest.PlanKind) {
-	if kind, said := r.Run(r.sim.SettingsFor(r.face)).Apply(r.config(r.on)); kind != want || len(said) > 0 {
-		r.t.Errorf("the next plan: %s, want %s; its apply says:\n%s", kind, want, said)
-	}
+	kind, said := r.Run(r.sim.SettingsFor(r.face)).Apply(r.config(r.on))
+	providertest.Check(r.t, kind == want && len(said) == 0, "the next plan: %s, want %s; its apply says:\n%s", kind, want, said)
 }
 
 func (r *faultRun) settled() {
-	if p, said := r.Run(r.sim.SettingsFor(r.face)).Plan(r.config(r.on)); p.Action != providertest.PlanNothing || len(said) > 0 {
-		r.t.Errorf("the plan after the next apply: %s\n%s", p.Action, said)
-	}
+	p, said := r.Run(r.sim.SettingsFor(r.face)).Plan(r.config(r.on))
+	providertest.Check(r.t, p.Action == providertest.PlanNothing && len(said) == 0, "the plan after the next apply: %s\n%s", p.Action, said)
 }
 
 // setUp brings the platform to where the operation starts from, and gives what is to be applied before it, "" for nothing.

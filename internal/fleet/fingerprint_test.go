@@ -83,9 +83,8 @@ func TestFingerprint_labels(t *testing.T) {
 func TestFingerprint_refuses(t *testing.T) {
 	t.Parallel()
 	for name, spec := range map[string]any{"not-json": make(chan int), "not-an-object": []int{1}} {
-		if sum, err := fleet.Fingerprint(spec, nil); err == nil || sum != "" {
-			t.Errorf("%s: got %q, %v, want an error alone", name, sum, err)
-		}
+		sum, err := fleet.Fingerprint(spec, nil)
+		fleettest.Check(t, err != nil && sum == "", "%s: got %q, %v, want an error alone", name, sum, err)
 	}
 }
 

@@ -151,9 +151,8 @@ func TestSpans(t *testing.T) {
 		})
 	}
 	for _, odd := range []string{"", "0:10.0.0.1+", "0:10.0.0.1+-1", "0:10.0.0.1+99999999999", "0:255.255.255.255+1", "10.0.0.1+1", "0:10.0.0.1+1+1"} {
-		if ids, err := fleet.ParseSpan(odd); err == nil {
-			t.Errorf("%q was read as %v", odd, ids)
-		}
+		ids, err := fleet.ParseSpan(odd)
+		fleettest.Check(t, err != nil, "%q was read as %v", odd, ids)
 	}
 }
 

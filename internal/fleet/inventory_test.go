@@ -32,9 +32,8 @@ func TestInventory_naturalOrder(t *testing.T) {
 	var keys []string
 	for key, host := range r.All {
 		keys = append(keys, key)
-		if found, ok := r.HostOf(key); !ok || found != host {
-			t.Errorf("%s is %v", key, found)
-		}
+		found, ok := r.HostOf(key)
+		fleettest.Check(t, ok && found == host, "%s is %v", key, found)
 	}
 	want := []string{"db-2", "web-09", "web-9", "web-10", "web-100"}
 	fleettest.Check(t, slices.Equal(keys, want), "got %q, want %q", keys, want)

@@ -217,9 +217,8 @@ func TestRunInOrder(t *testing.T) {
 					}
 				}
 			}
-			if last.Hosts != 8 || last.Done != done || last.Failed != failures {
-				t.Errorf("told of %+v, want %d of 8 done and %d failed", last, done, failures)
-			}
+			fleettest.Check(t, last.Hosts == 8 && last.Done == done && last.Failed == failures,
+				"told of %+v, want %d of 8 done and %d failed", last, done, failures)
 			if test.alone {
 				slices.Sort(log.calls) // those of one priority go at once
 			}
@@ -276,9 +275,8 @@ func TestRunInOrder_gate(t *testing.T) {
 		gate := fleet.Gate{StableFor: 10 * time.Second, Within: 20 * time.Second}
 		var last fleet.Progress
 		all := fleet.RunInOrder(t.Context(), fleet.Start, fleet.Start.Order(), members, hosts(1), fleet.Rollout{Healthy: &gate, WaveTimeout: time.Second, Watch: func(p fleet.Progress) { last = p }})
-		if !all[0][host(1)].OK() || all[1][host(1)].Left != fleet.Unhealthy || all[2][host(1)].Verdict != fleet.NotTried {
-			t.Errorf("results %+v", all)
-		}
+		fleettest.Check(t, all[0][host(1)].OK() && all[1][host(1)].Left == fleet.Unhealthy && all[2][host(1)].Verdict == fleet.NotTried,
+			"results %+v", all)
 		fleettest.Check(t, last.Done == 1 && last.Failed == 1 && last.Watched == 0, "told of %+v", last)
 		calls := slices.DeleteFunc(log.calls, func(call string) bool { return strings.HasPrefix(call, "live") })
 		fleettest.Check(t, slices.Equal(calls, []string{"start a[1] b[1]"}), "calls %v", calls)

@@ -132,9 +132,8 @@ func TestRollout_overheadPage(t *testing.T) {
 	for _, name := range []string{"measurements.md.tmpl", "zh-measurements.md.tmpl"} {
 		page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", name))
 		fleettest.NoError(t, err)
-		if !strings.Contains(string(page), "|---|---|---|---|---|---|\n"+table.String()+"\n") {
-			t.Errorf("%s should have the table\n%s", name, table.String())
-		}
+		fleettest.Check(t, strings.Contains(string(page), "|---|---|---|---|---|---|\n"+table.String()+"\n"),
+			"%s should have the table\n%s", name, table.String())
 	}
 }
 

@@ -318,9 +318,8 @@ func TestReconcile_mute(t *testing.T) {
 		p := &process{live: says(byStatus{1: row(fleet.Stopped, false, 5), 2: {State: fleet.Unknown}}), waits: true}
 		results := fleet.NewReconciliation(p, desired(fleet.EnsureRunning), fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2)}).Run(ctx)
 		p.wantCalls(t, "register 1 2", "live 1 2", "start 1", "live 1")
-		if ctx.Err() != nil || !results[host(1)].OK() || results[host(2)].Left != fleet.NotRunning {
-			t.Errorf("%v: %v", ctx.Err(), byNumber(results))
-		}
+		fleettest.Check(t, ctx.Err() == nil && results[host(1)].OK() && results[host(2)].Left == fleet.NotRunning,
+			"%v: %v", ctx.Err(), byNumber(results))
 	})
 }
 
@@ -341,9 +340,8 @@ func TestResults(t *testing.T) {
 	}
 	fleettest.Same(t, "TaskIDs", []string{"task-a", "task-b"}, results.TaskIDs())
 	results.Merge(fleet.Results{host(2): {Verdict: fleet.Done}, host(7): {Verdict: fleet.Failed}})
-	if !results[host(2)].OK() || results[host(7)].OK() || len(results) != 7 {
-		t.Errorf("Merge: got %v, want the later results to win", byNumber(results))
-	}
+	fleettest.Check(t, results[host(2)].OK() && !results[host(7)].OK() && len(results) == 7,
+		"Merge: got %v, want the later results to win", byNumber(results))
 }
 
 func TestEnded(t *testing.T) {

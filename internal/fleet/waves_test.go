@@ -64,9 +64,8 @@ func TestParseWaves_refuses(t *testing.T) {
 		"begins-with-plus":  {[]string{"+1"}, `"+1"` + relative},
 		"begins-with-times": {[]string{"*2"}, `"*2"` + relative},
 	} {
-		if waves, err := fleet.ParseWaves(c.waves); err == nil || err.Error() != c.want {
-			t.Errorf("%s: got %v, %v\nwant %s", name, waves, err, c.want)
-		}
+		waves, err := fleet.ParseWaves(c.waves)
+		fleettest.Check(t, err != nil && err.Error() == c.want, "%s: got %v, %v\nwant %s", name, waves, err, c.want)
 	}
 }
 
@@ -90,9 +89,8 @@ func TestTolerance(t *testing.T) {
 		"": `""` + neither, "-1": `"-1"` + neither, "some": `"some"` + neither, "1.5": `"1.5"` + neither, "+1": `"+1"` + neither,
 		"101%": `"101%" is more than all hosts; the most is 100%`,
 	} {
-		if _, err := fleet.ParseTolerance(text); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %s", text, err, want)
-		}
+		_, err := fleet.ParseTolerance(text)
+		fleettest.Check(t, err != nil && err.Error() == want, "%q: %v, want %s", text, err, want)
 	}
 	fleettest.Same(t, "up to 2", 2, fleet.UpTo(2).Of(1000))
 }
@@ -139,7 +137,6 @@ func TestShare_unbounded(t *testing.T) {
 	t.Parallel()
 	step, cancel := fleet.Share(t.Context(), fleet.Quick, fleet.Quick)
 	defer cancel()
-	if deadline, bounded := step.Deadline(); bounded {
-		t.Errorf("the step ends at %s", deadline)
-	}
+	deadline, bounded := step.Deadline()
+	fleettest.Check(t, !bounded, "the step ends at %s", deadline)
 }

@@ -216,9 +216,8 @@ func TestSpec_fingerprintGolden(t *testing.T) {
 		got, err := fleet.Fingerprint(test.spec, test.labels)
 		sum := sha256.Sum256([]byte(test.canonical))
 		documented := fleet.FingerprintVersion + hex.EncodeToString(sum[:])[:16]
-		if err != nil || got != test.want || got != documented {
-			t.Errorf("%s: got %s, %v, want %s, and the canonical form has %s", name, got, err, test.want, documented)
-		}
+		procapitest.Check(t, err == nil && got == test.want && got == documented,
+			"%s: got %s, %v, want %s, and the canonical form has %s", name, got, err, test.want, documented)
 	}
 }
 
@@ -233,8 +232,7 @@ func TestSpec_Settles(t *testing.T) {
 		"not-set": {&Spec{}, 60 * time.Second, 5 * time.Second},
 		"set":     {&Spec{OpTimeout: new(int64(7)), MonitorPolicy: MonitorPolicy{StartCheckSecs: new(int64(30))}}, 7 * time.Second, 30 * time.Second},
 	} {
-		if command, check := c.spec.Settles(); command != c.command || check != c.check {
-			t.Errorf("%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
-		}
+		command, check := c.spec.Settles()
+		procapitest.Check(t, command == c.command && check == c.check, "%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
 	}
 }

@@ -209,9 +209,8 @@ func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
 				o.Logger, cfg.MaxRetries = cfg.Logger, 1
 			}, scriptAccepted, procapitest.Times(2, exchange{API: scriptResult, Reply: answer}), exchange{API: scriptResult, Reply: refusal(1), Times: procapitest.ForEver})
 			got := reader.ReadHosted(t.Context(), hosts(1), false)[host(1)]
-			if strings.Contains(log.String()+got.Why, "canary") || !strings.Contains(log.String(), "task_id=T") {
-				t.Errorf("logged %s\nsaid %s", &log, got.Why)
-			}
+			procapitest.Check(t, !strings.Contains(log.String()+got.Why, "canary") && strings.Contains(log.String(), "task_id=T"),
+				"logged %s\nsaid %s", &log, got.Why)
 		})
 	}
 }

@@ -207,9 +207,8 @@ func TestList_fails(t *testing.T) {
 	t.Parallel()
 	p, _ := scripted(t, "esb", page("2500", rows(1, 1000)...), exchange{API: apiSync, Reply: refusal(1306000)})
 	err := p.client.List(t.Context(), "gse", 0, func(Row) bool { return true })
-	if !bkapi.HasCode(err, 1306000) || !strings.Contains(err.Error(), `listing namespace "gse" from row 1000`) {
-		t.Errorf("got %v, want the platform's reason and where", err)
-	}
+	procapitest.Check(t, bkapi.HasCode(err, 1306000) && strings.Contains(err.Error(), `listing namespace "gse" from row 1000`),
+		"got %v, want the platform's reason and where", err)
 }
 
 // A row without a name may be of any process.
@@ -422,9 +421,8 @@ func TestSharedStatus_givesUp(t *testing.T) {
 	interrupt()
 	select {
 	case err := <-interrupted:
-		if !errors.Is(err, context.Canceled) || errors.As(err, new(*bkapi.Error)) {
-			t.Errorf("the follower got %v, which is not the end of its own wait", err)
-		}
+		procapitest.Check(t, errors.Is(err, context.Canceled) && !errors.As(err, new(*bkapi.Error)),
+			"the follower got %v, which is not the end of its own wait", err)
 	case <-time.After(8 * time.Second):
 		t.Error("the follower waits on")
 	case err := <-left:

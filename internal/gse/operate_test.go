@@ -281,9 +281,8 @@ func TestOperateJointly(t *testing.T) {
 			parts[1].Observe = func(results fleet.Results) { seen.Merge(results) }
 			all := p.OperateJointly(t.Context(), fleet.Start, parts)
 			calls := sim.Calls()
-			if calls.Count(apiMulti) != 1 || calls.Count(apiOperate) != 0 {
-				t.Errorf("%d and %d calls", calls.Count(apiMulti), calls.Count(apiOperate))
-			}
+			procapitest.Check(t, calls.Count(apiMulti) == 1 && calls.Count(apiOperate) == 0,
+				"%d and %d calls", calls.Count(apiMulti), calls.Count(apiOperate))
 			// A one-shot process ends before its start is checked.
 			want := []map[int]int64{{1: 0, 2: 0}, {2: 65535, 3: 0}, {1: 836}}
 			for i, results := range all {
@@ -296,9 +295,8 @@ func TestOperateJointly(t *testing.T) {
 			procapitest.WantEqual(t, "hosts observed", 2, len(seen))
 			for at, runs := range map[string]bool{"0:10.0.0.1 a": true, "0:10.0.0.2 a": true, "0:10.0.0.3 b": true, "0:10.0.0.2 b": false, "0:10.0.0.1 b": false, "0:10.0.0.3 a": false} {
 				address, name, _ := strings.Cut(at, " ")
-				if process, _ := sim.Process(address, "gse", name); process.Running != runs {
-					t.Errorf("%s: %+v", at, process)
-				}
+				process, _ := sim.Process(address, "gse", name)
+				procapitest.Check(t, process.Running == runs, "%s: %+v", at, process)
 			}
 		})
 	}

@@ -166,12 +166,10 @@ func TestRegister_ends(t *testing.T) {
 				}, test.steps...)
 				results := registerOnly(ctx, p, hosts(2))
 				got := results[host(2)]
-				if results[host(1)].OK() != test.settled || (got.Code == procapi.CodeInProgress) != test.settled {
-					t.Errorf("host 1: got %+v, host 2: %+v", results[host(1)], got)
-				}
-				if got.Verdict != test.want || !errors.Is(got.Err, cause) {
-					t.Errorf("host 2: got %+v, want verdict %d and %v", got, test.want, cause)
-				}
+				procapitest.Check(t, results[host(1)].OK() == test.settled && (got.Code == procapi.CodeInProgress) == test.settled,
+					"host 1: got %+v, host 2: %+v", results[host(1)], got)
+				procapitest.Check(t, got.Verdict == test.want && errors.Is(got.Err, cause),
+					"host 2: got %+v, want verdict %d and %v", got, test.want, cause)
 			})
 		}
 	}

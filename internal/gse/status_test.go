@@ -133,9 +133,8 @@ func TestCachedStatus_fails(t *testing.T) {
 	t.Parallel()
 	p, _ := configured(t, "esb", func(_ *bkapi.Config, opts *procapi.Options) { opts.MaxHosts = 1 },
 		cached(cachedRow(1, 1)), exchange{API: apiStatus, Reply: refusal(1306000)})
-	if got, err := p.CachedStatus(t.Context(), hosts(2)); got != nil || !bkapi.HasCode(err, 1306000) {
-		t.Errorf("got %v, %v, want the error alone", got, err)
-	}
+	got, err := p.CachedStatus(t.Context(), hosts(2))
+	procapitest.Check(t, got == nil && bkapi.HasCode(err, 1306000), "got %v, %v, want the error alone", got, err)
 }
 
 // The cached status lags, so the agent's answer counts.
@@ -267,9 +266,8 @@ func TestGateway_placingAsksOnce(t *testing.T) {
 	row := cached(gatewayRow(`"bk_agent_id":""`, 1))
 	p, _ := scripted(t, "apigw", row, accepted, result(said(v2(1), code(117))), row)
 	for range 2 {
-		if got, err := p.CachedStatus(t.Context(), hosts(1)); err != nil || got[host(1)].State != fleet.Unknown {
-			t.Errorf("got %v, %v", got, err)
-		}
+		got, err := p.CachedStatus(t.Context(), hosts(1))
+		procapitest.Check(t, err == nil && got[host(1)].State == fleet.Unknown, "got %v, %v", got, err)
 	}
 }
 

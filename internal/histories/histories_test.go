@@ -331,9 +331,8 @@ func TestDefects(t *testing.T) {
 		providertest.Check(t, len(d.FoundBy) > 0, "%s: no history finds it", d.Title)
 		d.without(t)
 		for _, name := range d.FoundBy {
-			if _, is := found[name]; !is {
-				t.Errorf("%s: there is no history %q", d.Title, name)
-			}
+			_, is := found[name]
+			providertest.Check(t, is, "%s: there is no history %q", d.Title, name)
 		}
 	}
 }

@@ -147,9 +147,7 @@ func (w *world) begin() {
 }
 
 func (w *world) fine(err error) {
-	if err != nil {
-		w.Fatal(err)
-	}
+	providertest.NoError(w, err)
 }
 
 func (w *world) provider() *providertest.Protocol {

@@ -87,9 +87,8 @@ func TestAccGenerateConfig(t *testing.T) {
 	cli.Configure("import {\n  to = bk_hosted_process.test\n  id = \"web:nginx\"\n}\n")
 
 	out := cli.Expect(1, "plan", "-generate-config-out=generated.tf")
-	if !strings.Contains(out, "Must set a configuration value for the spec attribute") {
-		t.Errorf("the plan that generates asks for something else than the spec:\n%s", out)
-	}
+	providertest.Check(t, strings.Contains(out, "Must set a configuration value for the spec attribute"),
+		"the plan that generates asks for something else than the spec:\n%s", out)
 	generated, err := os.ReadFile(filepath.Join(cli.Dir, "generated.tf"))
 	providertest.NoError(t, err)
 	cli.Write("generated.tf", replaceLine(string(generated), "spec ", "  spec = "+providertest.SpecConfig("./start.sh")))

@@ -88,9 +88,8 @@ func TestHostedProcess_takenOver(t *testing.T) {
 		notices := func(resource *providertest.Core, owner any, what string) {
 			w.Helper()
 			said := words(resource.Notices.String())
-			if !strings.Contains(said, "WARNING: Hosts Taken Over") || !strings.Contains(said, fmt.Sprintf(what, owner)) {
-				w.Errorf("said: %s, want %s", said, fmt.Sprintf(what, owner))
-			}
+			providertest.Check(w, strings.Contains(said, "WARNING: Hosts Taken Over") && strings.Contains(said, fmt.Sprintf(what, owner)),
+				"said: %s, want %s", said, fmt.Sprintf(what, owner))
 		}
 		first, second := w.object(), w.object()
 		first.Applied(w.declares(2))
@@ -255,9 +254,8 @@ func TestHostedProcess_labelsKnownLater(t *testing.T) {
 		resource.Protocol, resource.Fresh = w.open(), w.open
 		w.settings["default_labels"] = map[string]string{"rev": "b"}
 		_, said := resource.ApplyUnrefreshed(w.declares(3))
-		if len(said) > 0 || len(codes(resource)) > 0 || w.at(1).Labels["rev"] != "b" || w.at(3).Labels["rev"] != "b" {
-			t.Errorf("out_of_sync is %v; %v and %v; said: %s", codes(resource), w.at(1).Labels, w.at(3).Labels, said)
-		}
+		providertest.Check(t, len(said) == 0 && len(codes(resource)) == 0 && w.at(1).Labels["rev"] == "b" && w.at(3).Labels["rev"] == "b",
+			"out_of_sync is %v; %v and %v; said: %s", codes(resource), w.at(1).Labels, w.at(3).Labels, said)
 	})
 }
 
@@ -323,9 +321,8 @@ func TestHostedProcess_leavingHosts(t *testing.T) {
 			}},
 		)
 		for _, call := range w.sim.Calls().OfOp(simulator.OpStop) {
-			if !strings.Contains(string(call.Spec), "./start.sh") || strings.Contains(string(call.Spec), "-v") {
-				t.Errorf("a host that left was stopped with the new spec: %s", call.Spec)
-			}
+			providertest.Check(t, strings.Contains(string(call.Spec), "./start.sh") && !strings.Contains(string(call.Spec), "-v"),
+				"a host that left was stopped with the new spec: %s", call.Spec)
 		}
 		w.play(resource,
 			step{

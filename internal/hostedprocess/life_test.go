@@ -45,9 +45,8 @@ func TestHostedProcess_labelsOfTheProvider(t *testing.T) {
 			s.config, s.settings = config, attribute("default_labels", map[string]string{"env": s.env, "team": s.team})
 			w.play(resource, s.step)
 			labels := w.at(1).Labels
-			if !regexp.MustCompile(`^v1-[0-9a-f]{16}$`).MatchString(labels["tf_spec"]) {
-				t.Errorf("%s: the fingerprint is %q", s.name, labels["tf_spec"])
-			}
+			providertest.Check(t, regexp.MustCompile(`^v1-[0-9a-f]{16}$`).MatchString(labels["tf_spec"]),
+				"%s: the fingerprint is %q", s.name, labels["tf_spec"])
 			delete(labels, "tf_spec")
 			delete(labels, "tf_spec_owner") // each object has its own
 			providertest.Same(t, s.name+": labels", map[string]string{"env": s.env, "team": "sre"}, labels)

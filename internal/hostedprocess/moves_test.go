@@ -214,9 +214,8 @@ func (m *moving) expect(late, runsOn bool, before int) {
 		providertest.Check(m, len(left) == 0, "out_of_sync: %v", left)
 		for _, n := range hosts {
 			p, _ := m.sim.Process(providertest.Address(n), "web", "nginx")
-			if !p.Registered || !p.Hosted || !p.Running || p.Labels["tf_spec_owner"] != object.Attribute("owner") {
-				m.Errorf("host %d is %+v, want owner %v", n, p, object.Attribute("owner"))
-			}
+			providertest.Check(m, p.Registered && p.Hosted && p.Running && p.Labels["tf_spec_owner"] == object.Attribute("owner"),
+				"host %d is %+v, want owner %v", n, p, object.Attribute("owner"))
 		}
 		if late || len(hosts) == 0 {
 			continue
@@ -400,9 +399,8 @@ func TestMove_gainerFailed(t *testing.T) {
 				m.sim.Repair()
 				m.applyLeaver()
 				p, _ := m.sim.Process(providertest.Address(3), "web", "nginx")
-				if !m.said[1].Failed() || !m.gainer.State.IsNull() || len(m.said[0]) > 0 || p.Running || p.Hosted {
-					m.Errorf("it is %+v; said: %v", p, m.said)
-				}
+				providertest.Check(m, m.said[1].Failed() && m.gainer.State.IsNull() && len(m.said[0]) == 0 && !p.Running && !p.Hosted,
+					"it is %+v; said: %v", p, m.said)
 			})
 		})
 	}

@@ -322,9 +322,8 @@ func TestVerify_importedWithoutSpec(t *testing.T) {
 				}
 				object := w.object()
 				said := object.Imports("web:nginx")
-				if !strings.Contains(words(said.String()), c.says) || object.Attribute("spec") != nil {
-					t.Errorf("spec: %v; said: %s", object.Attribute("spec"), said)
-				}
+				providertest.Check(t, strings.Contains(words(said.String()), c.says) && object.Attribute("spec") == nil,
+					"spec: %v; said: %s", object.Attribute("spec"), said)
 				w.secretless(object, said)
 			})
 		})

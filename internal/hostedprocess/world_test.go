@@ -163,9 +163,8 @@ func (w *world) expect(object *providertest.Core, s step, kind providertest.Plan
 	default:
 		want = providertest.PlanUpdate
 	}
-	if kind != want || said.Failed() != s.fails || (len(said) == 0) != (s.says == "") || !tells(said, s.says) {
-		w.Errorf("%s: %s, want %s; failed: %t; said: %s", s.name, kind, want, said.Failed(), said)
-	}
+	providertest.Check(w, kind == want && said.Failed() == s.fails && (len(said) == 0) == (s.says == "") && tells(said, s.says),
+		"%s: %s, want %s; failed: %t; said: %s", s.name, kind, want, said.Failed(), said)
 	if notices := words(object.Notices.String()); strings.Contains(notices, "Hosts Taken Over") != (s.takes != "") || !strings.Contains(notices, s.takes) {
 		w.Errorf("%s: taken over: %q; said: %s", s.name, s.takes, notices)
 	}

@@ -1,6 +1,7 @@
 package hostile_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -50,9 +51,8 @@ func TestOperation_another(t *testing.T) {
 				s.Repair()
 				for range 2 {
 					s.sim.ResetCalls()
-					if said := s.Cut(operation, config(c.then), 5); !said.Failed() || operation.State.IsNull() {
-						t.Errorf("it was run; said: %s", said)
-					}
+					said := s.Cut(operation, config(c.then), 5)
+					providertest.Check(t, said.Failed() && !operation.State.IsNull(), "it was run; said: %s", said)
 					s.Changed(t)
 				}
 				s.Ends()
@@ -60,16 +60,13 @@ func TestOperation_another(t *testing.T) {
 					t.Errorf("said: %s", said)
 				}
 				s.Ends()
-				if s.process().Running != c.running {
-					t.Errorf("it is %+v", s.process())
-				}
+				providertest.Same(t, fmt.Sprintf("it is %+v", s.process()), c.running, s.process().Running)
 			})
 		}
 	}
 }
 
-// On such a machine nothing is run for other processes either, whose turn may be before. Other machines are
-// not kept waiting for ever.
+// On such a machine nothing is run for other processes either, whose turn may be before. Other machines are not kept waiting for ever.
 func TestOperation_anotherBeside(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, providertest.FaceGateway, simulator.OpStart)
@@ -92,9 +89,8 @@ func TestOperation_anotherBeside(t *testing.T) {
 	s.sim.ResetCalls()
 	_, said := operation.Apply(config("stop"))
 	s.Changed(t, providertest.Operated(simulator.OpStop, 2))
-	if failed := slices.Sorted(maps.Keys(operation.Reasons("failed_hosts"))); !said.Failed() || !slices.Equal(failed, []string{"db/web-1", "nginx/web-1"}) {
-		t.Errorf("failed on %v; said: %s", failed, said)
-	}
+	failed := slices.Sorted(maps.Keys(operation.Reasons("failed_hosts")))
+	providertest.Check(t, said.Failed() && slices.Equal(failed, []string{"db/web-1", "nginx/web-1"}), "failed on %v; said: %s", failed, said)
 }
 
 // operation is an object that runs operations. Each of its runs has a provider of its own.

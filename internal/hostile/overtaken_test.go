@@ -154,9 +154,8 @@ func TestOvertaken_unread(t *testing.T) {
 			h.Fatalf("it is %q", reason)
 		}
 		h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
-		if said := first.DestroyUnrefreshed(); first.State.IsNull() || first.Reasons("hosts")["web-1"] == "" {
-			h.Errorf("it is forgotten; said: %s", said)
-		}
+		said := first.DestroyUnrefreshed()
+		providertest.Check(h, !first.State.IsNull() && first.Reasons("hosts")["web-1"] != "", "it is forgotten; said: %s", said)
 	}})
 }
 
@@ -232,9 +231,8 @@ func TestOvertaken_lostAnswer(t *testing.T) {
 				"status": 2, "isauto": true, "pid": -1, "register_time": old.RegisterTime,
 			}
 			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": []any{row}}})
-			if _, said := first.Apply(nil); !h.process().Running {
-				h.Errorf("it is %+v; said: %s", h.process(), said)
-			}
+			_, said := first.Apply(nil)
+			providertest.Check(h, h.process().Running, "it is %+v; said: %s", h.process(), said)
 		},
 		// A file that cannot be read does not say whose a registration is.
 		"file-garbled": func(h hostile) {

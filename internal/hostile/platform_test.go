@@ -166,16 +166,14 @@ func (h hostile) keeps(resource *providertest.Core) {
 
 // spares fails the test where a destroy stops what runs, or does not end.
 func (h hostile) spares(resource *providertest.Core) {
-	if _, said := resource.Apply(nil); said.Failed() || !h.process().Running {
-		h.Errorf("it is %+v; said: %s", h.process(), said)
-	}
+	_, said := resource.Apply(nil)
+	providertest.Check(h, !said.Failed() && h.process().Running, "it is %+v; said: %s", h.process(), said)
 }
 
 // leaves fails the test where a destroy touches what another object has.
 func (h hostile) leaves(resource *providertest.Core) {
-	if _, said := resource.Apply(nil); !h.process().Running || !h.process().Hosted {
-		h.Errorf("it is %+v; said: %s", h.process(), said)
-	}
+	_, said := resource.Apply(nil)
+	providertest.Check(h, h.process().Running && h.process().Hosted, "it is %+v; said: %s", h.process(), said)
 }
 
 // remembers fails the test where a destroy that says that all is well forgets a host that is still hosted or registered.

@@ -69,9 +69,8 @@ func TestRemoval_neverItsOwn(t *testing.T) {
 		resource.Apply(config)
 		ns, name := h.by.Process()
 		h.must(h.sim.Register(providertest.Address(1), ns, name, nil, `{"identity":{}}`), h.sim.Host(providertest.Address(1), ns, name))
-		if _, said := resource.Apply(nil); !h.process().Hosted {
-			h.Errorf("it is %+v; said: %s", h.process(), said)
-		}
+		_, said := resource.Apply(nil)
+		providertest.Check(h, h.process().Hosted, "it is %+v; said: %s", h.process(), said)
 	}})
 }
 
@@ -141,9 +140,8 @@ func TestRemoval_unhostedWithoutTimes(t *testing.T) {
 		resource := h.applied(h.config("./start.sh", "hosted", "unregister"))
 		h.must(h.sim.Unhost(providertest.Address(1), "web", "nginx"))
 		h.hide()
-		if said := resource.Refresh(); resource.State.IsNull() {
-			h.Errorf("gone from state by a refresh, and it is %+v; said: %s", h.process(), said)
-		}
+		said := resource.Refresh()
+		providertest.Check(h, !resource.State.IsNull(), "gone from state by a refresh, and it is %+v; said: %s", h.process(), said)
 	}})
 }
 
@@ -170,9 +168,8 @@ func TestRemoval_forgetsWhoAnswers(t *testing.T) {
 	plays(t, labelled, map[string]func(hostile){"slow": func(h hostile) {
 		resource := h.applied(h.config("./start.sh", "hosted", "unregister", map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "1s"}}))
 		h.onQuery(simulator.Fault{Takes: 600 * time.Millisecond})
-		if said := resource.DestroyUnrefreshed(); !said.Failed() || strings.Contains(said.String(), "set forget_unreachable") {
-			h.Errorf("said: %s", said)
-		}
+		said := resource.DestroyUnrefreshed()
+		providertest.Check(h, said.Failed() && !strings.Contains(said.String(), "set forget_unreachable"), "said: %s", said)
 		h.keeps(resource)
 	}})
 }
@@ -201,9 +198,8 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 		"and-it-is-hosted": func(h hostile) {
 			resource := h.applied(h.config("./start.sh", "running", "unregister"))
 			h.sim.Inject(simulator.Fault{API: "unregister_proc_info", Code: new(simulator.CodeOK)}) // and does nothing
-			if _, said := resource.Apply(nil); said.Failed() || h.process().Hosted || !h.process().Running {
-				h.Errorf("it is %+v; said: %s", h.process(), said)
-			}
+			_, said := resource.Apply(nil)
+			providertest.Check(h, !said.Failed() && !h.process().Hosted && h.process().Running, "it is %+v; said: %s", h.process(), said)
 		},
 		// What another object has registered meanwhile is its own, and hosted on.
 		"and-another-registers": func(h hostile) {
@@ -268,9 +264,8 @@ func TestMute_stopped(t *testing.T) {
 		// Before that the agents are asked when the process was registered.
 		h.onQuery(simulator.Fault{Hosts: []string{providertest.Address(2)}, Pending: -1, Skip: 1})
 		_, said := resource.Apply(nil)
-		if left := providertest.Texts(resource.Attribute("hosts")); !said.Failed() || len(left) != 1 || left["web-2"] == "" {
-			h.Errorf("hosts are %v; said: %s", left, said)
-		}
+		left := providertest.Texts(resource.Attribute("hosts"))
+		providertest.Check(h, said.Failed() && len(left) == 1 && left["web-2"] != "", "hosts are %v; said: %s", left, said)
 		providertest.Check(h, !h.process().Registered && !h.process().Hosted, "it is %+v", h.process())
 	}})
 }
@@ -299,9 +294,8 @@ func TestMute_renamed(t *testing.T) {
 		}
 	}
 	_, said := resource.Apply(config(agents))
-	if first := h.sim.Machine(providertest.Address(1)).Process("web", "nginx"); !released || !said.Failed() || !first.Hosted {
-		t.Errorf("released: %t; it is %+v; said: %s", released, first, said)
-	}
+	first := h.sim.Machine(providertest.Address(1)).Process("web", "nginx")
+	providertest.Check(t, released && said.Failed() && first.Hosted, "released: %t; it is %+v; said: %s", released, first, said)
 }
 
 // A request that was sent twice, and refused the second time, may never have arrived: what is there is not what it wanted.

@@ -81,9 +81,8 @@ func TestUnderWay_destroyed(t *testing.T) {
 				t.Errorf("it is %+v; said: %s", s.process(), said)
 			}
 			s.Ends()
-			if p := s.process(); p.Registered || p.Hosted {
-				t.Errorf("it came back: %+v", p)
-			}
+			p := s.process()
+			providertest.Check(t, !p.Registered && !p.Hosted, "it came back: %+v", p)
 		})
 	}
 }
@@ -123,9 +122,8 @@ func TestUnderWay_declaredAnew(t *testing.T) {
 		s.Ends()
 		s.first.Applied(anew)
 		s.Ends()
-		if p := s.process(); !p.Hosted || !strings.Contains(string(p.Spec), "anew.sh") {
-			t.Errorf("it is %+v", p)
-		}
+		p := s.process()
+		providertest.Check(t, p.Hosted && strings.Contains(string(p.Spec), "anew.sh"), "it is %+v", p)
 	}
 }
 
@@ -182,9 +180,8 @@ func TestUnderWay_ends(t *testing.T) {
 			t.Error("it is forgotten while it is under way")
 		}
 		s.Ends()
-		if said := s.first.Refresh(); !s.first.State.IsNull() {
-			t.Errorf("it is kept; said: %s", said)
-		}
+		said := s.first.Refresh()
+		providertest.Check(t, s.first.State.IsNull(), "it is kept; said: %s", said)
 	})
 }
 
@@ -254,9 +251,8 @@ func TestUnderWay_known(t *testing.T) {
 			s.first.Applied(s.config("./before.sh", "running", "stop", on(one, two)))
 			s.Hangs(1)
 			for _, hosts := range []map[string]any{on(one, two), on(two), on(one, two), on(one, two)} {
-				if said := s.Cut(s.first, s.config("./start.sh", "running", "stop", hosts), 5); !said.Failed() {
-					t.Errorf("it is over: %v", hosts)
-				}
+				said := s.Cut(s.first, s.config("./start.sh", "running", "stop", hosts), 5)
+				providertest.Check(t, said.Failed(), "it is over: %v", hosts)
 			}
 		}},
 	} {

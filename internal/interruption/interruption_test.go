@@ -26,15 +26,13 @@ func interrupted(p *providertest.Protocol, isTime func() bool, run func()) {
 			<-time.After(time.Millisecond)
 		}
 		moment := time.Now()
-		if _, err := p.Server.StopProvider(context.WithoutCancel(p.T.Context()), nil); err != nil {
-			p.T.Error(err)
-		}
+		_, err := p.Server.StopProvider(context.WithoutCancel(p.T.Context()), nil)
+		providertest.Check(p.T, err == nil, "%s", err)
 		stopped <- moment
 	}()
 	run()
-	if took := time.Since(<-stopped); took > time.Second {
-		p.T.Errorf("ended %s after the interrupt", took)
-	}
+	took := time.Since(<-stopped)
+	providertest.Check(p.T, took <= time.Second, "ended %s after the interrupt", took)
 }
 
 func hosted(hosts int, start string) map[string]any {
@@ -113,9 +111,8 @@ func TestInterrupt(t *testing.T) {
 				}
 				providertest.Same(t, c.attribute, want, got)
 				providertest.Check(t, strings.HasPrefix(said.String(), c.said) && len(providertest.ReasonRows(said.String())) == 2, "said: %s", said)
-				if calls := sim.Calls().Of(fault.API).On(providertest.Address(3)); len(calls) > 0 {
-					t.Errorf("the next wave began: %v", calls.APIs())
-				}
+				calls := sim.Calls().Of(fault.API).On(providertest.Address(3))
+				providertest.Check(t, len(calls) == 0, "the next wave began: %v", calls.APIs())
 			})
 		}
 	}
@@ -175,9 +172,8 @@ func TestInterrupt_beforeAny(t *testing.T) {
 		t.Errorf("tainted: %t; said: %s", resource.Tainted, said)
 	}
 	for _, key := range []string{"web-1", "web-2"} {
-		if reason := resource.Reasons("out_of_sync")[key]; !strings.HasPrefix(reason, "unconfirmed: ") {
-			t.Errorf("%s is %q", key, reason)
-		}
+		reason := resource.Reasons("out_of_sync")[key]
+		providertest.Check(t, strings.HasPrefix(reason, "unconfirmed: "), "%s is %q", key, reason)
 	}
 }
 
@@ -227,9 +223,8 @@ func newLossRound(t *testing.T, by providertest.Face, chance *rand.Rand) *lossRo
 		r.config["rollout"] = map[string]any{"batch_size": 1 + chance.IntN(r.hosts), "max_failed_hosts": chance.IntN(r.hosts)}
 	}
 	t.Cleanup(func() {
-		if most := r.sim.MaxInFlight(); most > concurrent {
-			t.Errorf("%d requests at once, want up to %d", most, concurrent)
-		}
+		most := r.sim.MaxInFlight()
+		providertest.Check(t, most <= concurrent, "%d requests at once, want up to %d", most, concurrent)
 	})
 	return r
 }
@@ -281,9 +276,8 @@ func (r *lossRound) operated(said string) map[string]bool {
 			if e.Host != address || !slices.Contains([]string{"start", "stop", "restart", "reload", "kill"}, e.Action) {
 				continue
 			}
-			if _, before := operated[key]; before {
-				r.Errorf("%s was operated twice in one apply: %v\n%s", key, r.sim.Executions(), said)
-			}
+			_, before := operated[key]
+			providertest.Check(r, !before, "%s was operated twice in one apply: %v\n%s", key, r.sim.Executions(), said)
 			operated[key] = e.Code == simulator.CodeOK
 		}
 	}
@@ -320,9 +314,8 @@ func (r *lossRound) operation() {
 	if r.apply(resource); len(resource.Reasons("failed_hosts")) > 0 {
 		r.Errorf("nothing is lost any more, and still %v", resource.Reasons("failed_hosts"))
 	}
-	if kind, said := resource.Apply(r.config); kind != providertest.PlanNothing || len(said) > 0 {
-		r.Errorf("there was something left to do: %s", said)
-	}
+	kind, said := resource.Apply(r.config)
+	providertest.Check(r, kind == providertest.PlanNothing && len(said) == 0, "there was something left to do: %s", said)
 }
 
 func (r *lossRound) apply(resource *providertest.Core) {

@@ -111,9 +111,8 @@ func TestAccKill_orphan(t *testing.T) {
 	if at == "" {
 		t.Fatal("no process was killed")
 	}
-	if _, err := os.Stat(filepath.Join(k.cli.Dir, ".terraform.tfstate.lock.info")); err != nil {
-		t.Errorf("no lock is left, so this shows nothing: %s", err)
-	}
+	_, err := os.Stat(filepath.Join(k.cli.Dir, ".terraform.tfstate.lock.info"))
+	providertest.Check(t, err == nil, "no lock is left, so this shows nothing: %s", err)
 	atMost := len(k.sim.Calls()) + 1 // one may have been on its way
 	t.Logf("the provider was gone %s later", gone())
 	if got := k.sim.Calls(); len(got) > atMost || len(got.On(providertest.Address(3))) > 0 {
@@ -143,10 +142,9 @@ type killed struct {
 func someKilled(by providertest.Face, chance *rand.Rand) killed {
 	one := func(of ...string) string { return of[chance.IntN(len(of))] }
 	c := killed{
-		by: by, start: one("./a.sh", "./b.sh"), team: one("sre", "dev"),
-		ensure: one("registered", "hosted", "running"), onDestroy: one("unregister", "stop"),
-		operation: one("", "start", "restart"), trigger: chance.IntN(2),
-		batch: chance.IntN(4), atATime: 1 + chance.IntN(4),
+		by: by, start: one("./a.sh", "./b.sh"), team: one("sre", "dev"), ensure: one("registered", "hosted", "running"),
+		onDestroy: one("unregister", "stop"), operation: one("", "start", "restart"), trigger: chance.IntN(2), batch: chance.IntN(4),
+		atATime: 1 + chance.IntN(4),
 	}
 	if by == providertest.FaceJOB {
 		c.team = "" // its processes have no labels
@@ -260,9 +258,8 @@ func (r *killRound) checkExecutions() {
 			// The apply that was killed and the next one; neither knows of the other.
 			minimum, maximum = 1, 2
 		}
-		if got := restarts[host]; got < minimum || got > maximum {
-			r.t.Errorf("web-%d was restarted %d times, want %d to %d", n, got, minimum, maximum)
-		}
+		got := restarts[host]
+		providertest.Check(r.t, got >= minimum && got <= maximum, "web-%d was restarted %d times, want %d to %d", n, got, minimum, maximum)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"text/template"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 var writePages = flag.Bool("write-ownership", false, "let TestRules_pages write the guides in place of comparing them")
@@ -179,30 +181,21 @@ func TestRules_pages(t *testing.T) {
 			return all
 		}
 		layout, err := template.ParseFiles(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fleettest.NoError(t, err)
 		var page strings.Builder
 		err = layout.Execute(&page, map[string]any{
 			"Blind": lines(rules[:labelled]), "Labelled": lines(rules[labelled:]), "Claims": explained(l, claimTerms),
 			"Answers": explained(l, answerTerms), "Rows": explained(l, rowTerms), "Reasons": explained(l, reasonTerms),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fleettest.NoError(t, err)
 		file := filepath.Join("..", "..", "templates", "guides", name)
 		if *writePages {
-			if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			fleettest.NoError(t, os.WriteFile(file, []byte(page.String()), 0o644))
 			continue
 		}
 		written, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(page.String(), string(written)); diff != "" {
-			t.Errorf("make generate writes %s anew (-rules +page):\n%s", file, diff)
-		}
+		fleettest.NoError(t, err)
+		diff := cmp.Diff(page.String(), string(written))
+		fleettest.Check(t, diff == "", "make generate writes %s anew (-rules +page):\n%s", file, diff)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 // Who registered last: this object, another one, or a console, which writes no owner.
@@ -510,8 +512,6 @@ func TestRules_worlds(t *testing.T) {
 			table[i].then = wrong
 			found = found || wrong != r.then && len(all.broken(table)) > 0
 		}
-		if !found {
-			t.Errorf("no world shows that line %d is right: %+v", i, r)
-		}
+		fleettest.Check(t, found, "no world shows that line %d is right: %+v", i, r)
 	}
 }

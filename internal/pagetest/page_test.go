@@ -211,9 +211,7 @@ func TestPage_hasContrast(t *testing.T) {
 	})()`
 	for _, scheme := range []string{"light", "dark"} {
 		b.media("prefers-color-scheme", scheme)
-		if got := b.eval(faint); got != "" {
-			t.Errorf("in %s: %s", scheme, got)
-		}
+		providertest.Same(t, fmt.Sprintf("in %s", scheme), "", b.eval(faint))
 	}
 }
 
@@ -297,9 +295,7 @@ func TestAccPage_demo(t *testing.T) {
 	demo.Env = append(os.Environ(), "TMPDIR="+dir, "CLI="+os.Getenv("TF_ACC_TERRAFORM_PATH"))
 	var out bytes.Buffer
 	demo.Stdout, demo.Stderr = &out, &out
-	if err := demo.Start(); err != nil {
-		t.Fatal(err)
-	}
+	providertest.NoError(t, demo.Start())
 	ended := make(chan struct{})
 	var failed error
 	go func() {

@@ -166,15 +166,12 @@ func TestAccScripts(t *testing.T) {
 		info, err := os.Stat(filepath.Join(p.Dir, name))
 		providertest.NoError(t, err)
 		// Promised in pipelines.md: Only the user that ran the script may read its file.
-		if info.Mode().Perm() != 0o600 {
-			t.Errorf("%s may be read by others: %s", name, info.Mode())
-		}
+		providertest.Check(t, info.Mode().Perm() == 0o600, "%s may be read by others: %s", name, info.Mode())
 	}
 	p.script(0, "apply.sh")
 	for _, n := range providertest.HostNumbers(3) {
-		if process, found := sim.Process(providertest.Address(n), "web", "nginx"); !found || !process.Registered {
-			t.Errorf("web-%d is not registered", n)
-		}
+		process, found := sim.Process(providertest.Address(n), "web", "nginx")
+		providertest.Check(t, found && process.Registered, "web-%d is not registered", n)
 	}
 }
 
@@ -199,9 +196,8 @@ func TestAccScripts_nights(t *testing.T) {
 	sim.Inject(simulator.Fault{HTTPStatus: http.StatusForbidden})
 	providertest.Says(t, p.script(1, "drift.sh", night), "Nobody knows whether there is drift")
 	sim.ClearFaults()
-	if reported := robot.texts(t); len(reported) != 2 || !strings.Contains(reported[1], "failed") {
-		t.Errorf("report of a failed search: %q", reported)
-	}
+	reported := robot.texts(t)
+	providertest.Check(t, len(reported) == 2 && strings.Contains(reported[1], "failed"), "report of a failed search: %q", reported)
 
 	// What was found does not depend on the robot.
 	providertest.Says(t, p.script(2, "drift.sh", "NOTIFY_URL=http://127.0.0.1:1"), "Nobody could be notified.")
@@ -275,9 +271,8 @@ func TestAccYAML(t *testing.T) {
 			runs[name] = []string{}
 			for _, run := range regexp.MustCompile(`(?m)\bsh (\S+/)(\S+)$`).FindAllStringSubmatch(text, -1) {
 				runs[name] = append(runs[name], run[2])
-				if _, err := os.Stat(filepath.Join(dir, run[2])); err != nil {
-					t.Errorf("%s: %s", name, err)
-				}
+				_, err := os.Stat(filepath.Join(dir, run[2]))
+				providertest.Check(t, err == nil, "%s: %s", name, err)
 			}
 		}
 	}
@@ -302,9 +297,8 @@ func TestAccYAML_approval(t *testing.T) {
 		"atlantis/repos.yaml":       `"approved" in data.file.repos[0].apply_requirements; not data.file.repos[0].allow_custom_workflows`,
 	} {
 		eval := exec.CommandContext(t.Context(), opa, "eval", "--fail", "--data=file:"+filepath.Join(dir, name), approval)
-		if out, err := eval.CombinedOutput(); err != nil {
-			t.Errorf("%s: no approval is required: %s\n%s", name, err, out)
-		}
+		out, err := eval.CombinedOutput()
+		providertest.Check(t, err == nil, "%s: no approval is required: %s\n%s", name, err, out)
 	}
 }
 
@@ -315,9 +309,8 @@ func TestAccPolicies_wellFormed(t *testing.T) {
 	dir := examples(t)
 	check := func(command string, args ...string) {
 		t.Helper()
-		if out, err := exec.CommandContext(t.Context(), command, args...).CombinedOutput(); err != nil {
-			t.Errorf("%s: %s\n%s", filepath.Base(command), err, out)
-		}
+		out, err := exec.CommandContext(t.Context(), command, args...).CombinedOutput()
+		providertest.Check(t, err == nil, "%s: %s\n%s", filepath.Base(command), err, out)
 	}
 	check(opa, "check", "--strict", filepath.Join(dir, "policy"))
 	check(opa, "fmt", "--fail", "--list", filepath.Join(dir, "policy"))

@@ -231,9 +231,8 @@ func TestAccMistakes_ofTerraform(t *testing.T) {
 		code, out := cli.Run("plan")
 		providertest.Says(t, out, c.said)
 		providertest.SaysNot(t, out, "on_fail ")
-		if (code == 1) != (c.said != "") || !strings.Contains(page, c.said) {
-			t.Errorf("%s: exit code %d; or the page does not say %q", name, code, c.said)
-		}
+		providertest.Check(t, (code == 1) == (c.said != "") && strings.Contains(page, c.said),
+			"%s: exit code %d; or the page does not say %q", name, code, c.said)
 	}
 }
 

@@ -188,9 +188,8 @@ func TestValidation_jobScope(t *testing.T) {
 			sim := providertest.NewSim(t)
 			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceJOB)).CoreOf("bk_job_hosted_process", &providertest.Kept{})
 			resource.Applied(configOf(jobHostedBlock, nil))
-			if plan, said := resource.Plan(configOf(jobHostedBlock, object{"scope": c.scope, "bk_biz_id": c.biz, "process.value_key": c.key})); plan.Action != c.want || said.Failed() {
-				t.Errorf("%s, want %s; said: %s", plan.Action, c.want, said)
-			}
+			plan, said := resource.Plan(configOf(jobHostedBlock, object{"scope": c.scope, "bk_biz_id": c.biz, "process.value_key": c.key}))
+			providertest.Check(t, plan.Action == c.want && !said.Failed(), "%s, want %s; said: %s", plan.Action, c.want, said)
 		})
 	}
 }
@@ -275,9 +274,8 @@ func TestEmptyIsNone(t *testing.T) {
 			resource.Applied(configOf(block, nil))
 			sim.ResetCalls()
 			for _, values := range []object{empty, nil} {
-				if kind, said := resource.Apply(configOf(block, values)); kind != providertest.PlanUpdate || len(said) > 0 {
-					t.Errorf("%v: %s %s", values, kind, said)
-				}
+				kind, said := resource.Apply(configOf(block, values))
+				providertest.Check(t, kind == providertest.PlanUpdate && len(said) == 0, "%v: %s %s", values, kind, said)
 			}
 			sim.Changed(t)
 		})
@@ -341,9 +339,8 @@ func TestTarget_Rollout_waveTimeout(t *testing.T) {
 				"pause": types.StringNull(), "wave_timeout": c.timeout, "max_failed_hosts": types.StringNull(),
 				"healthy": types.ObjectNull(gate.AttrTypes), "on_failure": types.StringNull(),
 			}))
-			if diags.HasError() || rollout.WaveTimeout != c.want {
-				t.Errorf("a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)
-			}
+			providertest.Check(t, !diags.HasError() && rollout.WaveTimeout == c.want,
+				"a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)
 		})
 	}
 }

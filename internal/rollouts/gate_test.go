@@ -55,9 +55,8 @@ func (r *rollout) flaps(op, dies, times int) {
 
 func (r *rollout) warned() {
 	r.t.Helper()
-	if _, said := r.resource.Apply(r.config); said.Severity() != "warning" {
-		r.t.Errorf("want a warning, said: %s", said)
-	}
+	_, said := r.resource.Apply(r.config)
+	providertest.Check(r.t, said.Severity() == "warning", "want a warning, said: %s", said)
 }
 
 // A health command is part of a gate of GSE's: what it prints has to match.
@@ -93,9 +92,8 @@ func TestGate_hosted(t *testing.T) {
 		}
 		r.wantReasons("out_of_sync", unhealthy)
 		r.wantExecuted("start", 1, 2)
-		if said := r.resource.Refresh(); len(said) > 0 {
-			t.Errorf("a refresh said: %s", said)
-		}
+		said := r.resource.Refresh()
+		providertest.Check(t, len(said) == 0, "a refresh said: %s", said)
 		r.wantReasons("out_of_sync", unhealthy)
 
 		r.sim.Repair()
@@ -193,9 +191,8 @@ func (r *rollout) reregistered() []string {
 func (r *rollout) wantUnchanged(start string) {
 	r.t.Helper()
 	r.anew()
-	if plan, said := r.resource.Plan(r.config); plan.Action != providertest.PlanUpdate || said.Failed() {
-		r.t.Errorf("the change is planned as %s: %s", plan.Action, said)
-	}
+	plan, said := r.resource.Plan(r.config)
+	providertest.Check(r.t, plan.Action == providertest.PlanUpdate && !said.Failed(), "the change is planned as %s: %s", plan.Action, said)
 	r.declare(start)
 	r.wantSettled()
 }
@@ -279,9 +276,8 @@ func TestRollback_onEachHost(t *testing.T) {
 				providertest.Eventually(r.t, "a restart", func() bool { return len(r.sim.Calls().OfOp(simulator.OpRestart)) > 0 })
 				_, _ = r.resource.Server.StopProvider(r.t.Context(), nil)
 			}()
-			if _, said := r.resource.Apply(r.config); !said.Failed() || strings.Contains(said.String(), "Rolled Back") {
-				r.t.Errorf("said: %s", said)
-			}
+			_, said := r.resource.Apply(r.config)
+			providertest.Check(r.t, said.Failed() && !strings.Contains(said.String(), "Rolled Back"), "said: %s", said)
 			<-stopped
 			providertest.Same(r.t, "registered", providertest.AddressList([]int{1}), r.reregistered())
 			r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})

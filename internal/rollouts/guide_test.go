@@ -77,9 +77,8 @@ func TestAccExamples_badRelease(t *testing.T) {
 				}
 			}
 			for n := 1; n <= 200; n++ {
-				if p, _ := sim.Process("0:10.0.0."+providertest.HostKey(n)[len("web-"):], "web", "nginx"); !p.Running || !providertest.StartsWith(p, "./start.sh "+c.next) {
-					t.Errorf("host %d is %+v", n, p)
-				}
+				p, _ := sim.Process("0:10.0.0."+providertest.HostKey(n)[len("web-"):], "web", "nginx")
+				providertest.Check(t, p.Running && providertest.StartsWith(p, "./start.sh "+c.next), "host %d is %+v", n, p)
 			}
 		})
 	}
@@ -111,9 +110,8 @@ func TestAccExamples_safeRollouts(t *testing.T) {
 	first, last := step(example, "1.4", true), step(strings.Replace(example, `"10%"`, `"100%"`, 1), "1.6", false)
 	first.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[1]+"\n"+words[3])
 	playSteps(t, first, bad, planned, tooFew, destroyed, last)
-	if restarts := sim.Calls().OfOp(simulator.OpRestart); len(restarts) != 8 {
-		t.Errorf("%d restarts, want the canary's, there and back, and those of six waves", len(restarts))
-	}
+	restarts := sim.Calls().OfOp(simulator.OpRestart)
+	providertest.Check(t, len(restarts) == 8, "%d restarts, want the canary's, there and back, and those of six waves", len(restarts))
 }
 
 // pattern matches what a guide shows, wherever the CLI wraps it; ids differ from run to run.

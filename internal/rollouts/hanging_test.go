@@ -246,16 +246,14 @@ func (h hang) apply(t *testing.T, sim *providertest.Timed, by providertest.Face,
 	for _, change := range sim.Changes() {
 		providertest.Check(t, strings.HasSuffix(change, " "+providertest.Address(hanging)), "another host was called again: %s", change)
 	}
-	if left := resource.Reasons(attribute); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
+	left := resource.Reasons(attribute)
+	providertest.Check(t, len(left) == 0, "left: %v", left)
 }
 
 func (h hang) wantFailed(t *testing.T, resource *providertest.Core, attribute string, said providertest.Diagnostics) {
 	t.Helper()
-	if got := resource.Reasons(attribute); len(got) != 1 || got[providertest.HostKey(hanging)] == "" {
-		t.Errorf("%s has %v, want web-2; said: %s", attribute, got, said)
-	}
+	got := resource.Reasons(attribute)
+	providertest.Check(t, len(got) == 1 && got[providertest.HostKey(hanging)] != "", "%s has %v, want web-2; said: %s", attribute, got, said)
 }
 
 func (h hang) wantInTime(t *testing.T, by providertest.Face, b bound, began time.Time) {

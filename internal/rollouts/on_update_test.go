@@ -253,20 +253,17 @@ func (r *rollout) cutAtPoll(s *providertest.Slow, polls int64) providertest.Diag
 // waitsInVain is an apply that is cut off while it waits for what is under way, and sends nothing.
 func (r *rollout) waitsInVain(s *providertest.Slow, left map[string]string) {
 	r.t.Helper()
-	if said := r.cutAtPoll(s, 4); !said.Failed() {
-		r.t.Errorf("it went well: %s", said)
-	}
+	said := r.cutAtPoll(s, 4)
+	providertest.Check(r.t, said.Failed(), "it went well: %s", said)
 	r.wantLeft(left)
-	if changes := r.sim.Changes(); len(changes) > 0 {
-		r.t.Errorf("sent %v", changes)
-	}
+	changes := r.sim.Changes()
+	providertest.Check(r.t, len(changes) == 0, "sent %v", changes)
 }
 
 func (r *rollout) wantSent(op, times int) {
 	r.t.Helper()
-	if sent := r.sim.Calls().OfOp(op).On(providertest.Address(1)).Of("operate_*"); len(sent) != times {
-		r.t.Errorf("sent %v, want it %d times", sent.APIs(), times)
-	}
+	sent := r.sim.Calls().OfOp(op).On(providertest.Address(1)).Of("operate_*")
+	providertest.Check(r.t, len(sent) == times, "sent %v, want it %d times", sent.APIs(), times)
 }
 
 var onUpdateOps = map[string]int{"restart": simulator.OpRestart, "reload": simulator.OpReload}
@@ -384,9 +381,8 @@ func TestRollback_underWay(t *testing.T) {
 		r.declare("./v2.sh")
 		r.failOnce(2)
 		s.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{1}), Command: "./v1.sh", Takes: time.Hour})
-		if said := r.cutAtPoll(s, 12); !strings.Contains(said.String(), "Rolled Back In Part") {
-			t.Errorf("said: %s", said)
-		}
+		said := r.cutAtPoll(s, 12)
+		providertest.Check(t, strings.Contains(said.String(), "Rolled Back In Part"), "said: %s", said)
 		r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
 		r.sim.ClearFaults()
 		s.Ends()

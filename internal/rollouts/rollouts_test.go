@@ -108,14 +108,12 @@ type run struct {
 func (r *run) wentBack() {
 	r.t.Helper()
 	for n := 1; n <= r.hosts; n++ {
-		if p, _ := r.process(n); !p.Running || !providertest.StartsWith(p, earlierStart) {
-			r.t.Errorf("host %d did not go back: %+v", n, p)
-		}
+		p, _ := r.process(n)
+		providertest.Check(r.t, p.Running && providertest.StartsWith(p, earlierStart), "host %d did not go back: %+v", n, p)
 	}
 	r.touched(earlierStart)
-	if spec := fmt.Sprint(r.resource.State); !strings.Contains(spec, earlierStart) || strings.Contains(spec, badStart) {
-		r.t.Error("state does not keep the earlier release")
-	}
+	spec := fmt.Sprint(r.resource.State)
+	providertest.Check(r.t, strings.Contains(spec, earlierStart) && !strings.Contains(spec, badStart), "state does not keep the earlier release")
 	r.wantReasons(r.of.attribute(), nil)
 }
 
@@ -216,9 +214,8 @@ type release struct {
 
 func draw(chance *rand.Rand) release {
 	r := release{
-		face: pick(chance, faces...), hosted: chance.IntN(2) == 0, hosts: 20 + chance.IntN(40),
-		stableFor: 10 + chance.IntN(50), slack: 1 + chance.IntN(60),
-		failure: pick(chance, failsAtOnce, diesLater, diesLater, flaps, flaps, ""), dies: 1 + chance.IntN(3),
+		face: pick(chance, faces...), hosted: chance.IntN(2) == 0, hosts: 20 + chance.IntN(40), stableFor: 10 + chance.IntN(50),
+		slack: 1 + chance.IntN(60), failure: pick(chance, failsAtOnce, diesLater, diesLater, flaps, flaps, ""), dies: 1 + chance.IntN(3),
 		keepsTime: chance.IntN(2) == 0,
 	}
 	r.update = r.hosted && chance.IntN(3) > 0

@@ -88,9 +88,7 @@ data "bk_hosted_specs" "test" {
 			keepOutput(cli, 0, "plan.json", "show", "-json", "plan.zip")
 			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
 			keepOutput(cli, 0, "applied.json", "show", "-json")
-			if err := sim.EditProc(providertest.Address(1), "web", "nginx", map[string]any{"stopCmd": "./stop.sh -9"}); err != nil {
-				t.Fatal(err)
-			}
+			providertest.NoError(t, sim.EditProc(providertest.Address(1), "web", "nginx", map[string]any{"stopCmd": "./stop.sh -9"}))
 			keepOutput(cli, 0, "drift.txt", "plan")
 
 			// The platform says a credential back for each host, in one spelling each.

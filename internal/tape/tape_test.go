@@ -42,9 +42,8 @@ func recordAll(t *testing.T, all []said, secrets ...string) string {
 	var now said
 	platform := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if string(body) != string(now.Request) || r.URL.Path != "/base"+now.Path || r.URL.RawQuery != now.Query {
-			t.Errorf("the platform was sent %s?%s %s", r.URL.Path, r.URL.RawQuery, body)
-		}
+		simtest.Check(t, string(body) == string(now.Request) && r.URL.Path == "/base"+now.Path && r.URL.RawQuery == now.Query,
+			"the platform was sent %s?%s %s", r.URL.Path, r.URL.RawQuery, body)
 		for name, value := range now.headers {
 			got := r.Header[name]
 			simtest.Check(t, len(got) == 1 && got[0] == value, "the platform was sent %s: %q", name, got)
@@ -130,9 +129,8 @@ func TestGoldens(t *testing.T) {
 		if *update {
 			simtest.Must(t, os.WriteFile(file, []byte(got), 0o600))
 		}
-		if want, err := os.ReadFile(file); err != nil || string(want) != got {
-			t.Errorf("%s is otherwise (%v); see the difference with -update:\n%s", file, err, got)
-		}
+		want, err := os.ReadFile(file)
+		simtest.Check(t, err == nil && string(want) == got, "%s is otherwise (%v); see the difference with -update:\n%s", file, err, got)
 	}
 }
 
@@ -235,9 +233,8 @@ func TestParse_refuses(t *testing.T) {
 		"time":         {first + strings.Replace(good, `0,`, `-1,`, 1), "f:2: at_ms and took_ms are milliseconds"},
 		"credentials":  {first + strings.Replace(good, `{`, `{"credentials":"cookie",`, 1), `f:2: credentials is "cookie"`},
 	} {
-		if _, err := Parse("f", []byte(test.text)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %s", name, err, test.want)
-		}
+		_, err := Parse("f", []byte(test.text))
+		simtest.Check(t, err != nil && strings.HasPrefix(err.Error(), test.want), "%s: %v, want %s", name, err, test.want)
 	}
 }
 

@@ -75,9 +75,8 @@ output "states" {
 func (w workspace) running(hosts ...int) {
 	w.T.Helper()
 	for _, n := range hosts {
-		if p, _ := w.sim.Process(providertest.Address(n), "web", "nginx"); !p.Running || !p.Hosted {
-			w.T.Errorf("web-%d: %+v", n, p)
-		}
+		p, _ := w.sim.Process(providertest.Address(n), "web", "nginx")
+		providertest.Check(w.T, p.Running && p.Hosted, "web-%d: %+v", n, p)
 	}
 }
 
@@ -89,9 +88,8 @@ func importing(w workspace) {
 	w.Expect(0, "init")
 	w.Expect(0, "import", providertest.HostedAddress, id)
 	w.sim.Changed(w.T)
-	if state, _ := w.InState(); state["id"] != "web:nginx" {
-		w.T.Errorf("in state: %v", state)
-	}
+	state, _ := w.InState()
+	providertest.Check(w.T, state["id"] == "web:nginx", "in state: %v", state)
 	w.Expect(0, "state", "rm", providertest.HostedAddress)
 
 	w.Configure(config + fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", providertest.HostedAddress, id))
@@ -155,9 +153,8 @@ func modules(w workspace) {
 		w.Expect(0, "init")
 		providertest.Says(w.T, w.Expect(0, "test"), fmt.Sprintf("Success! %d passed, 0 failed.", runs))
 	}
-	if calls := len(w.sim.Calls()); calls > 0 {
-		w.T.Errorf("tests on mocks made %d calls", calls)
-	}
+	calls := len(w.sim.Calls())
+	providertest.Check(w.T, calls <= 0, "tests on mocks made %d calls", calls)
 }
 
 // schemas compares what the command line makes of the provider's schemas with what the provider says: editors and tfplugindocs read that.
@@ -172,9 +169,8 @@ func schemas(w workspace) {
 	for kind, since := range map[string]since{
 		"resource_identity_schemas": sinceIdentity, "action_schemas": sinceActions, "list_resource_schemas": sinceActions,
 	} {
-		if _, known := got[kind]; known != w.at.has(since) {
-			w.T.Errorf("%s has %s: %t", w.at, kind, known)
-		}
+		_, known := got[kind]
+		providertest.Check(w.T, known == w.at.has(since), "%s has %s: %t", w.at, kind, known)
 		if got[kind] == nil {
 			delete(want, kind)
 		}
@@ -314,7 +310,6 @@ func lists(w workspace) {
 func noLists(w workspace) {
 	w.configureList()
 	w.Expect(0, "init") // does not read the file
-	if code, out := w.Run("query"); code == 0 || strings.Contains(out, "nginx") {
-		w.T.Errorf("it has the command: exit code %d\n%s", code, out)
-	}
+	code, out := w.Run("query")
+	providertest.Check(w.T, code != 0 && !strings.Contains(out, "nginx"), "it has the command: exit code %d\n%s", code, out)
 }

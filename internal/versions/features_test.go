@@ -247,15 +247,13 @@ func TestVersions_readmes(t *testing.T) {
 	for name, words := range map[string]struct{ and, comma string }{"README.md": {" and ", ", "}, "README.zh-CN.md": {" 和 ", "、"}} {
 		text := providertest.ReadFile(t, "..", "..", name)
 		list := func(name string) string { return name + " " + strings.Join(minorsRun(t, name), words.comma) }
-		if want := "[" + list(terraform) + words.and + list(opentofu) + "]"; !strings.Contains(text, want) {
-			t.Errorf("%s does not say %s", name, want)
-		}
+		want := "[" + list(terraform) + words.and + list(opentofu) + "]"
+		providertest.Check(t, strings.Contains(text, want), "%s does not say %s", name, want)
 	}
 	for _, file := range providertest.Glob(t, "../../examples/modules/*/main.tf") {
 		text := providertest.ReadFile(t, file)
-		if want := `required_version = ">= ` + oldest(t, terraform) + `"`; !strings.Contains(text, want) {
-			t.Errorf("%s does not say %s", file, want)
-		}
+		want := `required_version = ">= ` + oldest(t, terraform) + `"`
+		providertest.Check(t, strings.Contains(text, want), "%s does not say %s", file, want)
 	}
 }
 

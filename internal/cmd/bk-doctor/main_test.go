@@ -60,9 +60,8 @@ func command(ctx context.Context, t *testing.T, c poll.Clock, args ...string) sa
 func refuses(t *testing.T, c poll.Clock, commands map[string][]string) {
 	t.Helper()
 	for says, args := range commands {
-		if got := command(t.Context(), t, c, args...); got.code != exitError || !strings.Contains(got.err, says) {
-			t.Errorf("%v: want %q: %+v", args, says, got)
-		}
+		got := command(t.Context(), t, c, args...)
+		providertest.Check(t, got.code == exitError && strings.Contains(got.err, says), "%v: want %q: %+v", args, says, got)
 	}
 }
 
@@ -140,9 +139,8 @@ func TestProbe_interrupted(t *testing.T) { //nolint:paralleltest // it sets the 
 	}}
 	c, file := serve(t, sim), filepath.Join(t.TempDir(), "platform.json")
 	got := command(ctx, t, c, "probe", "-host", "0:10.0.0.9", "-namespace", "n", "-out", file)
-	if _, err := os.Stat(file); got.code != exitError || !strings.Contains(got.err, "bk-doctor: interrupted") || err == nil {
-		t.Errorf("profile %v: %+v", err, got)
-	}
+	_, err := os.Stat(file)
+	providertest.Check(t, got.code == exitError && strings.Contains(got.err, "bk-doctor: interrupted") && err != nil, "profile %v: %+v", err, got)
 	simtest.Want(t, "processes that are left", len(sim.Processes()), 0)
 }
 
@@ -228,7 +226,6 @@ func TestTape_refuses(t *testing.T) { //nolint:paralleltest // it sets the envir
 		"-listen: 0.0.0.0:0 is not a loopback":       {"record", "-listen", "0.0.0.0:0", "-out", fresh},
 		`unexpected argument "x"`:                    {"record", "x"},
 	})
-	if _, err := os.Stat(fresh); err == nil {
-		t.Error("a tape was written")
-	}
+	_, err := os.Stat(fresh)
+	providertest.Check(t, err != nil, "a tape was written")
 }

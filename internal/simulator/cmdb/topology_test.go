@@ -86,9 +86,8 @@ func TestTopology_hostsAreThoseOfTheProcessService(t *testing.T) {
 	c := simtest.NewCMDB(t, shop)
 	register := func(host string) error { return c.Sim.Register(host, "web", "nginx", nil, simtest.OperateSpec) }
 	simtest.Must(t, register("020000000052540000000000000000000001"))
-	if _, there := c.Sim.Process("0:10.0.0.1", "web", "nginx"); !there {
-		t.Error("the address is another machine than the agent id")
-	}
+	_, there := c.Sim.Process("0:10.0.0.1", "web", "nginx")
+	simtest.Check(t, there, "the address is another machine than the agent id")
 	simtest.Must(t, register("0:10.0.1.4"), register("0:10.0.8.1"), register("020000000052540000000000000000000009"))
 	// An address that several hosts may have names none of them.
 	simtest.WantError(t, register("7:10.0.9.1"), "")
@@ -121,9 +120,8 @@ func TestParseTopology_refuses(t *testing.T) {
 		module(`"shares":["0:10.0.0.1"]`):                             "shares 0:10.0.0.1: no host is declared",
 		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"}]}]}]},{"name":"b","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`: "that host is another business's",
 	} {
-		if _, err := simulator.ParseTopology([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		_, err := simulator.ParseTopology([]byte(text))
+		simtest.Check(t, err != nil && strings.Contains(err.Error(), want), "%s: %v, want %q", text, err, want)
 	}
 }
 

@@ -263,9 +263,8 @@ func TestStream_sendsChanges(t *testing.T) {
 	simtest.Check(t, strings.Contains(days, want), "days: %s", days)
 	c.Call("register_proc_info", "10.0.0.10")
 	l.next("fleet", &fleet)
-	if len(fleet.Cells) != 1 || fleet.Cells[0].Last.Code != simulator.CodeAgentAbnormal || len(fleet.Gone) != 1 {
-		t.Errorf("after a register that failed: %+v", fleet)
-	}
+	simtest.Check(t, len(fleet.Cells) == 1 && fleet.Cells[0].Last.Code == simulator.CodeAgentAbnormal && len(fleet.Gone) == 1,
+		"after a register that failed: %+v", fleet)
 	fleet = fleetEvent{}
 	simtest.Must(t, c.Sim.Unregister("0:10.0.0.9", "web", "nginx"), c.Sim.StopProcess("0:10.0.0.9", "web", "nginx"))
 	l.next("fleet", &fleet)

@@ -80,9 +80,8 @@ func TestMachines_countWhatReachedTheAgent(t *testing.T) {
 	c := simtest.TwoNames(t, simtest.EntryPerName)
 	c.Sim.Inject(simulator.Fault{API: "operate_proc_v2", Drop: "after", Times: 1})
 	body := simtest.Signed(simtest.GatewayBody(simulator.OpStart, `{}`, simtest.CloudHosts("10.0.0.1")))
-	if lost, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("operate_proc_v2"), body, nil); err == nil {
-		t.Errorf("the answer is there: %s", lost.Text)
-	}
+	lost, err := c.Exchange(t.Context(), http.MethodPost, simtest.ESB("operate_proc_v2"), body, nil)
+	simtest.Check(t, err != nil, "the answer is there: %s", lost.Text)
 	c.Over(simtest.ByAgent, simulator.OpStart, simulator.CodeAlreadyRunning)
 	tasks := c.Sim.Tasks()
 	simtest.Want(t, "operations", c.Sim.Machine(simtest.ByAddress).Process("web", "nginx").Operations, []core.Reached{
@@ -253,9 +252,8 @@ func TestState_survivesARestart(t *testing.T) {
 	simtest.Want(t, "a task of an earlier life", second.Poll(task).Code, simulator.CodeTaskQueued)
 	second.Sim.SetReachable("0:10.0.0.2", true)
 	second.Call("register_proc_info", "10.0.0.2")
-	if p, _ := second.Sim.Process("0:10.0.0.2", "web", "nginx"); p.RegisterTime <= gone.RegisterTime {
-		t.Errorf("register_time %d is not after %d", p.RegisterTime, gone.RegisterTime)
-	}
+	p, _ := second.Sim.Process("0:10.0.0.2", "web", "nginx")
+	simtest.Check(t, p.RegisterTime > gone.RegisterTime, "register_time %d is not after %d", p.RegisterTime, gone.RegisterTime)
 	second.Does(simulator.OpStart, 828, "RHr")
 	simtest.Must(t, second.Sim.KillProcess("0:10.0.0.1", "job", "/opt/nginx/nginx"))
 	second.Sim.Tick()

@@ -148,9 +148,8 @@ func TestOperation_content(t *testing.T) {
 	v := c.Do(simulator.OpStart, "10.0.0.1")
 	simtest.WantIn(t, "start", v.Text(), "\n", `"isAuto": true`, `"setupPath": "/opt/nginx"`)
 	running := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
-	if pid, _ := running["pid"].(float64); pid <= 1 || running["isAuto"] != true || running["register_time"] == 0.0 {
-		t.Errorf("running: %v", running)
-	}
+	pid, _ := running["pid"].(float64)
+	simtest.Check(t, pid > 1 && running["isAuto"] == true && running["register_time"] != 0.0, "running: %v", running)
 
 	// A stop that had nothing to do leaves hosting on, and its result shows that.
 	simtest.Must(t, c.Sim.KillProcess("0:10.0.0.1", "web", "nginx"))
@@ -173,9 +172,8 @@ func TestOperation_supervision(t *testing.T) {
 	kill()
 	c.WantState("killed", "-H-")
 	c.Sim.Tick()
-	if after, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx"); !after.Running || after.PID == before.PID {
-		t.Errorf("not revived: %+v", after)
-	}
+	after, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
+	simtest.Check(t, after.Running && after.PID != before.PID, "not revived: %+v", after)
 	c.Do(simulator.OpUnhost, "10.0.0.1")
 	c.Call("register_proc_info", "10.0.0.1")
 	kill()

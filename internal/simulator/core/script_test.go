@@ -24,9 +24,8 @@ var shellScript, powerShellScript = contract.Script("read_hosted.sh"), contract.
 func TestScript_isTheContracts(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"read_hosted.sh": shellScript, "read_hosted.ps1": powerShellScript} {
-		if got, err := os.ReadFile(name); err != nil || string(got) != want {
-			t.Errorf("copy internal/contract/testdata/script/%s here: %v", name, err)
-		}
+		got, err := os.ReadFile(name)
+		simtest.Check(t, err == nil && string(got) == want, "copy internal/contract/testdata/script/%s here: %v", name, err)
 	}
 }
 
@@ -224,7 +223,6 @@ func TestScript_others(t *testing.T) {
 	rows := c.Screens(c.RunScript(powerShellScript, `'c:\gse2_bkte\agent\etc\.proc'`, host), 0, 0, host)
 	simtest.Want(t, "status of a fault", rows[0]["status"], any(3.0))
 	got := c.Screen(powerShellScript, `'c:\gse2_bkte\agent\etc\.proc'`, host)
-	if !strings.HasPrefix(got, "bk-hosted begin\r\n{") || !strings.Contains(got, `\ufffd`) || strings.Contains(got, "canary") {
-		t.Errorf("on Windows: %s", got)
-	}
+	simtest.Check(t, strings.HasPrefix(got, "bk-hosted begin\r\n{") && strings.Contains(got, `\ufffd`) && !strings.Contains(got, "canary"),
+		"on Windows: %s", got)
 }

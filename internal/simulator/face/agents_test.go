@@ -199,9 +199,8 @@ func TestJob_keepsWhatTheServerMakesOfIt(t *testing.T) {
 			op := map[string]int{"operate_process": simulator.OpHost, "manage_proc": 1}[test.api]
 			c.JobStart(test.api, simtest.JobBody(op, simtest.JobInfo(test.more, "10.0.0.1")))
 			p, _ := c.Sim.Process("0:10.0.0.1", "job", "/opt/nginx/nginx")
-			if !strings.Contains(string(p.Spec), test.want) || strings.Contains(string(p.Spec), "ip_list") {
-				t.Errorf("kept %s, want %s", p.Spec, test.want)
-			}
+			simtest.Check(t, strings.Contains(string(p.Spec), test.want) && !strings.Contains(string(p.Spec), "ip_list"),
+				"kept %s, want %s", p.Spec, test.want)
 		})
 	}
 }

@@ -159,9 +159,8 @@ func TestFaces_maxHostsPerRequest(t *testing.T) {
 	c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.MaxHostsPerRequest = 1 })
 	for face, selector := range map[string]string{"esb": simtest.CloudHosts("10.0.0.1", "10.0.0.2"), "apigw": simtest.Agents(simtest.AgentA, simtest.AgentB)} {
 		got := c.OnFace(face, "operate_proc_v2", simtest.GatewayBody(simulator.OpQuery, "{}", selector))
-		if got.Code == 0 || !strings.Contains(got.Message, "2 hosts are more than 1") {
-			t.Errorf("%s: HTTP %d %d %s", face, got.Status, got.Code, got.Message)
-		}
+		simtest.Check(t, got.Code != 0 && strings.Contains(got.Message, "2 hosts are more than 1"),
+			"%s: HTTP %d %d %s", face, got.Status, got.Code, got.Message)
 	}
 	c.Sim.ResetViolations()
 }
@@ -219,9 +218,8 @@ func TestFaces_findings(t *testing.T) {
 			simtest.Want(t, "found", c.Sim.Violations(), test.want)
 			c.Sim.ResetViolations()
 			if name == "both-selectors" {
-				if _, reached := c.Sim.Process("0:10.0.0.1", "web", "nginx"); reached {
-					t.Error("the hosts were not ignored")
-				}
+				_, reached := c.Sim.Process("0:10.0.0.1", "web", "nginx")
+				simtest.Check(t, !reached, "the hosts were not ignored")
 			}
 			if p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx"); name == "label-a-number" && p.Labels["team"] != "5" {
 				t.Errorf("labels %v", p.Labels)

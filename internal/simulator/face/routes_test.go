@@ -198,9 +198,8 @@ func TestFaces_credentials(t *testing.T) {
 			case code == simulator.CodeInvalidArgs:
 				status = http.StatusBadRequest
 			}
-			if got.Status != status || got.Code != code || !strings.Contains(got.Message, says) {
-				t.Errorf("HTTP %d %v, want %d %d with %q", got.Status, got.Body, status, code, says)
-			}
+			simtest.Check(t, got.Status == status && got.Code == code && strings.Contains(got.Message, says),
+				"HTTP %d %v, want %d %d with %q", got.Status, got.Body, status, code, says)
 			if status == http.StatusBadRequest {
 				return
 			}
@@ -228,8 +227,7 @@ func TestGateway_tenant(t *testing.T) {
 		c := simtest.NewClient(t, &simulator.Server{TenantID: test.want})
 		got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`,
 			map[string]string{"X-Bkapi-Authorization": simtest.GatewayAuth, "X-Bk-Tenant-Id": test.given})
-		if got.Status != test.status || (got.Status == http.StatusForbidden) != (got.Code == simulator.CodeCrossTenant) {
-			t.Errorf("%s: HTTP %d %v", name, got.Status, got.Body)
-		}
+		simtest.Check(t, got.Status == test.status && (got.Status == http.StatusForbidden) == (got.Code == simulator.CodeCrossTenant),
+			"%s: HTTP %d %v", name, got.Status, got.Body)
 	}
 }

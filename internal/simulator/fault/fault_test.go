@@ -158,9 +158,8 @@ func TestFault_tasks(t *testing.T) {
 	}
 	c.Sim.Inject(simulator.Fault{API: "operate_*", TaskID: new("")})
 	env := c.Send("operate_proc_v2", simtest.GatewayBody(simulator.OpQuery, "{}", simtest.CloudHosts("10.0.0.1")))
-	if id, given := env.Data["task_id"]; env.Code != 0 || !given || id != "" {
-		t.Errorf("got %+v", env)
-	}
+	id, given := env.Data["task_id"]
+	simtest.Check(t, env.Code == 0 && given && id == "", "got %+v", env)
 }
 
 func TestFault_contents(t *testing.T) {
@@ -242,9 +241,8 @@ func TestFault_ailing(t *testing.T) {
 			c.Sim.ClearFaults()
 			c.Does(simulator.OpRestart, 0, "-Hr")
 			for range 3 {
-				if pid, health := query(); pid <= 0 || health != "" {
-					t.Errorf("after a good release: pid %d, %v", pid, health)
-				}
+				pid, health := query()
+				simtest.Check(t, pid > 0 && health == "", "after a good release: pid %d, %v", pid, health)
 			}
 			c.WantState("then", "-Hr")
 		})
@@ -486,9 +484,8 @@ func TestFault_delayMax(t *testing.T) {
 			sim.ServeHTTP(httptest.NewRecorder(), req)
 			shortest, longest = min(shortest, time.Since(began)), max(longest, time.Since(began))
 		}
-		if shortest < 50*time.Millisecond || longest >= 500*time.Millisecond || longest-shortest < 300*time.Millisecond {
-			t.Errorf("all between %s and %s", shortest, longest)
-		}
+		simtest.Check(t, shortest >= 50*time.Millisecond && longest < 500*time.Millisecond && longest-shortest >= 300*time.Millisecond,
+			"all between %s and %s", shortest, longest)
 	})
 }
 

@@ -40,9 +40,8 @@ func TestParse_saysWhereAndWhatWouldBeRight(t *testing.T) {
 		"bad-pattern":      {withSteps(`{"say":"s","when":{"api":"["},"end":"a"}`), `when: api is a name or a pattern`},
 	}
 	for name, test := range tests {
-		if _, err := simulator.ParseScenario("x.json", []byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %s", name, err, test.want)
-		}
+		_, err := simulator.ParseScenario("x.json", []byte(test.text))
+		simtest.Check(t, err != nil && strings.Contains(err.Error(), test.want), "%s: %v, want %s", name, err, test.want)
 	}
 }
 
