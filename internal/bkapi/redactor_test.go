@@ -91,7 +91,6 @@ func TestRedactor_encodings(t *testing.T) {
 	}
 }
 
-// ways are the ways to spell one character.
 var ways = []func(char rune) string{
 	func(char rune) string { return string(char) },
 	func(char rune) string { return octets("%%%02X", char) },

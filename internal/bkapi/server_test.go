@@ -24,7 +24,6 @@ var (
 	operate = bkapi.API{Name: "operate_proc_v2", Path: "api/c/compapi/v2/gse/operate_proc_v2/"}
 )
 
-// post is one request as the server received it.
 type post struct {
 	method string
 	path   string
@@ -68,14 +67,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	step(w, r)
 }
 
-// received returns the requests so far.
 func (s *server) received() []post {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]post(nil), s.posts...)
 }
 
-// reply answers with a status and a JSON body.
 func reply(status int, body string) http.HandlerFunc {
 	return replyAs("application/json", status, body)
 }
@@ -88,7 +85,6 @@ func replyAs(contentType string, status int, body string) http.HandlerFunc {
 	}
 }
 
-// ok is a success with this data.
 func ok(data string) http.HandlerFunc {
 	return reply(http.StatusOK, fmt.Sprintf(`{"result":true,"code":0,"message":"","data":%s}`, data))
 }

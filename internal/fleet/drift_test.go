@@ -19,7 +19,6 @@ const (
 	ownPrint = "v1-0123456789abcdef"
 )
 
-// carrying are labels with a fingerprint.
 func carrying(fingerprint string) map[string]string {
 	return map[string]string{"team": "sre", label: fingerprint}
 }
@@ -170,7 +169,6 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// started are the labels that a start has left.
 func started() map[string]string {
 	return desired(fleet.EnsureRunning).StartLabels()
 }

@@ -199,7 +199,6 @@ func cannotSay(err error) func([]fleet.Host) (map[fleet.Host]fleet.Status, error
 	return func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return nil, err }
 }
 
-// wantResults compares results with outcomes by host number.
 func wantResults(t *testing.T, want byHost, got fleet.Results) {
 	t.Helper()
 	fleettest.Same(t, "results", want, byNumber(got), cmpopts.EquateErrors(), cmpopts.EquateEmpty())

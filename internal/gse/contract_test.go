@@ -104,7 +104,6 @@ func TestContract(t *testing.T) {
 	procapitest.WantAllTried(t, contract.Cases("esb", "apigw"), tried)
 }
 
-// sampleTask is the task of the documents' samples.
 const sampleTask = "GSETASK:XXXXXXXXXX"
 
 var (

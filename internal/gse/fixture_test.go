@@ -38,7 +38,6 @@ const (
 	stage = "/api/bk-gse/prod"
 )
 
-// The process of the documents' samples.
 var sampleMeta = Meta{Namespace: "gse", Name: "proc-test", Labels: map[string]string{"proc_name": "proc-test"}}
 
 // sampleSpec is the spec of the documents' samples, with every field set.
@@ -120,7 +119,6 @@ type scene struct {
 	sent    []string // nil, or by which selectors hosts were named in requests
 }
 
-// play plays scenes, each by itself.
 func play(t *testing.T, scenes map[string]scene) {
 	t.Helper()
 	for name, s := range scenes {
@@ -189,12 +187,10 @@ func simAt(t *testing.T, face string, sim *simulator.Server, maxHosts int) *Proc
 	return client.Process(sampleMeta, sampleSpec())
 }
 
-// start calls Start.
 func start(p fleet.Process, ctx context.Context, hosts []fleet.Host) fleet.Results { //nolint:revive // as methods of a type are written
 	return p.Operate(ctx, fleet.Start, hosts, nil)
 }
 
-// wantDone fails the test if any host failed.
 func wantDone(t *testing.T, results fleet.Results) {
 	t.Helper()
 	if failures := results.Failures(); len(failures) > 0 {
@@ -202,15 +198,12 @@ func wantDone(t *testing.T, results fleet.Results) {
 	}
 }
 
-// refusal is an answer that refuses a request.
 func refusal(code int) http.HandlerFunc {
 	return procapitest.Refusal(code, "redis reply is not string", "null")
 }
 
-// accepted is an operation that became task T.
 var accepted = exchange{API: apiOperate, Reply: procapitest.Data(`{"task_id":"T"}`)}
 
-// hosting is an operation of operate_proc_multi that became task T.
 var hosting = exchange{API: apiMulti, Reply: procapitest.Data(`{"task_id":"T"}`)}
 
 // result is one answer about task T.
@@ -245,7 +238,6 @@ func bareOn(m Meta, addresses ...string) []exchange {
 	return []exchange{accepted, result(said(pairs...))}
 }
 
-// cachedRow is a row of process gse:proc-test.
 func cachedRow(n, status int) string {
 	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":"10.0.0.%d","bk_cloud_id":0},"status":%d}`, n, status)
 }
@@ -282,7 +274,6 @@ func wasIdle(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
-// byTask is an outcome of task T.
 func byTask(o fleet.Outcome) fleet.Outcome {
 	o.TaskID = "T"
 	return o

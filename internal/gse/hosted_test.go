@@ -30,7 +30,6 @@ const (
 
 var scriptAccepted = exchange{API: runScript, Reply: procapitest.Data(`{"result":{"task_id":"T"}}`)}
 
-// screens is an answer with these rows.
 func screens(rows ...string) exchange {
 	return exchange{API: scriptResult, Reply: procapitest.Data(`{"result":[` + strings.Join(rows, ",") + `]}`)}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// page is an answer of sync_proc_status.
 func page(count string, rows ...string) exchange {
 	if count != "" {
 		count = `"count":` + count + `,`
@@ -42,7 +41,6 @@ func slips(repeated int) []exchange {
 	return []exchange{page("1002", rows(1, 1000)...), page("1002", append(rows(repeated, repeated), rows(1002, 1002)...)...)}
 }
 
-// twice is a list that is read twice.
 func twice(pages ...exchange) []exchange { return slices.Concat(pages, pages) }
 
 func upTo(n int) []int { return numbers(1, n) }
@@ -302,7 +300,6 @@ func (c *crowd) askAll(processes int) {
 	}
 }
 
-// waitFor returns when the API has been called.
 func (c *crowd) waitFor(api string) {
 	c.t.Helper()
 	for c.sim.Calls().Count(api) == 0 {

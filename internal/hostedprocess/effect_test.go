@@ -19,7 +19,6 @@ func hostedBy(t *testing.T, sim *providertest.Sim, by providertest.Face) *provid
 	return providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
 }
 
-// with is a configuration with one more attribute.
 func with(config map[string]any, name string, value any) map[string]any {
 	config = maps.Clone(config)
 	config[name] = value

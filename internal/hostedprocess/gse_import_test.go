@@ -181,7 +181,6 @@ func listedRow(name, ip string) map[string]any {
 	}
 }
 
-// listing makes the platform list these rows.
 func listing(sim *providertest.Sim, rows ...any) {
 	sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": rows, "data/count": len(rows)}})
 }

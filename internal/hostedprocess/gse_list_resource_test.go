@@ -15,7 +15,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// listedNames are the display names of results, in their order.
 func listedNames(results []providertest.Listed) []string {
 	names := make([]string, len(results))
 	for i, result := range results {
@@ -24,7 +23,6 @@ func listedNames(results []providertest.Listed) []string {
 	return names
 }
 
-// hosts is the hosts map of a whole result.
 func hosts(t *testing.T, l providertest.Listed) map[string]any {
 	t.Helper()
 	resource, _ := l.Resource.(map[string]any)

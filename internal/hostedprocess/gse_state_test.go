@@ -74,7 +74,6 @@ func TestHostedProcess_replacedAsApplied(t *testing.T) {
 	}
 }
 
-// otherProcess is another one than the reference.
 var otherProcess = attribute("meta", map[string]any{"namespace": "web", "name": "other"})
 
 // Hosts that leave are released as they were registered. Where state does not tell

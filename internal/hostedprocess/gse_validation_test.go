@@ -13,7 +13,6 @@ import (
 // values are values of attributes by their paths; nil leaves an attribute out.
 type values map[string]any
 
-// put writes them into a configuration.
 func (v values) put(config map[string]any) {
 	for at, value := range v {
 		parts := strings.Split(at, ".")

@@ -11,7 +11,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// inTwos has two hosts in a wave.
 var inTwos = attribute("rollout", map[string]any{"batch_size": 2})
 
 func TestHostedProcess_ensureRunning(t *testing.T) {

@@ -69,7 +69,6 @@ func (w *world) objectOfCLI() *providertest.Core {
 	return object
 }
 
-// at is the process on host n.
 func (w *world) at(n int) simulator.Process {
 	namespace, name := w.by.Process()
 	p, _ := w.sim.Process(providertest.Address(n), namespace, name)
@@ -107,7 +106,6 @@ func (w *world) onOp(op int, f simulator.Fault, hosts ...int) {
 	w.sim.Inject(f)
 }
 
-// repair ends all faults.
 func (w *world) repair() { w.sim.Repair() }
 
 // away is an agent that does not answer.
@@ -185,7 +183,6 @@ func (w *world) expect(object *providertest.Core, s step, kind providertest.Plan
 	providertest.Same(w, s.name+": hosts in state", hosts, object.Reasons("hosts"))
 }
 
-// codes are those of out_of_sync, by host key.
 func codes(object *providertest.Core) map[string]string {
 	left := make(map[string]string)
 	for key, reason := range object.Reasons("out_of_sync") {
@@ -243,10 +240,8 @@ func (w *world) changed(n int, more ...map[string]any) map[string]any {
 	return restartedBy(w.by, n, more...)
 }
 
-// attribute is one to be declared.
 func attribute(name string, value any) map[string]any { return map[string]any{name: value} }
 
-// labelled are labels to be declared.
 func labelled(labels map[string]any) map[string]any {
 	return attribute("meta", map[string]any{"namespace": "web", "name": "nginx", "labels": labels})
 }
@@ -264,7 +259,6 @@ func letGo(sim *providertest.Sim) []string {
 	return hosts
 }
 
-// pids are the process ids on machines 1 to n.
 func pids(sim *providertest.Sim, n int) []int {
 	var found []int
 	for _, host := range providertest.HostNumbers(n) {
@@ -282,7 +276,6 @@ func expectHosted(t *testing.T, sim *providertest.Sim, n int) {
 	}
 }
 
-// expectNothing fails the test where anything is left behind.
 func (w *world) expectNothing() {
 	w.Helper()
 	for _, p := range w.sim.Processes() {

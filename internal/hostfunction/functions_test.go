@@ -76,3 +76,5 @@ func TestFunctions(t *testing.T) {
 		})
 	}
 }
+
+func TestMain(m *testing.M) { providertest.Main(m) }

@@ -15,7 +15,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// mistake is an invalid value, and the diagnostic for it.
 type mistake struct {
 	at    string // the attribute, with dots
 	wrote any    // nil for none
@@ -194,7 +193,6 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// objects are the objects with the mistake.
 func (m mistake) objects(face providertest.Face) []string {
 	prefix := map[providertest.Face]string{providertest.FaceESB: "bk_", providertest.FaceJOB: "bk_job_"}[face]
 	all := []string{"resource " + prefix + "process_operation", "action " + prefix + "process_operation", "resource " + prefix + "hosted_process", "data " + prefix + "process_status"}

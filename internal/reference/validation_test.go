@@ -18,7 +18,6 @@ import (
 
 type object = map[string]any
 
-// Objects of configurations.
 const (
 	hostedBlock       = "resource bk_hosted_process"
 	operationBlock    = "resource bk_process_operation"
@@ -27,7 +26,6 @@ const (
 	jobOperationBlock = "resource bk_job_process_operation"
 )
 
-// later is a value that is not known yet.
 var later = providertest.NotKnown{}
 
 // configOf is a valid configuration of an object, with other values by their paths.
@@ -61,7 +59,6 @@ func set(config object, path string, value any) {
 	set(inner, below, value)
 }
 
-// gate is a rollout with a health gate.
 func gate(output any) object {
 	return object{"waves": []any{"1"}, "healthy": object{"stable_for": "1s", "output": output}}
 }

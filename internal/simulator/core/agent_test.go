@@ -132,7 +132,6 @@ func TestAgent_failures(t *testing.T) {
 	}
 }
 
-// limited is a local host, and a spec with limits.
 func limited(t *testing.T, control, resource string) (c *simtest.Client, spec string) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {

@@ -279,7 +279,6 @@ func jsonType(v any) string {
 	return fmt.Sprintf("a %T", v)
 }
 
-// contractTopology is the topology of the contract's cases.
 const contractTopology = `{"businesses":[
 	{"id":3,"name":"shop",
 		"templates":[{"id":50,"name":"nginx","processes":[{

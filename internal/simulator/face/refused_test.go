@@ -241,7 +241,6 @@ func hostList(n int) string {
 	return "[" + strings.Repeat(host+",", n-1) + host + "]"
 }
 
-// signed is a body with credentials before it.
 func signed(members string) string { return simtest.Signed("{" + members + "}") }
 
 // FuzzServer sends a fault and then a request. With any input, the server does not panic and answers a valid request afterwards.

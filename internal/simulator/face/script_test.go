@@ -30,7 +30,6 @@ func scripts(t *testing.T, knobs ...func(*simulator.Server)) *simtest.Client {
 	return c
 }
 
-// outcomes is a short form of results.
 func outcomes(rows []map[string]any) (text string) {
 	for _, row := range rows {
 		text += fmt.Sprint(row["status"], " ", row["error_code"], " ", row["script_exit_code"], " ", row["screen"])
