@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -172,3 +173,153 @@ func (p page) promises() []string {
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+var (
+	frontMatter  = regexp.MustCompile(`(?s)\A---.*?\n---\n`)
+	notRead      = regexp.MustCompile("(?s)```.*?\n```|<!--.*?-->")
+	aboveHeading = regexp.MustCompile(`(?s)\A.*?\n# `)
+)
+
+// words counts the words of a page as it is read: tables count, blocks of code do not.
+func words(page string) int {
+	return len(strings.Fields(notRead.ReplaceAllString(frontMatter.ReplaceAllString(page, ""), "")))
+}
+
+var han = regexp.MustCompile(`\p{Han}`)
+
+// wordsInChinese counts three characters as two words, which is what they are translated from.
+func wordsInChinese(page string) int {
+	return len(han.FindAllString(notRead.ReplaceAllString(frontMatter.ReplaceAllString(page, ""), ""), -1)) * 2 / 3
+}
+
+// Pages are short enough to be read to their end. What is longer is shortened or split.
+func TestPages_keepTheirBudgets(t *testing.T) {
+	t.Parallel()
+	budgets := map[string]int{"docs/index.md": 1000, "docs/guides/*.md": 1200, "docs/resources/*.md": 2000, "docs/actions/*.md": 2000, "docs/data-sources/*.md": 2000}
+	for pattern, budget := range budgets {
+		pages := providertest.Glob(t, pattern)
+		for _, page := range pages {
+			page, text, budget := filepath.ToSlash(page), read(t, page), budget
+			count := words(text)
+			if strings.HasPrefix(page, "docs/guides/zh-") {
+				count = wordsInChinese(text)
+			}
+			switch {
+			case page == "docs/guides/zh-index.md":
+				budget = budgets["docs/index.md"]
+			case strings.Contains(text, referenceSubcategory):
+				budget = budgets["docs/resources/*.md"]
+			}
+			providertest.Check(t, count <= budget, "%s has %d words, more than %d", page, count, budget)
+		}
+	}
+}
+
+// Whoever opens the documentation sees how to install the provider, what it needs to be let
+// in, and what is not proven, before anything else.
+func TestIndex_beginsWithWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	const screen = 200 // words
+	page := aboveHeading.ReplaceAllString(read(t, "docs/index.md"), "")
+	for _, heading := range []string{"Never run against a live GSE", "\n## Install\n", "\n## Credentials\n"} {
+		above, _, found := strings.Cut(page, heading)
+		count := len(strings.Fields(above))
+		providertest.Check(t, found && count <= screen, "%q is not among the first %d words of the index, but after %d", heading, screen, count)
+	}
+	example := strings.TrimSpace(read(t, "examples/resources/bk_hosted_process/resource.tf"))
+	for _, page := range []string{"README.md", "docs/index.md", "docs/resources/hosted_process.md"} {
+		providertest.Check(t, strings.Contains(read(t, page), example), "%s has not the first example of all pages", page)
+	}
+}
+
+// Pages lead nowhere that does not exist.
+func TestPages_leadSomewhere(t *testing.T) {
+	t.Parallel()
+	pages := providertest.Glob(t, "docs/*/*.md")
+	for _, page := range append(pages, "docs/index.md", "README.md", "README.zh-CN.md", "SECURITY.md", "CONTRIBUTING.md", "DESIGN.md", "internal/faultmatrix/MATRIX.md") {
+		for _, link := range pageLink.FindAllStringSubmatch(read(t, page), -1) {
+			to, anchor := filepath.Join(filepath.Dir(page), link[1]), link[2]
+			if link[1] == "" {
+				to = page
+			}
+			providertest.Check(t, slices.Contains(anchorsOf(read(t, to)), anchor), "%s leads to %s%s, which is not there", page, to, anchor)
+		}
+	}
+}
+
+// The change log says of each release what users get, and leaves the details to the pages.
+func TestChangelog_keepsItsBudget(t *testing.T) {
+	t.Parallel()
+	const budget = 600
+	for _, release := range strings.Split("\n"+read(t, "CHANGELOG.md"), "\n## ")[1:] {
+		if count := words(release); count > budget {
+			name, _, _ := strings.Cut(release, "\n")
+			t.Errorf("CHANGELOG.md has %d words about %s, more than %d", count, name, budget)
+		}
+	}
+}
+
+// The first steps tell in both languages what the demo plays, step by step: it plays in English alone.
+func TestFirstSteps_tellTheDemo(t *testing.T) {
+	t.Parallel()
+	demo := read(t, "examples/demo/run.sh")
+	steps := regexp.MustCompile(`(?m)^step ['"](.+?)['"](?: |$)`).FindAllStringSubmatch(demo, -1)
+	if len(steps) == 0 {
+		t.Fatal("the demo has no steps")
+	}
+	for _, file := range []string{"docs/guides/first-steps.md", "docs/guides/zh-first-steps.md"} {
+		page := read(t, file)
+		for i, step := range steps {
+			if row := fmt.Sprintf("\n| %d. %s | ", i+1, step[1]); !strings.Contains(page, row) {
+				t.Errorf("%s has no row for the step %q", file, step[1])
+			}
+		}
+	}
+}
+
+// Whoever looks for a message finds it: what is in the first column of the tables, as code, is what the provider or the command line says.
+func TestTroubleshooting_quotesMessages(t *testing.T) {
+	t.Parallel()
+	said := sourcesOf(t, "internal")
+	others := map[string]bool{ // what Terraform says, and what users write; the first ones are tried by TestAccMistakes_ofTerraform
+		"a number is required": true, `"process": string required`: true, `attribute "priority" is required`: true, `["web"].priority`: true, "map of string required": true,
+		`attribute "healthy": object required`: true, `attribute "waves": list of string required`: true, `on_fail = "rollback"`: true, "rollout": true,
+		"must be replaced": true, "Error acquiring the state lock": true, "ensure = \"hosted\"": true, "out_of_sync": true, "terraform untaint": true,
+	}
+	firstCell := regexp.MustCompile(`(?m)^\| ([^|]*) \|`)
+	code := regexp.MustCompile("`([^`]+)`")
+	for _, page := range []string{
+		"docs/guides/troubleshooting.md", "docs/guides/zh-troubleshooting.md", "docs/guides/configuration-mistakes.md", "docs/guides/zh-configuration-mistakes.md",
+	} {
+		text := read(t, page)
+		quoted := 0
+		for _, row := range firstCell.FindAllStringSubmatch(text, -1) {
+			for _, quote := range code.FindAllStringSubmatch(row[1], -1) {
+				quoted++
+				if !others[quote[1]] && !strings.Contains(said, quote[1]) {
+					t.Errorf("%s: nothing says %q", page, quote[1])
+				}
+			}
+		}
+		if quoted < 25 && !strings.Contains(page, "mistakes") {
+			t.Errorf("%s quotes %d messages", page, quoted)
+		}
+	}
+}
+
+// sourcesOf is the text of the Go files in a folder that are not tests. Texts that a line
+// break cuts are put together.
+func sourcesOf(t *testing.T, folder string) string {
+	t.Helper()
+	var text strings.Builder
+	err := fs.WalkDir(os.DirFS("."), folder, func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(file)
+		text.Write(source)
+		return err
+	})
+	providertest.NoError(t, err)
+	return regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(text.String(), "")
+}

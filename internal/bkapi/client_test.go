@@ -141,7 +141,6 @@ func TestClient_operationIsNotResentByTransport(t *testing.T) {
 	}
 }
 
-// How a call fails, and whether it had been sent by then.
 func TestClient_fails(t *testing.T) {
 	t.Parallel()
 	to := func(target string, status int) http.HandlerFunc {

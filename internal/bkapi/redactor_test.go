@@ -184,7 +184,6 @@ func TestRedactor_spellings(t *testing.T) {
 	}
 }
 
-// A secret is removed from any surrounding text.
 func FuzzRedactor(f *testing.F) {
 	f.Add("s3cr3t", `{"bk_app_secret":"`, `"}`, []byte{0})
 	f.Add("a/b+c=d%", "https://u:pw@proxy/?q=", "&x", []byte{1, 2})

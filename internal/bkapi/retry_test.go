@@ -245,7 +245,6 @@ func retryTable() []retryRow {
 	}
 }
 
-// TestDoc_retryTable checks that the documentation and the tests have the same rows.
 func TestDoc_retryTable(t *testing.T) {
 	t.Parallel()
 	doc, err := os.Open("doc.go")

@@ -352,7 +352,6 @@ var effectTable = []effect{
 	{onStatus, faces, held{registered: true, running: true}, held{registered: true, running: true}},
 }
 
-// What operations do besides.
 func TestFaultMatrix_effects(t *testing.T) {
 	t.Parallel()
 	for i, e := range effectTable {

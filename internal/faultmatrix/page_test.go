@@ -238,7 +238,6 @@ func quoted(says string) string {
 	return "`" + strings.NewReplacer("|", "\\|", "127.0.0.1", "…", "`", "'").Replace(says) + "`"
 }
 
-// Every row has cells.
 func TestFaultTable(t *testing.T) {
 	t.Parallel()
 	for _, f := range faultTable() {

@@ -390,7 +390,6 @@ func TestInspect_kept(t *testing.T) {
 	}
 }
 
-// Nothing is read that was not asked for.
 func TestInspect_keptUnread(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*fleet.Desired){

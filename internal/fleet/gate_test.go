@@ -285,7 +285,6 @@ func TestRun_gateInterrupted(t *testing.T) {
 	})
 }
 
-// Nothing counts as done before it has passed.
 func TestRun_gateProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -188,7 +188,6 @@ func TestRun_startFailsInSilence(t *testing.T) {
 	})
 }
 
-// An operation leaves time for the look after it.
 func TestRun_leavesTime(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[fleet.Operation]time.Duration{

@@ -115,7 +115,6 @@ func TestGate_overhead(t *testing.T) {
 	}
 }
 
-// The page about measurements has the figures, in both languages.
 func TestRollout_overheadPage(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder

@@ -216,7 +216,6 @@ func TestRelease_leftOut(t *testing.T) {
 	}
 }
 
-// Agents that keep silent are waited for only so long.
 func TestRelease_silence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -227,8 +227,7 @@ func TestGateway_lostAnswer(t *testing.T) {
 	})
 }
 
-// A process that was unhosted to be hosted anew, when the time was up, is not hosted any more. So it is not as
-// it was before.
+// A process that was unhosted to be hosted anew, when the time was up, is not hosted any more. So it is not as it was before.
 func TestGateway_endsUnhosted(t *testing.T) {
 	t.Parallel()
 	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)

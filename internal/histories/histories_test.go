@@ -290,9 +290,8 @@ func TestInvariants_canFail(t *testing.T) {
 				t.Fatalf("without the defect: %s", breach)
 			}
 			breach := play(history, map[Action]func(*world, *object){c.after: c.defect})
-			if breach == nil || breach.Invariant != c.invariant || breach.Kind != c.kind {
-				t.Errorf("found %v, want invariant %d (%s)", breach, c.invariant, c.kind)
-			}
+			providertest.Check(t, breach != nil && breach.Invariant == c.invariant && breach.Kind == c.kind,
+				"found %v, want invariant %d (%s)", breach, c.invariant, c.kind)
 		})
 	}
 }

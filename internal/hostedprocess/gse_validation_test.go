@@ -108,7 +108,6 @@ func TestHostedProcess_validation(t *testing.T) {
 	}
 }
 
-// The same over JOB.
 func TestJobHostedProcess_validation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -141,7 +140,6 @@ func TestJobHostedProcess_validation(t *testing.T) {
 	})
 }
 
-// Values that are not known before apply are not refused.
 func TestHostedProcess_unknownInput(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

@@ -334,7 +334,6 @@ func TestHostedProcess_unreachableOperation(t *testing.T) {
 	})
 }
 
-// A wave waits as long as a start may take.
 func TestHostedProcess_waveOfStarts(t *testing.T) {
 	t.Parallel()
 	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {

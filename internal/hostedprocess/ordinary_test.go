@@ -384,9 +384,8 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 		w := newWorld(t, job)
 		w.sim.ManageProcBug = true
 		const says = "runs its operations 1 and 2 as stop and query; set registration_api to operate_process"
-		if _, said := w.object().Apply(w.managed()); !said.Failed() || !strings.Contains(words(said.String()), "829, JOB answered") || !strings.Contains(words(said.String()), says) {
-			t.Errorf("said: %s", said)
-		}
+		_, said := w.object().Apply(w.managed())
+		providertest.Fails(t, said, "829, JOB answered", says)
 	})
 }
 

@@ -71,7 +71,6 @@ func (w *world) secretless(object *providertest.Core, said providertest.Diagnost
 	}
 }
 
-// Without a way to run the script there is no plan.
 func TestVerify_noWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)

@@ -244,9 +244,8 @@ func TestRemoval_nothingRegistered(t *testing.T) {
 				said := resource.DestroyUnrefreshed()
 				namespace, process := by.Process()
 				p := h.sim.Machine(providertest.Address(1)).Process(namespace, process)
-				if said.Failed() != c.stays || resource.State.IsNull() == c.stays || p.Hosted != c.stays || !p.Running {
-					t.Errorf("it is %+v; said: %s", p, said)
-				}
+				providertest.Check(t, said.Failed() == c.stays && resource.State.IsNull() != c.stays && p.Hosted == c.stays && p.Running,
+					"it is %+v; said: %s", p, said)
 				if c.silent && !strings.Contains(said.String(), "117") {
 					t.Errorf("said: %s", said)
 				}

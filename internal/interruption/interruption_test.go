@@ -147,9 +147,8 @@ func TestInterrupt_questions(t *testing.T) {
 			sim.ResetCalls()
 			var said providertest.Diagnostics
 			interrupted(resource.Protocol, func() bool { return len(sim.Calls().OfOp(simulator.OpQuery)) > 0 }, func() { said = ask(resource) })
-			if !said.Failed() || !strings.Contains(said.String(), "Unable to Read") || !resource.State.Equal(before) {
-				t.Errorf("said %q and state is %s", said, resource.State)
-			}
+			providertest.Check(t, said.Failed() && strings.Contains(said.String(), "Unable to Read") && resource.State.Equal(before),
+				"said %q and state is %s", said, resource.State)
 		})
 	}
 }
@@ -168,9 +167,8 @@ func TestInterrupt_beforeAny(t *testing.T) {
 	config := hosted(2, "./a.sh")
 	delete(config, "rollout")
 	said := sim.CutAt(func(call simulator.Call) bool { return call.API == api && (op == nil || call.Op == *op) }).Apply(resource, config)
-	if !strings.HasPrefix(said.String(), "ERROR: Unable to Create Hosted Process") || !resource.Tainted {
-		t.Errorf("tainted: %t; said: %s", resource.Tainted, said)
-	}
+	providertest.Check(t, strings.HasPrefix(said.String(), "ERROR: Unable to Create Hosted Process") && resource.Tainted,
+		"tainted: %t; said: %s", resource.Tainted, said)
 	for _, key := range []string{"web-1", "web-2"} {
 		reason := resource.Reasons("out_of_sync")[key]
 		providertest.Check(t, strings.HasPrefix(reason, "unconfirmed: "), "%s is %q", key, reason)
@@ -291,9 +289,8 @@ func (r *lossRound) checkTold(rows map[string]string, said string) {
 		reason, failing := rows[key]
 		switch {
 		case failing && open(reason):
-			if !strings.Contains(said, "Where the outcome is not known") {
-				r.Errorf("%s: %s, and no word of what to do\n%s", key, reason, said)
-			}
+			providertest.Check(r, strings.Contains(said, "Where the outcome is not known"),
+				"%s: %s, and no word of what to do\n%s", key, reason, said)
 		case failing && operated[key]:
 			r.Errorf("%s was operated and is reported as %q\n%s", key, reason, said)
 		case failing:

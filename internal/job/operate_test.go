@@ -106,17 +106,14 @@ func TestProcess_agentIDs(t *testing.T) {
 		"alone":    p.Operate(t.Context(), fleet.Start, mixed[:1], nil),
 	} {
 		got := results[mixed[0]]
-		if got.Verdict != fleet.Failed || !strings.Contains(got.Meaning, "not by agent id") || got.Err != nil {
-			t.Errorf("%s: got %+v", name, got)
-		}
+		procapitest.Check(t, got.Verdict == fleet.Failed && strings.Contains(got.Meaning, "not by agent id") && got.Err == nil,
+			"%s: got %+v", name, got)
 		if name != "alone" && !results[mixed[1]].OK() {
 			t.Errorf("%s: got %+v", name, results[mixed[1]])
 		}
 	}
 	statuses, err := p.CachedStatus(t.Context(), mixed)
-	if err != nil || statuses[mixed[1]].State != fleet.Running {
-		t.Errorf("got %v, %v", statuses, err)
-	}
+	procapitest.Check(t, err == nil && statuses[mixed[1]].State == fleet.Running, "got %v, %v", statuses, err)
 	if got := statuses[mixed[0]]; got.State != fleet.Unknown || !strings.Contains(got.Message, "not by agent id") {
 		t.Errorf("got %+v", got)
 	}
@@ -139,27 +136,22 @@ func TestResume(t *testing.T) {
 			t.Parallel()
 			p, script := scripted(t, "", test.steps...)
 			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Restart}}, test.wait, nil)[host(1)]
-			if got.Verdict != test.want || got.TaskID != "T" {
-				t.Errorf("got %+v, want verdict %d", got, test.want)
-			}
+			procapitest.Check(t, got.Verdict == test.want && got.TaskID == "T", "got %+v, want verdict %d", got, test.want)
 			for _, body := range script.Requests() {
-				if !strings.Contains(string(body), `"bk_gse_taskid":"T"`) || !strings.Contains(string(body), "bk_scope_id") {
-					t.Errorf("asked %s", body)
-				}
+				procapitest.Check(t, strings.Contains(string(body), `"bk_gse_taskid":"T"`) && strings.Contains(string(body), "bk_scope_id"),
+					"asked %s", body)
 			}
 		})
 	}
 }
 
-// What the client reports of a host contains no secret.
 func TestProcess_repeatsNoSecret(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, accepted, result(said(key(1), `{"error_code":65535,"error_msg":"sent: s3cret"}`)))
 	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.AppSecret = "s3cret" })
 	results := client.Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(1), nil)
-	if got := results[host(1)].Message; !strings.Contains(got, "sent: ***") {
-		t.Errorf("got %q", got)
-	}
+	got := results[host(1)].Message
+	procapitest.Check(t, strings.Contains(got, "sent: ***"), "got %q", got)
 }
 
 // Unset values take the times of GSE's documents.
@@ -172,9 +164,8 @@ func TestInfo_Settles(t *testing.T) {
 		"not-set": {Info{}, 60 * time.Second, 5 * time.Second},
 		"set":     {Info{OpTimeout: new(int64(7)), StartCheckEndTime: new(int64(30))}, 7 * time.Second, 30 * time.Second},
 	} {
-		if command, check := c.info.Settles(); command != c.command || check != c.check {
-			t.Errorf("%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
-		}
+		command, check := c.info.Settles()
+		procapitest.Check(t, command == c.command && check == c.check, "%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
 	}
 }
 
@@ -338,18 +329,15 @@ func TestIsRemoved(t *testing.T) {
 	} {
 		p, _ := scripted(t, "", exchange{API: apiOperate, Reply: test.reply})
 		got := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]
-		if got.Err == nil || IsRemoved(fmt.Errorf("wrapped: %w", got.Err)) != test.want {
-			t.Errorf("%s: got %t of %v", name, !test.want, got.Err)
-		}
+		procapitest.Check(t, got.Err != nil && IsRemoved(fmt.Errorf("wrapped: %w", got.Err)) == test.want,
+			"%s: got %t of %v", name, !test.want, got.Err)
 		// At a missing endpoint nothing can have begun, whatever the code means otherwise.
 		if test.want && (got.Verdict != fleet.Failed || !strings.Contains(got.Meaning, "does not have the process API")) {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
 	for _, err := range []error{nil, errors.New("HTTP 404"), &bkapi.Error{Kind: bkapi.KindConnect}} {
-		if IsRemoved(err) {
-			t.Errorf("got true of %v", err)
-		}
+		procapitest.Check(t, !IsRemoved(err), "got true of %v", err)
 	}
 }
 

@@ -82,12 +82,9 @@ func FuzzResultAnswer(f *testing.F) {
 			t.Errorf("queued with results: %s", raw)
 		}
 		for key, result := range answer.Result {
-			if !strings.Contains(string(raw), `"`) {
-				t.Errorf("%s has no key %q", raw, key)
-			}
-			if _, final := procapi.CallOf(fleet.Start, false).Outcome(result); final == (result.Code == procapi.CodeInProgress) {
-				t.Errorf("%s: final %t with code %d", raw, final, result.Code)
-			}
+			procapitest.Check(t, strings.Contains(string(raw), `"`), "%s has no key %q", raw, key)
+			_, final := procapi.CallOf(fleet.Start, false).Outcome(result)
+			procapitest.Check(t, final != (result.Code == procapi.CodeInProgress), "%s: final %t with code %d", raw, final, result.Code)
 		}
 	})
 }
@@ -170,9 +167,8 @@ func TestHostedFiles(t *testing.T) {
 			if c.why != "" {
 				want = nil
 			}
-			if !cmp.Equal(want, got.Entries) || (c.why == "") != (got.Why == "") || !strings.Contains(got.Reason(), c.why) {
-				t.Errorf("got %+v, want %q", got, c.why)
-			}
+			procapitest.Check(t, cmp.Equal(want, got.Entries) && (c.why == "") == (got.Why == "") && strings.Contains(got.Reason(), c.why),
+				"got %+v, want %q", got, c.why)
 		})
 	}
 }
@@ -183,9 +179,7 @@ func TestHostedFiles_requests(t *testing.T) {
 	agent := procapitest.Parse(t, "020000000052540000000117000000000001")[0]
 	p, script := scripted(t, "", scriptAccepted, ends(false, 9, 7), logs(printedWeb), ends(true, 9, 9), logs(printedWeb, printedWeb))
 	got := HostedFiles{Client: p.client, Scope: scope}.ReadHosted(t.Context(), append(hosts(2), agent), true)
-	if got[host(1)].Why != "" || got[host(2)].Why != "" || got[agent].Why != meaningNoAgent {
-		t.Errorf("got %+v", got)
-	}
+	procapitest.Check(t, got[host(1)].Why == "" && got[host(2)].Why == "" && got[agent].Why == meaningNoAgent, "got %+v", got)
 	requests := script.Requests()
 	procapitest.WantEqual(t, "requests: the script, and twice what became of it and its output", 5, len(requests))
 	encoded := base64.StdEncoding.EncodeToString([]byte(hostedspec.PowerShellScript))
@@ -206,9 +200,8 @@ func TestHostedFiles_contract(t *testing.T) {
 	cases := []string{"job/" + apiRunScript, "job/" + apiScriptStatus, "job/" + apiScriptLog}
 	p, script := scripted(t, "", procapitest.OfContract(cases[0]), procapitest.OfContract(cases[1]), procapitest.OfContract(cases[2]))
 	got := HostedFiles{Client: p.client, Scope: scope}.ReadHosted(t.Context(), hosts(1), false)[host(1)]
-	if want := []hostedspec.Entry{{Namespace: "GSEKIT_BIZ_3", Name: "nginx_1", StartCmd: "./start.sh"}}; got.Why != "" || !cmp.Equal(want, got.Entries) {
-		t.Errorf("got %+v", got)
-	}
+	want := []hostedspec.Entry{{Namespace: "GSEKIT_BIZ_3", Name: "nginx_1", StartCmd: "./start.sh"}}
+	procapitest.Check(t, got.Why == "" && cmp.Equal(want, got.Entries), "got %+v", got)
 	for i, of := range cases {
 		procapitest.WantRequest(t, of, script.Requests()[i])
 	}
@@ -231,9 +224,8 @@ func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
 				o.Logger, cfg.MaxRetries = cfg.Logger, 1
 			})}
 			got := reader.ReadHosted(t.Context(), hosts(1), false)[host(1)]
-			if strings.Contains(log.String()+got.Why, "canary") || !strings.Contains(log.String(), "task_id=20000000001") {
-				t.Errorf("logged %s\nsaid %s", &log, got.Why)
-			}
+			procapitest.Check(t, !strings.Contains(log.String()+got.Why, "canary") && strings.Contains(log.String(), "task_id=20000000001"),
+				"logged %s\nsaid %s", &log, got.Why)
 		})
 	}
 }

@@ -3,11 +3,17 @@ package rollouts
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-testing/config"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+
+	"github.com/blueking/terraform-provider-bk/internal/provider"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -223,4 +229,157 @@ func (r *rollout) wantSettled() {
 		r.t.Errorf("something was left to do: %s %v\n%s", kind, r.sim.Changes(), said)
 	}
 	r.wantLeft(map[string]string{})
+}
+
+func shownIn(t *testing.T, guide string, n int) []string {
+	t.Helper()
+	text := providertest.ReadFile(t, "../../templates/guides", guide+".md.tmpl")
+	var shown []string
+	for _, output := range regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(text, -1) {
+		shown = append(shown, output[1])
+	}
+	if len(shown) != n {
+		t.Fatalf("the guide shows %d outputs, want %d", len(shown), n)
+	}
+	return shown
+}
+
+func playSteps(t *testing.T, steps ...resource.TestStep) {
+	t.Helper()
+	clock := new(providertest.Clock)
+	resource.Test(t, resource.TestCase{Steps: steps, ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
+		"bk": func() (tfprotov6.ProviderServer, error) {
+			options := provider.DefaultOptions("test")
+			options.Clock = clock
+			return provider.NewServer(options), nil
+		},
+	}})
+}
+
+// The guide about a release that goes wrong shows what its example prints, and each of its ways out works.
+//
+// Promised in bad-release.md: the apply ends with an error, and no second wave begins.
+func TestAccExamples_badRelease(t *testing.T) {
+	t.Parallel()
+	shown := shownIn(t, "bad-release", 2)
+	stopped, tookBack := shown[0], shown[1]
+	for name, c := range map[string]struct {
+		shown    string
+		rollback bool
+		next     string // the release after the bad one
+	}{
+		"back":     {stopped, false, "1.4"},
+		"on":       {stopped, false, "1.6"},
+		"rollback": {tookBack, true, "1.6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Inject(simulator.Fault{API: "operate_*", Command: "1.5", Op: new(simulator.OpRestart), Dies: 2, Revived: true})
+			example := sim.ProviderConfig() + providertest.ReadExample(t, "guides/bad-release/main.tf")
+			if c.rollback {
+				example = strings.Replace(example, "rollout = {", "rollout = {\n    on_failure = \"rollback\"", 1)
+			}
+			release := func(release string) resource.TestStep {
+				return resource.TestStep{Config: example, ConfigVariables: config.Variables{"release": config.StringVariable(release)}}
+			}
+			failing := release("1.5")
+			failing.ExpectError = regexp.MustCompile(pattern(c.shown))
+			playSteps(t, release("1.4"), failing, release(c.next))
+			if back := sim.Calls().OfOp(simulator.OpRestart); name == "back" {
+				last := back[len(back)-1]
+				providertest.Check(t, len(back) == 2 && len(last.Hosts) == 1 && last.Hosts[0] == "0:10.0.0.7",
+					"%d restarts, the last one of %v; want the canary's, there and back", len(back), last.Hosts)
+			}
+			for n := 1; n <= 200; n++ {
+				p, _ := sim.Process("0:10.0.0."+providertest.HostKey(n)[len("web-"):], "web", "nginx")
+				providertest.Check(t, p.Running && providertest.StartsWith(p, "./start.sh "+c.next), "host %d is %+v", n, p)
+			}
+		})
+	}
+}
+
+// The recipe for production takes a bad release back, and refuses to lose hosts or itself.
+//
+// Promised in safe-rollouts.md: The apply takes the canary back to 1.4 and ends with an error.
+// Promised in safe-rollouts.md: A plan that removes more hosts than `max_removed_hosts` ends with an error that names them.
+// Promised in safe-rollouts.md: makes waves of 10, 20, 40, 80 and 49 hosts here.
+func TestAccExamples_safeRollouts(t *testing.T) {
+	t.Parallel()
+	shown := shownIn(t, "safe-rollouts", 3) // the plan, a release that is taken back, and too many hosts
+	sim := providertest.NewSim(t)
+	for _, release := range []string{"1.4", "1.6"} {
+		sim.Inject(simulator.Fault{API: "operate_*", Command: release, Health: "ok"})
+	}
+	sim.Inject(simulator.Fault{API: "operate_*", Command: "1.5", Op: new(simulator.OpRestart), Dies: 2, Revived: true, Health: "ok"})
+	example := sim.ProviderConfig() + providertest.ReadExample(t, "guides/safe-rollouts/main.tf")
+	fewer := strings.Replace(example, "range(1, 201)", "range(1, 151)", 1)
+	step := func(example, release string, protected bool) resource.TestStep {
+		return resource.TestStep{Config: example, ConfigVariables: config.Variables{"release": config.StringVariable(release), "deletion_protection": config.BoolVariable(protected)}}
+	}
+	planned, bad, tooFew, destroyed := step(example, "1.6", true), step(example, "1.5", true), step(fewer, "1.6", true), step(example, "1.6", true)
+	words := regexp.MustCompile(`- (register .*)\n +\+ (register .*)\n +(in .*)\n`).FindStringSubmatch(shown[0])
+	planned.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[2]+"\n"+words[3])
+	bad.ExpectError, tooFew.ExpectError = regexp.MustCompile(pattern(shown[1])), regexp.MustCompile(pattern(shown[2]))
+	destroyed.Destroy, destroyed.ExpectError = true, regexp.MustCompile("Deletion Protected")
+	first, last := step(example, "1.4", true), step(strings.Replace(example, `"10%"`, `"100%"`, 1), "1.6", false)
+	first.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[1]+"\n"+words[3])
+	playSteps(t, first, bad, planned, tooFew, destroyed, last)
+	restarts := sim.Calls().OfOp(simulator.OpRestart)
+	providertest.Check(t, len(restarts) == 8, "%d restarts, want the canary's, there and back, and those of six waves", len(restarts))
+}
+
+// pattern matches what a guide shows, wherever the CLI wraps it; ids differ from run to run.
+func pattern(shown string) string {
+	var words []string
+	for _, word := range strings.Fields(shown) {
+		words = append(words, regexp.QuoteMeta(word))
+	}
+	return strings.Join(words, `[\s│]+`)
+}
+
+// What the module hosted-service says of a bad release and of a scrapped machine is what its
+// README shows. A release goes on without an agent that is away.
+func TestAccModule_readme(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Inject(simulator.Fault{API: "operate_*", Command: "1.6", Op: new(simulator.OpRestart), Dies: 2, Revived: true})
+	module := sim.ProviderConfig()
+	for _, file := range []string{"main", "hosts", "variables", "settings", "outputs"} {
+		module += providertest.ReadExample(t, "modules/hosted-service/"+file+".tf")
+	}
+	step := func(release string, scrapped, forget bool, away int) resource.TestStep {
+		hosts := make(map[string]config.Variable)
+		for n := 1; n <= 8; n++ {
+			hosts[fmt.Sprintf("10.0.0.%d", n)] = config.StringVariable(fmt.Sprintf("0:10.0.0.%d", n))
+		}
+		if scrapped {
+			delete(hosts, "10.0.0.3")
+		}
+		return resource.TestStep{Config: module, ConfigVariables: config.Variables{
+			"namespace": config.StringVariable("lobby"), "name": config.StringVariable("game"), "directory": config.StringVariable("/data/game"),
+			"hosts": config.MapVariable(hosts), "forget_unreachable": config.BoolVariable(forget), "max_unreachable_hosts": config.IntegerVariable(away),
+			"commands": config.ObjectVariable(map[string]config.Variable{
+				"start": config.StringVariable("./game.sh start " + release), "restart": config.StringVariable("./game.sh restart " + release), "stop": config.StringVariable("./game.sh stop"),
+			}),
+		}}
+	}
+	bad, away, scrapped := step("1.6", false, false, 0), step("1.7", false, false, 1), step("1.7", true, false, 1)
+	shown := regexp.MustCompile("(?s)\nError: (.*?)\n(?:```|\n\\$ )").FindAllStringSubmatch(providertest.ReadExample(t, "modules/hosted-service/README.md"), -1)
+	if len(shown) != 2 {
+		t.Fatalf("the README shows %d errors, want 2", len(shown))
+	}
+	for i, failing := range []*resource.TestStep{&bad, &scrapped} {
+		// Lines between paragraphs are left out, and how many PIDs are seen depends on the machine.
+		text := strings.ReplaceAll(pattern(strings.ReplaceAll(shown[i][1], "\n\n", " PARAGRAPH ")), "PARAGRAPH", "(?s:.*)")
+		failing.ExpectError = regexp.MustCompile(regexp.MustCompile(`seen:(.*?)\d+`).ReplaceAllString(text, `seen:$1\d+`))
+	}
+	away.PreConfig = func() { sim.SetReachable("0:10.0.0.3", false) }
+	playSteps(t, step("1.5", false, false, 0), bad, away, scrapped, step("1.7", true, true, 1))
+	for n := 1; n <= 8; n++ {
+		p, _ := sim.Process(fmt.Sprintf("0:10.0.0.%d", n), "lobby", "game")
+		if gone := n == 3; p.Running != gone || p.Hosted != gone || gone && !providertest.StartsWith(p, "./game.sh start 1.5") {
+			t.Errorf("after the destroy host %d is %+v", n, p)
+		}
+	}
 }

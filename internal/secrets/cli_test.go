@@ -113,9 +113,8 @@ data "bk_hosted_specs" "test" {
 				for _, found := range canary.In(text) {
 					t.Errorf("%s: %s", name, found)
 				}
-				if strings.Contains(text, simulator.SecretPassword) || strings.Contains(text, simulator.SecretUserPwd) {
-					t.Errorf("%s: a secret of an agent's file", name)
-				}
+				providertest.Check(t, !strings.Contains(text, simulator.SecretPassword) && !strings.Contains(text, simulator.SecretUserPwd),
+					"%s: a secret of an agent's file", name)
 			}
 			if !strings.Contains(texts["applied.json"], `"written_at"`) || !strings.Contains(texts["drift.txt"], "hosted with stop_cmd") {
 				t.Error("no agent's file was read")

@@ -89,9 +89,8 @@ func TestSecrets_areNotEchoed(t *testing.T) {
 				for _, secret := range []string{canary.Secret, identity.secret} {
 					for spelling, echo := range echoes(secret) {
 						text := echoed(sim, p, place, canary.Witness+" "+echo)
-						if !strings.Contains(text, canary.Witness) {
-							t.Errorf("%s: the echo has not come through, so this proves nothing: %s", spelling, text)
-						}
+						providertest.Check(t, strings.Contains(text, canary.Witness),
+							"%s: the echo has not come through, so this proves nothing: %s", spelling, text)
 						for _, found := range canary.In(text) {
 							t.Errorf("%s: found in: %s", spelling, found)
 						}

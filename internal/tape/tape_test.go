@@ -103,7 +103,6 @@ func (s said) answer() []byte {
 	return packed.Bytes()
 }
 
-// Exchanges of real clients and logs, recorded and played.
 func TestGoldens(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/goldens.json")
@@ -238,7 +237,6 @@ func TestParse_refuses(t *testing.T) {
 	}
 }
 
-// Which differences count, and which do not.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ tape, sim, want string }{

@@ -333,7 +333,6 @@ func TestList_byOtherThings(t *testing.T) {
 	}
 }
 
-// A filter by an unknown field is ignored.
 func TestAnswer_ignoresWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, shop)

@@ -128,7 +128,6 @@ func TestControl_refuses(t *testing.T) {
 	}
 }
 
-// The endpoint accepts every fault in the index.
 func TestControl_indexIsTrue(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -227,7 +226,6 @@ type fleetEvent struct {
 	Gone []int
 }
 
-// A stream begins with everything, and continues with changes only.
 func TestStream_sendsChanges(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"shop","sets":[{"name":"gz","modules":[{"name":"web","hosts":[{"count":3,"ip":"10.0.0.9"}]}]}]}]}`)

@@ -122,7 +122,6 @@ func TestExecutions(t *testing.T) {
 	simtest.Want(t, "bounded", few.Executed(), []string{"0:10.0.0.1 web:nginx restart 0", "0:10.0.0.1 web:nginx stop 0"})
 }
 
-// Rows follow the process, and a query is always live.
 func TestStatus_rowsFollowTheProcess(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

@@ -20,7 +20,6 @@ const host = "0:10.0.0.1"
 
 var shellScript, powerShellScript = contract.Script("read_hosted.sh"), contract.Script("read_hosted.ps1")
 
-// The scripts that run here are those of package contract.
 func TestScript_isTheContracts(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"read_hosted.sh": shellScript, "read_hosted.ps1": powerShellScript} {
@@ -105,7 +104,6 @@ func TestProcFile_entry(t *testing.T) {
 	}
 }
 
-// The file has what is hosted, however it was hosted.
 func TestProcFile_followsTheHosting(t *testing.T) {
 	t.Parallel()
 	const other = `{"identity":{"proc_name":"other","setup_path":"/opt","pid_path":"/run/o.pid","user":"www"},"resource":{"cpu":30.5,"mem":10},"monitor_policy":{"auto_type":2,"start_check_secs":9,"op_timeout":7}}`

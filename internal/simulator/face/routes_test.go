@@ -111,7 +111,6 @@ func TestRows_names(t *testing.T) {
 	}
 }
 
-// The cached status shows the state before the last change.
 func TestSetLag_beforeTheLastChange(t *testing.T) {
 	t.Parallel()
 	c := simtest.TwoNames(t)

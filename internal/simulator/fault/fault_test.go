@@ -393,7 +393,6 @@ func TestFault_bodyBytes(t *testing.T) {
 	simtest.Check(t, sent != 1<<30, "all of it was sent")
 }
 
-// A host's key has another form, or is there twice.
 func TestFault_keys(t *testing.T) {
 	t.Parallel()
 	const key = "0:10.0.0.1:web:nginx"
