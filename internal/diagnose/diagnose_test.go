@@ -223,9 +223,7 @@ func TestRows_everyReason(t *testing.T) {
 	} {
 		got := Rows(inventory, c.failures)
 		for _, want := range c.want {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: there is no\n%s in\n%s", name, want, got)
-			}
+			procapitest.Check(t, strings.Contains(got, want), "%s: there is no\n%s in\n%s", name, want, got)
 		}
 		procapitest.WantEqual(t, name+", rows", c.rows, strings.Count(got, "): "))
 		procapitest.WantEqual(t, name+", the second time", got, Rows(inventory, c.failures))
@@ -353,9 +351,7 @@ func TestHostsArgument(t *testing.T) {
 	text := HostsArgument(many)
 	procapitest.WantEqual(t, "hosts in the text", len(many), strings.Count(text, " = \"0:"))
 	for line := range strings.Lines(text) {
-		if len(line) > argumentWidth+4 || strings.HasSuffix(line, ",\n") {
-			t.Errorf("a line of %d: %q", len(line), line)
-		}
+		procapitest.Check(t, len(line) <= argumentWidth+4 && !strings.HasSuffix(line, ",\n"), "a line of %d: %q", len(line), line)
 	}
 }
 

@@ -28,9 +28,7 @@ func TestParseHostStatus_codes(t *testing.T) {
 	t.Parallel()
 	read := readGolden(t, "testdata/state-with-codes.txt")
 	for _, code := range Codes() {
-		if !read[code] {
-			t.Errorf("no text is read as %s", code)
-		}
+		procapitest.Check(t, read[code], "no text is read as %s", code)
 	}
 }
 
@@ -95,14 +93,12 @@ func TestDrifted(t *testing.T) {
 		}
 		got := Drifted(c.drift, c.differs, kept)
 		procapitest.WantEqual(t, "in state", want, got.String())
-		if !slices.Contains(Codes(), got.Code) || !got.ToldByRefresh() {
-			t.Errorf("%q has no code of the list, or does not count as what a refresh tells", got)
-		}
+		procapitest.Check(t, slices.Contains(Codes(), got.Code) && got.ToldByRefresh(),
+			"%q has no code of the list, or does not count as what a refresh tells", got)
 	}
 	for _, text := range []string{"not running: 117, the agent is abnormal or not found", "836: hosted with nothing", "refused, hosted with mem 10 → 50"} {
-		if failed := (HostStatus{Code: fleet.NotRunning, Text: text}); failed.ToldByRefresh() {
-			t.Errorf("%q counts as what a refresh found", failed)
-		}
+		failed := (HostStatus{Code: fleet.NotRunning, Text: text})
+		procapitest.Check(t, !failed.ToldByRefresh(), "%q counts as what a refresh found", failed)
 	}
 }
 
@@ -339,9 +335,7 @@ func TestGlossary_isComplete(t *testing.T) {
 			}
 		}
 	}
-	if found < len(told) {
-		t.Errorf("%d codes are declared, and %d are listed", found, len(told))
-	}
+	procapitest.Check(t, found >= len(told), "%d codes are declared, and %d are listed", found, len(told))
 	var states []fleet.Code
 	for _, known := range stateCodes {
 		states = append(states, known.code)

@@ -55,9 +55,7 @@ level=INFO msg="wave begins" process=web:nginx operation=restart wave=2/3 after=
 level=INFO msg="operation over" process=web:nginx operation=restart took=0s outcome="5 hosts: 2 done, 1 failed, 1 outcome unknown, 1 not tried" tasks="T1, T2" reasons="h01 (0:10.0.0.1): 117, the agent is abnormal or not found; h03 (0:10.0.0.3): outcome unknown (the operation was sent and its answer got lost); h05 (0:10.0.0.5): not tried: too many hosts had failed before its wave"
 `
 	procapitest.WantEqual(t, "result", want, text.String())
-	if watched == 0 {
-		t.Error("the caller's observer got no progress")
-	}
+	procapitest.Check(t, watched != 0, "the caller's observer got no progress")
 }
 
 type process struct{ fleet.Process }
@@ -116,9 +114,8 @@ func TestLogged_manyWaves(t *testing.T) {
 				t.Errorf("%d lines for %d waves", n, waves)
 			}
 			for _, wave := range []string{fmt.Sprintf("wave=1/%d ", waves), fmt.Sprintf("wave=%d/%[1]d ", waves)} {
-				if logged := strings.Contains(text.String(), wave); logged != (waves > 1) {
-					t.Errorf("%q is logged: %t", wave, logged)
-				}
+				logged := strings.Contains(text.String(), wave)
+				procapitest.Check(t, logged == (waves > 1), "%q is logged: %t", wave, logged)
 			}
 		})
 	}
@@ -128,15 +125,11 @@ func TestLogged_nothing(t *testing.T) {
 	t.Parallel()
 	p, text := logging()
 	p.Logged(t.Context(), Run{}, nil, func(context.Context, fleet.Rollout) fleet.Results { return nil })
-	if text.Len() > 0 {
-		t.Errorf("a run on no host is logged: %s", text)
-	}
+	procapitest.Check(t, text.Len() == 0, "a run on no host is logged: %s", text)
 	_, hosts := fleettest.Inventory(t, 1)
 	for name, p := range map[string]*Platform{"no-platform": nil, "no-log": {}} {
 		ran := false
 		p.Logged(t.Context(), Run{}, hosts, func(context.Context, fleet.Rollout) fleet.Results { ran = true; return nil })
-		if !ran {
-			t.Errorf("%s: it did not run", name)
-		}
+		procapitest.Check(t, ran, "%s: it did not run", name)
 	}
 }

@@ -129,9 +129,8 @@ func TestRun_servesAndRemembers(t *testing.T) {
 	simtest.WantIn(t, "log", log.String(), " register_proc_info web:nginx hosts=1 code=0 ")
 	simtest.Want(t, "ready file", simtest.ReadFile(t, ready), first.url)
 	simtest.Must(t, first.stop())
-	if _, err := os.Stat(ready); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the ready file is still there: %v", err)
-	}
+	_, err := os.Stat(ready)
+	simtest.Check(t, errors.Is(err, os.ErrNotExist), "the ready file is still there: %v", err)
 	var quiet simtest.Buffer
 	second := start(t, &quiet, append(args, "-quiet")...)
 	simtest.WantIn(t, "after a restart", second.send(http.MethodGet, "/_sim/processes", ""), `"registered": true`)
@@ -167,9 +166,7 @@ func TestRun_refusesFlags(t *testing.T) {
 	} {
 		var stderr simtest.Buffer
 		err := run(t.Context(), test.args, io.Discard, &stderr)
-		if !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), test.want) {
-			t.Errorf("%s: got %v: %s", name, err, stderr.String())
-		}
+		simtest.Check(t, errors.Is(err, errUsage) && strings.Contains(stderr.String(), test.want), "%s: got %v: %s", name, err, stderr.String())
 	}
 }
 
@@ -200,16 +197,12 @@ func TestRun_printsHowItIsReached(t *testing.T) {
 			page = "\nIts page:      " + r.url + "/\n"
 		}
 		for _, want := range []string{"\nexport BK_ENDPOINT=" + r.url + " ", test.want, r.url + "/_sim/", page} {
-			if !strings.Contains(r.greeting, want) || strings.Contains(r.greeting, ofFile) {
-				t.Errorf("%s: want %s: %s", name, want, r.greeting)
-			}
+			simtest.Check(t, strings.Contains(r.greeting, want) && !strings.Contains(r.greeting, ofFile), "%s: want %s: %s", name, want, r.greeting)
 		}
 		if test.secret == "" {
 			_, after, _ := strings.Cut(r.greeting, "BK_APP_SECRET=")
 			test.secret, _, _ = strings.Cut(after, " ")
-			if len(test.secret) < 20 || seen[test.secret] {
-				t.Errorf("%s: the secret is %q", name, test.secret)
-			}
+			simtest.Check(t, len(test.secret) >= 20 && !seen[test.secret], "%s: the secret is %q", name, test.secret)
 			seen[test.secret] = true
 		}
 		for secret, want := range map[string]int{test.secret: http.StatusOK, simulator.DefaultAppSecret: http.StatusUnauthorized, "": http.StatusUnauthorized} {
@@ -253,9 +246,7 @@ func TestMain_endsWhenAsked(t *testing.T) {
 func TestCallLine_isOneLineOfText(t *testing.T) {
 	t.Parallel()
 	line := callLine(simulator.Call{API: "x\n\x1b[2Jforged", Namespace: "web\r", Name: "nginx", Op: -1, Message: "\x1b", Code: 1, Status: 200})
-	if strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\n\r\x1b") {
-		t.Errorf("%q", line)
-	}
+	simtest.Check(t, !strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\n\r\x1b"), "%q", line)
 	if line := callLine(simulator.Call{API: "operate_proc_v2", Namespace: "网络", Name: "nginx", Op: 1}); !strings.Contains(line, " operate_proc_v2 op=1 网络:nginx ") {
 		t.Errorf("%q", line)
 	}
@@ -300,15 +291,12 @@ func TestQuirks(t *testing.T) {
 	for _, name := range simulator.Switches() {
 		b, known := belief.Find(name)
 		wants = append(wants, name, strings.ReplaceAll(b.Holds.English, "`", ""))
-		if set := field(served(t, "-with", name), name); !set.IsValid() || !set.Bool() {
-			t.Errorf("-with: the field of %s is not set", name)
-		}
+		set := field(served(t, "-with", name), name)
+		simtest.Check(t, set.IsValid() && set.Bool(), "-with: the field of %s is not set", name)
 		if name == "admit-agents" {
 			continue
 		}
-		if !known || !b.Switch || b.Expected != belief.No || b.Kind != belief.YesNo {
-			t.Errorf("%s is no switch among the beliefs: %+v", name, b)
-		}
+		simtest.Check(t, known && b.Switch && b.Expected == belief.No && b.Kind == belief.YesNo, "%s is no switch among the beliefs: %+v", name, b)
 		if !field(served(t, "-platform", put(t, "platform.json", `{"format": 1, "beliefs": {"`+name+`": "yes"}}`)), name).Bool() {
 			t.Errorf("-platform: the field of %s is not set", name)
 		}
@@ -326,9 +314,8 @@ func TestPlatform(t *testing.T) {
 	t.Parallel()
 	file := put(t, "platform.json", `{"format": 1, "beliefs": {"status-lag": "90s", "labels-added": "yes", "start-replaces": "no", "second-stop": "0"}}`)
 	sim := served(t, "-platform", file, "-with", "hosting-once")
-	if sim.Lag != 90*time.Second || len(sim.RowLabels) != 1 || sim.StartReplaces || !sim.HostingOnce {
-		t.Errorf("lag %s, labels %v, start-replaces %t, hosting-once %t", sim.Lag, sim.RowLabels, sim.StartReplaces, sim.HostingOnce)
-	}
+	simtest.Check(t, sim.Lag == 90*time.Second && len(sim.RowLabels) == 1 && !sim.StartReplaces && sim.HostingOnce,
+		"lag %s, labels %v, start-replaces %t, hosting-once %t", sim.Lag, sim.RowLabels, sim.StartReplaces, sim.HostingOnce)
 	sim = served(t, "-platform", file, "-row-label", "bk=1", "-tenant", "system", "-hosts", "0:10.0.0.1,"+simtest.AgentA)
 	simtest.Want(t, "labels of a flag", sim.RowLabels, map[string]string{"bk": "1"})
 	simtest.Want(t, "tenant", sim.TenantID, "system")
@@ -367,9 +354,8 @@ func TestRun_scenario(t *testing.T) {
 		"no host is declared": `{"title":"t"` + steps,
 	} {
 		var stderr simtest.Buffer
-		if err := run(t.Context(), []string{"-scenario", put(t, "scenario.json", text)}, io.Discard, &stderr); err == nil || !strings.Contains(stderr.String(), want) {
-			t.Errorf("want %s: %v: %s", want, err, stderr.String())
-		}
+		err := run(t.Context(), []string{"-scenario", put(t, "scenario.json", text)}, io.Discard, &stderr)
+		simtest.Check(t, err != nil && strings.Contains(stderr.String(), want), "want %s: %v: %s", want, err, stderr.String())
 	}
 }
 
