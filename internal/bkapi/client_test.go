@@ -61,8 +61,7 @@ func TestClient_request(t *testing.T) {
 		procapitest.NoError(t, err)
 	}
 	got, second := s.received()[0], s.received()[1]
-	procapitest.Check(t, got.method == http.MethodPost && got.path == "/esb/api/c/compapi/v2/gse/get_proc_status_v2/",
-		"got %s %s", got.method, got.path)
+	procapitest.Check(t, got.method == http.MethodPost && got.path == "/esb/api/c/compapi/v2/gse/get_proc_status_v2/", "got %s %s", got.method, got.path)
 	for name, want := range map[string]string{"Content-Type": "application/json", "Accept": "application/json", "X-Bk-Tenant-Id": "system", "User-Agent": "terraform-provider-bk/1.2.3", "Cookie": ""} {
 		procapitest.WantEqual(t, name, want, got.header.Get(name))
 	}

@@ -333,10 +333,7 @@ func TestHostsArgument(t *testing.T) {
 			map[string]string{"web-10": "0:10.0.0.10", "web-9": "0:10.0.0.9"},
 			"  hosts={\n    \"web-9\" = \"0:10.0.0.9\", \"web-10\" = \"0:10.0.0.10\"\n  }",
 		},
-		"keys-are-escaped": {
-			map[string]string{`a"b\c${d}%{e}<f>`: "0:10.0.0.1"},
-			"  hosts={\n    \"a\\\"b\\\\c$${d}%%{e}<f>\" = \"0:10.0.0.1\"\n  }",
-		},
+		"keys-are-escaped": {map[string]string{`a"b\c${d}%{e}<f>`: "0:10.0.0.1"}, "  hosts={\n    \"a\\\"b\\\\c$${d}%%{e}<f>\" = \"0:10.0.0.1\"\n  }"},
 		"a-host-with-a-long-key": {
 			map[string]string{strings.Repeat("k", 200): "0:10.0.0.1", "l": "0:10.0.0.2"},
 			"  hosts={\n    \"" + strings.Repeat("k", 200) + "\" = \"0:10.0.0.1\"\n    \"l\" = \"0:10.0.0.2\"\n  }",

@@ -32,10 +32,7 @@ func ownedBy(owner string) map[string]string {
 
 // desired has labels, a fingerprint and an owner besides.
 func desired(ensure fleet.Ensure) fleet.Desired {
-	return fleet.Desired{
-		Ensure: ensure, FingerprintLabel: label, Fingerprint: ownPrint,
-		Labels: map[string]string{"team": "sre"}, Owner: "us", HasSpec: true,
-	}
+	return fleet.Desired{Ensure: ensure, FingerprintLabel: label, Fingerprint: ownPrint, Labels: map[string]string{"team": "sre"}, Owner: "us", HasSpec: true}
 }
 
 // row is a cached status; live is what an agent says, which has no labels.

@@ -275,8 +275,7 @@ func TestRunInOrder_gate(t *testing.T) {
 		gate := fleet.Gate{StableFor: 10 * time.Second, Within: 20 * time.Second}
 		var last fleet.Progress
 		all := fleet.RunInOrder(t.Context(), fleet.Start, fleet.Start.Order(), members, hosts(1), fleet.Rollout{Healthy: &gate, WaveTimeout: time.Second, Watch: func(p fleet.Progress) { last = p }})
-		fleettest.Check(t, all[0][host(1)].OK() && all[1][host(1)].Left == fleet.Unhealthy && all[2][host(1)].Verdict == fleet.NotTried,
-			"results %+v", all)
+		fleettest.Check(t, all[0][host(1)].OK() && all[1][host(1)].Left == fleet.Unhealthy && all[2][host(1)].Verdict == fleet.NotTried, "results %+v", all)
 		fleettest.Check(t, last.Done == 1 && last.Failed == 1 && last.Watched == 0, "told of %+v", last)
 		calls := slices.DeleteFunc(log.calls, func(call string) bool { return strings.HasPrefix(call, "live") })
 		fleettest.Check(t, slices.Equal(calls, []string{"start a[1] b[1]"}), "calls %v", calls)

@@ -318,8 +318,7 @@ func TestReconcile_mute(t *testing.T) {
 		p := &process{live: says(byStatus{1: row(fleet.Stopped, false, 5), 2: {State: fleet.Unknown}}), waits: true}
 		results := fleet.NewReconciliation(p, desired(fleet.EnsureRunning), fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2)}).Run(ctx)
 		p.wantCalls(t, "register 1 2", "live 1 2", "start 1", "live 1")
-		fleettest.Check(t, ctx.Err() == nil && results[host(1)].OK() && results[host(2)].Left == fleet.NotRunning,
-			"%v: %v", ctx.Err(), byNumber(results))
+		fleettest.Check(t, ctx.Err() == nil && results[host(1)].OK() && results[host(2)].Left == fleet.NotRunning, "%v: %v", ctx.Err(), byNumber(results))
 	})
 }
 

@@ -168,8 +168,7 @@ func TestRegister_ends(t *testing.T) {
 				got := results[host(2)]
 				procapitest.Check(t, results[host(1)].OK() == test.settled && (got.Code == procapi.CodeInProgress) == test.settled,
 					"host 1: got %+v, host 2: %+v", results[host(1)], got)
-				procapitest.Check(t, got.Verdict == test.want && errors.Is(got.Err, cause),
-					"host 2: got %+v, want verdict %d and %v", got, test.want, cause)
+				procapitest.Check(t, got.Verdict == test.want && errors.Is(got.Err, cause), "host 2: got %+v, want verdict %d and %v", got, test.want, cause)
 			})
 		}
 	}

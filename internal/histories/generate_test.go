@@ -163,9 +163,7 @@ func (g *generator) fault() {
 }
 
 // passing are faults that only a deadline ends if they do not pass by themselves: the affected request is repeated again and again.
-var passing = map[string]bool{
-	"register-late": true, "result-lost": true, "result-missing": true, "queued": true, "all-lost": true, "all-unsent": true,
-}
+var passing = map[string]bool{"register-late": true, "result-lost": true, "result-missing": true, "queued": true, "all-lost": true, "all-unsent": true}
 
 // faults are what goes wrong, by name. The same calls have other names on the other face, so a fault may be several.
 var faults = map[string][]simulator.Fault{

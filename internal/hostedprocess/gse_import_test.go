@@ -122,8 +122,7 @@ func TestHostedProcessResource_importKeys(t *testing.T) {
 			providertest.Silent(t, resource.Imports(c.id))
 			config := w.declares(3)
 			_, said := resource.Plan(config)
-			providertest.Check(t, (len(said) > 0) == (c.said != "") && !said.Failed() && strings.Contains(said.String(), c.said),
-				"the first plan: %s", said)
+			providertest.Check(t, (len(said) > 0) == (c.said != "") && !said.Failed() && strings.Contains(said.String(), c.said), "the first plan: %s", said)
 			resource.Apply(config)
 			resource.Settled(config)
 		})
@@ -252,8 +251,7 @@ func TestHostedProcessListResource_unplaced(t *testing.T) {
 				results, said := p.List(list.request, config)
 				providertest.Same(t, name, list.want, listedNames(results))
 				warned := strings.Contains(said, "WARNING: Hosted Processes Listed In Part") && strings.Contains(said, c.warns)
-				providertest.Check(t, warned == list.warns && (said != "") == list.warns && strings.Count(said, "WARNING") <= 1,
-					"%s: it says %q", name, said)
+				providertest.Check(t, warned == list.warns && (said != "") == list.warns && strings.Count(said, "WARNING") <= 1, "%s: it says %q", name, said)
 			}
 		})
 	}

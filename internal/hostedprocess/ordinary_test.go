@@ -64,10 +64,7 @@ func TestOrdinaryLife(t *testing.T) {
 						}
 					}
 					object.Replacing = false
-					w.play(object,
-						step{name: "reduced once replaced", config: w.changed(2, more), anyCalls: true},
-						step{name: "destroyed", anyCalls: true},
-					)
+					w.play(object, step{name: "reduced once replaced", config: w.changed(2, more), anyCalls: true}, step{name: "destroyed", anyCalls: true})
 					w.expectNothing()
 					reads := w.sim.Calls().Count("get_proc_status_v2")
 					providertest.Check(w, reads <= 3, "the cached status was read %d times", reads)

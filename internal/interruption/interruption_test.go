@@ -289,8 +289,7 @@ func (r *lossRound) checkTold(rows map[string]string, said string) {
 		reason, failing := rows[key]
 		switch {
 		case failing && open(reason):
-			providertest.Check(r, strings.Contains(said, "Where the outcome is not known"),
-				"%s: %s, and no word of what to do\n%s", key, reason, said)
+			providertest.Check(r, strings.Contains(said, "Where the outcome is not known"), "%s: %s, and no word of what to do\n%s", key, reason, said)
 		case failing && operated[key]:
 			r.Errorf("%s was operated and is reported as %q\n%s", key, reason, said)
 		case failing:

@@ -106,8 +106,7 @@ func TestProcess_agentIDs(t *testing.T) {
 		"alone":    p.Operate(t.Context(), fleet.Start, mixed[:1], nil),
 	} {
 		got := results[mixed[0]]
-		procapitest.Check(t, got.Verdict == fleet.Failed && strings.Contains(got.Meaning, "not by agent id") && got.Err == nil,
-			"%s: got %+v", name, got)
+		procapitest.Check(t, got.Verdict == fleet.Failed && strings.Contains(got.Meaning, "not by agent id") && got.Err == nil, "%s: got %+v", name, got)
 		if name != "alone" && !results[mixed[1]].OK() {
 			t.Errorf("%s: got %+v", name, results[mixed[1]])
 		}
@@ -138,8 +137,7 @@ func TestResume(t *testing.T) {
 			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Restart}}, test.wait, nil)[host(1)]
 			procapitest.Check(t, got.Verdict == test.want && got.TaskID == "T", "got %+v, want verdict %d", got, test.want)
 			for _, body := range script.Requests() {
-				procapitest.Check(t, strings.Contains(string(body), `"bk_gse_taskid":"T"`) && strings.Contains(string(body), "bk_scope_id"),
-					"asked %s", body)
+				procapitest.Check(t, strings.Contains(string(body), `"bk_gse_taskid":"T"`) && strings.Contains(string(body), "bk_scope_id"), "asked %s", body)
 			}
 		})
 	}
@@ -329,8 +327,7 @@ func TestIsRemoved(t *testing.T) {
 	} {
 		p, _ := scripted(t, "", exchange{API: apiOperate, Reply: test.reply})
 		got := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]
-		procapitest.Check(t, got.Err != nil && IsRemoved(fmt.Errorf("wrapped: %w", got.Err)) == test.want,
-			"%s: got %t of %v", name, !test.want, got.Err)
+		procapitest.Check(t, got.Err != nil && IsRemoved(fmt.Errorf("wrapped: %w", got.Err)) == test.want, "%s: got %t of %v", name, !test.want, got.Err)
 		// At a missing endpoint nothing can have begun, whatever the code means otherwise.
 		if test.want && (got.Verdict != fleet.Failed || !strings.Contains(got.Meaning, "does not have the process API")) {
 			t.Errorf("%s: got %+v", name, got)

@@ -157,10 +157,7 @@ func events() []event {
 		},
 		{"create, its answer lost", empty, func(w world, p kind) world { return w.register(us, p).unheard(Unconfirmed) }},
 		{"create, refused, and it takes effect", empty, func(w world, p kind) world { return w.register(us, p).unheard(Refused) }},
-		{
-			"create, the request lost", func(w world, _ kind) bool { return w.claim == 0 },
-			func(w world, _ kind) world { return w.unheard(Unconfirmed) },
-		},
+		{"create, the request lost", func(w world, _ kind) bool { return w.claim == 0 }, func(w world, _ kind) world { return w.unheard(Unconfirmed) }},
 		{
 			"adopt", func(w world, _ kind) bool { return !w.mine() && w.is.whose != nobody && w.is.whose != us },
 			func(w world, p kind) world { return w.register(us, p).made().looks(p) },
@@ -217,10 +214,7 @@ func events() []event {
 				return w.register(another, p)
 			},
 		},
-		{
-			"another unregisters", func(w world, _ kind) bool { return w.is.whose == another },
-			func(w world, _ kind) world { return w.by(registration{}) },
-		},
+		{"another unregisters", func(w world, _ kind) bool { return w.is.whose == another }, func(w world, _ kind) world { return w.by(registration{}) }},
 		{
 			"a console registers", func(w world, _ kind) bool {
 				if w.is.whose == nobody {
@@ -233,10 +227,7 @@ func events() []event {
 				return w.register(nobody, p)
 			},
 		},
-		{
-			"a console unregisters", func(w world, _ kind) bool { return w.is.whose != nobody },
-			func(w world, _ kind) world { return w.by(registration{}) },
-		},
+		{"a console unregisters", func(w world, _ kind) bool { return w.is.whose != nobody }, func(w world, _ kind) world { return w.by(registration{}) }},
 		{
 			"a console ends the hosting", func(w world, p kind) bool { return w.is.whose != nobody && !w.is.bare && p.face == ESB },
 			func(w world, _ kind) world {

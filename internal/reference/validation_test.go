@@ -336,8 +336,7 @@ func TestTarget_Rollout_waveTimeout(t *testing.T) {
 				"pause": types.StringNull(), "wave_timeout": c.timeout, "max_failed_hosts": types.StringNull(),
 				"healthy": types.ObjectNull(gate.AttrTypes), "on_failure": types.StringNull(),
 			}))
-			providertest.Check(t, !diags.HasError() && rollout.WaveTimeout == c.want,
-				"a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)
+			providertest.Check(t, !diags.HasError() && rollout.WaveTimeout == c.want, "a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)
 		})
 	}
 }
