@@ -244,9 +244,8 @@ func TestInspect_errors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &test.process
-			if _, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), nil, nil); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got %v, want %q and %v", err, test.says, test.want)
-			}
+			_, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), nil, nil)
+			fleettest.Check(t, errors.Is(err, test.want) && strings.Contains(err.Error(), test.says), "got %v, want %q and %v", err, test.says, test.want)
 			p.wantCalls(t, test.calls)
 		})
 	}

@@ -334,9 +334,8 @@ func TestResults(t *testing.T) {
 	}
 	// Host 7 has no result, so it is not one that succeeded.
 	fleettest.Same(t, "Succeeded", hosts(6, 1), results.Succeeded(hosts(7, 6, 5, 4, 3, 2, 1)), byString)
-	if failures := byNumber(results.Failures()); len(failures) != 4 || failures[1].TaskID != "" || failures[2].TaskID != "task-a" {
-		t.Errorf("Failures: got %v, want hosts 2 to 5", failures)
-	}
+	failures := byNumber(results.Failures())
+	fleettest.Check(t, len(failures) == 4 && failures[1].TaskID == "" && failures[2].TaskID == "task-a", "Failures: got %v, want hosts 2 to 5", failures)
 	fleettest.Same(t, "TaskIDs", []string{"task-a", "task-b"}, results.TaskIDs())
 	results.Merge(fleet.Results{host(2): {Verdict: fleet.Done}, host(7): {Verdict: fleet.Failed}})
 	fleettest.Check(t, results[host(2)].OK() && !results[host(7)].OK() && len(results) == 7,

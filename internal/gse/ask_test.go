@@ -186,9 +186,8 @@ func TestAsking_patience(t *testing.T) {
 			procapitest.WantEqual(t, "hosts reached", test.reached, reached(test.call(ctx, p, procapitest.Parse(t, addressA, other))))
 			waited := time.Since(began)
 			procapitest.Check(t, waited <= 20*time.Second, "waited %s", waited)
-			if calls := sim.Calls(); len(calls.Of(apiMulti).On(other)) > 0 || calls.Count(apiOperate) != 1 {
-				t.Errorf("got calls %v, want one question", calls.APIs())
-			}
+			calls := sim.Calls()
+			procapitest.Check(t, len(calls.Of(apiMulti).On(other)) == 0 && calls.Count(apiOperate) == 1, "got calls %v, want one question", calls.APIs())
 		})
 	}
 }

@@ -390,7 +390,6 @@ func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
 	mark := resource.Attribute("fingerprint")
 	providertest.Check(t, mark == nil, "what has no fingerprint is imported with %q", mark)
 	resource.Applied(w.declares(1))
-	if owner := resource.Attribute("owner"); owner == nil || owner != w.at(1).Labels["tf_spec_owner"] {
-		t.Errorf("the owner is %v in state, and registered with %v", owner, w.at(1).Labels)
-	}
+	owner := resource.Attribute("owner")
+	providertest.Check(t, owner != nil && owner == w.at(1).Labels["tf_spec_owner"], "the owner is %v in state, and registered with %v", owner, w.at(1).Labels)
 }

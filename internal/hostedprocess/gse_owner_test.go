@@ -237,9 +237,8 @@ func TestHostedProcess_createGoesOn(t *testing.T) {
 		resource.Untaint()
 		w.repair()
 		resource.Protocol = w.open()
-		if _, said := resource.ApplyUnrefreshed(config); len(said) > 0 || strings.Contains(resource.Notices.String(), "Hosts Taken Over") {
-			w.Errorf("said: %s %s", said, resource.Notices)
-		}
+		_, said := resource.ApplyUnrefreshed(config)
+		providertest.Check(w, len(said) == 0 && !strings.Contains(resource.Notices.String(), "Hosts Taken Over"), "said: %s %s", said, resource.Notices)
 	})
 }
 

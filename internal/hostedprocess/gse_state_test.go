@@ -52,9 +52,8 @@ func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 			t.Errorf("said: %s", said)
 		}
 		providertest.Same(t, "hosts", addresses(2, 3), resource.Reasons("hosts"))
-		if diff := cmp.Diff(known, resource.Reasons("out_of_sync")); diff != "" || len(known) != 1 || !strings.Contains(known["web-3"], "65535") {
-			t.Errorf("out_of_sync was %v (-was +is):\n%s", known, diff)
-		}
+		diff := cmp.Diff(known, resource.Reasons("out_of_sync"))
+		providertest.Check(t, diff == "" && len(known) == 1 && strings.Contains(known["web-3"], "65535"), "out_of_sync was %v (-was +is):\n%s", known, diff)
 	})
 }
 

@@ -162,9 +162,8 @@ func (w *world) expectSpared(object *providertest.Core, says string) {
 	w.Helper()
 	w.sim.ResetCalls()
 	object.Protocol = w.open()
-	if said := object.DestroyUnrefreshed(); said.Failed() || !strings.Contains(said.String(), says) || len(letGo(w.sim)) > 0 {
-		w.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
-	}
+	said := object.DestroyUnrefreshed()
+	providertest.Check(w, !said.Failed() && strings.Contains(said.String(), says) && len(letGo(w.sim)) == 0, "unregistered %v; said: %s", letGo(w.sim), said)
 }
 
 // Where no label tells whose a registration is, an object that is destroyed after another
@@ -287,9 +286,8 @@ func TestHostedProcess_overtakenMeanwhile(t *testing.T) {
 		w.sim.ResetCalls()
 		first.Protocol = w.open()
 		said := first.DestroyUnrefreshed()
-		if let := letGo(w.sim); len(let) > 0 || !said.Failed() || len(first.Reasons("hosts")) != 2 || reads.Load() < 3 {
-			w.Errorf("unregistered %v; said: %s", let, said)
-		}
+		let := letGo(w.sim)
+		providertest.Check(w, len(let) == 0 && said.Failed() && len(first.Reasons("hosts")) == 2 && reads.Load() >= 3, "unregistered %v; said: %s", let, said)
 	})
 }
 

@@ -222,9 +222,8 @@ func TestOnUpdate_killed(t *testing.T) {
 					w.sim.ResetCalls()
 					resource.Protocol = w.open()
 					_, said := resource.Apply(w.changed(2, restart))
-					if got := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != again || !tells(said, says) || said.Failed() != (says != "") {
-						w.Errorf("%d were restarted again; said: %s", got, said)
-					}
+					got := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*")
+					providertest.Check(w, got == again && tells(said, says) && said.Failed() == (says != ""), "%d were restarted again; said: %s", got, said)
 					says = ""
 				}
 			})

@@ -294,9 +294,8 @@ func TestPlay(t *testing.T) {
 		"✗ gateway sync_proc_status: 1 exchanges, 1 differ\n    HTTP status: 403 on the platform, 401 App authentication failed",
 		"✗ gateway operate_proc_v2 op_type 3: 1 exchanges, 1 differ\n    data.task_id: a number on the platform, a text in the simulator", "3 exchanges played, 3 differ",
 	)
-	if calls := sim.Calls(); len(calls) != 3 || calls[1].End.Sub(calls[0].Start).Milliseconds() != 5 {
-		t.Errorf("the simulator was called %d times: %+v", len(calls), calls)
-	}
+	calls := sim.Calls()
+	simtest.Check(t, len(calls) == 3 && calls[1].End.Sub(calls[0].Start).Milliseconds() == 5, "the simulator was called %d times: %+v", len(calls), calls)
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -353,9 +353,8 @@ func TestAnswer_ignoresWhatItDoesNotKnow(t *testing.T) {
 		info, _ := got.Data["info"].([]any)
 		count, _ := got.Data["count"].(float64)
 		simtest.Check(t, got.Code == 0 && count >= all && len(info) > 0, "%s %s: %v", test.api, test.params, got.Body)
-		if violations := c.Sim.Violations(); len(violations) == 0 || violations[len(violations)-1] != test.api+": "+test.violation {
-			t.Errorf("%s %s: %q", test.api, test.params, violations)
-		}
+		violations := c.Sim.Violations()
+		simtest.Check(t, len(violations) > 0 && violations[len(violations)-1] == test.api+": "+test.violation, "%s %s: %q", test.api, test.params, violations)
 		c.Sim.ResetViolations()
 	}
 }
