@@ -287,9 +287,7 @@ func (c *crowd) want(own, listing int) {
 	calls := c.sim.Calls()
 	c.sim.ResetCalls()
 	got := [2]int{calls.Count(apiStatus), calls.Count(apiSync)}
-	if got != [2]int{own, listing} {
-		c.t.Errorf("%d calls of %s and %d of %s, want %d and %d", got[0], apiStatus, got[1], apiSync, own, listing)
-	}
+	procapitest.Check(c.t, got == [2]int{own, listing}, "%d calls of %s and %d of %s, want %d and %d", got[0], apiStatus, got[1], apiSync, own, listing)
 }
 
 func (c *crowd) askAll(processes int) {

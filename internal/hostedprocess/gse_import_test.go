@@ -266,9 +266,8 @@ func TestHostedProcessListResource_printable(t *testing.T) {
 	if want := []string{"web:ng[31minx"}; said != "" || !slices.Equal(listedNames(results), want) {
 		t.Fatalf("got %q and %s, want %q", listedNames(results), said, want)
 	}
-	if identity, ok := results[0].Identity.(map[string]any); !ok || !maps.Equal(identity, map[string]any{"namespace": "web", "name": "ng\x1b[31minx\u202e"}) {
-		t.Errorf("identity %q", results[0].Identity)
-	}
+	identity, ok := results[0].Identity.(map[string]any)
+	providertest.Check(t, ok && maps.Equal(identity, map[string]any{"namespace": "web", "name": "ng\x1b[31minx\u202e"}), "identity %q", results[0].Identity)
 }
 
 // unapplied is a resource that was imported and never applied, so that nobody knows

@@ -154,9 +154,7 @@ func TestHostedProcessListResource_fails(t *testing.T) {
 	sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: 1, EnvelopeCode: &code, EnvelopeMessage: "third-party error"})
 	p := sim.Configured(t)
 	results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "web"})
-	if len(results) > 0 {
-		t.Errorf("hosts of one page were taken for all: %v", listedNames(results))
-	}
+	providertest.Check(t, len(results) == 0, "hosts of one page were taken for all: %v", listedNames(results))
 	for _, want := range []string{"ERROR: Unable to List Hosted Processes", `The processes of namespace "web" could not be listed.`, "from row 1000", "third-party error"} {
 		providertest.Check(t, strings.Contains(said, want), "it does not say %q: %s", want, said)
 	}

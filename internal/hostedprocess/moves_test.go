@@ -204,9 +204,7 @@ func (m *moving) pid() int {
 func (m *moving) expect(late, runsOn bool, before int) {
 	m.Helper()
 	for i, said := range m.said {
-		if len(said) > 0 {
-			m.Errorf("%s: %s", []string{"leaver", "gainer"}[i], said)
-		}
+		providertest.Check(m, len(said) == 0, "%s: %s", []string{"leaver", "gainer"}[i], said)
 	}
 	for object, hosts := range map[*providertest.Core][]int{m.leaver: m.left, m.gainer: m.gained} {
 		providertest.Same(m, "hosts in state", addresses(hosts...), object.Reasons("hosts"))
@@ -283,9 +281,7 @@ func TestMove_notRunning(t *testing.T) {
 				}
 				m.applyGainer()
 				p, _ := m.sim.Process(providertest.Address(3), "web", "nginx")
-				if p.Running || !p.Hosted || m.said[1].Failed() {
-					m.Errorf("it is %+v; said: %s", p, m.said[1])
-				}
+				providertest.Check(m, !p.Running && p.Hosted && !m.said[1].Failed(), "it is %+v; said: %s", p, m.said[1])
 			})
 		})
 	}
@@ -337,9 +333,8 @@ func TestMove_anothers(t *testing.T) {
 
 						apply(m)
 
-						if left := codes(m.gainer); !m.said[1].Failed() || left["web-3"] != "registered_by_other" {
-							m.Errorf("out_of_sync %v; said: %s", left, m.said[1])
-						}
+						left := codes(m.gainer)
+						providertest.Check(m, m.said[1].Failed() && left["web-3"] == "registered_by_other", "out_of_sync %v; said: %s", left, m.said[1])
 						p, _ := m.sim.Process(providertest.Address(3), "web", "nginx")
 						providertest.Check(m, p.Hosted && p.Labels["tf_spec_owner"] == third.Attribute("owner") && m.pid() == before, "it is %+v", p)
 					})

@@ -115,9 +115,8 @@ func TestAccKill_orphan(t *testing.T) {
 	providertest.Check(t, err == nil, "no lock is left, so this shows nothing: %s", err)
 	atMost := len(k.sim.Calls()) + 1 // one may have been on its way
 	t.Logf("the provider was gone %s later", gone())
-	if got := k.sim.Calls(); len(got) > atMost || len(got.On(providertest.Address(3))) > 0 {
-		t.Errorf("it went on with %v", got[min(atMost, len(got)):].APIs())
-	}
+	got := k.sim.Calls()
+	providertest.Check(t, len(got) <= atMost && len(got.On(providertest.Address(3))) == 0, "it went on with %v", got[min(atMost, len(got)):].APIs())
 	k.sim.Repair()
 	k.cli.Expect(0, "apply", "-auto-approve")
 	declared.checkPlatform(t, k.sim)

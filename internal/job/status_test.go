@@ -184,9 +184,7 @@ func TestHostedFiles_requests(t *testing.T) {
 	procapitest.WantEqual(t, "requests: the script, and twice what became of it and its output", 5, len(requests))
 	encoded := base64.StdEncoding.EncodeToString([]byte(hostedspec.PowerShellScript))
 	for _, part := range []string{encoded, base64.StdEncoding.EncodeToString([]byte(hostedspec.DefaultWindowsPath)), `"script_language":5`, `"account_alias":"Administrator"`} {
-		if !strings.Contains(string(requests[0]), part) {
-			t.Errorf("the script is run by %s, without %s", requests[0], part)
-		}
+		procapitest.Check(t, strings.Contains(string(requests[0]), part), "the script is run by %s, without %s", requests[0], part)
 	}
 	for i, ip := range map[int]string{2: "10.0.0.1", 4: "10.0.0.2"} {
 		if body := string(requests[i]); !strings.Contains(body, `"ip":"`+ip+`"`) || strings.Count(body, `"ip":`) != 1 {

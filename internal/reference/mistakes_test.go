@@ -183,9 +183,8 @@ func TestMistakes(t *testing.T) {
 					}
 					providertest.Same(t, "said", fmt.Sprintf("Attribute %s: %s", m.at, m.said), said[0].Detail)
 					providertest.Same(t, "at", m.shownAt(), providertest.AttributeText(said[0].Attribute))
-					if warns := slices.Contains([]string{"Nothing Set", "Low Limit"}, said[0].Summary) || strings.Contains(m.said, "resource limits"); warns == said.Failed() {
-						t.Errorf("%s: %s", said[0].Severity, said[0].Summary)
-					}
+					warns := slices.Contains([]string{"Nothing Set", "Low Limit"}, said[0].Summary) || strings.Contains(m.said, "resource limits")
+					providertest.Check(t, warns != said.Failed(), "%s: %s", said[0].Severity, said[0].Summary)
 					providertest.Silent(t, p.ValidateBlock(object, m.config(face, object, providertest.NotKnown{})))
 				})
 			}

@@ -136,9 +136,7 @@ func (r *run) touched(start string) []int {
 			providertest.Check(r.t, count <= 1, "host %d was operated %d times", n, count)
 		}
 	}
-	if len(times) > 0 {
-		r.t.Errorf("hosts were operated that were not named: %v", slices.Sorted(maps.Keys(times)))
-	}
+	providertest.Check(r.t, len(times) == 0, "hosts were operated that were not named: %v", slices.Sorted(maps.Keys(times)))
 	return numbers
 }
 

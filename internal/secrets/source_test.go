@@ -77,9 +77,8 @@ func TestSource_allAreKnown(t *testing.T) {
 func wantHidden(t *testing.T, where string, schema *tfprotov6.Schema, diags []*tfprotov6.Diagnostic) {
 	t.Helper()
 	for _, d := range diags {
-		if slices.Contains(secretive(schema), shown(d)) || strings.HasSuffix(shown(d), "_cmd") {
-			t.Errorf("%s: Terraform shows the source of %s for:\n%s", where, shown(d), d.Detail)
-		}
+		providertest.Check(t, !slices.Contains(secretive(schema), shown(d)) && !strings.HasSuffix(shown(d), "_cmd"),
+			"%s: Terraform shows the source of %s for:\n%s", where, shown(d), d.Detail)
 		for _, found := range canary.In(d.Summary + d.Detail) {
 			t.Errorf("%s: quoted: %s", where, found)
 		}
@@ -399,9 +398,7 @@ data "bk_hosted_specs" "test" {
 			for _, name := range []string{
 				"plan.zip/tfplan", "plan.json", "terraform.tfstate", "state.json", "trace.log", "failing-apply.txt", "failing-plan.txt",
 			} {
-				if !strings.Contains(texts[name], canary.Witness) {
-					t.Errorf("%s does not hold what it should (%d bytes)", name, len(texts[name]))
-				}
+				providertest.Check(t, strings.Contains(texts[name], canary.Witness), "%s does not hold what it should (%d bytes)", name, len(texts[name]))
 			}
 			if !slices.ContainsFunc(slices.Collect(maps.Keys(texts)), func(name string) bool {
 				return strings.HasPrefix(name, "protocol/") && strings.Contains(texts[name], canary.Witness)

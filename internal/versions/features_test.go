@@ -231,9 +231,8 @@ func TestVersions_claims(t *testing.T) {
 			for _, claim := range version.FindAllStringSubmatch(line, -1) {
 				claims++
 				for _, name := range []string{terraform, opentofu} {
-					if minor(claim[1]) < minor(oldest(t, name)) {
-						t.Errorf("%s names %s, and the oldest %s that was run is %s", file, claim[1], name, oldest(t, name))
-					}
+					providertest.Check(t, minor(claim[1]) >= minor(oldest(t, name)),
+						"%s names %s, and the oldest %s that was run is %s", file, claim[1], name, oldest(t, name))
 				}
 			}
 		}

@@ -386,9 +386,7 @@ func TestAgentID_bad(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("AddAgent(%q, %q) does not panic", test[0], test[1])
-				}
+				simtest.Check(t, recover() != nil, "AddAgent(%q, %q) does not panic", test[0], test[1])
 			}()
 			(&simulator.Server{}).AddAgent(test[0], test[1])
 		}()
