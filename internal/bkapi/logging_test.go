@@ -58,7 +58,6 @@ func (j *journal) lines(t *testing.T) []map[string]any {
 	return lines
 }
 
-// warningHandler calls a function at every warning.
 type warningHandler struct {
 	slog.Handler
 	call func()

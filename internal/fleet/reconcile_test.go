@@ -24,7 +24,6 @@ var (
 	registered = desired(fleet.EnsureRegistered)
 )
 
-// left is an outcome that leaves something to do.
 func left(o fleet.Outcome, what fleet.Code) fleet.Outcome {
 	o.Left = what
 	return o

@@ -45,7 +45,6 @@ func (l *log) act(started time.Time, failing map[int]bool, then func(wave int)) 
 	}
 }
 
-// waves are declared as users do.
 func waves(texts ...string) fleet.Waves {
 	waves, err := fleet.ParseWaves(texts)
 	if err != nil {

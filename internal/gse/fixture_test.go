@@ -206,7 +206,6 @@ var accepted = exchange{API: apiOperate, Reply: procapitest.Data(`{"task_id":"T"
 
 var hosting = exchange{API: apiMulti, Reply: procapitest.Data(`{"task_id":"T"}`)}
 
-// result is one answer about task T.
 func result(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
 
 var queued = exchange{API: apiResult, Reply: refusal(procapi.CodeTaskQueued)}

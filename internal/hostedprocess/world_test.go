@@ -49,7 +49,6 @@ var (
 	each = []providertest.Face{esb, gateway, job}
 )
 
-// open is a run of the provider.
 func (w *world) open() *providertest.Protocol {
 	w.Helper()
 	return providertest.ConfiguredWith(w.T, w.settings)

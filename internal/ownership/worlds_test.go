@@ -110,7 +110,6 @@ func (w world) looks(p kind) world {
 	return w
 }
 
-// event is something that happens where it can.
 type event struct {
 	name string
 	can  func(world, kind) bool

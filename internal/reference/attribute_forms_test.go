@@ -71,7 +71,6 @@ var marks = func() map[reflect.Type]reflect.Value {
 // resourceOnly are properties that only a resource needs, for a plan.
 var resourceOnly = []string{"PlanModifiers", "Default"}
 
-// markEach sets every property.
 func markEach(t *testing.T, attribute reflect.Value) {
 	t.Helper()
 	for i := range attribute.NumField() {
@@ -89,7 +88,6 @@ func markEach(t *testing.T, attribute reflect.Value) {
 	}
 }
 
-// keepsAll compares all properties that the form has.
 func keepsAll(t *testing.T, where string, marked, form reflect.Value) {
 	t.Helper()
 	for i := range form.NumField() {

@@ -46,7 +46,6 @@ func manageJOB() jobMapping {
 	return m
 }
 
-// leastJOB leaves out optional fields.
 func leastJOB() jobMapping {
 	return jobMapping{
 		scope:     object{"bk_biz_id": 52},

@@ -119,7 +119,6 @@ var mistakes = []mistake{
 	{at: `processes["web"].spec.control.restart_cmd`, wrote: entries("web", merged(entry("nginx", 1), "spec.control.restart_cmd", nil)), said: `the operation "restart" runs this command, which is not set. ` + spelling},
 }
 
-// The same over JOB.
 var jobMistakes = []mistake{
 	{at: "process.start_cmd", in: []string{jobHostedBlock}, said: "the agent runs this command to revive a hosted process that has died, but it is not set. " + spelling},
 	{at: "process.stop_cmd", in: []string{jobHostedBlock}, said: "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. " + spelling},

@@ -270,7 +270,6 @@ func claiming(t *testing.T) []string {
 	return files
 }
 
-// run is a release that passed.
 type run struct {
 	commandLine
 	What what `json:"what"`
@@ -339,7 +338,6 @@ func TestRuns_pinned(t *testing.T) {
 	providertest.Same(t, "OpenTofu that is pinned, and in "+runsFile, pinned, said)
 }
 
-// pinnedIn returns which OpenTofu a go.mod pins.
 func pinnedIn(t *testing.T, file string) string {
 	t.Helper()
 	text := providertest.ReadFile(t, file)

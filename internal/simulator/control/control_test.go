@@ -175,7 +175,6 @@ func TestControl_cmdb(t *testing.T) {
 	c.Switch("POST", "cmdb", `{"action":"change_host","host":"0:10.0.0.1"}`, http.StatusBadRequest, "no host is declared")
 }
 
-// listener reads the events of a stream.
 type listener struct {
 	t  *testing.T
 	in *bufio.Scanner

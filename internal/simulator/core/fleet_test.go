@@ -60,7 +60,6 @@ func TestFleet(t *testing.T) {
 	simtest.Want(t, "forgotten", g.Fleet(), want)
 }
 
-// slow makes every operation take five seconds.
 type slow struct{}
 
 func (slow) OnHost(met *core.Met, _ string, _ core.Affected) []core.Trouble {

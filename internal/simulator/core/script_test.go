@@ -76,7 +76,6 @@ func TestScript_printsWhatItPrints(t *testing.T) {
 	}
 }
 
-// entry is the only entry of a host's file.
 func entry(t *testing.T, sim *simulator.Server, addr string) map[string]any {
 	t.Helper()
 	text := sim.ProcFile(addr)
