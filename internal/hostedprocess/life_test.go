@@ -357,8 +357,7 @@ func TestHostedProcess_wholeTime(t *testing.T) {
 		object := sim.ConfiguredFor(t, esb).CoreOf(providertest.HostedType, &providertest.Kept{})
 		object.Applied(fleetOf(esb, 1, more))
 		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Takes: 18 * time.Minute})
-		if _, said := object.Apply(restartedBy(esb, 1, more)); said.Failed() {
-			t.Error(said)
-		}
+		_, said := object.Apply(restartedBy(esb, 1, more))
+		providertest.Check(t, !said.Failed(), "%s", said)
 	})
 }
