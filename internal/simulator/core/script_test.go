@@ -96,7 +96,7 @@ func TestProcFile_entry(t *testing.T) {
 		`"startCmd":"./start.sh","stopCmd":"./stop.sh","restartCmd":"./restart.sh","reloadCmd":"./reload.sh","killCmd":"./kill.sh","versionCmd":"","healthCmd":"",` +
 		`"type":1,"cpulmt":0,"memlmt":0,"user":"root","password":"\"\\canary-of-password","userPwd":":::root@@@\"\\canary-of-user-pwd","valuekey":"web:nginx",` +
 		`"startCheckBeginTime":5,"startCheckEndTime":0,"opTimeOut":60,"operateType":7,"timestamp":1700000000}]}` + "\n"
-	simtest.Want(t, "what is on file", c.Sim.ProcFile(host), want)
+	simtest.Want(t, "what the file has", c.Sim.ProcFile(host), want)
 	screen := c.Screen(shellScript, simulator.DefaultProcPath, host)
 	if strings.Contains(screen, simulator.SecretPassword) || strings.Contains(screen, simulator.SecretUserPwd) || !strings.Contains(screen, `"stopCmd":"./stop.sh"`) {
 		t.Errorf("screen: %s", screen)
