@@ -360,8 +360,8 @@ func TestHostedProcess_unknownAfterImport(t *testing.T) {
 	providertest.Check(t, len(calls) == 0, "agents were asked without a spec: %v", calls.APIs())
 }
 
-// The first apply after an import compares each host with what the platform has in the cached status: what differs is registered again, what matches is
-// left alone, and what is missing is registered.
+// The first apply after an import compares each host with the cached status. What differs is registered again, what matches is left alone,
+// and what is missing is registered.
 //
 // Promised in import-and-adoption.md: Every other host is registered again, with your spec.
 // Promised in import-and-adoption.md: A host whose fingerprint matches isn't called.

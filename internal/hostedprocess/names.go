@@ -81,7 +81,7 @@ func (b before) hinders(h hostedProcess, host fleet.Host, underWay bool) string 
 	case b.last.isOvertaken(host):
 		return "another resource has registered it since" + first
 	case underWay:
-		return "an operation of an earlier apply is under way on it; apply again once it is over"
+		return "an operation of an earlier apply is under way on it; apply again once it is over, or take it out and apply, then add it by its new name"
 	case b.last.on(host).IsDue:
 		return "an operation is due on it" + first
 	case !b.last.registeredAs(h.Desired):
