@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
-
-// underWayPatience is how long an operation of an earlier run is waited for before another one.
-const underWayPatience = 2 * time.Minute
 
 // meaningHindered: what was sent before would take place after this operation.
 const meaningHindered = "not tried, because the platform has not said that an earlier %s is over here, which would take place afterwards. Do this again once it is"
@@ -66,7 +62,7 @@ func (m member) hindered(ctx context.Context, others map[fleet.Host]inDoubt) fle
 		}
 	}
 	results := make(fleet.Results)
-	for host, still := range fleet.StillUnderWay(ctx, m.Process, underWayPatience, tasks, m.tookEffect(tasks), nil) {
+	for host, still := range fleet.StillUnderWay(ctx, m.Process, fleet.Patience, tasks, m.tookEffect(tasks), nil) {
 		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fmt.Sprintf(meaningHindered, tasks[host].Operation), TaskID: still.TaskID, RequestID: still.RequestID, Underway: tasks[host]}
 		if ctx.Err() != nil || !fleet.Ended(still.Err) || diagnose.Troubled(still.Err) { // it is not only the wait that is over
 			hindered.Err = still.Err
@@ -79,7 +75,7 @@ func (m member) hindered(ctx context.Context, others map[fleet.Host]inDoubt) fle
 // tookEffect returns the hosts whose agents show that these operations are over.
 func (m member) tookEffect(tasks map[fleet.Host]fleet.Task) func(context.Context, []fleet.Host) fleet.Results {
 	return func(ctx context.Context, hosts []fleet.Host) fleet.Results {
-		live, _ := fleet.LiveStatusWithin(ctx, m.Process, underWayPatience, hosts) // who says nothing has not shown it
+		live, _ := fleet.LiveStatusWithin(ctx, m.Process, fleet.Patience, hosts) // who says nothing has not shown it
 		return fleet.TookEffect(ctx, m.Process, m.Desired, tasks, hosts, live)
 	}
 }
