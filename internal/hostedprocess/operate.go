@@ -100,7 +100,7 @@ func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status)
 	traces := make(map[fleet.Host]fleet.Trace, len(fresh))
 	for _, host := range fresh {
 		e := u.last.on(host)
-		traces[host] = fleet.Trace{PID: e.PID, RegisterTime: e.At, Lost: !u.last.known, File: onFile[host]}
+		traces[host] = fleet.Trace{PID: e.PID, RegisterTime: e.At, Lost: !u.last.known && u.last.owner != "", File: onFile[host]}
 	}
 	return traces, nil
 }
@@ -116,6 +116,12 @@ func (u *update) keepUnsure(notTold []fleet.Host, results fleet.Results) {
 	}
 }
 
+// asBefore reports whether a host with that outcome has what it had. What was not registered was not
+// operated.
+func asBefore(o fleet.Outcome) bool {
+	return o.Verdict == fleet.NotTried || o.Verdict == fleet.Failed && o.Left == fleet.OtherSpec
+}
+
 // dueAfter is the entry of a host with what is left of the operation, for the next apply.
 func (u *update) dueAfter(host fleet.Host, e entry) entry {
 	before := e
@@ -125,7 +131,7 @@ func (u *update) dueAfter(host fleet.Host, e entry) entry {
 	}
 	o, failed := u.failures[host]
 	due, was := u.due[host]
-	tried := o.Left == fleet.OperationUnconfirmed || was && (due.PID > 0 || o.Verdict != fleet.NotTried)
+	tried := o.Left == fleet.OperationUnconfirmed || was && (due.PID > 0 || !asBefore(o))
 	switch {
 	case !failed, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
 	case o.Left == fleet.Unhealthy && was:

@@ -471,3 +471,19 @@ func TestHostedProcess_unlimitedAndRegistered(t *testing.T) {
 		})
 	}
 }
+
+// A rollback says of whom it has taken hosts over, as every apply does.
+func TestRollback_takenOver(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		ours, theirs := w.object(), w.object()
+		ours.Applied(w.declares(1))
+		theirs.Applied(w.declares(0, attribute("hosts", addresses(2))))
+		w.on("update_proc_info", once(away), 1)
+		ours.Protocol = w.open()
+		_, said := ours.Apply(w.changed(2, attribute("adopt_existing", true),
+			attribute("rollout", map[string]any{"canary": []string{"web-2"}, "waves": []any{"100%"}, "on_failure": "rollback"})))
+		owner, _ := theirs.Attribute("owner").(string)
+		providertest.Check(t, strings.Contains(ours.Notices.String()+said.String(), "Hosts Taken Over") && strings.Contains(said.String()+ours.Notices.String(), owner), "said: %s %s", said, ours.Notices)
+	})
+}

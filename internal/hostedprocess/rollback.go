@@ -15,22 +15,35 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// rollsBack reports whether the hosts that the update has changed get the previous declaration
-// back. Too many must have failed, there must be another declaration, and no interrupt or deadline
-// may have ended the update.
-func (u *update) rollsBack(ctx context.Context, r *fleet.Reconciliation, results fleet.Results) bool {
-	return u.h.rollback && ctx.Err() == nil && !r.Found().OutOfTime && r.TooManyFailed(results) &&
-		u.prior.Desired.HasSpec && !u.last.registeredAs(u.h.Desired)
+// wantsBack reports whether the hosts that the update has changed are to get the previous declaration
+// back. Too many must have failed, the declaration must have changed, and no interrupt or deadline may
+// have ended the update.
+func (u *update) wantsBack(ctx context.Context, r *fleet.Reconciliation, results fleet.Results) bool {
+	return u.h.rollback && ctx.Err() == nil && !r.Found().OutOfTime && r.TooManyFailed(results) && !u.last.registeredAs(u.h.Desired)
 }
 
+// knowsBefore reports whether the previous declaration can be registered again as it was. Nothing is
+// known of it after an import, and after a provider was killed. Its labels may be gone from the provider
+// block.
+func (u *update) knowsBefore() bool {
+	return u.last.known && u.prior.Desired.HasSpec && u.last.registeredAs(u.prior.Desired)
+}
+
+// notRolledBack says why hosts keep what the update registered.
+const notRolledBack = "\n\nNot rolled back, because what was registered before this update cannot be registered again as it was: nothing is known of the last apply " +
+	"(as after an import, or if the provider was killed in it), or default_labels or the label's name have changed since."
+
 // meaningBehind: a host can only go back to what it had.
-const meaningBehind = "it did not have the previous declaration either"
+const meaningBehind = "it did not run with the previous declaration either"
 
 // rollBack gives the previous declaration back.
 func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
+	found := r.Found()
+	unsure := fleet.SetOf(found.Unsure)
 	had := func(host fleet.Host) bool {
-		runs := u.last.on(host).Runs
-		return runs == "" || runs == u.prior.Desired.Spec
+		e := u.last.on(host)
+		_, operated := found.Operated[host] // and so it is once more on the way back
+		return !unsure[host] && (!e.IsDue || operated) && (e.Runs == "" || e.Runs == u.prior.Desired.Spec)
 	}
 	logged := platform.Run{Process: u.h.ID, Operation: "roll back", Keys: u.h.Hosts}
 	changed := r.Changed()
@@ -72,7 +85,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	diags.Append(reference.Set(ctx, &resp.State, before)...)
 	diags.Append(u.ledgerBack(hosts).save(ctx, resp.Private)...)
 	diags.Append(u.rolledBack(joined))
-	return diags
+	return append(diags, u.h.takenOver(u.results, u.found.Taken, u.takenBack())...)
 }
 
 // withJoined adds hosts of the plan to those of state, by their keys where these are free.

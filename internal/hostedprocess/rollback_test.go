@@ -62,7 +62,7 @@ func TestRollback(t *testing.T) {
 		"did-not-have-it": {
 			func(w *world) { w.on("update_proc_info", away, 3) },
 			[]string{on(restart, 1), on(restart, 1), on("update_proc_info", 1), on("update_proc_info", 1), on("update_proc_info", 2), on("update_proc_info", 3)},
-			codesOf("other_spec", 2, 3), "Not rolled back, and in out_of_sync, on 2 of 3 hosts (2 not tried): web-2, web-3 (2 hosts): it did not have the previous declaration either",
+			codesOf("other_spec", 2, 3), "Not rolled back, and in out_of_sync, on 2 of 3 hosts (2 not tried): web-2, web-3 (2 hosts): it did not run with the previous declaration either",
 			[]string{on(restart, 2), on(restart, 3), on("update_proc_info", 2), on("update_proc_info", 3)},
 		},
 	} {
@@ -101,6 +101,72 @@ func kindOf(calls []string) providertest.PlanKind {
 	return providertest.PlanUpdate
 }
 
+// Promised in rolling-restart.md: After an import, after a provider that was killed, or with other `default_labels`, the update stops instead.
+//
+// Hosts go back only to a declaration that is known to have been registered, and to have run. The others keep
+// the new one, and the next apply of the previous declaration finds them.
+func TestRollback_onlyToWhatWas(t *testing.T) {
+	t.Parallel()
+	const restart = "operate_proc_v2/7"
+	roll := attribute("rollout", map[string]any{"batch_size": 1, "on_failure": "rollback"})
+	restarts := attribute("on_update", "restart")
+	const unknown = "Not rolled back, because what was registered before this update cannot be registered again as it was"
+	for name, c := range map[string]struct {
+		more     map[string]any
+		settings map[string]any
+		before   func(w *world, o *providertest.Core, more map[string]any) // the update that fails on web-2
+		left     map[string]string
+		says     string
+		repaired []string // by an apply of the previous declaration
+	}{
+		"killed": {nil, nil, func(w *world, o *providertest.Core, more map[string]any) {
+			kept := *o.Kept
+			w.on("update_proc_info", away, 2)
+			o.Apply(w.changed(2, more))
+			*o.Kept, o.Private = kept, nil // killed
+			w.repair()
+		}, codesOf("other_spec", 2), unknown, []string{on("update_proc_info", 1), on("update_proc_info", 2)}},
+		"labels-of-the-provider": {
+			nil, attribute("default_labels", map[string]string{"env": "new"}), func(*world, *providertest.Core, map[string]any) {},
+			codesOf("other_spec", 2), unknown, []string{on("update_proc_info", 1), on("update_proc_info", 2)},
+		},
+		"restart-due": {restarts, nil, func(w *world, o *providertest.Core, more map[string]any) {
+			o.Applied(startedBy(w.by, "./earlier.sh", 2, more))
+			w.onOp(simulator.OpRestart, failing, 1)
+			o.Apply(w.declares(2, attribute("on_update", "restart")))
+			w.repair()
+			w.on("update_proc_info", once(away), 1)
+		}, codesOf("other_spec", 1), "web-1 (0:10.0.0.2): it did not run with the previous declaration either", []string{on(restart, 1)}},
+		"restart-unsure": {restarts, nil, func(w *world, o *providertest.Core, more map[string]any) {
+			o.Refresh()
+			kept := *o.Kept
+			o.Applied(w.changed(2, more))
+			*o.Kept = kept // killed with Terraform
+		}, codesOf("other_spec", 1, 2), "web-1, web-2 (2 hosts): it did not run with the previous declaration either", []string{on(restart, 1), on(restart, 2), on("update_proc_info", 1), on("update_proc_info", 2)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				w.settings["default_labels"] = map[string]string{"env": "old"}
+				more := maps.Clone(roll)
+				maps.Copy(more, c.more)
+				o := w.object()
+				o.Protocol = w.open()
+				o.Applied(w.declares(2, more))
+				w.do(w.sim.StartProcess, 1, 2)
+				c.before(w, o, more)
+				if name != "restart-due" {
+					w.on("update_proc_info", once(away), 2)
+				}
+				w.play(o,
+					step{name: "fails", settings: c.settings, config: w.changed(2, more), anyCalls: true, left: c.left, says: c.says, fails: true},
+					step{name: "repaired", befalls: (*world).repair, settings: attribute("default_labels", map[string]string{"env": "old"}), config: w.declares(2, more), calls: c.repaired},
+				)
+			})
+		})
+	}
+}
+
 // Hosts that joined a rollout which went back stay, with the previous declaration, and leave
 // with the next apply of the previous configuration.
 func TestRollback_joined(t *testing.T) {
@@ -118,6 +184,39 @@ func TestRollback_joined(t *testing.T) {
 			step{name: "as before", config: before, calls: []string{on("unregister_proc_info", 4)}},
 		)
 	})
+}
+
+// A host that did not get a declaration runs what came before, so that a revert does not restart it.
+//
+// Promised in rolling-restart.md: If you go back to the old `spec`, only hosts that had the new one are restarted.
+func TestOnUpdate_revertedBeforeItCame(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ begins, ends func(*world) }{
+		"away": {
+			func(w *world) { w.sim.SetReachable(providertest.Address(3), false) },
+			func(w *world) { w.sim.SetReachable(providertest.Address(3), true) },
+		},
+		"refused": {func(w *world) { w.on("update_proc_info", failing, 3) }, (*world).repair},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				more := map[string]any{"max_unreachable_hosts": "1", "on_update": "restart"}
+				o := w.object()
+				o.Applied(w.declares(3, more))
+				w.do(w.sim.StartProcess, 1, 2, 3)
+				o.Refresh()
+				before := w.at(3).PID
+				c.begins(w)
+				o.Protocol = w.open()
+				o.Apply(w.changed(3, more))
+				c.ends(w)
+				o.Protocol = w.open()
+				_, said := o.Apply(w.declares(3, more))
+				providertest.Check(t, !said.Failed() && w.at(3).PID == before, "process %d became %d; said: %s", before, w.at(3).PID, said)
+			})
+		})
+	}
 }
 
 // The operation of on_update is due until it has ended, once. A host on which it is due is not

@@ -44,8 +44,9 @@ type outcome struct {
 	gone     released      // hosts that left
 	stuck    fleet.Results // those of them that could not
 	// back is the outcome of the hosts that were to get the previous declaration back, nil if the
-	// update was not rolled back.
-	back fleet.Results
+	// update was not rolled back. stays: it was to be, and that was not possible.
+	back  fleet.Results
+	stays bool
 }
 
 // run does it. An error means that nothing was begun.
@@ -74,7 +75,10 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	reconciling, cancel := u.beforeRelease(ctx)
 	defer cancel()
 	reconciliation, results := u.h.reconcile(reconciling, "update", change)
-	rollback := u.rollsBack(ctx, reconciliation, results)
+	rollback := u.wantsBack(ctx, reconciliation, results)
+	if rollback && !u.knowsBefore() {
+		rollback, u.stays = false, true
+	}
 	u.keepDoubt(results)
 	u.keepUnsure(reconciliation.Found().Unsure, results)
 	u.results, u.failures = results, results.Failures()
@@ -284,7 +288,11 @@ func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag
 	failures, warning := u.h.judge(u.failures, statuses)
 	diags.Append(warning...)
 	if len(failures) > 0 {
-		diags.Append(updateFailed(u.h, len(u.results), failures, u.operation, u.h.raise(statuses)))
+		advice := u.h.raise(statuses)
+		if u.stays {
+			advice += notRolledBack
+		}
+		diags.Append(updateFailed(u.h, len(u.results), failures, u.operation, advice))
 	}
 	if len(u.stuck) > 0 {
 		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone, u.wayOut(goneLeaves)))

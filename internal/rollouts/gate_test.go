@@ -246,7 +246,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.update("./v2.sh", "Unable to Update Hosted Process", "v2 restart", "v2", "v1", "v1")
 			r.set(rollsBack(nil))
 			r.failOnce(4)
-			said := r.update("./v3.sh", "it did not have the previous declaration either", "v2 restart restart", "v2 restart restart", "v3 restart", "v3")
+			said := r.update("./v3.sh", "it did not run with the previous declaration either", "v2 restart restart", "v2 restart restart", "v3 restart", "v3")
 			r.wantLeft(map[string]string{"web-3": "other_spec", "web-4": "other_spec"})
 			providertest.Says(r.t, said, "Rolled Back In Part")
 		}},
