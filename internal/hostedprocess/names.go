@@ -142,7 +142,7 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 			delete(u.names.open, now[i])
 			continue
 		}
-		o.Left = fleet.NotRegistered
+		o.Left, o.Away = fleet.NotRegistered, false // a rename that did not happen fails the apply, whatever max_unreachable_hosts allows
 		o.Meaning = strings.TrimSuffix("not renamed, because its old name could not be unregistered: "+o.Meaning, ": ")
 		failed[now[i]] = o
 	}

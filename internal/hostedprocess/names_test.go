@@ -1,6 +1,7 @@
 package hostedprocess_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -86,11 +87,13 @@ func TestNames_notRenamed(t *testing.T) {
 		hosts map[string]string
 		left  map[string]string
 		then  providertest.PlanKind // what a refresh leaves to do
+		more  map[string]any
 	}{
-		"not-unregistered": {simulator.OpUnhost, away, old, map[string]string{}, providertest.PlanUpdate},
-		"not-registered":   {simulator.OpHost, away, renamed, map[string]string{"web-1": "not_registered"}, providertest.PlanUpdate},
-		"unconfirmed":      {simulator.OpHost, simulator.Fault{Takes: time.Hour}, renamed, map[string]string{"web-1": "unconfirmed"}, providertest.PlanNothing},
-		"lost":             {simulator.OpHost, simulator.Fault{Drop: "after"}, renamed, map[string]string{"web-1": "unconfirmed"}, providertest.PlanNothing},
+		"not-unregistered": {simulator.OpUnhost, away, old, map[string]string{}, providertest.PlanUpdate, nil},
+		"away":             {simulator.OpUnhost, away, old, map[string]string{}, providertest.PlanUpdate, attribute("max_unreachable_hosts", "1")},
+		"not-registered":   {simulator.OpHost, away, renamed, map[string]string{"web-1": "not_registered"}, providertest.PlanUpdate, nil},
+		"unconfirmed":      {simulator.OpHost, simulator.Fault{Takes: time.Hour}, renamed, map[string]string{"web-1": "unconfirmed"}, providertest.PlanNothing, nil},
+		"lost":             {simulator.OpHost, simulator.Fault{Drop: "after"}, renamed, map[string]string{"web-1": "unconfirmed"}, providertest.PlanNothing, nil},
 	} {
 		for entries, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
 			if perName && c.then == providertest.PlanNothing {
@@ -102,6 +105,7 @@ func TestNames_notRenamed(t *testing.T) {
 				var hours atomic.Int64
 				w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
 				more := map[string]any{"timeouts": map[string]any{"update": "4s"}, "ensure": "running", "on_destroy": "stop"}
+				maps.Copy(more, c.more)
 				after := w.declares(0, more, attribute("hosts", renamed))
 				resource := w.object()
 				resource.Applied(w.declares(2, more))
