@@ -239,10 +239,11 @@ type foundProcess struct {
 	hosts           map[string]string            // addresses by host key
 	labels          map[string]map[string]string // of the registration on each host
 	fingerprints    map[string]bool              // that these registrations carry
+	owners          map[string]bool              // that they name
 }
 
 func newFoundProcess(namespace, name string) *foundProcess {
-	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string), fingerprints: make(map[string]bool)}
+	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string), fingerprints: make(map[string]bool), owners: make(map[string]bool)}
 }
 
 func (f *foundProcess) id() string { return f.namespace + ":" + f.name }
@@ -267,7 +268,19 @@ func (f *foundProcess) label(host string, labels map[string]string, p *platform.
 	if labels != nil {
 		f.labels[host] = p.OwnLabels(labels)
 		f.fingerprints[labels[p.FingerprintLabel]] = true
+		if owner := labels[fleet.OwnerLabel(p.FingerprintLabel)]; owner != "" && p.FingerprintLabel != "" {
+			f.owners[owner] = true
+		}
 	}
+}
+
+// owner is the one that all registrations name which name any, null if there is none or more than one. An
+// import goes on as the object that registered. Who registers there later is somebody else.
+func (f *foundProcess) owner() types.String {
+	if len(f.owners) != 1 {
+		return types.StringNull()
+	}
+	return types.StringValue(slices.Collect(maps.Keys(f.owners))[0])
 }
 
 // registeredWith reports whether a registration carries the fingerprint of a spec.
@@ -294,6 +307,7 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platfor
 		"hosts":             reference.NewHostMap(f.hosts),
 		"out_of_sync":       map[string]string{},
 		"unreachable":       map[string]string{},
+		"owner":             f.owner(),
 	} {
 		diags.Append(to.SetAttribute(ctx, path.Root(name), value)...)
 	}

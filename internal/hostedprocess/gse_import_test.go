@@ -379,6 +379,33 @@ func TestHostedProcess_firstApplyAfterImport(t *testing.T) {
 	})
 }
 
+// What another resource has taken over since the import is not unregistered with a host that leaves in the first apply.
+func TestHostedProcess_leavesAfterImport(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		w.colleague(1, 3)
+		imported, other := w.object(), w.object()
+		imported.Imports("web:nginx@web-1=0:10.0.0.2,web-3=0:10.0.0.4")
+		other.Applied(w.declares(0, attribute("hosts", addresses(3)), attribute("adopt_existing", true)))
+		w.play(imported, step{
+			name: "applied", config: w.declares(1), calls: []string{on("update_proc_info", 1)}, says: "Hosts Belong To Another Resource",
+		})
+		providertest.Check(t, w.at(3).Registered && w.at(3).Hosted, "web-3 has %+v", w.at(3))
+	})
+}
+
+// No apply was cut off before the first one after an import, so that one restarts what it changes.
+func TestHostedProcess_restartsAfterImport(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		w.hosted(1)
+		w.do(w.sim.StartProcess, 1)
+		resource := w.object()
+		resource.Imports("web:nginx@web-1=0:10.0.0.2")
+		w.play(resource, step{name: "applied", config: w.changed(1, attribute("on_update", "restart")), calls: []string{on("operate_proc_v2/7", 1), on("update_proc_info", 1)}})
+	})
+}
+
 // What names no owner gets one with the first update after its import, and state has it.
 func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
 	t.Parallel()

@@ -219,22 +219,6 @@ func loadSilent(ctx context.Context, from privateReader, hosts ...[]fleet.Host) 
 	return silent
 }
 
-// soleOwner is the one owner that all registrations name, "" if there is none or more than one. An
-// import goes on as the object that registered.
-func soleOwner(d fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
-	sole := ""
-	for _, status := range onFile {
-		switch owner := status.Labels[d.OwnerLabel()]; {
-		case d.OwnerLabel() == "" || owner == "" || owner == sole:
-		case sole != "":
-			return ""
-		default:
-			sole = owner
-		}
-	}
-	return sole
-}
-
 // on is the entry of a host.
 func (l ledger) on(host fleet.Host) entry { return l.hosts[host.WithoutSupplier()] }
 

@@ -1,7 +1,6 @@
 package hostedprocess
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -48,7 +47,6 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		return
 	}
 	if imported := !last.known && state.Fingerprint.IsNull(); imported {
-		last.owner = cmp.Or(last.owner, soleOwner(h.Desired, report.Cached))
 		resp.Diagnostics.Append(r.completeImport(ctx, model, h, last, report)...)
 	}
 	if last.owner != "" {

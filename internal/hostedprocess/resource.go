@@ -118,9 +118,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if prior.Desired.HasSpec {
-		last = last.orElse(prior.Desired, prior.Desired.Fingerprint)
-	}
+	last = last.orElse(prior.Desired, prior.Desired.Fingerprint)
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts(), prior.Hosts.Hosts())
 	if !prior.Desired.HasSpec { // imported and never applied: what is declared now unregisters its hosts
 		prior.Process = h.Process
