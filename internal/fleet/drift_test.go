@@ -408,7 +408,7 @@ func TestInspect_keptUnread(t *testing.T) {
 }
 
 // A host that is adopted is not registered if it is as declared already, and nobody's.
-func TestChange_AsFound(t *testing.T) {
+func TestChange_FindAlike(t *testing.T) {
 	t.Parallel()
 	bare := labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"})
 	for name, c := range map[string]struct {
@@ -439,9 +439,9 @@ func TestChange_AsFound(t *testing.T) {
 				c.spoil(&change, &want)
 			}
 			p := verifier{&process{cached: answer(c.cached), live: answer(live(fleet.Running, true, 5))}, c.kept}
-			change = change.AsFound(t.Context(), p, want)
-			if len(change.Register)+len(change.Settle) != 3 || (len(change.Register) == 0) != c.found {
-				t.Fatalf("registered are %v, settled %v", change.Register, change.Settle)
+			change = change.FindAlike(t.Context(), p, want)
+			if len(change.Hosts()) != 3 || (len(change.AsFound) == 2) != c.found {
+				t.Fatalf("registered are %v, adopted as found %v", change.Register, change.AsFound)
 			}
 			if !c.found {
 				return

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"maps"
+	"slices"
 )
 
 // Change says what is not yet as desired.
@@ -13,8 +14,9 @@ type Change struct {
 
 	// Register holds hosts on which the process is not known to be registered. Reregister holds
 	// those where something else is registered. Settle holds those where only hosting or running
-	// may be missing.
-	Register, Reregister, Settle []Host
+	// may be missing. AsFound holds those that another tool has registered as is desired. They
+	// become this object's in their wave.
+	Register, Reregister, Settle, AsFound []Host
 	// Adopt takes over registrations that somebody else made.
 	Adopt bool
 	// Rename unregisters those of the hosts of a wave that are registered by another name, and
@@ -127,12 +129,16 @@ const (
 	register step = iota + 1
 	registerAnew
 	settle
+	adopt
 )
+
+// Hosts are all that it concerns.
+func (c Change) Hosts() []Host { return slices.Concat(c.Register, c.Reregister, c.Settle, c.AsFound) }
 
 // steps are those of the hosts of a change.
 func (c Change) steps() map[Host]step {
 	steps := make(map[Host]step)
-	for which, hosts := range map[step][]Host{register: c.Register, registerAnew: c.Reregister, settle: c.Settle} {
+	for which, hosts := range map[step][]Host{register: c.Register, registerAnew: c.Reregister, settle: c.Settle, adopt: c.AsFound} {
 		for _, h := range hosts {
 			steps[h] = which
 		}
@@ -167,7 +173,7 @@ func (r *Reconciliation) agentsKnow() bool {
 func (r *Reconciliation) left(h Host) Code {
 	due, isDue := r.change.Due[h]
 	switch {
-	case r.steps[h] == register:
+	case r.steps[h] == register, r.steps[h] == adopt:
 		return NotRegistered
 	case r.steps[h] == registerAnew:
 		return OtherSpec

@@ -4,17 +4,16 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// AsFound is the change without registering what is adopted and is as declared already: it carries
+// FindAlike is the change without registering what is adopted and is as declared already: it carries
 // nobody's fingerprint or owner, and its agent hosts it with the declared spec. The agent must know
 // of no later registration than the cached status, which may be another object's. Nothing is known
 // of hosts that cannot be read, and they are registered. Hosts that are renamed are registered too.
-func (c Change) AsFound(ctx context.Context, p Process, want Desired) Change {
+func (c Change) FindAlike(ctx context.Context, p Process, want Desired) Change {
 	if !c.Adopt || !want.Verify || c.Rename != nil || len(c.Register) == 0 {
 		return c
 	}
@@ -40,7 +39,7 @@ func (c Change) AsFound(ctx context.Context, p Process, want Desired) Change {
 			found[h], times[h] = true, s.RegisterTime
 		}
 	}
-	c.Times, c.Settle = times, append(slices.Clone(c.Settle), In(c.Register, found)...)
+	c.Times, c.AsFound = times, In(c.Register, found)
 	c.Register = Where(c.Register, func(h Host) bool { return !found[h] })
 	return c
 }

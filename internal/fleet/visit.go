@@ -127,8 +127,10 @@ func (v *visit) register(ctx context.Context) {
 		return v.steps[h] == registerAnew && v.results[h].Verdict != NotTried || v.steps[h] == register && v.results[h].OK()
 	})
 	v.made = v.results.Succeeded(v.sent)
-	v.changed = append(v.changed, v.sent)
-	v.results.Merge(Same(on(settle), Outcome{Verdict: Done}))
+	adopted := on(adopt)
+	v.found.TookOver = v.found.TookOver || len(adopted) > 0
+	v.changed = append(v.changed, slices.Concat(v.sent, adopted))
+	v.results.Merge(Same(append(on(settle), adopted...), Outcome{Verdict: Done}))
 }
 
 // registerNew registers, and decides about a registration that is there already. It takes over its

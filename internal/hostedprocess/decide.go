@@ -123,6 +123,7 @@ type refreshed struct {
 	away       bool                // its agent does not answer
 	file       fleet.Status
 	made       bool // the cached status shows what is declared, registered by this object
+	alike      bool // it shows what is declared, registered by another tool that names no owner
 	ours       bool // it shows something that this object registered
 	labelled   bool
 	owner      string // that the cached status names
@@ -181,8 +182,10 @@ func (r refreshed) kept(missing bool) diagnose.HostStatus {
 		keep = !r.made
 	case fleet.NotOperated, fleet.OperationUnconfirmed:
 		keep = lesser
-	case fleet.NotRegistered, fleet.NoLongerRegistered, fleet.Unconfirmed, fleet.OtherSpec, fleet.OtherLabels:
+	case fleet.NotRegistered, fleet.Unconfirmed:
 		keep = lesser && !r.made
+	case fleet.NoLongerRegistered, fleet.OtherSpec, fleet.OtherLabels:
+		keep = lesser && !r.made && !r.alike
 	case fleet.NotHosted, fleet.NotRunning: // both are repaired alike, and only the apply knows why
 		keep = (r.found.Code == fleet.NotHosted || r.found.Code == fleet.NotRunning) && !r.was.ToldByRefresh()
 	default:

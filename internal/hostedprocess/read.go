@@ -187,7 +187,7 @@ func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, 
 		}
 		_, away := report.Unreachable[host]
 		status := refreshed{
-			was: was, found: found, away: away, file: file, made: held.Made(file) || held.AsFound(file), ours: last.ours(held, file),
+			was: was, found: found, away: away, file: file, made: held.Made(file), alike: held.AsFound(file), ours: last.ours(held, file),
 			labelled: held.FingerprintLabel != "", owner: file.Labels[held.OwnerLabel()],
 		}.status()
 		if status.Code == "" && e.IsDue && !e.Due.Operated { // registered as declared after all, and not operated

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -62,7 +61,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	hosts := h.Hosts.Hosts()
 	operation := fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation()
 	change := fleet.Change{Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout}
-	reconciliation, results := h.reconcile(ctx, "register", change.AsFound(ctx, h.Process, h.Desired))
+	reconciliation, results := h.reconcile(ctx, "register", change.FindAlike(ctx, h.Process, h.Desired))
 
 	if !anyRegistered(results) {
 		h.doubt(ctx, results)
@@ -208,7 +207,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 func (h hostedProcess) reconcile(ctx context.Context, operation string, change fleet.Change) (*fleet.Reconciliation, fleet.Results) {
 	var reconciliation *fleet.Reconciliation
 	logged := platform.Run{Process: h.ID, Operation: operation, Keys: h.Hosts, Rollout: change.Rollout}
-	results := h.platform.Logged(ctx, logged, slices.Concat(change.Register, change.Reregister, change.Settle), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
+	results := h.platform.Logged(ctx, logged, change.Hosts(), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		change.Rollout = rollout
 		reconciliation = fleet.NewReconciliation(h.Process, h.Desired, h.moving(change))
 		return reconciliation.Run(ctx)

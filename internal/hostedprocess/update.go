@@ -189,17 +189,17 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 			change.Rollout.Unreached++
 		}
 	}
-	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle))
+	u.due = u.stillDue(change.Hosts())
 	change.Operation, change.Due, change.Before = u.operation, u.due, u.last.held(u.prior.Desired)
 	change.Times = u.last.times(change.Settle)
 	if change.Traces, err = u.traces(ctx, onFile); err != nil {
 		return change, err
 	}
-	change.Underway = u.last.tasks(slices.Concat(change.Register, change.Reregister, change.Settle))
+	change.Underway = u.last.tasks(change.Hosts())
 	if u.prior.Desired.HasSpec {
 		change.Prior = u.prior.Process
 	}
-	return change.AsFound(ctx, u.h.Process, u.h.Desired), nil
+	return change.FindAlike(ctx, u.h.Process, u.h.Desired), nil
 }
 
 // onFile is the cached status, for a process whose last registration is not known. That is so in

@@ -179,6 +179,78 @@ func TestVerify_adoptedLate(t *testing.T) {
 	})
 }
 
+// What an adoption did not reach is not this object's: neither a destroy nor a host that leaves stops or unregisters it. What it
+// reached is, and stays so in a rollback.
+func TestVerify_adoptedInPart(t *testing.T) {
+	t.Parallel()
+	adopts := func(canary, failure string) map[string]any {
+		return map[string]any{
+			"rollout": map[string]any{"canary": []string{canary}, "waves": []any{"100%"}, "on_failure": failure},
+			"ensure":  "running", "adopt_existing": true, "on_destroy": "stop",
+		}
+	}
+	for name, play := range map[string]func(*world, *providertest.Core){
+		"created": func(w *world, o *providertest.Core) {
+			w.hosted(2)
+			w.on("register_proc_info", failing, 1)
+			o.Apply(w.declares(2, adopts("web-1", "stop")))
+			providertest.Check(w, len(o.Reasons("hosts")) == 0, "state has %v", o.Reasons("hosts"))
+		},
+		// An adoption is a change of what was there, and no failed create.
+		"not started": func(w *world, o *providertest.Core) {
+			w.hosted(2)
+			w.onOp(simulator.OpStart, failing)
+			o.Apply(w.declares(0, adopts("web-2", "stop"), attribute("hosts", addresses(2))))
+			providertest.Check(w, len(o.Reasons("hosts")) == 1 && !o.Tainted, "state has %v, tainted: %t", o.Reasons("hosts"), o.Tainted)
+		},
+		"leaves": func(w *world, o *providertest.Core) {
+			o.Applied(w.changed(1, adopts("web-1", "stop")))
+			w.hosted(2)
+			w.do(w.sim.StartProcess, 2)
+			w.on("update_proc_info", away, 1)
+			w.play(o,
+				step{name: "joins", config: w.declares(2, adopts("web-1", "stop")), calls: []string{on("update_proc_info", 1)}, left: map[string]string{"web-1": "other_spec", "web-2": "not_registered"}, says: "agent is away", fails: true},
+				step{name: "leaves", befalls: (*world).repair, config: w.declares(1, adopts("web-1", "stop")), calls: []string{on("update_proc_info", 1)}, says: "Hosts Registered Without An Owner"},
+			)
+		},
+		// A refresh has said by then that it is another's.
+		"destroyed": func(w *world, o *providertest.Core) {
+			o.Applied(w.changed(1, adopts("web-1", "stop")))
+			w.hosted(2)
+			w.on("update_proc_info", away, 1)
+			o.Apply(w.declares(2, adopts("web-1", "stop")))
+			w.repair()
+			w.play(o, step{name: "destroyed", calls: []string{on("operate_proc_v2/1", 1), on("unregister_proc_info", 1)}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			verifying(t, func(w *world) {
+				play(w, w.object())
+				p := w.at(2)
+				providertest.Check(t, p.Registered && p.Hosted && p.Labels["tf_spec_owner"] == "", "web-2 has %+v", p)
+			})
+		})
+	}
+	t.Run("rolled-back", func(t *testing.T) {
+		t.Parallel()
+		verifying(t, func(w *world) {
+			o := w.object()
+			o.Applied(w.changed(1, adopts("web-1", "rollback")))
+			w.hosted(2)
+			w.on("update_proc_info", once(away), 1)
+			w.play(o,
+				step{
+					name: "rolled back", config: w.declares(2, adopts("web-2", "rollback")), anyCalls: true, hosts: addresses(1, 2),
+					says: "These hosts joined and are in state now, as the process is or may be registered there: web-2.", fails: true,
+				},
+				step{name: "destroyed", anyCalls: true},
+			)
+			w.expectNothing()
+		})
+	})
+}
+
 // An import has the spec, so the first plan is empty, and a later change calls no other host.
 //
 // Promised in verify.md: `spec` is what the agents host, and the generated configuration plans empty |.
