@@ -228,6 +228,9 @@ func (r *hostedProcessResource) checkNamed(ctx context.Context, found *foundProc
 	if len(missing) == 0 {
 		return nil
 	}
+	for _, host := range missing {
+		found.outOfSync[named.Key(host)] = diagnose.NeverOurs().String()
+	}
 	return diag.Diagnostics{importMissing(title, named, missing)}
 }
 
@@ -240,10 +243,11 @@ type foundProcess struct {
 	labels          map[string]map[string]string // of the registration on each host
 	fingerprints    map[string]bool              // that these registrations carry
 	owners          map[string]bool              // that they name
+	outOfSync       map[string]string            // by host key
 }
 
 func newFoundProcess(namespace, name string) *foundProcess {
-	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string), fingerprints: make(map[string]bool), owners: make(map[string]bool)}
+	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string), fingerprints: make(map[string]bool), owners: make(map[string]bool), outOfSync: make(map[string]string)}
 }
 
 func (f *foundProcess) id() string { return f.namespace + ":" + f.name }
@@ -305,7 +309,7 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platfor
 		"on_partial_create": string(reference.PartialWarn),
 		"on_destroy":        string(fleet.DestroyUnregister),
 		"hosts":             reference.NewHostMap(f.hosts),
-		"out_of_sync":       map[string]string{},
+		"out_of_sync":       f.outOfSync,
 		"unreachable":       map[string]string{},
 		"owner":             f.owner(),
 	} {
