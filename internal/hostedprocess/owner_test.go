@@ -487,3 +487,19 @@ func TestRollback_takenOver(t *testing.T) {
 		providertest.Check(t, strings.Contains(ours.Notices.String()+said.String(), "Hosts Taken Over") && strings.Contains(said.String()+ours.Notices.String(), owner), "said: %s %s", said, ours.Notices)
 	})
 }
+
+// A host that cannot leave because its agent does not answer is named once, in the error.
+func TestHostedProcess_awayLeaves(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		more := attribute("max_unreachable_hosts", "1")
+		o := w.object()
+		o.Applied(w.declares(3, more))
+		w.sim.SetReachable(providertest.Address(3), false)
+		o.Protocol = w.open()
+		o.Apply(w.changed(3, more)) // from now on it is in unreachable
+		o.Protocol = w.open()
+		_, said := o.ApplyUnrefreshed(w.changed(2, more))
+		providertest.Check(t, strings.Contains(said.String(), "Unable to Unregister") && !strings.Contains(said.String(), "Agents Not Reachable"), "said: %s", said)
+	})
+}

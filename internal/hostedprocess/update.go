@@ -285,7 +285,11 @@ func (u *update) statusesAfter() map[fleet.HostID]diagnose.HostStatus {
 func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
 	diags := u.gone.warnings(u.h, u.prior.Hosts)
 	diags.Append(u.h.takenOver(u.results, u.found.Taken, u.takenBack())...)
-	failures, warning := u.h.judge(u.failures, statuses)
+	declared := maps.Clone(statuses)
+	for host := range u.stuck { // they have an error of their own
+		delete(declared, host.WithoutSupplier())
+	}
+	failures, warning := u.h.judge(u.failures, declared)
 	diags.Append(warning...)
 	if len(failures) > 0 {
 		advice := u.h.raise(statuses)
