@@ -285,8 +285,15 @@ func safetyOf(ctx context.Context, value types.Object) (safetyModel, diag.Diagno
 // configuration of its own.
 const (
 	raiseWithIt = "in the same change"
-	raiseBefore = "and apply that first: a destroy has no configuration, so what was applied last counts"
+	raiseBefore = "and apply that first: a destroy has no configuration, so what was applied last counts. " + untaint +
+		". Where its key is gone from for_each, add a `moved` block to the key that has its hosts now, and raise the number in the same change"
 )
+
+// untaint is the way out of a destroy that no plan showed to the provider.
+const untaint = "Where Terraform has tainted the resource, `terraform untaint` comes before"
+
+// nowhere reports whether everything that leaves was never registered.
+func (e effect) nowhere() bool { return len(e.leaves.refused) == len(e.leaves.hosts) }
 
 // within refuses an effect that goes beyond what is safe.
 func (e effect) within(ctx context.Context, safety types.Object, raise string) diag.Diagnostics {
@@ -317,7 +324,8 @@ func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnos
 	m, diags := safetyOf(ctx, safety)
 	if m.DeletionProtection.ValueBool() {
 		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would unregister %s: %s. If that is what you want, "+
-			"set safety.deletion_protection = false and apply that first. Where Terraform has tainted the resource, `terraform untaint` comes before.",
+			"set safety.deletion_protection = false and apply that first. "+untaint+". Where its key is gone from for_each, add a `moved` block to the key that has its "+
+			"hosts now, with safety.max_removed_hosts raised in the same change if hosts leave: then it is not destroyed.",
 			e.id, diagnose.Hosts(len(e.leaves.hosts)), keysOf(e.prior, e.leaves.hosts)))
 	}
 	return diags

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
@@ -39,7 +40,10 @@ func TestSafety(t *testing.T) {
 	one, all := safety(map[string]any{"max_removed_hosts": "1", "max_changed_hosts": "25%"}), safety(map[string]any{"max_removed_hosts": "2", "max_changed_hosts": "100%"})
 	protected := safety(map[string]any{"deletion_protection": true})
 	respelt := attribute("hosts", map[string]string{"web-1": "0:10.0.0.2", "other": "0:0:10.0.0.3", "web-3": "0:10.0.0.4", "web-4": "0:10.0.0.5"})
+	const keyGone = "Where its key is gone from for_each, add a `moved` block to the key that has its hosts now, "
 	const isProtected, two = "is protected by safety.deletion_protection", `safety.max_removed_hosts = "1" allows 1: web-3, web-4.`
+	const raiseAndUntaint = `allows 2: web-1…web-4. If that is what you want, set safety.max_removed_hosts to 4 or more and apply that first: a destroy has no ` +
+		"configuration, so what was applied last counts. Where Terraform has tainted the resource, `terraform untaint` comes before. " + keyGone + "and raise the number in the same change."
 	for _, by := range providertest.Through(t, "", each) {
 		other := otherProcess
 		if by == job {
@@ -67,6 +71,8 @@ func TestSafety(t *testing.T) {
 			"destroy":                    {},
 			"protected-destroy":          {before: protected, said: isProtected + ", and this would unregister 4 hosts: web-1…web-4."},
 			"limited-destroy":            {before: removed("50%"), said: `unregisters 4 of 4 hosts, and safety.max_removed_hosts = "50%" allows 2: web-1…web-4. If that is what you want, set safety.max_removed_hosts to 4 or more and apply that first`},
+			"limited-destroy-key-gone":   {before: removed("50%"), said: keyGone + "and raise the number in the same change."},
+			"protected-destroy-key-gone": {before: protected, said: keyGone + "with safety.max_removed_hosts raised in the same change if hosts leave: then it is not destroyed."},
 			"replaced":                   {after: fleetOf(by, 4, other)},
 			"protected-replaced":         {before: protected, after: fleetOf(by, 4, protected, other), said: isProtected},
 			"protection-taken-with-it":   {before: protected, after: fleetOf(by, 4, other), said: isProtected},
@@ -75,6 +81,10 @@ func TestSafety(t *testing.T) {
 			"protected-tainted-replaced": {before: protected, after: fleetOf(by, 4, protected), tainted: true, said: "`terraform untaint` comes before."},
 			"requested":                  {after: fleetOf(by, 4), requested: true},
 			"protected-requested":        {before: protected, after: fleetOf(by, 4, protected), requested: true, said: isProtected},
+			"limited-tainted-replaced":   {before: removed("50%"), after: fleetOf(by, 4, removed("50%")), tainted: true, said: raiseAndUntaint},
+			"raised-tainted-replaced":    {before: removed("50%"), after: fleetOf(by, 4, removed("4")), tainted: true, said: raiseAndUntaint},
+			"within-tainted-replaced":    {before: removed("4"), after: fleetOf(by, 4, removed("4")), tainted: true},
+			"raised-requested":           {before: removed("50%"), after: fleetOf(by, 4, removed("4")), requested: true},
 			"limited-requested":          {before: removed("50%"), after: fleetOf(by, 4, removed("50%")), requested: true, said: `safety.max_removed_hosts = "50%" allows 2: web-1…web-4.`},
 		} {
 			t.Run(string(by)+"/"+name, func(t *testing.T) {
@@ -93,6 +103,29 @@ func TestSafety(t *testing.T) {
 				}
 				if calls := sim.Changes(); said.Failed() && len(calls) > 0 {
 					t.Errorf("called %v", calls)
+				}
+			})
+		}
+	}
+}
+
+// A tainted resource of which nothing was ever registered has nothing to protect.
+func TestSafety_neverRegistered(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]map[string]any{"protected": {"deletion_protection": true}, "limited": {"max_removed_hosts": "0"}} {
+		for code, refused := range map[string]bool{"not_registered": false, "unconfirmed": true} {
+			t.Run(name+"/"+code, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, esb)
+				config, object := w.declares(2, safety(limit)), w.object()
+				object.Applied(config)
+				attributes := providertest.AttributesOf(t, object.State)
+				text := func(s string) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
+				attributes["out_of_sync"] = tftypes.NewValue(attributes["out_of_sync"].Type(), map[string]tftypes.Value{"web-1": text(code + ": refused"), "web-2": text("not_registered: refused")})
+				*object.Kept = providertest.Kept{State: tftypes.NewValue(object.State.Type(), attributes), Identity: object.Identity}
+				object.Tainted = true
+				if _, said := object.ApplyUnrefreshed(config); said.Failed() != refused {
+					t.Errorf("said: %s", said)
 				}
 			})
 		}

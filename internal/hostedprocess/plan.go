@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -62,7 +63,9 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(keysRenamed(ctx, plan, state)...)
 	}
 	gone := destroyed(ctx, state, last)
-	refused := append(gone.within(ctx, plan.lifecycle().Safety, raiseWithIt), gone.protected(ctx, state.lifecycle().Safety)...)
+	beyond := gone.within(ctx, plan.lifecycle().Safety, raiseWithIt)
+	resp.Diagnostics.Append(saveRaised(ctx, req.Private, resp.Private, !beyond.HasError() && gone.within(ctx, state.lifecycle().Safety, raiseBefore).HasError())...)
+	refused := append(beyond, gone.protected(ctx, state.lifecycle().Safety)...)
 	resp.Diagnostics.Append(saveRefused(ctx, req.Private, resp.Private, refused)...)
 	if plan.replaces(ctx, state) {
 		if resp.Diagnostics.Append(refused...); !refused.HasError() {
@@ -105,6 +108,32 @@ func loadRefused(ctx context.Context, from privateReader) diag.Diagnostics {
 		}
 	}
 	return diags
+}
+
+// raisedKey is where a plan keeps that its configuration allows a replacement which the limits in state refuse.
+const raisedKey = "limit_raised"
+
+// saveRaised keeps that. Where it is not so and was not before, it writes nothing.
+func saveRaised(ctx context.Context, before privateReader, to privateWriter, raised bool) diag.Diagnostics {
+	kept, diags := before.GetKey(ctx, raisedKey)
+	if !raised && len(kept) == 0 {
+		return diags
+	}
+	return append(diags, to.SetKey(ctx, raisedKey, strconv.AppendBool(nil, raised))...)
+}
+
+// checkUnplanned refuses a destroy that goes too far. Terraform shows no plan of the destroy of a tainted object to the provider,
+// and hands on nothing that was kept. Every other destroy was checked by its plan, in the same way or by raised limits.
+func checkUnplanned(ctx context.Context, kept privateReader, gone effect, safety types.Object) diag.Diagnostics {
+	if gone.nowhere() {
+		return nil // there is nothing to protect
+	}
+	diags := gone.protected(ctx, safety)
+	raised, d := kept.GetKey(ctx, raisedKey)
+	if diags.Append(d...); diags.HasError() || string(raised) == "true" {
+		return diags
+	}
+	return append(diags, gone.within(ctx, safety, raiseBefore)...)
 }
 
 // planned is a change of an object that stays.

@@ -164,8 +164,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	resp.Diagnostics.Append(reference.Get(ctx, req.State, model)...)
 	state := model.lifecycle()
 	last := loadLedger(ctx, req.Private, state)
-	// Terraform shows no plan of the destroy of a tainted object to the provider.
-	resp.Diagnostics.Append(destroyed(ctx, model, last).protected(ctx, state.Safety)...)
+	resp.Diagnostics.Append(checkUnplanned(ctx, req.Private, destroyed(ctx, model, last), state.Safety)...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
