@@ -110,6 +110,7 @@ func (a *baseAction) check(ctx context.Context, config tfsdk.Config) (actionMode
 	if diags.HasError() {
 		return model, diags
 	}
+	diags.Append(model.CheckOnce(ctx)...)
 	entries, known := model.Entries(ctx)
 	diags.Append(checkInputs(ctx, model, config)...)
 	for _, entry := range entries {

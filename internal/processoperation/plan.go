@@ -28,6 +28,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	resp.Diagnostics.Append(plan.CheckOnce(ctx)...)
 	entries, known := plan.Entries(ctx)
 	for _, entry := range entries {
 		resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, entry)...)

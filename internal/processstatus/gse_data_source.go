@@ -83,6 +83,7 @@ func (d *processStatusDataSource) Configure(_ context.Context, req datasource.Co
 func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var config processStatusModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(reference.CheckWhole(&config.GSEModel, config.HostedProcess)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

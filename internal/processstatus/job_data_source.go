@@ -65,6 +65,7 @@ func (d *jobProcessStatusDataSource) ConfigValidators(context.Context) []datasou
 func (d *jobProcessStatusDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var config jobProcessStatusModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(reference.CheckWhole(&config.JobModel, config.HostedProcess)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

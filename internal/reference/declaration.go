@@ -227,8 +227,18 @@ func (d declaration) whole(nested map[string]schema.Attribute) schema.SingleNest
 func (d declaration) orWhole(optional ...string) schema.StringAttribute {
 	process := d.accepted(optional...)
 	process.MarkdownDescription += " Or set `hosted_process`, which is not sensitive."
-	process.Validators = []validator.String{insteadValidator{declarationValidator{d, optional}, wholePart, "holds " + d.plainly()}}
+	process.Validators = []validator.String{insteadValidator{declarationValidator{d, optional}, wholePart, d.holds()}}
 	return process
+}
+
+// holds is what a message says of a value that has all parts.
+func (d declaration) holds() string { return "holds " + d.plainly() }
+
+// CheckWhole is what the validator of hosted_process finds, once more where everything is known. m are the attributes in its place.
+func CheckWhole(m Model, whole types.Object) diag.Diagnostics {
+	values, d := m.given()
+	values[wholePart] = whole
+	return append(d.inPlaceOf(wholePart, d.holds(), values), d.once(path.Empty(), values)...)
 }
 
 // wholeValidator requires the parts of a resource, except the spec, which is missing after an import.
@@ -281,35 +291,60 @@ func (v declarationValidator) MarkdownDescription(ctx context.Context) string {
 }
 
 func (v declarationValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	values := parts{v.name: req.ConfigValue}
-	for _, name := range slices.Concat(v.parts...) {
+	values, diags := v.valuesIn(ctx, req)
+	if resp.Diagnostics.Append(diags...); !diags.HasError() {
+		v.check(&resp.Diagnostics, path.Empty(), values, v.optional)
+	}
+}
+
+// valuesIn are the declaration and its parts, and more attributes.
+func (d declaration) valuesIn(ctx context.Context, req validator.StringRequest, more ...string) (parts, diag.Diagnostics) {
+	values := parts{d.name: req.ConfigValue}
+	var diags diag.Diagnostics
+	for _, name := range append(slices.Concat(d.parts...), more...) {
 		var part attr.Value
-		diags := req.Config.GetAttribute(ctx, path.Root(name), &part)
-		resp.Diagnostics.Append(diags...)
-		if diags.HasError() {
-			return
-		}
+		diags.Append(req.Config.GetAttribute(ctx, path.Root(name), &part)...)
 		values[name] = part
 	}
-	v.check(&resp.Diagnostics, path.Empty(), values, v.optional)
+	return values, diags
 }
 
 // check requires a declaration or its parts, among values at a path. Optional parts may be missing.
 func (d declaration) check(diags *diag.Diagnostics, at path.Path, values parts, optional []string) {
-	var set, missing []string
+	var missing []string
 	for _, alternatives := range d.parts {
-		given := slices.DeleteFunc(slices.Clone(alternatives), func(name string) bool { return values[name].IsNull() })
-		set = append(set, given...)
-		if len(given) == 0 && !slices.Contains(optional, alternatives[0]) {
+		given := slices.ContainsFunc(alternatives, func(name string) bool { return !values[name].IsNull() })
+		if !given && !slices.Contains(optional, alternatives[0]) {
 			missing = append(missing, strings.Join(alternatives, " or "))
 		}
 	}
-	switch declared := !values[d.name].IsNull(); {
-	case !declared && len(missing) > 0:
+	if values[d.name].IsNull() && len(missing) > 0 {
 		AddInvalid(diags, at.AtName(d.name), "Missing Process",
 			fmt.Sprintf("set %s = %s.<name>.%s, or %s%s; not set: %s", d.name, d.from, d.name, d.plainly(), d.orMore(), strings.Join(missing, ", ")))
-	case declared && len(set) > 0:
-		AddInvalid(diags, at.AtName(set[0]), "Process Given Twice",
-			fmt.Sprintf("%s is set, and holds %s; leave out %s", d.name, d.plainly(), strings.Join(set, ", ")))
 	}
+	diags.Append(d.once(at, values)...)
 }
+
+// once refuses parts beside the declaration that holds them, among values at a path. An unknown value may turn out null, as an
+// argument of a module does that its caller leaves out.
+func (d declaration) once(at path.Path, values parts) diag.Diagnostics {
+	return d.besides(d.name, d.holds(), slices.Concat(d.parts...), at, values)
+}
+
+// besides refuses attributes that are set beside one that takes their place. says is what that one does.
+func (d declaration) besides(name, says string, others []string, at path.Path, values parts) diag.Diagnostics {
+	set := slices.DeleteFunc(slices.Clone(others), func(name string) bool { return !isGiven(values[name]) })
+	var diags diag.Diagnostics
+	if isGiven(values[name]) && len(set) > 0 {
+		AddInvalid(&diags, at.AtName(set[0]), "Process Given Twice", fmt.Sprintf("%s is set, and %s; leave out %s", name, says, strings.Join(set, ", ")))
+	}
+	return diags
+}
+
+// inPlaceOf is besides for an attribute that also takes the place of the declaration.
+func (d declaration) inPlaceOf(name, says string, values parts) diag.Diagnostics {
+	return d.besides(name, says, append(slices.Concat(d.parts...), d.name), path.Empty(), values)
+}
+
+// isGiven reports whether a value is known to be set.
+func isGiven(value attr.Value) bool { return value != nil && !value.IsNull() && !value.IsUnknown() }

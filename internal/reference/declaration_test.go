@@ -163,7 +163,7 @@ func TestDeclaration_validation(t *testing.T) {
 		"hosts-only":   {false, map[string]any{"hosts": gse["hosts"]}, "not set: meta, spec.", "not set: meta."},
 		"no-spec":      {false, map[string]any{"hosts": gse["hosts"], "meta": gse["meta"]}, "not set: spec.", ""},
 		"both":         {false, map[string]any{"process": gseProcess, "hosts": gse["hosts"]}, "leave out hosts.", "leave out hosts."},
-		"unknown-both": {false, map[string]any{"process": providertest.NotKnown{}, "spec": gse["spec"]}, "leave out spec.", "leave out spec."},
+		"unknown-both": {false, map[string]any{"process": providertest.NotKnown{}, "spec": gse["spec"]}, "", ""},
 		"no-command":   {false, map[string]any{"process": strings.Replace(gseProcess, "restart_cmd", "start_cmd", 1)}, "Attribute process.spec.control.restart_cmd: the operation", ""},
 
 		"job-parts":        {true, job, "", ""},
@@ -173,7 +173,7 @@ func TestDeclaration_validation(t *testing.T) {
 		"job-no-scope":     {true, map[string]any{"hosts": job["hosts"], "process": job["process"]}, "not set: scope or bk_biz_id.", "not set: scope or bk_biz_id."},
 		"job-two-scopes":   {true, map[string]any{"hosts": job["hosts"], "process": job["process"], "scope": job["scope"], "bk_biz_id": 2}, "cannot be configured together: [scope,bk_biz_id]", "cannot be configured together: [scope,bk_biz_id]"},
 		"job-both":         {true, map[string]any{"declaration": jobProcess, "bk_biz_id": 2, "hosts": job["hosts"]}, "leave out bk_biz_id, hosts.", "leave out bk_biz_id, hosts."},
-		"job-unknown-both": {true, map[string]any{"declaration": providertest.NotKnown{}, "process": job["process"]}, "leave out process.", "leave out process."},
+		"job-unknown-both": {true, map[string]any{"declaration": providertest.NotKnown{}, "process": job["process"]}, "", ""},
 		"job-no-command":   {true, map[string]any{"declaration": strings.Replace(jobProcess, "restart_cmd", "start_cmd", 1)}, "Attribute declaration.process.restart_cmd: the operation", ""},
 		"job-no-cycle":     {true, map[string]any{"declaration": strings.Replace(jobProcess, `"type":1`, `"type":0`, 1)}, "Attribute declaration.process.cycle_time: ", ""},
 	} {
@@ -192,6 +192,58 @@ func TestDeclaration_validation(t *testing.T) {
 		said := p.ValidateData(d.status, c.config).String()
 		providertest.Check(t, (c.status == "") == (said == "") && strings.Contains(said, c.status), "%s: status: %s", name, said)
 	}
+}
+
+// A module may offer every form, and its caller sets one of them. While Terraform validates the module, its variables are unknown. What is
+// known is refused in two forms, by the plan as well: there is no other time for what a validation does not know.
+func TestDeclaration_everyForm(t *testing.T) {
+	t.Parallel()
+	notKnown := providertest.NotKnown{}
+	for face, d := range declarations() {
+		t.Run(face, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			p := sim.Configured(t)
+			text := map[string]string{"gse": gseProcess, "job": jobProcess}[face]
+			entry := with(d.parts, "priority", 1)
+			operation, status := map[string]any{"operation": "restart", d.attribute: notKnown, "processes": notKnown}, map[string]any{d.attribute: notKnown, "hosted_process": notKnown}
+			for name := range d.parts {
+				operation[name], status[name] = notKnown, notKnown
+			}
+			providertest.Silent(t, p.CoreOf(d.operation, &providertest.Kept{}).Validate(operation))
+			providertest.Same(t, "the action", "", p.ValidateAction(d.operation, operation))
+			providertest.Silent(t, p.ValidateData(d.status, status))
+			_, said := p.CoreOf(d.operation, &providertest.Kept{}).Plan(operation)
+			providertest.Silent(t, said)
+
+			for says, config := range map[string]map[string]any{
+				d.attribute + " is set, and holds": with(d.parts, d.attribute, text),
+				"processes is set, and says which": with(d.parts, "processes", map[string]any{"a": entry}),
+				`processes["a"].`:                  {"processes": map[string]any{"a": with(entry, d.attribute, text)}},
+				"leave out " + d.attribute + ".":   {"processes": map[string]any{"a": entry}, d.attribute: text},
+			} {
+				config["operation"] = "restart"
+				_, said := p.CoreOf(d.operation, &providertest.Kept{}).Plan(config)
+				providertest.Says(t, said.String(), "Process Given Twice", says)
+				providertest.Says(t, p.PlanAction(d.operation, config), "Process Given Twice", says)
+			}
+			for says, config := range map[string]map[string]any{
+				d.attribute + " is set, and holds": with(d.parts, d.attribute, text),
+				"hosted_process is set, and holds": with(d.parts, "hosted_process", d.parts),
+				"leave out " + d.attribute + ".":   {"hosted_process": d.parts, d.attribute: text},
+			} {
+				_, said := p.ReadData(d.status, config)
+				providertest.Says(t, said.String(), "Process Given Twice", says)
+			}
+			providertest.Check(t, len(sim.Calls()) == 0, "calls: %v", sim.Calls())
+		})
+	}
+}
+
+func with(config map[string]any, name string, value any) map[string]any {
+	config = maps.Clone(config)
+	config[name] = value
+	return config
 }
 
 // A plan checks the content of a declaration. If it cannot be read, that is an error. Without a spec, as

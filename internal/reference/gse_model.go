@@ -211,6 +211,10 @@ func (m *GSEModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spe
 
 func (m *GSEModel) reference() []attr.Value { return []attr.Value{m.Meta, m.Spec, m.Process} }
 
+func (m *GSEModel) given() (parts, declaration) {
+	return parts{"meta": m.Meta, hostsPart: m.Hosts, specPart: m.Spec, gseDeclaration.name: m.Process}, gseDeclaration
+}
+
 // Open converts the model for GSE's API. With a null spec, only the cached status of the process can be
 // read.
 func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string) (Target, diag.Diagnostics) {

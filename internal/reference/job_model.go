@@ -228,6 +228,10 @@ func (m *JobModel) InOneValue() string {
 // HasSpec is true: JOB's process is its spec.
 func (m *JobModel) HasSpec(context.Context) bool { return true }
 
+func (m *JobModel) given() (parts, declaration) {
+	return parts{"scope": m.Scope, "bk_biz_id": m.BizID, "process": m.Process, hostsPart: m.Hosts, jobDeclaration.name: m.Declaration}, jobDeclaration
+}
+
 func (m *JobModel) reference() []attr.Value { return append(m.definition(), m.Declaration) }
 
 func (m *JobModel) commands(ctx context.Context, _ tfsdk.Config) (types.Object, path.Path) {

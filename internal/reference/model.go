@@ -51,6 +51,8 @@ type Model interface {
 	definition() []attr.Value
 	// reference is the definition as configured, which may be one value.
 	reference() []attr.Value
+	// given are the parts and what holds them, as configured, and how that is declared.
+	given() (parts, declaration)
 	// commands returns the object that holds the commands of operations, and its path in
 	// the configuration.
 	commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path)

@@ -28,6 +28,8 @@ type Processes interface {
 	// KeepHosts keeps these hosts of each process, by its name, and removes processes without
 	// hosts.
 	KeepHosts(ctx context.Context, hosts map[string]HostMap)
+	// CheckOnce refuses a process that is given in two forms, as validators do: what was unknown to them may be known now.
+	CheckOnce(ctx context.Context) diag.Diagnostics
 }
 
 // Entry is one process of an object.
@@ -70,6 +72,11 @@ func (m *GSEProcesses) KeepHosts(ctx context.Context, hosts map[string]HostMap) 
 	m.Processes = m.several().keepHosts(ctx, hosts)
 }
 
+// CheckOnce implements Processes.
+func (m *GSEProcesses) CheckOnce(ctx context.Context) diag.Diagnostics {
+	return m.several().checkOnce(ctx)
+}
+
 // JobProcesses holds the values of scope or bk_biz_id, process and hosts, of declaration, or of
 // processes, which contains several of those.
 type JobProcesses struct {
@@ -89,6 +96,11 @@ func (m *JobProcesses) Entries(ctx context.Context) (entries []Entry, known bool
 // KeepHosts implements Processes.
 func (m *JobProcesses) KeepHosts(ctx context.Context, hosts map[string]HostMap) {
 	m.Processes = m.several().keepHosts(ctx, hosts)
+}
+
+// CheckOnce implements Processes.
+func (m *JobProcesses) CheckOnce(ctx context.Context) diag.Diagnostics {
+	return m.several().checkOnce(ctx)
 }
 
 // several is the value of processes in an object with one or several processes.
@@ -128,6 +140,20 @@ func (s several) entries(ctx context.Context) (entries []Entry, known bool) {
 		entries = append(entries, Entry{Model: s.read(ctx, name, object), Name: name, Priority: priority.ValueInt64()})
 	}
 	return entries, known
+}
+
+func (s several) checkOnce(ctx context.Context) diag.Diagnostics {
+	values, d := s.one.given()
+	values["processes"] = s.processes
+	diags := append(d.inPlaceOf("processes", saysWhich, values), d.once(path.Empty(), values)...)
+	entries, _ := s.entries(ctx)
+	for _, entry := range entries {
+		if entry.Name != "" {
+			values, _ = entry.given()
+			diags.Append(d.once(entry.base(), values)...)
+		}
+	}
+	return diags
 }
 
 // keepHosts returns the remaining processes.
@@ -238,9 +264,12 @@ func (d declaration) orSeveral() schema.StringAttribute {
 	process := d.accepted()
 	process.MarkdownDescription += " Or set `processes`."
 	d.several = "processes"
-	process.Validators = []validator.String{insteadValidator{declarationValidator{declaration: d}, "processes", "says which processes the operation is for"}}
+	process.Validators = []validator.String{insteadValidator{declarationValidator{declaration: d}, "processes", saysWhich}}
 	return process
 }
+
+// saysWhich is what a message says of processes.
+const saysWhich = "says which processes the operation is for"
 
 // insteadValidator requires an attribute that replaces a declaration and its parts, or the required
 // parts.
@@ -251,22 +280,15 @@ type insteadValidator struct {
 }
 
 func (v insteadValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	var instead attr.Value
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(v.name), &instead)...)
-	if instead == nil || instead.IsNull() {
+	values, diags := v.valuesIn(ctx, req, v.name)
+	resp.Diagnostics.Append(diags...)
+	switch instead := values[v.name]; {
+	case instead == nil || instead.IsNull():
 		v.declarationValidator.ValidateString(ctx, req, resp)
-		return
-	}
-	var set []string
-	for _, name := range append(slices.Concat(v.parts...), v.declaration.name) {
-		var part attr.Value
-		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(name), &part)...)
-		if part != nil && !part.IsNull() {
-			set = append(set, name)
-		}
-	}
-	if len(set) > 0 {
-		AddInvalid(&resp.Diagnostics, path.Root(set[0]), "Process Given Twice", v.name+" is set, and "+v.says+"; leave out "+strings.Join(set, ", "))
+	case instead.IsUnknown(): // it may stay out
+		resp.Diagnostics.Append(v.once(path.Empty(), values)...)
+	default:
+		resp.Diagnostics.Append(v.inPlaceOf(v.name, v.says, values)...)
 	}
 }
 
