@@ -130,6 +130,40 @@ func TestHostedProcess_driftIsRepaired(t *testing.T) {
 	})
 }
 
+// What operations and statuses are given is not known while the object is replaced, renamed or on request.
+func TestHostedProcess_wholeOfReplaced(t *testing.T) {
+	t.Parallel()
+	through(t, each, func(w *world) {
+		attribute := map[bool]string{true: "declaration", false: "process"}[w.by == job]
+		other, object := otherProcess, w.object()
+		if w.by == job {
+			process, _ := w.declares(1)["process"].(map[string]any)
+			other = map[string]any{"process": with(process, "setup_path", "/srv/other")}
+		}
+		for name, c := range map[string]struct {
+			config   map[string]any
+			replaces bool
+			kind     providertest.PlanKind
+			known    bool
+		}{
+			"renamed":   {w.declares(1, other), false, providertest.PlanReplace, false},
+			"requested": {w.declares(1), true, providertest.PlanReplace, false},
+			"changed":   {w.changed(1), false, providertest.PlanUpdate, true},
+		} {
+			if object.State.IsNull() {
+				plan, said := object.Plan(w.declares(1))
+				providertest.Check(w, !said.Failed() && plan.Planned(w)[attribute].IsFullyKnown(), "of a create it is not known")
+				object.Applied(w.declares(1))
+			}
+			object.Replacing = c.replaces
+			plan, _ := object.Plan(c.config)
+			if got := plan.Planned(w)[attribute].IsFullyKnown(); got != c.known || plan.Action != c.kind {
+				w.Errorf("%s: %s, %s known: %t", name, plan.Action, attribute, got)
+			}
+		}
+	})
+}
+
 // A process that is registered nowhere any more is created anew, once its agents say that it
 // is not hosted either. What is to be stopped first is not gone before it is.
 func TestHostedProcess_disappears(t *testing.T) {

@@ -49,6 +49,11 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
 	}
 	if req.State.Raw.IsNull() {
+		// Terraform (1.11) loses what the schema marks as sensitive in an object that it replaces, and
+		// would print it. It shows the state to the first of its two plans, which hands on the ledger.
+		if kept, _ := req.Private.GetKey(ctx, ledgerKey); len(kept) > 0 {
+			resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, whole, types.StringUnknown())...)
+		}
 		resp.Diagnostics.Append(loadRefused(ctx, req.Private)...)
 		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, types.StringNull(), settled, false, req, resp)...)
 		return
