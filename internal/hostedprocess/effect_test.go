@@ -326,11 +326,36 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 			plan, said := resource.PlanUnrefreshed(c.after)
 			got := providertest.Plain(t, plan.Planned(t)["rollout_plan"])
 			providertest.Check(t, got == c.want && !said.Failed(), "planned %q, want %q\n%s", got, c.want, said)
-			if c.before != nil && !plan.Planned(t)["unreachable"].IsFullyKnown() { // as none is
-				t.Error("unreachable is not known")
+			calls := plan.Action != providertest.PlanNothing && got != "calls no host"
+			if known := plan.Planned(t)["unreachable"].IsFullyKnown(); c.before != nil && known == calls {
+				t.Errorf("unreachable is known: %t", known)
 			}
 		})
 	}
+}
+
+// A plan may be applied where the provider allows more unreachable hosts, or fewer: each run reads BK_MAX_UNREACHABLE_HOSTS.
+func TestMaxUnreachable_otherThanPlanned(t *testing.T) {
+	t.Parallel()
+	through(t, each, func(w *world) {
+		object := w.objectOfCLI()
+		object.Applied(w.declares(2))
+		for name, c := range map[string]struct {
+			planned, applied string
+			config           map[string]any
+		}{
+			"more": {"0", "1", w.declares(3)}, "fewer": {"1", "0", w.declares(3)}, "changed": {"0", "100%", w.changed(2)}, "removed": {"0", "1", w.declares(1)},
+		} {
+			w.settings["max_unreachable_hosts"] = c.planned
+			object.Protocol = w.open()
+			object.Between = func() { w.settings["max_unreachable_hosts"] = c.applied }
+			if _, said := object.Apply(c.config); said.Failed() {
+				w.Errorf("%s said: %s", name, said)
+			}
+			object.Between = nil
+			object.Applied(w.declares(2))
+		}
+	})
 }
 
 // Of hosts out of sync the plan tells what their update does: it registers, hosts and starts

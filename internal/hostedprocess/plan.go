@@ -221,7 +221,8 @@ func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedMod
 		outOfSync = unknown
 	}
 	sameKeys := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
-	if away > limit || limit > 0 && (repairs || !predicted || !does.callsNothing() || away > 0 && !sameKeys) {
+	// Not by the limit: the provider block of the apply may have another one.
+	if repairs || !predicted || !does.callsNothing() || away > 0 && !sameKeys {
 		unreachable = unknown
 	}
 	return outOfSync, unreachable

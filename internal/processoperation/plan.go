@@ -75,7 +75,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	nothing := !change.retries() && sameInputs(ctx, plan, state)
 	if settled {
 		unreachable := state.values().Unreachable
-		if most := maxUnreachable(r.platform, plan, change.next).Hosts; !nothing && (most > 0 || unlimited || len(unreachable.Elements()) > 0) {
+		if !nothing { // whatever the limit: the provider block of the apply may have another one
 			unreachable = types.MapUnknown(types.StringType)
 		}
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)

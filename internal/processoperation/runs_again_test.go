@@ -331,6 +331,26 @@ func TestProcessOperation_destroyStillUnderWay(t *testing.T) {
 	}
 }
 
+// A plan may be applied where the provider allows more unreachable hosts, or fewer.
+func TestProcessOperation_otherMaxUnreachable(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", faces, func(s trial) {
+		sim := providertest.NewSim(s.t)
+		settings := sim.SettingsFor(s.by)
+		open := func() *providertest.Protocol { return providertest.ConfiguredWith(s.t, settings) }
+		resource := open().CoreOf(s.by.TypeName(providertest.OnOperate), &providertest.Kept{})
+		resource.Fresh = open
+		resource.Applied(restartConfig(s.by, 2, nil))
+		for _, limits := range [][2]string{{"0", "1"}, {"1", "0"}} {
+			settings["max_unreachable_hosts"] = limits[0]
+			resource.Protocol = open()
+			resource.Between = func() { settings["max_unreachable_hosts"] = limits[1] }
+			_, said := resource.Apply(restartConfig(s.by, 2, map[string]any{"triggers": map[string]string{"limits": limits[0]}}))
+			providertest.Silent(s.t, said)
+		}
+	})
+}
+
 // Hosts whose agents do not answer are not failures, up to max_unreachable_hosts. The operation runs
 // there once they answer, and nowhere else.
 func TestProcessOperation_unreachable(t *testing.T) {
