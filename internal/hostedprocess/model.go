@@ -122,7 +122,11 @@ func checkGate(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Dia
 			"it watches processes that are meant to run, and this resource starts none; set ensure = %q or on_update = %q, or leave it out", fleet.EnsureRunning, fleet.UpdateRestart))
 		return diags
 	}
-	return reference.CheckGate(ctx, m, config, m.lifecycle().Rollout)
+	deadlines := []string{"update"}
+	if fleet.Ensure(ensure.ValueString()) == fleet.EnsureRunning {
+		deadlines = []string{"create", "update"}
+	}
+	return append(reference.CheckGate(ctx, m, config, m.lifecycle().Rollout), reference.CheckGateEnds(m.lifecycle().Rollout, m.lifecycle().Timeouts.Object, deadlines...)...)
 }
 
 // hostedProcess is a model as the clients need it.

@@ -26,6 +26,8 @@ import (
 type model interface {
 	reference.Processes
 	inputs() *inputValues
+	// deadlines are the timeouts, and the names of those that limit a run.
+	deadlines() (timeouts types.Object, names []string)
 }
 
 // inputValues are the values that resources and actions share, besides the process and its hosts.
@@ -66,6 +68,8 @@ func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnos
 			"after the operation %q the process is not meant to run, so there is nothing to watch; leave it out, or start, restart or reload", operation.ValueString()))
 		return diags
 	}
+	timeouts, names := m.deadlines()
+	diags.Append(reference.CheckGateEnds(rollout, timeouts, names...)...)
 	for _, entry := range entries {
 		diags.Append(reference.CheckGate(ctx, entry, config, rollout)...)
 	}
@@ -96,6 +100,13 @@ func (m *resourceValues) runsOnCreate() bool {
 	return m.RunOnCreate.IsNull() || m.RunOnCreate.ValueBool()
 }
 
+func (m *resourceValues) deadlines() (types.Object, []string) {
+	if m.runsOnCreate() {
+		return m.Timeouts.Object, []string{"create", "update"}
+	}
+	return m.Timeouts.Object, []string{"update"}
+}
+
 func (m *resourceValues) values() *resourceValues { return m }
 
 // actionModel is the model of an action, over either API.
@@ -108,6 +119,10 @@ type actionModel interface {
 type actionValues struct {
 	inputValues
 	Timeouts actiontimeouts.Value `tfsdk:"timeouts"`
+}
+
+func (m *actionValues) deadlines() (types.Object, []string) {
+	return m.Timeouts.Object, []string{"invoke"}
 }
 
 func (m *actionValues) values() *actionValues { return m }

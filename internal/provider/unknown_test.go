@@ -231,7 +231,7 @@ func set(v any, at []string, value any) any {
 // unknownOthers are other values of attributes for which a longer text, a greater number or the opposite is not valid.
 var unknownOthers = map[string]any{
 	"ensure": "registered", "on_partial_create": "warn", "on_destroy": "unregister", "on_update": "reload", "registration_api": "manage_proc",
-	"operation": "start", "waves": "2", "canary": "web-1", "pause": "2s", "wave_timeout": "2m", "max_failed_hosts": "10%", "stable_for": "2s", "within": "2m", "on_failure": nil,
+	"operation": "start", "waves": "2", "canary": "web-1", "pause": "2s", "wave_timeout": "2m", "max_failed_hosts": "10%", "stable_for": "2s", "within": "59s", "on_failure": nil,
 	"output": "ok", "max_removed_hosts": "99%", "max_changed_hosts": "99%", "create": "2m", "read": "2m", "update": "2m", "delete": "2m",
 	"hosts": "0:10.0.0.9", "md5": "fedcba9876543210fedcba9876543210", "auto_type": 2, "type": 2,
 }

@@ -140,5 +140,35 @@ func CheckGate(ctx context.Context, m Model, config tfsdk.Config, rollout types.
 	return diags
 }
 
+// CheckGateEnds rejects a gate that the object's own deadline always cuts off: these of its timeouts, or their default. Unknown values pass.
+func CheckGateEnds(rollout, timeouts types.Object, deadlines ...string) diag.Diagnostics {
+	var diags diag.Diagnostics
+	gate := gateOf(GateOf(rollout))
+	if gate == nil || timeouts.IsUnknown() {
+		return diags
+	}
+	for _, name := range deadlines {
+		value, _ := timeouts.Attributes()[name].(types.String)
+		deadline, source := DefaultChangeTimeout, ", which is "+DefaultChangeTimeout.String()+" by default"
+		if !value.IsNull() {
+			var err error
+			if deadline, err = time.ParseDuration(value.ValueString()); err != nil { // not known, or another validator rejects it
+				continue
+			}
+			source = ", which is " + value.ValueString()
+		}
+		advice := fmt.Sprintf("allow more there, such as %q, or less here", (max(gate.StableFor, gate.Within) + gateSlack).String())
+		within, _ := GateOf(rollout).Attributes()["within"].(types.String)
+		switch {
+		case gate.StableFor >= deadline:
+			AddInvalid(&diags, GatePath().AtName("stable_for"), summaryInvalidGate, fmt.Sprintf("no host can be stable for %s before the end of timeouts.%s%s; %s",
+				gate.StableFor, name, source, advice))
+		case gate.Within > deadline && within.ValueString() != "":
+			AddInvalid(&diags, GatePath().AtName("within"), summaryInvalidGate, fmt.Sprintf("%s are over after the end of timeouts.%s%s; %s", gate.Within, name, source, advice))
+		}
+	}
+	return diags
+}
+
 // GatePath is where the gate is.
 func GatePath() path.Path { return path.Root("rollout").AtName("healthy") }

@@ -149,6 +149,61 @@ func TestValidation(t *testing.T) {
 	}
 }
 
+// A gate that the deadline of the object always cuts off ends every apply the same way, and a create is begun anew each time. Unknown values pass.
+//
+// Promised in rollouts.md: A gate that `timeouts` would always cut off, because `stable_for` or `within` is longer, is an error of the plan.
+func TestValidation_gateEnds(t *testing.T) {
+	t.Parallel()
+	const (
+		atStable, atWithin = "Attribute rollout.healthy.stable_for: no host can be stable for ", "Attribute rollout.healthy.within: "
+		byDefault          = " of timeouts.%s, which is 10m0s by default; allow more there, such as "
+	)
+	p := providertest.NewProtocol(t)
+	for name, c := range map[string]struct {
+		stable, within, deadline any
+		says                     string // %s is the name of the deadline
+	}{
+		"below-default":       {"9m59s", nil, nil, ""},
+		"default-cuts-within": {"6m", nil, nil, ""}, // which nobody has set
+		"default":             {"10m", nil, nil, atStable + "10m0s before the end" + byDefault + `"20m0s", or less here.`},
+		"default-within":      {"1m", "11m", nil, atWithin + "11m0s are over after the end" + byDefault + `"16m0s", or less here.`},
+		"set":                 {"30s", nil, "6s", atStable + `30s before the end of timeouts.%s, which is 6s; allow more there, such as "10m30s", or less here.`},
+		"set-within":          {"1s", "7s", "6s", atWithin + "7s are over after the end of timeouts.%s, which is 6s; "},
+		"as-long":             {"1s", "6s", "6s", ""},
+		"more-allowed":        {"20m", "25m", "30m", ""},
+		"deadline-later":      {"1h", nil, later, ""},
+		"stable-later":        {later, nil, nil, ""},
+		"unreadable":          {"1h", nil, "x", "must be a duration"},
+	} {
+		for _, block := range []string{hostedBlock, jobHostedBlock, operationBlock, jobOperationBlock, actionBlock} {
+			values, deadlines := object{"rollout": object{"batch_size": 1, "healthy": object{"stable_for": c.stable, "within": c.within}}}, []string{"create", "update"}
+			switch block {
+			case hostedBlock, jobHostedBlock:
+				values["ensure"] = "running"
+			case actionBlock:
+				deadlines = []string{"invoke"}
+				fallthrough
+			default:
+				values["operation"] = "start"
+			}
+			for _, deadline := range deadlines {
+				if c.deadline != nil {
+					values["timeouts."+deadline] = c.deadline
+				}
+			}
+			said := p.ValidateBlock(block, configOf(block, values)).String()
+			for _, deadline := range deadlines {
+				providertest.Check(t, (c.says == "") == (said == "") && strings.Contains(said, strings.Replace(c.says, "%s", deadline, 1)), "%s: %s said %q of %s", name, block, said, deadline)
+			}
+		}
+	}
+	providertest.Silent(t, p.ValidateBlock(hostedBlock, configOf(hostedBlock, object{"ensure": "running", "timeouts": later, "rollout": object{"batch_size": 1, "healthy": object{"stable_for": "1h"}}})))
+	for block, values := range map[string]object{hostedBlock: {"on_update": "restart", "spec.control.restart_cmd": "./r"}, operationBlock: {"operation": "start", "run_on_create": false}} {
+		values["timeouts.create"], values["rollout"] = "1s", object{"batch_size": 1, "healthy": object{"stable_for": "5s"}}
+		providertest.Silent(t, p.ValidateBlock(block, configOf(block, values))) // no create watches anything
+	}
+}
+
 // The sum of a file has 32 hexadecimal digits, if it is set.
 func TestValidation_md5(t *testing.T) {
 	t.Parallel()

@@ -181,6 +181,9 @@ func (h hang) declared(by providertest.Face, b bound, more map[string]any, start
 		rollout := map[string]any{"waves": []any{"100%"}, "max_failed_hosts": "1"}
 		maps.Copy(rollout, b.rollout)
 		rollout["healthy"] = map[string]any{"stable_for": "1s", "within": "30s"}
+		if b.timeout != "" {
+			rollout["healthy"] = map[string]any{"stable_for": "1s"} // and within is longer than the deadline by default
+		}
 		config["rollout"] = rollout
 	}
 	if b.timeout != "" {
