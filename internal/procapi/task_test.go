@@ -134,6 +134,28 @@ func TestTasks_Submit_waits(t *testing.T) {
 	}
 }
 
+// What was in progress when its agent became unreachable may have taken effect. A query has none.
+func TestVerdicts_awayInProgress(t *testing.T) {
+	t.Parallel()
+	lost := fleet.Outcome{Verdict: fleet.Lost, Code: CodeAgentAbnormal, Meaning: meaningLostOnTheWay}
+	for name, c := range map[string]struct {
+		call Call
+		want fleet.Outcome
+	}{
+		"query":    {Call{Name: "query"}, fleet.Outcome{Verdict: fleet.Failed, Code: CodeAgentAbnormal, Meaning: Meaning(CodeAgentAbnormal, ""), Away: true}},
+		"restart":  {CallOf(fleet.Restart, false), lost},
+		"host":     {CallOf(fleet.Supervise, false), lost},
+		"register": {Call{Name: "register", MustTrack: true}, lost},
+	} {
+		host := procapitest.Parse(t, one1)
+		v := NewVerdicts(c.call, (&platform{t: t}).tasks().Keys, func(s string) string { return s }, host)
+		for _, code := range []int64{CodeInProgress, CodeAgentAbnormal} {
+			v.Take(ResultMap{one1: {Code: code}}, Source{})
+		}
+		procapitest.WantEqual(t, name, c.want, v.Results[host[0]])
+	}
+}
+
 // An agent that was in progress counts as one that does not answer only if no answer has failed since, whether the time
 // is up between two requests or during one.
 func TestTasks_Submit_inProgressAtTheEnd(t *testing.T) {
