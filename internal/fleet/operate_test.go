@@ -375,7 +375,7 @@ var restUnasked = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "s
 
 // restUnknown is one whose agent does not say so.
 func restUnknown(s fleet.Status) fleet.Outcome {
-	return fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Message: s.Message, Unreachable: s.Silent(), Meaning: "said not to run, but whether it does, or is still hosted, is not known"}
+	return fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Message: s.Message, Unreachable: s.Silent(), Away: s.Away, Meaning: "said not to run, but whether it does, or is still hosted, is not known"}
 }
 
 // runsAfter is one whose agent says that the process runs, hostedAfter one that is still hosted.

@@ -77,14 +77,19 @@ type Status struct {
 	Unread bool
 	// Refused: the query was answered with an error, other than that the agent is away.
 	Refused bool
-	// Away: the agent does not answer, as far as the platform says, or had not by the end.
-	Away bool
+	// Away: the agent does not answer, as far as the platform says, or had not by the end. Late: it is
+	// only that, and the agent may be slow.
+	Away, Late bool
 	// Kept is what the agent's own file shows, nil unless it was to be read.
 	Kept *Hosting
 }
 
-// Silent reports whether the agent that was asked gave no answer.
-func (s Status) Silent() bool { return s.State == Unknown && !s.Unread && !s.Refused }
+// Silent reports whether the platform says that the agent does not answer. A failed request, a queue
+// and a missing result say nothing about an agent.
+func (s Status) Silent() bool { return s.State == Unknown && s.Away && !s.Late }
+
+// Asked reports whether the agent was asked, whether it answered or not.
+func (s Status) Asked() bool { return s.State != Unknown || s.Unread || s.Refused || s.Away }
 
 // olderThan reports whether the cached status is from before a registration that the agent knows
 // of, by its time. Its labels are then another registration's.

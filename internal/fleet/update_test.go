@@ -297,7 +297,9 @@ func TestRelease(t *testing.T) {
 		bare   = live(fleet.Running, false, 0)
 		dated  = live(fleet.Stopped, false, 5)
 		unsaid = hostingUnknown(gone)
-		silent = fleet.Status{State: fleet.Unknown, Code: 117}
+		silent = fleet.Status{State: fleet.Unknown, Code: 117, Away: true}
+		late   = fleet.Status{State: fleet.Unknown, Code: 115, Away: true, Late: true}
+		unsure = fleet.Status{State: fleet.Unknown, Message: "the task was still queued"}
 
 		unreachable = away
 		all         = byHost{1: well, 2: well, 3: well}
@@ -323,7 +325,7 @@ func TestRelease(t *testing.T) {
 		"unregister-finds-nothing": {
 			unregister,
 			process{unregister: done(byHost{1: already, 2: already, 3: already}), live: says(byStatus{1: idle, 2: gone, 3: silent})},
-			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: well, 2: already, 3: unasked(fleet.Outcome{Code: 117, Unreachable: true})},
+			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: well, 2: already, 3: unasked(fleet.Outcome{Code: 117, Unreachable: true, Away: true})},
 		},
 		"unregister-finds-nothing-where-to-register-is-to-host": {
 			unregister,
@@ -396,6 +398,12 @@ func TestRelease(t *testing.T) {
 			stop,
 			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(byStatus{1: silent, 2: idle})},
 			"stop 1 2 3, live 1 2, unregister 3", byHost{1: unreachable, 2: away, 3: well},
+		},
+		// An agent that has not answered yet may be slow, and one that nobody asked has said nothing.
+		"stop-fails-and-nothing-is-known-of-agents": {
+			stop,
+			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(byStatus{1: late, 2: unsure})},
+			"stop 1 2 3, live 1 2, unregister 3", byHost{1: away, 2: away, 3: well},
 		},
 		"every-stop-fails": {kill, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})}, "kill 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away}},
 		"every-stop-fails-where-nothing-is": {

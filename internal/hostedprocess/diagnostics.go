@@ -85,24 +85,34 @@ const (
 		"the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew."
 )
 
-// goneAnswered replaces them if forget_unreachable is set already.
-const goneAnswered = "\n\nforget_unreachable is set, and forgets no host whose agent answers when it is asked once more, or cannot be asked because the platform fails."
+// goneUnknown is what to do if the platform does not say that an agent does not answer.
+const goneUnknown = " An agent that is still in progress (115) may be slow, and a host that nobody could ask is not gone: do the same again later. " +
+	"If a machine is gone for good and the platform never says so (117), remove the resource with terraform state rm, and import the other hosts."
 
-// wayOut is what to do about machines that may be gone for good, gone where that was not said yet.
-func (l leave) wayOut(gone string) string {
-	if l.forget {
-		return goneAnswered
+// goneKept is said if forget_unreachable is set already.
+const goneKept = "\n\nforget_unreachable is set, and forgets only hosts whose agents do not answer, as the platform says (117). It forgets no host whose agent answers " +
+	"when it is asked once more."
+
+// wayOut is what to do about machines that may be gone for good, gone where an agent does not
+// answer and that was not said yet.
+func (l leave) wayOut(stuck fleet.Results, gone string) string {
+	silent, open := false, false
+	for _, o := range stuck {
+		silent = silent || o.Unreachable
+		open = open || mayBeGone(o)
 	}
-	return gone
+	switch {
+	case l.forget && open:
+		return goneKept + goneUnknown
+	case silent:
+		return gone
+	case open:
+		return "\n\n" + strings.TrimSpace(goneUnknown)
+	}
+	return ""
 }
 
-func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo, gone string) diag.Diagnostic {
-	for _, o := range stuck {
-		if silent(o) {
-			todo += gone
-			break
-		}
-	}
+func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s could not be unregistered on %s that were to %s.\n\n%s\n%s",
 		h.Title, diagnose.CountFailures(stuck, tried), purpose, diagnose.Rows(keys, stuck), todo))
 }

@@ -146,7 +146,9 @@ func (o *observation) ask(ctx context.Context, hosts []fleet.Host) {
 		switch {
 		case !o.Desired.HasSpec:
 			s.evidence.Answer = ownership.Mute
-		case err != nil, s.live.State == fleet.Unknown && !s.live.Unread:
+		case err != nil, !s.live.Asked():
+			s.evidence.Answer = ownership.Unaskable
+		case s.live.State == fleet.Unknown && !s.live.Unread:
 			s.evidence.Answer = ownership.Silent
 		default:
 			s.evidence.Answer = s.Compare(s.live.RegisterTime, s.live.HostedKnown && !s.live.Hosted)
@@ -255,6 +257,9 @@ func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 func (s *sight) held(why ownership.Reason, err error) fleet.Outcome {
 	if s.evidence.Answer == ownership.Silent {
 		return fleet.Untold(s.live, s.liveErr, meanings[why])
+	}
+	if s.evidence.Answer == ownership.Unaskable {
+		return fleet.Untold(s.live, s.liveErr, meaningUnread+": its agent could not be asked")
 	}
 	if why == ownership.Unreadable && s.fileErr != nil {
 		err = s.fileErr

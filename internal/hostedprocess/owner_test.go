@@ -291,17 +291,34 @@ func TestHostedProcess_overtakenMeanwhile(t *testing.T) {
 	})
 }
 
-// An agent that says nothing keeps its own host, and no other.
+// An agent that says nothing keeps its own host, and no other. Whether its machine is gone is not known.
 func TestHostedProcess_letsGoBesideTheMute(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, esb)
-	resource := w.object()
-	resource.Applied(w.declares(2, attribute("timeouts", map[string]any{"delete": "8s"}))) // of which the asking takes a quarter
-	w.onOp(simulator.OpQuery, simulator.Fault{Pending: 1 << 20}, 1)
-	w.sim.ResetCalls()
-	said := resource.DestroyUnrefreshed()
-	if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(letGo(w.sim), want) || !tells(said, "If a machine is gone for good, set forget_unreachable = true … reduce hosts to the hosts named above, apply, and destroy again.") {
-		t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
+	for name, c := range map[string]struct {
+		query simulator.Fault
+		says  string
+	}{
+		"in-progress": {
+			simulator.Fault{Pending: 1 << 20},
+			"An agent that is still in progress (115) may be slow … do the same again later. … remove the resource with terraform state rm",
+		},
+		"away": {
+			simulator.Fault{Code: new(simulator.CodeAgentAbnormal)},
+			"If a machine is gone for good, set forget_unreachable = true … reduce hosts to the hosts named above, apply, and destroy again.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, esb)
+			resource := w.object()
+			resource.Applied(w.declares(2, attribute("timeouts", map[string]any{"delete": "8s"}))) // of which the asking takes a quarter
+			w.onOp(simulator.OpQuery, c.query, 1)
+			w.sim.ResetCalls()
+			said := resource.DestroyUnrefreshed()
+			if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(letGo(w.sim), want) || !tells(said, c.says) {
+				t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
+			}
+		})
 	}
 }
 

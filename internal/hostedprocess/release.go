@@ -2,7 +2,6 @@ package hostedprocess
 
 import (
 	"context"
-	"errors"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -35,9 +34,9 @@ func newReleased() released {
 	return released{results: make(fleet.Results), noted: make(map[note]fleet.Results), was: make(map[fleet.Host]fleet.Status)}
 }
 
-// silent reports whether a host could not be unregistered because its agent does not answer.
-func silent(o fleet.Outcome) bool {
-	return !o.OK() && (o.Unreachable || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
+// mayBeGone reports whether a host could not be unregistered and its agent has given no answer.
+func mayBeGone(o fleet.Outcome) bool {
+	return !o.OK() && (o.Unreachable || o.Away || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
 }
 
 // departure is the unregistering of hosts: how it is done, and its outcome.
@@ -63,13 +62,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known,
 	}))
 	l.noteStopped(ours, spared)
 	if l.forget {
-		answering := h.answering(ctx, gone.results)
-		for host, o := range gone.results {
-			if silent(o) && !answering[host] {
-				gone.note(forgotten, host, o)
-				delete(gone.results, host)
-			}
-		}
+		l.forgetGone(ctx)
 	}
 	return gone
 }
@@ -193,24 +186,35 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 // meaningTwinsUnread: a machine that state may have by two names is not to be stopped twice.
 const meaningTwinsUnread = "not stopped, because whether another of the hosts is the same machine could not be asked"
 
-// answering are those of the hosts whose agents answer, or could not be asked, although their tasks
-// came to no end. The platform is slow then, and no machine is gone.
-func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map[fleet.Host]bool {
-	var pending []fleet.Host
-	for host, o := range results {
-		if silent(o) {
-			pending = append(pending, host)
+// meaningUnasked is said of a host that forget_unreachable does not forget.
+const meaningUnasked = "whether its agent answers could not be asked"
+
+// forgetGone asks once more about the hosts that could not be unregistered and gave no answer. It
+// forgets those of which the platform says that their agents do not answer. Of the others that is
+// not known: the platform may be slow, or fail.
+func (l departure) forgetGone(ctx context.Context) {
+	var stuck []fleet.Host
+	for host, o := range l.gone.results {
+		if mayBeGone(o) {
+			stuck = append(stuck, host)
 		}
 	}
-	answering := make(map[fleet.Host]bool)
-	if len(pending) == 0 {
-		return answering
+	if len(stuck) == 0 {
+		return
 	}
-	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), h.Process, fleet.Aftermath, pending)
-	unasked := err != nil && !errors.Is(err, fleet.ErrNoSpec) // the platform's failure is no agent's silence
-	for _, host := range pending {
-		s, known := live[host]
-		answering[host] = unasked || known && !s.Silent()
+	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), l.Process, fleet.Aftermath, stuck)
+	for _, host := range stuck {
+		o := l.gone.results[host]
+		switch s := live[host]; {
+		case err != nil || !s.Asked():
+			if o.Meaning != "" {
+				o.Meaning += "; "
+			}
+			o.Meaning += meaningUnasked
+			l.gone.results[host] = o
+		case s.Silent():
+			l.gone.note(forgotten, host, o)
+			delete(l.gone.results, host)
+		}
 	}
-	return answering
 }

@@ -199,7 +199,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	state.Unreachable = reference.StringMapValue(reference.Only(reference.StringMap(state.Unreachable), h.Hosts, stuck))
 	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
-	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone, l.wayOut(goneDestroyed)))
+	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone+l.wayOut(stuck, goneDestroyed)))
 }
 
 // reconcile makes hosts as declared, and notes who owns them now.

@@ -299,7 +299,7 @@ func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag
 		diags.Append(updateFailed(u.h, len(u.results), failures, u.operation, advice))
 	}
 	if len(u.stuck) > 0 {
-		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone, u.wayOut(goneLeaves)))
+		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone+u.wayOut(u.stuck, goneLeaves)))
 	}
 	return diags
 }

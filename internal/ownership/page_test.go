@@ -41,6 +41,7 @@ var answerTerms = []term[Answer]{
 	{Unasked, words{"not asked yet", "尚未查询"}, words{}},
 	{Mute, words{"cannot be asked", "无法查询"}, words{"there is no `spec`, as after an import", "没有 `spec`，例如刚导入时"}},
 	{Silent, words{"no answer", "无应答"}, words{}},
+	{Unaskable, words{"asking failed", "查询失败"}, words{"or waits in a queue", "或仍在排队"}},
 	{Idle, words{"nothing", "没有"}, words{"it does not host the process, and has no time", "没有托管该进程，也没有注册时间"}},
 	{SameTime, words{"same time", "同一时间"}, words{"the time that your last apply saw", "上一次 apply 见到的注册时间"}},
 	{OtherTime, words{"another time", "另一时间"}, words{}},

@@ -35,6 +35,8 @@ const (
 	Mute
 	// Silent: it did not answer.
 	Silent
+	// Unaskable: the platform could not ask it, so nothing is known of the agent.
+	Unaskable
 	// Idle: it neither hosts the process nor knows when it was registered.
 	Idle
 	// SameTime: it was registered at the very time that the ledger has.
@@ -158,8 +160,12 @@ var rules = []rule{
 	{face: Blind, claim: Foreign, then: Theirs},
 	{face: Blind, claim: Registered | Overtaken | Unconfirmed, then: Ours},
 	{face: Blind, answer: Unasked, then: AskAgent},
+	{face: Blind, answer: Unaskable, then: Hold, why: Unreadable},
 	{face: Blind, answer: anyTime | Untimed | TimeLost, then: Hold, why: TookEffect},
 	{face: Blind, then: Nobodys},
+
+	// What could not be asked is no answer, and shows nothing.
+	{answer: Unaskable, then: Hold, why: Unreadable},
 
 	{claim: Registered, answer: Unasked, then: AskAgent},
 	{claim: Registered, answer: Silent, then: Hold, why: NoAnswer},

@@ -67,10 +67,11 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 				o.Message = cmp.Or(o.Message, o.Err.Error())
 			}
 		}
+		late := inProgressAtTheEnd(o)
 		statuses[h] = fleet.Status{
 			State: fleet.Unknown, Code: o.Code, Message: joinReason(h, o.Meaning, o.Message),
 			Refused: o.Verdict == fleet.Failed && o.Err == nil && o.Code != CodeAgentAbnormal,
-			Away:    o.Away || inProgressAtTheEnd(o),
+			Away:    o.Away || late, Late: late,
 		}
 	}
 	if !answered && failed != nil {

@@ -366,8 +366,8 @@ func TestContents_Statuses_reasons(t *testing.T) {
 		failed  bool // if no other host got an answer
 	}{
 		"late":                      {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, false},
-		"late-in-progress":          {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy", Away: true}, false},
-		"late-during-a-request":     {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: meantime}, fleet.Status{Code: 115, Message: "still in progress: busy", Away: true}, false},
+		"late-in-progress":          {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy", Away: true, Late: true}, false},
+		"late-during-a-request":     {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: meantime}, fleet.Status{Code: 115, Message: "still in progress: busy", Away: true, Late: true}, false},
 		"late-and-explained":        {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "still in progress", Err: timeUp}, fleet.Status{Message: "still in progress"}, false},
 		"late-without-task":         {fleet.Outcome{Verdict: fleet.Pending, Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, true},
 		"result-refused":            {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Err: refused}, fleet.Status{Message: "could not be read: " + words}, true},

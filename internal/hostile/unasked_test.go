@@ -1,0 +1,118 @@
+package hostile_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// forget_unreachable forgets no host whose agent nobody asked, or may be slow. A queue, a missing key and a
+// failed request say nothing of an agent.
+//
+// Promised in changing-hosts.md: A host that is still in progress (115) stays as well, because its agent may be slow.
+// Promised in changing-hosts.md: So does one that nobody could ask: the query failed, is queued, or has no result for the host.
+func TestUnasked_notForgotten(t *testing.T) {
+	t.Parallel()
+	const unasked, later = "its agent could not be asked", "may be slow"
+	for name, c := range map[string]struct {
+		query simulator.Fault
+		says  string
+	}{
+		"queued":      {simulator.Fault{Queued: -1}, unasked},
+		"missing":     {simulator.Fault{Missing: -1}, unasked},
+		"in-progress": {simulator.Fault{Pending: -1}, later},
+		"slow":        {simulator.Fault{Takes: 50 * time.Second}, later}, // a health_cmd may take so long
+	} {
+		for _, by := range labelled {
+			t.Run(name+"/"+string(by), func(t *testing.T) {
+				t.Parallel()
+				providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+					t.Helper()
+					h := hostile{t, sim.Sim, by, nil, new(atomic.Int64)}
+					resource := sim.ConfiguredFor(t, by).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
+					resource.Applied(h.config("./start.sh", "running", "unregister", map[string]any{
+						"forget_unreachable": true, "timeouts": map[string]any{"delete": "40s"},
+					}))
+					h.onQuery(c.query)
+					said := resource.DestroyUnrefreshed()
+					if resource.State.IsNull() || !h.process().Hosted || !strings.Contains(said.String(), c.says) || strings.Contains(said.String(), "set forget_unreachable") {
+						t.Errorf("state is %s, and it is %+v; said: %s", resource.State, h.process(), said)
+					}
+				})
+			})
+		}
+	}
+}
+
+// One host's machine is gone. The other host is in a request of its own, which fails, so its agent was
+// never asked.
+func TestUnasked_batchNotForgotten(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int{"forbidden": 403, "bad-gateway": 502} {
+		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
+			h.settings["max_hosts_per_request"] = 1
+			resource := h.applied(h.config("./start.sh", "running", "unregister", map[string]any{
+				"hosts": providertest.HostsOf(2), "forget_unreachable": true, "timeouts": map[string]any{"delete": "4s"},
+			}))
+			h.sim.SetReachable(providertest.Address(2), false)
+			h.onQuery(simulator.Fault{Hosts: []string{providertest.Address(1)}, HTTPStatus: status})
+			said := resource.DestroyUnrefreshed()
+			left := providertest.Texts(resource.Attribute("hosts"))
+			if len(left) != 1 || left["web-1"] == "" || !strings.Contains(said.String(), "its agent could not be asked") || !strings.Contains(said.String(), "Unreachable Hosts Forgotten") {
+				h.Errorf("hosts are %v; said: %s", left, said)
+			}
+		}})
+	}
+}
+
+// A registration that was answered with an error took effect. The destroy cannot ask its agent, and the
+// cached status lags.
+//
+// Promised in changing-hosts.md: If the agent could not be asked, the host is held.
+func TestUnasked_refusedIsHeld(t *testing.T) {
+	t.Parallel()
+	for name, query := range map[string]simulator.Fault{
+		"forbidden": {HTTPStatus: 403}, "bad-gateway": {HTTPStatus: 502}, "queued": {Queued: -1}, "missing": {Missing: -1},
+	} {
+		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
+			first := []string{providertest.Address(1)}
+			h.onEither("register_proc_info", simulator.OpHost, simulator.Fault{Hosts: first, Code: new(simulator.CodeFailed), Apply: true, Times: 1})
+			resource := h.object()
+			_, said := resource.Apply(h.config("./start.sh", "hosted", "unregister", map[string]any{
+				"adopt_existing": false, "hosts": providertest.HostsOf(2), "timeouts": map[string]any{"delete": "4s"},
+			}))
+			providertest.Check(h, resource.Reasons("out_of_sync")["web-1"] != "", "said: %s", said)
+			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: first, Missing: -1})
+			h.onQuery(query)
+			said = resource.DestroyUnrefreshed()
+			left := providertest.Texts(resource.Attribute("hosts"))
+			if left["web-1"] == "" || !h.process().Registered || !strings.Contains(said.String(), "its agent could not be asked") {
+				h.Errorf("hosts are %v, and it is %+v; said: %s", left, h.process(), said)
+			}
+		}})
+	}
+}
+
+// A registration is in progress (115) and takes effect, and then its agent is away (117). So it may be there.
+func TestUnasked_pendingThenAway(t *testing.T) {
+	t.Parallel()
+	plays(t, labelled, map[string]func(hostile){"destroyed": func(h hostile) {
+		first := []string{providertest.Address(1)}
+		h.onEither("register_proc_info", simulator.OpHost, simulator.Fault{
+			Hosts: first, Times: 1, Pending: 1, Code: new(simulator.CodeAgentAbnormal), Apply: true,
+		})
+		h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: first, Missing: -1})
+		resource := h.object()
+		_, said := resource.Apply(h.config("./start.sh", "hosted", "unregister", map[string]any{
+			"adopt_existing": false, "hosts": providertest.HostsOf(2), "timeouts": map[string]any{"create": "3s"},
+		}))
+		providertest.Check(h, strings.HasPrefix(resource.Reasons("out_of_sync")["web-1"], "unconfirmed"), "out of sync %v; said: %s", resource.Reasons("out_of_sync"), said)
+		h.sim.SetReachable(first[0], false)
+		_, said = resource.Apply(nil)
+		providertest.Check(h, !resource.State.IsNull() && h.process().Registered, "it is %+v; said: %s", h.process(), said)
+	}})
+}
