@@ -13,6 +13,19 @@ const (
 	apigwUserUnverified = 1640102
 )
 
+// apigwFirst and apigwLast are the range of the gateway's own codes, by the same source.
+const apigwFirst, apigwLast = 1640000, 1659999
+
+// ByGateway reports whether the code is the ESB's or the API gateway's own, and says nothing about what
+// was asked for. The system behind it has not answered.
+func (e *Error) ByGateway() bool {
+	if e.Gateway == ESB {
+		return e.Code >= esbFirst && e.Code <= esbLast
+	}
+
+	return e.Code >= apigwFirst && e.Code <= apigwLast
+}
+
 // Denial says which identity a gateway refused, and so what has to be corrected.
 type Denial string
 

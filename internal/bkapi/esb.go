@@ -13,6 +13,9 @@ const (
 	esbRateLimit = 1306429
 )
 
+// esbFirst and esbLast are the range of the ESB's own codes.
+const esbFirst, esbLast = 1306000, 1306999
+
 // esbTrouble reports whether a code of the ESB corresponds to a 502 or a 504: the backend may have acted,
 // and may answer next time.
 func esbTrouble(code int64) bool {

@@ -179,6 +179,10 @@ func statusAdvice(e *bkapi.Error) string {
 	case 400: // the gateway answers 400 to an application that it does not know
 		return "Check app_code, app_secret and the user, and that the application may call " + e.API + ": the platform grants each API separately."
 	case 404, 405:
+		if e.Code != 0 && !e.ByGateway() {
+			return "The platform answers at this address, and does not have what was asked for. A task counts as forgotten after thirty such answers in a row: " +
+				"apply again, and raise the timeouts of this object if they ended the wait before that."
+		}
 		return fmt.Sprintf("The API %s was not found at this address of the %s. Check the provider's endpoint, and whether gateway should be esb or apigw; it is %s now.",
 			e.API, map[bkapi.Gateway]string{bkapi.ESB: "ESB", bkapi.APIGW: "API gateway"}[e.Gateway], e.Gateway)
 	case 413:

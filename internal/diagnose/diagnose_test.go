@@ -296,6 +296,10 @@ func TestExplain(t *testing.T) {
 		"page":         {bkapi.Error{Kind: bkapi.KindFormat, Gateway: bkapi.ESB, Status: 200, Stranger: true}, stranger + "If both are right, a login page or a proxy is in between."},
 		"redirect": {bkapi.Error{Kind: bkapi.KindRedirect, Gateway: bkapi.APIGW, Status: 302, Stranger: true}, strings.Replace(stranger, "is esb", "is apigw", 1) +
 			"If the redirect leads to the platform, set the endpoint to that address: redirects are not followed, so that credentials go nowhere else."},
+		"task-not-found": {bkapi.Error{Kind: bkapi.KindStatus, Status: 404, Code: 1000404}, "The platform answers at this address, and does not have what was asked for. " +
+			"A task counts as forgotten after thirty such answers in a row: apply again, and raise the timeouts of this object if they ended the wait before that."},
+		"no-such-api": {bkapi.Error{API: "a", Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 404, Code: 1640401}, "The API a was not found at this address of the API gateway. " +
+			"Check the provider's endpoint, and whether gateway should be esb or apigw; it is apigw now."},
 		"job-removed": {bkapi.Error{API: "operate_process", Kind: bkapi.KindStatus, Status: 404}, "JOB has no process APIs as of release 3.7. If this one is older, check job_endpoint and job_api; " +
 			"otherwise use the objects that call GSE directly: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` removes from state what can no longer be read."},
 		// A certificate that has expired needs a clock or another one, and one for another purpose does not.

@@ -31,11 +31,10 @@ type Questions struct {
 	Calls int
 }
 
-// Codes of the ESB: some are about the ESB itself, and some about a request that it has accepted.
+// Codes of the gateways about a request that they have accepted.
 const (
-	esbFirst, esbLast = 1306000, 1306999
-	esbArguments      = 1306406
-	gatewayArguments  = 1640001
+	esbArguments     = 1306406
+	gatewayArguments = 1640001
 )
 
 // Check examines a platform and changes nothing. A call that tests a permission has an empty body, which
@@ -126,7 +125,7 @@ func apiMissing(e *bkapi.Error) bool {
 
 // esbRefuses reports whether the ESB itself refused a request, other than for its arguments.
 func esbRefuses(e *bkapi.Error) bool {
-	return e.Gateway == bkapi.ESB && e.Code >= esbFirst && e.Code <= esbLast && e.Code != esbArguments && e.Code != 1306201 && e.Code != 1306208
+	return e.Gateway == bkapi.ESB && e.ByGateway() && e.Code != esbArguments && e.Code != 1306201 && e.Code != 1306208
 }
 
 // permission reports whether an API may be called: any answer but a denial shows that.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -122,8 +123,9 @@ type wait struct {
 	parts       []waitingPart
 	looks       int
 	// silent counts answers in a row in which the platform says nothing of some host, refusals those in
-	// which it refuses to say anything.
+	// which it refuses to say anything. byGateway: one of these was a gateway's own.
 	silent, refusals int
+	byGateway        bool
 	passing          error // the error of the last answer, if it had one
 }
 
@@ -161,7 +163,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 	err := poll.Until(ctx, backoff, w.ask)
 	silence := silenceOf(err, w.passing)
 	// A failed query does not mean that the platform has forgotten the task.
-	forgotten := w.resumed && (err == nil && w.silent >= silentLooks || isRefused(err))
+	forgotten := w.resumed && (err == nil && w.silent >= silentLooks || isRefused(err) && !w.byGateway && !isByGateway(err))
 	if err != nil {
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
 		if w.passing != nil && fleet.Ended(err) {
@@ -193,10 +195,10 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	answers, reply, err := w.Result(ctx, w.task)
 	switch {
 	case err == nil:
-		w.passing, w.refusals = nil, 0
+		w.passing, w.refusals, w.byGateway = nil, 0, false
 		w.silent++
 	case w.passes(err):
-		w.passing, w.refusals = err, 0
+		w.passing, w.refusals, w.byGateway = err, 0, false
 		if isQueued(err) {
 			w.silent++
 		} else {
@@ -207,7 +209,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	case w.resumed && isRefused(err) && w.refusals < silentLooks-1:
 		// A failing platform also refuses, but a platform that has forgotten a task always refuses.
 		w.refusals++
-		w.passing, w.silent = err, 0
+		w.passing, w.silent, w.byGateway = err, 0, w.byGateway || isByGateway(err)
 		return w.once, nil
 	default:
 		return false, err
@@ -246,10 +248,25 @@ func (t Tasks) passes(err error) bool {
 }
 
 // isRefused reports whether the platform answered that it has no result. A missing permission does not
-// count.
+// count, nor does a page of a proxy, which has no code.
 func isRefused(err error) bool {
 	var failure *bkapi.Error
-	return errors.As(err, &failure) && failure.Kind == bkapi.KindRefused && bkapi.DenialOf(err) == bkapi.NotDenied
+	if !errors.As(err, &failure) {
+		return false
+	}
+	switch failure.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	client := failure.Status >= http.StatusBadRequest && failure.Status < http.StatusInternalServerError
+	return failure.Kind == bkapi.KindRefused || failure.Kind == bkapi.KindStatus && failure.Code != 0 && client
+}
+
+// isByGateway reports whether a gateway refused, which says nothing about a task. It may have no
+// permission or no API, or be in trouble.
+func isByGateway(err error) bool {
+	var failure *bkapi.Error
+	return errors.As(err, &failure) && failure.ByGateway()
 }
 
 func isQueued(err error) bool { return errors.Is(err, ErrQueued) || bkapi.HasCode(err, CodeTaskQueued) }

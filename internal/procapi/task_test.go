@@ -36,6 +36,8 @@ var (
 	taskQueued = &bkapi.Error{API: "result", Kind: bkapi.KindRefused, Code: CodeTaskQueued, Repeatable: true, Sent: true}
 	badGateway = &bkapi.Error{API: "result", Kind: bkapi.KindStatus, Status: http.StatusBadGateway, Repeatable: true, Sent: true}
 	noSuchTask = &bkapi.Error{API: "result", Kind: bkapi.KindRefused, Code: 1, Repeatable: true, Sent: true}
+	notFound   = &bkapi.Error{API: "result", Kind: bkapi.KindStatus, Status: http.StatusNotFound, Code: 1000404, Repeatable: true, Sent: true}
+	denied     = &bkapi.Error{API: "result", Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Code: 1306403, Repeatable: true, Sent: true}
 )
 
 // platform gives its answers in turn, and repeats the last.
@@ -463,6 +465,14 @@ func TestTasks_Resume(t *testing.T) {
 		"bad-gateway-then-queued": {append(slices.Repeat([]answer{failing(badGateway)}, silentLooks-1), queued), true, fleet.Pending, "the task was still queued", silentLooks, false},
 		"refused-then-queued":     {append(slices.Repeat([]answer{failing(noSuchTask)}, silentLooks-1), queued), true, fleet.Pending, "the task was still queued", silentLooks, false},
 		"bad-gateway-in-between":  {append([]answer{queued, failing(badGateway)}, queued), true, fleet.Pending, "the task was still queued", silentLooks, false},
+		"not-found":               {[]answer{failing(notFound)}, true, fleet.Lost, unread, silentLooks, true},
+		"bad-request-at-first":    {later(failing(&bkapi.Error{Kind: bkapi.KindStatus, Status: http.StatusBadRequest, Code: 1000400}), silentLooks-1), true, fleet.Done, "", silentLooks, false},
+		"not-found-by-a-proxy":    {[]answer{failing(&bkapi.Error{Kind: bkapi.KindStatus, Status: http.StatusNotFound})}, true, fleet.Pending, unread, 1, true},
+		"no-such-api":             {[]answer{failing(&bkapi.Error{Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: http.StatusNotFound, Code: 1640401})}, true, fleet.Pending, unread, silentLooks, true},
+		"forbidden":               {[]answer{failing(&bkapi.Error{Kind: bkapi.KindStatus, Status: http.StatusForbidden, Code: 1000403})}, true, fleet.Pending, unread, 1, true},
+		"denied-by-esb":           {[]answer{failing(denied)}, true, fleet.Pending, unread, silentLooks, true},
+		"denied-and-refused":      {[]answer{failing(denied), failing(noSuchTask)}, true, fleet.Pending, unread, silentLooks, true},
+		"refused-after-an-answer": {append([]answer{failing(denied), first}, failing(noSuchTask)), true, fleet.Lost, unread, silentLooks + 2, true},
 		"in-progress-to-refused":  {[]answer{busy, failing(noSuchTask)}, true, fleet.Pending, "still in progress", silentLooks + 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -269,6 +269,8 @@ func TestProcessOperation_underWayThen(t *testing.T) {
 		"state-of-an-older-release": {hosts: 3, then: func(u *underWay) { u.Private = nil }, sent: []int{2, 3}},
 		// A failing platform refuses requests once or twice. That does not mean that it is forgotten.
 		"refused-once": {hosts: 1, fault: refused(simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "system error", Times: 2}), then: func(u *underWay) { u.EndsWhileAsked() }},
+		// Some platforms say it with a status, to one look and then to a whole wait.
+		"not-found": {hosts: 1, fault: refused(simulator.Fault{HTTPStatus: http.StatusNotFound, Body: `{"code":1000404,"message":"task not found","data":null}`, Times: 31}), then: func(*underWay) {}, sent: []int{1}},
 		// If the task cannot be polled, it may still be in progress, and the following run polls it.
 		"forbidden":   {hosts: 1, fault: refused(simulator.Fault{HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"App has no permission to the resource"}`}), says: "the platform's result could not be read"},
 		"bad-gateway": {hosts: 1, fault: refused(simulator.Fault{HTTPStatus: http.StatusBadGateway, Body: "<html>502</html>"}), says: "the platform's result could not be read"},
@@ -292,6 +294,22 @@ func TestProcessOperation_underWayThen(t *testing.T) {
 			u.applied(s.t, sent...)
 		})
 	}
+}
+
+// A permission that has lapsed says nothing about a task. The ESB says it with HTTP 200, and each API is granted by itself.
+func TestProcessOperation_underWayDenied(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", []providertest.Face{providertest.FaceESB, providertest.FaceJOB}, func(s trial) {
+		u := restartCutOff(s.t, s.by, 1)
+		u.Inject(simulator.Fault{API: "get_proc*", Op: new(simulator.OpRestart), EnvelopeCode: new(1306403), EnvelopeMessage: "APP permission is insufficient"})
+		u.fails(s.t, "APP permission is insufficient")
+		if sent := u.Calls().OfOp(simulator.OpRestart).Of("operate_*"); len(sent) > 0 {
+			s.t.Errorf("sent %v", sent.APIs())
+		}
+		u.Repair()
+		u.Ends()
+		u.applied(s.t)
+	})
 }
 
 // If a run ends before it tries a host, its earlier operation stays unconfirmed, and the next run asks.
