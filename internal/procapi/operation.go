@@ -11,8 +11,13 @@ var opTypes = map[fleet.Operation]int{
 	fleet.Restart: 7, fleet.Reload: 8, fleet.Kill: 9,
 }
 
-// OpType is the number of an operation.
-func OpType(op fleet.Operation) int { return opTypes[op] }
+// OpType is the number of an operation. One that does not exist has a number that the platform refuses.
+func OpType(op fleet.Operation) int {
+	if number, exists := opTypes[op]; exists {
+		return number
+	}
+	return -1
+}
 
 // Repeatable reports whether running an operation twice does no harm.
 func Repeatable(op fleet.Operation) bool {

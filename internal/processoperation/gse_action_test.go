@@ -1,6 +1,7 @@
 package processoperation_test
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -165,7 +166,7 @@ func TestProcessOperationAction_refused(t *testing.T) {
 				}
 			}
 			if c.plan != "" {
-				if progress, end := p.Invoke(t.Context(), providertest.ActionType, config); len(progress) > 0 || !strings.Contains(end, c.plan) {
+				if progress, end := p.Invoke(t.Context(), providertest.ActionType, config); len(progress) > 0 || !strings.Contains(end, cmp.Or(c.validate, c.plan)) {
 					t.Errorf("progress %q, ended with %q", progress, end)
 				}
 			}

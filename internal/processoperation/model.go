@@ -177,7 +177,17 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 		diags.Append(p.NotReady())
 		return o
 	}
+	// Validators have checked these. The default of a value that cannot be read would be another operation.
 	entries, _ := m.Entries(ctx)
+	if !slices.Contains(fleet.Operations(), o.name) {
+		reference.AddInvalid(diags, path.Root("operation"), "Invalid Operation", fmt.Sprintf("%q is no operation", o.name))
+	}
+	if !slices.Contains(fleet.Orders(), o.order) {
+		reference.AddInvalid(diags, path.Root("order"), "Invalid Order", fmt.Sprintf("%q is no order", o.order))
+	}
+	if len(entries) == 0 {
+		reference.AddInvalid(diags, path.Root("processes"), "Invalid Process", "there is no process in it")
+	}
 	diags.Append(reference.CheckEntries(ctx, entries)...)
 	for _, entry := range entries {
 		target, d := entry.Open(ctx, p, "")

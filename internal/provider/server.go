@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,7 +38,8 @@ func DefaultOptions(version string) Options {
 	return Options{Version: version, Backoff: poll.DefaultBackoff(), Pace: platform.DefaultPace}
 }
 
-// Server is the framework's server, except that a stop waits for actions to end.
+// Server is the framework's server, except that an action is validated again when it is invoked, and that
+// a stop waits for actions to end.
 //
 // terraform-plugin-go (v0.31.0, InvokeAction in tf6server) discards the events of an action after a stop.
 // The action would end without a message, and Terraform would take that as success. For
@@ -108,8 +110,19 @@ func pointOut(diags []*tfprotov6.Diagnostic) {
 	}
 }
 
-// InvokeAction runs an action, which counts as running until its last event is read.
+// InvokeAction runs an action, which counts as running until its last event is read. Terraform (1.15.9)
+// validates an action while values of other objects are unknown, and not again once they are known.
 func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
+	checked, err := s.ValidateActionConfig(ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: req.ActionType, Config: req.Config})
+	if err != nil {
+		return nil, err
+	}
+	isWarning := func(d *tfprotov6.Diagnostic) bool { return d.Severity != tfprotov6.DiagnosticSeverityError }
+	if invalid := slices.DeleteFunc(checked.Diagnostics, isWarning); len(invalid) > 0 {
+		return &tfprotov6.InvokeActionServerStream{Events: func(push func(tfprotov6.InvokeActionEvent) bool) {
+			push(tfprotov6.InvokeActionEvent{Type: tfprotov6.CompletedInvokeActionEventType{Diagnostics: invalid}})
+		}}, nil
+	}
 	stream, err := s.Server.InvokeAction(ctx, req)
 	if err != nil || stream == nil {
 		return stream, err

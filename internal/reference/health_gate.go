@@ -94,25 +94,21 @@ func GateOf(rollout types.Object) types.Object {
 	return gate
 }
 
-// gateOf converts a gate. Validators have checked it.
-func gateOf(gate types.Object) *fleet.Gate {
-	if gate.IsNull() || gate.IsUnknown() {
-		return nil
-	}
+// gateOf converts a gate, which is known.
+func gateOf(gate types.Object) (*fleet.Gate, error) {
 	text := func(name string) types.String {
 		value, _ := gate.Attributes()[name].(types.String)
 		return value
 	}
-	stable, _ := time.ParseDuration(text("stable_for").ValueString())
-	within, err := time.ParseDuration(text("within").ValueString())
-	if err != nil {
-		within = stable + gateSlack
+	stable, err := time.ParseDuration(text("stable_for").ValueString())
+	g := &fleet.Gate{StableFor: stable, Within: stable + gateSlack}
+	if within := text("within"); err == nil && !within.IsNull() {
+		g.Within, err = time.ParseDuration(within.ValueString())
 	}
-	g := &fleet.Gate{StableFor: stable, Within: within}
-	if output := text("output"); !output.IsNull() {
-		g.Output, _ = regexp.Compile(output.ValueString())
+	if output := text("output"); err == nil && !output.IsNull() {
+		g.Output, err = regexp.Compile(output.ValueString())
 	}
-	return g
+	return g, err
 }
 
 // CheckGate rejects a gate that the process cannot pass. A process that ends by itself does not keep

@@ -2,12 +2,14 @@ package reference
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -229,17 +231,36 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 	}
 	var m rolloutModel
 	diags := As(ctx, rollout, &m)
-	// Validators have checked these; "" means not set.
-	pause, _ := time.ParseDuration(m.Pause.ValueString())
-	waveTimeout, _ := time.ParseDuration(m.WaveTimeout.ValueString())
-	waves, _ := fleet.ParseWaves(texts(m.Waves))
-	maxFailed, _ := fleet.ParseTolerance(m.MaxFailedHosts.ValueString())
-	if !m.BatchSize.IsNull() {
-		waves = fleet.BatchesOf(int(m.BatchSize.ValueInt64()))
+	r := fleet.Rollout{Canary: make(map[fleet.Host]bool)}
+	// Validators have checked these. A value that cannot be read is an error all the same, because its
+	// default would be one wave of all hosts.
+	read := func(name string, value attr.Value, parse func() error) {
+		if value.IsNull() || !Known(ctx, value) {
+			return
+		}
+		if err := parse(); err != nil {
+			AddInvalid(&diags, path.Root("rollout").AtName(name), "Invalid Rollout", err.Error())
+		}
 	}
-	r := fleet.Rollout{
-		Waves: waves, Canary: make(map[fleet.Host]bool), Pause: pause, WaveTimeout: waveTimeout, MaxFailed: maxFailed, Healthy: gateOf(m.Healthy),
-	}
+	read("pause", m.Pause, func() (err error) { r.Pause, err = time.ParseDuration(m.Pause.ValueString()); return err })
+	read("wave_timeout", m.WaveTimeout, func() (err error) { r.WaveTimeout, err = time.ParseDuration(m.WaveTimeout.ValueString()); return err })
+	read("max_failed_hosts", m.MaxFailedHosts, func() (err error) {
+		r.MaxFailed, err = fleet.ParseTolerance(m.MaxFailedHosts.ValueString())
+		return err
+	})
+	read("healthy", m.Healthy, func() (err error) { r.Healthy, err = gateOf(m.Healthy); return err })
+	read("waves", m.Waves, func() (err error) {
+		if r.Waves, err = fleet.ParseWaves(texts(m.Waves)); err == nil && len(r.Waves) == 0 {
+			err = errors.New("there is no size of a wave in it")
+		}
+		return err
+	})
+	read("batch_size", m.BatchSize, func() error {
+		if r.Waves = fleet.BatchesOf(int(m.BatchSize.ValueInt64())); len(r.Waves) == 0 {
+			return fmt.Errorf("%d is no number of hosts", m.BatchSize.ValueInt64())
+		}
+		return nil
+	})
 	for _, key := range texts(m.Canary) {
 		if host, found := t.Hosts.HostOf(key); found {
 			r.Canary[host] = true

@@ -1,6 +1,7 @@
 package reference_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -367,8 +368,6 @@ func (settling) Settles() (command, startCheck time.Duration) {
 // Promised in rollouts.md: The default is the sum of the operation's time and two minutes.
 func TestTarget_Rollout_waveTimeout(t *testing.T) {
 	t.Parallel()
-	texts := types.ListType{ElemType: types.StringType}
-	gate := types.ObjectType{AttrTypes: map[string]attr.Type{"stable_for": types.StringType, "within": types.StringType, "output": types.StringType}}
 	for name, c := range map[string]struct {
 		starts    bool
 		batchSize types.Int64
@@ -383,15 +382,63 @@ func TestTarget_Rollout_waveTimeout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := reference.Target{Process: settling{}, Starts: c.starts}
-			rollout, diags := target.Rollout(t.Context(), types.ObjectValueMust(map[string]attr.Type{
-				"waves": texts, "canary": texts, "batch_size": types.Int64Type, "pause": types.StringType, "wave_timeout": types.StringType, "max_failed_hosts": types.StringType,
-				"healthy": gate, "on_failure": types.StringType,
-			}, map[string]attr.Value{
-				"waves": types.ListNull(types.StringType), "canary": types.ListNull(types.StringType), "batch_size": c.batchSize,
-				"pause": types.StringNull(), "wave_timeout": c.timeout, "max_failed_hosts": types.StringNull(),
-				"healthy": types.ObjectNull(gate.AttrTypes), "on_failure": types.StringNull(),
-			}))
+			rollout, diags := target.Rollout(t.Context(), rolloutOf(map[string]attr.Value{"batch_size": c.batchSize, "wave_timeout": c.timeout}))
 			providertest.Check(t, !diags.HasError() && rollout.WaveTimeout == c.want, "a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)
+		})
+	}
+}
+
+var gateType = types.ObjectType{AttrTypes: map[string]attr.Type{"stable_for": types.StringType, "within": types.StringType, "output": types.StringType}}
+
+// rolloutOf is a rollout with these values, and null for the others.
+func rolloutOf(set map[string]attr.Value) types.Object {
+	texts := types.ListType{ElemType: types.StringType}
+	all := map[string]attr.Value{
+		"waves": types.ListNull(types.StringType), "canary": types.ListNull(types.StringType), "batch_size": types.Int64Null(),
+		"pause": types.StringNull(), "wave_timeout": types.StringNull(), "max_failed_hosts": types.StringNull(),
+		"healthy": types.ObjectNull(gateType.AttrTypes), "on_failure": types.StringNull(),
+	}
+	maps.Copy(all, set)
+	return types.ObjectValueMust(map[string]attr.Type{
+		"waves": texts, "canary": texts, "batch_size": types.Int64Type, "pause": types.StringType, "wave_timeout": types.StringType, "max_failed_hosts": types.StringType,
+		"healthy": gateType, "on_failure": types.StringType,
+	}, all)
+}
+
+// A rollout that cannot be read is an error, and not one wave of all hosts. A plan does not know it all.
+func TestTarget_Rollout_unreadable(t *testing.T) {
+	t.Parallel()
+	gate := func(name, value string) attr.Value {
+		values := map[string]attr.Value{"stable_for": types.StringValue("9s"), "within": types.StringNull(), "output": types.StringNull()}
+		values[name] = types.StringValue(value)
+		return types.ObjectValueMust(gateType.AttrTypes, values)
+	}
+	list := func(sizes ...attr.Value) attr.Value { return types.ListValueMust(types.StringType, sizes) }
+	for name, c := range map[string]struct {
+		attribute string
+		value     attr.Value
+		refused   bool
+	}{
+		"size":          {"waves", list(types.StringValue("1 ")), true},
+		"no-size":       {"waves", list(), true},
+		"unknown-first": {"waves", list(types.StringUnknown(), types.StringValue("+5")), false},
+		"batch":         {"batch_size", types.Int64Value(0), true},
+		"unknown-batch": {"batch_size", types.Int64Unknown(), false},
+		"pause":         {"pause", types.StringValue("5"), true},
+		"no-pause":      {"pause", types.StringValue(""), true},
+		"unknown-pause": {"pause", types.StringUnknown(), false},
+		"timeout":       {"wave_timeout", types.StringValue("soon"), true},
+		"tolerance":     {"max_failed_hosts", types.StringValue("few"), true},
+		"gate":          {"healthy", types.ObjectUnknown(gateType.AttrTypes), false},
+		"stable":        {"healthy", gate("stable_for", "soon"), true},
+		"within":        {"healthy", gate("within", ""), true},
+		"output":        {"healthy", gate("output", "("), true},
+		"readable":      {"healthy", gate("output", "ok"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, diags := reference.Target{}.Rollout(t.Context(), rolloutOf(map[string]attr.Value{c.attribute: c.value}))
+			providertest.Check(t, diags.HasError() == c.refused, "refused: %t; said %v", diags.HasError(), diags)
 		})
 	}
 }
