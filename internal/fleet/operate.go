@@ -226,7 +226,7 @@ func (t *turn) unhostAgain(ctx context.Context) {
 			}
 			task := Task{ID: ran.TaskID, Operation: t.op, Bare: true, Worked: ran.OK()}
 			if ran.OK() {
-				o.Meaning = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning)
+				o.Meaning, o.Away = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning), false // something was done
 				ran = o
 			}
 			ran.Underway = task

@@ -164,6 +164,33 @@ func (c *change) inState(process string, host fleet.Host) place {
 	return place{process, host.WithoutSupplier()}
 }
 
+// inDoubt is what earlier runs have left on a host of next.
+func (c *change) inDoubt(process string, host fleet.Host) (inDoubt, bool) {
+	at := c.inState(process, host)
+	known, kept := c.doubt.at(at)
+	if known.ID != "" && known.As == "" && at.host != host.WithoutSupplier() {
+		known.As = at.host.Address()
+	}
+	return known, kept
+}
+
+// doubtOf is what earlier runs have left on hosts that are unreached. It stays until it is asked for.
+func (c *change) doubtOf(unreached unreachable) doubt {
+	kept := make(doubt)
+	for _, m := range c.next {
+		for _, host := range m.Hosts.Hosts() {
+			at := place{m.ID, host.WithoutSupplier()}
+			if _, is := unreached[at]; !is {
+				continue
+			}
+			if known, was := c.inDoubt(m.ID, host); was {
+				kept.set(at, known)
+			}
+		}
+	}
+	return kept
+}
+
 // retries reports whether the operation runs on any host because the last run failed there.
 func (c *change) retries() bool {
 	return slices.ContainsFunc(c.next, func(m member) bool {
@@ -189,11 +216,7 @@ func (c *change) due() []duty {
 			if due {
 				duties[i].hosts = append(duties[i].hosts, host)
 			}
-			known, kept := c.doubt.at(at)
-			known.Worked = known.Worked || known.Watched != ""
-			if known.ID != "" && known.As == "" && at.host != host.WithoutSupplier() {
-				known.As = at.host.Address()
-			}
+			known, kept := c.inDoubt(m.ID, host)
 			switch {
 			case due && kept && known.isOther(c.operation, false): // this operation has not run yet
 				duties[i].others[host] = known

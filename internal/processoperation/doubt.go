@@ -32,23 +32,32 @@ func (i inDoubt) isOther(operation fleet.Operation, destroy bool) bool {
 	return i.Destroy != destroy || i.ID != "" && i.Operation != operation
 }
 
-// at is the entry of a process on a host.
+// at is the entry of a process on a host. An operation whose host was being watched has worked.
 func (d doubt) at(p place) (inDoubt, bool) {
 	known, found := d[p.process][p.host.Address()]
+	known.Worked = known.Worked || known.Watched != ""
 	return known, found
+}
+
+// set makes known the entry of a process on a host.
+func (d doubt) set(p place, known inDoubt) {
+	if d[p.process] == nil {
+		d[p.process] = make(map[string]inDoubt)
+	}
+	d[p.process][p.host.Address()] = known
 }
 
 // destroys adds to the duty of a destroy what is known of its hosts: other operations, and the tasks of an
 // earlier destroy.
 func (d doubt) destroys(operation fleet.Operation, process string, due duty) duty {
-	due.others, due.unsure = make(map[fleet.Host]inDoubt), make(map[fleet.Host]fleet.Task)
+	due.others, due.unsure, due.watched = make(map[fleet.Host]inDoubt), make(map[fleet.Host]fleet.Task), make(map[fleet.Host]string)
 	for _, host := range due.hosts {
 		switch known, kept := d.at(place{process, host.WithoutSupplier()}); {
 		case !kept || known.Task == (fleet.Task{}):
 		case known.isOther(operation, true):
 			due.others[host] = known
 		default:
-			due.unsure[host] = known.Task
+			due.unsure[host], due.watched[host] = known.Task, known.Watched
 		}
 	}
 	return due
@@ -99,10 +108,7 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 			if left == (inDoubt{}) && (r.Verdict != fleet.NotTried || !was) {
 				continue // failed_hosts has everything
 			}
-			if d[m.ID] == nil {
-				d[m.ID] = make(map[string]inDoubt)
-			}
-			d[m.ID][host.WithoutSupplier().Address()] = left
+			d.set(place{m.ID, host.WithoutSupplier()}, left)
 		}
 	}
 	return d

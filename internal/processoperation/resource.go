@@ -116,7 +116,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if results.count() > 0 {
 		resp.Diagnostics.Append(saveRuns(ctx, resp.Private, number)...)
 	}
-	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, doubtOf(o, due, results))...)
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, change.doubtOf(unreached).with(doubtOf(o, due, results)))...)
 	if failing.count() > 0 {
 		resp.Diagnostics.Append(runFailed(o, results.but(away, o.members), diagnose.RetriedAlone+o.raise(failing), o.applied()))
 	}
@@ -145,9 +145,9 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
-	doubt, diags := loadDoubt(ctx, req.Private)
+	before, diags := loadDoubt(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	due := everyHost(o.members)
+	doubt, due := before.asDeclared(o.members), everyHost(o.members)
 	for i, m := range o.members {
 		due[i].hosts = slices.DeleteFunc(due[i].hosts, func(host fleet.Host) bool { _, double := twins[place{m.ID, host.WithoutSupplier()}]; return double })
 		due[i] = doubt.destroys(o.name, m.ID, due[i])
@@ -170,7 +170,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	state.KeepHosts(ctx, left)
 	state.values().recordDestroy(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
-	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, doubt, doubt.with(doubtOf(o, due, failures.mayHaveRun())))...)
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, doubt.with(doubtOf(o, due, failures.mayHaveRun())))...)
 	resp.Diagnostics.Append(runFailed(o, results, diagnose.DestroyedAlone, o.destroyed()))
 }
 

@@ -1,0 +1,111 @@
+package processoperation_test
+
+import (
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// What an earlier run may have done on a host whose agent is away is asked once it answers, whatever
+// updates there were meanwhile.
+func TestProcessOperation_doubtOfUnreachable(t *testing.T) {
+	t.Parallel()
+	second := []string{providertest.Address(2)}
+	for name, between := range map[string]map[string]any{
+		"no-update": nil, "other-timeouts": {"timeouts": map[string]any{"update": "20m"}}, "other-limit": {"max_unreachable_hosts": "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const by = providertest.FaceESB
+			u := &underWay{Slow: providertest.NewSlow(t, simulator.OpRestart), by: by}
+			for _, process := range []string{"db", "web"} {
+				for _, address := range providertest.AddressList([]int{1, 2}) {
+					providertest.NoError(t, u.Register(address, "web", process, nil, "{}"), u.StartProcess(address, "web", process))
+				}
+			}
+			u.Core = operationOf(t, u.Sim, by)
+			config := operation("restart", map[string]any{"db": entry("db", 1, 1, 2), "web": entry("web", 5, 1, 2)}, map[string]any{"max_unreachable_hosts": "1"})
+			u.Hangs(2)
+			u.Cut(u.Core, config, 5) // web goes first, and hangs on the second host
+			u.ClearFaults()
+			u.Ends()
+			config["order"] = "ascending"
+			u.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Name: "db", Hosts: second, Code: new(117)})
+			u.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Hosts: second, Code: new(117)})
+			u.Apply(config)
+			if unreachable := u.Reasons("unreachable"); len(unreachable) != 2 {
+				t.Fatalf("unreachable: %v", unreachable)
+			}
+			if between != nil {
+				for attribute, value := range between {
+					config[attribute] = value
+				}
+				u.Apply(config)
+			}
+			u.Repair()
+			u.ResetCalls()
+			u.Applied(config)
+			u.Changed(t, providertest.Operated(simulator.OpRestart, 2)) // db, and web is not restarted twice
+		})
+	}
+}
+
+// An operation that has run on a host is a failure there if what follows it does not reach the agent.
+// The host does not count as unreachable, because something was done.
+func TestProcessOperation_oneShotLeftByAnAgent(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", gseFaces, func(s trial) {
+		t := s.t
+		sim := providertest.NewSim(t)
+		sim.Registered(t, 3)
+		second := providertest.AddressList([]int{2})
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Hosts: second, Code: new(117)})
+		resource, config := operationOf(t, sim, s.by), oneShot(s.by, "start", 2)
+		config["max_unreachable_hosts"] = "1"
+		_, said := resource.Apply(config)
+		providertest.Says(t, said.String(), "it was run, and is hosted now, so the agent may run it again: ")
+		if failed, away := resource.Reasons("failed_hosts"), resource.Reasons("unreachable"); len(failed) != 1 || len(away) != 0 {
+			t.Errorf("failed_hosts %v, unreachable %v", failed, away)
+		}
+		config["hosts"] = providertest.HostsOf(3)
+		resource.Apply(config)
+		sim.Repair()
+		sim.ResetCalls()
+		resource.Applied(config)
+		sim.Changed(t, providertest.Operated(simulator.OpUnhost, 2))
+	})
+}
+
+// A restart that worked and was being watched is not sent again once the platform has forgotten its task.
+// That holds for an on_destroy as well.
+func TestProcessOperation_watchedAndForgotten(t *testing.T) {
+	t.Parallel()
+	for name, destroys := range map[string]bool{"apply": false, "destroy": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const by = providertest.FaceESB
+			sim := providertest.NewSlow(t, simulator.OpQuery)
+			providertest.NoError(t, sim.Register(providertest.Address(1), "web", "nginx", nil, "{}"), sim.StartProcess(providertest.Address(1), "web", "nginx"))
+			resource := operationOf(t, sim.Sim, by)
+			config := restartConfig(by, 1, map[string]any{"on_destroy": "restart"})
+			resource.Applied(config)
+			config["rollout"] = map[string]any{"waves": []string{"100%"}, "healthy": map[string]any{"stable_for": "5s", "within": "2m"}}
+			next := config
+			if destroys {
+				resource.Applied(config)
+				next = nil
+			} else {
+				config["triggers"] = map[string]string{"run": "2"}
+			}
+			sim.Cut(resource, next, 3)
+			sim.Forgets()
+			for range 2 { // what is known is handed on
+				sim.ResetCalls()
+				if said := sim.Cut(resource, next, 3); len(sim.Changes()) > 0 {
+					t.Errorf("sent %v; said: %s", sim.Changes(), said)
+				}
+			}
+		})
+	}
+}
