@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -133,6 +134,12 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	case t.op == Stop, t.op == Kill:
 		t.results.Merge(unhostIdle(ctx, t.process, t.results, foundIdle(t.results, slices.Concat(t.resumed, t.due))))
 	}
+	for h, o := range t.results { // what an earlier run has left hosted is so until something ends that
+		if task := t.unsure[h]; task.Bare && t.bare[h] && !o.OK() && o.Underway == (Task{}) {
+			o.Underway = task
+			t.results[h] = o
+		}
+	}
 }
 
 // start starts, and says what a failed start left behind.
@@ -212,32 +219,33 @@ func (t *turn) askRunAnew(ctx context.Context) {
 }
 
 // unhostAgain ends the hosting that running a one-shot process began, and asks whether it
-// did. Where it did not, the next run does that, and does not run the process once more.
+// did. Where it did not, the next run does that, and does not run the process once more. A failed start
+// may have hosted it as well. One whose end was not seen may do so later.
 func (t *turn) unhostAgain(ctx context.Context) {
-	hosts := Where(In(slices.Concat(t.resumed, t.due), t.bare), func(h Host) bool { return t.results[h].OK() || t.results[h].Ran })
-	if len(hosts) > 0 {
-		let := operateBefore(ctx, t.process, Unsupervise, hosts, nil, Quick)
-		after, _ := t.process.LiveStatus(ctx, let.Succeeded(hosts))
-		for _, h := range hosts {
-			o, ran := let[h].unhosted(after[h]), t.results[h]
-			if o.OK() {
-				delete(t.bare, h)
-				continue
-			}
-			task := Task{ID: ran.TaskID, Operation: t.op, Bare: true, Worked: ran.OK()}
-			if ran.OK() {
-				o.Meaning, o.Away = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning), false // something was done
-				ran = o
-			}
-			ran.Underway = task
-			t.results[h] = ran
-		}
+	hosts := Where(In(slices.Concat(t.resumed, t.due), t.bare), func(h Host) bool {
+		o := t.results[h]
+		return o.OK() || o.Verdict == Failed && o.MayHaveRun()
+	})
+	if len(hosts) == 0 {
+		return
 	}
-	for h, o := range t.results {
-		if task := t.unsure[h]; task.Bare && t.bare[h] && !o.OK() && o.Underway == (Task{}) { // nothing was done
-			o.Underway = task
-			t.results[h] = o
+	let := operateBefore(ctx, t.process, Unsupervise, hosts, nil, Quick)
+	after, _ := t.process.LiveStatus(ctx, let.Succeeded(hosts))
+	for _, h := range hosts {
+		o, ran := let[h].unhosted(after[h]), t.results[h]
+		if o.OK() {
+			delete(t.bare, h)
+			continue
 		}
+		task := Task{ID: ran.TaskID, Operation: t.op, Bare: true, Worked: ran.OK()}
+		if ran.OK() {
+			o.Meaning, o.Away = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning), false // something was done
+			ran = o
+		} else {
+			ran.Meaning = strings.TrimPrefix(ran.Meaning+"; it could not be unhosted, so the agent may run it again", "; ")
+		}
+		ran.Underway = task
+		t.results[h] = ran
 	}
 }
 

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -231,6 +232,11 @@ func TestRun_oneShot(t *testing.T) {
 			return o
 		}
 	)
+	gone := fleet.Outcome{Verdict: fleet.Failed, Code: 117, Away: true}
+	terminated := fleet.Outcome{Verdict: fleet.Failed, Code: 126}
+	refused := fleet.Outcome{Verdict: fleet.Failed, Err: errors.New("refused")}
+	brokenAndHosted := broken
+	brokenAndHosted.Meaning = "it could not be unhosted, so the agent may run it again"
 	stuck.Meaning = "it was run, and is hosted now, so the agent may run it again"
 	if away.Meaning != "" {
 		stuck.Meaning += ": " + away.Meaning
@@ -247,12 +253,13 @@ func TestRun_oneShot(t *testing.T) {
 		"restart":         {fleet.Restart, nil, nil, byOp{fleet.Restart: {1: ended}}, "live 1 2, restart 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
 		"stop":            {fleet.Stop, nil, nil, nil, "stop 1 2", byHost{1: well, 2: well}},
 		"hosted-before":   {fleet.Start, byStatus{1: hosted, 2: unsaid}, nil, nil, "live 1 2, start 1 2", byHost{1: well, 2: well}},
-		"fails-and-hosts": {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: away}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: broken, 2: away}},
+		"fails-and-hosts": {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: gone}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: broken, 2: gone}},
+		"may-have-hosted": {fleet.Start, nil, nil, byOp{fleet.Start: {1: terminated, 2: refused}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: terminated, 2: refused}},
 		"agent-silent":    {fleet.Start, byStatus{1: silent}, nil, nil, "live 1 2, start 2, unhost 2, live 2", byHost{1: notRun, 2: well}},
 		"not-unhosted":    {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2", byHost{1: stuck, 2: well}},
 		"fails-and-stays-hosted": {
 			fleet.Start, nil, nil, byOp{fleet.Start: {1: broken}, fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2",
-			byHost{1: goesOn(broken, fleet.Task{Operation: fleet.Start, Bare: true}), 2: well},
+			byHost{1: goesOn(brokenAndHosted, fleet.Task{Operation: fleet.Start, Bare: true}), 2: well},
 		},
 		"answer-lost": {
 			fleet.Start, byStatus{2: hosted}, nil, byOp{fleet.Start: {1: lost, 2: lost}}, "live 1 2, start 1 2",

@@ -72,6 +72,12 @@ type Outcome struct {
 // OK reports whether the host is as it was asked to be.
 func (o Outcome) OK() bool { return o.Verdict == Done }
 
+// MayHaveRun reports whether the operation may have had an effect. It had none if nothing was sent, the
+// agent is away, or its call failed as a whole. A call whose answer was lost is Lost.
+func (o Outcome) MayHaveRun() bool {
+	return o.Verdict != NotTried && (o.Verdict != Failed || o.Ran || !o.Away && o.Err == nil)
+}
+
 // Untold is the outcome of a host whose agent was asked and did not answer the question. s is its
 // answer, err says why it could not be asked.
 func Untold(s Status, err error, meaning string) Outcome {

@@ -146,6 +146,7 @@ func TestRun_resumesOneShotThen(t *testing.T) {
 		silent  = fleet.Status{State: fleet.Unknown, Code: 117, Message: "away"}
 		already = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
 		lost    = fleet.Outcome{Verdict: fleet.Lost}
+		gone    = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Away: true}
 		notRun  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "away", Meaning: "not run, because its agent does not say whether it hosts it"}
 		stays   = fleet.Outcome{Verdict: fleet.Failed, Meaning: "it was run, and is hosted now, so the agent may run it again: asked afterwards, it is hosted all the same"}
 	)
@@ -160,7 +161,7 @@ func TestRun_resumesOneShotThen(t *testing.T) {
 		"no-id-lost-again":    {noID, process{live: answer(hosted), operate: doneOps(byOp{fleet.Start: {1: lost}})}, "live 1, live 1, start 1", goesOn(lost, noID)},
 		"forgotten-runs":      {task, process{live: answer(hostingUnknown(runs)), look: byHost{1: forgotten}}, "look 1, live 1, unhost 1, live 1", already},
 		"failed-silent":       {task, process{live: answer(silent), look: byHost{1: failedBy}}, "look 1, live 1", goesOn(notRun, task)},
-		"failed-not-tried":    {task, process{live: answer(hosted), look: byHost{1: failedBy}, operate: doneOps(byOp{fleet.Start: {1: away}})}, "look 1, live 1, start 1", goesOn(away, task)},
+		"failed-not-tried":    {task, process{live: answer(hosted), look: byHost{1: failedBy}, operate: doneOps(byOp{fleet.Start: {1: gone}})}, "look 1, live 1, start 1", goesOn(gone, task)},
 		"worked":              {worked, process{live: answer(live(fleet.Stopped, false, 5))}, "unhost 1, live 1", byTask},
 		"anew":                {fleet.Task{Operation: fleet.Start, Bare: true, Anew: true}, process{live: answer(hostingUnknown(runs))}, "live 1, start 1, unhost 1, live 1", well},
 		"worked-stays-hosted": {worked, process{live: answer(hosted)}, "unhost 1, live 1", goesOn(stays, worked)},

@@ -223,8 +223,8 @@ func (c *change) due() []duty {
 			case !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)):
 				duties[i].unsure[host], duties[i].watched[host] = known.Task, known.Watched
 			}
-			if _, asked := duties[i].unsure[host]; due && known.Bare && !asked {
-				duties[i].unsure[host] = fleet.Task{Operation: c.operation, Bare: true, Anew: true}
+			if due {
+				duties[i].leftHosted(host, c.operation, known)
 			}
 			if failed && status.Code == diagnose.NoVerdict {
 				duties[i].silent = append(duties[i].silent, host.WithoutSupplier())

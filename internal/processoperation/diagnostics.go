@@ -32,9 +32,13 @@ func createdInPart(o operation, results outcome, as reference.OnPartialCreate) d
 
 // nothingConfirmed is the error for a first run that may have worked, although no host confirmed it.
 func nothingConfirmed(o operation, results outcome) diag.Diagnostic {
+	more := ""
+	if results.leavesHosted() {
+		more = ", and end that hosting"
+	}
 	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
 		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs on every host again without asking. "+
-		"`terraform untaint` of this resource makes the next apply ask first.")
+		"`terraform untaint` of this resource makes the next apply ask first"+more+".")
 }
 
 // invoked is the diagnostic of an action: none; a warning, if no more hosts failed than allowed; or an

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -47,43 +49,77 @@ func (d doubt) set(p place, known inDoubt) {
 	d[p.process][p.host.Address()] = known
 }
 
-// destroys adds to the duty of a destroy what is known of its hosts: other operations, and the tasks of an
-// earlier destroy.
+// destroys adds to the duty of a destroy what is known of its hosts: other operations, the tasks of an
+// earlier destroy, and what was left hosted.
 func (d doubt) destroys(operation fleet.Operation, process string, due duty) duty {
 	due.others, due.unsure, due.watched = make(map[fleet.Host]inDoubt), make(map[fleet.Host]fleet.Task), make(map[fleet.Host]string)
 	for _, host := range due.hosts {
-		switch known, kept := d.at(place{process, host.WithoutSupplier()}); {
+		known, kept := d.at(place{process, host.WithoutSupplier()})
+		switch {
 		case !kept || known.Task == (fleet.Task{}):
 		case known.isOther(operation, true):
 			due.others[host] = known
 		default:
 			due.unsure[host], due.watched[host] = known.Task, known.Watched
 		}
+		due.leftHosted(host, operation, known)
 	}
 	return due
 }
 
 // asDeclared is the doubt without operations that worked with another spec than the members'.
 func (d doubt) asDeclared(members []member) doubt {
-	rest := d.without(nil, nil)
+	rest := d.without(nil)
 	for _, m := range members {
 		maps.DeleteFunc(rest[m.ID], func(_ string, known inDoubt) bool { return known.Watched != "" && known.Watched != m.Desired.Spec })
 	}
 	return rest
 }
 
-// without is the doubt of hosts without results.
-func (d doubt) without(members []member, results outcome) doubt {
+// without is the doubt of other places.
+func (d doubt) without(places []place) doubt {
 	rest := make(doubt)
 	for process, tasks := range d {
 		rest[process] = maps.Clone(tasks)
 	}
-	for i, m := range members {
-		for host := range results[i] {
-			delete(rest[m.ID], host.WithoutSupplier().Address())
-		}
+	for _, p := range places {
+		delete(rest[p.process], p.host.Address())
 	}
 	return rest
+}
+
+// settled are the places in state of which a run has ended the doubt, or which still have one. A reload
+// ends no hosting.
+func (o operation) settled(results outcome, now doubt, inState func(string, fleet.Host) place) []place {
+	var settled []place
+	for i, m := range o.members {
+		for _, host := range m.Hosts.Hosts() {
+			_, ran := results[i][host]
+			if _, still := now.at(place{m.ID, host.WithoutSupplier()}); still || ran && o.name != fleet.Reload {
+				settled = append(settled, inState(m.ID, host))
+			}
+		}
+	}
+	return settled
+}
+
+// leftHosted warns of one-shot processes that runs have left hosted, and that nothing unhosts any more.
+func (d doubt) leftHosted() diag.Diagnostics {
+	var left []string
+	for process, tasks := range d {
+		for address, known := range tasks {
+			if known.Bare {
+				left = append(left, process+" on "+address)
+			}
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	slices.Sort(left)
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Process Left Hosted", "An earlier apply has run the process "+strings.Join(left, ", ")+
+		", and could not unhost it, or did not see its end. Nothing unhosts it there any more, so the agent may run it again. "+
+		"To end that, run the operation \"stop\" on these hosts, with an operation of its own or in GSEKit.")}
 }
 
 // doubtOf is the doubt after a run. Hosts that were not tried keep their earlier doubt.
@@ -116,7 +152,7 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 
 // with is the doubt with later entries in place of its own.
 func (d doubt) with(later doubt) doubt {
-	all := d.without(nil, nil)
+	all := d.without(nil)
 	for process, tasks := range later {
 		if all[process] == nil {
 			all[process] = make(map[string]inDoubt)

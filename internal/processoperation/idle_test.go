@@ -1,6 +1,7 @@
 package processoperation_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -193,4 +194,153 @@ func TestProcessOperation_oneShotNotStopped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A one-shot process may have run and be hosted whatever code its start ended with, so it is unhosted. If
+// that fails, the run says so, and a later run knows it.
+//
+// Promised in cookbook.md: it is unhosted whatever its start ended with.
+// Promised in cookbook.md: A host where that fails is in `failed_hosts`, and the next apply ends it.
+func TestProcessOperation_oneShotFailed(t *testing.T) {
+	t.Parallel()
+	second := providertest.AddressList([]int{2})
+	for name, c := range map[string]struct {
+		fault simulator.Fault // of the start on the second host
+		stays bool            // it cannot be unhosted in the first run
+		sent  []string        // by the second run
+	}{
+		"terminated":   {simulator.Fault{Code: new(126), Apply: true}, false, []string{providertest.Operated(0, 2), providertest.Operated(4, 2)}},
+		"unknown-code": {simulator.Fault{Code: new(65534), Apply: true}, false, []string{providertest.Operated(0, 2), providertest.Operated(4, 2)}},
+		"stays":        {simulator.Fault{Code: new(126), Apply: true}, true, []string{providertest.Operated(0, 2), providertest.Operated(4, 2)}},
+		"away":         {simulator.Fault{Code: new(117)}, false, []string{providertest.Operated(0, 2), providertest.Operated(4, 2)}},
+	} {
+		onFaces(t, name, gseFaces, func(s trial) {
+			t := s.t
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 2)
+			c.fault.API, c.fault.Op, c.fault.Hosts = "operate_*", new(simulator.OpStart), second
+			sim.Inject(c.fault)
+			if c.stays {
+				sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Hosts: second, Code: new(65535)})
+			}
+			resource, config := operationOf(t, sim, s.by), oneShot(s.by, "start", 2)
+			_, said := resource.Apply(config)
+			if process, _ := sim.Process(second[0], "web", "nginx"); process.Hosted != c.stays || strings.Contains(said.String(), "it could not be unhosted, so the agent may run it again") != c.stays {
+				t.Errorf("hosted: %t; said: %s", process.Hosted, said)
+			}
+			if unhosted := len(sim.Calls().OfOp(simulator.OpUnhost).On(second[0])); (unhosted > 0) != (name != "away") {
+				t.Errorf("unhosted %d times", unhosted)
+			}
+			sim.Repair()
+			sim.ResetCalls()
+			resource.Applied(config)
+			sim.Changed(t, c.sent...)
+			if process, _ := sim.Process(second[0], "web", "nginx"); process.Hosted {
+				t.Errorf("it is %+v", process)
+			}
+		})
+	}
+}
+
+// leftHosted is a one-shot process that a first run on a host has left hosted.
+func leftHosted(t *testing.T, by providertest.Face, start simulator.Fault, more map[string]any) (*providertest.Sim, *providertest.Core, map[string]any, providertest.Diagnostics) {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	sim.Registered(t, 2)
+	second := providertest.AddressList([]int{2})
+	if start.Code != nil {
+		start.API, start.Op = "operate_*", new(simulator.OpStart)
+		sim.Inject(start)
+		second = nil
+	}
+	sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Hosts: second, Code: new(65535)})
+	resource, config := operationOf(t, sim, by), oneShot(by, "start", 2)
+	maps.Copy(config, more)
+	_, said := resource.Apply(config)
+	if process, _ := sim.Process(providertest.Address(2), "web", "nginx"); !process.Hosted {
+		t.Fatalf("it is not hosted; said: %s", said)
+	}
+	sim.Repair()
+	sim.ResetCalls()
+	return sim, resource, config, said
+}
+
+// A first run that failed everywhere, and left the process hosted, is kept in state, which knows of that.
+func TestProcessOperation_oneShotFailedEverywhere(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", gseFaces, func(s trial) {
+		t := s.t
+		sim, resource, config, said := leftHosted(t, s.by, simulator.Fault{Code: new(simulator.CodeCommandFailed), Message: "boom", StillHosts: true}, nil)
+		providertest.Says(t, said.String(), "ERROR", "it could not be unhosted, so the agent may run it again", "`terraform untaint` of this resource makes the next apply ask first, and end that hosting.")
+		if !resource.Tainted {
+			t.Fatalf("it is not tainted; said: %s", said)
+		}
+		resource.Untaint()
+		resource.Applied(config)
+		sim.Changed(t, providertest.Operated(0, 1, 2), providertest.Operated(4, 1, 2))
+		if process, _ := sim.Process(providertest.Address(2), "web", "nginx"); process.Hosted {
+			t.Errorf("it is %+v", process)
+		}
+	})
+}
+
+// What a run has left hosted is unhosted by an on_destroy that ends hosting. Where nothing ends it any
+// more, a warning names the hosts.
+//
+// Promised in cookbook.md: If the host leaves before that, or the resource is destroyed without
+// `on_destroy`, a warning names it.
+func TestProcessOperation_oneShotGivenUp(t *testing.T) {
+	t.Parallel()
+	const warning = "the process web:nginx on 0:10.0.0.3, and could not unhost it"
+	for name, c := range map[string]struct {
+		ends   string // on_destroy
+		change map[string]any
+		warns  bool
+		sent   []string
+	}{
+		"destroyed":         {warns: true},
+		"destroyed-started": {ends: "start", sent: []string{providertest.Operated(0, 1, 2), providertest.Operated(4, 1, 2)}},
+		"destroyed-stopped": {ends: "stop", sent: []string{providertest.Operated(1, 1, 2), providertest.Operated(4, 2)}},
+		"leaves":            {change: map[string]any{"hosts": providertest.HostsOf(1)}, warns: true},
+		"retried":           {change: map[string]any{"timeouts": map[string]any{"update": "20m"}}, sent: []string{providertest.Operated(4, 2)}},
+	} {
+		onFaces(t, name, gseFaces, func(s trial) {
+			t, more := s.t, make(map[string]any)
+			if c.ends != "" {
+				more["on_destroy"] = c.ends
+			}
+			sim, resource, config, _ := leftHosted(t, s.by, simulator.Fault{}, more)
+			next := config
+			if maps.Copy(config, c.change); c.change == nil {
+				next = nil
+			}
+			_, said := resource.Apply(next)
+			if strings.Contains(said.String(), warning) != c.warns || said.Failed() || !c.warns && len(said) > 0 {
+				t.Errorf("said: %s", said)
+			}
+			sim.Changed(t, c.sent...)
+			if process, _ := sim.Process(providertest.Address(2), "web", "nginx"); process.Hosted != c.warns {
+				t.Errorf("it is %+v", process)
+			}
+		})
+	}
+}
+
+// A stop that fails leaves the process hosted, as an earlier run has. That is known until it is ended.
+func TestProcessOperation_oneShotNotStoppedEither(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", gseFaces, func(s trial) {
+		t := s.t
+		sim, resource, config, _ := leftHosted(t, s.by, simulator.Fault{}, nil)
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Code: new(simulator.CodeCommandFailed)})
+		config["operation"] = "stop"
+		if _, said := resource.Apply(config); !said.Failed() {
+			t.Fatalf("said: %s", said)
+		}
+		sim.Repair()
+		sim.ResetCalls()
+		config["operation"] = "start"
+		resource.Applied(config)
+		sim.Changed(t, providertest.Operated(0, 1, 2), providertest.Operated(4, 1, 2))
+	})
 }

@@ -31,6 +31,13 @@ type duty struct {
 	others map[fleet.Host]inDoubt
 }
 
+// leftHosted makes an operation that runs anew on a host unhost what an earlier run has left hosted there.
+func (d duty) leftHosted(host fleet.Host, operation fleet.Operation, known inDoubt) {
+	if _, asked := d.unsure[host]; known.Bare && !asked {
+		d.unsure[host] = fleet.Task{Operation: operation, Bare: true, Anew: true}
+	}
+}
+
 // everyHost is the duty of each member if the operation runs everywhere.
 func everyHost(members []member) []duty {
 	duties := make([]duty, len(members))

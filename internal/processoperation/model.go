@@ -260,8 +260,7 @@ func (o outcome) mayHaveRun() outcome {
 	for i, results := range o {
 		ran[i] = maps.Clone(results)
 		maps.DeleteFunc(ran[i], func(_ fleet.Host, one fleet.Outcome) bool {
-			nothingDone := one.Away || one.Err != nil && !bkapi.MayHaveActed(one.Err)
-			return one.Verdict == fleet.NotTried || one.Verdict == fleet.Failed && nothingDone
+			return !one.MayHaveRun() && (one.Verdict != fleet.Failed || !bkapi.MayHaveActed(one.Err))
 		})
 	}
 	return ran
@@ -305,6 +304,11 @@ func (o outcome) inDoubt() bool { return slices.ContainsFunc(o, diagnose.InDoubt
 // worked reports whether an operation was seen to work whose host is a failure for what followed it.
 func (o outcome) worked() bool {
 	return o.anyOf(func(one fleet.Outcome) bool { return one.Underway.Worked })
+}
+
+// leavesHosted reports whether a one-shot process may have been left hosted that was not hosted before.
+func (o outcome) leavesHosted() bool {
+	return o.anyOf(func(one fleet.Outcome) bool { return one.Underway.Bare })
 }
 
 // interrupted reports whether the user ended the run.

@@ -60,7 +60,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	results := o.run(ctx, everyHost(o.members))
 
 	failures := results.failures()
-	if failures.count() == results.count() && !failures.inDoubt() && !failures.worked() {
+	if failures.count() == results.count() && !failures.inDoubt() && !failures.leavesHosted() {
 		resp.Diagnostics.Append(runFailed(o, results, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host.", ""))
 		return
 	}
@@ -116,7 +116,9 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if results.count() > 0 {
 		resp.Diagnostics.Append(saveRuns(ctx, resp.Private, number)...)
 	}
-	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, change.doubtOf(unreached).with(doubtOf(o, due, results)))...)
+	now := change.doubtOf(unreached).with(doubtOf(o, due, results))
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, now)...)
+	resp.Diagnostics.Append(before.without(o.settled(results, now, change.inState)).leftHosted()...)
 	if failing.count() > 0 {
 		resp.Diagnostics.Append(runFailed(o, results.but(away, o.members), diagnose.RetriedAlone+o.raise(failing), o.applied()))
 	}
@@ -126,7 +128,13 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	state := r.newModel()
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	if resp.Diagnostics.HasError() || state.values().OnDestroy.IsNull() {
+	before, diags := loadDoubt(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if state.values().OnDestroy.IsNull() {
+		resp.Diagnostics.Append(before.leftHosted()...)
 		return
 	}
 	o := open(ctx, r.platform, state, &resp.Diagnostics)
@@ -145,8 +153,6 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
-	before, diags := loadDoubt(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
 	doubt, due := before.asDeclared(o.members), everyHost(o.members)
 	for i, m := range o.members {
 		due[i].hosts = slices.DeleteFunc(due[i].hosts, func(host fleet.Host) bool { _, double := twins[place{m.ID, host.WithoutSupplier()}]; return double })
@@ -156,6 +162,12 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	o.addTwins(results, twins)
 
 	failures := results.failures()
+	now := doubt.with(doubtOf(o, due, failures.mayHaveRun()))
+	if failures.count() == 0 {
+		now = nil
+	}
+	asInState := func(process string, host fleet.Host) place { return place{process, host.WithoutSupplier()} }
+	resp.Diagnostics.Append(before.without(o.settled(results, now, asInState)).leftHosted()...)
 	if failures.count() == 0 {
 		return
 	}
@@ -170,7 +182,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	state.KeepHosts(ctx, left)
 	state.values().recordDestroy(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
-	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, doubt.with(doubtOf(o, due, failures.mayHaveRun())))...)
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, now)...)
 	resp.Diagnostics.Append(runFailed(o, results, diagnose.DestroyedAlone, o.destroyed()))
 }
 
