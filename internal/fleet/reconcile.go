@@ -19,9 +19,6 @@ type Change struct {
 	Register, Reregister, Settle, AsFound []Host
 	// Adopt takes over registrations that somebody else made.
 	Adopt bool
-	// Rename unregisters those of the hosts of a wave that are registered by another name, and
-	// gives those on which that failed. Nil where there are none in Register.
-	Rename func(ctx context.Context, hosts []Host) Results
 	// Order gives the waves their order; hosts of the change that it leaves out
 	// are not touched.
 	Order   []Host
@@ -59,6 +56,9 @@ type Inherited struct {
 	Underway map[Host]Task
 	// Times are when hosts were registered, by their agents' time, where that is known.
 	Times map[Host]int64
+	// Rename unregisters those of the hosts of a wave that are registered by another name, and
+	// gives those on which that failed. Nil where there are none in Register.
+	Rename func(ctx context.Context, hosts []Host) Results
 }
 
 // Owned is a registration that another object made. It has the object's id, "" if the cached status

@@ -123,6 +123,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)
 	resp.Diagnostics.Append(readSpecs(ctx, r.platform, found)...)
 	resp.Diagnostics.Append(found.write(ctx, &resp.State, r.platform)...)
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("owner"), found.owner())...)
 }
 
 // readSpecs reads from the agents what they host of processes, if the provider is to. A process gets
@@ -311,7 +312,6 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platfor
 		"hosts":             reference.NewHostMap(f.hosts),
 		"out_of_sync":       f.outOfSync,
 		"unreachable":       map[string]string{},
-		"owner":             f.owner(),
 	} {
 		diags.Append(to.SetAttribute(ctx, path.Root(name), value)...)
 	}

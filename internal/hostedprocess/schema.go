@@ -55,8 +55,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Validators: []validator.Object{reference.NotEmpty()},
 		Attributes: map[string]schema.Attribute{
 			"max_removed_hosts": reference.ToleranceAttribute("How many hosts may leave at once: a number, or a percentage of the hosts in state (`\"10%\"`, rounded " +
-				"down). A destroy and a replacement unregister all, tainted or not."),
-			"max_changed_hosts": reference.ToleranceAttribute("How many of the hosts that stay may be registered again at once: a number or a percentage. Repairs " +
+				"down). A destroy or replacement unregisters all, tainted or not."),
+			"max_changed_hosts": reference.ToleranceAttribute("How many hosts that stay may be registered again at once: a number or a percentage. Repairs " +
 				"and imports without `spec` do not count."),
 			"deletion_protection": schema.BoolAttribute{
 				MarkdownDescription: "Refuse to destroy or replace the resource, also where it is tainted. Apply `false` first. Defaults to `false`.",

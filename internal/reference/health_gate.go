@@ -139,8 +139,12 @@ func CheckGate(ctx context.Context, m Model, config tfsdk.Config, rollout types.
 // CheckGateEnds rejects a gate that the object's own deadline always cuts off: these of its timeouts, or their default. Unknown values pass.
 func CheckGateEnds(rollout, timeouts types.Object, deadlines ...string) diag.Diagnostics {
 	var diags diag.Diagnostics
-	gate := gateOf(GateOf(rollout))
-	if gate == nil || timeouts.IsUnknown() {
+	object := GateOf(rollout)
+	if object.IsNull() || object.IsUnknown() || timeouts.IsUnknown() {
+		return diags
+	}
+	gate, err := gateOf(object)
+	if err != nil { // not known, or another validator rejects it
 		return diags
 	}
 	for _, name := range deadlines {
@@ -154,7 +158,7 @@ func CheckGateEnds(rollout, timeouts types.Object, deadlines ...string) diag.Dia
 			source = ", which is " + value.ValueString()
 		}
 		advice := fmt.Sprintf("allow more there, such as %q, or less here", (max(gate.StableFor, gate.Within) + gateSlack).String())
-		within, _ := GateOf(rollout).Attributes()["within"].(types.String)
+		within, _ := object.Attributes()["within"].(types.String)
 		switch {
 		case gate.StableFor >= deadline:
 			AddInvalid(&diags, GatePath().AtName("stable_for"), summaryInvalidGate, fmt.Sprintf("no host can be stable for %s before the end of timeouts.%s%s; %s",
