@@ -59,6 +59,9 @@ type Inherited struct {
 	// Rename unregisters those of the hosts of a wave that are registered by another name, and
 	// gives those on which that failed. Nil where there are none in Register.
 	Rename func(ctx context.Context, hosts []Host) Results
+	// Sent are hosts of Register that an earlier apply has registered, or may have, as far as state
+	// knows. Without labels nothing else shows whose the registration there is.
+	Sent map[Host]bool
 }
 
 // Owned is a registration that another object made. It has the object's id, "" if the cached status

@@ -57,7 +57,21 @@ func (v *visit) claimed(ctx context.Context, taken []Host, later time.Duration) 
 		return taken
 	}
 	undated := dateByOtherName(ctx, v.process, taken, v.registered)
-	claims, others := make(map[Host]bool), make(map[Host]Owned)
+	claims, others := v.meet(Where(taken, func(h Host) bool { return labelled || !v.change.Sent[h] }), onFile, err, undated)
+	v.noteTaken(In(taken, claims), onFile)
+	switch {
+	case !labelled:
+		maps.Copy(claims, v.change.Sent)
+	case v.change.Leaving != nil && len(others) > 0:
+		maps.Copy(claims, SetOf(v.change.Leaving(ctx, others)))
+	}
+	return In(taken, claims)
+}
+
+// meet decides about each of the hosts, and notes their outcomes: which are claimed, and which are
+// another's that may be leaving them.
+func (v *visit) meet(taken []Host, onFile map[Host]Status, err error, undated map[Host]bool) (claims map[Host]bool, others map[Host]Owned) {
+	claims, others = make(map[Host]bool), make(map[Host]Owned)
 	for _, h := range taken {
 		o, claim := v.want.meet(v.registered[h], onFile[h], err, undated[h])
 		v.registered[h] = o
@@ -71,11 +85,7 @@ func (v *visit) claimed(ctx context.Context, taken []Host, later time.Duration) 
 			others[h] = Owned{owner, o.RegisterTime}
 		}
 	}
-	v.noteTaken(In(taken, claims), onFile)
-	if v.change.Leaving != nil && labelled && len(others) > 0 {
-		maps.Copy(claims, SetOf(v.change.Leaving(ctx, others)))
-	}
-	return In(taken, claims)
+	return claims, others
 }
 
 // noteTaken notes what the cached status shows of hosts that are taken over from somebody else, of those

@@ -49,6 +49,10 @@ func TestTrace_repeats(t *testing.T) {
 		"lost-and-the-file-lags":               {lost(row("v1-old", 7, 100)), live(8, 200, 201), notKnown, notKnown},
 		"lost-and-nothing-in-the-file":         {lost(Status{State: Unregistered}), live(7, 100, 90), notKnown, notKnown},
 		"lost-and-started-since-the-file-was":  {lost(row("v1-old", 7, 100)), live(8, 100, 150), notKnown, notYet},
+		"did-not-get-it,-and-runs-on":          {Trace{PID: 7, Ran: true, File: row("v1-old", 7, 100)}, live(7, 100, 90), already, notYet},
+		"did-not-get-it,-and-another-runs":     {Trace{PID: 7, Ran: true, File: row("v1-old", 8, 100)}, live(8, 100, 150), notYet, notYet},
+		"due,-and-started-since":               {Trace{PID: 7, RegisterTime: 100, Registered: true, File: row("v1-new", 8, 100)}, live(8, 100, 101), already, notKnown},
+		"due,-and-not-started-since":           {Trace{RegisterTime: 100, Registered: true, File: row("v1-new", 8, 100)}, live(8, 100, 100), notKnown, notKnown},
 		"an-agent-that-tells-no-times":         {Trace{PID: 7, File: row("v1-old", 7, 0)}, live(7, 0, 0), notYet, notYet},
 		"an-agent-that-tells-no-times-another": {Trace{PID: 7, File: row("v1-new", 8, 0)}, live(8, 0, 0), notKnown, notKnown},
 	} {

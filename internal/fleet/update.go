@@ -205,6 +205,9 @@ type Trace struct {
 	PID, RegisterTime int64
 	// Lost: nothing is known of the last apply, because the provider was killed in one.
 	Lost bool
+	// Registered: the last apply in state registered the host as it is declared now. Ran: the process of
+	// PID runs what is declared now, as the host did not get what was declared in between.
+	Registered, Ran bool
 	// File is the platform's cached row.
 	File Status
 }
@@ -223,6 +226,9 @@ const (
 // after its host was registered as declared runs that declaration. The reverse does not hold: a
 // start may renew the time of the registration. Times are compared only if one agent gave both.
 func (t Trace) repeats(operation Operation, want, before Desired, live Status) repetition {
+	if known, decided := t.repeatsByProcess(operation == Restart, live); decided {
+		return known
+	}
 	file := t.File
 	if want.mayBeOfBefore(file, before.Earlier) {
 		file = Status{}
@@ -234,10 +240,6 @@ func (t Trace) repeats(operation Operation, want, before Desired, live Status) r
 		isInFile = file.RegisterTime == live.RegisterTime
 	)
 	switch {
-	case live.State != Running: // the operation passes it by
-		return notYet
-	case restart && t.PID != 0 && live.PID == t.PID: // the process of before
-		return notYet
 	case declared && another && isInFile && live.StartTime > live.RegisterTime:
 		return already
 	case declared, another && !isInFile, t.lostSince(before, live):
@@ -246,6 +248,22 @@ func (t Trace) repeats(operation Operation, want, before Desired, live Status) r
 		return notKnown
 	}
 	return notYet
+}
+
+// repeatsByProcess decides by the process alone, as the last apply in state has seen it, where that is enough.
+func (t Trace) repeatsByProcess(restart bool, live Status) (_ repetition, decided bool) {
+	same := t.PID != 0 && live.PID == t.PID
+	switch {
+	case live.State != Running: // the operation passes it by
+		return notYet, true
+	case restart && same && t.Ran:
+		return already, true
+	case t.Ran, restart && same:
+		return notYet, true
+	case restart && t.Registered && t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime && live.StartTime > live.RegisterTime:
+		return already, true
+	}
+	return notYet, false
 }
 
 // mayBeOfBefore reports whether a row of d may be from before, as d is a declaration that comes back.

@@ -351,7 +351,7 @@ func (l ledger) held(d fleet.Desired) fleet.Desired {
 func (l ledger) namesAnother(d fleet.Desired, s fleet.Status) bool {
 	held := l.held(d)
 	d.Owner = l.owner
-	return held.OwnedByOther(s) || held.OwnerLabel() != "" && d.OwnedByOther(s)
+	return held.OwnedByOther(s) || d.OwnedByOther(s)
 }
 
 // ours reports whether this object sent a registration. An object that does not know its own id, as

@@ -102,8 +102,8 @@ func (h hostedProcess) registrant(host fleet.HostID) string {
 
 // notReplaced leaves out the hosts that another object has registered in this run. It needs no
 // label and no cached status. The configuration moves them, so no message says so.
-func (l departure) notReplaced(hosts []fleet.Host) []fleet.Host {
-	return fleet.Where(hosts, func(host fleet.Host) bool { return !l.replaced(host.WithoutSupplier()) })
+func (h hostedProcess) notReplaced(hosts []fleet.Host) []fleet.Host {
+	return fleet.Where(hosts, func(host fleet.Host) bool { return !h.replaced(host.WithoutSupplier()) })
 }
 
 // notRenamed leaves out the hosts that another object has registered in this run by the other name
@@ -131,7 +131,7 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 }
 
 // replaced reports whether another object has registered a host in this run by that name.
-func (l departure) replaced(name fleet.HostID) bool {
-	registrant := l.registrant(name)
-	return registrant != "" && registrant != l.object
+func (h hostedProcess) replaced(name fleet.HostID) bool {
+	registrant := h.registrant(name)
+	return registrant != "" && registrant != h.object
 }

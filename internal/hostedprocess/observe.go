@@ -29,6 +29,9 @@ const (
 	meaningSilent = meaningUnread + ": its agent did not answer, or did not say when that was"
 )
 
+// meaningTakesOver: where nothing shows an owner, registering once more replaces what is there.
+const meaningTakesOver = " if this resource registered it. If another tool did, do not: that would take it over, and then end it. Leave the host in hosts until the other tool has given it up"
+
 // sight is what is known of a host that is to be unregistered.
 type sight struct {
 	ownership.Known
@@ -59,7 +62,7 @@ func (l departure) observe(ctx context.Context, hosts []fleet.Host) (observation
 	o := observation{departure: l, hosts: hosts, sights: make(map[fleet.Host]*sight, len(hosts))}
 	face := ownership.ESB
 	switch {
-	case l.last.FingerprintLabel == "":
+	case l.last.FingerprintLabel == "" && l.Desired.FingerprintLabel == "":
 		face = ownership.Blind
 	case l.Process.HostingRegisters():
 		face = ownership.Gateway
@@ -264,5 +267,9 @@ func (s *sight) held(why ownership.Reason, err error) fleet.Outcome {
 	if why == ownership.Unreadable && s.fileErr != nil {
 		err = s.fileErr
 	}
-	return fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meanings[why]}
+	meaning := meanings[why]
+	if why == ownership.TookEffect && s.evidence.Face == ownership.Blind {
+		meaning += meaningTakesOver
+	}
+	return fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaning}
 }

@@ -69,8 +69,8 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 	switch status.Code {
 	case fleet.NotOperated, fleet.OperationUnconfirmed:
 		return due, true
-	case fleet.OtherSpec:
-		return due, begun || e.Runs != r.spec
+	case fleet.OtherSpec: // its wave looks whether the process is that of Runs
+		return due, true
 	default:
 		return due, begun || r.changes
 	}
@@ -80,13 +80,16 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 const meaningCutOff = "registered and not operated: since the last apply that is in state it was started, or registered, and whether an apply that was " +
 	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
 
-// traces are those of the hosts on which the operation is due, and of which state knows no try. onFile is
-// their cached status, nil if it was not read yet.
+// traces are those of the hosts on which the operation may have run in an apply that was cut off. Where the
+// last apply in state tried it already, only a restart for the same declaration shows that. onFile is their
+// cached status, nil if it was not read yet.
 func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
+	repeated := u.operation == fleet.Restart && !u.specChanges()
 	fresh := u.h.Hosts.Pick(func(host fleet.Host) bool {
-		_, is := u.due[host]
+		due, is := u.due[host]
 		code := u.statuses[host.WithoutSupplier()].Code
-		return is && !u.last.on(host).IsDue && u.prior.Hosts.Has(host) && code != fleet.NotOperated && code != fleet.OperationUnconfirmed
+		tried := u.last.on(host).IsDue || code == fleet.NotOperated
+		return is && u.prior.Hosts.Has(host) && !due.InDoubt && !due.Operated && code != fleet.OperationUnconfirmed && (repeated || !tried)
 	})
 	if len(fresh) == 0 {
 		return nil, nil
@@ -100,7 +103,10 @@ func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status)
 	traces := make(map[fleet.Host]fleet.Trace, len(fresh))
 	for _, host := range fresh {
 		e := u.last.on(host)
-		traces[host] = fleet.Trace{PID: e.PID, RegisterTime: e.At, Lost: !u.last.known && u.last.owner != "", File: onFile[host]}
+		traces[host] = fleet.Trace{
+			PID: cmp.Or(e.PID, e.Due.PID), RegisterTime: e.At, Lost: !u.last.known && u.last.owner != "", File: onFile[host],
+			Registered: u.statuses[host.WithoutSupplier()].Code == fleet.NotOperated, Ran: e.Runs != "" && e.Runs == u.h.Desired.Spec,
+		}
 	}
 	return traces, nil
 }

@@ -520,3 +520,80 @@ func TestHostedProcess_awayLeaves(t *testing.T) {
 		providertest.Check(t, strings.Contains(said.String(), "Unable to Unregister") && !strings.Contains(said.String(), "Agents Not Reachable"), "said: %s", said)
 	})
 }
+
+// What an apply that was killed has registered is not another's because the file lags. A destroy keeps such hosts in state until the
+// file shows whose they are.
+func TestOwnership_ownRowNotThere(t *testing.T) {
+	t.Parallel()
+	for name, killed := range map[string]func(w *world, o *providertest.Core){
+		"ledger-lost": func(_ *world, o *providertest.Core) { o.Private = nil },
+		"joined": func(w *world, o *providertest.Core) {
+			kept := *o.Kept
+			o.Protocol = w.open()
+			o.Applied(w.declares(3))
+			*o.Kept = kept
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				w.sim.FreezeStatus()
+				o := w.object()
+				o.Applied(w.declares(2))
+				killed(w, o)
+				o.Protocol = w.open()
+				_, said := o.Apply(w.changed(3))
+				providertest.Check(t, said.Failed(), "whose the hosts are was found out: %s", said)
+				o.Protocol = w.open()
+				_, said = o.Apply(nil)
+				left := o.Reasons("hosts")
+				for n := 1; n <= 3; n++ {
+					_, kept := left[providertest.HostKey(n)]
+					providertest.Check(t, kept || !w.at(n).Registered, "web-%d is registered, and in no state; said: %s", n, said)
+				}
+				w.sim.ThawStatus()
+				w.play(o, step{name: "destroyed", anyCalls: true})
+				w.expectNothing()
+			})
+		})
+	}
+}
+
+// Without labels, what state has as registered, or perhaps, is registered again where its answer was lost. Another tool's is not replaced.
+func TestHostedProcess_unlabelledAgain(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		w.settings["spec_fingerprint_label"] = ""
+		o := w.object()
+		w.on("register_proc_info", simulator.Fault{Drop: "after"}, 2)
+		o.Apply(w.declares(2, attribute("rollout", map[string]any{"batch_size": 1, "max_failed_hosts": "1"})))
+		providertest.Same(t, "out_of_sync", codesOf("unconfirmed", 2), codes(o))
+		w.repair()
+		w.colleague(3)
+		w.play(o,
+			step{name: "again", config: w.declares(3), anyCalls: true, left: codesOf("registered_by_other", 3), says: "registered already", fails: true},
+			step{name: "destroyed", anyCalls: true},
+		)
+		for n, hosted := range map[int]bool{1: false, 2: false, 3: true} {
+			providertest.Check(t, w.at(n).Hosted == hosted, "web-%d has %+v", n, w.at(n))
+		}
+	})
+}
+
+// With a label from now on, another resource's registration is known by it, whatever this object registered before.
+func TestHostedProcess_labelledSince(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		w.settings["spec_fingerprint_label"] = ""
+		stops := attribute("on_destroy", "stop")
+		o := w.object()
+		o.Applied(w.declares(2, stops))
+		w.settings["spec_fingerprint_label"] = "tf_spec"
+		other := w.object()
+		other.Protocol = w.open()
+		other.Applied(w.declares(0, attribute("hosts", addresses(2)), attribute("adopt_existing", true), attribute("ensure", "running")))
+		o.Protocol = w.open()
+		_, said := o.ApplyUnrefreshed(w.declares(1, stops))
+		providertest.Check(t, strings.Contains(said.String(), "Hosts Belong To Another Resource") && w.at(2).Running && w.at(2).Hosted, "web-2 has %+v; said: %s", w.at(2), said)
+	})
+}

@@ -130,6 +130,12 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 		ours = l.stillOurs(looking, ours)
 	}
 	results, idle := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.was)
+	found := fleet.SetOf(idle)
+	for _, host := range ours {
+		if l.gone.was[host].State == "" && !found[host] && results[host].OK() { // nobody was asked, and what was stopped ran
+			l.gone.was[host] = fleet.Status{State: fleet.Running}
+		}
+	}
 	for _, host := range idle {
 		if l.statuses[host.WithoutSupplier()].Code == fleet.OtherSpec && results[host].OK() {
 			l.gone.note(elsewhere, host, left("nothing to stop by the declaration in state; it was registered with another one"))

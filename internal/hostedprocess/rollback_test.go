@@ -201,11 +201,9 @@ func TestOnUpdate_revertedBeforeItCame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			through(t, gse, func(w *world) {
-				more := map[string]any{"max_unreachable_hosts": "1", "on_update": "restart"}
+				more := map[string]any{"max_unreachable_hosts": "1", "on_update": "restart", "ensure": "running"}
 				o := w.object()
 				o.Applied(w.declares(3, more))
-				w.do(w.sim.StartProcess, 1, 2, 3)
-				o.Refresh()
 				before := w.at(3).PID
 				c.begins(w)
 				o.Protocol = w.open()
@@ -216,6 +214,55 @@ func TestOnUpdate_revertedBeforeItCame(t *testing.T) {
 				providertest.Check(t, !said.Failed() && w.at(3).PID == before, "process %d became %d; said: %s", before, w.at(3).PID, said)
 			})
 		})
+	}
+}
+
+// A retry that was killed after it restarted is neither forgotten by a revert, nor done once more.
+func TestOnUpdate_retryKilled(t *testing.T) {
+	t.Parallel()
+	const restart = "operate_proc_v2/7"
+	more := map[string]any{"on_update": "restart", "ensure": "running", "rollout": map[string]any{"batch_size": 1}}
+	for name, c := range map[string]struct {
+		fails    func(*world)
+		config   func(*world) map[string]any
+		restarts []string
+	}{
+		"reverted": {
+			func(w *world) { w.on("update_proc_info", away, 1) }, func(w *world) map[string]any { return w.declares(2, more) }, []string{on(restart, 1), on(restart, 2)},
+		},
+		"repeated": {func(w *world) { w.onOp(simulator.OpRestart, failing, 1) }, func(w *world) map[string]any { return w.changed(2, more) }, nil},
+	} {
+		for _, keeps := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/keeps-time-%t", name, keeps), func(t *testing.T) {
+				t.Parallel()
+				through(t, gse, func(w *world) {
+					w.sim.StartingKeepsTime = keeps
+					pass := w.passing()
+					o := w.object()
+					o.Applied(w.declares(2, more))
+					pass()
+					c.fails(w)
+					o.Protocol = w.open()
+					o.Apply(w.changed(2, more))
+					w.repair()
+					kept := *o.Kept
+					pass()
+					o.Protocol = w.open()
+					o.Applied(w.changed(2, more))
+					*o.Kept = kept // killed with Terraform
+					w.sim.ResetCalls()
+					o.Protocol = w.open()
+					o.ApplyUnrefreshed(c.config(w))
+					var restarts []string
+					for _, call := range w.sim.Changes() {
+						if strings.HasPrefix(call, "operate_proc_v2/7") {
+							restarts = append(restarts, call)
+						}
+					}
+					providertest.Same(t, "restarts", w.by.Changes(c.restarts...), restarts)
+				})
+			})
+		}
 	}
 }
 

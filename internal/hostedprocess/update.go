@@ -145,11 +145,14 @@ func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Ou
 	return entries
 }
 
-// keepDoubt keeps hosts in doubt whose cached status could not be read. The registration there may
-// be the uncertain one, and need not be another object's.
+// keepDoubt keeps hosts in doubt on which a registration is, and whose could not be read. It may be one
+// that this object sent in an earlier apply, and need not be another object's. Without labels a doubt
+// counts as this object's, so a host that joins is not kept in one.
 func (u *update) keepDoubt(results fleet.Results) {
+	labelled := u.h.Desired.FingerprintLabel != ""
 	for host, o := range results {
-		if code := u.statuses[host.WithoutSupplier()].Code; o.Unread && (code == fleet.Unconfirmed || code == fleet.NotRegistered) {
+		code := u.statuses[host.WithoutSupplier()].Code
+		if o.Unread && code != fleet.RegisteredByOther && (labelled || u.prior.Hosts.Has(host)) {
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread, Unread: true, Left: fleet.NotRegistered, RequestID: o.RequestID, Err: o.Err}
 		}
 	}
@@ -199,7 +202,16 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	if u.prior.Desired.HasSpec {
 		change.Prior = u.prior.Process
 	}
+	change.Sent = u.sent(kept)
 	return change.FindAlike(ctx, u.h.Process, u.h.Desired), nil
+}
+
+// sent are the hosts that an earlier apply has registered, or may have.
+func (u *update) sent(kept []fleet.Host) map[fleet.Host]bool {
+	return fleet.SetOf(fleet.Where(kept, func(host fleet.Host) bool {
+		code := u.statuses[host.WithoutSupplier()].Code
+		return code != fleet.NotRegistered && code != fleet.RegisteredByOther
+	}))
 }
 
 // onFile is the cached status, for a process whose last registration is not known. That is so in
@@ -218,7 +230,7 @@ func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host
 // release unregisters the hosts that left, as they were registered. Failures of the update count
 // for the rollout's limits here as well.
 func (u *update) release(ctx context.Context, done fleet.Results) released {
-	removed := leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old)
+	removed := u.prior.notReplaced(leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old))
 	rollout := u.h.rollout
 	if rollout.InWaves() {
 		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - u.did.Rollout.Failed(done)
