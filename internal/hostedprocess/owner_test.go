@@ -597,3 +597,17 @@ func TestHostedProcess_labelledSince(t *testing.T) {
 		providertest.Check(t, strings.Contains(said.String(), "Hosts Belong To Another Resource") && w.at(2).Running && w.at(2).Hosted, "web-2 has %+v; said: %s", w.at(2), said)
 	})
 }
+
+// Through JOB, to register once more replaces what another tool hosts, so no message advises it for that.
+func TestOwnership_refusedThroughJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, job)
+	o := w.object()
+	w.on("register_proc_info", away, 2)
+	o.Apply(w.declares(2))
+	w.repair()
+	w.colleague(2)
+	o.Protocol = w.open()
+	_, said := o.ApplyUnrefreshed(w.declares(1))
+	providertest.Check(t, w.at(2).Hosted && strings.Contains(words(said.String()), "apply once more before it goes if this resource registered it. If another tool did, do not"), "said: %s", said)
+}
