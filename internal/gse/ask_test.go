@@ -74,6 +74,8 @@ func TestRegister_asksFirst(t *testing.T) {
 	t.Parallel()
 	registered := outcome(fleet.Failed, 850)
 	registered.AlreadyDone, registered.RegisterTime = true, 1600000000 // the time later shows whether the cached status is of this registration
+	known := takenAlready
+	known.RegisterTime = registered.RegisterTime
 	asked := func(says string, with int, want fleet.Outcome, sent string) scene {
 		agents := said(append(agentSays(host12[0], says), agentSays(host12[1], `{"pid":-1,"isAuto":false}`)...)...)
 		return scene{
@@ -85,6 +87,7 @@ func TestRegister_asksFirst(t *testing.T) {
 		"hosted":     asked(`{"pid":-1,"isAuto":true}`, 0, takenAlready, "hosts 10.0.0.2"),
 		"runs":       asked(`{"pid":7,"isAuto":false}`, 0, outcome(fleet.Done, 0), "hosts 10.0.0.1 10.0.0.2"),
 		"not-said":   asked(`{"pid":-1}`, 0, outcome(fleet.Done, 0), "hosts 10.0.0.1 10.0.0.2"),
+		"known":      asked(`{"pid":7,"register_time":1600000000}`, 0, known, "hosts 10.0.0.2"),
 		"registered": asked(`{"pid":-1,"isAuto":false,"register_time":1600000000}`, 850, registered, "hosts 10.0.0.1 10.0.0.2"),
 	})
 }

@@ -42,13 +42,14 @@ func (esb) hostingRegisters() bool { return false }
 func (esb) limitsOperations() bool { return false }
 
 // register asks the agents first. A process that was hosted without being registered is in no cached
-// status, so the platform would silently replace it. For a registered one it answers 850.
+// status, so the platform would silently replace it. For a registered one it answers 850. If an agent does not
+// say whether it hosts the process, the time of a registration tells.
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if p.unlimited() {
 		return p.hostAnew(ctx, hosts)
 	}
 	free, live, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
-		return now.Hosted, meaningRegistered
+		return now.Hosted || !now.HostedKnown && now.RegisterTime > 0, meaningRegistered
 	})
 	for h, o := range p.registration(ctx, callRegister, p.spec, free) {
 		if o.AlreadyDone {
