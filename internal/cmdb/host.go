@@ -101,6 +101,13 @@ func (e *BeyondError) Error() string {
 	return fmt.Sprintf("the answer of %s has %s, which was not asked for: CMDB ignored the filter", e.API, e.What)
 }
 
+// UnplacedError says that CMDB gave no module of a host.
+type UnplacedError struct{ API, Host string }
+
+func (e *UnplacedError) Error() string {
+	return fmt.Sprintf("the answer of %s does not say in which module %s is, so its processes cannot be read", e.API, e.Host)
+}
+
 // maxFilter is how many ids one filter may name.
 const maxFilter = 500
 

@@ -48,7 +48,11 @@ func (c *Client) ProcessesOfInstances(ctx context.Context, s Scope) ([]Process, 
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := c.hostsIn(ctx, s, to)
+	read := c.hostsIn
+	if to.modules == nil && to.sets == nil {
+		read = func(ctx context.Context, s Scope, to target) ([]Host, error) { return c.placedHosts(ctx, s, to.hosts) }
+	}
+	hosts, err := read(ctx, s, to)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (c *Client) Processes(ctx context.Context, s Scope) ([]Process, error) {
 	case to.sets != nil:
 		return c.processes(ctx, s.Business, "set", "bk_set_ids", to.sets)
 	}
-	hosts, err := c.knownHosts(ctx, s, to.hosts)
+	hosts, err := c.placedHosts(ctx, s, to.hosts)
 	if err != nil {
 		return nil, err
 	}

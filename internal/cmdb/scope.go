@@ -77,6 +77,18 @@ func (c *Client) knownHosts(ctx context.Context, s Scope, ids []int64) ([]Host, 
 	return hosts, nil
 }
 
+// placedHosts are knownHosts, each of which has a module. Every host of a business is in one, so the
+// processes of a host without any would be missing.
+func (c *Client) placedHosts(ctx context.Context, s Scope, ids []int64) ([]Host, error) {
+	hosts, err := c.knownHosts(ctx, s, ids)
+	for _, h := range hosts {
+		if len(h.Places) == 0 {
+			return nil, &UnplacedError{API: listHosts.name, Host: h.String()}
+		}
+	}
+	return hosts, err
+}
+
 // selectModules are the modules that match a topology's expressions. An expression that matches
 // nothing is an error that names it.
 func (c *Client) selectModules(ctx context.Context, s Scope) ([]int64, error) {

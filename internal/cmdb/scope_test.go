@@ -3,6 +3,7 @@ package cmdb_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -322,6 +323,36 @@ func TestProcesses_rows(t *testing.T) {
 		if test.says != "" && (processes != nil || err == nil || !strings.Contains(err.Error(), test.says)) {
 			t.Errorf("%s: %v, said %v", name, processes, err)
 		}
+	}
+}
+
+// Every host of a business is in a module. Where CMDB does not say in which, its processes would be missing.
+func TestProcesses_ofUnplacedHosts(t *testing.T) {
+	t.Parallel()
+	const placed = `[{"bk_set_id": 4, "module": [{"bk_module_id": 5}]}]`
+	for name, test := range map[string]struct {
+		topo string
+		says bool
+	}{
+		"placed": {placed, false}, "null": {"null", true}, "empty": {"[]", true}, "set-alone": {`[{"bk_set_id": 4, "module": null}]`, true},
+	} {
+		client := answering(t, map[string]string{
+			"topo": `{"code": 0, "data": {"count": 2, "info": [{"host": {"bk_host_id": 1}, "topo": ` + placed + `}, {"host": {"bk_host_id": 2}, "topo": ` + test.topo + `}]}}`,
+			"process": `{"code": 0, "data": {"count": 1, "info": [
+	  {"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 8}}]}}`,
+			"service_instance": `{"code": 0, "data": {"count": 0, "info": []}}`,
+		})
+		scope := cmdb.Scope{Business: 3, HostIDs: []int64{1, 2}}
+		_, err := client.Processes(t.Context(), scope)
+		_, byInstances := client.ProcessesOfInstances(t.Context(), scope)
+		for _, err := range []error{err, byInstances} {
+			if unplaced := (*cmdb.UnplacedError)(nil); errors.As(err, &unplaced) != test.says || !test.says && err != nil {
+				t.Errorf("%s: said %v", name, err)
+			}
+		}
+		hosts, err := client.Select(t.Context(), scope)
+		simtest.Must(t, err)
+		simtest.Check(t, len(hosts) == 2, "%s: %d hosts", name, len(hosts))
 	}
 }
 
