@@ -17,7 +17,7 @@ const (
 	markBegin       = mark + "begin"
 	markEnd         = mark + "end"
 	markMissing     = mark + "missing"
-	markNoDirectory = mark + "missing-directory"
+	markNoDirectory = mark + "no-directory"
 	markUnreadable  = mark + "unreadable"
 )
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,7 +63,7 @@ func printedCases() map[string]printedCase {
 		"text around the marks":  {"Welcome\nto hostbk-hosted begin\r\n" + `{"proc":[]}` + "\r\nbk-hosted end\r\nbye\nbk-hosted missing", nil, ""},
 		"on many lines":          {printed("{\"proc\":\n[{\"valuekey\":\"ns:\nweb\"}]\n}"), []hostedspec.Entry{web}, ""},
 		"no file":                {"Welcome\nbk-hosted missing\n", nil, ""},
-		"no directory":           {"bk-hosted missing-directory\n", nil, "another path than this agent"},
+		"no directory":           {"bk-hosted no-directory\n", nil, "another path than this agent"},
 		"unreadable":             {"bk-hosted unreadable\n", nil, "cannot read"},
 		"nothing printed":        {"", nil, "nothing that it should"},
 		"something else":         {"sh: bk-hosted missing: not found\n", nil, "nothing that it should"},
@@ -105,10 +106,30 @@ func TestWhole(t *testing.T) {
 	t.Parallel()
 	for output, want := range map[string]bool{
 		"": false, "Welcome\n": false, "bk-hosted begin\n{": false, listed(nginx): true, "bk-hosted missing\n": true,
-		"bk-hosted missing-directory": true, "bk-hosted unreadable\n": true,
+		"bk-hosted no-directory": true, "bk-hosted unreadable\n": true,
 	} {
 		if got := hostedspec.Whole(output); got != want {
 			t.Errorf("%q is whole: %t", output, got)
+		}
+	}
+}
+
+// An output comes in parts. None of them says more than the whole.
+func TestParse_inParts(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{"read_hosted.sh", "read_hosted.ps1"} {
+		script, err := os.ReadFile(source)
+		fine(t, err)
+		lines := regexp.MustCompile(`bk-hosted [a-z-]+`).FindAllString(string(script), -1)
+		if len(lines) < 5 {
+			t.Fatalf("%s prints %q", source, lines)
+		}
+		for _, line := range lines {
+			for end := range line {
+				if part := line[:end]; hostedspec.Whole(part) && !cmp.Equal(hostedspec.Parse(part), hostedspec.Parse(line)) {
+					t.Errorf("%q is read as %+v, and %q as %+v", part, hostedspec.Parse(part), line, hostedspec.Parse(line))
+				}
+			}
 		}
 	}
 }
@@ -245,8 +266,8 @@ func TestShellScript_withoutAFile(t *testing.T) {
 		fine(t, os.Symlink("nowhere", filepath.Join(folder, "link")))
 		for file, want := range map[string]string{
 			filepath.Join(folder, ".proc"):      "missing",
-			filepath.Join(folder, "x", ".proc"): "missing-directory",
-			".proc":                             "missing-directory",
+			filepath.Join(folder, "x", ".proc"): "no-directory",
+			".proc":                             "no-directory",
 			folder:                              "unreadable",
 			filepath.Join(folder, "link"):       "unreadable",
 		} {

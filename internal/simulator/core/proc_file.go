@@ -76,7 +76,7 @@ type fileState string
 const (
 	fileThere      fileState = ""
 	fileMissing    fileState = "missing"
-	folderMissing  fileState = "missing-directory"
+	folderMissing  fileState = "no-directory"
 	fileUnreadable fileState = "unreadable"
 )
 

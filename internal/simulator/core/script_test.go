@@ -182,7 +182,7 @@ func TestProcFile_byHand(t *testing.T) {
 	if !strings.Contains(text, `"stopCmd":"./stop.sh -9"`) || !strings.Contains(text, `"memlmt":50`) || strings.Contains(text, "healthCmd") || !strings.Contains(text, "web:old") {
 		t.Errorf("file: %s", text)
 	}
-	simtest.Want(t, "the file is elsewhere", c.Screen(shellScript, simulator.DefaultProcPath, host), "bk-hosted missing-directory\n")
+	simtest.Want(t, "the file is elsewhere", c.Screen(shellScript, simulator.DefaultProcPath, host), "bk-hosted no-directory\n")
 	c.Do(simulator.OpHost, "10.0.0.1")
 	unhost := strings.Replace(simtest.GatewayBody(simulator.OpUnhost, "{}", simtest.CloudHosts("10.0.0.1")), `"name":"nginx"`, `"name":"old"`, 1)
 	for _, want := range []int{0, 829} {
@@ -208,7 +208,7 @@ func TestScript_others(t *testing.T) {
 		"another file there": {"", shellScript, "/usr/local/gse2_bkte/agent/etc/other", "bk-hosted missing\n"},
 		"for Windows":        {"", powerShellScript, simulator.DefaultProcPath, "command not found\n"},
 		"for Linux":          {windows, shellScript, simulator.DefaultProcPath, "command not found\n"},
-		"no such folder":     {windows, powerShellScript, `'c:\gse2_cloud\agent\etc\.proc'`, "bk-hosted missing-directory\r\n"},
+		"no such folder":     {windows, powerShellScript, `'c:\gse2_cloud\agent\etc\.proc'`, "bk-hosted no-directory\r\n"},
 	} {
 		c.Sim.SetProcFile(host, simulator.ProcFile{Path: test.at})
 		simtest.Want(t, name, c.Screen(test.script, test.file, host), test.want)

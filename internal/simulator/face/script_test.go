@@ -160,7 +160,7 @@ func TestScript_job(t *testing.T) {
 		"stopped":     {fault: simulator.Fault{ScriptStatus: 4}, want: []string{"true 4 11 0 0 " + half}},
 		"failed":      {fault: simulator.Fault{Code: new(-1), Message: "the agent restarted"}, want: []string{"true 4 11 0 -1 the agent restarted"}},
 		"queued":      {fault: simulator.Fault{Queued: 1}, want: []string{"false 2 none " + wholeFile, "true 3 9 0 0 " + wholeFile}},
-		"other place": {file: "/x/.proc", want: []string{"true 3 9 0 0 bk-hosted missing-directory\n"}},
+		"other place": {file: "/x/.proc", want: []string{"true 3 9 0 0 bk-hosted no-directory\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,7 @@
 param([string]$File)
 $ErrorActionPreference = 'Stop'
 if (-not [IO.Directory]::Exists([IO.Path]::GetDirectoryName($File))) {
-    [Console]::Out.WriteLine('bk-hosted missing-directory')
+    [Console]::Out.WriteLine('bk-hosted no-directory')
     exit 0
 }
 try {

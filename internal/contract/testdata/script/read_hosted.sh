@@ -8,7 +8,7 @@ export LC_ALL
 file=${1:?}
 dir=${file%/*}
 if [ ! -d "$dir" ]; then
-	echo 'bk-hosted missing-directory'
+	echo 'bk-hosted no-directory'
 	exit 0
 fi
 if [ -x "$dir" ] && [ ! -e "$file" ] && [ ! -L "$file" ]; then
