@@ -182,11 +182,11 @@ func TestParseEnvelope(t *testing.T) {
 		body string
 		want envelope
 	}{
-		"esb":                     {`{"result":true,"code":0,"message":"ok","data":1}`, envelope{ok: true, message: "ok"}},
-		"gateway":                 {`{"code":0,"message":"ok","data":1}`, envelope{ok: true, message: "ok"}},
-		"code-and-result-missing": {`{"message":"ok","data":1}`, envelope{ok: true, message: "ok"}},
-		"legacy":                  {`{"bk_error_code":0,"bk_error_msg":"ok","data":1}`, envelope{ok: true, message: "ok", older: true}},
+		"esb":     {`{"result":true,"code":0,"message":"ok","data":1}`, envelope{ok: true, message: "ok"}},
+		"gateway": {`{"code":0,"message":"ok","data":1}`, envelope{ok: true, message: "ok"}},
+		"legacy":  {`{"bk_error_code":0,"bk_error_msg":"ok","data":1}`, envelope{ok: true, message: "ok", older: true}},
 
+		"success-is-false":   {`{"code":0,"success":false,"message":"no","data":1}`, envelope{message: "no"}},
 		"queued":             {`{"result":false,"code":1000115,"message":"redis","data":1}`, envelope{code: 1000115, message: "redis"}},
 		"gateway-no":         {`{"code":1640301,"message":"no","data":1}`, envelope{code: 1640301, message: "no"}},
 		"false-with-zero":    {`{"result":false,"code":0,"message":"no","data":1}`, envelope{message: "no"}},
@@ -216,12 +216,21 @@ func TestParseEnvelope(t *testing.T) {
 	}
 }
 
+// An answer without result and code counts if it has a message and data with something in it.
+func TestParseEnvelope_bare(t *testing.T) {
+	t.Parallel()
+	got, err := parseEnvelope([]byte(`{"message":"ok","data":{"a":1}}`))
+	procapitest.Check(t, err == nil && got.ok && string(got.data) == `{"a":1}`, "got %+v, %v", got, err)
+}
+
 func TestParseEnvelope_isNone(t *testing.T) {
 	t.Parallel()
 	deep := `{"code":0,"data":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}"
 	for _, body := range []string{
 		"", " \r\n", "<html></html>", `[{"code":0}]`, `"ok"`, "null", "{}", `{"message":"not found"}`, `{"data":1}`,
-		`{"error":null}`, `{"error":"boom"}`, `{"result":true,"code":0,"data":{"a":`, `{"code":0}{"code":0}`, deep,
+		`{"error":null}`, `{"error":"boom"}`,
+		`{"success":false,"message":"login required","data":null}`, `{"status":500,"message":"upstream timed out","data":{}}`,
+		`{"message":"no route to backend","data":null}`, `{"message":"ok","data":1}`, `{"success":true,"message":"ok","data":{"a":1}}`, `{"result":true,"code":0,"data":{"a":`, `{"code":0}{"code":0}`, deep,
 	} {
 		got, err := parseEnvelope([]byte(body))
 		procapitest.Check(t, err != nil, "%.40s: got %+v, want an error", body, got)

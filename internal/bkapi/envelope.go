@@ -27,6 +27,7 @@ type envelope struct {
 type members struct {
 	Result    json.RawMessage `json:"result"`
 	Code      json.RawMessage `json:"code"`
+	Success   json.RawMessage `json:"success"`
 	Message   json.RawMessage `json:"message"`
 	RequestID json.RawMessage `json:"request_id"`
 
@@ -59,7 +60,7 @@ func isForeign(err error) bool {
 
 // parseEnvelope is the only function that decides whether the platform accepted a call. It did if no
 // member says otherwise. Then result is absent, null or true, and the code is absent, null, empty or zero
-// in any spelling.
+// in any spelling. No success may be false, which other services write.
 func parseEnvelope(body []byte) (envelope, error) {
 	trimmed := bytes.TrimSpace(body)
 	if len(trimmed) == 0 {
@@ -125,7 +126,7 @@ func (m members) envelope() (env envelope, refused bool) {
 	var inner wireEnvelope
 	refused = m.Error != nil && json.Unmarshal(m.Error, &inner) == nil && inner.isKnown()
 	env = envelope{
-		ok:        !saysNo(m.Result) && !refused,
+		ok:        !saysNo(m.Result) && !saysNo(m.Success) && !refused,
 		requestID: textOf(m.RequestID),
 		older:     m.OldCode != nil && m.Code == nil,
 	}
@@ -137,9 +138,10 @@ func (m members) envelope() (env envelope, refused bool) {
 }
 
 // isKnown reports whether an object is the platform's. {"message": …} could be a web framework's error
-// page, and {"data": …} any service's answer.
+// page, and {"data": …} any service's answer. So could both of them if data has nothing in it.
 func (w wireEnvelope) isKnown() bool {
-	return w.areKnown() || (w.Data != nil && w.Message != nil)
+	var data map[string]json.RawMessage
+	return w.areKnown() || w.Message != nil && w.Success == nil && json.Unmarshal(w.Data, &data) == nil && len(data) > 0
 }
 
 // areKnown reports whether only the platform has such members.

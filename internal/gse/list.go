@@ -184,6 +184,9 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 		if err != nil {
 			return r, fmt.Errorf("listing namespace %q from row %d: %w", l.namespace, start, err)
 		}
+		if start == 0 && !answer.isList() { // later pages may be null
+			return r, fmt.Errorf("listing namespace %q: the answer has neither rows nor a count of them, so what is registered there is not known", l.namespace)
+		}
 		l.unplaced.Unreadable = l.unplaced.Unreadable || answer.ProcInfos.unreadable
 		before := r.rows
 		for _, info := range answer.ProcInfos.rows {

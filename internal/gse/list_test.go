@@ -60,7 +60,10 @@ func TestList_pages(t *testing.T) {
 	agentRow := gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1)
 	beside := gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)
 	stopped := []string{strings.Replace(rows(1, 1)[0], `"status":1`, `"status":0`, 1)}
-	const unread = `namespace "gse" has rows that could not be read`
+	const (
+		unread  = `namespace "gse" has rows that could not be read`
+		nothing = `listing namespace "gse": the answer has neither rows nor a count of them, so what is registered there is not known`
+	)
 	short := func(rows, count int) string {
 		return fmt.Sprintf(`the pages of namespace "gse" have only %d of the %d rows that they count`, rows, count)
 	}
@@ -69,7 +72,12 @@ func TestList_pages(t *testing.T) {
 		want  []int  // hosts in order
 		says  string // about rows that could not be placed, or are missing
 	}{
-		"null":                   {[]exchange{{API: apiSync, Reply: procapitest.Data("null")}}, nil, ""},
+		"null":                   {[]exchange{{API: apiSync, Reply: procapitest.Data("null")}}, nil, nothing},
+		"null-rows":              {[]exchange{{API: apiSync, Reply: procapitest.Data(`{"proc_infos":null}`)}}, nil, nothing},
+		"no-list":                {[]exchange{{API: apiSync, Reply: procapitest.Data(`{"list":[1,2]}`)}}, nil, nothing},
+		"null-rows-and-a-count":  {[]exchange{{API: apiSync, Reply: procapitest.Data(`{"count":0,"proc_infos":null}`)}}, nil, ""},
+		"no-rows-and-no-count":   {[]exchange{{API: apiSync, Reply: procapitest.Data(`{"proc_infos":[]}`)}}, nil, ""},
+		"null-at-the-end":        {[]exchange{page("", rows(1, 2)...), {API: apiSync, Reply: procapitest.Data("null")}}, upTo(2), ""},
 		"full-page":              {[]exchange{page("1000", rows(1, 1000)...), page("1000")}, upTo(1000), ""},
 		"two-pages":              {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(1001, 1001)...)}, upTo(1001), ""},
 		"three-pages":            {[]exchange{page("2500", rows(1, 1000)...), page("2500", rows(1001, 2000)...), page("2500", rows(2001, 2500)...)}, upTo(2500), ""},

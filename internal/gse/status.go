@@ -36,20 +36,44 @@ func (a *statusAnswer) Plain() (form any, take func() bool) {
 	}
 }
 
+// UnmarshalJSON reads any other form. An object that neither counts rows nor has a member for them, but
+// others, answers another question.
+func (a *statusAnswer) UnmarshalJSON(raw []byte) error {
+	var wire struct {
+		Count     procapi.Number `json:"count"`
+		ProcInfos procRows       `json:"proc_infos"`
+	}
+	if err := json.Unmarshal(raw, &wire); err != nil {
+		return err
+	}
+	a.Count, a.ProcInfos = wire.Count, wire.ProcInfos
+	if !a.Count.Known && !a.ProcInfos.given {
+		var others map[string]json.RawMessage
+		a.ProcInfos.unreadable = json.Unmarshal(raw, &others) != nil || len(others) > 0
+	}
+	return nil
+}
+
+// isList reports whether the answer lists rows, or says how many there are. null may stand for none.
+func (a *statusAnswer) isList() bool {
+	return a.Count.Known || len(a.ProcInfos.rows) > 0 || a.ProcInfos.listed
+}
+
 // procRows are the rows that could be read, and whether any could not. If any could not, a host without a
-// row may have one.
+// row may have one. given says that there is such a member, and listed that it is not null.
 type procRows struct {
-	rows       []procRow
-	unreadable bool
+	rows          []procRow
+	unreadable    bool
+	given, listed bool
 }
 
 // UnmarshalJSON never fails.
 func (r *procRows) UnmarshalJSON(raw []byte) error {
-	*r = procRows{}
+	*r = procRows{given: true, listed: string(raw) != "null"}
 	if json.Unmarshal(raw, &r.rows) == nil { // as a rule, all can be read
 		return nil
 	}
-	*r = procRows{}
+	r.rows = nil
 	var all procapi.Many[json.RawMessage]
 	_ = all.UnmarshalJSON(raw)
 	for _, one := range all {
