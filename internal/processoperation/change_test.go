@@ -10,10 +10,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
@@ -244,4 +248,34 @@ func TestProgress(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The waves of on_destroy have the time that on_destroy needs, and not that of operation.
+func TestOpenFor_waveTimeout(t *testing.T) {
+	t.Parallel()
+	model := new(gseResourceModel)
+	model.Process = types.StringValue(`{"meta": {"namespace": "web", "name": "nginx"}, "hosts": {"a": "0:10.0.0.1", "b": "0:10.0.0.2"}, "spec": {
+		"identity": {"proc_name": "nginx", "setup_path": "/srv", "pid_path": "/srv/pid", "user": "root"}, "control": {"start_cmd": "a", "stop_cmd": "b"},
+		"monitor_policy": {"auto_type": 1, "op_timeout": 60, "start_check_secs": 300}}}`)
+	model.Operation, model.OnDestroy = types.StringValue("stop"), types.StringValue("start")
+	model.Rollout = rolloutInWaves()
+	for operation, want := range map[fleet.Operation]time.Duration{fleet.Stop: 3 * time.Minute, fleet.Start: 8 * time.Minute} {
+		var diags diag.Diagnostics
+		o := openFor(t.Context(), &platform.Platform{GSE: new(gse.Client)}, model, operation, operation.Order(), &diags)
+		if diags.HasError() || o.rollout.WaveTimeout != want {
+			t.Errorf("a wave of %s has %s, want %s; said %v", operation, o.rollout.WaveTimeout, want, diags)
+		}
+	}
+}
+
+// rolloutInWaves is a rollout that sets batch_size alone.
+func rolloutInWaves() types.Object {
+	list, gate := types.ListType{ElemType: types.StringType}, types.ObjectType{AttrTypes: map[string]attr.Type{"stable_for": types.StringType, "within": types.StringType, "output": types.StringType}}
+	return types.ObjectValueMust(map[string]attr.Type{
+		"waves": list, "canary": list, "batch_size": types.Int64Type, "pause": types.StringType, "wave_timeout": types.StringType, "max_failed_hosts": types.StringType,
+		"healthy": gate, "on_failure": types.StringType,
+	}, map[string]attr.Value{
+		"waves": types.ListNull(types.StringType), "canary": types.ListNull(types.StringType), "batch_size": types.Int64Value(1), "pause": types.StringNull(),
+		"wave_timeout": types.StringNull(), "max_failed_hosts": types.StringNull(), "healthy": types.ObjectNull(gate.AttrTypes), "on_failure": types.StringNull(),
+	})
 }

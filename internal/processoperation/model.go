@@ -167,9 +167,14 @@ func (o operation) subject() string {
 	return o.id()
 }
 
-// open converts a model for the clients, or reports why it cannot.
+// open converts a model for the clients, with its own operation, or reports why it cannot.
 func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagnostics) operation {
-	o := operation{platform: p, name: m.inputs().operation(), order: m.inputs().order()}
+	return openFor(ctx, p, m, m.inputs().operation(), m.inputs().order(), diags)
+}
+
+// openFor is open with another operation, and the order in which it takes priorities.
+func openFor(ctx context.Context, p *platform.Platform, m model, name fleet.Operation, order fleet.Order, diags *diag.Diagnostics) operation {
+	o := operation{platform: p, name: name, order: order}
 	if diags.HasError() {
 		return o
 	}
@@ -301,9 +306,12 @@ func (o outcome) anyOf(is func(fleet.Outcome) bool) bool {
 // inDoubt reports whether the operation may have worked on any of these hosts, whatever its result.
 func (o outcome) inDoubt() bool { return slices.ContainsFunc(o, diagnose.InDoubt) }
 
-// worked reports whether an operation was seen to work whose host is a failure for what followed it.
+// worked reports whether an operation was seen to work whose host is a failure for what followed it: a
+// one-shot process is still hosted, or the host was still being watched.
 func (o outcome) worked() bool {
-	return o.anyOf(func(one fleet.Outcome) bool { return one.Underway.Worked })
+	return o.anyOf(func(one fleet.Outcome) bool {
+		return one.Underway.Worked || one.Verdict == fleet.Pending && one.Left == fleet.Unhealthy
+	})
 }
 
 // leavesHosted reports whether a one-shot process may have been left hosted that was not hosted before.

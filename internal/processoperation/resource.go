@@ -106,7 +106,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	}
 
 	due, unreached := change.due(), change.unreached()
-	o.rollout.Unreached = unreached.machines()
+	o.rollout.Unreached = unreached.besides(machinesOf(o.members, due)).machines()
 	results := o.run(ctx, due)
 
 	failing, away := o.judge(results.failures(), unreached)
@@ -137,15 +137,15 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		resp.Diagnostics.Append(before.leftHosted()...)
 		return
 	}
-	o := open(ctx, r.platform, state, &resp.Diagnostics)
+	ends := fleet.Operation(state.values().OnDestroy.ValueString())
+	o := openFor(ctx, r.platform, state, ends, ends.Order(), &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.values().Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	o.name = fleet.Operation(state.values().OnDestroy.ValueString())
 	o.rollout.MaxUnreachable, o.unreachable.Hosts = 0, 0 // a destroyed host needs no later operation
-	o.order, o.destroys = o.name.Order(), true
+	o.destroys = true
 
 	// State may have one machine under two names that were not known to be one when they were added.
 	twins, err := o.twins(ctx)

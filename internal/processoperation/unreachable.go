@@ -75,6 +75,17 @@ func (u unreachable) leftOf(o operation, left outcome) unreachable {
 	return rest
 }
 
+// besides are those on other machines.
+func (u unreachable) besides(machines []machine) unreachable {
+	on := make(map[fleet.HostID]bool, len(machines))
+	for _, m := range machines {
+		on[m.host.WithoutSupplier()] = true
+	}
+	rest := maps.Clone(u)
+	maps.DeleteFunc(rest, func(at place, _ diagnose.HostStatus) bool { return on[at.host] })
+	return rest
+}
+
 // machines counts the machines.
 func (u unreachable) machines() int {
 	machines := make(map[fleet.HostID]bool)

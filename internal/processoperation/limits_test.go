@@ -1,0 +1,77 @@
+package processoperation_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// A machine whose agent is away for one process counts once, if another process runs on it.
+func TestProcessOperation_oneMachineUnreachableTwice(t *testing.T) {
+	t.Parallel()
+	const by = providertest.FaceESB
+	for name, c := range map[string]struct {
+		web  []int // the hosts of the second process
+		away []int // the machines that are away for it
+		most string
+		says string
+	}{
+		"the-same":  {web: []int{1, 2, 3, 4}, away: []int{1}, most: "1"},
+		"another":   {web: []int{1, 2, 3, 4}, away: []int{1, 2}, most: "1", says: "not tried: too many hosts had failed"},
+		"elsewhere": {web: []int{2, 3, 4}, away: []int{1, 2}, most: "1", says: "not tried: too many hosts had failed"},
+		"allowed":   {web: []int{2, 3, 4}, away: []int{1, 2}, most: "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			for _, process := range []string{"db", "web"} {
+				for _, address := range providertest.AddressList([]int{1, 2, 3, 4}) {
+					providertest.NoError(t, sim.Register(address, "web", process, nil, "{}"), sim.StartProcess(address, "web", process))
+				}
+			}
+			resource := operationOf(t, sim, by)
+			more := map[string]any{"max_unreachable_hosts": c.most, "rollout": map[string]any{"batch_size": 2}}
+			sim.SetReachable(providertest.Address(1), false)
+			resource.Apply(operation("restart", map[string]any{"db": entry("db", 1, 1, 2, 3, 4)}, more))
+			if unreachable := resource.Reasons("unreachable"); len(unreachable) != 1 {
+				t.Fatalf("unreachable: %v", unreachable)
+			}
+			for _, n := range c.away {
+				sim.SetReachable(providertest.Address(n), false)
+			}
+			_, said := resource.Apply(operation("restart", map[string]any{"db": entry("db", 1, 1, 2, 3, 4), "web": entry("web", 5, c.web...)}, more))
+			if said.Failed() != (c.says != "") || !strings.Contains(said.String(), c.says) {
+				t.Errorf("said: %s", said)
+			}
+		})
+	}
+}
+
+// A first run that worked everywhere, and was still being watched when the time was up, is kept as such.
+// The next apply watches on, and runs nothing.
+//
+// Promised in partial-failure.md: If some hosts succeeded, or Ctrl-C ended the run, it ends with
+// a warning.
+func TestProcessOperation_watchedWhenTimeIsUp(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", gseFaces, func(s trial) {
+		t := s.t
+		sim, resource := registered(t, s.by, 1)
+		sim.ResetCalls()
+		gate := func(stable string) map[string]any {
+			return map[string]any{"waves": []string{"100%"}, "healthy": map[string]any{"stable_for": stable, "within": "2m"}}
+		}
+		config := restartConfig(s.by, 1, map[string]any{"timeouts": map[string]any{"create": "2s"}, "rollout": gate("1m")})
+		_, said := resource.Apply(config)
+		if resource.Tainted || said.Severity() != "warning" || !strings.HasPrefix(resource.Reasons("failed_hosts")["web-1"], "no_verdict: ") {
+			t.Fatalf("tainted: %t; failed_hosts %v; said: %s", resource.Tainted, resource.Reasons("failed_hosts"), said)
+		}
+		sim.Changed(t, providertest.Operated(simulator.OpRestart, 1))
+		sim.ResetCalls()
+		config["rollout"] = gate("1s")
+		resource.Applied(config)
+		sim.Changed(t)
+	})
+}
