@@ -103,9 +103,10 @@ func sameTriggers(a, b types.Map) bool {
 
 // findRenamed asks for the other names of hosts that joined and left. It does so only if a machine may
 // have changed from its address to its agent id, or back. members are the processes of next, opened on
-// the platform.
-func (c *change) findRenamed(ctx context.Context, members []member) error {
-	c.renamed = make(map[fleet.HostID]fleet.HostID)
+// the platform. It returns the hosts that left, if the platform does not say whether they are among the
+// hosts that joined, with these.
+func (c *change) findRenamed(ctx context.Context, members []member) (unclear map[fleet.HostID][]fleet.Host, err error) {
+	c.renamed, unclear = make(map[fleet.HostID]fleet.HostID), make(map[fleet.HostID][]fleet.Host)
 	asked := make(map[string]bool)
 	for _, m := range members {
 		added, removed := c.moved(m.ID)
@@ -115,7 +116,7 @@ func (c *change) findRenamed(ctx context.Context, members []member) error {
 		asked[m.ID] = true
 		others, err := m.Process.OtherNames(ctx, slices.Concat(added, removed))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, host := range added {
 			if other, known := others[host]; known {
@@ -123,12 +124,21 @@ func (c *change) findRenamed(ctx context.Context, members []member) error {
 			}
 		}
 		for _, host := range removed {
-			if other, known := others[host]; known {
+			other, known := others[host]
+			if known {
 				c.renamed[other] = host.WithoutSupplier()
+				continue
+			}
+			came := fleet.Where(added, func(joined fleet.Host) bool {
+				_, told := others[joined]
+				return !told && mayRename([]fleet.Host{host}, []fleet.Host{joined})
+			})
+			if len(came) > 0 {
+				unclear[host.WithoutSupplier()] = came
 			}
 		}
 	}
-	return nil
+	return unclear, nil
 }
 
 // mayRename reports whether hosts that joined may be hosts that left.

@@ -3,6 +3,8 @@ package processoperation
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -80,4 +82,27 @@ func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 func namesUnknown(o operation, err error) diag.Diagnostic {
 	return diagnose.CallFailed(summary(o.name), o.title()+": "+string(o.name)+" was not run on any host. Hosts are given by address and by agent id, "+
 		"and whether two of them are the same machine could not be asked.", err)
+}
+
+// namesNotSaid is the error for hosts that left and may be hosts that joined, if the platform does not say.
+// The operation would run once more on a machine that only changes its name.
+func namesNotSaid(o operation, unclear map[fleet.HostID][]fleet.Host) diag.Diagnostic {
+	const most = 10
+	var lines []string
+	for left, came := range unclear {
+		var names []string
+		for _, host := range came[:min(len(came), most)] {
+			names = append(names, host.Address())
+		}
+		if len(came) > most {
+			names = append(names, fmt.Sprintf("%d more", len(came)-most))
+		}
+		lines = append(lines, fmt.Sprintf("The platform does not say whether %s, which leaves, is one machine with %s.", left.Address(), strings.Join(names, " or ")))
+	}
+	slices.Sort(lines)
+	if more := len(lines) - most; more > 0 {
+		lines = append(lines[:most], fmt.Sprintf("Nor does it say that of %d more.", more))
+	}
+	return diag.NewErrorDiagnostic(summary(o.name), o.title()+": "+string(o.name)+" was not run on any host.\n\n"+strings.Join(lines, " ")+
+		" Take it out and apply, then add the other and apply again. With run_on_create = false, the second apply only records it.")
 }

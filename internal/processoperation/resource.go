@@ -100,8 +100,13 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	resp.Diagnostics.Append(diags...)
 	change := r.changeOf(ctx, plan, state)
 	change.doubt = before.asDeclared(o.members)
-	if err := change.findRenamed(ctx, o.members); err != nil {
+	unclear, err := change.findRenamed(ctx, o.members)
+	if err != nil {
 		resp.Diagnostics.Append(namesUnknown(o, err))
+		return
+	}
+	if len(unclear) > 0 {
+		resp.Diagnostics.Append(namesNotSaid(o, unclear))
 		return
 	}
 

@@ -139,6 +139,45 @@ func TestProcessOperation_namesNotKnown(t *testing.T) {
 	}
 }
 
+// If nobody says whether a host that joins is one that leaves, nothing runs: a machine that only changes
+// its name would be restarted. Two applies get there.
+func TestProcessOperation_namesNotSaid(t *testing.T) {
+	t.Parallel()
+	const by, address, other = providertest.FaceGateway, "0:10.0.0.2", "0:10.0.0.3"
+	both := map[string]string{"a": address, "b": other}
+	for name, c := range map[string]struct {
+		after, between map[string]string
+		joins          string
+	}{
+		"to-agent-id": {map[string]string{"a": agentID, "b": other}, map[string]string{"b": other}, agentID},
+		"another-key": {map[string]string{"c": agentID, "b": other}, map[string]string{"b": other}, agentID},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, resource := registered(t, by, 2)
+			sim.AddAgent(agentID, address)
+			resource.Applied(restartOn(by, both))
+			before := resource.State
+			sim.ResetCalls()
+			silent := []simulator.Fault{{API: "get_proc_status_v2", Missing: -1}, {API: "operate_*", Op: new(simulator.OpQuery), Code: new(117)}}
+			for _, fault := range silent {
+				sim.Inject(fault)
+			}
+			resource.Protocol = operationOf(t, sim, by).Protocol // which has not learnt any names yet
+			_, said := resource.Apply(restartOn(by, c.after))
+			providertest.Says(t, said.String(), "ERROR: Unable to Restart Process", "restart was not run on any host.",
+				"The platform does not say whether "+address+", which leaves, is one machine with "+agentID+". Take it out and apply, then add the other and apply again.")
+			if sim.Changed(t); !resource.State.Equal(before) {
+				t.Errorf("state %s", resource.State)
+			}
+			resource.Applied(restartOn(by, c.between))
+			sim.Changed(t)
+			resource.Applied(restartOn(by, c.after))
+			sim.Changed(t, "operate_proc_v2/7 "+c.joins)
+		})
+	}
+}
+
 // A platform whose settings are not known yet is not called.
 func TestProcessOperation_notReady(t *testing.T) {
 	t.Parallel()
