@@ -95,6 +95,7 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 		return err
 	}
 	for _, row := range l.rows {
+		row.Other, _ = c.alias(row.Host.WithoutSupplier()) // a later row may have given it
 		if !yield(row) {
 			return nil
 		}

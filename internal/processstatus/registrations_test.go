@@ -370,3 +370,31 @@ func TestRegistrationsDataSource_badHost(t *testing.T) {
 		})
 	}
 }
+
+// A later row may tell that an earlier one is the same machine by its other name. The order of rows decides
+// nothing.
+func TestRegistrations_orphansInAnyOrder(t *testing.T) {
+	t.Parallel()
+	const address = "10.0.0.1"
+	both, one, agent, other := row("nginx", agent1, address, nil), row("nginx", "", address, nil), row("nginx", agent1, "", nil), row("redis", agent1, address, nil)
+	for name, c := range map[string]struct {
+		rows     []any
+		expected string
+	}{
+		"both-names-first":    {[]any{both, one}, agent1},
+		"both-names-last":     {[]any{one, both}, agent1},
+		"by-address":          {[]any{agent, both}, "0:" + address},
+		"other-process-first": {[]any{other, one, agent}, agent1},
+		"other-process-last":  {[]any{one, agent, other}, agent1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Inject(listing(c.rows...))
+			expected := map[string]any{"nginx": map[string]any{"a": c.expected}, "redis": map[string]any{"a": agent1}}
+			values, said := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).ReadData("bk_registrations", map[string]any{"namespace": "web", "expected": expected})
+			providertest.Same(t, "orphans", any(map[string]any{}), values["orphans"])
+			providertest.Silent(t, said)
+		})
+	}
+}
