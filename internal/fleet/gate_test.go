@@ -419,12 +419,13 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// A check that the process runs follows only what starts it.
+// A check that the process runs follows only what starts it, and a check that it has stopped only what
+// stops it.
 func TestTakes(t *testing.T) {
 	t.Parallel()
-	const command, check = time.Minute, 5 * time.Second
+	const command, start, stop = time.Minute, 5 * time.Second, 2 * time.Second
 	for op, want := range map[fleet.Operation]time.Duration{
-		fleet.Start: command + check, fleet.Restart: command + check, fleet.Stop: command, fleet.Reload: command, fleet.Kill: command,
+		fleet.Start: command + start, fleet.Restart: command + start + stop, fleet.Stop: command + stop, fleet.Reload: command, fleet.Kill: command + stop,
 		fleet.Supervise: fleet.Quick, fleet.Unsupervise: fleet.Quick,
 	} {
 		fleettest.Same(t, "takes "+string(op), want, fleet.Takes(&process{}, op))

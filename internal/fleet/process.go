@@ -36,6 +36,10 @@ func (op Operation) LeavesRunning() bool { return op == Start || op == Restart |
 // start_check_secs beyond its command.
 func (op Operation) Starts() bool { return op == Start || op == Restart }
 
+// Stops reports whether an operation waits until the process has stopped, which takes up to
+// stop_check_secs beyond its command.
+func (op Operation) Stops() bool { return op == Stop || op == Kill || op == Restart }
+
 // State is what a process is doing on one host.
 type State string
 
@@ -129,8 +133,8 @@ type Process interface {
 	// OneShot reports whether the process ends by itself when it has done its work.
 	OneShot() bool
 	// Settles is how long the command of an operation may take on a host, and the check after
-	// it where that starts the process.
-	Settles() (command, startCheck time.Duration)
+	// it where that starts or stops the process.
+	Settles() (command, startCheck, stopCheck time.Duration)
 	// HostingRegisters reports whether to register is to host, so that what is not
 	// hosted is not registered.
 	HostingRegisters() bool

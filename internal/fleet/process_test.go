@@ -111,7 +111,9 @@ func (p *process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 
 func (p *process) OneShot() bool { return p.oneShot }
 
-func (p *process) Settles() (command, startCheck time.Duration) { return time.Minute, 5 * time.Second }
+func (p *process) Settles() (command, startCheck, stopCheck time.Duration) {
+	return time.Minute, 5 * time.Second, 2 * time.Second
+}
 
 func (p *process) HostingRegisters() bool { return p.hostingRegisters }
 

@@ -173,8 +173,11 @@ func Takes(p Process, op Operation) time.Duration {
 	if op == Supervise || op == Unsupervise {
 		return Quick
 	}
-	command, _ := p.Settles()
-	return command + StartCheck(p, op)
+	takes, _, stopCheck := p.Settles()
+	if op.Stops() {
+		takes += stopCheck
+	}
+	return takes + StartCheck(p, op)
 }
 
 // StartCheck is how long after the command of an operation the agent looks whether the process
@@ -183,7 +186,7 @@ func StartCheck(p Process, op Operation) time.Duration {
 	if !op.Starts() {
 		return 0
 	}
-	_, startCheck := p.Settles()
+	_, startCheck, _ := p.Settles()
 	return startCheck
 }
 

@@ -98,7 +98,7 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 func (p *Process) OneShot() bool { return p.spec != nil && p.spec.oneShot() }
 
 // Settles implements fleet.Process.
-func (p *Process) Settles() (command, startCheck time.Duration) { return p.spec.Settles() }
+func (p *Process) Settles() (command, startCheck, stopCheck time.Duration) { return p.spec.Settles() }
 
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return p.client.face.hostingRegisters() || p.unlimited() }

@@ -224,14 +224,14 @@ func TestSpec_fingerprintGolden(t *testing.T) {
 func TestSpec_Settles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spec           *Spec
-		command, check time.Duration
+		spec                 *Spec
+		command, start, stop time.Duration
 	}{
-		"no-spec": {nil, 60 * time.Second, 5 * time.Second},
-		"not-set": {&Spec{}, 60 * time.Second, 5 * time.Second},
-		"set":     {&Spec{OpTimeout: new(int64(7)), MonitorPolicy: MonitorPolicy{StartCheckSecs: new(int64(30))}}, 7 * time.Second, 30 * time.Second},
+		"no-spec": {nil, 60 * time.Second, 5 * time.Second, 0},
+		"not-set": {&Spec{}, 60 * time.Second, 5 * time.Second, 0},
+		"set":     {&Spec{OpTimeout: new(int64(7)), MonitorPolicy: MonitorPolicy{StartCheckSecs: new(int64(30)), StopCheckSecs: new(int64(9))}}, 7 * time.Second, 30 * time.Second, 9 * time.Second},
 	} {
-		command, check := c.spec.Settles()
-		procapitest.Check(t, command == c.command && check == c.check, "%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
+		command, start, stop := c.spec.Settles()
+		procapitest.Check(t, command == c.command && start == c.start && stop == c.stop, "%s: got %s, %s and %s, want %s, %s and %s", name, command, start, stop, c.command, c.start, c.stop)
 	}
 }

@@ -25,16 +25,20 @@ type Spec struct {
 }
 
 // Settles is how long the command of an operation may take on a host. startCheck is the check that
-// follows it if it starts the process. Unset values are the documented defaults, 60 and 5 seconds.
-func (s *Spec) Settles() (command, startCheck time.Duration) {
-	opTimeout, check := int64(60), int64(5)
+// follows it if it starts the process, and stopCheck the one if it stops it. Unset values are the documented
+// defaults, 60 and 5 seconds. stop_check_secs has none.
+func (s *Spec) Settles() (command, startCheck, stopCheck time.Duration) {
+	opTimeout, check, stop := int64(60), int64(5), int64(0)
 	if s != nil && s.OpTimeout != nil {
 		opTimeout = *s.OpTimeout
 	}
 	if s != nil && s.MonitorPolicy.StartCheckSecs != nil {
 		check = *s.MonitorPolicy.StartCheckSecs
 	}
-	return time.Duration(opTimeout) * time.Second, time.Duration(check) * time.Second
+	if s != nil && s.MonitorPolicy.StopCheckSecs != nil {
+		stop = *s.MonitorPolicy.StopCheckSecs
+	}
+	return time.Duration(opTimeout) * time.Second, time.Duration(check) * time.Second, time.Duration(stop) * time.Second
 }
 
 // Identity is `spec.identity`. Paths are absolute.

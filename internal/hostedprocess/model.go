@@ -168,7 +168,10 @@ func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, 
 	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
 	h.unreachable = reference.MaxUnreachableOf(p, m.lifecycle().MaxUnreachable, h.Hosts.Len())
 	h.rollback = reference.RollsBack(m.lifecycle().Rollout)
-	h.Starts = h.Desired.Ensure == fleet.EnsureRunning || m.lifecycle().OnUpdate.ValueString() == string(fleet.UpdateRestart)
+	h.Runs = []fleet.Operation{fleet.Stop, fleet.Operation(m.lifecycle().OnUpdate.ValueString())} // hosts that leave are stopped
+	if h.Desired.Ensure == fleet.EnsureRunning {
+		h.Runs = append(h.Runs, fleet.Start)
+	}
 	h.rollout, d = h.Rollout(ctx, m.lifecycle().Rollout)
 	h.rollout.Clock, h.rollout.MaxUnreachable = p.Clock, h.unreachable.Hosts
 	diags.Append(d...)

@@ -59,8 +59,8 @@ type Info struct {
 
 // Settles is how long the command of an operation may take on a host. startCheck is the check that
 // follows it if it starts the process. JOB documents no defaults. Unset values are the defaults of GSE's
-// documents, 60 and 5 seconds.
-func (i Info) Settles() (command, startCheck time.Duration) {
+// documents, 60 and 5 seconds. It has no check after a stop.
+func (i Info) Settles() (command, startCheck, stopCheck time.Duration) {
 	opTimeout, check := int64(60), int64(5)
 	if i.OpTimeout != nil {
 		opTimeout = *i.OpTimeout
@@ -68,7 +68,7 @@ func (i Info) Settles() (command, startCheck time.Duration) {
 	if i.StartCheckEndTime != nil {
 		check = *i.StartCheckEndTime
 	}
-	return time.Duration(opTimeout) * time.Second, time.Duration(check) * time.Second
+	return time.Duration(opTimeout) * time.Second, time.Duration(check) * time.Second, 0
 }
 
 func (i Info) oneShot() bool { return i.Type != nil && *i.Type == TypeOneShot }

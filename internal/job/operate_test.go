@@ -162,8 +162,8 @@ func TestInfo_Settles(t *testing.T) {
 		"not-set": {Info{}, 60 * time.Second, 5 * time.Second},
 		"set":     {Info{OpTimeout: new(int64(7)), StartCheckEndTime: new(int64(30))}, 7 * time.Second, 30 * time.Second},
 	} {
-		command, check := c.info.Settles()
-		procapitest.Check(t, command == c.command && check == c.check, "%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
+		command, check, stop := c.info.Settles()
+		procapitest.Check(t, command == c.command && check == c.check && stop == 0, "%s: got %s and %s, want %s and %s", name, command, check, c.command, c.check)
 	}
 }
 

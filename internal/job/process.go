@@ -98,7 +98,7 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 func (p *Process) OneShot() bool { return p.info.oneShot() }
 
 // Settles implements fleet.Process.
-func (p *Process) Settles() (command, startCheck time.Duration) { return p.info.Settles() }
+func (p *Process) Settles() (command, startCheck, stopCheck time.Duration) { return p.info.Settles() }
 
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return true }

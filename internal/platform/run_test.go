@@ -60,7 +60,9 @@ level=INFO msg="operation over" process=web:nginx operation=restart took=0s outc
 
 type process struct{ fleet.Process }
 
-func (process) Settles() (command, startCheck time.Duration) { return time.Minute, 5 * time.Second }
+func (process) Settles() (command, startCheck, stopCheck time.Duration) {
+	return time.Minute, 5 * time.Second, 0
+}
 
 func (process) OneShot() bool { return false }
 

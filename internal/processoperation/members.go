@@ -121,7 +121,7 @@ func rolloutOf(ctx context.Context, members []member, name fleet.Operation, valu
 		longest time.Duration
 	)
 	for _, m := range members {
-		target := reference.Target{Hosts: m.Hosts, Process: m.Process, Starts: name.Starts()}
+		target := reference.Target{Hosts: m.Hosts, Process: m.Process, Runs: []fleet.Operation{name}}
 		var d diag.Diagnostics
 		rollout, d = target.Rollout(ctx, value)
 		diags = append(diags, d...)

@@ -55,7 +55,7 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 			},
 			"wave_timeout": schema.StringAttribute{
 				MarkdownDescription: "How long a wave [may take](../guides/rollouts.md#wave-timeouts), such as `\"5m\"`. A host without a result by then has failed. " +
-					"By default two minutes plus `op_timeout` (60 seconds if not set), and `start_check_secs` (5) where processes are started.",
+					"By default two minutes plus `op_timeout` (60 seconds if not set), `start_check_secs` (5) for a start, and `stop_check_secs` for a stop.",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
@@ -267,11 +267,11 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 		}
 	}
 	if r.InWaves() && r.WaveTimeout == 0 && t.Process != nil { // in a plan there is none
-		operation := fleet.Stop // takes as long as any operation that does not start the process
-		if t.Starts {
-			operation = fleet.Start
+		longest := fleet.Takes(t.Process, fleet.Reload) // takes as long as any operation without a check
+		for _, operation := range t.Runs {
+			longest = max(longest, fleet.Takes(t.Process, operation))
 		}
-		r.WaveTimeout = fleet.Takes(t.Process, operation) + fleet.Besides
+		r.WaveTimeout = longest + fleet.Besides
 	}
 	return r, diags
 }

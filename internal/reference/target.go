@@ -22,8 +22,8 @@ type Target struct {
 	// ImportAdvice says how to import a registration of another owner. It begins with a space, and is
 	// empty if the object cannot be imported.
 	ImportAdvice string
-	// Starts says that the operation starts the process, among other effects. The caller sets it.
-	Starts bool
+	// Runs are the operations that a wave may run. The caller sets it.
+	Runs []fleet.Operation
 }
 
 // TimeoutOf is a method of timeouts.Value, such as Create: it returns the configured timeout, or the

@@ -355,33 +355,37 @@ func TestRollout_canaryNowhere(t *testing.T) {
 // settling is a process whose operations may take this long.
 type settling struct{ fleet.Process }
 
-func (settling) Settles() (command, startCheck time.Duration) {
-	return 30 * time.Second, 7 * time.Second
+func (settling) Settles() (command, startCheck, stopCheck time.Duration) {
+	return 30 * time.Second, 7 * time.Second, 11 * time.Second
 }
 
 // A wave has time for its slowest host, unless wave_timeout is set.
 //
 // Promised in rolling-restart.md: by default what an operation may take on a host and two minutes more.
-// Promised in limits.md: `op_timeout` and 2 minutes; with a start or restart also `start_check_secs`.
-// Promised in reference: By default two minutes plus `op_timeout` (60 seconds if not set), and `start_check_secs` (5) where processes are started
+// Promised in limits.md: `op_timeout` and 2 minutes; with a start or restart also `start_check_secs`, with a stop, kill or restart `stop_check_secs`
+// Promised in reference: By default two minutes plus `op_timeout` (60 seconds if not set), `start_check_secs` (5) for a start, and `stop_check_secs` for a stop
 // Promised in rollouts.md: `start_check_secs`, 5 by default, where processes are started or restarted
+// Promised in rollouts.md: `stop_check_secs`, if set, where they are stopped, killed or restarted
 // Promised in rollouts.md: The default is the sum of the operation's time and two minutes.
 func TestTarget_Rollout_waveTimeout(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		starts    bool
+		runs      []fleet.Operation
 		batchSize types.Int64
 		timeout   types.String
 		want      time.Duration
 	}{
-		"default":  {false, types.Int64Value(1), types.StringNull(), 150 * time.Second},
-		"starts":   {true, types.Int64Value(1), types.StringNull(), 157 * time.Second},
-		"set":      {true, types.Int64Value(1), types.StringValue("10s"), 10 * time.Second},
-		"one-wave": {true, types.Int64Null(), types.StringNull(), 0},
+		"default":  {nil, types.Int64Value(1), types.StringNull(), 150 * time.Second},
+		"reloads":  {[]fleet.Operation{fleet.Reload}, types.Int64Value(1), types.StringNull(), 150 * time.Second},
+		"starts":   {[]fleet.Operation{fleet.Start}, types.Int64Value(1), types.StringNull(), 157 * time.Second},
+		"stops":    {[]fleet.Operation{fleet.Start, fleet.Stop}, types.Int64Value(1), types.StringNull(), 161 * time.Second},
+		"restarts": {[]fleet.Operation{fleet.Restart}, types.Int64Value(1), types.StringNull(), 168 * time.Second},
+		"set":      {[]fleet.Operation{fleet.Start}, types.Int64Value(1), types.StringValue("10s"), 10 * time.Second},
+		"one-wave": {[]fleet.Operation{fleet.Start}, types.Int64Null(), types.StringNull(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			target := reference.Target{Process: settling{}, Starts: c.starts}
+			target := reference.Target{Process: settling{}, Runs: c.runs}
 			rollout, diags := target.Rollout(t.Context(), rolloutOf(map[string]attr.Value{"batch_size": c.batchSize, "wave_timeout": c.timeout}))
 			providertest.Check(t, !diags.HasError() && rollout.WaveTimeout == c.want, "a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)
 		})
