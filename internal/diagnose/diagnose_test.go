@@ -230,6 +230,23 @@ func TestRows_everyReason(t *testing.T) {
 	}
 }
 
+// Of hosts that leave state each is named, with its address: hosts does not have them any more.
+//
+// Promised in changing-hosts.md: go from state with a warning that names each of them and its address
+func TestRowsInFull(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 120)
+	gone := make(fleet.Results)
+	for n := 0; n < len(hosts); n += 2 {
+		gone[hosts[n]] = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: strings.Repeat("x", n%60)}
+	}
+	said := RowsInFull(inventory, gone)
+	for host := range gone {
+		place := inventory.Key(host) + " (" + host.Address() + ")"
+		procapitest.Check(t, strings.Contains(said, place), "%s is not named in\n%s", place, said)
+	}
+}
+
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	_, hosts := fleettest.Inventory(t, 4)

@@ -36,32 +36,52 @@ type row struct {
 // another. The ids of tasks and requests, and errors of whole calls, follow. The text ends with a
 // newline.
 func Rows(inventory fleet.Inventory, failures fleet.Results) string {
-	doubt := ""
+	return RowsInDoubt(inventory, failures, mayTakeEffect(failures))
+}
+
+func mayTakeEffect(failures fleet.Results) string {
 	if timeUp(failures) {
-		doubt = "What was already sent may still take effect."
+		return "What was already sent may still take effect."
 	}
-	return RowsInDoubt(inventory, failures, doubt)
+	return ""
 }
 
 // RowsInDoubt is Rows with its own words about hosts whose outcome is not known. They are left out
 // if there is no such host.
 func RowsInDoubt(inventory fleet.Inventory, failures fleet.Results, doubt string) string {
+	rows := folded(inventory, failures)
+	shown := chosen(rows)
+	text := listed(shown, row.place)
+	if left := count(rows) - count(shown); left > 0 {
+		text += fmt.Sprintf("  and %d more hosts with other outputs\n", left)
+	}
+	return text + trailer(failures, doubt)
+}
+
+// RowsInFull is Rows with every host and its address. It is for hosts that leave state or that somebody
+// else had: nothing else names them afterwards.
+func RowsInFull(inventory fleet.Inventory, results fleet.Results) string {
+	return listed(folded(inventory, results), row.places) + trailer(results, mayTakeEffect(results))
+}
+
+// folded are the rows of a message.
+func folded(inventory fleet.Inventory, failures fleet.Results) []row {
 	rows := fold(inventory, failures, func(output string) string { return output })
 	if len(rows) > maxRows {
 		rows = fold(inventory, failures, withoutNumbers)
 	}
-	shown := chosen(rows)
+	return rows
+}
+
+func listed(rows []row, place func(row) string) string {
 	var text strings.Builder
-	for _, r := range shown {
-		fmt.Fprintf(&text, "  %s: %s\n%s", r.place(), r.reason, indented(r.output))
+	for _, r := range rows {
+		fmt.Fprintf(&text, "  %s: %s\n%s", place(r), r.reason, indented(r.output))
 		if r.varied {
 			fmt.Fprintf(&text, "      (on %s; the others differ in numbers)\n", r.keys[0])
 		}
 	}
-	if left := count(rows) - count(shown); left > 0 {
-		fmt.Fprintf(&text, "  and %d more hosts with other outputs\n", left)
-	}
-	return text.String() + trailer(failures, doubt)
+	return text.String()
 }
 
 // RowsInLine is what Rows lists, on one line for the log: without outputs, and only the first few.
@@ -176,11 +196,23 @@ func (r row) place() string {
 	if len(r.hosts) > 1 {
 		return fmt.Sprintf("%s (%d hosts)", Keys(r.keys), len(r.keys))
 	}
-	key, address := r.keys[0], r.hosts[0].Address()
-	if address == key {
-		return key
+	return placeOf(r.keys[0], r.hosts[0])
+}
+
+// places names each host of a row with its address.
+func (r row) places() string {
+	all := make([]string, len(r.hosts))
+	for i, host := range r.hosts {
+		all[i] = placeOf(r.keys[i], host)
 	}
-	return key + " (" + address + ")"
+	return strings.Join(all, ", ")
+}
+
+func placeOf(key string, host fleet.Host) string {
+	if address := host.Address(); address != key {
+		return key + " (" + address + ")"
+	}
+	return key
 }
 
 // Keys names hosts in one line: as ranges, and of a scattered lot the first ones.

@@ -159,7 +159,7 @@ func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fle
 		"%s was registered by somebody else on %s, and this apply has taken them over.\n\n%s\n"+
 			"A resource with that owner id plans drift at its next refresh, and its apply takes them back. Declare each host in one resource only. "+
 			"Where the owner is an apply of this resource that was cut off, or the object that it replaces (create_before_destroy), all is well.",
-		h.Title, diagnose.CountHosts(len(rows), h.Hosts.Len()), diagnose.Rows(h.Hosts, rows)))}
+		h.Title, diagnose.CountHosts(len(rows), h.Hosts.Len()), diagnose.RowsInFull(h.Hosts, rows)))}
 }
 
 // raise says which max_unreachable_hosts would have been enough, "" where it was.

@@ -258,7 +258,7 @@ func TestHostedProcess_destroyedUnderWay(t *testing.T) {
 				if name == "gone" {
 					w.sim.SetReachable(providertest.Address(1), false)
 					w.sim.SetReachable(providertest.Address(2), false)
-					if _, said := resource.Apply(nil); said.Failed() || !tells(said, "Unreachable Hosts Forgotten … web-1, web-2 (2 hosts): ") || !resource.State.IsNull() {
+					if _, said := resource.Apply(nil); said.Failed() || !tells(said, "Unreachable Hosts Forgotten … web-1 (0:10.0.0.2), web-2 (0:10.0.0.3): ") || !resource.State.IsNull() {
 						t.Errorf("said: %s", said)
 					}
 					return

@@ -408,6 +408,6 @@ func TestHostedProcess_existing(t *testing.T) {
 		w.repair()
 		w.do(w.sim.Unregister, 1, 2)
 		w.object().Applied(w.declares(2)) // whose state is lost
-		w.play(w.object(), step{name: "its own", config: w.declares(2), kind: providertest.PlanCreate, calls: []string{on("update_proc_info", 1, 2)}, takes: "web-1, web-2 (2 hosts): registered before, owner "})
+		w.play(w.object(), step{name: "its own", config: w.declares(2), kind: providertest.PlanCreate, calls: []string{on("update_proc_info", 1, 2)}, takes: "web-1 (0:10.0.0.2), web-2 (0:10.0.0.3): registered before, owner "})
 	})
 }

@@ -69,7 +69,7 @@ func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnost
 	for _, n := range notes {
 		if rows := r.noted[n.of]; len(rows) > 0 {
 			text := fmt.Sprintf(n.text, h.Title, diagnose.CountHosts(len(rows), keys.Len()))
-			diags.AddWarning(n.summary, text+"\n\n"+diagnose.Rows(keys, rows))
+			diags.AddWarning(n.summary, text+"\n\n"+diagnose.RowsInFull(keys, rows))
 		}
 	}
 	return diags
