@@ -27,8 +27,9 @@ func Codes() []fleet.Code {
 const (
 	textUnregistered      = "the platform no longer knows the process here"
 	textRegisteredByOther = "somebody else registered it"
-	// TextAdopt says what to do about it.
-	TextAdopt     = "; set adopt_existing = true to take it over"
+	// What to do about it, if the registration names no owner and if it names one.
+	textAdopt     = "; set adopt_existing = true to take it over"
+	textShared    = "; take it out of hosts in one of the two resources"
 	textOvertaken = "registered by another resource"
 	textStillDue  = "registered by an apply that did not get to the end"
 )
@@ -149,7 +150,20 @@ func StillDue(due fleet.Due) HostStatus {
 // TakenByOther is what state says of a host on which a refresh found another registration. owner is
 // its owner, if it has one.
 func TakenByOther(owner string) HostStatus {
-	return HostStatus{Code: fleet.RegisteredByOther, Text: textRegisteredByOther + fleet.ByOwner(owner) + TextAdopt}
+	return HostStatus{Code: fleet.RegisteredByOther, Text: textRegisteredByOther + fleet.ByOwner(owner) + adviceOn(owner)}
+}
+
+// adviceOn is what to do about a registration of somebody else.
+func adviceOn(owner string) string {
+	if owner == "" {
+		return textAdopt
+	}
+	return textShared
+}
+
+// WithoutAdvice is the text without what to do, for a message that says that itself.
+func (s HostStatus) WithoutAdvice() string {
+	return strings.TrimSuffix(strings.TrimSuffix(s.Text, textAdopt), textShared)
 }
 
 // NeverOurs is what state says of a host that another object had registered and has unregistered.
@@ -216,7 +230,7 @@ func OperationStatus(o fleet.Outcome) HostStatus {
 func LeftStatus(code fleet.Code, o fleet.Outcome) HostStatus {
 	status := HostStatus{Code: code, Text: withOutput(Reason(o), outputOf(o))}
 	if code == fleet.RegisteredByOther {
-		status.Text += TextAdopt
+		status.Text += adviceOn(o.Owner)
 	}
 	return status
 }

@@ -53,6 +53,8 @@ type Outcome struct {
 	// Unread: the platform refused to register because of a registration whose owner could
 	// not be read.
 	Unread bool
+	// Owner is whom somebody else's registration names as its owner, "" if nobody.
+	Owner string
 	// RegisterTime is the agent's, if it refused to register because of a registration and gave its
 	// time.
 	RegisterTime int64

@@ -189,6 +189,11 @@ func TestReconcile_taken(t *testing.T) {
 			return o
 		}
 		theirs = func(o fleet.Outcome) fleet.Outcome { return left(o, fleet.RegisteredByOther) }
+		named  = func(labels string, o fleet.Outcome) fleet.Outcome {
+			o.Meaning = ", with the labels " + labels
+			return theirs(o)
+		}
+		many   = map[string]string{"f": "6", "e": "5", "d": "4", "c": "3", "b": "2\n", "a": "1", "empty": "", label: "v1-f"}
 		unsaid = func(o fleet.Outcome) fleet.Outcome {
 			o.Unread, o.Meaning = true, unread
 			return theirs(o)
@@ -199,7 +204,7 @@ func TestReconcile_taken(t *testing.T) {
 		}
 		owned = theirs(taken)
 	)
-	owned.Meaning = `, owner them\n`
+	owned.Meaning, owned.Owner = `, owner them\n`, "them\n"
 	for name, c := range map[string]struct {
 		want  fleet.Desired
 		found fleet.Outcome // of registering
@@ -207,24 +212,25 @@ func TestReconcile_taken(t *testing.T) {
 		then  string // calls after the cached status was read
 		is    fleet.Outcome
 	}{
-		"by-another":      {registered, taken, foreign, "", theirs(taken)},
+		"by-another":      {registered, taken, foreign, "", named("team=sre", taken)},
+		"by-many-labels":  {registered, taken, labelled(bare, many), "", named(`a=1, b=2\n, c=3, d=4, e=5, …`, taken)},
 		"without-labels":  {registered, taken, labelled(bare, nil), "", unsaid(taken)},
 		"lagging":         {registered, taken, absent, "", unsaid(taken)},
 		"own":             {registered, taken, bare, "live 1", already},
 		"own-by-a-start":  {registered, taken, labelled(bare, started()), "reregister 1, live 1", well},
 		"own-brought-up":  {desired(fleet.EnsureHosted), taken, bare, "live 1, host 1, live 1", well},
 		"by-an-owner":     {registered, taken, labelled(bare, map[string]string{label: "v1-f", label + "_owner": "them\n"}), "", owned},
-		"no-fingerprints": {unlabeled, taken, bare, "", theirs(taken)},
+		"no-fingerprints": {unlabeled, taken, bare, "", named("team=sre, tf_spec=v1-0123456789abcdef, tf_spec_owner=us", taken)},
 		// What an operation hosted by itself names nobody.
-		"own-without-an-owner": {registered, taken, labelled(bare, carrying(ownPrint)), "", theirs(taken)},
+		"own-without-an-owner": {registered, taken, labelled(bare, carrying(ownPrint)), "", named("team=sre", taken)},
 		// The agent knows of a later registration than the file.
 		"since-the-file":     {registered, at(6), foreign, "", unsaid(at(6))},
 		"own-by-an-old-file": {registered, at(6), bare, "", unsaid(at(6))},
-		"as-the-file-says":   {registered, at(5), foreign, "", theirs(at(5))},
+		"as-the-file-says":   {registered, at(5), foreign, "", named("team=sre", at(5))},
 		// A file that lags does not say whose it is, and may show who was there before.
 		"repeated-lagging":              {registered, repeated(taken), absent, "", maybe},
 		"repeated-by-nobody-known":      {registered, repeated(taken), foreign, "", maybe},
-		"repeated-by-another":           {registered, repeated(at(5)), foreign, "", theirs(repeated(at(5)))},
+		"repeated-by-another":           {registered, repeated(at(5)), foreign, "", named("team=sre", repeated(at(5)))},
 		"repeated-without-fingerprints": {unlabeled, repeated(taken), foreign, "", already},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -145,17 +146,42 @@ func (d Desired) meet(o Outcome, onFile Status, err error, undated bool) (met Ou
 		// declaration of this object.
 		return o, true
 	default:
-		o.Meaning += ByOwner(onFile.Labels[d.OwnerLabel()])
+		o.Owner = onFile.Labels[d.OwnerLabel()]
+		o.Meaning += cmp.Or(ByOwner(o.Owner), d.withLabels(onFile))
 	}
 	return o.another(err), false
 }
+
+// maxLabels is how many labels of somebody else's registration are named.
+const maxLabels = 5
+
+// withLabels names the labels of a registration without an owner: they tell who may have made it.
+func (d Desired) withLabels(s Status) string {
+	var named []string
+	for name, value := range s.Labels {
+		if value != "" && name != d.FingerprintLabel {
+			named = append(named, quotedInside(name)+"="+quotedInside(value))
+		}
+	}
+	if len(named) == 0 {
+		return ""
+	}
+	slices.Sort(named)
+	if len(named) > maxLabels {
+		named = append(named[:maxLabels], "…")
+	}
+	return ", with the labels " + strings.Join(named, ", ")
+}
+
+// quotedInside is a text that anybody may have written, without what is not to be printed.
+func quotedInside(text string) string { return strings.Trim(strconv.Quote(text), `"`) }
 
 // ByOwner names the owner of a registration at the end of a sentence, "" where it has none.
 func ByOwner(owner string) string {
 	if owner == "" {
 		return ""
 	}
-	return ", owner " + strings.Trim(strconv.Quote(owner), `"`) // anybody may have written it
+	return ", owner " + quotedInside(owner)
 }
 
 // another is the outcome of a host on which somebody else's registration was there before.

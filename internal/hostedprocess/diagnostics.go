@@ -22,7 +22,10 @@ import (
 func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Fix the cause and apply again. Nothing was saved, so the next apply begins anew."
 	if advice := takenAdvice(failures); advice != "" {
-		todo += advice + h.ImportAdvice
+		todo += advice
+		if !allOwned(failures) {
+			todo += h.ImportAdvice
+		}
 	}
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s.\n\n%s\n%s",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), todo))
@@ -30,14 +33,17 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 
 // createPartial is a create that failed on some hosts. It is a warning by default: after an error,
 // Terraform would unregister the hosts on which it worked.
-func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate, raise string) diag.Diagnostic {
+// refused: safety does not let a tainted resource be replaced.
+func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate, raise string, refused bool) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which are in out_of_sync.\n\n%s\n",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
 	taken := takenAdvice(failures) + raise
 	if as == reference.PartialError {
-		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+
-			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. "+
-			"`terraform untaint` of this resource makes the next apply retry these hosts alone."+taken)
+		next := "Terraform now taints the resource and the next apply unregisters all hosts first. `terraform untaint` of this resource makes the next apply retry these hosts alone."
+		if refused {
+			next = "Terraform now taints the resource, and its safety refuses the replacement. Run `terraform untaint` of this resource: then the next apply retries these hosts alone."
+		}
+		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+"Because on_partial_create is \"error\", "+next+taken)
 	}
 	return diag.NewWarningDiagnostic("Hosted Process Created In Part", what+
 		"The next plan shows an update that retries these hosts alone."+taken)
@@ -45,13 +51,16 @@ func createPartial(h hostedProcess, failures fleet.Results, as reference.OnParti
 
 // createNowhere is a create after which no host is as declared, although some may be registered. It
 // is an error, since there is nothing to keep. State must remember what is there, so Terraform
-// taints the resource.
-func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
-	taken := takenAdvice(failures)
-	return diag.NewErrorDiagnostic("Unable to Create Hosted Process", fmt.Sprintf("%s is not as declared on any of its %d hosts, as far as is known.\n\n%s\n"+
-		"Fix the cause and apply again. What is or may be registered is in state, and Terraform taints the resource: the next apply unregisters what is "+
-		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are.%s",
-		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), taken))
+// taints the resource. refused: safety does not let a tainted resource be replaced.
+func createNowhere(h hostedProcess, failures fleet.Results, refused bool) diag.Diagnostic {
+	todo := "Fix the cause and apply again. What is or may be registered is in state, and Terraform taints the resource: the next apply unregisters what is " +
+		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are."
+	if refused {
+		todo = "Fix the cause, run `terraform untaint` of this resource, then apply: it retries these hosts as they are. What is or may be registered is in state. " +
+			"Terraform taints the resource, and its safety refuses the replacement."
+	}
+	return diag.NewErrorDiagnostic("Unable to Create Hosted Process", fmt.Sprintf("%s is not as declared on any of its %d hosts, as far as is known.\n\n%s\n%s%s",
+		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), todo, takenAdvice(failures)))
 }
 
 func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation fleet.Operation, raise string) diag.Diagnostic {
@@ -201,12 +210,18 @@ func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, known map[f
 // takenAdvice is what to do about hosts on which the process was registered already, each in a
 // paragraph. It is "" if there are none.
 func takenAdvice(failures fleet.Results) string {
-	var taken, unread bool
+	var owned, taken, unread bool
 	for _, o := range failures {
+		already := o.Verdict == fleet.Failed && o.AlreadyDone && !o.Unread
 		unread = unread || o.Unread
-		taken = taken || (o.Verdict == fleet.Failed && o.AlreadyDone && !o.Unread)
+		owned = owned || already && o.Owner != ""
+		taken = taken || already && o.Owner == ""
 	}
 	advice := ""
+	if owned {
+		advice += "\n\nIf an owner is named, another bk_hosted_process has the host: the one with that attribute owner. Such a host is neither changed nor unregistered. " +
+			"Take it out of hosts in one of the two. adopt_existing = true is only for a resource that is gone: otherwise the two take the host from each other in turn."
+	}
 	if taken {
 		advice += "\n\nWhere it is registered already, somebody else did that; such a host is neither changed nor unregistered. " +
 			"Set adopt_existing = true to take those hosts over, or take them out of hosts."
@@ -216,6 +231,16 @@ func takenAdvice(failures fleet.Results) string {
 			"status may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts."
 	}
 	return advice
+}
+
+// allOwned reports whether every host that was registered already belongs to another resource.
+func allOwned(failures fleet.Results) bool {
+	for _, o := range failures {
+		if o.Unread || o.AlreadyDone && o.Owner == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // listedLate ends what is said of an import that finds no registration.

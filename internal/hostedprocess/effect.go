@@ -323,12 +323,18 @@ func (e effect) within(ctx context.Context, safety types.Object, raise string) d
 func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnostics {
 	m, diags := safetyOf(ctx, safety)
 	if m.DeletionProtection.ValueBool() {
-		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would unregister %s: %s. If that is what you want, "+
-			"set safety.deletion_protection = false and apply that first. "+untaint+". Where its key is gone from for_each, add a `moved` block to the key that has its "+
+		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would unregister %s: %s. If Terraform has tainted the "+
+			"resource, run `terraform untaint` first: then the next apply is an update. If unregistering is what you want, set safety.deletion_protection = false and apply "+
+			"that before. Where its key is gone from for_each, add a `moved` block to the key that has its "+
 			"hosts now, with safety.max_removed_hosts raised in the same change if hosts leave: then it is not destroyed.",
 			e.id, diagnose.Hosts(len(e.leaves.hosts)), keysOf(e.prior, e.leaves.hosts)))
 	}
 	return diags
+}
+
+// refused reports whether safety lets no replacement of a tainted object unregister its hosts.
+func (e effect) refused(ctx context.Context, safety types.Object) bool {
+	return !e.nowhere() && (e.protected(ctx, safety).HasError() || e.within(ctx, safety, raiseBefore).HasError())
 }
 
 // owned warns of hosts that another owner has registered: their update fails while that is so.
@@ -339,11 +345,12 @@ func (e effect) owned(adopt types.Bool, statuses map[fleet.HostID]diagnose.HostS
 	}
 	rows := make(fleet.Results, len(e.steps[registerUnowned]))
 	for _, host := range e.steps[registerUnowned] {
-		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: strings.TrimSuffix(statuses[host.WithoutSupplier()].Text, diagnose.TextAdopt)}
+		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: statuses[host.WithoutSupplier()].WithoutAdvice()}
 	}
 	return diag.Diagnostics{diagnose.About(path.Root("adopt_existing"), diag.NewWarningDiagnostic("Hosts Of Another Owner", fmt.Sprintf(
 		"%s is registered by somebody else on %s, and adopt_existing is not set. The apply leaves these hosts alone, and ends with an error while that is so.\n\n%s\n"+
-			"Set adopt_existing = true to take them over, or take them out of hosts.",
+			"If an owner is named, another bk_hosted_process has the host: take it out of hosts in one of the two. If none is named, set adopt_existing = true to take it "+
+			"over, or take it out of hosts.",
 		e.id, diagnose.CountHosts(len(rows), e.next.Len()), diagnose.Rows(e.next, rows))))}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // hostedBy is a hosted process of a face, not created yet.
@@ -78,7 +79,7 @@ func TestSafety(t *testing.T) {
 			"protection-taken-with-it":   {before: protected, after: fleetOf(by, 4, other), said: isProtected},
 			"limited-replaced":           {before: removed("50%"), after: fleetOf(by, 4, removed("50%"), other), said: `safety.max_removed_hosts = "50%" allows 2: web-1…web-4. If that is what you want, set safety.max_removed_hosts to 4 or more in the same change.`},
 			"limit-raised-with-it":       {before: removed("50%"), after: fleetOf(by, 4, removed("4"), other)},
-			"protected-tainted-replaced": {before: protected, after: fleetOf(by, 4, protected), tainted: true, said: "`terraform untaint` comes before."},
+			"protected-tainted-replaced": {before: protected, after: fleetOf(by, 4, protected), tainted: true, said: "If Terraform has tainted the resource, run `terraform untaint` first: then the next apply is an update."},
 			"requested":                  {after: fleetOf(by, 4), requested: true},
 			"protected-requested":        {before: protected, after: fleetOf(by, 4, protected), requested: true, said: isProtected},
 			"limited-tainted-replaced":   {before: removed("50%"), after: fleetOf(by, 4, removed("50%")), tainted: true, said: raiseAndUntaint},
@@ -197,6 +198,34 @@ func TestSafety_unprotected(t *testing.T) {
 		step{name: "unprotected", config: protects(false)},
 		step{name: "destroyed", anyCalls: true},
 	)
+}
+
+// A create that has failed says how to go on where safety refuses the replacement of what Terraform taints.
+//
+// Promised in safe-rollouts.md: If it fails on every host that it reached, fix the cause, run `terraform untaint`, and apply again.
+func TestSafety_createFailed(t *testing.T) {
+	t.Parallel()
+	const untaint = "un `terraform untaint` of this resource"
+	for name, limit := range map[string]map[string]any{"protected": {"deletion_protection": true}, "limited": {"max_removed_hosts": "0"}} {
+		for hosts, says := range map[int]string{
+			2: "Unable to Create Hosted Process … Fix the cause, r" + untaint + ", then apply: it retries these hosts as they are.",
+			1: "Created In Part … and its safety refuses the replacement. R" + untaint + ": then the next apply retries these hosts alone.",
+		} {
+			t.Run(fmt.Sprint(name, "/", hosts), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, esb)
+				config, object := w.declares(2, safety(limit), map[string]any{"ensure": "running", "on_partial_create": "error"}), w.object()
+				w.onOp(simulator.OpStart, simulator.Fault{Code: new(simulator.CodeCommandFailed)}, []int{1, 2}[:hosts]...)
+				_, said := object.Apply(config)
+				providertest.Check(t, said.Failed() && tells(said, says) && !strings.Contains(said.String(), "the next apply unregisters"), "want %s; said: %s", says, said)
+				w.repair()
+				_, said = object.Apply(config)
+				providertest.Check(t, said.Failed() && object.Tainted, "the replacement is not refused: %s", said)
+				object.Untaint()
+				w.play(object, step{name: "untainted", config: config, anyCalls: true})
+			})
+		}
+	}
 }
 
 // A machine whose address becomes its agent id does not leave: the platform is asked. It is unregistered by its old name and registered by

@@ -45,7 +45,7 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 					first = []string{on("register_proc_info", 1)}
 				}
 				resource := w.objectOfCLI()
-				w.play(resource, step{name: "created", config: w.declares(2, kill), kind: providertest.PlanCreate, calls: first, left: theirs, says: "Created In Part … registered already … retries these hosts alone. Where it is registered already, somebody else did that"})
+				w.play(resource, step{name: "created", config: w.declares(2, kill), kind: providertest.PlanCreate, calls: first, left: theirs, says: "Created In Part … the process is registered already, with the labels owner=other-team … retries these hosts alone. Where it is registered already, somebody else did that"})
 				resource.Refresh()
 				if reason := resource.Reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "registered_by_other: ") || !strings.Contains(reason, "the process is registered already") {
 					t.Errorf("after a refresh it is %q", reason)

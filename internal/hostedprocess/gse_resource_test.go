@@ -407,7 +407,13 @@ func TestHostedProcess_existing(t *testing.T) {
 		}
 		w.repair()
 		w.do(w.sim.Unregister, 1, 2)
-		w.object().Applied(w.declares(2)) // whose state is lost
+		lost := w.object()
+		lost.Applied(w.declares(2))
+		_, said = w.object().Apply(w.changed(2))
+		if owned := fmt.Sprintf("registered already, owner %s … another bk_hosted_process has the host: the one with that attribute owner", lost.Attribute("owner")); !tells(said, owned) ||
+			strings.Contains(said.String(), "import the existing") || strings.Contains(said.String(), "Set adopt_existing") {
+			w.Errorf("want %s; said: %s", owned, said)
+		}
 		w.play(w.object(), step{name: "its own", config: w.declares(2), kind: providertest.PlanCreate, calls: []string{on("update_proc_info", 1, 2)}, takes: "web-1 (0:10.0.0.2), web-2 (0:10.0.0.3): registered before, owner "})
 	})
 }

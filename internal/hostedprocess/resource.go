@@ -81,15 +81,17 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	plan.setStatuses(h.Hosts, h.within(statuses))
 	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
 	u := update{h: h, operation: operation, outcome: outcome{failures: failures, found: reconciliation.Found()}}
-	resp.Diagnostics.Append(u.ledger(h.Hosts).save(ctx, resp.Private)...)
+	kept := u.ledger(h.Hosts)
+	resp.Diagnostics.Append(kept.save(ctx, resp.Private)...)
+	refused := destroyed(ctx, model, kept).refused(ctx, plan.Safety)
 	resp.Diagnostics.Append(h.takenOver(results, u.found.Taken, nil)...)
 	failing, warning := h.judge(failures, statuses)
 	switch {
 	case len(failures) == len(results) && !u.found.TookOver:
-		resp.Diagnostics.Append(createNowhere(h, failures))
+		resp.Diagnostics.Append(createNowhere(h, failures, refused))
 	case len(failing) > 0:
 		resp.Diagnostics.Append(warning...)
-		resp.Diagnostics.Append(createPartial(h, failing, reference.OnPartialCreate(plan.OnPartialCreate.ValueString()), h.raise(statuses)))
+		resp.Diagnostics.Append(createPartial(h, failing, reference.OnPartialCreate(plan.OnPartialCreate.ValueString()), h.raise(statuses), refused))
 	default:
 		resp.Diagnostics.Append(warning...)
 	}
