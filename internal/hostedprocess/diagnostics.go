@@ -149,10 +149,11 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fleet.Status, back map[fleet.Host]diagnose.HostStatus) diag.Diagnostics {
 	rows := make(fleet.Results)
 	for host, s := range taken {
-		if !isRegistered(results[host]) {
+		by := fleet.Owned{Owner: s.Labels[h.Desired.OwnerLabel()], At: s.RegisterTime}
+		if !isRegistered(results[host]) || h.owners.Leaves(h.OnHost, host.WithoutSupplier(), by) { // moved within this apply
 			continue
 		}
-		before := "registered before" + fleet.ByOwner(s.Labels[h.Desired.OwnerLabel()])
+		before := "registered before" + fleet.ByOwner(by.Owner)
 		if s.HostedKnown && !s.Hosted && (h.Desired.Ensure != fleet.EnsureRegistered || h.Process.HostingRegisters()) {
 			before += "; it was not hosted, and is now"
 		}
@@ -166,8 +167,9 @@ func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fle
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosts Taken Over: "+h.ID, fmt.Sprintf(
 		"%s was registered by somebody else on %s, and this apply has taken them over.\n\n%s\n"+
-			"A resource with that owner id plans drift at its next refresh, and its apply takes them back. Declare each host in one resource only. "+
-			"Where the owner is an apply of this resource that was cut off, or the object that it replaces (create_before_destroy), all is well.",
+			"If a resource with that owner id still names them, it plans drift at its next refresh, and its apply takes them back. Declare each host in one resource only. "+
+			"If the owner is an apply of this resource that was cut off, the object that it replaces (create_before_destroy), or a resource that this apply takes the host "+
+			"out of, all is well.",
 		h.Title, diagnose.CountHosts(len(rows), h.Hosts.Len()), diagnose.RowsInFull(h.Hosts, rows)))}
 }
 

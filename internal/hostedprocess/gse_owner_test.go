@@ -94,7 +94,7 @@ func TestHostedProcess_takenOver(t *testing.T) {
 		first, second := w.object(), w.object()
 		first.Applied(w.declares(2))
 		second.Applied(w.declares(1))
-		notices(second, first.Attribute("owner"), "on 1 of 1 host, and this apply has taken them over. web-1 (0:10.0.0.2): registered before, owner %s A resource with")
+		notices(second, first.Attribute("owner"), "on 1 of 1 host, and this apply has taken them over. web-1 (0:10.0.0.2): registered before, owner %s If a resource with")
 		if _, said := first.Plan(nil); !strings.Contains(words(said.String()), "web:nginx: unregister 1 host: web-2; unregister what is this resource's on 1 host: web-1.") {
 			w.Errorf("the plan to destroy the first: %s", said)
 		}
@@ -118,7 +118,7 @@ func TestHostedProcess_takenOver(t *testing.T) {
 				hosts = ""
 			}
 			third.Applied(w.declares(1, map[string]any{"adopt_existing": true, "ensure": ensure}))
-			notices(third, "them", "web-1 (0:10.0.0.2): registered before, owner %s"+hosts+" A resource with")
+			notices(third, "them", "web-1 (0:10.0.0.2): registered before, owner %s"+hosts+" If a resource with")
 		}
 	})
 }

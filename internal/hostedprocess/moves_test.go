@@ -90,6 +90,28 @@ func TestMove_imported(t *testing.T) {
 	}
 }
 
+// Two resources with the same declaration move a host alike, and who gains it does not say that it is taken from somebody.
+func TestMove_alike(t *testing.T) {
+	t.Parallel()
+	for _, by := range gse {
+		for order, apply := range eitherFirst {
+			t.Run(string(by)+"/"+order, func(t *testing.T) {
+				t.Parallel()
+				inMoves(t, by, fleet.DestroyStop, func(m *moving) {
+					m.alike = true
+					m.oneHost()
+					before := m.pid()
+					m.inOneRun()
+					apply(m)
+					m.expect(false, true, before)
+					notices := m.gainer.Notices.String()
+					providertest.Check(m, !strings.Contains(notices, "Hosts Taken Over"), "said: %s", notices)
+				})
+			})
+		}
+	}
+}
+
 // inMoves plays a test with two objects on the clock of tests.
 func inMoves(t *testing.T, by providertest.Face, leaving fleet.OnDestroy, play func(*moving)) {
 	t.Helper()
