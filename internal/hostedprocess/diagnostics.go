@@ -27,6 +27,12 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 			todo += h.ImportAdvice
 		}
 	}
+	for _, o := range failures {
+		if o.Away {
+			todo += checkAddresses
+			break
+		}
+	}
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s.\n\n%s\n%s",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), todo))
 }
@@ -133,13 +139,17 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 	if away == 0 || away > h.unreachable.Hosts {
 		return failures, nil
 	}
+	check := ""
+	if diagnose.CountUnreachable(unregistered(statuses)) > 0 {
+		check = checkAddresses
+	}
 	failing := maps.Clone(failures)
 	maps.DeleteFunc(failing, func(host fleet.Host, o fleet.Outcome) bool {
 		return o.Away && statuses[host.WithoutSupplier()].Since != ""
 	})
 	return failing, diag.Diagnostics{
 		diag.NewWarningDiagnostic("Agents Not Reachable", diagnose.LeftUnreachable(h.Title, h.Hosts, statuses)+
-			diagnose.AllowedUnreachable(h.unreachable.Set, diagnose.KeptUnreachable)+" Once an agent answers, the next plan shows what is left to do on its host."),
+			diagnose.AllowedUnreachable(h.unreachable.Set, diagnose.KeptUnreachable)+" Once an agent answers, the next plan shows what is left to do on its host."+check),
 	}
 }
 
@@ -173,40 +183,43 @@ func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fle
 		h.Title, diagnose.CountHosts(len(rows), h.Hosts.Len()), diagnose.RowsInFull(h.Hosts, rows)))}
 }
 
-// raise says which max_unreachable_hosts would have been enough, "" where it was.
+// raise says which max_unreachable_hosts would have been enough, "" where it was. Hosts on which nothing is
+// registered may have a wrong address, and a larger number would only hide that.
 func (h hostedProcess) raise(statuses map[fleet.HostID]diagnose.HostStatus) string {
-	return diagnose.RaiseUnreachable(diagnose.CountUnreachable(statuses), h.unreachable.Hosts, h.unreachable.Set)
+	away := diagnose.CountUnreachable(statuses)
+	if away <= h.unreachable.Hosts {
+		return ""
+	}
+	switch unregistered := diagnose.CountUnreachable(unregistered(statuses)); unregistered {
+	case away:
+		return checkAddresses
+	case 0:
+		return diagnose.RaiseUnreachable(away, h.unreachable.Hosts, h.unreachable.Set)
+	default:
+		return checkAddresses + diagnose.RaiseUnreachable(away, h.unreachable.Hosts, h.unreachable.Set)
+	}
 }
 
-func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, known map[fleet.HostID]diagnose.HostStatus, raise string) diag.Diagnostic {
+// checkAddresses is said of hosts on which nothing is registered, and whose agents do not answer: the platform
+// says the same of an address that it does not know.
+const checkAddresses = "\n\nWhere nothing is registered and no agent answers, the address may be wrong: check it and its bk_cloud_id, then the agent in NodeMan."
+
+func unregistered(statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
+	never := maps.Clone(statuses)
+	maps.DeleteFunc(never, func(_ fleet.HostID, s diagnose.HostStatus) bool { return s.Code != fleet.NotRegistered })
+	return never
+}
+
+// unreachable warns of hosts that look changed in the cached status, and whose agents could not be asked. Those
+// that are in out_of_sync are not among them.
+func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, raise string) diag.Diagnostic {
 	failures := make(fleet.Results, len(hosts))
-	looks, left, never := "looks changed", 0, 0
 	for host, status := range hosts {
-		switch known[host.WithoutSupplier()].Code {
-		case "":
-		case fleet.NotRegistered:
-			never++
-		default:
-			left++
-		}
 		failures[host] = fleet.Outcome{Verdict: fleet.Failed, Code: status.Code, Meaning: status.Message}
 	}
-	so := "so that is not taken for drift and state is kept"
-	switch {
-	case left == len(hosts):
-		looks = "is out of sync"
-	case left > 0:
-		looks += " or is out of sync"
-	case never == len(hosts):
-		looks = "is not registered"
-	case never > 0:
-		looks += " or is not registered"
-	}
-	if left > 0 {
-		so = "so out_of_sync is kept as it was"
-	}
-	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s %s on %s whose agents could not be asked, %s.\n\n%s\nCheck the agents on these hosts.%s",
-		h.Title, looks, diagnose.CountHosts(len(hosts), h.Hosts.Len()), so, diagnose.Rows(h.Hosts, failures), raise))
+	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s looks changed on %s in the cached status, and the agents there could not be asked. "+
+		"That is no drift: state stays as it was.\n\n%s\nCheck the agents on these hosts in NodeMan.%s",
+		h.Title, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), raise))
 }
 
 // takenAdvice is what to do about hosts on which the process was registered already, each in a

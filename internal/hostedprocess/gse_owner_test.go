@@ -268,8 +268,6 @@ func TestHostedProcess_neverRegistered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			through(t, gse, func(w *world) {
-				end := last(w)
-				end.says = "Agents Not Reachable"
 				w.play(w.object(),
 					step{
 						name: "one is away", befalls: func(w *world) {
@@ -277,7 +275,7 @@ func TestHostedProcess_neverRegistered(t *testing.T) {
 						},
 						config: w.declares(2), kind: providertest.PlanCreate, anyCalls: true, left: codesOf("not_registered", 2), says: "Hosted Process Created In Part",
 					},
-					end,
+					last(w),
 				)
 			})
 		})

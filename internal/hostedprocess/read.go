@@ -66,11 +66,12 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	resp.Diagnostics.Append(keptOtherwise(h, report)...)
 	_, warning := h.judge(nil, statuses)
 	resp.Diagnostics.Append(warning...)
-	if len(warning) > 0 {
-		maps.DeleteFunc(report.Unreachable, func(host fleet.Host, _ fleet.Status) bool { return statuses[host.WithoutSupplier()].Since != "" })
-	}
+	maps.DeleteFunc(report.Unreachable, func(host fleet.Host, _ fleet.Status) bool {
+		status := statuses[host.WithoutSupplier()]
+		return status.Code != "" || len(warning) > 0 && status.Since != ""
+	})
 	if len(report.Unreachable) > 0 {
-		resp.Diagnostics.Append(unreachable(h, report.Unreachable, statuses, h.raise(statuses)))
+		resp.Diagnostics.Append(unreachable(h, report.Unreachable, h.raise(statuses)))
 	}
 }
 
