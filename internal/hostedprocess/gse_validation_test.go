@@ -243,3 +243,13 @@ func TestHostedProcess_manyAtOnce(t *testing.T) {
 	}
 	w.sim.Changed(t)
 }
+
+// What only a conversion finds is said by the plan, and not by the apply alone.
+func TestHostedProcess_plannedAsApplied(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb)
+	config := w.declares(1)
+	values{"spec.configmap": []any{nil}}.put(config)
+	_, said := w.object().Plan(config)
+	providertest.Check(t, said.Failed() && strings.Count(said.String(), "ERROR") == 1, "said: %s", said)
+}

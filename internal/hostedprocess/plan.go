@@ -334,6 +334,7 @@ func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *r
 	known := r.platform.Ready() && reference.DefinitionKnown(ctx, plan)
 	if known {
 		target, diags := plan.Open(ctx, r.platform, "")
+		resp.Diagnostics.Append(diags...) // the apply must not be the first to say it
 		known = !diags.HasError()
 		desired = target.Desired
 	}

@@ -33,6 +33,10 @@ func TestFunctions(t *testing.T) {
 		"host-zone":      {"host", []any{"fe80::1%eth0", 0}, nil, `"fe80::1%eth0" has a zone, which has no meaning on another machine`},
 		"host-bad-cloud": {"host", []any{"10.0.0.1", -1}, nil, "bk_cloud_id must be at least 0; got -1"},
 
+		"host-fraction": {"host", []any{"10.0.0.1", 1.5}, nil, "bk_cloud_id must be a whole number, such as 2; got 1.5"},
+
+		"hosts-fraction":  {"hosts", []any{[]string{"10.0.0.1"}, 0.5}, nil, "bk_cloud_id must be a whole number, such as 2; got 0.5"},
+		"hosts-huge":      {"hosts", []any{[]string{"10.0.0.1"}, 1e20}, nil, "bk_cloud_id must be a whole number, such as 2; got 1e+20"},
 		"hosts":           {"hosts", []any{[]string{"10.0.0.2", "10.0.0.1"}, 3}, object{"10.0.0.1": "3:10.0.0.1", "10.0.0.2": "3:10.0.0.2"}, ""},
 		"hosts-ipv6":      {"hosts", []any{[]string{"2001:db8:0::1"}, 0}, object{"2001:db8::1": "0:2001:db8::1"}, ""},
 		"hosts-none":      {"hosts", []any{[]string{}, 0}, object{}, ""},
@@ -58,6 +62,8 @@ func TestFunctions(t *testing.T) {
 		"match-slice":        {"match", []any{"[1:]", []string{"30", "10", "20"}}, []any{"10", "20"}, ""},
 		"match-open":         {"match", []any{"gz-[1-2", []string{"gz-1"}}, nil, `"gz-[1-2" cannot be read from character 4 on: a [ without its ]`},
 		"waves":              {"waves", []any{[]string{"1", "10%", "*2"}, 1000}, []any{1, 100, 200, 400, 299}, ""},
+		"waves-fraction":     {"waves", []any{[]string{"1"}, 2.5}, nil, "count must be a whole number, such as 2; got 2.5"},
+		"waves-null":         {"waves", []any{[]any{"1", nil}, 10}, nil, "Element 1 is null"},
 		"waves-none":         {"waves", []any{[]string{}, 7}, []any{7}, ""},
 		"waves-no-hosts":     {"waves", []any{[]string{"1"}, 0}, []any{}, ""},
 		"waves-bad":          {"waves", []any{[]string{"1", "0"}, 7}, nil, `"0" is a wave that never grows or has no hosts; the least is 1`},

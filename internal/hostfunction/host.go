@@ -3,6 +3,7 @@ package hostfunction
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"net/netip"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -36,13 +37,14 @@ func (hostFunction) Definition(_ context.Context, _ function.DefinitionRequest, 
 
 func (hostFunction) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
 	var (
-		ip    string
-		cloud int64
+		ip     string
+		number *big.Float
 	)
-	if resp.Error = req.Arguments.Get(ctx, &ip, &cloud); resp.Error != nil {
+	if resp.Error = req.Arguments.Get(ctx, &ip, &number); resp.Error != nil {
 		return
 	}
-	if resp.Error = checkCloud(1, cloud); resp.Error != nil {
+	cloud, failed := cloudOf(1, number)
+	if resp.Error = failed; failed != nil {
 		return
 	}
 	host, err := hostAt(ip, cloud)
@@ -56,14 +58,25 @@ func (hostFunction) Run(ctx context.Context, req function.RunRequest, resp *func
 // cloudParameter is the cloud area, which together with an IP address makes a host
 // address.
 func cloudParameter() function.Parameter {
-	return function.Int64Parameter{Name: "bk_cloud_id", MarkdownDescription: "ID of the cloud area that the IP address belongs to; `0` is the area of direct connections."}
+	return function.NumberParameter{Name: "bk_cloud_id", MarkdownDescription: "ID of the cloud area that the IP address belongs to; `0` is the area of direct connections."}
 }
 
-func checkCloud(position, cloud int64) *function.FuncError {
-	if cloud < 0 {
-		return function.NewArgumentFuncError(position, fmt.Sprintf("bk_cloud_id must be at least 0; got %d", cloud))
+func cloudOf(position int64, number *big.Float) (int64, *function.FuncError) {
+	cloud, failed := wholeNumber(position, "bk_cloud_id", number)
+	if failed == nil && cloud < 0 {
+		failed = function.NewArgumentFuncError(position, fmt.Sprintf("bk_cloud_id must be at least 0; got %d", cloud))
 	}
-	return nil
+	return cloud, failed
+}
+
+// wholeNumber is the value of a parameter. For one that is declared as an integer, the framework reports a fraction
+// as a bug of the provider.
+func wholeNumber(position int64, name string, number *big.Float) (int64, *function.FuncError) {
+	whole, accuracy := number.Int64()
+	if accuracy != big.Exact {
+		return 0, function.NewArgumentFuncError(position, fmt.Sprintf("%s must be a whole number, such as 2; got %s", name, number.Text('g', -1)))
+	}
+	return whole, nil
 }
 
 // hostAt returns the host at an IP address. It names no supplier id, so that resources

@@ -3,6 +3,7 @@ package hostfunction
 import (
 	"context"
 	"fmt"
+	"math/big"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -35,13 +36,14 @@ func (hostsFunction) Definition(_ context.Context, _ function.DefinitionRequest,
 
 func (hostsFunction) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
 	var (
-		ips   []types.String
-		cloud int64
+		ips    []types.String
+		number *big.Float
 	)
-	if resp.Error = req.Arguments.Get(ctx, &ips, &cloud); resp.Error != nil {
+	if resp.Error = req.Arguments.Get(ctx, &ips, &number); resp.Error != nil {
 		return
 	}
-	if resp.Error = checkCloud(1, cloud); resp.Error != nil {
+	cloud, failed := cloudOf(1, number)
+	if resp.Error = failed; failed != nil {
 		return
 	}
 	hosts := make(map[string]string, len(ips))

@@ -2,6 +2,8 @@ package hostfunction
 
 import (
 	"context"
+	"fmt"
+	"math/big"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -36,7 +38,7 @@ func (wavesFunction) Definition(_ context.Context, _ function.DefinitionRequest,
 				Name: "waves", ElementType: types.StringType,
 				MarkdownDescription: "Sizes of the waves, as `rollout.waves` takes them. Each is " + fleet.WaveForms + "; the last repeats.",
 			},
-			function.Int64Parameter{Name: "count", MarkdownDescription: "Number of hosts, up to " + strconv.Itoa(maxCounted) + "."},
+			function.NumberParameter{Name: "count", MarkdownDescription: "Number of hosts, up to " + strconv.Itoa(maxCounted) + "."},
 		},
 		Return: function.ListReturn{ElementType: types.Int64Type},
 	}
@@ -44,10 +46,22 @@ func (wavesFunction) Definition(_ context.Context, _ function.DefinitionRequest,
 
 func (wavesFunction) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
 	var (
-		texts []string
-		count int64
+		elements []types.String
+		number   *big.Float
 	)
-	if resp.Error = req.Arguments.Get(ctx, &texts, &count); resp.Error != nil {
+	if resp.Error = req.Arguments.Get(ctx, &elements, &number); resp.Error != nil {
+		return
+	}
+	texts := make([]string, len(elements))
+	for i, element := range elements {
+		if element.IsNull() {
+			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("Element %d is null", i))
+			return
+		}
+		texts[i] = element.ValueString()
+	}
+	count, failed := wholeNumber(1, "count", number)
+	if resp.Error = failed; failed != nil {
 		return
 	}
 	waves, err := fleet.ParseWaves(texts)

@@ -206,6 +206,8 @@ func TestHostsDataSource_invalid(t *testing.T) {
 		"system":            {in("*", object{"filter": object{"os_type": "beos"}}), "filter.os_type value must be one of"},
 		"ids-none":          {object{"bk_biz_id": 3, "bk_host_ids": []any{}}, "at least 1 elements"},
 		"ids-twice":         {object{"bk_biz_id": 3, "bk_host_ids": []any{7, 7}}, "This attribute contains duplicate values of: 7"},
+		"ids-null":          {object{"bk_biz_id": 3, "bk_host_ids": []any{1, nil}}, "Attribute bk_host_ids[1]: it is null; leave it out."},
+		"ids-fraction":      {object{"bk_biz_id": 3, "bk_host_ids": []any{1.5}}, "Attribute bk_host_ids[0]: the value must be a whole number, such as 2; got 1.5."},
 		"ids-negative":      {object{"bk_biz_id": 3, "bk_host_ids": []any{-1}}, "value must be at least 1"},
 		"group-empty":       {object{"bk_biz_id": 3, "dynamic_group": ""}, "string length must be at least 1"},
 		"key-open":          {in("*", object{"key": "{bk_host_id"}), "Invalid Host Key: Attribute key: a { without its }."},
@@ -295,6 +297,29 @@ func TestProcessesDataSource(t *testing.T) {
 					t.Errorf("called %q", calls.APIs())
 				}
 			})
+		}
+	}
+}
+
+// What is wrong without CMDB is reported before any call.
+func TestProcessesDataSource_invalid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config object
+		want   string
+	}{
+		"fits":          {object{"bk_process_ids": []any{1}, "inst_ids": object{"7": 3}}, ""},
+		"unknown":       {object{"bk_process_ids": []any{1, providertest.NotKnown{}}, "inst_ids": object{"7": providertest.NotKnown{}}}, ""},
+		"ids-null":      {object{"bk_process_ids": []any{nil}}, "Attribute bk_process_ids[0]: it is null; leave it out."},
+		"ids-fraction":  {object{"bk_process_ids": []any{1.5}}, "Attribute bk_process_ids[0]: the value must be a whole number, such as 2; got 1.5."},
+		"inst-null":     {object{"inst_ids": object{"7": nil}}, `Attribute inst_ids["7"]: it is null; leave it out.`},
+		"inst-fraction": {object{"inst_ids": object{"7": 1.5}}, `Attribute inst_ids["7"]: the value must be a whole number, such as 2; got 1.5.`},
+		"inst-key":      {object{"inst_ids": object{"nginx": 1}}, `must be the bk_process_id of a process, such as 42, got: nginx`},
+		"inst-zero":     {object{"inst_ids": object{"7": 0}}, `value must be at least 1`},
+	} {
+		said := flat(providertest.NewProtocol(t).ValidateData(processesType, in("*", c.config)))
+		if (c.want == "") != (said == "") || !strings.Contains(said, c.want) {
+			t.Errorf("%s: said:\n%s\nwant:\n%s", name, said, c.want)
 		}
 	}
 }

@@ -3,12 +3,14 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -48,16 +51,16 @@ func (d *processesDataSource) Schema(ctx context.Context, _ datasource.SchemaReq
 	attributes["process_name"] = expressionAttribute("Expression for the names of processes (`bk_process_name`). One that no process in scope matches is an error.")
 	attributes["bk_process_ids"] = schema.ListAttribute{
 		MarkdownDescription: "Processes in scope by their IDs in CMDB. One that is not in scope is an error.",
-		ElementType:         types.Int64Type,
+		ElementType:         reference.WholeNumber{},
 		Optional:            true,
-		Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), listvalidator.ValueInt64sAre(int64validator.AtLeast(1))},
+		Validators:          []validator.List{reference.NoNulls{}, listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), listvalidator.ValueInt64sAre(int64validator.AtLeast(1))},
 	}
 	attributes["inst_ids"] = schema.MapAttribute{
 		MarkdownDescription: "`inst_id` of the first instance of a process, by its ID in CMDB; further instances on the host count on. GSEKit keeps these numbers to " +
 			"itself, so templates with `" + strings.Join(instIDNames, "`, `") + "` are an error without it.",
-		ElementType: types.Int64Type,
+		ElementType: reference.WholeNumber{},
 		Optional:    true,
-		Validators:  []validator.Map{mapvalidator.ValueInt64sAre(int64validator.AtLeast(1))},
+		Validators:  []validator.Map{reference.NoNulls{}, mapvalidator.KeysAre(processID), mapvalidator.ValueInt64sAre(int64validator.AtLeast(1))},
 	}
 	attributes["processes"] = processesAttribute()
 	resp.Schema = schema.Schema{
@@ -79,6 +82,9 @@ func (d *processesDataSource) Read(ctx context.Context, req datasource.ReadReque
 		resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
 	}
 }
+
+// processID accepts the ID of a process.
+var processID = stringvalidator.RegexMatches(regexp.MustCompile(`^[1-9][0-9]*$`), "must be the bk_process_id of a process, such as 42")
 
 // read asks CMDB and sets the computed values.
 func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Diagnostics {

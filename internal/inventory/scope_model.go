@@ -74,10 +74,10 @@ func scopeAttributes() map[string]schema.Attribute {
 		},
 		"bk_host_ids": schema.ListAttribute{
 			MarkdownDescription: "Hosts by their IDs in CMDB. One that the business does not have is an error.",
-			ElementType:         types.Int64Type,
+			ElementType:         reference.WholeNumber{},
 			Optional:            true,
 			Validators: []validator.List{
-				listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), listvalidator.ValueInt64sAre(int64validator.AtLeast(1)),
+				reference.NoNulls{}, listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), listvalidator.ValueInt64sAre(int64validator.AtLeast(1)),
 			},
 		},
 	}

@@ -121,6 +121,8 @@ func AttributeText(path *tftypes.AttributePath) string {
 			text.WriteString(string(step))
 		case tftypes.ElementKeyString:
 			fmt.Fprintf(&text, "[%q]", string(step))
+		case tftypes.ElementKeyInt:
+			fmt.Fprintf(&text, "[%d]", int64(step))
 		}
 	}
 	return text.String()

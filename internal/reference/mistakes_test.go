@@ -69,6 +69,7 @@ var mistakes = []mistake{
 	{at: "spec.resource.cpu", wrote: 0, said: "the value must be more than 0 and at most 100 percent of the whole machine; got 0. With 0, the agent would stop the process as soon as it runs."},
 	{at: "spec.resource.cpu", in: hosted, wrote: 0.3, said: "0.3 is less than one percent of the whole machine, and the agent stops a process that exceeds it. If you mean 30 % of the machine, write 30."},
 	{at: "spec.resource.mem", in: hosted, wrote: 0.29, said: "0.29 is less than one percent of the whole machine, and the agent stops a process that exceeds it. If you mean 29 % of the machine, write 29."},
+	{at: "spec.configmap[0]", wrote: []any{nil}, said: "it is null; leave it out."},
 	{at: "spec.monitor_policy.start_check_secs", wrote: 2.5, said: "the value must be a whole number, such as 3; got 2.5."},
 	{at: "spec.resource.fd", wrote: 1000.5, said: "the value must be a whole number, such as 1001; got 1000.5."},
 	{at: "rollout.batch_size", in: rolledOut, wrote: 0.5, said: "the value must be a whole number, such as 1; got 0.5."},

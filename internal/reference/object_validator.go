@@ -45,6 +45,37 @@ func warnEmpty(diags *diag.Diagnostics, at path.Path, object types.Object) {
 		strings.Join(slices.Sorted(maps.Keys(object.Attributes())), ", "))
 }
 
+// NoNulls rejects null elements, which the framework reports as a bug of the provider.
+type NoNulls struct{}
+
+// Description says what is accepted, in plain text.
+func (NoNulls) Description(context.Context) string { return "must have no null elements" }
+
+// MarkdownDescription is Description: nothing in it needs Markdown.
+func (v NoNulls) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+// ValidateList implements validator.List.
+func (NoNulls) ValidateList(_ context.Context, req validator.ListRequest, resp *validator.ListResponse) {
+	for i, element := range req.ConfigValue.Elements() {
+		if element.IsNull() {
+			addNull(&resp.Diagnostics, req.Path.AtListIndex(i))
+		}
+	}
+}
+
+// ValidateMap implements validator.Map.
+func (NoNulls) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	for key, element := range req.ConfigValue.Elements() {
+		if element.IsNull() {
+			addNull(&resp.Diagnostics, req.Path.AtMapKey(key))
+		}
+	}
+}
+
+func addNull(diags *diag.Diagnostics, at path.Path) {
+	AddInvalid(diags, at, "Null Element", "it is null; leave it out")
+}
+
 // AddInvalid adds an error about the attribute at a path. what is the fault without a full stop, or a
 // question about the intention. The text contains the path too. Inside an object, or for a sensitive
 // value, Terraform shows only the first line of the block.

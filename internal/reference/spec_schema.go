@@ -44,6 +44,7 @@ func specAttribute(o Options) schema.SingleNestedAttribute {
 			"configmap": schema.ListNestedAttribute{
 				MarkdownDescription: "Configuration files of the process." + reservedNote,
 				Optional:            true,
+				Validators:          []validator.List{NoNulls{}},
 				NestedObject: schema.NestedAttributeObject{
 					Attributes: map[string]schema.Attribute{
 						"path": optionalPath("Absolute path of the file."),
