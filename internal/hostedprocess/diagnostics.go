@@ -274,6 +274,16 @@ func importMissing(title string, named fleet.Inventory, missing []fleet.Host) di
 		"Somebody else's is not replaced, unless adopt_existing is set.", title, diagnose.CountHosts(len(missing), named.Len()), keysOf(named, missing)))
 }
 
+// importEarlier warns of hosts that are registered under another supplier id as well.
+func importEarlier(f *foundProcess) diag.Diagnostics {
+	if len(f.earlier) == 0 {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosts Registered Under Two Supplier IDs", fmt.Sprintf("%s is registered on some hosts under more than one bk_supplier_id. "+
+		"The later registration is imported, and this resource leaves the earlier one alone: %s. To remove an earlier one, import it by that address into a resource of its own, and destroy that.",
+		diagnose.ProcessTitle(f.namespace, f.name), diagnose.Keys(f.earlier)))}
+}
+
 // importUnplaced is an import that leaves hosts out, or may. A destroy would leave those running.
 func importUnplaced(f foundProcess, unplaced *gse.UnplacedError) diag.Diagnostic {
 	title := diagnose.ProcessTitle(f.namespace, f.name)

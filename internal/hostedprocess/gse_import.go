@@ -120,6 +120,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	resp.Diagnostics.Append(importEarlier(found)...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)
 	resp.Diagnostics.Append(readSpecs(ctx, r.platform, found)...)
 	resp.Diagnostics.Append(found.write(ctx, &resp.State, r.platform)...)
@@ -242,13 +243,18 @@ type foundProcess struct {
 	spec            *hostedspec.Entry
 	hosts           map[string]string            // addresses by host key
 	labels          map[string]map[string]string // of the registration on each host
-	fingerprints    map[string]bool              // that these registrations carry
-	owners          map[string]bool              // that they name
+	fingerprints    map[string]string            // that these registrations carry
+	owners          map[string]string            // that they name
+	rows            map[string]gse.Row           // of the listing, by host key
+	earlier         []string                     // hosts with supplier ids under which they were registered before
 	outOfSync       map[string]string            // by host key
 }
 
 func newFoundProcess(namespace, name string) *foundProcess {
-	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string), fingerprints: make(map[string]bool), owners: make(map[string]bool), outOfSync: make(map[string]string)}
+	return &foundProcess{
+		namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string), fingerprints: make(map[string]string),
+		owners: make(map[string]string), rows: make(map[string]gse.Row), outOfSync: make(map[string]string),
+	}
 }
 
 func (f *foundProcess) id() string { return f.namespace + ":" + f.name }
@@ -258,13 +264,27 @@ func (f *foundProcess) identity() hostedProcessIdentityModel {
 }
 
 // add takes a row of the listing. A host that has another supplier id than the
-// provider's keeps it in its address.
+// provider's keeps it in its address. Of two registrations of a host the later counts.
 func (f *foundProcess) add(row gse.Row, p *platform.Platform) {
-	address := row.Host.Address()
+	key, address := row.Host.Address(), row.Host.Address()
 	if row.Host.SupplierID() != p.Supplier {
 		address = row.Host.String()
 	}
-	f.hosts[row.Host.Address()] = address
+	before, twice := f.rows[key]
+	if twice && before.Host != row.Host {
+		earlier := before.Host
+		if before.Status.RegisterTime >= row.Status.RegisterTime {
+			earlier = row.Host
+		}
+		f.earlier = append(f.earlier, earlier.String())
+	}
+	if twice && before.Status.RegisterTime >= row.Status.RegisterTime {
+		return
+	}
+	delete(f.labels, f.hosts[key])
+	delete(f.fingerprints, f.hosts[key])
+	delete(f.owners, f.hosts[key])
+	f.hosts[key], f.rows[key] = address, row
 	f.label(address, row.Status.Labels, p)
 }
 
@@ -272,9 +292,9 @@ func (f *foundProcess) add(row gse.Row, p *platform.Platform) {
 func (f *foundProcess) label(host string, labels map[string]string, p *platform.Platform) {
 	if labels != nil {
 		f.labels[host] = p.OwnLabels(labels)
-		f.fingerprints[labels[p.FingerprintLabel]] = true
+		f.fingerprints[host] = labels[p.FingerprintLabel]
 		if owner := labels[fleet.OwnerLabel(p.FingerprintLabel)]; owner != "" && p.FingerprintLabel != "" {
-			f.owners[owner] = true
+			f.owners[host] = owner
 		}
 	}
 }
@@ -282,17 +302,18 @@ func (f *foundProcess) label(host string, labels map[string]string, p *platform.
 // owner is the one that all registrations name which name any, null if there is none or more than one. An
 // import goes on as the object that registered. Who registers there later is somebody else.
 func (f *foundProcess) owner() types.String {
-	if len(f.owners) != 1 {
+	owners := slices.Compact(slices.Sorted(maps.Values(f.owners)))
+	if len(owners) != 1 {
 		return types.StringNull()
 	}
-	return types.StringValue(slices.Collect(maps.Keys(f.owners))[0])
+	return types.StringValue(owners[0])
 }
 
 // registeredWith reports whether a registration carries the fingerprint of a spec.
 func (f *foundProcess) registeredWith(spec *gse.Spec, p *platform.Platform) bool {
 	labels, _ := sharedLabels(f.labels)
 	desired, err := p.Desired(gse.Meta{Namespace: f.namespace, Name: f.name, Labels: labels}, spec, "")
-	return err == nil && p.FingerprintLabel != "" && f.fingerprints[desired.Fingerprint]
+	return err == nil && p.FingerprintLabel != "" && slices.Contains(slices.Collect(maps.Values(f.fingerprints)), desired.Fingerprint)
 }
 
 // attributeWriter is a state, or a resource in a list.

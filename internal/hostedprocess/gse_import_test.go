@@ -56,6 +56,49 @@ func TestHostedProcess_import(t *testing.T) {
 	})
 }
 
+// Of a host that is registered under two supplier ids the later registration is imported, in whatever order they are listed; a warning names
+// the other one.
+func TestHostedProcess_importTwoSuppliers(t *testing.T) {
+	t.Parallel()
+	row := func(host, supplier, at int) any {
+		return map[string]any{
+			"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{"s": fmt.Sprint(supplier)}}, "status": 1, "isauto": true, "pid": 11, "version": "", "register_time": at,
+			"host": map[string]any{"ip": fmt.Sprintf("10.0.0.%d", host), "bk_cloud_id": 0, "bk_supplier_id": supplier},
+		}
+	}
+	const warning = "under more than one bk_supplier_id. The later registration is imported, and this resource leaves the earlier one alone: "
+	for name, c := range map[string]struct {
+		rows                 []any
+		host, label, earlier string
+	}{
+		"later-first":        {[]any{row(2, 5, 2000), row(2, 0, 1000)}, "0:5:10.0.0.2", "5", "0:0:10.0.0.2"},
+		"later-last":         {[]any{row(2, 0, 1000), row(2, 5, 2000)}, "0:5:10.0.0.2", "5", "0:0:10.0.0.2"},
+		"providers-is-later": {[]any{row(2, 5, 1000), row(2, 0, 2000)}, "0:10.0.0.2", "0", "0:5:10.0.0.2"},
+		"three":              {[]any{row(2, 0, 1000), row(2, 5, 3000), row(2, 7, 2000)}, "0:5:10.0.0.2", "5", "0:0:10.0.0.2, 0:7:10.0.0.2"},
+		"row-twice":          {[]any{row(2, 0, 1000), row(2, 0, 2000)}, "0:10.0.0.2", "0", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, esb)
+			w.sim.Registered(t, 1)
+			w.sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": c.rows, "data/count": len(c.rows)}})
+			object := w.object()
+			said := words(object.Imports("web:nginx").String())
+			providertest.Same(t, "hosts", map[string]string{"0:10.0.0.2": c.host}, object.Reasons("hosts"))
+			listed, listing := w.open().List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "web"})
+			providertest.Check(t, len(listed) == 1, "listed: %v", listed)
+			for _, one := range listed {
+				resource, _ := one.Resource.(map[string]any)
+				meta, _ := resource["meta"].(map[string]any)
+				providertest.Same(t, "listed", []any{map[string]any{"0:10.0.0.2": c.host}, map[string]any{"s": c.label}}, []any{resource["hosts"], meta["labels"]})
+			}
+			for _, said := range []string{said, words(listing)} {
+				providertest.Check(t, strings.Contains(said, warning) == (c.earlier != "") && strings.Contains(said, c.earlier), "said: %s", said)
+			}
+		})
+	}
+}
+
 // Labels that every host has in the same way are imported. What differs from host to host
 // is named, and no host's value becomes that of all.
 //

@@ -89,7 +89,11 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 		if !pushTrouble(push, config, err) {
 			return
 		}
-		if diags := readSpecs(ctx, l.platform, processes...); len(diags) > 0 && !push(list.ListResult{Diagnostics: diags}) {
+		diags := readSpecs(ctx, l.platform, processes...)
+		for _, found := range processes {
+			diags.Append(importEarlier(found)...)
+		}
+		if len(diags) > 0 && !push(list.ListResult{Diagnostics: diags}) {
 			return
 		}
 		for _, found := range processes {
