@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -129,10 +130,13 @@ func (d *registrationsDataSource) Read(ctx context.Context, req datasource.ReadR
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
-	found := make(registered)
+	found, names := make(registered), make(spellings)
 	namespace := config.Namespace.ValueString()
 	err := d.platform.GSE.List(ctx, namespace, d.platform.Supplier, func(row gse.Row) bool {
 		found.add(row)
+		if row.Status.State != fleet.Unregistered {
+			names.add(row.Name)
+		}
 		return true
 	})
 	unplaced := (*gse.UnplacedError)(nil)
@@ -140,6 +144,9 @@ func (d *registrationsDataSource) Read(ctx context.Context, req datasource.ReadR
 		// An incomplete list would look complete.
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Registrations", fmt.Sprintf("Namespace %q could not be listed.", namespace), err))
 		return
+	}
+	if alike := names.alike(); len(alike) > 0 {
+		resp.Diagnostics.Append(namesAlike(alike))
 	}
 	resp.Diagnostics.Append(config.fromAPI(found, expected, unplaced, d.platform)...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
@@ -149,6 +156,16 @@ func (d *registrationsDataSource) Read(ctx context.Context, req datasource.ReadR
 func listedInPart(unplaced *gse.UnplacedError) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Registrations Listed In Part", diagnose.Sentence(unplaced.Error())+
 		"\n\nThere may be more registrations than these. Ask the platform's administrators why it does not say on which hosts they are.")
+}
+
+// namesAlike is the warning about processes that are one to Terraform.
+func namesAlike(rows []string) diag.Diagnostic {
+	if more := len(rows) - maxNamed; more > 0 {
+		rows = append(rows[:maxNamed:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	return diag.NewWarningDiagnostic("Names Spelt Alike", fmt.Sprintf(
+		"Some names of processes differ only in how their characters are composed, and are one name to Terraform:\n\n  %s\n\n"+
+			"Their hosts stand under that name together. A resource registers the composed spelling, and finds no other.", strings.Join(rows, "\n  ")))
 }
 
 // maxNamed is how many rows a warning names.

@@ -4,12 +4,15 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -56,7 +59,7 @@ func expectedHosts(expected types.Map, supplier int) (map[string]fleet.Inventory
 		for _, fault := range faults {
 			reference.AddInvalid(&diags, at.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 		}
-		byName[name] = inventory
+		byName[norm.NFC.String(name)] = inventory
 	}
 	return byName, diags
 }
@@ -78,18 +81,46 @@ func (expectedValidator) ValidateMap(_ context.Context, req validator.MapRequest
 // registered are the rows of a namespace by process and host.
 type registered map[string]map[fleet.HostID]gse.Row
 
-// add adds a row. A platform may keep rows after unregistering, and one host may have a row for each of
+// spellings are names as the platform spells them, by the name that Terraform makes of them: it spells keys of maps in one way (NFC).
+type spellings map[string]map[string]bool
+
+func (s spellings) add(name string) {
+	one := norm.NFC.String(name)
+	if s[one] == nil {
+		s[one] = make(map[string]bool)
+	}
+	s[one][name] = true
+}
+
+// alike are those of which there are several, each quoted so that they can be told apart.
+func (s spellings) alike() []string {
+	var rows []string
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if len(s[name]) < 2 {
+			continue
+		}
+		var spelt []string
+		for _, one := range slices.Sorted(maps.Keys(s[name])) {
+			spelt = append(spelt, strconv.QuoteToASCII(one))
+		}
+		rows = append(rows, strings.Join(spelt, " and "))
+	}
+	return rows
+}
+
+// add adds a row, by the name that Terraform makes of its own. A platform may keep rows after unregistering, and one host may have a row for each of
 // its supplier ids: the later registration counts.
 func (r registered) add(row gse.Row) {
 	if row.Status.State == fleet.Unregistered {
 		return
 	}
-	if r[row.Name] == nil {
-		r[row.Name] = make(map[fleet.HostID]gse.Row)
+	name := norm.NFC.String(row.Name)
+	if r[name] == nil {
+		r[name] = make(map[fleet.HostID]gse.Row)
 	}
 	id := row.Host.WithoutSupplier()
-	if before, twice := r[row.Name][id]; !twice || before.Status.RegisterTime < row.Status.RegisterTime {
-		r[row.Name][id] = row
+	if before, twice := r[name][id]; !twice || before.Status.RegisterTime < row.Status.RegisterTime {
+		r[name][id] = row
 	}
 }
 

@@ -127,6 +127,59 @@ func listing(rows ...any) simulator.Fault {
 	return simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": rows, "data/count": len(rows)}}
 }
 
+// Terraform makes one of two keys that it spells alike (NFC). No host is lost by that, and none is an orphan that is expected.
+func TestRegistrationsDataSource_spelling(t *testing.T) {
+	t.Parallel()
+	const composed, decomposed = "caf\u00e9_1", "cafe\u0301_1"
+	at := func(seconds, status int) map[string]any {
+		return map[string]any{"register_time": seconds, "status": status}
+	}
+	for name, c := range map[string]struct {
+		rows     []any
+		expected map[string]any
+		hosts    map[string]string // and their states
+		orphans  map[string]any
+		warns    bool
+	}{
+		"two-hosts": {
+			[]any{row(composed, "", "10.0.0.1", nil), row(decomposed, "", "10.0.0.2", nil)}, map[string]any{"a": "0:10.0.0.1", "b": "0:10.0.0.2"},
+			map[string]string{"0:10.0.0.1": "stopped", "0:10.0.0.2": "stopped"}, map[string]any{}, true,
+		},
+		"one-is-not-expected": {
+			[]any{row(composed, "", "10.0.0.1", nil), row(decomposed, "", "10.0.0.2", nil)}, map[string]any{"a": "0:10.0.0.1"},
+			map[string]string{"0:10.0.0.1": "stopped", "0:10.0.0.2": "stopped"}, map[string]any{composed: map[string]any{"0:10.0.0.2": "0:10.0.0.2"}}, true,
+		},
+		"one-host": {
+			[]any{row(decomposed, "", "10.0.0.1", at(2000, 1)), row(composed, "", "10.0.0.1", at(1000, 2))}, map[string]any{"a": "0:10.0.0.1"},
+			map[string]string{"0:10.0.0.1": "running"}, map[string]any{}, true,
+		},
+		"one-spelling": {
+			[]any{row(decomposed, "", "10.0.0.1", nil), row(decomposed, "", "10.0.0.2", nil)}, map[string]any{"a": "0:10.0.0.1", "b": "0:10.0.0.2"},
+			map[string]string{"0:10.0.0.1": "stopped", "0:10.0.0.2": "stopped"}, map[string]any{}, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Inject(listing(c.rows...))
+			values, said := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).ReadData("bk_registrations", map[string]any{
+				"namespace": "web", "expected": map[string]any{composed: c.expected}})
+			registrations, _ := values["registrations"].(map[string]any)
+			process, _ := registrations[composed].(map[string]any)
+			listed, _ := process["hosts"].(map[string]any)
+			states := make(map[string]string)
+			for host, registration := range listed {
+				states[host], _ = registration.(map[string]any)["state"].(string)
+			}
+			providertest.Same(t, "hosts", c.hosts, states)
+			providertest.Same(t, "processes", 1, len(registrations))
+			providertest.Same(t, "orphans", any(c.orphans), values["orphans"])
+			warning := strings.Contains(said.String(), `"cafe\u0301_1" and "caf\u00e9_1"`)
+			providertest.Check(t, !said.Failed() && warning == c.warns && (len(said) > 0) == c.warns, "said: %s", said)
+		})
+	}
+}
+
 // Rows that cannot be placed are named in a warning, and a listing that fails is an error. So is an invalid expected host, before any call.
 //
 // Promised in reference: These are not in `registrations`, and a warning names them.
