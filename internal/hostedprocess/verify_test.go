@@ -253,7 +253,7 @@ func TestVerify_adoptedInPart(t *testing.T) {
 
 // An import has the spec, so the first plan is empty, and a later change calls no other host.
 //
-// Promised in verify.md: `spec` is what the agents host, and the generated configuration plans empty |.
+// Promised in verify.md: `spec` is what the agents host, and the generated configuration plans empty, but for fields that the file does not keep |.
 func TestVerify_imported(t *testing.T) {
 	t.Parallel()
 	verifying(t, func(w *world) {

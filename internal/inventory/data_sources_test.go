@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -127,6 +128,7 @@ func face(sim *providertest.Sim, gateway string) object {
 // Promised in reference: Two hosts with one key are an error that names both.
 // Promised in reference: Fewer are an error, so that a module that was emptied, or a wrong
 // scope, does not make a plan that removes everything.
+// Promised in limits.md: | From CMDB | `bk_hosts` takes the first inner IPv4 address, and the IPv6 address where there is none: such a host needs another `key` than the default |.
 func TestHostsDataSource_refused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -151,6 +153,7 @@ func TestHostsDataSource_refused(t *testing.T) {
 		"dynamic-at-the-esb": {config: in("dynamic"), want: "(10.4.0.6): its addresses are dynamic, so that they may be another host's later, and the ESB takes no agent ids\n"},
 		"dynamic-by-address": {gateway: "apigw", config: in("dynamic", object{"address": "ip"}), want: "(10.4.0.6): its addresses are dynamic, so that they may be another host's later\n"},
 		"dynamic-no-agent":   {gateway: "apigw", config: in("dynamic-without-agent"), want: "(10.4.0.7): its addresses are dynamic, so that they may be another host's later\n"},
+		"ipv6":               {config: in("ipv6"), want: "Hosts Without Name: These hosts are in scope, and cannot be addressed or have no key:\n\n"},
 		"odd-agent":          {gateway: "apigw", config: in("odd-agent"), want: `(10.4.0.8): its agent id "a b" is not one` + "\n"},
 		"odd-address":        {config: in("odd-address"), want: `its inner address "ten" is not an IP address` + "\n"},
 		"key-twice":          {config: in("nginx", object{"key": "{bk_cloud_id}"}), want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.1) and host 2 (10.3.0.2) both have the key \"0\"\n"},
@@ -324,6 +327,23 @@ func TestProcessesDataSource_invalid(t *testing.T) {
 	}
 }
 
+// A read that is not over in time ends with an error, and keeps nothing: part of an answer would look like all of it.
+//
+// Promised in reference: When one expires, the read ends with an error: what is known by then would look like everything.
+func TestDataSources_deadline(t *testing.T) {
+	t.Parallel()
+	sim := serveBusiness(t)
+	sim.Inject(simulator.Fault{Delay: 10 * time.Second})
+	for typ, config := range map[string]object{hostsType: in("nginx"), processesType: in("nginx"), "bk_registrations": {"namespace": "web"}} {
+		t.Run(typ, func(t *testing.T) {
+			t.Parallel()
+			config["timeouts"] = object{"read": "50ms"}
+			values, said := sim.Configured(t, face(sim, "")).ReadData(typ, config)
+			providertest.Check(t, said.Failed() && values == nil, "%v; said: %s", values, said)
+		})
+	}
+}
+
 // refusal is how a platform refuses an API that is not granted.
 func refusal(gateway string) simulator.Fault {
 	fault := simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(1306403), EnvelopeMessage: "APP permission is insufficient"}
@@ -374,8 +394,8 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		"group":              {config: object{"bk_biz_id": 3, "dynamic_group": "second"}, want: `Not Found in CMDB: Business 3 has no dynamic group "second"; there are sets (s), first (g).`},
 		"process":            {config: in("web", object{"process_name": "apache*"}), want: `Not Found in CMDB: Business 3 has no process "apache*" in this scope; there are agent, nginx.`},
 		"process-id":         {config: in("web", object{"bk_process_ids": []any{1, 9, 99}}), want: "Not Found in CMDB: Business 3 has no process id 9, 99 in this scope."},
-		"empty":              {config: in("none"), want: "Too Few Hosts: Business 3 has 0 hosts in this scope; min_hosts requires 1."},
-		"too-few":            {config: in("web", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts in this scope; min_hosts requires 5."},
+		"empty":              {config: in("none"), want: "Too Few Hosts: Business 3 has 0 hosts with such processes in this scope; min_hosts requires 1."},
+		"too-few":            {config: in("web", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts with such processes in this scope; min_hosts requires 5."},
 		"inst-id":            {config: in("template"), want: "  process 9 (t) of host 5 (10.4.0.1) in odd/template: pid_file: ${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids\n"},
 		"null":               {config: in("null"), want: "is empty, which a hosted process cannot do without\n"},
 		"no-agent":           {config: in("web", object{"address": "agent_id"}), host: object{"bk_agent_id": ""}, want: "  host 1 (10.3.0.1): CMDB has no agent id for it\n"},

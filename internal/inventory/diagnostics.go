@@ -52,7 +52,12 @@ func selectFailed(biz int64, err error) diag.Diagnostic {
 
 // tooFew is the error for fewer hosts than min_hosts.
 func tooFew(biz int64, hosts, inScope int, least int64) diag.Diagnostic {
-	text := fmt.Sprintf("Business %d has %d hosts in this scope", biz, hosts)
+	return tooFewOf("hosts", biz, hosts, inScope, least)
+}
+
+// tooFewOf is tooFew for some kind of hosts.
+func tooFewOf(what string, biz int64, hosts, inScope int, least int64) diag.Diagnostic {
+	text := fmt.Sprintf("Business %d has %d %s in this scope", biz, hosts, what)
 	if inScope > hosts {
 		text = fmt.Sprintf("Of %d hosts that business %d has in this scope, %d pass the filter", inScope, biz, hosts)
 	}

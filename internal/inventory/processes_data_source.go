@@ -107,7 +107,7 @@ func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Di
 	}
 	hosts := hostsOf(all)
 	if least := m.least(); int64(len(hosts)) < least {
-		diags.Append(tooFew(scope.Business, len(hosts), len(hosts), least))
+		diags.Append(tooFewOf("hosts with such processes", scope.Business, len(hosts), len(hosts), least))
 		return diags
 	}
 	found := newInventory(hosts, m.naming(p.Gateway))

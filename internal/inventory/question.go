@@ -26,7 +26,7 @@ type question struct {
 func questionAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := scopeAttributes()
 	addNamingAttributes(attributes)
-	attributes["timeouts"] = reference.DataSourceTimeouts(ctx, "the whole read")
+	attributes["timeouts"] = reference.ReadTimeouts(ctx)
 	return attributes
 }
 

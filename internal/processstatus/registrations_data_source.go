@@ -59,7 +59,7 @@ func (d *registrationsDataSource) Schema(ctx context.Context, _ datasource.Schem
 				ElementType:         hostsByNameType.ElemType,
 				Validators:          []validator.Map{expectedValidator{}},
 			},
-			"timeouts": reference.DataSourceTimeouts(ctx, "the whole read"),
+			"timeouts": reference.ReadTimeouts(ctx),
 			"registrations": schema.MapNestedAttribute{
 				MarkdownDescription: "Registrations by the name of the process.",
 				Computed:            true,

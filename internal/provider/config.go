@@ -87,6 +87,9 @@ func (s *settings) resolve(ctx context.Context, block types.Object) (unknown []s
 		switch {
 		case err != nil:
 			diags.Append(s.invalid(d.name, err.Error()))
+		case d.required && inBlock && s.given[d.name] == "":
+			diags.Append(diagnose.About(path.Root(d.name), diag.NewErrorDiagnostic(summaryMissingSetting,
+				fmt.Sprintf("%s is an empty text in the provider block, which hides the environment variable %s. Give it a value, or leave it out (null) to use the variable.", d.name, d.env))))
 		case d.required && s.given[d.name] == "":
 			diags.Append(diagnose.About(path.Root(d.name), diag.NewErrorDiagnostic(summaryMissingSetting,
 				fmt.Sprintf("%s is not set. Set it in the provider block, or set the environment variable %s.", d.name, d.env))))

@@ -187,7 +187,7 @@ var settingRows = map[string]settingRow{
 // badSettings are invalid values of each setting. Tests of the package bkapi have more of URLs.
 var badSettings = []badSetting{
 	{of: "endpoint", value: nil, want: `: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
-	{of: "endpoint", value: "", want: `: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
+	{of: "endpoint", value: "", want: `: Missing Provider Setting: endpoint is an empty text in the provider block, which hides the environment variable BK_ENDPOINT. Give it a value, or leave it out (null) to use the variable.`},
 	{of: "endpoint", value: "paas.example.com", want: `: Invalid Provider Setting: Attribute endpoint: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
 	{of: "endpoint", value: "https://me:pw@paas.example.com", want: `: Invalid Provider Setting: Attribute endpoint: has user information; credentials have fields of their own.`},
 	{of: "endpoint", env: "paas.example.com", want: `: Invalid Provider Setting: Environment variable BK_ENDPOINT: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},

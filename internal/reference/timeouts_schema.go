@@ -18,7 +18,7 @@ const (
 	DefaultReadTimeout   = 2 * time.Minute
 )
 
-// TimeoutsDescription describes the timeouts of every object.
+// TimeoutsDescription describes the timeouts of every object that asks hosts.
 const TimeoutsDescription = "Deadlines, such as `\"15m\"`. When one expires, everything known so far is kept, and hosts without a result are named."
 
 // TimeoutsAttribute declares timeouts, with the description that the library lacks, and with a validator
@@ -50,9 +50,18 @@ func DeadlineAttribute(name, what string, defaultTimeout time.Duration) map[stri
 
 // DataSourceTimeouts declares the timeouts of a data source; what is as in DeadlineAttribute.
 func DataSourceTimeouts(ctx context.Context, what string) datasource.Attribute {
+	return dataSourceTimeouts(ctx, what, TimeoutsDescription)
+}
+
+// ReadTimeouts declares the timeouts of a data source that has a whole answer or none.
+func ReadTimeouts(ctx context.Context) datasource.Attribute {
+	return dataSourceTimeouts(ctx, "the whole read", "Deadlines, such as `\"15m\"`. When one expires, the read ends with an error: what is known by then would look like everything.")
+}
+
+func dataSourceTimeouts(ctx context.Context, what, description string) datasource.Attribute {
 	attribute := datasourcetimeouts.Attributes(ctx)
 	if nested, ok := attribute.(datasource.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = TimeoutsDescription
+		nested.MarkdownDescription = description
 		nested.Validators = []validator.Object{NotEmpty()}
 		nested.Attributes = DataSourceAttributes(DeadlineAttribute("read", what, DefaultReadTimeout))
 		return nested
