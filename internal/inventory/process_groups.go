@@ -80,9 +80,9 @@ func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[st
 	return g
 }
 
-// labels are ways to distinguish groups of one name, the shortest first. A key must not change when a
-// process does, or for_each would destroy and create. So it depends on where a process is, not on its
-// declaration.
+// labels are ways to distinguish groups of one name, the shortest first. A label tells where a process is, so that a process
+// which changes everywhere keeps its keys. Which label is used depends on the declarations: when a process
+// changes in some places, keys are renamed.
 var labels = []func(cmdb.Process) string{
 	func(cmdb.Process) string { return "" },
 	func(p cmdb.Process) string { return "@" + p.Place.ModuleName },

@@ -79,7 +79,8 @@ func textOrNull(text string) types.String {
 func processesAttribute() schema.Attribute {
 	return schema.MapNestedAttribute{
 		MarkdownDescription: "Processes by `<bk_process_name>_<local_inst_id>`, their name at GSE. Hosts with an equal spec and priority are one element. " +
-			"Where a process differs by module or set, its keys get `@<module>`, `@<set>/<module>` or `#<bk_process_id>`.",
+			"Where a process differs by module or set, its keys get `@<module>`, `@<set>/<module>` or `#<bk_process_id>`. " +
+			"[A change in CMDB may rename keys](../guides/from-gsekit.md#when-a-key-changes).",
 		Computed: true,
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"meta": computedObject("For `meta` of a resource. The namespace is that of GSEKit, `GSEKIT_BIZ_<bk_biz_id>`.", map[string]schema.Attribute{

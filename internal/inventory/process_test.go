@@ -170,3 +170,35 @@ func described(group *processGroup) []string {
 	}
 	return slices.Concat(texts, []string{strings.Trim(fmt.Sprint(group.ids), "[]")}, pid)
 }
+
+// A process that changes everywhere keeps its keys. One that changes in some places gets keys by the least that tells these apart, and a
+// for_each takes each for another resource.
+func TestProcessGroups_keys(t *testing.T) {
+	t.Parallel()
+	format, _ := parseKey(defaultKey)
+	elsewhere := func(p *cmdb.Process) { p.Place = cmdb.Place{SetID: 1, SetName: "gz-1", ModuleID: 3, ModuleName: "db"} }
+	changed := func(p *cmdb.Process) { p.StartCmd = "./other.sh" }
+	for name, c := range map[string]struct {
+		changes []func(*cmdb.Process) // by process; the third is in another module
+		want    []string
+	}{
+		"alike":           {[]func(*cmdb.Process){nil, nil, nil}, []string{"nginx_1"}},
+		"everywhere":      {[]func(*cmdb.Process){changed, changed, changed}, []string{"nginx_1"}},
+		"in-one-module":   {[]func(*cmdb.Process){nil, nil, changed}, []string{"nginx_1@db", "nginx_1@web"}},
+		"on-one-host":     {[]func(*cmdb.Process){nil, changed, nil}, []string{"nginx_1@gz-1/db#3", "nginx_1@gz-1/web#1", "nginx_1@gz-1/web#2"}},
+		"priority-counts": {[]func(*cmdb.Process){nil, nil, func(p *cmdb.Process) { p.Priority = 9 }}, []string{"nginx_1@db", "nginx_1@web"}},
+	} {
+		var processes []cmdb.Process
+		for i, change := range c.changes {
+			p := whole(int64(i+1), change)
+			if i == 2 {
+				elsewhere(&p)
+			}
+			processes = append(processes, p)
+		}
+		g := newProcessGroups(processes, newInventory(hostsOf(processes), naming{key: format, by: byIP}), nil)
+		if got := slices.Sorted(maps.Keys(g.groups)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: keys %q, want %q", name, got, c.want)
+		}
+	}
+}
