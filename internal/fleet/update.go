@@ -253,10 +253,11 @@ func (t Trace) repeats(operation Operation, want, before Desired, live Status) r
 // repeatsByProcess decides by the process alone, as the last apply in state has seen it, where that is enough.
 func (t Trace) repeatsByProcess(restart bool, live Status) (_ repetition, decided bool) {
 	same := t.PID != 0 && live.PID == t.PID
+	unchanged := t.PID == 0 && t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime // nothing is known of the process
 	switch {
 	case live.State != Running: // the operation passes it by
 		return notYet, true
-	case restart && same && t.Ran:
+	case restart && t.Ran && (same || unchanged):
 		return already, true
 	case t.Ran, restart && same:
 		return notYet, true

@@ -58,17 +58,17 @@ func TestProcessOperation_watchedWhenTimeIsUp(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", gseFaces, func(s trial) {
 		t := s.t
-		sim, resource := registered(t, s.by, 1)
+		sim, resource := registered(t, s.by, 2)
 		sim.ResetCalls()
 		gate := func(stable string) map[string]any {
-			return map[string]any{"waves": []string{"100%"}, "healthy": map[string]any{"stable_for": stable, "within": "2m"}}
+			return map[string]any{"batch_size": 1, "healthy": map[string]any{"stable_for": stable}}
 		}
-		config := restartConfig(s.by, 1, map[string]any{"timeouts": map[string]any{"create": "2s"}, "rollout": gate("1m")})
+		config := restartConfig(s.by, 2, map[string]any{"timeouts": map[string]any{"create": "2s"}, "rollout": gate("1500ms")}) // of two waves
 		_, said := resource.Apply(config)
-		if resource.Tainted || said.Severity() != "warning" || !strings.HasPrefix(resource.Reasons("failed_hosts")["web-1"], "no_verdict: ") {
+		if resource.Tainted || said.Severity() != "warning" || !strings.HasPrefix(resource.Reasons("failed_hosts")["web-2"], "no_verdict: ") {
 			t.Fatalf("tainted: %t; failed_hosts %v; said: %s", resource.Tainted, resource.Reasons("failed_hosts"), said)
 		}
-		sim.Changed(t, providertest.Operated(simulator.OpRestart, 1))
+		sim.Changed(t, providertest.Operated(simulator.OpRestart, 1), providertest.Operated(simulator.OpRestart, 2))
 		sim.ResetCalls()
 		config["rollout"] = gate("1s")
 		resource.Applied(config)
