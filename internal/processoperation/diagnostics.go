@@ -34,7 +34,7 @@ func createdInPart(o operation, results outcome, as reference.OnPartialCreate) d
 func nothingConfirmed(o operation, results outcome) diag.Diagnostic {
 	more := ""
 	if results.leavesHosted() {
-		more = ", and end that hosting"
+		more = ", and unhost the process where this run has hosted it"
 	}
 	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
 		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs on every host again without asking. "+

@@ -271,7 +271,7 @@ func TestProcessOperation_oneShotFailedEverywhere(t *testing.T) {
 	onFaces(t, "", gseFaces, func(s trial) {
 		t := s.t
 		sim, resource, config, said := leftHosted(t, s.by, simulator.Fault{Code: new(simulator.CodeCommandFailed), Message: "boom", StillHosts: true}, nil)
-		providertest.Says(t, said.String(), "ERROR", "it could not be unhosted, so the agent may run it again", "`terraform untaint` of this resource makes the next apply ask first, and end that hosting.")
+		providertest.Says(t, said.String(), "ERROR", "it could not be unhosted, so the agent may run it again", "`terraform untaint` of this resource makes the next apply ask first, and unhost the process where this run has hosted it.")
 		if !resource.Tainted {
 			t.Fatalf("it is not tainted; said: %s", said)
 		}
