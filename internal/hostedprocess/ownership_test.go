@@ -85,7 +85,7 @@ func TestOwnership_destroyRefused(t *testing.T) {
 //
 // Promised in changing-hosts.md: The apply ends with an error, and the host stays in `hosts`.
 // Promised in changing-hosts.md: With it, hosts that leave `hosts` or are destroyed go from state with a warning that names each of them and its address.
-// Promised in reference: Hosts that leave `hosts`, or are destroyed, leave state with a warning if the platform says that their agents do not answer.
+// Promised in reference: Hosts that leave `hosts`, or are destroyed, leave state with a warning if the platform says their agents do not answer.
 // Promised in reference: Without it they stay in state and the apply fails.
 func TestOwnership_forgetUnreachable(t *testing.T) {
 	t.Parallel()

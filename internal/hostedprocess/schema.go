@@ -33,7 +33,7 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		"What happens to the process before its host is unregistered. `"+string(fleet.DestroyUnregister)+"`: nothing; it runs on. `"+string(fleet.DestroyStop)+"` or `"+
 			string(fleet.DestroyKill)+"`: that; where it fails, the host stays registered. A destroy goes by what was applied last. Defaults to `"+string(fleet.DestroyUnregister)+"`.")
 	attributes["forget_unreachable"] = schema.BoolAttribute{
-		MarkdownDescription: "For machines that are gone for good. Hosts that leave `hosts`, or are destroyed, leave state with a warning if the platform says that their agents do not answer. " +
+		MarkdownDescription: "For machines that are gone. Hosts that leave `hosts`, or are destroyed, leave state with a warning if the platform says their agents do not answer. " +
 			"Without it they stay in state and the apply fails. Defaults to `false`.",
 		Optional: true,
 	}
