@@ -30,7 +30,7 @@ type HostID struct {
 // AddressForms tells users what an address looks like; error messages end with it.
 const AddressForms = "an address is `<bk_cloud_id>:<ip>` (`0:10.0.0.1`, `0:2001:db8::1`), " +
 	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` (`0:0:10.0.0.1`, `0:0:[2001:db8::1]`), " +
-	"or a GSE 2.0 agent id (16 to 64 characters without a colon, in their own case)"
+	"or a GSE 2.0 agent id (16 to 64 characters without a colon; upper and lower case matter)"
 
 var (
 	// The bounds of an agent id are our own, wide around the ids that samples show. It is one word.
@@ -46,6 +46,11 @@ var (
 func ParseHost(address string, supplier int) (Host, error) {
 	if strings.ContainsFunc(address, unicode.IsSpace) {
 		return Host{}, spaced(address, supplier)
+	}
+	if meant := narrowed(address); meant != address {
+		if _, err := ParseHost(meant, supplier); err == nil && strings.Contains(meant, ":") {
+			return Host{}, fmt.Errorf("%w: %q has full-width characters; did you mean %q?", errAddress, address, meant)
+		}
 	}
 	cloudText, rest, found := strings.Cut(address, ":")
 	if !found {
@@ -85,7 +90,11 @@ func parseIP(address, cloudText, rest string, supplier int) (Host, error) {
 	}
 	ip, err := netip.ParseAddr(rest)
 	if err != nil {
-		return Host{}, fmt.Errorf("%w: %q: %q is not an IP address, and hosts are known by their IP rather than by a name; %s", errAddress, address, rest, AddressForms)
+		why := ""
+		if strings.ContainsFunc(rest, unicode.IsLetter) && !strings.Contains(rest, ":") {
+			why = ", and hosts are known by their IP rather than by a name"
+		}
+		return Host{}, fmt.Errorf("%w: %q: %q is not an IP address%s; %s", errAddress, address, rest, why, AddressForms)
 	}
 	if ip.Zone() != "" {
 		return Host{}, fmt.Errorf("%w: %q: an IPv6 zone means nothing to another machine; leave out %%%s", errAddress, address, ip.Zone())
@@ -118,6 +127,19 @@ func spaced(address string, supplier int) error {
 		return fmt.Errorf("%w: %q has a space in it; %s", errAddress, address, AddressForms)
 	}
 	return fmt.Errorf("%w: %q has a space in it; did you mean %q?", errAddress, address, meant)
+}
+
+// narrowed is an address in the characters of ASCII, for one that was typed on a Chinese keyboard.
+func narrowed(address string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case '\uFF01' <= r && r <= '\uFF5E': // the full-width forms of ASCII
+			return r - '\uFF01' + '!'
+		case r == '\u3002': // the Chinese full stop
+			return '.'
+		}
+		return r
+	}, address)
 }
 
 // meantFor is the spelling that was probably meant, and what is wrong with the address. It knows

@@ -137,8 +137,8 @@ func (m *hostedProcessModel) Check(ctx context.Context, p *platform.Platform) di
 			"process without spec.resource, which can only be hosted. Set spec.resource, or ensure = %q.", fleet.EnsureRegistered, fleet.EnsureHosted))))
 	}
 	if p.Ready() && m.verify(p) == fleet.VerifyAgent && p.CannotReadHosted() != "" {
-		diags.Append(diagnose.About(path.Root("verify"), diag.NewErrorDiagnostic("Invalid Verify", fmt.Sprintf("verify = %q reads a file on each host, and nothing can: %s. "+
-			"Set hosted_specs in the provider block, or verify = %q.", fleet.VerifyAgent, p.CannotReadHosted(), fleet.VerifyLabels))))
+		diags.Append(diagnose.About(path.Root("verify"), diag.NewErrorDiagnostic("Invalid Verify", fmt.Sprintf("verify = %q reads a file on each host: %s. "+
+			"Or set verify = %q.", fleet.VerifyAgent, p.CannotReadHosted(), fleet.VerifyLabels))))
 	}
 	return diags
 }

@@ -75,7 +75,7 @@ func TestVerify_noWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
 	_, said := w.object().Plan(w.declares(2, attribute("verify", "agent")))
-	providertest.Fails(t, said, "reads a file on each host, and nothing can: JOB is to run the script")
+	providertest.Fails(t, said, `reads a file on each host: JOB runs the script that reads it, and hosted_specs.job_scope is not set. Set it to the business of the hosts in the provider block: hosted_specs = { job_scope = { id = "2" } }`)
 	w.sim.Changed(t)
 }
 

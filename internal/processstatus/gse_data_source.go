@@ -87,7 +87,7 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	process, ask := config.process(ctx), liveStatus
+	process, ask, fromFile := config.process(ctx), liveStatus, false
 	switch cached := config.Mode.ValueString() == string(modeCached); {
 	case cached:
 		ask = fleet.Process.CachedStatus
@@ -95,9 +95,12 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 		// A process that was imported and not applied yet has no spec, and an import reads the data
 		// sources that depend on it.
 		ask = fleet.Process.CachedStatus
-		resp.Diagnostics.Append(statusFromFile(process.Identifier(ctx).ValueString()))
+		fromFile = true
 	}
 	resp.Diagnostics.Append(config.read(ctx, d.platform, process, ask)...)
+	if fromFile && !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(statusFromFile(process.Identifier(ctx).ValueString()))
+	}
 	config.UnhealthyCount = types.Int64Null()
 	if config.Mode.ValueString() != string(modeCached) && process.ChecksHealth(ctx) {
 		config.UnhealthyCount = types.Int64Value(config.unhealthy)

@@ -187,6 +187,15 @@ func TestProcessStatusDataSource_withoutSpec(t *testing.T) {
 	}
 }
 
+// What is no process is an error, and nothing else is said of it.
+func TestProcessStatusDataSource_noProcess(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	_, said := sim.Configured(t).ReadData("bk_process_status", map[string]any{"process": "web:nginx"})
+	providertest.Fails(t, said, "Invalid Process")
+	providertest.Check(t, !strings.Contains(said.String(), "Read From The Cache"), "said: %s", said)
+}
+
 func TestMain(m *testing.M) { providertest.Main(m) }
 
 // Each host has the output of the health command. Hosts on which the process runs and the command printed

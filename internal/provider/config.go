@@ -263,8 +263,11 @@ func (s *settings) hostedReader(gseClient *gse.Client, jobClient *job.Client) pr
 	switch {
 	case s.hostedVia != viaJob && s.API.Gateway == bkapi.APIGW:
 		return gse.HostedFiles{Client: gseClient, Source: s.hosted}
-	case s.jobScope.ID == "" || s.jobAPI != string(job.V3):
-		return procapi.Unread(fmt.Sprintf("JOB is to run the script that reads it, and hosted_specs.job_scope is not set, or job_api is not %q", job.V3))
+	case s.jobScope.ID == "":
+		return procapi.Unread("JOB runs the script that reads it, and hosted_specs.job_scope is not set. Set it to the business of the hosts in the provider block: " +
+			`hosted_specs = { job_scope = { id = "2" } }`)
+	case s.jobAPI != string(job.V3):
+		return procapi.Unread(fmt.Sprintf("JOB runs the script that reads it, through job_api = %q alone, and that is %q", job.V3, s.jobAPI))
 	}
 	return job.HostedFiles{Client: jobClient, Source: s.hosted, Scope: s.jobScope}
 }

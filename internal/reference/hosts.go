@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/helpers/validatordiag"
 	datasource "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -73,7 +72,9 @@ func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 		return diags
 	}
 	if hosts.Len() == 0 {
-		diags.Append(validatordiag.InvalidAttributeValueDiagnostic(at, "must contain at least one host", "0"))
+		diags.Append(diagnose.About(at, diag.NewErrorDiagnostic("Invalid Attribute Value", "Attribute "+at.String()+" must contain at least one host, and is empty. "+
+			"If the hosts come from CMDB or a variable, look there first. To unregister a hosted process everywhere, remove its resource or run terraform destroy; "+
+			"its on_destroy says whether it is stopped.")))
 		return diags
 	}
 	if hosts.Len() > manyHosts {

@@ -27,7 +27,7 @@ type mistake struct {
 
 const (
 	forms = "an address is `<bk_cloud_id>:<ip>` (`0:10.0.0.1`, `0:2001:db8::1`), `<bk_cloud_id>:<bk_supplier_id>:<ip>` (`0:0:10.0.0.1`, `0:0:[2001:db8::1]`), " +
-		"or a GSE 2.0 agent id (16 to 64 characters without a colon, in their own case)."
+		"or a GSE 2.0 agent id (16 to 64 characters without a colon; upper and lower case matter)."
 	spelling = "If you meant to set it, check the spelling: Terraform silently drops attributes that an object does not have."
 	nothing  = "nothing is set in it, so it has no effect. If you meant to set something, check the spelling: Terraform silently drops attributes that an object does not have. The attributes of this one are "
 	commands = "health_cmd, kill_cmd, reload_cmd, restart_cmd, start_cmd, stop_cmd, version_cmd."

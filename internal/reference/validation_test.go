@@ -116,7 +116,7 @@ func TestValidation(t *testing.T) {
 		"on-failure-back-action":    {actionBlock, object{"rollout.batch_size": 1, "rollout.on_failure": "rollback"}, noRollback},
 		"entry":                     {operationBlock, object{"meta": nil, "hosts": nil, "spec": nil, "processes": object{"a": entry("nginx", 1)}}, ""},
 		"entry-nothing":             {operationBlock, object{"meta": nil, "hosts": nil, "spec": nil, "processes": object{"a": object{"priority": 1}}}, `processes["a"]`},
-		"hosts-none":                {hostedBlock, object{"hosts": object{}}, "must contain at least one host"},
+		"hosts-none":                {hostedBlock, object{"hosts": object{}}, "Attribute hosts must contain at least one host, and is empty. If the hosts come from CMDB or a variable, look there first. To unregister a hosted process everywhere, remove its resource"},
 		"running-periodic":          {hostedBlock, object{"ensure": "running", kind: 0}, resident},
 		"running-resident":          {hostedBlock, object{"ensure": "running", kind: 1}, ""},
 		"running-one-shot":          {hostedBlock, object{"ensure": "running", kind: 2}, resident},
