@@ -1,6 +1,7 @@
 package rollouts
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -308,10 +309,13 @@ func TestAccExamples_safeRollouts(t *testing.T) {
 	t.Parallel()
 	shown := shownIn(t, "safe-rollouts", 3) // the plan, a release that is taken back, and too many hosts
 	sim := providertest.NewSim(t)
-	for _, release := range []string{"1.4", "1.6"} {
-		sim.Inject(simulator.Fault{API: "operate_*", Command: release, Health: "ok"})
+	switches := regexp.MustCompile(`/_sim/faults" -d '(.*)'`).FindAllStringSubmatch(providertest.ReadFile(t, "../../templates/guides", "safe-rollouts.md.tmpl"), -1)
+	providertest.Check(t, len(switches) == 2, "the guide shows %d switches of the simulator, want 2", len(switches))
+	for _, one := range switches {
+		var fault simulator.Fault
+		providertest.NoError(t, json.Unmarshal([]byte(one[1]), &fault))
+		sim.Inject(fault)
 	}
-	sim.Inject(simulator.Fault{API: "operate_*", Command: "1.5", Op: new(simulator.OpRestart), Dies: 2, Revived: true, Health: "ok"})
 	example := sim.ProviderConfig() + providertest.ReadExample(t, "guides/safe-rollouts/main.tf")
 	fewer := strings.Replace(example, "range(1, 201)", "range(1, 151)", 1)
 	step := func(example, release string, protected bool) resource.TestStep {

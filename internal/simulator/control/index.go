@@ -143,6 +143,10 @@ FAULTS
     curl -s $SIM/_sim/faults -d '{"op":0,"code":65535,"still_hosts":true}'   (the start fails, and the process is hosted all the same)
     curl -s $SIM/_sim/faults -d '{"command":"v2","dies":2,"revived":true}'   (a process of a bad release dies and is revived, again and again)
 
+  A virtual host runs no command, so its health_cmd prints nothing. After this it prints ok
+  once the process was started or restarted
+    curl -s $SIM/_sim/faults -d '{"api":"operate_*","health":"ok"}'
+
   A host's agent does not answer: 117 at once, or 115 for ever
     curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"unreachable":"117"}'
     curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"unreachable":"pending"}'
