@@ -284,7 +284,7 @@ func TestTroubleshooting_quotesMessages(t *testing.T) {
 	others := map[string]bool{ // what Terraform says, and what users write; the first ones are tried by TestAccMistakes_ofTerraform
 		"a number is required": true, `"process": string required`: true, `attribute "priority" is required`: true, `["web"].priority`: true, "map of string required": true,
 		`attribute "healthy": object required`: true, `attribute "waves": list of string required`: true, `on_fail = "rollback"`: true, "rollout": true,
-		"must be replaced": true, "Error acquiring the state lock": true, "ensure = \"hosted\"": true, "out_of_sync": true, "terraform untaint": true,
+		"Provider requires explicit configuration": true, "hashicorp/bk": true, "init": true, "code 1306000": true, "owner": true, "must be replaced": true, "Error acquiring the state lock": true, "ensure = \"hosted\"": true, "out_of_sync": true, "terraform untaint": true,
 	}
 	firstCell := regexp.MustCompile(`(?m)^\| ([^|]*) \|`)
 	code := regexp.MustCompile("`([^`]+)`")

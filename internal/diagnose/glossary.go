@@ -34,8 +34,16 @@ var callCodes = []callCode{
 		1210001, fromJOB,
 		procapi.Words{English: "JOB had trouble with GSE, of whatever kind", Chinese: "作业平台调用 GSE 出错，不区分原因"},
 		procapi.Words{
-			English: "Look at the hosts, because an operation may have begun; the state says `outcome_unknown`. Apply again, and quote the request id to the administrators of JOB.",
+			English: "Look at the hosts: an operation may have begun; the state says `outcome_unknown`. Apply again, and quote the request id to the administrators of JOB.",
 			Chinese: "操作可能已经开始，状态中记为 `outcome_unknown`，请到主机上确认后重新 apply；向作业平台管理员提供请求 ID。",
+		},
+	},
+	{
+		1306000, fromESB,
+		procapi.Words{English: "a general error, often wrong credentials", Chinese: "ESB 的通用错误；`app_code` 或 `app_secret` 有误时也返回它"},
+		procapi.Words{
+			English: "Check `app_code` and `app_secret`.",
+			Chinese: "查看报错信息中平台的原文，并检查 `app_code` 和 `app_secret`。",
 		},
 	},
 	{

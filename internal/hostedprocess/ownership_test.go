@@ -13,9 +13,6 @@ import (
 
 // Of two configurations that declare the same process, only the one that registered it last unregisters it.
 //
-// Promised in large-fleets.md: it takes over the registration, which has the same declaration. The
-// other resource leaves the host alone with a warning.
-//
 // Promised in shared-hosts.md: A destroy of the other unregisters nothing, with the warning *Hosts Belong To Another Resource*.
 // Promised in shared-hosts.md: are left alone, hosted and running. The warning is *Hosts Belong To Another Resource*.
 func TestOwnership_twoConfigurations(t *testing.T) {

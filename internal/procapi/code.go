@@ -71,8 +71,8 @@ var knownCodes = []KnownCode{
 		Sure:    certain,
 		Meaning: Words{"the agent is abnormal or not found", "Agent 异常或不存在"},
 		Todo: Words{
-			"Look at the agent in NodeMan (节点管理), and apply again. If the machine is gone for good, see `forget_unreachable`.",
-			"在节点管理中查看该主机的 Agent 状态，恢复后重新 apply。若机器已永久下线，见 `forget_unreachable`。",
+			"Check the address, then the agent in NodeMan (节点管理). If the machine is gone for good, see `forget_unreachable`.",
+			"检查地址及其 `bk_cloud_id`，再在节点管理中查看该主机的 Agent 状态，恢复后重新 apply。若机器已永久下线，见 `forget_unreachable`。",
 		},
 	},
 	{
@@ -156,7 +156,7 @@ var knownCodes = []KnownCode{
 		Sure:    uncertain,
 		Meaning: Words{"the process is being stopped", "进程正在停止"},
 		Todo: Words{
-			"Wait until it has stopped, and apply again.",
+			"Wait, and apply again.",
 			"等进程停止后重新 apply。",
 		},
 	},

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -291,6 +292,23 @@ func refused(t *testing.T, variable *hclsyntax.Body, path []string, field string
 		}
 	}
 	return strings.Join(said, " ")
+}
+
+// Each module is installed from a copy of their directory by the path that the guide shows, those that are made of others too.
+func TestAccModules_byPath(t *testing.T) {
+	t.Parallel()
+	modules := filepath.Join(t.TempDir(), "modules")
+	providertest.NoError(t, os.CopyFS(modules, os.DirFS(filepath.Join("..", "..", "examples", "modules"))))
+	for _, guide := range []string{"modules", "zh-modules"} {
+		text := providertest.ReadFile(t, filepath.Join("..", "..", "templates", "guides"), guide+".md.tmpl")
+		for _, module := range providertest.Glob(t, filepath.Join(modules, "*")) {
+			source := strings.Replace(regexp.MustCompile(`"/path/to/modules[^"]*"`).FindString(text), "cmdb-service", filepath.Base(module), 1)
+			source = strings.Replace(source, "/path/to/modules", filepath.ToSlash(modules), 1)
+			cli := providertest.NewEmptyCLI(t)
+			cli.Write("main.tf", fmt.Sprintf("module \"service\" {\n  source = %s\n}\n", source))
+			cli.Expect(0, "get")
+		}
+	}
 }
 
 // The modules made from hosted-service have its files, so they have the same inputs.

@@ -146,7 +146,7 @@ module %[1]q {
   directory = "D:\\web"
   commands  = { start = "start.bat", stop = "stop.bat", restart = "restart.bat" }
 }
-`, module, filepath.Join(rehearsed.mirror, "modules", module))
+`, module, filepath.Join(rehearsed.mirror, "modules")+"//"+module)
 	}
 	w.write(filepath.Join(w.dir, "main.tf"), config)
 	w.plans("2 to add")

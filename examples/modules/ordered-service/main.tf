@@ -75,7 +75,7 @@ resource "bk_hosted_process" "this" {
   lifecycle {
     postcondition {
       condition     = length(self.out_of_sync) == 0
-      error_message = "Not on every host: ${join(", ", keys(self.out_of_sync))}."
+      error_message = "Not on every host: ${length(self.out_of_sync)} in out_of_sync."
     }
   }
 }
