@@ -232,7 +232,7 @@ func TestRows_everyReason(t *testing.T) {
 
 // Of hosts that leave state each is named, with its address: hosts does not have them any more.
 //
-// Promised in changing-hosts.md: go from state with a warning that names each of them and its address
+// Promised in changing-hosts.md: go from state with a warning that names each of them and its address.
 func TestRowsInFull(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 120)

@@ -253,15 +253,15 @@ func (t Trace) repeats(operation Operation, want, before Desired, live Status) r
 // repeatsByProcess decides by the process alone, as the last apply in state has seen it, where that is enough.
 func (t Trace) repeatsByProcess(restart bool, live Status) (_ repetition, decided bool) {
 	same := t.PID != 0 && live.PID == t.PID
-	unchanged := t.PID == 0 && t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime // nothing is known of the process
+	ours := t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime // the registration is that of the last apply in state
 	switch {
 	case live.State != Running: // the operation passes it by
 		return notYet, true
-	case restart && t.Ran && (same || unchanged):
+	case restart && t.Ran && (same || ours && t.PID == 0):
 		return already, true
 	case t.Ran, restart && same:
 		return notYet, true
-	case restart && t.Registered && t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime && live.StartTime > live.RegisterTime:
+	case restart && t.Registered && ours && live.StartTime > live.RegisterTime:
 		return already, true
 	}
 	return notYet, false

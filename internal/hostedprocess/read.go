@@ -64,15 +64,21 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
 	resp.Diagnostics.Append(saveSilent(ctx, req.Private, resp.Private, report.Unreachable)...)
 	resp.Diagnostics.Append(keptOtherwise(h, report)...)
-	_, warning := h.judge(nil, statuses)
-	resp.Diagnostics.Append(warning...)
+	resp.Diagnostics.Append(h.notAnswering(report, statuses)...)
+}
+
+// notAnswering warns of the hosts whose agents did not answer, and of which statuses say nothing else.
+func (h hostedProcess) notAnswering(report fleet.Report, statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
+	_, diags := h.judge(nil, statuses)
+	allowed := len(diags) > 0
 	maps.DeleteFunc(report.Unreachable, func(host fleet.Host, _ fleet.Status) bool {
 		status := statuses[host.WithoutSupplier()]
-		return status.Code != "" || len(warning) > 0 && status.Since != ""
+		return status.Code != "" || allowed && status.Since != ""
 	})
 	if len(report.Unreachable) > 0 {
-		resp.Diagnostics.Append(unreachable(h, report.Unreachable, h.raise(statuses)))
+		diags.Append(unreachable(h, report.Unreachable, h.raise(statuses)))
 	}
+	return diags
 }
 
 // completeImport adds what a first refresh after an import has learnt.

@@ -306,7 +306,7 @@ func TestProcesses_mistakes(t *testing.T) {
 		},
 		"hosts":    {nil, operation("start", stack(), map[string]any{"hosts": providertest.HostsOf(1)}), leaveOut("hosts")},
 		"empty":    {nil, operation("start", map[string]any{}, nil), "Attribute processes: there is no process in it; name at least one."},
-		"no-hosts": {nil, operation("start", map[string]any{"a": with(entry("a", 1), map[string]any{"hosts": map[string]string{}})}, nil), `Attribute processes["a"].hosts must contain at least one host, got: 0`},
+		"no-hosts": {nil, operation("start", map[string]any{"a": with(entry("a", 1), map[string]any{"hosts": map[string]string{}})}, nil), `Attribute processes["a"].hosts must contain at least one host, and is empty`},
 		"unordered": {
 			gse, with(entry("web", nil, 1), map[string]any{"operation": "start", "order": "descending", "priority": nil}),
 			"Attribute order: it says in which order the operation takes several processes, and there is one; leave it out, or set processes.",
