@@ -87,9 +87,14 @@ func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status)
 	repeated := u.operation == fleet.Restart && !u.specChanges()
 	fresh := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		due, is := u.due[host]
-		code := u.statuses[host.WithoutSupplier()].Code
-		tried := u.last.on(host).IsDue || code == fleet.NotOperated
-		return is && u.prior.Hosts.Has(host) && !due.InDoubt && !due.Operated && code != fleet.OperationUnconfirmed && (repeated || !tried)
+		switch code := u.statuses[host.WithoutSupplier()].Code; {
+		case !is, !u.prior.Hosts.Has(host), due.InDoubt, due.Operated, code == fleet.OperationUnconfirmed:
+			return false
+		case code == fleet.NotOperated:
+			return repeated && due.PID > 0
+		default:
+			return !u.last.on(host).IsDue
+		}
 	})
 	if len(fresh) == 0 {
 		return nil, nil
@@ -122,11 +127,9 @@ func (u *update) keepUnsure(notTold []fleet.Host, results fleet.Results) {
 	}
 }
 
-// asBefore reports whether a host with that outcome has what it had. What was not registered was not
-// operated.
-func asBefore(o fleet.Outcome) bool {
-	return o.Verdict == fleet.NotTried || o.Verdict == fleet.Failed && o.Left == fleet.OtherSpec
-}
+// untouched reports whether nothing was sent to a host, by its outcome, or its agent does not answer. What
+// was refused may have taken effect.
+func untouched(o fleet.Outcome) bool { return o.Verdict == fleet.NotTried || o.Away }
 
 // dueAfter is the entry of a host with what is left of the operation, for the next apply.
 func (u *update) dueAfter(host fleet.Host, e entry) entry {
@@ -137,7 +140,7 @@ func (u *update) dueAfter(host fleet.Host, e entry) entry {
 	}
 	o, failed := u.failures[host]
 	due, was := u.due[host]
-	tried := o.Left == fleet.OperationUnconfirmed || was && (due.PID > 0 || !asBefore(o))
+	tried := o.Left == fleet.OperationUnconfirmed || was && (due.PID > 0 || !untouched(o))
 	switch {
 	case !failed, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
 	case o.Left == fleet.Unhealthy && was:
@@ -145,11 +148,22 @@ func (u *update) dueAfter(host fleet.Host, e entry) entry {
 	case o.Left == fleet.Unhealthy:
 	case tried:
 		e.IsDue, e.Due = true, triedOnce(due, u.found.Operated[host].PID, o)
-	case was && o.Left == fleet.OtherSpec:
+	default:
+		return u.notTried(host, before, e)
+	}
+	return e
+}
+
+// notTried is the entry e of a host to which nothing was sent, with what was there before. What runs there is
+// not known where the operation was due already.
+func (u *update) notTried(host fleet.Host, before, e entry) entry {
+	due, was := u.due[host]
+	switch behind := u.failures[host].Left == fleet.OtherSpec; {
+	case was && behind && !before.IsDue:
 		e.Runs = cmp.Or(before.Runs, u.prior.Desired.Spec)
 	case was:
 		e.IsDue, e.Due = true, due
-	case o.Left == fleet.OtherSpec && u.operation != "":
+	case behind && u.operation != "":
 		e.Runs = u.h.Desired.Spec
 	}
 	return e
