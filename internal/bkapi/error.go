@@ -11,6 +11,10 @@ import (
 // Kind says how far a call went.
 type Kind string
 
+// CodeNoPermission is what every system behind a gateway answers if the permission center refuses, whatever
+// was asked. Source: CMDB, src/common/errInfo.go (CCNoPermission).
+const CodeNoPermission = 9900403
+
 // Every way in which a call can fail.
 const (
 	// KindRequest: the request could not be built; nothing was sent.

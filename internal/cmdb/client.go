@@ -75,9 +75,6 @@ func (e endpoint) native(p params) (path string, body params) {
 	return path, body
 }
 
-// codeNoPermission is CCNoPermission of src/common/errInfo.go.
-const codeNoPermission = 9900403
-
 // refusedByESB are the codes with which the ESB itself refuses an API. The user or the application may
 // not call it, or it is missing or switched off. Source: paas2/esb/common/errors.py.
 var refusedByESB = []int64{1306402, 1306403, 1306404, 1306405}
@@ -97,5 +94,5 @@ func IsProcessInfoRefused(err error) bool {
 // IsNoPermission reports whether CMDB refused because the call is not granted. The error names the
 // API.
 func IsNoPermission(err error) bool {
-	return bkapi.HasCode(err, codeNoPermission)
+	return bkapi.HasCode(err, bkapi.CodeNoPermission)
 }

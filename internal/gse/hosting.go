@@ -38,7 +38,7 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 // hostAgain replaces by hosting again. If the platform says that the process is hosted already, it is
 // unhosted first.
 func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	results := hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick)
+	results := procapi.InState(hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick))
 	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
 	results.Merge(hostBefore(ctx, p, fleet.Unsupervise, kept, fleet.Quick))
 	for h, o := range procapi.AfterRemoval(p.client.face.host(ctx, p, fleet.Supervise, results.Succeeded(kept))) {

@@ -611,3 +611,20 @@ func TestOwnership_refusedThroughJob(t *testing.T) {
 	_, said := o.ApplyUnrefreshed(w.declares(1))
 	providertest.Check(t, w.at(2).Hosted && strings.Contains(words(said.String()), "apply once more before it goes if this resource registered it. If another tool did, do not"), "said: %s", said)
 }
+
+// An agent that goes down while its host is registered again is unreachable like any other, and stops no rollout.
+func TestHostedProcess_awayWhileRegistered(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		more := map[string]any{"max_unreachable_hosts": "1", "rollout": map[string]any{"batch_size": 1}}
+		o := w.object()
+		o.Applied(w.declares(3, more))
+		f := away
+		f.Pending = 1
+		w.on("update_proc_info", f, 1)
+		o.Protocol = w.open()
+		_, said := o.Apply(w.changed(3, more))
+		_, unreachable := o.Reasons("unreachable")["web-1"]
+		providertest.Check(t, !said.Failed() && unreachable && len(codes(o)) == 0, "out_of_sync %v, unreachable %v; said: %s", codes(o), o.Reasons("unreachable"), said)
+	})
+}

@@ -69,7 +69,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known,
 
 // meaningHindered: what was sent before would take place after a host was unregistered.
 const meaningHindered = "not unregistered, because an earlier apply has sent what would host or start it there, and the platform has not said that this is over. " +
-	"Do this again once it is"
+	"Do this again once it is. If it never is, the way out is `terraform state rm`, and to look at the host"
 
 // unhindered leaves out the hosts on which something from an earlier run is still under way. It
 // would host or start the process after they were unregistered.

@@ -212,8 +212,8 @@ func TestOnUpdate_tookEffect(t *testing.T) {
 	t.Parallel()
 	more := map[string]any{"on_update": "restart", "ensure": "running"}
 	fails := func(f simulator.Fault) func(*world, *providertest.Core) {
+		f.Apply = true
 		return func(w *world, o *providertest.Core) {
-			f.Apply = true
 			w.on("update_proc_info", f, 1)
 			o.Apply(w.changed(2, more))
 			w.repair()

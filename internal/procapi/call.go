@@ -92,6 +92,18 @@ func Unconfirmed(results fleet.Results, accepted bool) fleet.Results {
 	return results
 }
 
+// InState are the results of registrations of hosts that are in state whatever becomes of them. A host whose
+// agent became unreachable meanwhile is unreachable like any other.
+func InState(results fleet.Results) fleet.Results {
+	for h, o := range results {
+		if o.Verdict == fleet.Lost && o.Code == CodeAgentAbnormal {
+			o.Verdict, o.Away, o.Meaning = fleet.Failed, true, Meaning(o.Code, o.Message)
+			results[h] = o
+		}
+	}
+	return results
+}
+
 // AfterRemoval are the results of registrations whose predecessors were just removed. A host that was not
 // tried has none now, so it is not as it was.
 func AfterRemoval(results fleet.Results) fleet.Results {

@@ -254,6 +254,9 @@ func isRefused(err error) bool {
 	if !errors.As(err, &failure) {
 		return false
 	}
+	if failure.Code == bkapi.CodeNoPermission {
+		return false
+	}
 	switch failure.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false

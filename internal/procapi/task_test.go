@@ -470,6 +470,7 @@ func TestTasks_Resume(t *testing.T) {
 		"not-found-by-a-proxy":    {[]answer{failing(&bkapi.Error{Kind: bkapi.KindStatus, Status: http.StatusNotFound})}, true, fleet.Pending, unread, 1, true},
 		"no-such-api":             {[]answer{failing(&bkapi.Error{Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: http.StatusNotFound, Code: 1640401})}, true, fleet.Pending, unread, silentLooks, true},
 		"forbidden":               {[]answer{failing(&bkapi.Error{Kind: bkapi.KindStatus, Status: http.StatusForbidden, Code: 1000403})}, true, fleet.Pending, unread, 1, true},
+		"no-permission":           {[]answer{failing(&bkapi.Error{Kind: bkapi.KindRefused, Status: http.StatusOK, Code: bkapi.CodeNoPermission})}, true, fleet.Pending, unread, 1, true},
 		"denied-by-esb":           {[]answer{failing(denied)}, true, fleet.Pending, unread, silentLooks, true},
 		"denied-and-refused":      {[]answer{failing(denied), failing(noSuchTask)}, true, fleet.Pending, unread, silentLooks, true},
 		"refused-after-an-answer": {append([]answer{failing(denied), first}, failing(noSuchTask)), true, fleet.Lost, unread, silentLooks + 2, true},

@@ -229,7 +229,9 @@ func (c *change) due() []duty {
 			known, kept := c.inDoubt(m.ID, host)
 			switch {
 			case due && kept && known.isOther(c.operation, false): // this operation has not run yet
-				duties[i].others[host] = known
+				if !known.Worked { // what has worked is over
+					duties[i].others[host] = known
+				}
 			case !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)):
 				duties[i].unsure[host], duties[i].watched[host] = known.Task, known.Watched
 			}

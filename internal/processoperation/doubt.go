@@ -57,10 +57,10 @@ func (d doubt) destroys(operation fleet.Operation, process string, due duty) dut
 		known, kept := d.at(place{process, host.WithoutSupplier()})
 		switch {
 		case !kept || known.Task == (fleet.Task{}):
-		case known.isOther(operation, true):
-			due.others[host] = known
-		default:
+		case !known.isOther(operation, true):
 			due.unsure[host], due.watched[host] = known.Task, known.Watched
+		case !known.Worked: // what has worked is over
+			due.others[host] = known
 		}
 		due.leftHosted(host, operation, known)
 	}

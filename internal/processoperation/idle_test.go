@@ -298,11 +298,12 @@ func TestProcessOperation_oneShotGivenUp(t *testing.T) {
 		warns  bool
 		sent   []string
 	}{
-		"destroyed":         {warns: true},
-		"destroyed-started": {ends: "start", sent: []string{providertest.Operated(0, 1, 2), providertest.Operated(4, 1, 2)}},
-		"destroyed-stopped": {ends: "stop", sent: []string{providertest.Operated(1, 1, 2), providertest.Operated(4, 2)}},
-		"leaves":            {change: map[string]any{"hosts": providertest.HostsOf(1)}, warns: true},
-		"retried":           {change: map[string]any{"timeouts": map[string]any{"update": "20m"}}, sent: []string{providertest.Operated(4, 2)}},
+		"destroyed":               {warns: true},
+		"destroyed-started":       {ends: "start", sent: []string{providertest.Operated(0, 1, 2), providertest.Operated(4, 1, 2)}},
+		"destroyed-stopped":       {ends: "stop", sent: []string{providertest.Operated(1, 1, 2), providertest.Operated(4, 2)}},
+		"destroyed-and-forgotten": {ends: "stop", sent: []string{providertest.Operated(1, 1, 2), providertest.Operated(4, 2)}},
+		"leaves":                  {change: map[string]any{"hosts": providertest.HostsOf(1)}, warns: true},
+		"retried":                 {change: map[string]any{"timeouts": map[string]any{"update": "20m"}}, sent: []string{providertest.Operated(4, 2)}},
 	} {
 		onFaces(t, name, gseFaces, func(s trial) {
 			t, more := s.t, make(map[string]any)
@@ -310,6 +311,9 @@ func TestProcessOperation_oneShotGivenUp(t *testing.T) {
 				more["on_destroy"] = c.ends
 			}
 			sim, resource, config, _ := leftHosted(t, s.by, simulator.Fault{}, more)
+			if strings.HasSuffix(name, "forgotten") { // a start that has worked is over, whatever is said of its task
+				sim.Inject(simulator.Fault{API: "get_proc*result*", Op: new(simulator.OpStart), EnvelopeCode: new(1306403)})
+			}
 			next := config
 			if maps.Copy(config, c.change); c.change == nil {
 				next = nil

@@ -105,7 +105,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
-	if len(unclear) > 0 {
+	if len(unclear) > 0 && !change.everywhere && !change.records { // or nothing depends on it
 		resp.Diagnostics.Append(namesNotSaid(o, unclear))
 		return
 	}

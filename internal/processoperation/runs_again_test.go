@@ -178,6 +178,35 @@ func TestProcessOperation_namesNotSaid(t *testing.T) {
 	}
 }
 
+// Where the operation runs on every host or on none that joins, it does not matter whether one is a host that left.
+func TestProcessOperation_namesNotNeeded(t *testing.T) {
+	t.Parallel()
+	const by, address, other = providertest.FaceGateway, "0:10.0.0.2", "0:10.0.0.3"
+	for name, c := range map[string]struct {
+		created, updated map[string]any
+		sent             []string
+	}{
+		"recorded":   {map[string]any{"run_on_create": false}, map[string]any{"run_on_create": false}, nil},
+		"everywhere": {nil, map[string]any{"triggers": map[string]string{"run": "2"}}, []string{"operate_proc_v2/7 " + agentID, "operate_proc_v2/7 " + other}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, resource := registered(t, by, 2)
+			sim.AddAgent(agentID, address)
+			first, next := restartOn(by, map[string]string{"a": address, "b": other}), restartOn(by, map[string]string{"a": agentID, "b": other})
+			maps.Copy(first, c.created)
+			maps.Copy(next, c.updated)
+			resource.Applied(first)
+			sim.ResetCalls()
+			sim.Inject(simulator.Fault{API: "get_proc_status_v2", Missing: -1})
+			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Code: new(117)})
+			resource.Protocol = operationOf(t, sim, by).Protocol // which has not learnt any names yet
+			resource.Applied(next)
+			sim.Changed(t, c.sent...)
+		})
+	}
+}
+
 // A platform whose settings are not known yet is not called.
 func TestProcessOperation_notReady(t *testing.T) {
 	t.Parallel()
