@@ -211,20 +211,28 @@ func TestHostedProcess_failureIsRemembered(t *testing.T) {
 // A create that the deadline cut off everywhere is an error, but it may have registered: state remembers it, tainted.
 func TestHostedProcess_createCutOff(t *testing.T) {
 	t.Parallel()
-	through(t, gse, func(w *world) {
-		w.settings["spec_fingerprint_label"] = ""
-		config := w.declares(1, attribute("ensure", "registered"))
-		w.play(w.object(),
-			step{
-				name: "cut off", befalls: func(w *world) { w.on("register_proc_info", simulator.Fault{Pending: -1, Apply: true}) }, config: with(config, "timeouts", map[string]any{"create": "2s"}), kind: providertest.PlanCreate, anyCalls: true,
-				left: codesOf("unconfirmed", 1), says: "is not as declared on any of its 1 hosts, as far as is known. web-1 (0:10.0.0.2): no verdict when the time was up", fails: true,
-			},
-			step{
-				name: "begun anew", befalls: (*world).repair, config: config, kind: providertest.PlanReplace,
-				calls: []string{on("register_proc_info", 1), on("unregister_proc_info", 1)},
-			},
-		)
-	})
+	for _, by := range gse {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+				t.Helper()
+				unlabelled := attribute("spec_fingerprint_label", "")
+				config := fleetOf(by, 1, attribute("ensure", "registered"))
+				object := sim.ConfiguredFor(t, by, unlabelled).CoreOf(providertest.HostedType, &providertest.Kept{})
+				api, op := by.FaultOn("register_proc_info")
+				sim.Inject(simulator.Fault{API: api, Op: op, Pending: -1, Apply: true})
+				_, said := object.Apply(with(config, "timeouts", map[string]any{"create": "2m"}))
+				providertest.Says(t, words(said.String()), "is not as declared on any of its 1 hosts, as far as is known. web-1 (0:10.0.0.2): no verdict when the time was up")
+				providertest.Same(t, "out_of_sync", codesOf("unconfirmed", 1), codes(object))
+				sim.Repair()
+				sim.ResetCalls()
+				object.Protocol = sim.ConfiguredFor(t, by, unlabelled)
+				kind, said := object.Apply(config)
+				providertest.Check(t, kind == providertest.PlanReplace && !said.Failed(), "%s; said: %s", kind, said)
+				providertest.Same(t, "calls", by.Changes(on("register_proc_info", 1), on("unregister_proc_info", 1)), sim.Changes())
+			})
+		})
+	}
 }
 
 // What a create that was cut off has registered itself is taken over without a word.
