@@ -87,6 +87,11 @@
 //	no-op plan   10.4 ms  36,900               5.1 ms  25,900
 //	create                69,400                       52,400
 //
+// By make bench, idle, as multiples of a provider that does nothing and without the simulator: create 1.60
+// becomes 1.46, a no-op plan 1.55 becomes 1.37, and a destroy 1.61 becomes 1.54. These are means of three or
+// four medians, with Terraform 1.11.4. To set a planned attribute only if it changed (SchemaModifyPlan) brings nothing beyond that.
+// Most of what is left of a destroy is Terraform's: it writes the whole state after each resource.
+//
 // Since then, internal/reference derives the types of nested attributes once, and reads and writes models
 // without the framework: a validate has 5,200 allocations, a read 14,300 and a no-op plan 27,900. So the
 // second change matters less, and the others as before.
