@@ -22,7 +22,6 @@ func (e *Error) ByGateway() bool {
 	if e.Gateway == ESB {
 		return e.Code >= esbFirst && e.Code <= esbLast
 	}
-
 	return e.Code >= apigwFirst && e.Code <= apigwLast
 }
 

@@ -127,9 +127,11 @@ func (u *update) keepUnsure(notTold []fleet.Host, results fleet.Results) {
 	}
 }
 
-// untouched reports whether nothing was sent to a host, by its outcome, or its agent does not answer. What
-// was refused may have taken effect.
-func untouched(o fleet.Outcome) bool { return o.Verdict == fleet.NotTried || o.Away }
+// untouched reports whether nothing was sent to a host, by its outcome: an agent that does not answer when it
+// is asked first gets nothing. What was refused may have taken effect.
+func untouched(o fleet.Outcome) bool {
+	return o.Verdict == fleet.NotTried || o.Away && o.TaskID == "" && o.RequestID == ""
+}
 
 // dueAfter is the entry of a host with what is left of the operation, for the next apply.
 func (u *update) dueAfter(host fleet.Host, e entry) entry {

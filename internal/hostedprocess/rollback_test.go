@@ -241,7 +241,8 @@ func TestOnUpdate_tookEffect(t *testing.T) {
 	}
 	for name, c := range map[string]func(*world, *providertest.Core){
 		"failed": fails(failing), "bad-gateway": fails(simulator.Fault{HTTPStatus: 502}),
-		"cut-off": cut(2, func(*world, *providertest.Core) {}), "another-in-between": cut(1, another), "another-in-between-later": cut(2, another),
+		"away-meanwhile": fails(simulator.Fault{Code: new(simulator.CodeAgentAbnormal), Pending: 1}),
+		"cut-off":        cut(2, func(*world, *providertest.Core) {}), "another-in-between": cut(1, another), "another-in-between-later": cut(2, another),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
