@@ -37,11 +37,11 @@ type Moves struct {
 
 // Operate is what runs on hosts once they are registered.
 type Operate struct {
-	// Operation runs on the hosts of Due, none if it is "".
+	// Operation runs on the hosts of Runs, none if it is "".
 	Operation Operation
-	Due       map[Host]Due
-	// Traces are for hosts of Due on which nothing was tried, as far as state knows. Before is
-	// what was declared before.
+	Runs      map[Host]Runs
+	// Traces are for those of them on which an apply that was cut off may have run it. Before is what
+	// was declared before.
 	Traces map[Host]Trace
 	Before Desired
 }
@@ -49,7 +49,7 @@ type Operate struct {
 // Inherited is what an earlier apply left on these hosts.
 type Inherited struct {
 	// Prior is the process as the hosts have it. Before anything is changed, the hosts of
-	// Due are asked by it: an agent finds a process by the paths of its spec.
+	// Runs are asked by it: an agent finds a process by the paths of its spec.
 	Prior Process
 	// Underway are hostings and starts whose end was not seen. They are asked for before anything is
 	// done to their hosts.
@@ -80,8 +80,9 @@ type Reconciliation struct {
 
 	changed [][]Host // the hosts of each wave that were registered
 	// resumed are the hosts on which an earlier try of the operation turned out to have
-	// worked.
+	// worked. nexts are what it does on the others.
 	resumed Results
+	nexts   map[Host]next
 	// underway are hostings and starts of Run whose end was not seen.
 	underway map[Host]Task
 	found    Found
@@ -97,12 +98,12 @@ type Found struct {
 	Running map[Host]int64
 	// Operated are the hosts that were operated or started once they were registered, with the pid of
 	// the process before that.
-	Operated map[Host]Due
+	Operated map[Host]int64
 	// Ended are the hosts on which what an earlier run had sent has come to an end.
 	Ended map[Host]bool
-	// Unsure are the hosts of Due on which the operation was not run. An apply that was cut off may
+	// Unsure are the hosts of Runs on which the operation was not run. An apply that was cut off may
 	// have run it, and the platform does not say.
-	Unsure []Host
+	Unsure map[Host]bool
 	// Taken are hosts that were taken over from another owner, or were not hosted, with what the
 	// cached status showed of them before.
 	Taken map[Host]Status
@@ -118,10 +119,10 @@ func (r *Reconciliation) Found() Found { return r.found }
 
 // NewReconciliation returns one that has not begun.
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
-	c.Due = maps.Clone(c.Due) // what becomes of earlier tries is noted there
+	c.Runs = maps.Clone(c.Runs) // what becomes of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, steps: c.steps(), resumed: make(Results), underway: make(map[Host]Task),
-		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Operated: make(map[Host]Due), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
+		process: p, want: want, change: c, steps: c.steps(), resumed: make(Results), nexts: make(map[Host]next), underway: make(map[Host]Task),
+		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Operated: make(map[Host]int64), Unsure: make(map[Host]bool), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
 	}
 }
 
@@ -174,13 +175,13 @@ func (r *Reconciliation) agentsKnow() bool {
 
 // left is what is left to do on a host on which nothing was done.
 func (r *Reconciliation) left(h Host) Code {
-	due, isDue := r.change.Due[h]
+	runs, isDue := r.change.Runs[h]
 	switch {
 	case r.steps[h] == register, r.steps[h] == adopt:
 		return NotRegistered
 	case r.steps[h] == registerAnew:
 		return OtherSpec
-	case isDue && due.InDoubt:
+	case runs.Tried == TryUnseen:
 		return OperationUnconfirmed
 	case isDue && r.change.Operation != "":
 		return NotOperated

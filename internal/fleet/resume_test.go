@@ -243,7 +243,7 @@ func TestReconcile_resumes(t *testing.T) {
 				operation = fleet.Reload
 			}
 			change := fleet.Change{
-				Settle: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: operation, Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, InDoubt: true, Task: task}}},
+				Settle: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: operation, Runs: map[fleet.Host]fleet.Runs{host(1): {PID: 7, Tried: fleet.TryUnseen, Task: task}}},
 			}
 			if strings.HasSuffix(name, "anew") { // it is also to be registered
 				change.Reregister, change.Settle = change.Settle, nil
@@ -251,8 +251,8 @@ func TestReconcile_resumes(t *testing.T) {
 			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change).Run(t.Context())
 			wantResults(t, byHost{1: test.result}, results)
 			test.process.wantCalls(t, test.calls)
-			due := change.Due[host(1)]
-			fleettest.Check(t, due.Task == task && due.InDoubt, "what the caller knows became %+v", due)
+			runs := change.Runs[host(1)]
+			fleettest.Check(t, runs.Task == task && runs.Tried == fleet.TryUnseen, "what the caller knows became %+v", runs)
 		})
 	}
 }
@@ -262,7 +262,7 @@ func TestReconcile_resumesWhatIsInDoubt(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(runsAs(7))}
 	fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
-		Settle: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, Task: fleet.Task{ID: "T", Operation: fleet.Restart}}}},
+		Settle: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(1): {PID: 7, Tried: fleet.TryFailed, Task: fleet.Task{ID: "T", Operation: fleet.Restart}}}},
 	}).Run(t.Context())
 	p.wantCalls(t, "live 1", "restart 1", "live 1")
 }
@@ -286,7 +286,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 
 		settle    = fleet.Change{Settle: hosts(1, 2)}
 		anew      = fleet.Change{Reregister: hosts(1, 2)}
-		restarted = fleet.Change{Reregister: hosts(1, 2), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}}}
+		restarted = fleet.Change{Reregister: hosts(1, 2), Operate: fleet.Operate{Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(1): {}}}}
 		runs      = says(byStatus{2: stopped})
 	)
 	for name, test := range map[string]struct {

@@ -27,7 +27,7 @@ func TestReconcile_operation(t *testing.T) {
 		lost   = fleet.Outcome{Verdict: fleet.Lost, Err: errDown}
 		asked  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "left as it is, because whether it runs is not known"}
 	)
-	type due = map[fleet.Host]fleet.Due
+	type due = map[fleet.Host]fleet.Runs
 	one, two := due{host(1): {}}, due{host(1): {}, host(2): {}}
 	for name, test := range map[string]struct {
 		operation  fleet.Operation
@@ -63,41 +63,41 @@ func TestReconcile_operation(t *testing.T) {
 			"live 1, reregister 1, restart 1, live 1", byHost{1: left(lost, fleet.OperationUnconfirmed)},
 		},
 		"in-doubt-and-done": {
-			restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(8))},
+			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnseen}}, process{live: answer(runsAs(8))},
 			"live 1, live 1", byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
 		},
-		"in-doubt-and-not-done":    {restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: runs}, "live 1, restart 1, live 1", byHost{1: well}},
-		"in-doubt-without-a-trace": {restart, nil, hosts(1), due{host(1): {InDoubt: true}}, process{live: runs}, "live 1, restart 1, live 1", byHost{1: well}},
+		"in-doubt-and-not-done":    {restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnseen}}, process{live: runs}, "live 1, restart 1, live 1", byHost{1: well}},
+		"in-doubt-without-a-trace": {restart, nil, hosts(1), due{host(1): {Tried: fleet.TryUnseen}}, process{live: runs}, "live 1, restart 1, live 1", byHost{1: well}},
 		"in-doubt-and-no-pid": {
-			restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(0))},
+			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnseen}}, process{live: answer(runsAs(0))},
 			"live 1", byHost{1: {Verdict: fleet.Failed, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not say " +
 				"with which pid it runs, which would tell whether the restart of an earlier apply worked"}},
 		},
 		"in-doubt-and-not-asked": {
-			restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(silent)},
+			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnseen}}, process{live: answer(silent)},
 			"live 1", byHost{1: left(asked, fleet.OperationUnconfirmed)},
 		},
 		"failed-before": { // revived by its agent, maybe, but told to operate again
-			restart, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(runsAs(8))},
+			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryFailed}}, process{live: answer(runsAs(8))},
 			"live 1, restart 1, live 1", byHost{1: well},
 		},
-		"taken-down-before": {reload, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(down)}, "live 1, start 1, live 1", byHost{1: well}},
+		"taken-down-before": {reload, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryFailed}}, process{live: answer(down)}, "live 1, start 1, live 1", byHost{1: well}},
 		"taken-down-before-and-still-broken": {
-			restart, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(down), operate: doneOps(byOp{fleet.Start: {1: broken}})},
+			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryFailed}}, process{live: answer(down), operate: doneOps(byOp{fleet.Start: {1: broken}})},
 			"live 1, start 1", byHost{1: left(broken, fleet.NotOperated)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			change := fleet.Change{
-				Reregister: test.reregister, Settle: test.settle, Order: hosts(1, 2, 3), Operate: fleet.Operate{Operation: test.operation, Due: test.due},
+				Reregister: test.reregister, Settle: test.settle, Order: hosts(1, 2, 3), Operate: fleet.Operate{Operation: test.operation, Runs: test.due},
 			}
 			r := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change)
 			wantResults(t, test.results, r.Run(t.Context()))
 			test.process.wantCalls(t, test.calls)
 			for h, o := range test.results { // the next apply sees by the pid of before whether it worked
-				if before, operated := r.Found().Operated[host(h)]; operated && before.PID != 7 && o.Left != "" {
-					t.Errorf("host %d had pid %d before", h, before.PID)
+				if before, operated := r.Found().Operated[host(h)]; operated && before != 7 && o.Left != "" {
+					t.Errorf("host %d had pid %d before", h, before)
 				}
 			}
 		})
@@ -113,7 +113,7 @@ func TestReconcile_operationInWaves(t *testing.T) {
 	p := &process{operate: doneOps(byOp{fleet.Restart: {2: broken}})}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
 		Reregister: hosts(1, 2, 3), Settle: hosts(4, 5), Order: hosts(1, 2, 3, 4, 5),
-		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}, host(3): {}, host(4): {}}}, Inherited: fleet.Inherited{Prior: prior},
+		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(1): {}, host(2): {}, host(3): {}, host(4): {}}}, Inherited: fleet.Inherited{Prior: prior},
 	}).Run(t.Context())
 	prior.wantCalls(t, "live 1", "live 2")
 	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2", "live 2")
@@ -165,12 +165,12 @@ func TestReconciliation_back(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all, due, prior := hosts(1, 2, 3, 4), make(map[fleet.Host]fleet.Due), process{live: answer(runsAs(7)), reregister: test.again}
+			all, runs, prior := hosts(1, 2, 3, 4), make(map[fleet.Host]fleet.Runs), process{live: answer(runsAs(7)), reregister: test.again}
 			for _, h := range all {
-				due[h] = fleet.Due{}
+				runs[h] = fleet.Runs{}
 			}
 			r := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), fleet.Change{
-				Reregister: all, Order: all, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: test.operation, Due: due}, Inherited: fleet.Inherited{Prior: &prior},
+				Reregister: all, Order: all, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: test.operation, Runs: runs}, Inherited: fleet.Inherited{Prior: &prior},
 			})
 			if results := r.Run(t.Context()); !r.TooManyFailed(results) {
 				t.Fatalf("it went well: %v", results)
@@ -241,7 +241,7 @@ func TestReconciliation_Registered(t *testing.T) {
 			process{live: answer(bare)}, map[int]int64{1: 5},
 		},
 		"operated-before": {
-			fleet.EnsureHosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2), Operate: fleet.Operate{Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}}}},
+			fleet.EnsureHosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2), Operate: fleet.Operate{Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(1): {}, host(2): {}}}},
 			process{live: answer(up)}, map[int]int64{1: 5},
 		},
 		"nobody-asked":    {fleet.EnsureRegistered, fleet.Change{Register: hosts(1)}, process{}, map[int]int64{1: 0}},

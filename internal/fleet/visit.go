@@ -87,23 +87,36 @@ func (v *visit) ask(ctx context.Context) {
 	live, err := askedBefore(ctx, v.prior(), due, later)
 	maps.Copy(v.before, live)
 	for _, h := range due {
-		s, was := live[h], v.change.Due[h]
-		left := Outcome{Verdict: Failed, Underway: was.Task}
+		s, runs := live[h], v.change.Runs[h]
+		left := Outcome{Verdict: Failed, Underway: runs.Underway()}
 		switch {
 		case err != nil && Ended(err):
 			left.Verdict, left.Err, left.Meaning = NotTried, err, stopReason(err)
 		case err != nil, s.State == Unknown:
-			left.Err, left.Code, left.Message, left.Away = err, s.Code, s.Message, s.Away && !was.InDoubt
+			left.Err, left.Code, left.Message, left.Away = err, s.Code, s.Message, s.Away && runs.Tried != TryUnseen
 			left.Meaning = "left as it is, because whether it runs is not known"
-		case was.InDoubt && s.State == Running && s.PID <= 0:
-			left.Meaning = "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
-				string(v.change.Operation) + " of an earlier apply worked"
 		default:
-			v.judge(h, s)
-			continue
+			left.Meaning = v.decide(h, runs.next(v.change.Operate, h, v.want, s))
 		}
-		v.results[h] = left
+		if left.Meaning != "" {
+			v.results[h] = left
+		}
 	}
+}
+
+// decide notes what the operation does on a host. It says why nothing at all can be done there, "" if something can.
+func (v *visit) decide(h Host, which next) (left string) {
+	switch which {
+	case pidUntold:
+		return "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
+			string(v.change.Operation) + " of an earlier apply worked"
+	case mayHaveRun: // it is registered all the same
+		delete(v.change.Runs, h)
+		v.found.Unsure[h] = true
+	default:
+		v.nexts[h] = which
+	}
+	return ""
 }
 
 // rename unregisters the hosts that have another name now by their old one.
@@ -166,20 +179,18 @@ func (v *visit) operate(ctx context.Context) {
 	later := v.untilUp()
 	var up, down []Host
 	for _, h := range v.due(v.results.Succeeded(v.Hosts)) {
-		due, now := v.change.Due[h], v.before[h]
-		resumed, ended := v.resumed[h]
-		switch {
-		case ended:
-			v.results[h] = resumed
-			v.found.Operated[h] = Due{PID: due.PID}
-		case now.State != Running && due.PID > 0:
-			down = append(down, h)
-		case now.State != Running:
-		case due.Operated, due.InDoubt && due.PID > 0 && now.PID != due.PID:
-			v.results[h] = Outcome{Verdict: Done, AlreadyDone: true}
-			v.found.Operated[h] = Due{PID: due.PID}
-		default:
+		switch v.nexts[h] {
+		case operate:
 			up = append(up, h)
+		case startAgain:
+			down = append(down, h)
+		case ranAlready:
+			o, resumed := v.resumed[h]
+			if !resumed {
+				o = Outcome{Verdict: Done, AlreadyDone: true}
+			}
+			v.results[h], v.found.Operated[h] = o, v.change.Runs[h].PID
+		default: // it does not run, and is left so
 		}
 	}
 	if len(up) > 0 {
@@ -193,11 +204,10 @@ func (v *visit) operate(ctx context.Context) {
 		v.results.Merge(start(ctx, v.process, down, v.observe, later).underWay(Start))
 	}
 	for _, h := range slices.Concat(up, down) {
-		pid := v.change.Due[h].PID
+		v.found.Operated[h] = v.change.Runs[h].PID
 		if v.before[h].State == Running {
-			pid = v.before[h].PID
+			v.found.Operated[h] = v.before[h].PID
 		}
-		v.found.Operated[h] = Due{PID: pid}
 		v.results[h] = v.results[h].operated()
 	}
 }
@@ -285,7 +295,7 @@ func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status)
 			stopped = append(stopped, h)
 			delete(v.after, h)
 			if _, operated := v.found.Operated[h]; !operated {
-				v.found.Operated[h] = Due{}
+				v.found.Operated[h] = 0
 			}
 		}
 	}

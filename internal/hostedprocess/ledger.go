@@ -58,16 +58,10 @@ type entry struct {
 	// Overtaken is the time of a later registration by another object, 0 for none. When that is
 	// gone, nothing of this object is left.
 	Overtaken int64 `json:"overtaken,omitempty"`
-	// PID is that of the process at the end of the last apply. It is kept if on_update is an
-	// operation: another pid shows that the process was started since.
-	PID int64 `json:"pid,omitempty"`
 	// Task is a hosting or a start whose end was not seen.
 	Task fleet.Task `json:"task,omitzero"`
-	// IsDue: the operation of on_update is still due, and Due is what was tried.
-	IsDue bool      `json:"is_due,omitempty"`
-	Due   fleet.Due `json:"due,omitzero"`
-	// Runs is the fingerprint of the spec that a host runs if it did not get the declaration.
-	Runs string `json:"runs,omitempty"`
+	// Runs is what the process runs. It is kept if on_update is an operation.
+	Runs fleet.Runs `json:"runs,omitzero"`
 }
 
 const ledgerKey = "ledger"
@@ -248,8 +242,8 @@ func (l ledger) tasks(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 func (l ledger) underway(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 	underway := l.tasks(hosts)
 	for _, host := range hosts {
-		if due := l.on(host).Due; due.InDoubt && due.Task.ID != "" {
-			underway[host] = due.Task
+		if task := l.on(host).Runs.Underway(); task.ID != "" {
+			underway[host] = task
 		}
 	}
 	return underway
@@ -274,13 +268,10 @@ func (e entry) called(host fleet.Host, o fleet.Outcome, found fleet.Found) entry
 	if at, seen := found.Registered[host]; seen {
 		e.At = at
 	}
-	if pid, seen := found.Running[host]; seen {
-		e.PID = pid
-	}
 	if found.Ended[host] {
 		e.Task = fleet.Task{}
 	}
-	if task := o.Underway; task.ID != "" && o.Left != fleet.OperationUnconfirmed && task != before.Due.Task { // Due has those
+	if task := o.Underway; task.ID != "" && o.Left != fleet.OperationUnconfirmed && task != before.Runs.Task { // Runs has those
 		if task.Operation == fleet.Supervise && !task.Fresh && task.Over == 0 && task.ID != before.Task.ID && before.Overtaken == 0 {
 			task.Over = before.At
 		}

@@ -82,7 +82,7 @@ func (b before) hinders(h hostedProcess, host fleet.Host, underWay bool) string 
 		return "another resource has registered it since" + first
 	case underWay:
 		return "an operation of an earlier apply is under way on it; apply again once it is over, or take it out and apply, then add it by its new name"
-	case b.last.on(host).IsDue:
+	case b.last.on(host).Runs.Due(h.Desired.Spec):
 		return "an operation is due on it" + first
 	case !b.last.registeredAs(h.Desired):
 		return "what it is registered with changes as well; rename it and apply, then make the change and apply again"

@@ -17,25 +17,18 @@ var registeredOnly = map[fleet.Code]bool{
 // isRegistered reports whether a host is registered as declared, whatever else is left to do.
 func isRegistered(o fleet.Outcome) bool { return o.OK() || registeredOnly[o.Left] }
 
-// specChanges reports whether the agents are to run something else. A changed label or op_timeout
-// is nothing that they run.
-func (u *update) specChanges() bool {
-	return u.prior.Desired.HasSpec && u.prior.Desired.Spec != u.h.Desired.Spec
-}
-
-// stillDue are the hosts of the update on which the operation is to run. They run another spec than
-// is declared, or are not known to run that one.
-func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Due {
-	if u.operation == "" || !u.prior.Desired.HasSpec {
+// stillDue are the hosts of the update on which the operation is to run, with what runs there.
+func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Runs {
+	if u.operation == "" {
 		return nil
 	}
-	all, still := make(map[fleet.Host]fleet.Due), u.remains()
+	all, still := make(map[fleet.Host]fleet.Runs), u.remains()
 	for _, host := range hosts {
 		if _, renamed := u.names.old[host]; renamed || !u.prior.Hosts.Has(host) {
 			continue
 		}
-		if due, is := still.on(host); is {
-			all[host] = due
+		if runs, due := still.on(host); due {
+			all[host] = runs
 		}
 	}
 	return all
@@ -46,54 +39,53 @@ func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Due {
 type remains struct {
 	last     ledger
 	statuses map[fleet.HostID]diagnose.HostStatus
-	spec     string // that is declared
-	changes  bool   // that is another one than before
+	prior    fleet.Desired
+	spec     string // that is declared now
 }
 
 func (u *update) remains() remains {
-	return remains{u.last, u.statuses, u.h.Desired.Spec, u.specChanges()}
+	return remains{u.last, u.statuses, u.prior.Desired, u.h.Desired.Spec}
 }
 
-// on reports whether it is due on a host, and what of it was tried there.
-func (r remains) on(host fleet.Host) (fleet.Due, bool) {
-	status := r.statuses[host.WithoutSupplier()]
-	if unproven(status.Code) { // and so is what runs there
-		return fleet.Due{}, false
+// changes reports whether the agents are to run something else. A changed label or op_timeout is nothing
+// that they run.
+func (r remains) changes() bool { return r.prior.HasSpec && r.prior.Spec != r.spec }
+
+// on reports whether it is due on a host, and what runs there.
+func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
+	code := r.statuses[host.WithoutSupplier()].Code
+	if unproven(code) || !r.prior.HasSpec { // and so is what runs there
+		return fleet.Runs{}, false
 	}
-	e := r.last.on(host)
-	due, begun := e.Due, e.IsDue
-	// A trace of an operation for another declaration says nothing of this one.
-	if r.changes {
-		due.InDoubt, due.Operated, due.Task = false, false, fleet.Task{}
+	runs := r.last.on(host).Runs
+	if r.changes() {
+		runs = runs.Since(r.prior.Spec)
 	}
-	switch status.Code {
-	case fleet.NotOperated, fleet.OperationUnconfirmed:
-		return due, true
-	case fleet.OtherSpec: // its wave looks whether the process is that of Runs
-		return due, true
-	default:
-		return due, begun || r.changes
+	behind := code == fleet.OtherSpec || code == fleet.NotOperated || code == fleet.OperationUnconfirmed
+	if behind {
+		runs.Spec = cmp.Or(runs.Spec, fleet.SpecUnknown)
 	}
+	return runs, behind || r.changes() || runs.Due(r.spec)
 }
 
 // meaningCutOff: an apply that is killed saves nothing.
 const meaningCutOff = "registered and not operated: since the last apply that is in state it was started, or registered, and whether an apply that was " +
 	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
 
-// traces are those of the hosts on which the operation may have run in an apply that was cut off. Where the
-// last apply in state tried it already, only a restart for the same declaration shows that. onFile is their
+// traces are those of the hosts on which the operation may have run in an apply that was cut off. If the last
+// apply in state has registered or tried, only another pid after a restart shows that. onFile is their
 // cached status, nil if it was not read yet.
 func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
-	repeated := u.operation == fleet.Restart && !u.specChanges()
+	code := func(host fleet.Host) fleet.Code { return u.statuses[host.WithoutSupplier()].Code }
 	fresh := u.h.Hosts.Pick(func(host fleet.Host) bool {
-		due, is := u.due[host]
-		switch code := u.statuses[host.WithoutSupplier()].Code; {
-		case !is, !u.prior.Hosts.Has(host), due.InDoubt, due.Operated, code == fleet.OperationUnconfirmed:
+		runs, due := u.due[host]
+		switch {
+		case !due, runs.Tried == fleet.TryUnseen, runs.Tried == fleet.TryWorked, code(host) == fleet.OperationUnconfirmed:
 			return false
-		case code == fleet.NotOperated:
-			return repeated && due.PID > 0
+		case runs.Tried == fleet.TryFailed, code(host) == fleet.NotOperated:
+			return u.operation == fleet.Restart && runs.PID > 0
 		default:
-			return !u.last.on(host).IsDue
+			return true
 		}
 	})
 	if len(fresh) == 0 {
@@ -107,10 +99,9 @@ func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status)
 	}
 	traces := make(map[fleet.Host]fleet.Trace, len(fresh))
 	for _, host := range fresh {
-		e := u.last.on(host)
 		traces[host] = fleet.Trace{
-			PID: cmp.Or(e.PID, e.Due.PID), RegisterTime: e.At, Lost: !u.last.known && u.last.owner != "", File: onFile[host],
-			Registered: u.statuses[host.WithoutSupplier()].Code == fleet.NotOperated, Ran: e.Runs != "" && e.Runs == u.h.Desired.Spec,
+			RegisterTime: u.last.on(host).At, Lost: !u.last.known && u.last.owner != "", File: onFile[host],
+			Registered: code(host) == fleet.NotOperated && !u.remains().changes(),
 		}
 	}
 	return traces, nil
@@ -118,11 +109,14 @@ func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status)
 
 // keepUnsure says of hosts that were not operated because an apply which was cut off may have
 // done it.
-func (u *update) keepUnsure(notTold []fleet.Host, results fleet.Results) {
-	for _, host := range notTold {
-		delete(u.due, host)
-		if o := results[host]; o.OK() {
+func keepUnsure(unsure map[fleet.Host]bool, results fleet.Results) {
+	for host := range unsure {
+		switch o := results[host]; {
+		case o.OK():
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningCutOff, Left: fleet.OperationUnconfirmed}
+		case isRegistered(o):
+			o.Meaning += "; " + meaningCutOff
+			results[host] = o
 		}
 	}
 }
@@ -133,51 +127,43 @@ func untouched(o fleet.Outcome) bool {
 	return o.Verdict == fleet.NotTried || o.Away && o.TaskID == "" && o.RequestID == ""
 }
 
-// dueAfter is the entry of a host with what is left of the operation, for the next apply.
-func (u *update) dueAfter(host fleet.Host, e entry) entry {
-	before := e
-	e.IsDue, e.Due, e.Runs = false, fleet.Due{}, ""
-	if _, stuck := u.stuck[host]; stuck { // it may come back
-		e.IsDue, e.Due = before.IsDue, before.Due
-	}
+// runsAfter is what runs on a host after the update, and what is left of the operation.
+func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
 	o, failed := u.failures[host]
-	due, was := u.due[host]
-	tried := o.Left == fleet.OperationUnconfirmed || was && (due.PID > 0 || !untouched(o))
+	runs, due := u.due[host]
+	_, stuck := u.stuck[host]
+	_, operated := u.found.Operated[host]
+	pid, seen := u.found.Running[host]
+	if !seen {
+		pid = before.PID
+	}
 	switch {
-	case !failed, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
-	case o.Left == fleet.Unhealthy && was:
-		e.IsDue, e.Due = true, fleet.Due{PID: u.found.Operated[host].PID, Operated: true}
-	case o.Left == fleet.Unhealthy:
-	case tried:
-		e.IsDue, e.Due = true, triedOnce(due, u.found.Operated[host].PID, o)
-	default:
-		return u.notTried(host, before, e)
+	case stuck: // it may come back
+		return before
+	case u.found.Unsure[host]:
+		return fleet.Runs{Spec: fleet.SpecUnknown, Tried: fleet.TryUnseen}
+	case o.Left == fleet.Unhealthy && due:
+		return fleet.Runs{PID: pid, Tried: fleet.TryWorked}
+	case !failed, o.Left == fleet.Unhealthy, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
+		return fleet.Runs{PID: pid}
+	case operated && !untouched(o):
+		return u.tried(host, o)
+	case !due:
+		runs = before
 	}
-	return e
+	if o.Left == fleet.OtherSpec { // if the operation is not due, what is declared runs already
+		runs.Spec = cmp.Or(runs.Spec, u.h.Desired.Spec)
+	}
+	if seen {
+		runs = runs.Seen(pid)
+	}
+	return runs
 }
 
-// notTried is the entry e of a host to which nothing was sent, with what was there before. What runs there is
-// not known where the operation was due already.
-func (u *update) notTried(host fleet.Host, before, e entry) entry {
-	due, was := u.due[host]
-	switch behind := u.failures[host].Left == fleet.OtherSpec; {
-	case was && behind && !before.IsDue:
-		e.Runs = cmp.Or(before.Runs, u.prior.Desired.Spec)
-	case was:
-		e.IsDue, e.Due = true, due
-	case behind && u.operation != "":
-		e.Runs = u.h.Desired.Spec
+// tried is what runs on a host after a try of the operation with the outcome o.
+func (u *update) tried(host fleet.Host, o fleet.Outcome) fleet.Runs {
+	if o.Left == fleet.OperationUnconfirmed {
+		return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Operated[host], Tried: fleet.TryUnseen, Task: o.Underway}
 	}
-	return e
-}
-
-// triedOnce is what is due on a host after a try with the outcome o. pid is that of the process before
-// it, 0 if it did not run.
-func triedOnce(due fleet.Due, pid int64, o fleet.Outcome) fleet.Due {
-	due.PID = cmp.Or(pid, due.PID)
-	due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated
-	if o.Verdict != fleet.NotTried && o.Left != fleet.OtherSpec { // the operation had its turn
-		due.Task = o.Underway
-	}
-	return due
+	return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Running[host], Tried: fleet.TryFailed}
 }

@@ -271,10 +271,10 @@ const callsNoHost = "calls no host"
 func (r *hostedResource) remains(ctx context.Context, state hostedModel, last ledger, desired fleet.Desired) remains {
 	var failed diag.Diagnostics // the update reports it
 	prior := r.openAs(ctx, state, last, &failed)
-	if failed.HasError() || !prior.Desired.HasSpec {
+	if failed.HasError() {
 		return remains{}
 	}
-	return remains{last, state.lifecycle().statuses(prior.Hosts), desired.Spec, prior.Desired.Spec != desired.Spec}
+	return remains{last, state.lifecycle().statuses(prior.Hosts), prior.Desired, desired.Spec}
 }
 
 // planDestroy refuses a destroy beyond the safety limits, and says what a large one does.

@@ -185,8 +185,9 @@ func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, 
 	for _, host := range hosts {
 		file := report.Cached[host]
 		was, out := known[host.WithoutSupplier()]
-		found, e := driftOn(host, report, held, last), last.on(host)
-		if !out && found.Code == "" && !e.IsDue {
+		found, runs := driftOn(host, report, held, last), last.on(host).Runs
+		due := runs.Due(held.Spec) && runs.Tried != fleet.TryWorked
+		if !out && found.Code == "" && !due {
 			continue
 		}
 		if was.Since != "" {
@@ -197,8 +198,8 @@ func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, 
 			was: was, found: found, away: away, file: file, made: held.Made(file), alike: held.AsFound(file), ours: last.ours(held, file),
 			labelled: held.FingerprintLabel != "", owner: file.Labels[held.OwnerLabel()],
 		}.status()
-		if status.Code == "" && e.IsDue && !e.Due.Operated { // registered as declared after all, and not operated
-			status = diagnose.StillDue(e.Due)
+		if status.Code == "" && due { // registered as declared after all, and not operated
+			status = diagnose.StillDue(runs)
 		}
 		if status.Code != "" {
 			statuses[host.WithoutSupplier()] = status

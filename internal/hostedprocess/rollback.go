@@ -39,11 +39,11 @@ const meaningBehind = "it did not run with the previous declaration either"
 // rollBack gives the previous declaration back.
 func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
 	found := r.Found()
-	unsure := fleet.SetOf(found.Unsure)
 	had := func(host fleet.Host) bool {
-		e := u.last.on(host)
+		runs, before := u.last.on(host).Runs, u.prior.Desired.Spec
 		_, operated := found.Operated[host] // and so it is once more on the way back
-		return !unsure[host] && (!e.IsDue || operated) && (e.Runs == "" || e.Runs == u.prior.Desired.Spec)
+		behind := u.statuses[host.WithoutSupplier()].Code == fleet.OtherSpec && runs.Spec != "" && runs.Spec != before
+		return !found.Unsure[host] && !behind && (operated || !runs.Due(before))
 	}
 	logged := platform.Run{Process: u.h.ID, Operation: "roll back", Keys: u.h.Hosts}
 	changed := r.Changed()
@@ -104,21 +104,24 @@ func (u *update) ledgerBack(hosts fleet.Inventory) ledger {
 	now.declared = u.last.after(u.h.Desired).after(u.prior.Desired)
 	now.known = true
 	failures := u.failedAtLast()
-	now.hosts = u.entries(hosts, func(host fleet.Host) fleet.Outcome { return failures[host] }, u.dueBack)
+	now.hosts = u.entries(hosts, func(host fleet.Host) fleet.Outcome { return failures[host] }, u.runsBack)
 	return now
 }
 
-// dueBack is the entry of a host with what is left of going back.
-func (u *update) dueBack(host fleet.Host, e entry) entry {
+// runsBack is what runs on a host after going back, and what is left of the operation.
+func (u *update) runsBack(host fleet.Host, before fleet.Runs) fleet.Runs {
 	o, went := u.back[host]
-	if !went {
-		return e
+	_, operated := u.found.Operated[host]
+	switch {
+	case !went:
+		return before
+	case o.OK(), o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
+		return fleet.Runs{PID: u.found.Running[host]}
+	case operated:
+		return u.tried(host, o)
+	default:
+		return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Running[host]}
 	}
-	e.IsDue, e.Due, e.Runs = false, fleet.Due{}, ""
-	if !o.OK() && u.operation != "" && o.Left != fleet.NotHosted && o.Left != fleet.NotRunning {
-		e.IsDue, e.Due = true, fleet.Due{PID: u.found.Operated[host].PID, InDoubt: o.Left == fleet.OperationUnconfirmed, Task: o.Underway}
-	}
-	return e
 }
 
 // failedAtLast are the failures of the update without the hosts that are well again. What going

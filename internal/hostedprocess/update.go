@@ -20,9 +20,9 @@ type update struct {
 
 	h, prior    hostedProcess
 	priorEnsure fleet.Ensure
-	adopt       bool                     // adopt_existing
-	operation   fleet.Operation          // of on_update, "" for none
-	due         map[fleet.Host]fleet.Due // on which that is to run
+	adopt       bool                      // adopt_existing
+	operation   fleet.Operation           // of on_update, "" for none
+	due         map[fleet.Host]fleet.Runs // on which that is to run, with what runs there
 	names       renaming
 	outcome
 }
@@ -80,7 +80,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 		rollback, u.stays = false, true
 	}
 	u.keepDoubt(results)
-	u.keepUnsure(reconciliation.Found().Unsure, results)
+	keepUnsure(reconciliation.Found().Unsure, results)
 	u.results, u.failures = results, results.Failures()
 	if rollback {
 		u.rollBack(ctx, reconciliation)
@@ -117,12 +117,12 @@ func raises(from, to fleet.Ensure) bool {
 // ledger is that of the object after the update, for the hosts that are left in state.
 func (u *update) ledger(left fleet.Inventory) ledger {
 	failure := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value where it did not fail
-	return ledger{declared: u.last.after(u.h.Desired), object: u.last.object, hosts: u.entries(left, failure, u.dueAfter)}
+	return ledger{declared: u.last.after(u.h.Desired), object: u.last.object, hosts: u.entries(left, failure, u.runsAfter)}
 }
 
 // entries are those of the ledger for the remaining hosts, each made of the previous one and the
 // host's outcome.
-func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Outcome, due func(fleet.Host, entry) entry) map[fleet.HostID]entry {
+func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Outcome, runs func(fleet.Host, fleet.Runs) fleet.Runs) map[fleet.HostID]entry {
 	registered := make(map[fleet.Host]bool)
 	for _, host := range slices.Concat(u.did.Register, u.did.Reregister) {
 		registered[host] = isRegistered(u.failures[host]) // the zero value where it did not fail: Done
@@ -134,11 +134,11 @@ func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Ou
 		if registered[host] {
 			e.Overtaken = 0
 		}
-		if u.operation == "" {
-			e.PID = 0
-		}
-		if !u.leftAlone(host) {
-			e = due(host, e)
+		switch {
+		case u.operation == "":
+			e.Runs = fleet.Runs{}
+		case !u.leftAlone(host):
+			e.Runs = runs(host, e.Runs)
 		}
 		entries[host.WithoutSupplier()] = e
 	}
@@ -193,7 +193,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		}
 	}
 	u.due = u.stillDue(change.Hosts())
-	change.Operation, change.Due, change.Before = u.operation, u.due, u.last.held(u.prior.Desired)
+	change.Operation, change.Runs, change.Before = u.operation, u.due, u.last.held(u.prior.Desired)
 	change.Times = u.last.times(change.Settle)
 	if change.Traces, err = u.traces(ctx, onFile); err != nil {
 		return change, err

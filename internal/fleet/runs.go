@@ -1,0 +1,180 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Runs is what the process on a host runs, and what was tried of the operation of an update there. The
+// zero value runs the spec that was last registered.
+type Runs struct {
+	// Spec is the hash of the spec that it was started with, "" for that which was last registered, and
+	// SpecUnknown.
+	Spec string `json:"spec,omitempty"`
+	// PID is that of the process when it ran Spec, 0 if it is not known. After TryUnseen it is that from
+	// before the try.
+	PID int64 `json:"pid,omitempty"`
+	// Tried is what became of the operation for the declaration of state.
+	Tried Tried `json:"tried,omitempty"`
+	// Task is that of a try whose end was not seen, if it is known. It is asked before the pid.
+	Task Task `json:"task,omitzero"`
+}
+
+// SpecUnknown is a spec of which nothing is known.
+const SpecUnknown = "?"
+
+// Tried is what became of an operation, "" if it was not tried. What runs after TryFailed and TryUnseen is not known.
+type Tried string
+
+// What becomes of an operation that has not come out well.
+const (
+	// TryFailed may have taken the process down.
+	TryFailed Tried = "failed"
+	// TryUnseen has an end that was not seen. Another pid than before shows that it worked.
+	TryUnseen Tried = "unseen"
+	// TryWorked worked, and the process was not seen to go on running.
+	TryWorked Tried = "worked"
+)
+
+// Due reports whether the operation is due for a declaration of spec.
+func (r Runs) Due(spec string) bool { return r.Tried != "" || r.Spec != "" && r.Spec != spec }
+
+// Underway is the task of a try whose end was not seen, zero if there is none or it is not known.
+func (r Runs) Underway() Task {
+	if r.Tried != TryUnseen {
+		return Task{}
+	}
+	return r.Task
+}
+
+// Since is r once something else than before is declared. What was tried for before says nothing of
+// that, but may have taken the process down. A process that a try has harmed may get another pid by itself.
+func (r Runs) Since(before string) Runs {
+	switch {
+	case r.Tried == "":
+		return Runs{Spec: cmp.Or(r.Spec, before), PID: r.PID}
+	case r.Tried == TryUnseen && r.PID == 0:
+		return Runs{Spec: SpecUnknown}
+	default:
+		return Runs{Spec: SpecUnknown, Tried: TryFailed}
+	}
+}
+
+// Seen is r once something else was done on the host, and its agent has told a pid, 0 if it told none. Another
+// process may run something else.
+func (r Runs) Seen(pid int64) Runs {
+	if r.Tried == TryUnseen {
+		return r
+	}
+	if r.Spec != "" && (pid == 0 || pid != r.PID) {
+		r.Spec = SpecUnknown
+	}
+	r.PID = pid
+	return r
+}
+
+// next is what the operation of an update does on a host whose agent has answered.
+type next int
+
+const (
+	// passBy: it does not run, and is left so.
+	passBy next = iota
+	operate
+	// startAgain: it does not run, and a try may have taken it down.
+	startAgain
+	// ranAlready: what runs is what is declared, or an earlier try worked.
+	ranAlready
+	// pidUntold: its agent does not say with which pid it runs, which would tell whether a try worked.
+	pidUntold
+	// mayHaveRun: an apply that was cut off may have run it, and the platform does not tell.
+	mayHaveRun
+)
+
+// next decides it. The trace is what may show that an apply which was cut off has run the operation; nil if that
+// is not in question.
+func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
+	trace, cutOff := o.Traces[h]
+	switch {
+	case live.State != Running && (r.Tried == TryFailed || r.Tried == TryWorked || r.Tried == TryUnseen && r.PID > 0):
+		return startAgain
+	case live.State != Running:
+		return passBy
+	case r.Tried == TryWorked:
+		return ranAlready
+	case r.Tried == TryUnseen && live.PID <= 0:
+		return pidUntold
+	case r.Tried == TryUnseen && r.PID > 0 && live.PID != r.PID:
+		return ranAlready
+	case r.Tried == TryUnseen, !cutOff:
+		return operate
+	}
+	return trace.next(r, o, want, live)
+}
+
+// Trace is what may show that an apply which was cut off has already run the operation of an update
+// on a host. State is from before such an apply. The agent is asked in the host's wave.
+type Trace struct {
+	// RegisterTime is what the agent said after the last apply that is in state, 0 if that is not known.
+	RegisterTime int64
+	// Lost: nothing is known of the last apply, because the provider was killed in one.
+	Lost bool
+	// Registered: the last apply in state registered the host as it is declared now.
+	Registered bool
+	// File is the platform's cached row.
+	File Status
+}
+
+// next decides by the process as the last apply in state has seen it. Times are compared only if one agent gave both.
+func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
+	var (
+		same    = r.PID > 0 && live.PID == r.PID
+		ours    = t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime // the registration is that of the last apply in state
+		runsOn  = same || ours && r.PID == 0
+		restart = o.Operation == Restart
+	)
+	switch {
+	case restart && r.Spec == want.Spec && runsOn, restart && t.Registered && ours && !same && live.startedSince():
+		return ranAlready
+	case r.Spec == want.Spec, restart && same:
+		return operate
+	}
+	return t.fromFile(o, want, live)
+}
+
+// fromFile decides by the agent's current answer and by the cached status. A process that was started after its
+// host was registered as declared runs that declaration. The reverse does not hold: a start may renew the
+// time of the registration.
+func (t Trace) fromFile(o Operate, want Desired, live Status) next {
+	file := t.File
+	if want.mayBeOfBefore(file, o.Before.Earlier) {
+		file = Status{}
+	}
+	var (
+		declared = want.Made(file) // the host is registered as declared today
+		another  = registeredSince(t.RegisterTime, live.RegisterTime)
+		isInFile = file.RegisterTime == live.RegisterTime
+	)
+	switch {
+	case declared && another && isInFile && live.startedSince():
+		return ranAlready
+	case declared, another && !isInFile, t.lostSince(o.Before, live):
+		return mayHaveRun
+	case o.Operation == Restart && want.FingerprintLabel != "" && file.PID != live.PID: // started since the file was written
+		return mayHaveRun
+	}
+	return operate
+}
+
+// startedSince reports whether the process was started after its host was registered.
+func (s Status) startedSince() bool { return s.StartTime > s.RegisterTime }
+
+// mayBeOfBefore reports whether a row of d may be from before, as d is a declaration that comes back.
+func (d Desired) mayBeOfBefore(file Status, earlier []string) bool {
+	return slices.Contains(earlier, d.Fingerprint) && d.Made(file)
+}
+
+// lostSince reports whether nothing is known of the last apply, and the file does not show what it
+// registered.
+func (t Trace) lostSince(before Desired, live Status) bool {
+	return t.Lost && (!before.Ours(t.File) || t.File.olderThan(live.RegisterTime))
+}

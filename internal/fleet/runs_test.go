@@ -1,0 +1,148 @@
+package fleet
+
+import "testing"
+
+// What may have run already in an apply that was cut off is not run once more.
+func TestRuns_cutOff(t *testing.T) {
+	t.Parallel()
+	const ours = "O"
+	registeredAs := func(fingerprint string) map[string]string {
+		return map[string]string{"tf_spec": fingerprint, "tf_spec_owner": ours}
+	}
+	before := Desired{FingerprintLabel: "tf_spec", Fingerprint: "v1-old", Owner: ours}
+	want := before
+	want.Fingerprint, want.Spec = "v1-new", "new"
+	row := func(fingerprint string, pid, registered int64) Status {
+		return Status{State: Running, Labels: registeredAs(fingerprint), PID: pid, RegisterTime: registered}
+	}
+	live := func(pid, registered, started int64) Status {
+		return Status{State: Running, PID: pid, RegisterTime: registered, StartTime: started}
+	}
+	type kept struct {
+		Runs
+		Trace
+	}
+	known := func(file Status) kept {
+		return kept{Runs{Spec: "old", PID: 7}, Trace{RegisterTime: 100, File: file}}
+	}
+	lost := func(file Status) kept { return kept{Runs{Spec: "old"}, Trace{Lost: true, File: file}} }
+	ran := func(file Status) kept { return kept{Runs{Spec: "new", PID: 7}, Trace{File: file}} }
+	registered := func(pid int64, file Status) kept {
+		return kept{Runs{Spec: SpecUnknown, PID: pid}, Trace{RegisterTime: 100, Registered: true, File: file}}
+	}
+	undated := func(file Status) kept { return kept{Runs{Spec: "old", PID: 7}, Trace{File: file}} }
+	after := func(k kept, operation Operation, want, before Desired, live Status) next {
+		h := Host{supplier: 1}
+		return k.Runs.next(Operate{Operation: operation, Traces: map[Host]Trace{h: k.Trace}, Before: before}, h, want, live)
+	}
+	comesBack := before
+	comesBack.Earlier = []string{"v1-new"}
+	unlabelled := Desired{}
+	same := func(t *testing.T, what string, want, got next) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %d, want %d", what, got, want)
+		}
+	}
+	for name, c := range map[string]struct {
+		kept            kept
+		live            Status
+		restart, reload next
+	}{
+		"stopped":                              {known(row("v1-new", 7, 100)), Status{State: Stopped, PID: -1}, passBy, passBy},
+		"nothing-happened":                     {known(row("v1-old", 7, 100)), live(7, 100, 90), operate, operate},
+		"registered-and-not-restarted":         {known(row("v1-new", 7, 200)), live(7, 200, 90), operate, mayHaveRun},
+		"restarted-after-its-registration":     {known(row("v1-new", 8, 200)), live(8, 200, 201), ranAlready, ranAlready},
+		"restarted-in-its-second":              {known(row("v1-new", 8, 200)), live(8, 200, 200), mayHaveRun, mayHaveRun},
+		"restarted,-which-registered":          {known(row("v1-new-started", 8, 200)), live(8, 200, 199), mayHaveRun, mayHaveRun},
+		"restarted-and-the-file-lags":          {known(row("v1-old", 7, 100)), live(8, 200, 201), mayHaveRun, mayHaveRun},
+		"restarted-and-the-time-is-kept":       {known(row("v1-new", 8, 100)), live(8, 100, 201), mayHaveRun, mayHaveRun},
+		"restarted,-time-kept,-the-file-lags":  {known(row("v1-old", 7, 100)), live(8, 100, 201), mayHaveRun, operate},
+		"revived-and-the-file-shows-it":        {known(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
+		"registered-at-a-console":              {known(row("v1-other", 7, 200)), live(7, 200, 90), operate, operate},
+		"lost-and-nothing-happened":            {lost(row("v1-old", 7, 100)), live(7, 100, 90), operate, operate},
+		"lost-and-restarted":                   {lost(row("v1-new", 8, 200)), live(8, 200, 201), mayHaveRun, mayHaveRun},
+		"lost-and-the-file-lags":               {lost(row("v1-old", 7, 100)), live(8, 200, 201), mayHaveRun, mayHaveRun},
+		"lost-and-nothing-in-the-file":         {lost(Status{State: Unregistered}), live(7, 100, 90), mayHaveRun, mayHaveRun},
+		"lost-and-started-since-the-file-was":  {lost(row("v1-old", 7, 100)), live(8, 100, 150), mayHaveRun, operate},
+		"did-not-get-it,-and-runs-on":          {ran(row("v1-old", 7, 100)), live(7, 100, 90), ranAlready, operate},
+		"did-not-get-it,-and-another-runs":     {ran(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
+		"due,-and-started-since":               {registered(7, row("v1-new", 8, 100)), live(8, 100, 101), ranAlready, mayHaveRun},
+		"due,-and-not-started-since":           {registered(0, row("v1-new", 8, 100)), live(8, 100, 100), mayHaveRun, mayHaveRun},
+		"an-agent-that-tells-no-times":         {undated(row("v1-old", 7, 0)), live(7, 0, 0), operate, operate},
+		"an-agent-that-tells-no-times-another": {undated(row("v1-new", 8, 0)), live(8, 0, 0), mayHaveRun, mayHaveRun},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			same(t, "restart", c.restart, after(c.kept, Restart, want, before, c.live))
+			same(t, "reload", c.reload, after(c.kept, Reload, want, before, c.live))
+		})
+	}
+	t.Run("a-declaration-that-comes-back", func(t *testing.T) {
+		t.Parallel()
+		old := known(row("v1-new", 7, 100)) // it may be from the first time
+		same(t, "the process of before", operate, after(old, Restart, want, comesBack, live(7, 100, 90)))
+		same(t, "another process", mayHaveRun, after(old, Restart, want, comesBack, live(8, 100, 150)))
+		same(t, "another process, and the row is of the declaration before", operate,
+			after(known(row("v1-old", 8, 100)), Restart, want, comesBack, live(8, 100, 150)))
+		same(t, "to reload", operate, after(old, Reload, want, comesBack, live(7, 100, 90)))
+	})
+	t.Run("without-labels", func(t *testing.T) {
+		t.Parallel()
+		same(t, "known", operate, after(undated(Status{}), Restart, unlabelled, unlabelled, live(8, 0, 0)))
+		same(t, "lost", mayHaveRun, after(lost(Status{}), Restart, unlabelled, unlabelled, live(8, 0, 0)))
+	})
+}
+
+// What was tried decides what is tried next. Only another pid shows that a try worked whose end was not seen.
+func TestRuns_tried(t *testing.T) {
+	t.Parallel()
+	up := func(pid int64) Status { return Status{State: Running, PID: pid} }
+	down := Status{State: Stopped, PID: -1}
+	for name, c := range map[string]struct {
+		runs Runs
+		live Status
+		want next
+	}{
+		"nothing":                      {Runs{Spec: "old", PID: 7}, up(7), operate},
+		"nothing-and-down":             {Runs{Spec: "old", PID: 7}, down, passBy},
+		"failed":                       {Runs{Spec: SpecUnknown, PID: 7, Tried: TryFailed}, up(7), operate},
+		"failed-and-down":              {Runs{Spec: SpecUnknown, Tried: TryFailed}, down, startAgain},
+		"unseen-and-the-same":          {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(7), operate},
+		"unseen-and-another":           {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(8), ranAlready},
+		"unseen-and-down":              {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, down, startAgain},
+		"unseen-and-no-pid":            {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(-1), pidUntold},
+		"unseen-by-an-apply-cut-off":   {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(8), operate},
+		"unseen-by-that-one-and-down":  {Runs{Spec: SpecUnknown, Tried: TryUnseen}, down, passBy},
+		"worked":                       {Runs{PID: 7, Tried: TryWorked}, up(8), ranAlready},
+		"worked-and-down":              {Runs{PID: 7, Tried: TryWorked}, down, startAgain},
+		"another-declaration":          {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Since("old"), up(8), operate},
+		"another-declaration-and-down": {Runs{PID: 7, Tried: TryWorked}.Since("old"), down, startAgain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.runs.next(Operate{Operation: Restart}, Host{}, Desired{Spec: "new"}, c.live); got != c.want {
+				t.Errorf("%d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// What runs is known for as long as the process is the same.
+func TestRuns_since(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ got, want Runs }{
+		"the-same":          {Runs{Spec: "old", PID: 7}.Seen(7), Runs{Spec: "old", PID: 7}},
+		"another":           {Runs{Spec: "old", PID: 7}.Seen(8), Runs{Spec: SpecUnknown, PID: 8}},
+		"none":              {Runs{Spec: "old", PID: 7}.Seen(0), Runs{Spec: SpecUnknown}},
+		"as-declared":       {Runs{PID: 7}.Seen(8), Runs{PID: 8}},
+		"before-a-try":      {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Seen(8), Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}},
+		"changes":           {Runs{PID: 7}.Since("old"), Runs{Spec: "old", PID: 7}},
+		"changes-again":     {Runs{Spec: "older", PID: 7}.Since("old"), Runs{Spec: "older", PID: 7}},
+		"changes-once-more": {Runs{PID: 7, Tried: TryWorked}.Since("old"), Runs{Spec: SpecUnknown, Tried: TryFailed}},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, c.got, c.want)
+		}
+	}
+}
