@@ -149,6 +149,7 @@ func TestHostedProcess_unreachable(t *testing.T) {
 		}
 	}
 	const warns = "Agents Not Reachable"
+	rollsBack := attribute("rollout", map[string]any{"on_failure": "rollback"})
 	through(t, each, func(w *world) {
 		one, several := most("25%"), attribute("max_unreachable_hosts", 2)
 		looked, said, resource := map[string]string(nil), "", w.object()
@@ -172,7 +173,8 @@ func TestHostedProcess_unreachable(t *testing.T) {
 			step{name: "the limit is taken away", config: w.changed(5), anyCalls: true, left: codesOf("other_spec", 3, 4), says: "allows 0. With 2 or more", fails: true},
 			step{name: "the provider's", settings: most("2"), config: w.changed(5), kind: providertest.PlanNothing, says: warns, away: codesOf("other_spec", 3, 4)},
 			step{name: "both answer", befalls: goes(true, 3, 4), config: w.changed(5), anyCalls: true},
-			step{name: "destroyed", anyCalls: true},
+			step{name: "rolled back", befalls: goes(false, 3, 4), config: w.declares(5, one, rollsBack), anyCalls: true, says: "Rolled Back … allows 1. With 2 or more, an apply goes on", left: codesOf("other_spec", 3, 4), fails: true},
+			step{name: "destroyed", befalls: goes(true, 3, 4), anyCalls: true},
 		)
 		w.expectNothing()
 	})

@@ -161,8 +161,8 @@ func (u *update) rolledBack(joined []fleet.Host) diag.Diagnostic {
 		where += fmt.Sprintf("These hosts joined and are in state now, as the process is or may be registered there: %s.\n", diagnose.Keys(u.keys(joined)))
 	}
 	return diag.NewErrorDiagnostic(summary, fmt.Sprintf("%s could not be updated on %s of this update.\n\n%s\n%s"+
-		"\nState keeps the previous declaration, hosts that were to leave have stayed, and the next plan shows the same change again.",
-		u.h.Title, diagnose.CountFailures(u.failures, len(u.results)), diagnose.Rows(u.h.Hosts, u.failures), where))
+		"\nState keeps the previous declaration, hosts that were to leave have stayed, and the next plan shows the same change again.%s",
+		u.h.Title, diagnose.CountFailures(u.failures, len(u.results)), diagnose.Rows(u.h.Hosts, u.failures), where, u.h.raise(u.statusesAfter())))
 }
 
 // operatedAs is what was done by the operations of on_update.

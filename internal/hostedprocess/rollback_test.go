@@ -191,19 +191,31 @@ func TestRollback_joined(t *testing.T) {
 // Promised in rolling-restart.md: If you go back to the old `spec`, only hosts that had the new one, or may have got it, are restarted.
 func TestOnUpdate_revertedBeforeItCame(t *testing.T) {
 	t.Parallel()
-	through(t, gse, func(w *world) {
-		more := map[string]any{"max_unreachable_hosts": "1", "on_update": "restart", "ensure": "running"}
-		o := w.object()
-		o.Applied(w.declares(3, more))
-		before := w.at(3).PID
-		w.sim.SetReachable(providertest.Address(3), false)
-		o.Protocol = w.open()
-		o.Apply(w.changed(3, more))
-		w.sim.SetReachable(providertest.Address(3), true)
-		o.Protocol = w.open()
-		_, said := o.Apply(w.declares(3, more))
-		providertest.Check(t, !said.Failed() && w.at(3).PID == before, "process %d became %d; said: %s", before, w.at(3).PID, said)
-	})
+	took := failing
+	took.Apply = true
+	for name, fails := range map[string]func(*world){
+		"away":                  func(w *world) { w.sim.SetReachable(providertest.Address(3), false) },
+		"refused":               func(w *world) { w.on("update_proc_info", failing, 3) },
+		"refused-and-took-hold": func(w *world) { w.on("update_proc_info", took, 3) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				more := map[string]any{"max_unreachable_hosts": "1", "on_update": "restart", "ensure": "running"}
+				o := w.object()
+				o.Applied(w.declares(3, more))
+				before := w.at(3).PID
+				fails(w)
+				o.Protocol = w.open()
+				o.Apply(w.changed(3, more))
+				w.repair()
+				w.sim.SetReachable(providertest.Address(3), true)
+				o.Protocol = w.open()
+				_, said := o.Apply(w.declares(3, more))
+				providertest.Check(t, !said.Failed() && w.at(3).PID == before && w.at(1).PID != before, "process %d became %d; said: %s", before, w.at(3).PID, said)
+			})
+		})
+	}
 }
 
 // What may have been registered, although the apply was cut off or the platform said that it failed, is operated once it is there, whatever
@@ -384,13 +396,15 @@ func TestOnUpdate_due(t *testing.T) {
 // nothing of that update is kept. Where nothing tells, the apply after that restarts it.
 func TestOnUpdate_killed(t *testing.T) {
 	t.Parallel()
+	const cutOff = "whether an apply that was cut off has operated it already is not known"
 	for name, c := range map[string]struct {
 		says  string
 		again int // restarted by the apply after that
-	}{"kept": {"", 0}, "lost": {"whether an apply that was cut off has operated it already is not known", 2}} {
+		faces []providertest.Face
+	}{"kept": {"", 0, gse}, "lost": {cutOff, 2, gse}, "lost-and-not-hosted": {cutOff, 2, []providertest.Face{esb}}} { // there to register is not to host
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			through(t, gse, func(w *world) {
+			through(t, c.faces, func(w *world) {
 				api, op := w.by.FaultOn("update_proc_info")
 				says, pass := c.says, w.passing()
 				w.sim.StartingKeepsTime = true
@@ -406,10 +420,15 @@ func TestOnUpdate_killed(t *testing.T) {
 				before := *resource.Kept
 				resource.Applied(w.changed(2, restart))
 				*resource.Kept = before
-				if name == "lost" {
+				if c.says != "" {
 					resource.Private = nil
 				}
 				for _, again := range []int{0, c.again} {
+					w.repair()
+					if name == "lost-and-not-hosted" && again == 0 {
+						w.do(w.sim.Unhost, 1, 2)
+						w.onOp(simulator.OpHost, failing, 1, 2)
+					}
 					w.sim.ResetCalls()
 					resource.Protocol = w.open()
 					_, said := resource.Apply(w.changed(2, restart))
