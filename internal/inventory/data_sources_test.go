@@ -259,14 +259,16 @@ func TestProcessesDataSource(t *testing.T) {
 		config object
 		want   map[string]string // hosts by key of the group
 	}{
-		"topology":    {in("web"), map[string]string{"nginx_1": all, "nginx_2": all, "agent_1": all}},
-		"template":    {object{"bk_biz_id": 3, "service_template": "web"}, map[string]string{"nginx_1": all, "nginx_2": all, "agent_1": all}},
-		"group":       {object{"bk_biz_id": 3, "dynamic_group": "first"}, map[string]string{"nginx_1": "10.3.0.1", "nginx_2": "10.3.0.1", "agent_1": "10.3.0.1"}},
-		"set-group":   {object{"bk_biz_id": 3, "dynamic_group": "sets", "process_name": "agent"}, map[string]string{"agent_1": "10.3.0.3 10.3.0.4"}},
-		"ids":         {object{"bk_biz_id": 3, "bk_host_ids": []any{2}, "process_name": "n*"}, map[string]string{"nginx_1": "10.3.0.2", "nginx_2": "10.3.0.2"}},
-		"process-ids": {in("web", object{"bk_process_ids": []any{1, 4}}), map[string]string{"nginx_1": "10.3.0.1", "nginx_2": "10.3.0.1", "agent_1": "10.3.0.2"}},
-		"inst-ids":    {in("template", object{"inst_ids": object{"9": 3}}), map[string]string{"t_1": "10.4.0.1"}},
-		"accents":     {in("[caf\u00e9, cafe\u0301]"), map[string]string{"c_1@odd/caf\u00e9#13": "10.4.0.6", "c_1@odd/caf\u00e9#14": "10.4.0.7"}},
+		"topology":    {in("web"), map[string]string{"nginx_1@web": all, "nginx_2@web": all, "agent_1@web": all}},
+		"template":    {object{"bk_biz_id": 3, "service_template": "web"}, map[string]string{"nginx_1@web": all, "nginx_2@web": all, "agent_1@web": all}},
+		"group":       {object{"bk_biz_id": 3, "dynamic_group": "first"}, map[string]string{"nginx_1@web": "10.3.0.1", "nginx_2@web": "10.3.0.1", "agent_1@web": "10.3.0.1"}},
+		"set-group":   {object{"bk_biz_id": 3, "dynamic_group": "sets", "process_name": "agent"}, map[string]string{"agent_1@web": "10.3.0.3 10.3.0.4"}},
+		"ids":         {object{"bk_biz_id": 3, "bk_host_ids": []any{2}, "process_name": "n*"}, map[string]string{"nginx_1@web": "10.3.0.2", "nginx_2@web": "10.3.0.2"}},
+		"process-ids": {in("web", object{"bk_process_ids": []any{1, 4}}), map[string]string{"nginx_1@web": "10.3.0.1", "nginx_2@web": "10.3.0.1", "agent_1@web": "10.3.0.2"}},
+		"inst-ids":    {in("template", object{"inst_ids": object{"9": 3}}), map[string]string{"t_1@template": "10.4.0.1"}},
+		"by-name":     {in("web", object{"group_by": "name", "process_name": "agent"}), map[string]string{"agent_1": all}},
+		"by-set":      {in("web", object{"group_by": "set", "process_name": "agent"}), map[string]string{"agent_1@gz-1/web": "10.3.0.1 10.3.0.2", "agent_1@gz-2/web": "10.3.0.3 10.3.0.4"}},
+		"accents":     {in("[caf\u00e9, cafe\u0301]", object{"group_by": "process"}), map[string]string{"c_1@odd/caf\u00e9#13": "10.4.0.6", "c_1@odd/caf\u00e9#14": "10.4.0.7"}},
 		"none":        {in("none", object{"min_hosts": 0}), map[string]string{}},
 		"none-named":  {in("none", object{"min_hosts": 0, "process_name": "nginx"}), map[string]string{}},
 	} {
@@ -318,6 +320,7 @@ func TestProcessesDataSource_invalid(t *testing.T) {
 		"inst-null":     {object{"inst_ids": object{"7": nil}}, `Attribute inst_ids["7"]: it is null; leave it out.`},
 		"inst-fraction": {object{"inst_ids": object{"7": 1.5}}, `Attribute inst_ids["7"]: the value must be a whole number, such as 2; got 1.5.`},
 		"inst-key":      {object{"inst_ids": object{"nginx": 1}}, `must be the bk_process_id of a process, such as 42, got: nginx`},
+		"group-by":      {object{"group_by": "host"}, `value must be one of: ["name" "module" "set" "process"]`},
 		"inst-zero":     {object{"inst_ids": object{"7": 0}}, `value must be at least 1`},
 	} {
 		said := flat(providertest.NewProtocol(t).ValidateData(processesType, in("*", c.config)))
@@ -370,14 +373,17 @@ func TestProcessesDataSource_group(t *testing.T) {
 		},
 		"priority": 5, "bk_process_ids": []any{1, 3, 5, 7},
 	}
-	providertest.Same(t, "nginx_2", want, processes["nginx_2"])
+	providertest.Same(t, "nginx_2", want, processes["nginx_2@web"])
 }
 
 // Promised in from-gsekit.md: A process that cannot be taken over is an error that names it.
+// Promised in reference: Hosts of one element that differ, as while a template is synchronized set by set, are an error, which names the fields
+// and the places:
 // Promised in from-gsekit.md: A command or path that names `inst_id`, `inst_id_0`, `InstID` or
 // `InstID0` is an error that names the process.
 // Promised in reference: An answer that is not whole is an error, never fewer processes.
 // Promised in reference: One that is not in scope is an error.
+// Promised in reference: Hosts of one element that differ in spec or priority are an error.
 // Promised in reference: GSEKit keeps these numbers to itself, so templates with `inst_id`,
 // `inst_id_0`, `InstID`, `InstID0` are an error without it.
 // Promised in reference: One that no process in scope matches is an error.

@@ -90,6 +90,10 @@ func (g *processGroups) faults() diag.Diagnostics {
 		diags.AddError("Processes With One Name", "GSE tells processes on a host apart by their names:\n\n"+rows(g.clashes)+
 			"\nRename one of them in CMDB, or leave one out with a smaller scope.")
 	}
+	if len(g.differing) > 0 {
+		diags.Append(diagnose.About(path.Root("group_by"), diag.NewErrorDiagnostic("Processes That Differ", "Hosts can only be one element with the same spec and priority:\n\n"+rows(g.differing)+
+			fmt.Sprintf("\nMake them alike in CMDB, or set group_by = %q, which tells them apart. As that changes all keys of a data source, read these processes in one of their own, by process_name.", g.apart))))
+	}
 	return diags
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -13,7 +14,6 @@ import (
 // processInstance is one instance of a process on one host.
 type processInstance struct {
 	process  cmdb.Process
-	name     string
 	key      string // the host's
 	address  string
 	declared declaration
@@ -21,17 +21,46 @@ type processInstance struct {
 
 // declaration is what must be equal for hosts to be one resource.
 type declaration struct {
+	name     string
 	spec     processSpec
 	priority int64
 }
 
-// processGroup is the instances of one name with equal declarations.
+// declaredFields are the parts of a declaration, by their names in CMDB.
+var declaredFields = []struct {
+	name string
+	of   func(declaration) any
+}{
+	{"bk_process_name", func(d declaration) any { return d.name }},
+	{"bk_func_name", func(d declaration) any { return d.spec.procName }},
+	{"work_path", func(d declaration) any { return d.spec.setupPath }},
+	{"pid_file", func(d declaration) any { return d.spec.pidPath }},
+	{"user", func(d declaration) any { return d.spec.user }},
+	{"start_cmd", func(d declaration) any { return d.spec.startCmd }},
+	{"stop_cmd", func(d declaration) any { return d.spec.stopCmd }},
+	{"restart_cmd", func(d declaration) any { return d.spec.restartCmd }},
+	{"reload_cmd", func(d declaration) any { return d.spec.reloadCmd }},
+	{"face_stop_cmd", func(d declaration) any { return d.spec.killCmd }},
+	{"bk_start_check_secs", func(d declaration) any { return d.spec.startCheckSecs }},
+	{"timeout", func(d declaration) any { return d.spec.opTimeout }},
+	{"priority", func(d declaration) any { return d.priority }},
+}
+
+// processGroup is the instances of one key with one declaration.
 type processGroup struct {
-	name        string
-	processName string
-	declared    declaration
-	hosts       map[string]string
-	ids         []int64
+	first    cmdb.Process
+	declared declaration
+	hosts    map[string]string
+	ids      []int64
+}
+
+// String names a group for people, by its first instance.
+func (g *processGroup) String() string {
+	hosts := "1 host"
+	if len(g.hosts) > 1 {
+		hosts = fmt.Sprintf("%d hosts", len(g.hosts))
+	}
+	return fmt.Sprintf("%s as in %s (process %d)", hosts, g.first.Place, g.first.ID)
 }
 
 // processGroups are groups by the key of a for_each.
@@ -39,13 +68,16 @@ type processGroups struct {
 	groups map[string]*processGroup
 	// unusable are processes that cannot be rendered, clashes those that GSE could not distinguish.
 	unusable, clashes []string
+	// differing are elements of which hosts differ, and apart is the grouping that tells such hosts apart.
+	differing []string
+	apart     string
 }
 
 // newProcessGroups renders processes and groups them. found has the names of their hosts. Processes of
 // hosts without a name are left out, because that is reported as an error already.
-func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[string]int64) *processGroups {
+func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[string]int64, groupBy string) *processGroups {
 	g := &processGroups{groups: make(map[string]*processGroup)}
-	byName := make(map[string][]processInstance)
+	var instances []processInstance
 	taken := make(map[[2]string]cmdb.Process)
 	for _, p := range processes {
 		key, named := found.keys[p.Host.ID]
@@ -62,64 +94,108 @@ func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[st
 				g.unusable = append(g.unusable, fmt.Sprintf("%s: %s", p, err))
 				break
 			}
-			one := processInstance{
-				process: p, name: instanceName(p, local), key: key, address: found.addresses[key],
-				declared: declaration{spec: spec, priority: p.Priority},
-			}
-			if other, twice := taken[[2]string{one.name, key}]; twice {
-				g.clashes = append(g.clashes, fmt.Sprintf("%s and %s are both %s there", other, p, one.name))
+			name := instanceName(p, local)
+			if other, twice := taken[[2]string{name, key}]; twice {
+				g.clashes = append(g.clashes, fmt.Sprintf("%s and %s are both %s there", other, p, name))
 				break
 			}
-			taken[[2]string{one.name, key}] = p
-			byName[one.name] = append(byName[one.name], one)
+			taken[[2]string{name, key}] = p
+			instances = append(instances, processInstance{
+				process: p, key: key, address: found.addresses[key],
+				declared: declaration{name: name, spec: spec, priority: p.Priority},
+			})
 		}
 	}
-	for name, instances := range byName {
-		g.add(name, instances)
-	}
+	g.group(instances, groupBy)
 	return g
 }
 
-// labels are ways to distinguish groups of one name, the shortest first. A label tells where a process is, so that a process
-// which changes everywhere keeps its keys. Which label is used depends on the declarations: when a process
-// changes in some places, keys are renamed.
-var labels = []func(cmdb.Process) string{
-	func(cmdb.Process) string { return "" },
-	func(p cmdb.Process) string { return "@" + p.Place.ModuleName },
-	func(p cmdb.Process) string { return "@" + p.Place.String() },
-	func(p cmdb.Process) string { return fmt.Sprintf("@%s#%d", p.Place, p.ID) },
+// grouping is what an element can be, and what its key has after the name.
+type grouping struct {
+	name  string
+	label func(cmdb.Process) string
 }
 
-// add groups the instances of a name by the first label for which declarations within a group are equal.
-func (g *processGroups) add(name string, instances []processInstance) {
-	for _, label := range labels {
-		groups, alike := groupsBy(label, name, instances)
-		if !alike {
+// groupings are from coarse to fine. A key is made of a process's own name and place: no declaration
+// changes it, and no other process.
+var groupings = []grouping{
+	{"name", func(cmdb.Process) string { return "" }},
+	{defaultGroupBy, func(p cmdb.Process) string { return "@" + p.Place.ModuleName }},
+	{"set", func(p cmdb.Process) string { return "@" + p.Place.String() }},
+	{"process", func(p cmdb.Process) string { return fmt.Sprintf("@%s#%d", p.Place, p.ID) }},
+}
+
+const defaultGroupBy = "module"
+
+func groupingNames() []string {
+	names := make([]string, len(groupings))
+	for i, one := range groupings {
+		names[i] = one.name
+	}
+	return names
+}
+
+// group groups instances. A key whose instances differ has no group.
+func (g *processGroups) group(instances []processInstance, groupBy string) {
+	at := slices.Index(groupingNames(), groupBy)
+	variants, alike := variantsOf(instances, groupings[at].label)
+	for key, groups := range variants {
+		if len(groups) > 1 {
+			g.differing = append(g.differing, key+" differs in "+difference(groups))
 			continue
 		}
-		for key, group := range groups {
-			g.groups[key] = group
-		}
-		return
+		g.groups[key] = groups[0]
+	}
+	slices.Sort(g.differing)
+	for !alike { // ends at the last, as no process differs from itself
+		at++
+		g.apart = groupings[at].name
+		_, alike = variantsOf(instances, groupings[at].label)
 	}
 }
 
-func groupsBy(label func(cmdb.Process) string, name string, instances []processInstance) (groups map[string]*processGroup, alike bool) {
-	groups = make(map[string]*processGroup)
+// variantsOf are the groups of each key, one for each declaration, in the order of their processes. They are
+// alike if each key has one.
+func variantsOf(instances []processInstance, label func(cmdb.Process) string) (variants map[string][]*processGroup, alike bool) {
+	type variant struct {
+		key string
+		declaration
+	}
+	variants, alike = make(map[string][]*processGroup), true
+	known := make(map[variant]*processGroup)
 	for _, one := range instances {
-		key := norm.NFC.String(name + label(one.process))
-		group := groups[key]
+		key := norm.NFC.String(one.declared.name + label(one.process))
+		group := known[variant{key, one.declared}]
 		if group == nil {
-			group = &processGroup{name: name, processName: one.process.Name, declared: one.declared, hosts: make(map[string]string)}
-			groups[key] = group
-		}
-		if group.declared != one.declared {
-			return nil, false
+			group = &processGroup{first: one.process, declared: one.declared, hosts: make(map[string]string)}
+			known[variant{key, one.declared}] = group
+			variants[key] = append(variants[key], group)
+			alike = alike && len(variants[key]) == 1
 		}
 		group.hosts[one.key] = one.address
-		if !slices.Contains(group.ids[max(0, len(group.ids)-1):], one.process.ID) { // sorted by id
-			group.ids = append(group.ids, one.process.ID)
+		group.ids = append(group.ids, one.process.ID)
+	}
+	return variants, alike
+}
+
+// maxVariants is how many variants of an element one error names.
+const maxVariants = 3
+
+// difference says in which fields of CMDB variants differ, and where they are.
+func difference(variants []*processGroup) string {
+	var fields, places []string
+	for _, field := range declaredFields {
+		differs := func(g *processGroup) bool { return field.of(g.declared) != field.of(variants[0].declared) }
+		if slices.ContainsFunc(variants, differs) {
+			fields = append(fields, field.name)
 		}
 	}
-	return groups, true
+	for _, variant := range variants[:min(maxVariants, len(variants))] {
+		places = append(places, variant.String())
+	}
+	text := strings.Join(fields, ", ") + ": " + strings.Join(places, ", ")
+	if more := len(variants) - maxVariants; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }

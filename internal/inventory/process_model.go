@@ -54,7 +54,7 @@ type policyModel struct {
 func (g *processGroup) model(biz int64) processModel {
 	spec := g.declared.spec
 	return processModel{
-		Meta:  metaModel{Namespace: namespaceOf(biz), Name: g.name, Labels: map[string]string{"bk_process_name": g.processName}},
+		Meta:  metaModel{Namespace: namespaceOf(biz), Name: g.declared.name, Labels: map[string]string{"bk_process_name": g.first.Name}},
 		Hosts: g.hosts,
 		Spec: specModel{
 			Identity: identityModel{ProcName: spec.procName, SetupPath: spec.setupPath, PIDPath: spec.pidPath, User: spec.user},
@@ -78,9 +78,8 @@ func textOrNull(text string) types.String {
 
 func processesAttribute() schema.Attribute {
 	return schema.MapNestedAttribute{
-		MarkdownDescription: "Processes by `<bk_process_name>_<local_inst_id>`, their name at GSE. Hosts with an equal spec and priority are one element. " +
-			"Where a process differs by module or set, its keys get `@<module>`, `@<set>/<module>` or `#<bk_process_id>`. " +
-			"[A change in CMDB may rename keys](../guides/from-gsekit.md#when-a-key-changes).",
+		MarkdownDescription: "Processes by key: `<bk_process_name>_<local_inst_id>`, their name at GSE, and their place as `group_by` says, such as `nginx_1@web`. " +
+			"[Only names and places change keys](#keys).",
 		Computed: true,
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"meta": computedObject("For `meta` of a resource. The namespace is that of GSEKit, `GSEKIT_BIZ_<bk_biz_id>`.", map[string]schema.Attribute{

@@ -56,7 +56,7 @@ func whole(id int64, change func(*cmdb.Process)) cmdb.Process {
 		ID: id, Name: "nginx", FuncName: "nginx", WorkPath: "/data", PIDFile: "/run/nginx.pid", User: "root", StartCmd: "./start.sh",
 		Host: cmdb.Host{ID: id, CloudID: new(int64), IP: "10.0.0.1"}, Place: cmdb.Place{SetID: 1, SetName: "gz-1", ModuleID: 2, ModuleName: "web"},
 	}
-	p.Host.IP = "10.0.0." + strings.Repeat("1", int(id))
+	p.Host.IP = fmt.Sprintf("10.0.0.%d", id)
 	if change != nil {
 		change(&p)
 	}
@@ -104,30 +104,46 @@ func TestProcessGroups(t *testing.T) {
 		}
 	}
 	port := func(p *cmdb.Process) { p.StartCmd = "./other.sh" }
+	bySet := func(p *cmdb.Process) { p.StartCmd = "${bk_set_name}" }
+	inTwoSets := []cmdb.Process{whole(1, bySet), whole(2, both(in("gz-2", "web"), bySet))}
 	for name, c := range map[string]struct {
 		processes []cmdb.Process
 		instIDs   map[string]int64
+		groupBy   string
 		want      groups
 		unusable  string
 		clashes   string
+		differing string
+		apart     string
 	}{
-		"none":            {},
-		"alike":           {processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "db"))}, want: groups{"nginx_1": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}}},
-		"by-module":       {processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "web")), whole(3, both(in("gz-1", "db"), port))}, want: groups{"nginx_1@web": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}, "nginx_1@db": {"0:10.0.0.111", "3"}}},
-		"by-set":          {processes: []cmdb.Process{whole(1, nil), whole(2, both(in("gz-2", "web"), port))}, want: groups{"nginx_1@gz-1/web": {"0:10.0.0.1", "1"}, "nginx_1@gz-2/web": {"0:10.0.0.11", "2"}}},
-		"by-id":           {processes: []cmdb.Process{whole(1, nil), whole(2, port)}, want: groups{"nginx_1@gz-1/web#1": {"0:10.0.0.1", "1"}, "nginx_1@gz-1/web#2": {"0:10.0.0.11", "2"}}},
-		"by-rendered-set": {processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.StartCmd = "${bk_set_name}" }), whole(2, both(in("gz-2", "web"), func(p *cmdb.Process) { p.StartCmd = "${bk_set_name}" }))}, want: groups{"nginx_1@gz-1/web": {"0:10.0.0.1", "1"}, "nginx_1@gz-2/web": {"0:10.0.0.11", "2"}}},
-		"by-priority":     {processes: []cmdb.Process{whole(1, nil), whole(2, both(in("gz-1", "db"), func(p *cmdb.Process) { p.Priority = 2 }))}, want: groups{"nginx_1@web": {"0:10.0.0.1", "1"}, "nginx_1@db": {"0:10.0.0.11", "2"}}},
-		"instances":       {processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum = 2 }), whole(2, nil)}, want: groups{"nginx_1": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}, "nginx_2": {"0:10.0.0.1", "1"}}},
-		"inst-ids":        {processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum, p.PIDFile = 2, "/run/${inst_id}" })}, instIDs: map[string]int64{"1": 5}, want: groups{"nginx_1": {"0:10.0.0.1", "1", "/run/5"}, "nginx_2": {"0:10.0.0.1", "1", "/run/6"}}},
+		"none":       {},
+		"by-name":    {processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "db"))}, groupBy: "name", want: groups{"nginx_1": {"0:10.0.0.1", "0:10.0.0.2", "1 2"}}},
+		"by-module":  {processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "web")), whole(3, both(in("gz-1", "db"), port))}, want: groups{"nginx_1@web": {"0:10.0.0.1", "0:10.0.0.2", "1 2"}, "nginx_1@db": {"0:10.0.0.3", "3"}}},
+		"by-set":     {processes: append(inTwoSets, whole(3, bySet)), groupBy: "set", want: groups{"nginx_1@gz-1/web": {"0:10.0.0.1", "0:10.0.0.3", "1 3"}, "nginx_1@gz-2/web": {"0:10.0.0.2", "2"}}},
+		"by-process": {processes: []cmdb.Process{whole(1, nil), whole(2, port)}, groupBy: "process", want: groups{"nginx_1@gz-1/web#1": {"0:10.0.0.1", "1"}, "nginx_1@gz-1/web#2": {"0:10.0.0.2", "2"}}},
+		"names-differ": {
+			processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-1", "db")), whole(3, both(in("gz-1", "db"), func(p *cmdb.Process) { p.Priority, p.StartCmd = 2, "x" }))}, groupBy: "name",
+			differing: "nginx_1 differs in start_cmd, priority: 2 hosts as in gz-1/web (process 1), 1 host as in gz-1/db (process 3)", apart: "process",
+		},
+		"modules-differ": {
+			processes: append(inTwoSets, whole(3, both(in("gz-3", "web"), bySet)), whole(4, both(in("gz-4", "web"), bySet)), whole(5, both(in("gz-5", "web"), bySet)), whole(6, in("gz-1", "db"))),
+			want:      groups{"nginx_1@db": {"0:10.0.0.6", "6"}},
+			differing: "nginx_1@web differs in start_cmd: 1 host as in gz-1/web (process 1), 1 host as in gz-2/web (process 2), 1 host as in gz-3/web (process 3), and 2 more", apart: "set",
+		},
+		"one-key-of-two-names": {
+			processes: []cmdb.Process{whole(1, both(in("gz-1", "c"), func(p *cmdb.Process) { p.Name = "a_1@b" })), whole(2, both(in("gz-1", "b_1@c"), func(p *cmdb.Process) { p.Name = "a" }))},
+			differing: "a_1@b_1@c differs in bk_process_name: 1 host as in gz-1/c (process 1), 1 host as in gz-1/b_1@c (process 2)", apart: "set",
+		},
+		"instances": {processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum = 2 }), whole(2, nil)}, want: groups{"nginx_1@web": {"0:10.0.0.1", "0:10.0.0.2", "1 2"}, "nginx_2@web": {"0:10.0.0.1", "1"}}},
+		"inst-ids":  {processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum, p.PIDFile = 2, "/run/${inst_id}" })}, instIDs: map[string]int64{"1": 5}, want: groups{"nginx_1@web": {"0:10.0.0.1", "1", "/run/5"}, "nginx_2@web": {"0:10.0.0.1", "1", "/run/6"}}},
 		"template": {
 			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.StopCmd, p.ProcNum = "${x}", 3 }), whole(2, nil)},
-			want:      groups{"nginx_1": {"0:10.0.0.11", "2"}},
+			want:      groups{"nginx_1@web": {"0:10.0.0.2", "2"}},
 			unusable:  "process 1 (nginx) of host 1 (10.0.0.1) in gz-1/web: stop_cmd: ${x} is none of the names",
 		},
 		"same-name-on-one-host": {
 			processes: []cmdb.Process{whole(1, nil), whole(2, func(p *cmdb.Process) { p.Host = whole(1, nil).Host; p.Place.ModuleName = "db" })},
-			want:      groups{"nginx_1": {"0:10.0.0.1", "1"}},
+			want:      groups{"nginx_1@web": {"0:10.0.0.1", "1"}},
 			clashes:   "process 1 (nginx) of host 1 (10.0.0.1) in gz-1/web and process 2 (nginx) of host 1 (10.0.0.1) in gz-1/db are both nginx_1 there",
 		},
 	} {
@@ -137,7 +153,10 @@ func TestProcessGroups(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g := newProcessGroups(c.processes, newInventory(hostsOf(c.processes), naming{key: format, by: byIP}), c.instIDs)
+			if c.groupBy == "" {
+				c.groupBy = defaultGroupBy
+			}
+			g := newProcessGroups(c.processes, newInventory(hostsOf(c.processes), naming{key: format, by: byIP}), c.instIDs, c.groupBy)
 			got := make(groups)
 			for key, group := range g.groups {
 				if c.instIDs != nil {
@@ -153,6 +172,9 @@ func TestProcessGroups(t *testing.T) {
 			}
 			if got := strings.Join(g.clashes, "\n"); got != c.clashes {
 				t.Errorf("clashes: %s", got)
+			}
+			if got := strings.Join(g.differing, "\n"); got != c.differing || g.apart != c.apart {
+				t.Errorf("differing: %s; apart by %q", got, g.apart)
 			}
 		})
 	}
@@ -171,34 +193,51 @@ func described(group *processGroup) []string {
 	return slices.Concat(texts, []string{strings.Trim(fmt.Sprint(group.ids), "[]")}, pid)
 }
 
-// A process that changes everywhere keeps its keys. One that changes in some places gets keys by the least that tells these apart, and a
-// for_each takes each for another resource.
+// Whatever may differ between hosts is named.
+func TestProcessGroups_fields(t *testing.T) {
+	t.Parallel()
+	format, _ := parseKey(defaultKey)
+	for field, edit := range map[string]func(*cmdb.Process){
+		"bk_func_name": func(p *cmdb.Process) { p.FuncName = "x" }, "work_path": func(p *cmdb.Process) { p.WorkPath = "x" },
+		"pid_file": func(p *cmdb.Process) { p.PIDFile = "x" }, "user": func(p *cmdb.Process) { p.User = "x" },
+		"start_cmd": func(p *cmdb.Process) { p.StartCmd = "x" }, "stop_cmd": func(p *cmdb.Process) { p.StopCmd = "x" },
+		"restart_cmd": func(p *cmdb.Process) { p.RestartCmd = "x" }, "reload_cmd": func(p *cmdb.Process) { p.ReloadCmd = "x" },
+		"face_stop_cmd": func(p *cmdb.Process) { p.FaceStop = "x" }, "priority": func(p *cmdb.Process) { p.Priority = 7 },
+		"bk_start_check_secs": func(p *cmdb.Process) { p.StartCheckSecs = 7 }, "timeout": func(p *cmdb.Process) { p.Timeout = 7 },
+	} {
+		processes := []cmdb.Process{whole(1, nil), whole(2, edit)}
+		g := newProcessGroups(processes, newInventory(hostsOf(processes), naming{key: format, by: byIP}), nil, defaultGroupBy)
+		if want := []string{"nginx_1@web differs in " + field + ": 1 host as in gz-1/web (process 1), 1 host as in gz-1/web (process 2)"}; !slices.Equal(g.differing, want) {
+			t.Errorf("%s: differing %q", field, g.differing)
+		}
+	}
+}
+
+// A key is made of the process's name and place: no edit of a spec, a priority or an option, and no other process in scope, changes it.
 func TestProcessGroups_keys(t *testing.T) {
 	t.Parallel()
 	format, _ := parseKey(defaultKey)
-	elsewhere := func(p *cmdb.Process) { p.Place = cmdb.Place{SetID: 1, SetName: "gz-1", ModuleID: 3, ModuleName: "db"} }
-	changed := func(p *cmdb.Process) { p.StartCmd = "./other.sh" }
-	for name, c := range map[string]struct {
-		changes []func(*cmdb.Process) // by process; the third is in another module
-		want    []string
-	}{
-		"alike":           {[]func(*cmdb.Process){nil, nil, nil}, []string{"nginx_1"}},
-		"everywhere":      {[]func(*cmdb.Process){changed, changed, changed}, []string{"nginx_1"}},
-		"in-one-module":   {[]func(*cmdb.Process){nil, nil, changed}, []string{"nginx_1@db", "nginx_1@web"}},
-		"on-one-host":     {[]func(*cmdb.Process){nil, changed, nil}, []string{"nginx_1@gz-1/db#3", "nginx_1@gz-1/web#1", "nginx_1@gz-1/web#2"}},
-		"priority-counts": {[]func(*cmdb.Process){nil, nil, func(p *cmdb.Process) { p.Priority = 9 }}, []string{"nginx_1@db", "nginx_1@web"}},
+	for name, edit := range map[string]func(*cmdb.Process){
+		"spec":     func(p *cmdb.Process) { p.StartCmd = "./other.sh" },
+		"priority": func(p *cmdb.Process) { p.Priority = 9 },
+		"option":   func(p *cmdb.Process) { p.Timeout = 7 },
 	} {
-		var processes []cmdb.Process
-		for i, change := range c.changes {
-			p := whole(int64(i+1), change)
-			if i == 2 {
-				elsewhere(&p)
+		for _, edited := range [][]int64{nil, {1, 2}, {3}, {1, 2, 3}} {
+			var processes []cmdb.Process
+			for id := int64(1); id <= 3; id++ {
+				p := whole(id, nil)
+				if slices.Contains(edited, id) {
+					edit(&p)
+				}
+				if id == 3 {
+					p.Place = cmdb.Place{SetID: 1, SetName: "gz-1", ModuleID: 3, ModuleName: "db"}
+				}
+				processes = append(processes, p)
 			}
-			processes = append(processes, p)
-		}
-		g := newProcessGroups(processes, newInventory(hostsOf(processes), naming{key: format, by: byIP}), nil)
-		if got := slices.Sorted(maps.Keys(g.groups)); !slices.Equal(got, c.want) {
-			t.Errorf("%s: keys %q, want %q", name, got, c.want)
+			g := newProcessGroups(processes, newInventory(hostsOf(processes), naming{key: format, by: byIP}), nil, defaultGroupBy)
+			if got := slices.Sorted(maps.Keys(g.groups)); !slices.Equal(got, []string{"nginx_1@db", "nginx_1@web"}) {
+				t.Errorf("%s of %d edited: keys %q", name, edited, got)
+			}
 		}
 	}
 }

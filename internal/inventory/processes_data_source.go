@@ -38,6 +38,7 @@ type processesModel struct {
 	ProcessName types.String     `tfsdk:"process_name"`
 	ProcessIDs  []int64          `tfsdk:"bk_process_ids"`
 	InstIDs     map[string]int64 `tfsdk:"inst_ids"`
+	GroupBy     types.String     `tfsdk:"group_by"`
 
 	Processes map[string]processModel `tfsdk:"processes"`
 }
@@ -61,6 +62,12 @@ func (d *processesDataSource) Schema(ctx context.Context, _ datasource.SchemaReq
 		ElementType: reference.WholeNumber{},
 		Optional:    true,
 		Validators:  []validator.Map{reference.NoNulls{}, mapvalidator.KeysAre(processID), mapvalidator.ValueInt64sAre(int64validator.AtLeast(1))},
+	}
+	attributes["group_by"] = schema.StringAttribute{
+		MarkdownDescription: "What one element of `processes` is: a process on all hosts (`name`), in modules of one name (`module`), in one module of a set (`set`), " +
+			"on one host (`process`). Defaults to `" + defaultGroupBy + "`. Hosts of one element that differ in spec or priority are an error.",
+		Optional:   true,
+		Validators: []validator.String{stringvalidator.OneOf(groupingNames()...)},
 	}
 	attributes["processes"] = processesAttribute()
 	resp.Schema = schema.Schema{
@@ -111,7 +118,7 @@ func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Di
 		return diags
 	}
 	found := newInventory(hosts, m.naming(p.Gateway))
-	groups := newProcessGroups(all, found, m.InstIDs)
+	groups := newProcessGroups(all, found, m.InstIDs, m.groupBy())
 	diags.Append(found.faults()...)
 	diags.Append(groups.faults()...)
 	m.Processes = make(map[string]processModel, len(groups.groups))
@@ -166,6 +173,14 @@ func (m *processesModel) wanted(biz int64, all []cmdb.Process) ([]cmdb.Process, 
 		return nil, &cmdb.UnknownError{What: "process id", Name: strings.Join(missing, ", ") + " in this scope", Business: biz}
 	}
 	return all, nil
+}
+
+// groupBy is the name of a grouping, with the default.
+func (m *processesModel) groupBy() string {
+	if m.GroupBy.IsNull() {
+		return defaultGroupBy
+	}
+	return m.GroupBy.ValueString()
 }
 
 func processNames(all []cmdb.Process) []string {

@@ -40,6 +40,7 @@ var leftOutOf = map[string]leftOut{
 	"mode":                {"live", "live", "cached", readWith("mode")},
 	"address":             {"auto", "auto", "ip", readWith("address")},
 	"key":                 {"{bk_host_innerip}", "{bk_host_innerip}", "{bk_host_id}", readWith("key")},
+	"group_by":            {"module", "module", "name", readWith("group_by")},
 	"min_hosts":           {"1", 1, 0, readWith("min_hosts")},
 	"os":                  {"linux", "linux", "windows", onSystem},
 }

@@ -95,7 +95,7 @@ func TestAccModule_business(t *testing.T) {
 	}
 	cli.Expect(0, "plan", "-detailed-exitcode")
 
-	providertest.Same(t, "start order", `[{"priority":3,"processes":["worker_1","worker_2"]},{"priority":20,"processes":["gateway_1"]}]`, cli.Output("start_order"))
+	providertest.Same(t, "start order", `[{"priority":3,"processes":["worker_1@worker","worker_2@worker"]},{"priority":20,"processes":["gateway_1@gateway"]}]`, cli.Output("start_order"))
 	providertest.Same(t, "out of sync", "{}", cli.Output("out_of_sync"))
 
 	providertest.NoError(t, sim.CMDB().Empty("shop/gz-2/worker"))
@@ -121,8 +121,8 @@ func TestAccModule_businessInOrder(t *testing.T) {
 	}
 	cli.Configure(config("stop", "1"))
 	cli.Expect(0, "get")
-	providertest.Says(t, cli.Expect(0, "plan"), "run 1: stop priority 20, gateway_1, on 4 hosts in 2 waves of 1, 3: 10.0.1.1…10.0.1.4 "+
-		"run 1: then priority 3, worker_1, worker_2, on 3 hosts in 2 waves of 1, 2: 10.0.2.1, 10.0.2.2, 10.0.3.1")
+	providertest.Says(t, cli.Expect(0, "plan"), "run 1: stop priority 20, gateway_1@gateway, on 4 hosts in 2 waves of 1, 3: 10.0.1.1…10.0.1.4 "+
+		"run 1: then priority 3, worker_1@worker, worker_2@worker, on 3 hosts in 2 waves of 1, 2: 10.0.2.1, 10.0.2.2, 10.0.3.1")
 	cli.Expect(0, "apply", "-auto-approve")
 	cli.Expect(0, "apply", "-auto-approve") // hosts what a stop unhosts
 	wantOrder(t, sim, simulator.OpStop, "gateway_1", "gateway_1", "worker_1 worker_2", "worker_1 worker_2")
@@ -130,9 +130,9 @@ func TestAccModule_businessInOrder(t *testing.T) {
 	sim.ResetCalls()
 	sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Name: "worker_2", Hosts: []string{"0:10.0.2.2"}, Code: new(65535), Message: "no such file"})
 	cli.Configure(config("start", "1"))
-	providertest.Says(t, cli.Expect(1, "apply", "-auto-approve"), `"worker_2", priority 3: Process "worker_2" in namespace "GSEKIT_BIZ_3"`)
+	providertest.Says(t, cli.Expect(1, "apply", "-auto-approve"), `"worker_2@worker", priority 3: Process "worker_2" in namespace "GSEKIT_BIZ_3"`)
 	wantOrder(t, sim, simulator.OpStart, "worker_1 worker_2", "worker_1 worker_2")
-	providertest.Says(t, cli.Expect(0, "state", "show", "module.shop.bk_process_operation.this[0]"), `"worker_2/10.0.2.2" = "failed: 65535, the command failed`, `"gateway_1/10.0.1.4" = "not_tried: `)
+	providertest.Says(t, cli.Expect(0, "state", "show", "module.shop.bk_process_operation.this[0]"), `"worker_2@worker/10.0.2.2" = "failed: 65535, the command failed`, `"gateway_1@gateway/10.0.1.4" = "not_tried: `)
 
 	sim.Repair()
 	sim.ResetCalls()
@@ -142,7 +142,7 @@ func TestAccModule_businessInOrder(t *testing.T) {
 	if running := runningPIDs(sim); len(running) != 10 {
 		t.Errorf("%d processes run and are hosted: %v", len(running), running)
 	}
-	for order, want := range map[string]string{"": "priority 20, gateway_1", "order = \"ascending\"": "priority 3, worker_1, worker_2"} {
+	for order, want := range map[string]string{"": "priority 20, gateway_1@gateway", "order = \"ascending\"": "priority 3, worker_1@worker, worker_2@worker"} {
 		cli.Configure(businessModule("operation = \"stop\"\n  rollout = { waves = [\"100%\"], healthy = { stable_for = \"30s\" } }\n  " + order))
 		providertest.Says(t, cli.Expect(0, "plan"), "run 4: stop "+want)
 	}
@@ -178,7 +178,7 @@ func readGateway(t *testing.T, p *providertest.Protocol) map[string]any {
 		t.Fatal(said)
 	}
 	processes, _ := values["processes"].(map[string]any)
-	read, _ := processes["gateway_1"].(map[string]any)
+	read, _ := processes["gateway_1@gateway"].(map[string]any)
 	return map[string]any{"meta": read["meta"], "hosts": read["hosts"], "spec": read["spec"]}
 }
 
@@ -195,4 +195,35 @@ func TestCMDBProcesses_declaration(t *testing.T) {
 	providertest.Same(t, "running", 4, values["running_count"])
 	providertest.Same(t, "pids", pids, runningPIDs(sim))
 	sim.ExpectOperated(t, onlyOp(simulator.OpReload, 4))
+}
+
+// monitored is a business with the same process in two modules, each in two sets.
+const monitored = `{"businesses": [{"id": 3, "name": "game",
+  "templates": [
+    {"name": "db", "processes": [{"bk_process_name": "exporter", "bk_func_name": "exporter", "user": "root", "work_path": "/opt/exporter", "pid_file": "/run/exporter.pid", "start_cmd": "./start.sh"}]},
+    {"name": "web", "processes": [{"bk_process_name": "exporter", "bk_func_name": "exporter", "user": "root", "work_path": "/opt/exporter", "pid_file": "/run/exporter.pid", "start_cmd": "./start.sh"}]}],
+  "sets": [{"name": "gz-[1-2]", "modules": [
+    {"name": "db", "template": "db", "hosts": [{"ip": "10.0.1.1"}]},
+    {"name": "web", "template": "web", "hosts": [{"ip": "10.0.2.1"}]}]}]}]}`
+
+// A process that somebody edits in one module is updated there. One that is edited in one of two sets is an error. Neither unregisters a host.
+func TestAccCMDBProcesses_edited(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSimOf(t, monitored)
+	cli := newExampleCLI(t, sim, "demo")
+	cli.Configure(businessModule(""))
+	cli.Expect(0, "get")
+	cli.Expect(0, "apply", "-auto-approve")
+
+	sim.ResetCalls()
+	for _, set := range []string{"gz-1", "gz-2"} {
+		providertest.NoError(t, sim.CMDB().ChangeProcess("game/"+set+"/web", "exporter", map[string]any{"start_cmd": "./start.sh -v", "priority": 9}))
+	}
+	providertest.Says(t, cli.Expect(0, "plan"), "Plan: 0 to add, 1 to change, 0 to destroy.")
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "plan", "-detailed-exitcode")
+
+	providertest.NoError(t, sim.CMDB().ChangeProcess("game/gz-2/db", "exporter", map[string]any{"priority": 7}))
+	providertest.Says(t, cli.Expect(1, "apply", "-auto-approve"), "exporter_1@db differs in priority: 1 host as in gz-1/db (process 1), 1 host as in gz-2/db (process 3)")
+	providertest.Check(t, sim.Calls().Count("unregister_proc_info") == 0, "called %q", sim.Calls().APIs())
 }

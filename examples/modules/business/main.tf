@@ -17,6 +17,7 @@ data "bk_cmdb_processes" "this" {
   topology     = var.topology
   process_name = var.process_name
   inst_ids     = var.inst_ids
+  group_by     = var.group_by
   address      = var.address
   key          = var.key
   min_hosts    = var.min_hosts

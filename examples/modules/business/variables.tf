@@ -27,6 +27,12 @@ variable "inst_ids" {
   default     = null
 }
 
+variable "group_by" {
+  description = "What one resource is: a process on all hosts (name), in modules of one name (module), in one module of a set (set), or on one host (process)."
+  type        = string
+  default     = "module"
+}
+
 variable "address" {
   description = "What hosts are addressed by: agent_id, ip or auto."
   type        = string

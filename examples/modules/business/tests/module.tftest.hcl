@@ -28,6 +28,7 @@ run "asks_for_what_it_is_told" {
     topology     = { env = "3", set = "gz-[1-3]", module = "[web, worker]" }
     process_name = "[gateway, worker]"
     inst_ids     = { "45" = 7 }
+    group_by     = "set"
     address      = "ip"
     key          = "{bk_host_name}"
     min_hosts    = 4
@@ -37,7 +38,7 @@ run "asks_for_what_it_is_told" {
     error_message = "The topology is ${jsonencode(data.bk_cmdb_processes.this.topology)}."
   }
   assert {
-    condition     = data.bk_cmdb_processes.this.process_name == "[gateway, worker]" && data.bk_cmdb_processes.this.inst_ids["45"] == 7
+    condition     = data.bk_cmdb_processes.this.process_name == "[gateway, worker]" && data.bk_cmdb_processes.this.inst_ids["45"] == 7 && data.bk_cmdb_processes.this.group_by == "set"
     error_message = "Other processes are asked for."
   }
   assert {
