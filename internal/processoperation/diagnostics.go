@@ -130,10 +130,11 @@ func stagesOf(order fleet.Order, members []member) [][]int {
 
 // applied is what the next apply does if the outcome is unknown, destroyed what the next destroy does.
 func (o operation) applied() string {
+	const anew = " If the platform never says, other triggers run it anew on every host."
 	if fleet.AsksFirst(o.name) {
-		return " The next apply asks the platform and the agent there first, and acts only where it must."
+		return " The next apply asks the platform and the agent there first, and acts only where it must." + anew
 	}
-	return " The next apply asks the platform there first, and runs the " + string(o.name) + " again where it failed or nothing is known of it."
+	return " The next apply asks the platform there first, and runs the " + string(o.name) + " again where it failed or nothing is known of it." + anew
 }
 
 func (o operation) destroyed() string {

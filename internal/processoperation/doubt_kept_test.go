@@ -109,3 +109,34 @@ func TestProcessOperation_watchedAndForgotten(t *testing.T) {
 		})
 	}
 }
+
+// JOB says the same of a task that it has forgotten as of a GSE that is in trouble. The operation runs anew with other triggers, as the messages
+// say, and then any operation.
+func TestProcessOperation_neverSaid(t *testing.T) {
+	t.Parallel()
+	const by = providertest.FaceJOB
+	sim := providertest.NewSlow(t, simulator.OpRestart)
+	sim.Registered(t, 1)
+	providertest.NoError(t, sim.StartProcess(providertest.Address(1), "web", "nginx"))
+	resource, config := operationOf(t, sim.Sim, by), restartConfig(by, 1, nil)
+	resource.Applied(config)
+	forgotten := sim.Inject(simulator.Fault{API: "get_proc_result", Op: new(simulator.OpRestart), EnvelopeCode: new(1210001)})
+	config["triggers"] = map[string]string{"run": "2"}
+	providertest.Says(t, sim.Cut(resource, config, 5).String(), "If the platform never says, other triggers run it anew on every host.")
+	sim.ResetCalls()
+	config["operation"] = "reload"
+	providertest.Says(t, sim.Cut(resource, config, 5).String(), `If it never is, the way out is operation = "restart" with other triggers, which runs it anew, and then this one`)
+	sim.Changed(t)
+	sim.OnCall = func(call simulator.Call) { // what is sent now is not forgotten
+		if call.API == "operate_process" {
+			sim.ClearFault(forgotten)
+		}
+	}
+	config["operation"], config["triggers"] = "restart", map[string]string{"run": "3"}
+	resource.Applied(config)
+	sim.Changed(t, by.Changes(providertest.Operated(simulator.OpRestart, 1))...)
+	sim.ResetCalls()
+	config["operation"] = "reload"
+	resource.Applied(config)
+	sim.Changed(t, by.Changes(providertest.Operated(simulator.OpReload, 1))...)
+}

@@ -11,7 +11,8 @@ import (
 )
 
 // meaningHindered: what was sent before would take place after this operation.
-const meaningHindered = "not tried, because the platform has not said that an earlier %s is over here, which would take place afterwards. Do this again once it is"
+const meaningHindered = "not tried, because the platform has not said that an earlier %[1]s is over here, which would take place afterwards. " +
+	"Do this again once it is. If it never is, the way out is operation = %[1]q with other triggers, which runs it anew, and then this one"
 
 // meaningBeside is why nothing runs on a machine for the other processes of an operation.
 const meaningBeside = "not tried, because an earlier operation may still run on this host for another of the processes"
