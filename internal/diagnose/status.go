@@ -201,6 +201,9 @@ type HostStatus struct {
 	Since string
 }
 
+// Away reports whether its agent does not answer.
+func (s HostStatus) Away() bool { return s.Since != "" }
+
 // String is what is in state: the code, and behind a colon the text. ParseHostStatus
 // reads it back.
 func (s HostStatus) String() string {

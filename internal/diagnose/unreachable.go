@@ -19,7 +19,7 @@ const textAnswersAgain = "its agent answers again; it did not when this was to b
 // o what the platform says, and was what state said before. A host that still does not answer keeps
 // its time and its text, so that no output changes from one plan to the next.
 func Unanswered(now time.Time, code fleet.Code, o fleet.Outcome, was HostStatus) HostStatus {
-	if was.Since != "" {
+	if was.Away() {
 		return HostStatus{Code: code, Text: was.Text, Since: was.Since}
 	}
 	if meaning := procapi.Meaning(o.Code, ""); meaning != "" {
@@ -71,7 +71,7 @@ func Unreachable(byKey map[string]string, hosts fleet.Inventory) map[fleet.HostI
 func UnreachableByKey(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) map[string]string {
 	byKey := make(map[string]string)
 	for key, host := range hosts.All {
-		if status := statuses[host.WithoutSupplier()]; status.Since != "" {
+		if status := statuses[host.WithoutSupplier()]; status.Away() {
 			byKey[key] = status.since()
 		}
 	}
@@ -82,7 +82,7 @@ func UnreachableByKey(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatu
 func CountUnreachable(statuses map[fleet.HostID]HostStatus) int {
 	count := 0
 	for _, status := range statuses {
-		if status.Since != "" {
+		if status.Away() {
 			count++
 		}
 	}
@@ -111,7 +111,7 @@ func Within(limit int, statuses map[fleet.HostID]HostStatus) map[fleet.HostID]Ho
 func UnreachableRows(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) string {
 	rows := make(fleet.Results)
 	for _, host := range hosts.All {
-		if status := statuses[host.WithoutSupplier()]; status.Since != "" {
+		if status := statuses[host.WithoutSupplier()]; status.Away() {
 			rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: status.Text}
 		}
 	}

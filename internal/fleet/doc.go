@@ -15,6 +15,6 @@
 //     (health between waves), progress.go, order.go (several processes by priority).
 //   - What is done in a wave: visit.go and register.go for hosts that are to be as declared, with
 //     reconcile.go around them; release.go and idle.go for hosts that leave; operate.go for an operation that
-//     somebody asked for; update.go for the one that a changed declaration runs; resume.go for what an
+//     somebody asked for; runs.go for the one that a changed declaration runs; resume.go for what an
 //     earlier run has sent.
 package fleet

@@ -335,19 +335,19 @@ func (d Desired) AsFound(s Status) bool {
 }
 
 // confirmed puts the cached status and what the agent says together.
-func confirmed(onFile, live Status) Status {
+func confirmed(row, live Status) Status {
 	status := live
-	status.Labels, status.Kept = onFile.Labels, onFile.Kept
-	if onFile.olderThan(live.RegisterTime) || onFile.State == Unregistered {
+	status.Labels, status.Kept = row.Labels, row.Kept
+	if row.olderThan(live.RegisterTime) || row.State == Unregistered {
 		// The registration in the cached status is an older one than the agent's, so its
 		// labels say nothing of today's.
 		status.Labels = nil
 	}
 	if !live.HostedKnown {
-		status.Hosted, status.HostedKnown = onFile.Hosted, onFile.HostedKnown
+		status.Hosted, status.HostedKnown = row.Hosted, row.HostedKnown
 	}
 	// An agent answers about any process it is asked for, registered or not.
-	registered := onFile.State != Unregistered || live.Hosted || live.RegisterTime > 0
+	registered := row.State != Unregistered || live.Hosted || live.RegisterTime > 0
 	if !registered {
 		status.State = Unregistered
 	}

@@ -67,9 +67,9 @@ type Status struct {
 	Health string
 	// CPUUsage and MemUsage are percent of the whole machine.
 	CPUUsage, MemUsage float64
-	// RegisterTime is epoch seconds of the registration, 0 where not known. Only
-	// its order is used: a cached status with an older one than the live status
-	// is out of date.
+	// RegisterTime is epoch seconds of the registration, 0 where not known. A cached status with an older one
+	// than the live status is out of date. The very time of before is the same registration, or one that did
+	// not renew the time.
 	RegisterTime int64
 	// StartTime is epoch seconds, by the agent's clock, of when the agent last started the
 	// process; 0 where not known.

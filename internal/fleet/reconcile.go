@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
 // Change says what is not yet as desired.
@@ -133,7 +135,7 @@ const (
 	register step = iota + 1
 	registerAnew
 	settle
-	adopt
+	keepFound
 )
 
 // Hosts are all that it concerns.
@@ -142,7 +144,7 @@ func (c Change) Hosts() []Host { return slices.Concat(c.Register, c.Reregister, 
 // steps are those of the hosts of a change.
 func (c Change) steps() map[Host]step {
 	steps := make(map[Host]step)
-	for which, hosts := range map[step][]Host{register: c.Register, registerAnew: c.Reregister, settle: c.Settle, adopt: c.AsFound} {
+	for which, hosts := range map[step][]Host{register: c.Register, registerAnew: c.Reregister, settle: c.Settle, keepFound: c.AsFound} {
 		for _, h := range hosts {
 			steps[h] = which
 		}
@@ -177,7 +179,7 @@ func (r *Reconciliation) agentsKnow() bool {
 func (r *Reconciliation) left(h Host) Code {
 	runs, isDue := r.change.Runs[h]
 	switch {
-	case r.steps[h] == register, r.steps[h] == adopt:
+	case r.steps[h] == register, r.steps[h] == keepFound:
 		return NotRegistered
 	case r.steps[h] == registerAnew:
 		return OtherSpec
@@ -206,4 +208,63 @@ func (r Results) leave(hosts []Host, left func(Host) Code) {
 			r[h] = o
 		}
 	}
+}
+
+// operated is the outcome of an operation with what is left of it, where it did not come out well.
+func (o Outcome) operated() Outcome {
+	switch {
+	case o.OK():
+		return o
+	case o.Verdict == Lost, o.Verdict == Pending:
+		o.Left = OperationUnconfirmed
+	default:
+		o.Left = NotOperated
+	}
+	return o
+}
+
+// meant reports whether the process is meant to run on a host.
+func (r *Reconciliation) meant(h Host) bool {
+	_, operated := r.found.Operated[h]
+	return operated || r.want.Ensure == EnsureRunning
+}
+
+// due are those of the hosts on which the operation is to run.
+func (r *Reconciliation) due(hosts []Host) []Host {
+	return Where(hosts, func(h Host) bool { _, due := r.change.Runs[h]; return due && r.change.Operation != "" })
+}
+
+// TooManyFailed reports whether more hosts failed than the rollout bears.
+func (r *Reconciliation) TooManyFailed(results Results) bool {
+	return r.change.Rollout.Failed(results) > r.change.Rollout.MaxFailed.Of(len(results))
+}
+
+// Changed are the hosts that are registered with what is desired, or may be.
+func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
+
+// Back gives those of the changed hosts that can go back what was declared before, the last
+// wave first, and operates what Run has operated. A host on which what Run has sent is still under
+// way stays as it is. It goes on whatever fails, as long as ctx does.
+func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
+	hosts, runs := Where(r.Changed(), can), make(map[Host]Runs)
+	for h := range r.found.Operated {
+		runs[h] = Runs{Spec: SpecUnknown, Tried: TryFailed} // so that what does not run is started
+	}
+	back := NewReconciliation(r.change.Prior, was, Change{
+		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Runs: runs}, Inherited: Inherited{Prior: r.process, Underway: r.underway},
+	})
+	results := make(Results, len(hosts))
+	for _, wave := range slices.Backward(r.changed) {
+		wave = Where(wave, can)
+		if err := poll.Pause(ctx, 0); err != nil {
+			results.Merge(Same(wave, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)}))
+			continue
+		}
+		results.Merge(r.change.Rollout.bounded(ctx, back.wave, Wave{Hosts: wave}))
+	}
+	results.leave(hosts, back.left)
+	maps.Copy(r.found.Registered, back.found.Registered)
+	maps.Copy(r.found.Running, back.found.Running)
+	maps.Copy(r.found.Operated, back.found.Operated)
+	return results
 }

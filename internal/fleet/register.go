@@ -47,36 +47,36 @@ func (c Change) FindAlike(ctx context.Context, p Process, want Desired) Change {
 
 // claimed are those of the already registered hosts that are taken over: all that are adopted, this
 // object's own, and those that another object leaves in the same run. It notes the outcome of the others.
-func (v *visit) claimed(ctx context.Context, taken []Host, later time.Duration) []Host {
+func (v *visit) claimed(ctx context.Context, present []Host, later time.Duration) []Host {
 	labelled := v.want.OwnerLabel() != ""
-	if len(taken) == 0 || v.change.Adopt && !labelled {
-		return taken
+	if len(present) == 0 || v.change.Adopt && !labelled {
+		return present
 	}
-	onFile, err := cachedBefore(ctx, v.process, taken, later+Quick)
+	rows, err := cachedBefore(ctx, v.process, present, later+Quick)
 	if v.change.Adopt { // whoever made it
-		v.noteTaken(taken, onFile)
-		return taken
+		v.noteTaken(present, rows)
+		return present
 	}
-	undated := dateByOtherName(ctx, v.process, taken, v.registered)
-	claims, others := v.meet(Where(taken, func(h Host) bool { return labelled || !v.change.Sent[h] }), onFile, err, undated)
-	v.noteTaken(In(taken, claims), onFile)
+	undated := dateByOtherName(ctx, v.process, present, v.registered)
+	claims, others := v.meetAll(Where(present, func(h Host) bool { return labelled || !v.change.Sent[h] }), rows, err, undated)
+	v.noteTaken(In(present, claims), rows)
 	switch {
 	case !labelled:
 		maps.Copy(claims, v.change.Sent)
 	case v.change.Leaving != nil && len(others) > 0:
 		maps.Copy(claims, SetOf(v.change.Leaving(ctx, others)))
 	}
-	return In(taken, claims)
+	return In(present, claims)
 }
 
-// meet decides about each of the hosts, and notes their outcomes: which are claimed, and which are
+// meetAll decides about each of the hosts, and notes their outcomes: which are claimed, and which are
 // another's that may be leaving them.
-func (v *visit) meet(taken []Host, onFile map[Host]Status, err error, undated map[Host]bool) (claims map[Host]bool, others map[Host]Owned) {
+func (v *visit) meetAll(present []Host, rows map[Host]Status, err error, undated map[Host]bool) (claims map[Host]bool, others map[Host]Owned) {
 	claims, others = make(map[Host]bool), make(map[Host]Owned)
-	for _, h := range taken {
-		o, claim := v.want.meet(v.registered[h], onFile[h], err, undated[h])
+	for _, h := range present {
+		o, claim := v.want.meet(v.registered[h], rows[h], err, undated[h])
 		v.registered[h] = o
-		owner := onFile[h].Labels[v.want.OwnerLabel()]
+		owner := rows[h].Labels[v.want.OwnerLabel()]
 		switch {
 		case claim:
 			claims[h] = true
@@ -91,9 +91,9 @@ func (v *visit) meet(taken []Host, onFile map[Host]Status, err error, undated ma
 
 // noteTaken notes what the cached status shows of hosts that are taken over from somebody else, of those
 // that name another owner or are not hosted.
-func (r *Reconciliation) noteTaken(hosts []Host, onFile map[Host]Status) {
+func (r *Reconciliation) noteTaken(hosts []Host, rows map[Host]Status) {
 	for _, h := range hosts {
-		if s := onFile[h]; r.want.OwnedByOther(s) || s.HostedKnown && !s.Hosted && !r.want.Owns(s) {
+		if s := rows[h]; r.want.OwnedByOther(s) || s.HostedKnown && !s.Hosted && !r.want.Owns(s) {
 			r.found.Taken[h] = s
 		}
 	}
@@ -102,14 +102,14 @@ func (r *Reconciliation) noteTaken(hosts []Host, onFile map[Host]Status) {
 // dateByOtherName handles registrations without an agent's time. If the platform keeps an entry for
 // each name of a machine, one may have been made under the other name. The row of this name is then
 // older. It returns the hosts whose agents could not be asked by that name.
-func dateByOtherName(ctx context.Context, p Process, taken []Host, results Results) (undated map[Host]bool) {
-	others := p.KnownNames(Where(taken, func(h Host) bool { return results[h].RegisterTime == 0 }))
+func dateByOtherName(ctx context.Context, p Process, present []Host, results Results) (undated map[Host]bool) {
+	others := p.KnownNames(Where(present, func(h Host) bool { return results[h].RegisterTime == 0 }))
 	if len(others) == 0 {
 		return nil
 	}
 	undated = make(map[Host]bool)
 	var named []Host
-	for _, h := range taken {
+	for _, h := range present {
 		if other, known := others[h]; known {
 			named = append(named, h.Named(other))
 		}
@@ -124,11 +124,11 @@ func dateByOtherName(ctx context.Context, p Process, taken []Host, results Resul
 }
 
 // meet decides what a registration that was there already is: o is what registering
-// said, onFile what the file says, unless reading it failed. undated: the agent could not be asked when
+// said, row what the cached status shows, unless reading it failed. undated: the agent could not be asked when
 // that was. Whoever registers last owns, so what is to be taken over is claimed by registering it once more.
-func (d Desired) meet(o Outcome, onFile Status, err error, undated bool) (met Outcome, claim bool) {
-	unread := err != nil || undated || onFile.namesNobody() || onFile.olderThan(o.RegisterTime)
-	sent := d.Ours(onFile) || d.Owns(onFile)
+func (d Desired) meet(o Outcome, row Status, err error, undated bool) (met Outcome, claim bool) {
+	unread := err != nil || undated || row.namesNobody() || row.olderThan(o.RegisterTime)
+	sent := d.Ours(row) || d.Owns(row)
 	switch {
 	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:
 		// As far as is known, the first request registered it. If the agent knew of an earlier
@@ -139,15 +139,15 @@ func (d Desired) meet(o Outcome, onFile Status, err error, undated bool) (met Ou
 	case unread:
 		o.Unread = true
 		o.Meaning = cmp.Or(o.Meaning, "the process is registered already") + "; by whom could not be read"
-	case d.madeBefore(onFile):
+	case d.madeBefore(row):
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case sent:
 		// An earlier create of this declaration that was cut off, or an earlier
 		// declaration of this object.
 		return o, true
 	default:
-		o.Owner = onFile.Labels[d.OwnerLabel()]
-		o.Meaning += cmp.Or(ByOwner(o.Owner), d.withLabels(onFile))
+		o.Owner = row.Labels[d.OwnerLabel()]
+		o.Meaning += cmp.Or(ByOwner(o.Owner), d.withLabels(row))
 	}
 	return o.another(err), false
 }

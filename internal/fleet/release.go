@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
@@ -135,7 +134,3 @@ func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) 
 		}
 	}
 }
-
-// Aftermath is how long the agents are asked about a failure. Most have just answered, and their
-// answer does not change the failure.
-const Aftermath = 15 * time.Second

@@ -31,10 +31,10 @@ type Task struct {
 // TookEffect reports whether a host is hosted by the task. Its agent reports a registration that was
 // not there before, and the cached status shows it as sent by want's owner. Without labels its
 // owner is not known.
-func (t Task) TookEffect(want Desired, live, onFile Status) bool {
+func (t Task) TookEffect(want Desired, live, row Status) bool {
 	want.Fingerprint = t.Fingerprint
 	since := t.Fresh || registeredSince(t.Over, live.RegisterTime)
-	sent := want.FingerprintLabel == "" || want.Ours(onFile) && (want.OwnerLabel() == "" || want.Owns(onFile)) && !onFile.olderThan(live.RegisterTime)
+	sent := want.FingerprintLabel == "" || want.Ours(row) && (want.OwnerLabel() == "" || want.Owns(row)) && !row.olderThan(live.RegisterTime)
 	return live.Hosted && since && sent
 }
 
@@ -93,14 +93,14 @@ func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks
 // task itself does not. The process runs there, or is hosted by the task.
 func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
 	hosted := Where(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
-	var onFile map[Host]Status
+	var rows map[Host]Status
 	if len(hosted) > 0 && want.FingerprintLabel != "" {
-		onFile, _ = p.CachedStatus(ctx, hosted)
+		rows, _ = p.CachedStatus(ctx, hosted)
 	}
 	results := make(Results)
 	for _, h := range hosts {
 		switch task := tasks[h]; {
-		case task.Operation == Start && live[h].State == Running, task.Operation == Supervise && task.TookEffect(want, live[h], onFile[h]):
+		case task.Operation == Start && live[h].State == Running, task.Operation == Supervise && task.TookEffect(want, live[h], rows[h]):
 			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
 		}
 	}
@@ -141,4 +141,76 @@ func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(con
 		}
 	}
 	return results
+}
+
+// hindered asks for the end of hostings and starts that an earlier run has sent. It returns the
+// hosts on which one goes on, as far as the platform and the agents know.
+func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.Duration, observe Observer) Results {
+	tasks := make(map[Host]Task)
+	for _, h := range hosts {
+		if task, sent := r.change.Underway[h]; sent && (task.Operation == Supervise || r.want.Ensure == EnsureRunning) {
+			tasks[h] = task
+		}
+	}
+	ctx, cancel := Share(ctx, Takes(r.process, Start), later)
+	defer cancel()
+	still := StillUnderWay(ctx, r.process, Patience, tasks, r.tookEffect, observe)
+	for h := range tasks {
+		_, goesOn := still[h]
+		r.found.Ended[h] = !goesOn
+	}
+	return still
+}
+
+// tookEffect gives the hosts on which what was sent has taken effect.
+func (r *Reconciliation) tookEffect(ctx context.Context, hosts []Host) Results {
+	live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown it
+	return TookEffect(ctx, r.prior(), r.want, r.change.Underway, hosts, live)
+}
+
+// resumeTries asks for the end of earlier tries whose tasks are known. It returns the hosts on which one
+// is still under way. If one worked, the host is in resumed from then on. If one failed, that is known
+// from then on.
+func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time.Duration, observe Observer) Results {
+	tasks := make(map[Host]Task)
+	for _, h := range due {
+		if task := r.change.Runs[h].Underway(); task.ID != "" {
+			tasks[h] = task
+		}
+	}
+	ctx, cancel := Share(ctx, Takes(r.process, r.change.Operation), later)
+	defer cancel()
+	still := make(Results)
+	for h, o := range resume(ctx, r.process, tasks, r.worked, observe) {
+		switch o.Verdict {
+		case Done:
+			r.resumed[h], r.nexts[h] = o, ranAlready
+		case Failed:
+			r.change.Runs[h] = Runs{Spec: SpecUnknown, PID: r.change.Runs[h].PID, Tried: TryFailed}
+		case Pending:
+			still[h] = o
+		default: // the pid tells
+		}
+	}
+	return still
+}
+
+// worked gives the hosts whose process has another pid than before an earlier try.
+func (r *Reconciliation) worked(ctx context.Context, hosts []Host) Results {
+	results := make(Results)
+	live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown that it worked
+	for _, h := range hosts {
+		if now, was := live[h], r.change.Runs[h].PID; now.State == Running && now.PID > 0 && was > 0 && now.PID != was {
+			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+		}
+	}
+	return results
+}
+
+// prior is the process as the hosts have it.
+func (r *Reconciliation) prior() Process {
+	if r.change.Prior != nil {
+		return r.change.Prior
+	}
+	return r.process
 }

@@ -5,14 +5,40 @@ import (
 	"slices"
 )
 
+// OnUpdate is what a changed spec does to the process on each host, once the host is
+// registered with it.
+type OnUpdate string
+
+// What a changed spec does, the gentlest first.
+const (
+	UpdateRegister OnUpdate = "register"
+	UpdateReload   OnUpdate = "reload"
+	UpdateRestart  OnUpdate = "restart"
+)
+
+// OnUpdates are all of them.
+func OnUpdates() []OnUpdate { return []OnUpdate{UpdateRegister, UpdateReload, UpdateRestart} }
+
+// Operation is the operation that it runs, "" for none.
+func (u OnUpdate) Operation() Operation {
+	switch u {
+	case UpdateReload:
+		return Reload
+	case UpdateRestart:
+		return Restart
+	default:
+		return ""
+	}
+}
+
 // Runs is what the process on a host runs, and what was tried of the operation of an update there. The
 // zero value runs the spec that was last registered.
 type Runs struct {
 	// Spec is the hash of the spec that it was started with, "" for that which was last registered, and
 	// SpecUnknown.
 	Spec string `json:"spec,omitempty"`
-	// PID is that of the process when it ran Spec, 0 if it is not known. After TryUnseen it is that from
-	// before the try.
+	// PID is that of the process that runs Spec, 0 if it is not known. After TryUnseen it is the pid from
+	// before the try, after TryFailed the one that was seen after it.
 	PID int64 `json:"pid,omitempty"`
 	// Tried is what became of the operation for the declaration of state.
 	Tried Tried `json:"tried,omitempty"`
@@ -28,13 +54,19 @@ type Tried string
 
 // What becomes of an operation that has not come out well.
 const (
-	// TryFailed may have taken the process down.
+	// TryFailed is tried again. It may have taken the process down, which is started then.
 	TryFailed Tried = "failed"
-	// TryUnseen has an end that was not seen. Another pid than before shows that it worked.
+	// TryUnseen has an end that was not seen. Its task tells it, or another pid than before shows that it
+	// worked. Without both it is tried again: what an apply that was cut off may have run (see RunsUnsure).
 	TryUnseen Tried = "unseen"
-	// TryWorked worked, and the process was not seen to go on running.
+	// TryWorked worked, and the process was not seen to go on running. It is not tried again. A process that
+	// does not run is started.
 	TryWorked Tried = "worked"
 )
+
+// RunsUnsure is what runs where an apply that was cut off may have operated. That was said, so the next apply
+// operates.
+func RunsUnsure() Runs { return Runs{Spec: SpecUnknown, Tried: TryUnseen} }
 
 // Due reports whether the operation is due for a declaration of spec.
 func (r Runs) Due(spec string) bool { return r.Tried != "" || r.Spec != "" && r.Spec != spec }
@@ -47,9 +79,9 @@ func (r Runs) Underway() Task {
 	return r.Task
 }
 
-// Since is r once something else than before is declared. What was tried for before says nothing of
+// Redeclared is r once something else than before is declared. What was tried for before says nothing of
 // that, but may have taken the process down. A process that a try has harmed may get another pid by itself.
-func (r Runs) Since(before string) Runs {
+func (r Runs) Redeclared(before string) Runs {
 	switch {
 	case r.Tried == "":
 		return Runs{Spec: cmp.Or(r.Spec, before), PID: r.PID}
@@ -90,25 +122,29 @@ const (
 	mayHaveRun
 )
 
-// next decides it. The trace is what may show that an apply which was cut off has run the operation; nil if that
-// is not in question.
+// next decides it.
 func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
-	trace, cutOff := o.Traces[h]
-	switch {
-	case live.State != Running && (r.Tried == TryFailed || r.Tried == TryWorked || r.Tried == TryUnseen && r.PID > 0):
-		return startAgain
-	case live.State != Running:
+	if live.State != Running {
+		if r.Tried == TryFailed || r.Tried == TryWorked || r.Tried == TryUnseen && r.PID > 0 {
+			return startAgain
+		}
 		return passBy
+	}
+	switch {
 	case r.Tried == TryWorked:
 		return ranAlready
-	case r.Tried == TryUnseen && live.PID <= 0:
+	case r.Tried != TryUnseen:
+	case live.PID <= 0:
 		return pidUntold
-	case r.Tried == TryUnseen && r.PID > 0 && live.PID != r.PID:
+	case r.PID > 0 && live.PID != r.PID:
 		return ranAlready
-	case r.Tried == TryUnseen, !cutOff:
+	default:
 		return operate
 	}
-	return trace.next(r, o, want, live)
+	if trace, asked := o.Traces[h]; asked {
+		return trace.next(r, o, want, live)
+	}
+	return operate
 }
 
 // Trace is what may show that an apply which was cut off has already run the operation of an update
@@ -120,8 +156,8 @@ type Trace struct {
 	Lost bool
 	// Registered: the last apply in state registered the host as it is declared now.
 	Registered bool
-	// File is the platform's cached row.
-	File Status
+	// Row is the platform's cached row.
+	Row Status
 }
 
 // next decides by the process as the last apply in state has seen it. Times are compared only if one agent gave both.
@@ -138,28 +174,28 @@ func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
 	case r.Spec == want.Spec, restart && same:
 		return operate
 	}
-	return t.fromFile(o, want, live)
+	return t.fromRow(o, want, live)
 }
 
-// fromFile decides by the agent's current answer and by the cached status. A process that was started after its
+// fromRow decides by the agent's current answer and by the cached status. A process that was started after its
 // host was registered as declared runs that declaration. The reverse does not hold: a start may renew the
 // time of the registration.
-func (t Trace) fromFile(o Operate, want Desired, live Status) next {
-	file := t.File
-	if want.mayBeOfBefore(file, o.Before.Earlier) {
-		file = Status{}
+func (t Trace) fromRow(o Operate, want Desired, live Status) next {
+	row := t.Row
+	if want.mayBeOfBefore(row, o.Before.Earlier) {
+		row = Status{}
 	}
 	var (
-		declared = want.Made(file) // the host is registered as declared today
-		another  = registeredSince(t.RegisterTime, live.RegisterTime)
-		isInFile = file.RegisterTime == live.RegisterTime
+		declared     = want.Made(row) // the host is registered as declared today
+		another      = registeredSince(t.RegisterTime, live.RegisterTime)
+		rowIsCurrent = row.RegisterTime == live.RegisterTime
 	)
 	switch {
-	case declared && another && isInFile && live.startedSince():
+	case declared && another && rowIsCurrent && live.startedSince():
 		return ranAlready
-	case declared, another && !isInFile, t.lostSince(o.Before, live):
+	case declared, another && !rowIsCurrent, t.lostSince(o.Before, live):
 		return mayHaveRun
-	case o.Operation == Restart && want.FingerprintLabel != "" && file.PID != live.PID: // started since the file was written
+	case o.Operation == Restart && want.FingerprintLabel != "" && row.PID != live.PID: // started since the row was written
 		return mayHaveRun
 	}
 	return operate
@@ -169,12 +205,12 @@ func (t Trace) fromFile(o Operate, want Desired, live Status) next {
 func (s Status) startedSince() bool { return s.StartTime > s.RegisterTime }
 
 // mayBeOfBefore reports whether a row of d may be from before, as d is a declaration that comes back.
-func (d Desired) mayBeOfBefore(file Status, earlier []string) bool {
-	return slices.Contains(earlier, d.Fingerprint) && d.Made(file)
+func (d Desired) mayBeOfBefore(row Status, earlier []string) bool {
+	return slices.Contains(earlier, d.Fingerprint) && d.Made(row)
 }
 
 // lostSince reports whether nothing is known of the last apply, and the file does not show what it
 // registered.
 func (t Trace) lostSince(before Desired, live Status) bool {
-	return t.Lost && (!before.Ours(t.File) || t.File.olderThan(live.RegisterTime))
+	return t.Lost && (!before.Ours(t.Row) || t.Row.olderThan(live.RegisterTime))
 }

@@ -23,14 +23,14 @@ func TestRuns_cutOff(t *testing.T) {
 		Trace
 	}
 	known := func(file Status) kept {
-		return kept{Runs{Spec: "old", PID: 7}, Trace{RegisterTime: 100, File: file}}
+		return kept{Runs{Spec: "old", PID: 7}, Trace{RegisterTime: 100, Row: file}}
 	}
-	lost := func(file Status) kept { return kept{Runs{Spec: "old"}, Trace{Lost: true, File: file}} }
-	ran := func(file Status) kept { return kept{Runs{Spec: "new", PID: 7}, Trace{File: file}} }
+	lost := func(file Status) kept { return kept{Runs{Spec: "old"}, Trace{Lost: true, Row: file}} }
+	ran := func(file Status) kept { return kept{Runs{Spec: "new", PID: 7}, Trace{Row: file}} }
 	registered := func(pid int64, file Status) kept {
-		return kept{Runs{Spec: SpecUnknown, PID: pid}, Trace{RegisterTime: 100, Registered: true, File: file}}
+		return kept{Runs{Spec: SpecUnknown, PID: pid}, Trace{RegisterTime: 100, Registered: true, Row: file}}
 	}
-	undated := func(file Status) kept { return kept{Runs{Spec: "old", PID: 7}, Trace{File: file}} }
+	undated := func(file Status) kept { return kept{Runs{Spec: "old", PID: 7}, Trace{Row: file}} }
 	after := func(k kept, operation Operation, want, before Desired, live Status) next {
 		h := Host{supplier: 1}
 		return k.Runs.next(Operate{Operation: operation, Traces: map[Host]Trace{h: k.Trace}, Before: before}, h, want, live)
@@ -116,8 +116,8 @@ func TestRuns_tried(t *testing.T) {
 		"unseen-by-that-one-and-down":  {Runs{Spec: SpecUnknown, Tried: TryUnseen}, down, passBy},
 		"worked":                       {Runs{PID: 7, Tried: TryWorked}, up(8), ranAlready},
 		"worked-and-down":              {Runs{PID: 7, Tried: TryWorked}, down, startAgain},
-		"another-declaration":          {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Since("old"), up(8), operate},
-		"another-declaration-and-down": {Runs{PID: 7, Tried: TryWorked}.Since("old"), down, startAgain},
+		"another-declaration":          {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Redeclared("old"), up(8), operate},
+		"another-declaration-and-down": {Runs{PID: 7, Tried: TryWorked}.Redeclared("old"), down, startAgain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,9 +137,9 @@ func TestRuns_since(t *testing.T) {
 		"none":              {Runs{Spec: "old", PID: 7}.Seen(0), Runs{Spec: SpecUnknown}},
 		"as-declared":       {Runs{PID: 7}.Seen(8), Runs{PID: 8}},
 		"before-a-try":      {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Seen(8), Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}},
-		"changes":           {Runs{PID: 7}.Since("old"), Runs{Spec: "old", PID: 7}},
-		"changes-again":     {Runs{Spec: "older", PID: 7}.Since("old"), Runs{Spec: "older", PID: 7}},
-		"changes-once-more": {Runs{PID: 7, Tried: TryWorked}.Since("old"), Runs{Spec: SpecUnknown, Tried: TryFailed}},
+		"changes":           {Runs{PID: 7}.Redeclared("old"), Runs{Spec: "old", PID: 7}},
+		"changes-again":     {Runs{Spec: "older", PID: 7}.Redeclared("old"), Runs{Spec: "older", PID: 7}},
+		"changes-once-more": {Runs{PID: 7, Tried: TryWorked}.Redeclared("old"), Runs{Spec: SpecUnknown, Tried: TryFailed}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, c.got, c.want)

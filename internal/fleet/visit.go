@@ -22,9 +22,9 @@ type visit struct {
 	registered Results
 	sent, made []Host
 	up         []Host // that were brought up
-	// said are those on which the platform says that this is not left to do: it has hosted the process, or
+	// denied are those on which the platform says that this is not left to do: it has hosted the process, or
 	// a start found it running. Their agents had said otherwise.
-	said map[Code][]Host
+	denied map[Code][]Host
 }
 
 // wave registers the hosts of a wave, runs the operation where it is due, and hosts or starts what is not.
@@ -79,7 +79,7 @@ func (v *visit) ask(ctx context.Context) {
 	later := v.untilOperated() + Quick
 	asking := needs(v.due(v.Hosts)) + later
 	v.results.Merge(v.hindered(ctx, v.Hosts, asking, v.observe))
-	v.results.Merge(v.resume(ctx, v.open(v.due(v.Hosts)), asking, v.observe))
+	v.results.Merge(v.resumeTries(ctx, v.open(v.due(v.Hosts)), asking, v.observe))
 	due := Where(v.open(v.due(v.Hosts)), func(h Host) bool { _, ended := v.resumed[h]; return !ended })
 	if len(due) == 0 {
 		return
@@ -135,12 +135,12 @@ func (v *visit) register(ctx context.Context) {
 	if len(anew) > 0 {
 		v.results.Merge(reregister(ctx, v.process, anew, later).hosting(v.want, never))
 	}
-	// A new host is not among those that may have the declaration: the registration may be somebody else's.
+	// A new host whose registering failed is not among those that may have the declaration: the registration may be somebody else's.
 	v.sent = Where(hosts, func(h Host) bool {
 		return v.steps[h] == registerAnew && v.results[h].Verdict != NotTried || v.steps[h] == register && v.results[h].OK()
 	})
 	v.made = v.results.Succeeded(v.sent)
-	adopted := on(adopt)
+	adopted := on(keepFound)
 	v.found.TookOver = v.found.TookOver || len(adopted) > 0
 	v.changed = append(v.changed, slices.Concat(v.sent, adopted))
 	v.results.Merge(Same(append(on(settle), adopted...), Outcome{Verdict: Done}))
@@ -245,12 +245,12 @@ func (v *visit) bringUp(ctx context.Context) {
 		return !status[h].HostedKnown || !status[h].Hosted
 	})
 	v.results.Merge(started)
-	v.said = map[Code][]Host{NotRunning: foundIdle(started, run)}
+	v.denied = map[Code][]Host{NotRunning: foundIdle(started, run)}
 	if len(bare) > 0 {
 		hosted := operateBefore(ctx, v.process, Supervise, bare, nil, v.untilLook()).hosting(v.want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
 		hosted.leave(bare, func(Host) Code { return NotHosted })
 		v.results.Merge(hosted)
-		v.said[NotHosted] = hosted.Succeeded(bare)
+		v.denied[NotHosted] = hosted.Succeeded(bare)
 		for _, h := range bare {
 			delete(v.after, h)
 		}
@@ -315,7 +315,7 @@ func (v *visit) look(ctx context.Context) {
 	touched := append(slices.Clone(v.sent), Where(v.up, func(h Host) bool { return !sent[h] })...)
 	unseen := Where(touched, func(h Host) bool { _, known := v.after[h]; return !known })
 	if !v.agentsKnow() { // nothing of what they say is kept
-		unseen = In(unseen, SetOf(v.said[NotRunning]))
+		unseen = In(unseen, SetOf(v.denied[NotRunning]))
 	}
 	if len(unseen) > 0 {
 		live, _ := LiveStatusWithin(ctx, v.process, Aftermath, unseen)
@@ -334,7 +334,7 @@ func (v *visit) look(ctx context.Context) {
 
 // deny fails the hosts whose agents say afterwards that what the platform says is not so.
 func (v *visit) deny(left Code, meaning string, denied func(Status) bool) {
-	for _, h := range v.results.Succeeded(v.said[left]) {
+	for _, h := range v.results.Succeeded(v.denied[left]) {
 		if s := v.after[h]; s.State != Unknown && denied(s) {
 			o := v.results[h]
 			o.Verdict, o.AlreadyDone, o.Left, o.Meaning = Failed, false, left, meaning

@@ -164,6 +164,9 @@ const Quick = 30 * time.Second
 // Patience is how long agents are asked at the most, however much time there is.
 const Patience = 2 * time.Minute
 
+// Aftermath is how long agents are asked once more, after something was done. Most have just answered.
+const Aftermath = 15 * time.Second
+
 // Besides is the time that a wave needs besides its operation: to ask agents before it, to
 // register, to look at the outcome, and to host what is not hosted.
 const Besides = 4 * Quick

@@ -11,7 +11,7 @@ type step int
 const (
 	keepAsIs step = iota
 	register
-	// registerUnowned registers, and fails where another owner still has it. takeOver registers over
+	// What a wave does on the first three is the same. registerUnowned registers, and fails where another owner still has it. takeOver registers over
 	// another owner's registration.
 	registerUnowned
 	takeOver
@@ -60,13 +60,13 @@ type situation struct {
 
 // situationOf is what state says of a host that stays.
 func situationOf(status diagnose.HostStatus, overtaken bool) situation {
-	return situation{code: status.Code, away: status.Since != "", overtaken: overtaken}
+	return situation{code: status.Code, away: status.Away(), overtaken: overtaken}
 }
 
 // lookedUp adds what the cached status shows of a host of which nothing is kept.
-func (s situation) lookedUp(want fleet.Desired, file fleet.Status) situation {
-	s.looked, s.absent = true, file.State == fleet.Unregistered
-	s.other = !want.AsFound(file) && (!want.Ours(file) || want.OwnerLabel() != "" && !want.Owns(file))
+func (s situation) lookedUp(want fleet.Desired, row fleet.Status) situation {
+	s.looked, s.absent = true, row.State == fleet.Unregistered
+	s.other = !want.AsFound(row) && (!want.Ours(row) || want.OwnerLabel() != "" && !want.Owns(row))
 	return s
 }
 
@@ -121,7 +121,7 @@ func outdated(code fleet.Code) bool {
 type refreshed struct {
 	was, found diagnose.HostStatus // zero where it is in sync
 	away       bool                // its agent does not answer
-	file       fleet.Status
+	row        fleet.Status
 	made       bool // the cached status shows what is declared, registered by this object
 	alike      bool // it shows what is declared, registered by another tool that names no owner
 	ours       bool // it shows something that this object registered
@@ -157,7 +157,7 @@ func (r refreshed) status() diagnose.HostStatus {
 // registered: by another object, or with an earlier declaration. An old row does not show which.
 func (r refreshed) doubted() diagnose.HostStatus {
 	switch {
-	case r.file.State == fleet.Unregistered, r.file.State == fleet.Unknown, r.file.Labels == nil:
+	case r.row.State == fleet.Unregistered, r.row.State == fleet.Unknown, r.row.Labels == nil:
 		return r.was
 	case !r.ours:
 		return diagnose.TakenByOther(r.owner)

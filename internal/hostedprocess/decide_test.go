@@ -37,14 +37,14 @@ func TestRefreshed(t *testing.T) {
 		"not started, and of another spec":       {refreshed{was: status(fleet.NotRunning), found: found(fleet.OtherSpec)}, fleet.OtherSpec},
 		"away":                                   {refreshed{was: status(fleet.NotRunning), away: true}, fleet.NotRunning},
 		"still refused":                          {refreshed{was: status(fleet.NotRegistered), found: found(fleet.NoLongerRegistered), labelled: true}, fleet.NotRegistered},
-		"unconfirmed, and another's by now":      {refreshed{was: status(fleet.Unconfirmed), found: found(fleet.OtherSpec), file: row, labelled: true}, fleet.RegisteredByOther},
-		"unconfirmed, with an earlier spec":      {refreshed{was: status(fleet.Unconfirmed), found: found(fleet.OtherSpec), file: row, ours: true, labelled: true}, fleet.OtherSpec},
-		"unconfirmed, and an old picture":        {refreshed{was: status(fleet.Unconfirmed), found: found(fleet.OtherSpec), file: fleet.Status{State: fleet.Stopped}, labelled: true}, fleet.Unconfirmed},
-		"unconfirmed, and made":                  {refreshed{was: status(fleet.Unconfirmed), file: row, made: true, ours: true, labelled: true}, ""},
+		"unconfirmed, and another's by now":      {refreshed{was: status(fleet.Unconfirmed), found: found(fleet.OtherSpec), row: row, labelled: true}, fleet.RegisteredByOther},
+		"unconfirmed, with an earlier spec":      {refreshed{was: status(fleet.Unconfirmed), found: found(fleet.OtherSpec), row: row, ours: true, labelled: true}, fleet.OtherSpec},
+		"unconfirmed, and an old picture":        {refreshed{was: status(fleet.Unconfirmed), found: found(fleet.OtherSpec), row: fleet.Status{State: fleet.Stopped}, labelled: true}, fleet.Unconfirmed},
+		"unconfirmed, and made":                  {refreshed{was: status(fleet.Unconfirmed), row: row, made: true, ours: true, labelled: true}, ""},
 		"unconfirmed, and nothing shows it":      {refreshed{was: status(fleet.Unconfirmed), labelled: true}, fleet.Unconfirmed},
 		"another's":                              {refreshed{was: status(fleet.RegisteredByOther)}, fleet.RegisteredByOther},
 		"another's, and gone":                    {refreshed{was: status(fleet.RegisteredByOther), found: found(fleet.NoLongerRegistered)}, fleet.NotRegistered},
-		"another's, and registered by us since":  {refreshed{was: status(fleet.RegisteredByOther), file: row, made: true}, ""},
+		"another's, and registered by us since":  {refreshed{was: status(fleet.RegisteredByOther), row: row, made: true}, ""},
 		"unhealthy, and runs":                    {refreshed{was: status(fleet.Unhealthy)}, fleet.Unhealthy},
 		"unhealthy, and down":                    {refreshed{was: status(fleet.Unhealthy), found: found(fleet.NotRunning)}, fleet.NotRunning},
 		"not operated, and not hosted":           {refreshed{was: status(fleet.NotOperated), found: found(fleet.NotHosted)}, fleet.NotOperated},
@@ -62,7 +62,7 @@ func TestRefreshed(t *testing.T) {
 // A ledger is what it was once it is read again, and a large fleet's takes few bytes of state.
 func TestLedger_encode(t *testing.T) {
 	t.Parallel()
-	before := ledger{declared: declared{Fingerprint: "v1", Labels: map[string]string{"a": "b"}}, known: true, hosts: map[fleet.HostID]entry{}}
+	before := ledger{declared: declared{Fingerprint: "v1", Labels: map[string]string{"a": "b"}}, kept: true, hosts: map[fleet.HostID]entry{}}
 	const hosts = 2000
 	for i := range hosts {
 		id := fleet.NewHost(i%3, 0, netip.AddrFrom4([4]byte{10, byte(i * 7), byte(i >> 8), byte(i)})).WithoutSupplier()

@@ -145,7 +145,7 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 	}
 	failing := maps.Clone(failures)
 	maps.DeleteFunc(failing, func(host fleet.Host, o fleet.Outcome) bool {
-		return o.Away && statuses[host.WithoutSupplier()].Since != ""
+		return o.Away && statuses[host.WithoutSupplier()].Away()
 	})
 	return failing, diag.Diagnostics{
 		diag.NewWarningDiagnostic("Agents Not Reachable", diagnose.LeftUnreachable(h.Title, h.Hosts, statuses)+

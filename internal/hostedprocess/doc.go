@@ -15,8 +15,8 @@
 //     waves: ask, rename, register, operate, bring up, look (visit.go there). operate.go decides whether the
 //     operation of on_update is due, and rollback.go gives the previous declaration back.
 //   - May it be unregistered? observe.go asks the agent and reads the cached status, and the table in
-//     package ownership decides from what they say. release.go unregisters what is this object's.
-//     left.go says which hosts left state without that.
+//     package ownership decides from what they say. release.go unregisters what is this object's, after a stop
+//     if on_destroy asks for it and the host is not spared. left.go says which hosts left state without that.
 //   - What does a refresh find? read.go compares with what was last registered ([fleet.Inspect]), and
 //     refreshed in decide.go merges that with what state said before.
 //   - What do others of this run do there? moves.go, for a host that moves between two objects, and

@@ -188,16 +188,16 @@ func (m *hostedProcessModel) vanishes() bool { return true }
 // provider adds, so that a generated configuration has them. What is not the same on
 // every host is left out, with a warning.
 func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics {
-	onFile := make(map[string]map[string]string)
+	labelled := make(map[string]map[string]string)
 	for host, status := range report.Cached {
 		if status.State != fleet.Unregistered && status.Labels != nil {
-			onFile[h.Hosts.Key(host)] = p.OwnLabels(status.Labels)
+			labelled[h.Hosts.Key(host)] = p.OwnLabels(status.Labels)
 		}
 	}
-	labels, differing := sharedLabels(onFile)
+	labels, differing := sharedLabels(labelled)
 	var diags diag.Diagnostics
 	if len(differing) > 0 {
-		diags.Append(labelsDiffer(h.Title, onFile, differing))
+		diags.Append(labelsDiffer(h.Title, labelled, differing))
 	}
 	attributes := m.Meta.Attributes()
 	attributes["labels"] = types.MapNull(types.StringType)

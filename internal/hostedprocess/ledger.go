@@ -28,10 +28,10 @@ type ledger struct {
 	// itself, "" if that is the owner. An import has the owner of what it found, and another object may
 	// have it as well.
 	owner, object string
-	// known is false if nothing was kept. That is so after an import (state then has no spec
+	// kept is false if nothing was kept. That is so after an import (state then has no spec
 	// either), and after a provider was killed in an update. It is so in the destroy of a tainted
 	// object that is replaced.
-	known bool
+	kept  bool
 	hosts map[fleet.HostID]entry
 }
 
@@ -115,7 +115,7 @@ func (l *ledger) UnmarshalJSON(raw []byte) error {
 	if err := json.NewDecoder(from).Decode(&encoded); err != nil {
 		return err
 	}
-	*l = ledger{declared: encoded.declared, object: encoded.Object, known: true, hosts: make(map[fleet.HostID]entry)}
+	*l = ledger{declared: encoded.declared, object: encoded.Object, kept: true, hosts: make(map[fleet.HostID]entry)}
 	for _, g := range encoded.Hosts {
 		for _, span := range g.On {
 			ids, err := fleet.ParseSpan(span)
@@ -137,7 +137,7 @@ func declaredAs(d fleet.Desired) declared {
 
 // orElse is the ledger. If nothing was kept, it is what state and today's provider block say.
 func (l ledger) orElse(d fleet.Desired, fingerprint string) ledger {
-	if !l.known {
+	if !l.kept {
 		l.declared = declaredAs(d)
 		l.Fingerprint = cmp.Or(fingerprint, l.Fingerprint)
 	}
@@ -175,44 +175,6 @@ func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) 
 	return l
 }
 
-// silentKey is where the hosts are kept whose agents did not answer the last refresh, by
-// address. They are no drift, and no reason for a plan; only waves take them into account.
-const silentKey = "silent"
-
-// saveSilent keeps them. If there are none and before kept none, it writes nothing.
-func saveSilent(ctx context.Context, before privateReader, to privateWriter, unreachable map[fleet.Host]fleet.Status) diag.Diagnostics {
-	addresses := make([]string, 0, len(unreachable))
-	for host := range unreachable {
-		addresses = append(addresses, host.Address())
-	}
-	slices.Sort(addresses)
-	kept, diags := before.GetKey(ctx, silentKey)
-	if len(addresses) == 0 && len(kept) == 0 {
-		return diags
-	}
-	raw, err := json.Marshal(addresses)
-	if err != nil {
-		return append(diags, diagnose.Bug(err))
-	}
-	return append(diags, to.SetKey(ctx, silentKey, raw)...)
-}
-
-// loadSilent gives those of the hosts that are kept.
-func loadSilent(ctx context.Context, from privateReader, hosts ...[]fleet.Host) map[fleet.HostID]bool {
-	raw, _ := from.GetKey(ctx, silentKey)
-	var addresses []string
-	if len(raw) == 0 || json.Unmarshal(raw, &addresses) != nil {
-		return nil // nobody is known to be silent
-	}
-	silent := make(map[fleet.HostID]bool)
-	for _, host := range slices.Concat(hosts...) {
-		if _, found := slices.BinarySearch(addresses, host.Address()); found {
-			silent[host.WithoutSupplier()] = true
-		}
-	}
-	return silent
-}
-
 // on is the entry of a host.
 func (l ledger) on(host fleet.Host) entry { return l.hosts[host.WithoutSupplier()] }
 
@@ -227,8 +189,8 @@ func (l ledger) inventory(hosts reference.HostMap, supplier int) fleet.Inventory
 	return inventory.WithSuppliers(ids)
 }
 
-// tasks are the hostings and starts on hosts whose end was not seen.
-func (l ledger) tasks(hosts []fleet.Host) map[fleet.Host]fleet.Task {
+// hostings are the hostings and starts on hosts whose end was not seen.
+func (l ledger) hostings(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 	tasks := make(map[fleet.Host]fleet.Task)
 	for _, host := range hosts {
 		if task := l.on(host).Task; task.ID != "" {
@@ -240,7 +202,7 @@ func (l ledger) tasks(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 
 // underway are those, and the operations of on_update of which the same is true.
 func (l ledger) underway(hosts []fleet.Host) map[fleet.Host]fleet.Task {
-	underway := l.tasks(hosts)
+	underway := l.hostings(hosts)
 	for _, host := range hosts {
 		if task := l.on(host).Runs.Underway(); task.ID != "" {
 			underway[host] = task
@@ -262,8 +224,8 @@ func (l ledger) times(hosts []fleet.Host) map[fleet.Host]int64 {
 
 func (l ledger) isOvertaken(host fleet.Host) bool { return l.on(host).Overtaken != 0 }
 
-// called is the entry of a host after an apply with the outcome o, and with what was found.
-func (e entry) called(host fleet.Host, o fleet.Outcome, found fleet.Found) entry {
+// afterApply is the entry of a host after an apply with the outcome o, and with what was found.
+func (e entry) afterApply(host fleet.Host, o fleet.Outcome, found fleet.Found) entry {
 	before := e
 	if at, seen := found.Registered[host]; seen {
 		e.At = at
@@ -271,21 +233,25 @@ func (e entry) called(host fleet.Host, o fleet.Outcome, found fleet.Found) entry
 	if found.Ended[host] {
 		e.Task = fleet.Task{}
 	}
-	if task := o.Underway; task.ID != "" && o.Left != fleet.OperationUnconfirmed && task != before.Runs.Task { // Runs has those
-		if task.Operation == fleet.Supervise && !task.Fresh && task.Over == 0 && task.ID != before.Task.ID && before.Overtaken == 0 {
-			task.Over = before.At
-		}
-		e.Task = task
+	task := o.Underway
+	ofOnUpdate := o.Left == fleet.OperationUnconfirmed || task == before.Runs.Task // Runs has that
+	if task.ID == "" || ofOnUpdate {
+		return e
 	}
+	// A hosting that was sent over this object's registration has taken effect once the agent tells another time.
+	if over := task.Operation == fleet.Supervise && !task.Fresh && before.Overtaken == 0; over && task.Over == 0 && task.ID != before.Task.ID {
+		task.Over = before.At
+	}
+	e.Task = task
 	return e
 }
 
 // seen is the ledger after a look at the cached status. That may be older than this object's own
 // registrations, whose times the agents know. It reports whether anything changed that decides
 // something.
-func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, onFile, live map[fleet.Host]fleet.Status) (ledger, bool) {
-	before, held := l.declared, l.held(d)
-	if !slices.Contains(l.Earlier, l.Fingerprint) && !slices.ContainsFunc(hosts, func(host fleet.Host) bool { return !held.Made(onFile[host]) }) {
+func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, rows, live map[fleet.Host]fleet.Status) (ledger, bool) {
+	before, held := l.declared, l.lastSent(d)
+	if !slices.Contains(l.Earlier, l.Fingerprint) && !slices.ContainsFunc(hosts, func(host fleet.Host) bool { return !held.Made(rows[host]) }) {
 		l.Earlier = nil
 	}
 	changed := len(l.Earlier) != len(before.Earlier)
@@ -293,16 +259,16 @@ func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, onFile, live map[fleet
 		return l, changed
 	}
 	l.hosts = maps.Clone(l.hosts)
-	for host, file := range onFile {
-		e, row := l.on(host), ownership.Unlabelled
+	for host, row := range rows {
+		e, kind := l.on(host), ownership.Unlabelled
 		switch {
-		case l.namesAnother(d, file):
-			row = ownership.Others
-		case held.Owns(file):
-			row = ownership.Own
+		case l.namesAnother(d, row):
+			kind = ownership.Others
+		case held.Owns(row):
+			kind = ownership.Own
 		}
 		known := ownership.Known{At: e.At, Overtaken: e.Overtaken}
-		if after := known.OvertakenAfter(row, file.RegisterTime, live[host].RegisterTime); after != e.Overtaken {
+		if after := known.OvertakenAfter(kind, row.RegisterTime, live[host].RegisterTime); after != e.Overtaken {
 			e.Overtaken, changed = after, true
 			l.hosts[host.WithoutSupplier()] = e
 		}
@@ -330,9 +296,9 @@ func (a declared) after(d fleet.Desired) declared {
 	return now
 }
 
-// held is d with what was last registered. Drift is a difference from what was applied, and a plan
+// lastSent is d with what was last registered. Drift is a difference from what was applied, and a plan
 // shows the rest.
-func (l ledger) held(d fleet.Desired) fleet.Desired {
+func (l ledger) lastSent(d fleet.Desired) fleet.Desired {
 	d.FingerprintLabel, d.Fingerprint, d.Labels, d.Owner, d.Earlier = l.FingerprintLabel, l.Fingerprint, l.Labels, l.owner, l.Earlier
 	return d
 }
@@ -340,7 +306,7 @@ func (l ledger) held(d fleet.Desired) fleet.Desired {
 // namesAnother reports whether a registration names another object as its owner, by the label
 // of before or by that of today.
 func (l ledger) namesAnother(d fleet.Desired, s fleet.Status) bool {
-	held := l.held(d)
+	held := l.lastSent(d)
 	d.Owner = l.owner
 	return held.OwnedByOther(s) || d.OwnedByOther(s)
 }
@@ -348,7 +314,7 @@ func (l ledger) namesAnother(d fleet.Desired, s fleet.Status) bool {
 // ours reports whether this object sent a registration. An object that does not know its own id, as
 // after an import, compares the fingerprint.
 func (l ledger) ours(d fleet.Desired, s fleet.Status) bool {
-	held := l.held(d)
+	held := l.lastSent(d)
 	if l.namesAnother(d, s) && (l.owner != "" || !held.Ours(s)) {
 		return false
 	}

@@ -72,9 +72,9 @@ func (b before) hinders(h hostedProcess, host fleet.Host, underWay bool) string 
 	const first = "; apply with its old name until it is as declared, then rename it and apply again"
 	status, out := b.statuses[host.WithoutSupplier()]
 	switch {
-	case !b.last.known:
+	case !b.last.kept:
 		return "nothing is known of its last apply" + first
-	case status.Since != "":
+	case status.Away():
 		return "its agent does not answer" + first
 	case out:
 		return "it is out of sync (" + string(status.Code) + ")" + first
@@ -123,11 +123,11 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 	}
 	l := departure{u.prior, u.known, u.leave, &u.names.dropped}
 	ours := l.stillOurs(ctx, l.notRenamed(ctx, old))
-	onFile, err := u.h.Process.CachedStatus(ctx, slices.Concat(now, old))
+	rows, err := u.h.Process.CachedStatus(ctx, slices.Concat(now, old))
 	for i, was := range old {
 		if err != nil {
 			u.names.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
-		} else if u.last.FingerprintLabel != "" && u.anothers(onFile[now[i]], onFile[was]) {
+		} else if u.last.FingerprintLabel != "" && u.anothers(rows[now[i]], rows[was]) {
 			u.names.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNewNameTaken}
 		}
 	}

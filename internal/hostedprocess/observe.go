@@ -38,8 +38,8 @@ type sight struct {
 	evidence ownership.Evidence
 	live     fleet.Status
 	liveErr  error
-	file     fleet.Status
-	fileErr  error
+	row      fleet.Status
+	rowErr   error
 	// twin is the machine by its other name, if the platform has said that it has one. beside is
 	// its row.
 	twin   fleet.Host
@@ -123,7 +123,7 @@ func (o *observation) look(ctx context.Context) (done bool, _ error) {
 		o.read(ctx, o.having(ownership.Wait))
 	}
 	for {
-		asked, unread := o.having(ownership.AskAgent), o.having(ownership.AskFile)
+		asked, unread := o.having(ownership.AskAgent), o.having(ownership.AskRow)
 		if len(asked)+len(unread) == 0 {
 			break
 		}
@@ -148,9 +148,9 @@ func (o *observation) ask(ctx context.Context, hosts []fleet.Host) {
 		s.live, s.liveErr = live[host], err
 		switch {
 		case !o.Desired.HasSpec:
-			s.evidence.Answer = ownership.Mute
+			s.evidence.Answer = ownership.NoSpec
 		case err != nil, !s.live.Asked():
-			s.evidence.Answer = ownership.Unaskable
+			s.evidence.Answer = ownership.AskFailed
 		case s.live.State == fleet.Unknown && !s.live.Unread:
 			s.evidence.Answer = ownership.Silent
 		default:
@@ -165,7 +165,7 @@ func (o *observation) read(ctx context.Context, hosts []fleet.Host) {
 	if len(hosts) == 0 {
 		return
 	}
-	onFile, err := o.Process.CachedStatus(ctx, hosts)
+	rows, err := o.Process.CachedStatus(ctx, hosts)
 	twins := make(map[fleet.Host]fleet.Host)
 	for host, name := range o.Process.KnownNames(hosts) {
 		twins[host] = host.Named(name)
@@ -176,7 +176,7 @@ func (o *observation) read(ctx context.Context, hosts []fleet.Host) {
 	}
 	for _, host := range hosts {
 		s := o.sights[host]
-		s.file, s.fileErr, s.twin = onFile[host], err, twins[host]
+		s.row, s.rowErr, s.twin = rows[host], err, twins[host]
 		s.beside = beside[s.twin]
 		s.evidence.Row = ownership.Failed
 		o.place(host)
@@ -191,20 +191,20 @@ func (o *observation) place(host fleet.Host) {
 	}
 	row := ownership.Unlabelled
 	switch {
-	case s.fileErr != nil, s.file.State == fleet.Unknown && s.file.Unread:
+	case s.rowErr != nil, s.row.State == fleet.Unknown && s.row.Unread:
 		row = ownership.Failed
-	case s.file.State == fleet.Unregistered:
+	case s.row.State == fleet.Unregistered:
 		row = ownership.Absent
-	case s.file.State == fleet.Unknown, s.file.Labels == nil && s.Claim != ownership.Registered:
+	case s.row.State == fleet.Unknown, s.row.Labels == nil && s.Claim != ownership.Registered:
 		row = ownership.Unplaced
-	case o.last.namesAnother(o.Desired, s.file):
+	case o.last.namesAnother(o.Desired, s.row):
 		row = ownership.Others
-	case o.last.held(o.Desired).Owns(s.file):
+	case o.last.lastSent(o.Desired).Owns(s.row):
 		row = ownership.Own
 	}
-	s.evidence.Row = s.Aged(row, s.file.RegisterTime, s.live.RegisterTime)
+	s.evidence.Row = s.Aged(row, s.row.RegisterTime, s.live.RegisterTime)
 	// What this object has registered in this run by the other name is its own.
-	if overtaken := s.file.RegisterTime < s.beside.RegisterTime && s.live.RegisterTime <= s.beside.RegisterTime &&
+	if overtaken := s.row.RegisterTime < s.beside.RegisterTime && s.live.RegisterTime <= s.beside.RegisterTime &&
 		o.last.namesAnother(o.Desired, s.beside) && o.registrant(s.twin.WithoutSupplier()) == ""; overtaken {
 		s.evidence.Row = ownership.Beside
 	}
@@ -251,7 +251,7 @@ func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 	switch {
 	case claim == ownership.Overtaken:
 		l.gone.note(lapsed, host, left(meaningAnothers+", and not in the cached status now"))
-	case claim == ownership.Unconfirmed && !l.last.known && l.Process.HostingRegisters():
+	case claim == ownership.Unconfirmed && !l.last.kept && l.Process.HostingRegisters():
 		l.gone.note(unseen, host, left("not hosted now, and how registering it ended was not seen"))
 	}
 }
@@ -261,11 +261,11 @@ func (s *sight) held(why ownership.Reason, err error) fleet.Outcome {
 	if s.evidence.Answer == ownership.Silent {
 		return fleet.Untold(s.live, s.liveErr, meanings[why])
 	}
-	if s.evidence.Answer == ownership.Unaskable {
+	if s.evidence.Answer == ownership.AskFailed {
 		return fleet.Untold(s.live, s.liveErr, meaningUnread+": its agent could not be asked")
 	}
-	if why == ownership.Unreadable && s.fileErr != nil {
-		err = s.fileErr
+	if why == ownership.Unreadable && s.rowErr != nil {
+		err = s.rowErr
 	}
 	meaning := meanings[why]
 	if why == ownership.TookEffect && s.evidence.Face == ownership.Blind {

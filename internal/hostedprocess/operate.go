@@ -24,10 +24,7 @@ func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Runs {
 	}
 	all, still := make(map[fleet.Host]fleet.Runs), u.remains()
 	for _, host := range hosts {
-		if _, renamed := u.names.old[host]; renamed || !u.prior.Hosts.Has(host) {
-			continue
-		}
-		if runs, due := still.on(host); due {
+		if runs, due := still.on(host); due && !u.joins(host) {
 			all[host] = runs
 		}
 	}
@@ -59,7 +56,7 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 	}
 	runs := r.last.on(host).Runs
 	if r.changes() {
-		runs = runs.Since(r.prior.Spec)
+		runs = runs.Redeclared(r.prior.Spec)
 	}
 	behind := code == fleet.OtherSpec || code == fleet.NotOperated || code == fleet.OperationUnconfirmed
 	if behind {
@@ -72,12 +69,12 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 const meaningCutOff = "registered and not operated: since the last apply that is in state it was started, or registered, and whether an apply that was " +
 	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
 
-// traces are those of the hosts on which the operation may have run in an apply that was cut off. If the last
-// apply in state has registered or tried, only another pid after a restart shows that. onFile is their
-// cached status, nil if it was not read yet.
-func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
+// traces are those of the hosts on which an apply that was cut off may have run the operation. What the last apply
+// in state has tried, or registered, needs none, unless its pid is known and a restart gives another. rows are
+// the cached status, nil if it was not read yet.
+func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
 	code := func(host fleet.Host) fleet.Code { return u.statuses[host.WithoutSupplier()].Code }
-	fresh := u.h.Hosts.Pick(func(host fleet.Host) bool {
+	asked := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		runs, due := u.due[host]
 		switch {
 		case !due, runs.Tried == fleet.TryUnseen, runs.Tried == fleet.TryWorked, code(host) == fleet.OperationUnconfirmed:
@@ -88,19 +85,19 @@ func (u *update) traces(ctx context.Context, onFile map[fleet.Host]fleet.Status)
 			return true
 		}
 	})
-	if len(fresh) == 0 {
+	if len(asked) == 0 {
 		return nil, nil
 	}
-	if onFile == nil {
+	if rows == nil {
 		var err error
-		if onFile, err = u.h.Process.CachedStatus(ctx, fresh); err != nil {
+		if rows, err = u.h.Process.CachedStatus(ctx, asked); err != nil {
 			return nil, fmt.Errorf("reading the cached status: %w", err)
 		}
 	}
-	traces := make(map[fleet.Host]fleet.Trace, len(fresh))
-	for _, host := range fresh {
+	traces := make(map[fleet.Host]fleet.Trace, len(asked))
+	for _, host := range asked {
 		traces[host] = fleet.Trace{
-			RegisterTime: u.last.on(host).At, Lost: !u.last.known && u.last.owner != "", File: onFile[host],
+			RegisterTime: u.last.on(host).At, Lost: !u.last.kept && u.last.owner != "", Row: rows[host],
 			Registered: code(host) == fleet.NotOperated && !u.remains().changes(),
 		}
 	}
@@ -141,7 +138,7 @@ func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
 	case stuck: // it may come back
 		return before
 	case u.found.Unsure[host]:
-		return fleet.Runs{Spec: fleet.SpecUnknown, Tried: fleet.TryUnseen}
+		return fleet.RunsUnsure()
 	case o.Left == fleet.Unhealthy && due:
 		return fleet.Runs{PID: pid, Tried: fleet.TryWorked}
 	case !failed, o.Left == fleet.Unhealthy, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:

@@ -152,7 +152,7 @@ type planned struct {
 // planUpdate plans what an update does to hosts.
 func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, p planned) {
 	plan, state, last, desired, settled := p.plan, p.state, p.last, p.desired, p.settled
-	changes := last.known && p.known && !last.registeredAs(desired)
+	changes := last.kept && p.known && !last.registeredAs(desired)
 	does := r.updated(ctx, plan, state, last, changes)
 	does.changed = append(does.changed, r.changedWithoutLedger(ctx, p, does)...)
 	if r.platform.Ready() {
@@ -167,12 +167,12 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(does.warnings(plan.lifecycle())...)
 	}
 	if settled {
-		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes, last.known || req.Plan.Raw.Equal(req.State.Raw))
+		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes, last.kept || req.Plan.Raw.Equal(req.State.Raw))
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "out_of_sync", outOfSync)...)
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)
 	}
 	sameHosts := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
-	if !last.known && (!does.callsNothing() || !same(req.Plan.Raw, req.State.Raw, sameHosts)) {
+	if !last.kept && (!does.callsNothing() || !same(req.Plan.Raw, req.State.Raw, sameHosts)) {
 		words = words.comparing()
 	}
 	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && p.known {
@@ -186,7 +186,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 // changedWithoutLedger are the hosts for which something else is declared than state says, where no ledger tells more: a
 // provider that was killed leaves none, and neither does an import. The update compares each host, and may find fewer.
 func (r *hostedResource) changedWithoutLedger(ctx context.Context, p planned, does effect) []fleet.Host {
-	if p.last.known || !p.known || !p.state.HasSpec(ctx) {
+	if p.last.kept || !p.known || !p.state.HasSpec(ctx) {
 		return nil
 	}
 	var failed diag.Diagnostics // the update reports it

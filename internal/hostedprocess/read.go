@@ -46,7 +46,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	if imported := !last.known && state.Fingerprint.IsNull(); imported {
+	if imported := !last.kept && state.Fingerprint.IsNull(); imported {
 		resp.Diagnostics.Append(r.completeImport(ctx, model, h, last, report)...)
 	}
 	if last.owner != "" {
@@ -56,7 +56,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	statuses := driftStatuses(h.Hosts.Hosts(), report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts))
 	seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live)
 	seen.overtaken(h, report, statuses)
-	if changed && last.known {
+	if changed && last.kept {
 		resp.Diagnostics.Append(seen.save(ctx, resp.Private)...)
 	}
 	h.unreachableSince(statuses, report, state.statuses(h.Hosts))
@@ -73,7 +73,7 @@ func (h hostedProcess) notAnswering(report fleet.Report, statuses map[fleet.Host
 	allowed := len(diags) > 0
 	maps.DeleteFunc(report.Unreachable, func(host fleet.Host, _ fleet.Status) bool {
 		status := statuses[host.WithoutSupplier()]
-		return status.Code != "" || allowed && status.Since != ""
+		return status.Code != "" || allowed && status.Away()
 	})
 	if len(report.Unreachable) > 0 {
 		diags.Append(unreachable(h, report.Unreachable, h.raise(statuses)))
@@ -95,7 +95,7 @@ func (h hostedProcess) unreachableSince(statuses map[fleet.HostID]diagnose.HostS
 	for host, s := range report.Unreachable {
 		id := host.WithoutSupplier()
 		code := statuses[id].Code
-		if inDoubt := code == fleet.Unconfirmed || code == fleet.OperationUnconfirmed; !inDoubt && (s.Away || was[id].Since != "" && !s.Refused && !s.Unread) {
+		if inDoubt := code == fleet.Unconfirmed || code == fleet.OperationUnconfirmed; !inDoubt && (s.Away || was[id].Away() && !s.Refused && !s.Unread) {
 			said := fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Meaning: s.Message}
 			statuses[id] = diagnose.Unanswered(h.now(), code, said, was[id])
 		}
@@ -105,11 +105,11 @@ func (h hostedProcess) unreachableSince(statuses map[fleet.HostID]diagnose.HostS
 // overtaken adds to statuses the hosts that are as declared, but were registered by another object
 // since with the same declaration.
 func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fleet.HostID]diagnose.HostStatus) {
-	for host, file := range report.Cached {
+	for host, row := range report.Cached {
 		_, out := statuses[host.WithoutSupplier()]
 		_, unasked := report.Unreachable[host]
-		if !out && !unasked && l.isOvertaken(host) && l.namesAnother(h.Desired, file) {
-			statuses[host.WithoutSupplier()] = diagnose.Overtaken(file.Labels[h.Desired.OwnerLabel()])
+		if !out && !unasked && l.isOvertaken(host) && l.namesAnother(h.Desired, row) {
+			statuses[host.WithoutSupplier()] = diagnose.Overtaken(row.Labels[h.Desired.OwnerLabel()])
 		}
 	}
 }
@@ -118,8 +118,8 @@ func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fle
 func (l ledger) heldBy(h hostedProcess) fleet.Desired {
 	held := h.Desired
 	switch {
-	case l.known:
-		held = l.held(h.Desired)
+	case l.kept:
+		held = l.lastSent(h.Desired)
 	case !h.Desired.HasSpec:
 		held.FingerprintLabel = "" // nothing was registered by this resource yet
 	}
@@ -130,7 +130,7 @@ func (l ledger) heldBy(h hostedProcess) fleet.Desired {
 // is removed from state. If the ledger is lost, nobody knows what an apply that was killed has sent.
 func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *lifecycleModel, last ledger) bool {
 	first := fleet.OnDestroy(state.OnDestroy.ValueString())
-	return last.known && (first == "" || first == fleet.DestroyUnregister) && agentsTell(h, last) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
+	return last.kept && (first == "" || first == fleet.DestroyUnregister) && agentsTell(h, last) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
 // inDoubt are the hosts whose registration is unproven, and those whose agents did not answer. A
@@ -139,7 +139,7 @@ func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) 
 	doubt := make(map[fleet.Host]bool)
 	for _, host := range hosts {
 		status := statuses[host.WithoutSupplier()]
-		doubt[host] = unproven(status.Code) || status.Since != ""
+		doubt[host] = unproven(status.Code) || status.Away()
 	}
 	return doubt
 }
@@ -183,20 +183,20 @@ func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	for _, host := range hosts {
-		file := report.Cached[host]
+		row := report.Cached[host]
 		was, out := known[host.WithoutSupplier()]
 		found, runs := driftOn(host, report, held, last), last.on(host).Runs
 		due := runs.Due(held.Spec) && runs.Tried != fleet.TryWorked
 		if !out && found.Code == "" && !due {
 			continue
 		}
-		if was.Since != "" {
+		if was.Away() {
 			was = was.AnswersAgain()
 		}
 		_, away := report.Unreachable[host]
 		status := refreshed{
-			was: was, found: found, away: away, file: file, made: held.Made(file), alike: held.AsFound(file), ours: last.ours(held, file),
-			labelled: held.FingerprintLabel != "", owner: file.Labels[held.OwnerLabel()],
+			was: was, found: found, away: away, row: row, made: held.Made(row), alike: held.AsFound(row), ours: last.ours(held, row),
+			labelled: held.FingerprintLabel != "", owner: row.Labels[held.OwnerLabel()],
 		}.status()
 		if status.Code == "" && due { // registered as declared after all, and not operated
 			status = diagnose.StillDue(runs)
@@ -215,9 +215,9 @@ func driftOn(host fleet.Host, report fleet.Report, held fleet.Desired, last ledg
 	if !drifted {
 		return diagnose.HostStatus{}
 	}
-	file := report.Cached[host]
-	status := diagnose.Drifted(drift, report.Differs[host], file.Kept)
-	if owner := file.Labels[held.OwnerLabel()]; outdated(status.Code) && held.OwnedByOther(file) && owner != last.owner {
+	row := report.Cached[host]
+	status := diagnose.Drifted(drift, report.Differs[host], row.Kept)
+	if owner := row.Labels[held.OwnerLabel()]; outdated(status.Code) && held.OwnedByOther(row) && owner != last.owner {
 		status.Text += fleet.ByOwner(owner)
 	}
 	return status

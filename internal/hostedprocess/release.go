@@ -101,7 +101,7 @@ type underway struct {
 // if the process runs with another pid than before.
 func (u underway) tookEffect(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	live, err := fleet.LiveStatusWithin(ctx, u.Process, fleet.Patience, hosts)
-	results := fleet.TookEffect(ctx, u.Process, u.last.held(u.Desired), u.tasks, hosts, live)
+	results := fleet.TookEffect(ctx, u.Process, u.last.lastSent(u.Desired), u.tasks, hosts, live)
 	for _, host := range hosts {
 		s := live[host]
 		u.silent[host] = err == nil && s.Silent()
@@ -157,14 +157,14 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 	for _, host := range ours {
 		spared[host] = l.statuses[host.WithoutSupplier()].Code == fleet.NotRegistered || l.moves(host)
 	}
-	if !l.last.known && l.first != fleet.DestroyUnregister {
-		onFile, err := l.Process.CachedStatus(ctx, ours)
+	if !l.last.kept && l.first != fleet.DestroyUnregister {
+		rows, err := l.Process.CachedStatus(ctx, ours)
 		if err != nil {
 			l.gone.results.Merge(fleet.Same(ours, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
 			return nil, spared
 		}
 		for _, host := range ours {
-			if onFile[host].State == fleet.Unregistered {
+			if rows[host].State == fleet.Unregistered {
 				spared[host] = true
 				l.gone.note(unstopped, host, left("not stopped, as it is not in the cached status"))
 			}

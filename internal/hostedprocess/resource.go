@@ -43,13 +43,13 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	h.announce(h.Hosts.Hosts(), nil, known{})
 	saved := false
 	defer h.withdrawUnless(&saved)
-	release, err := h.hold(ctx)
+	unlock, err := h.hold(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Register Hosted Process", h.Title+
 			" was not registered, because another resource was still changing it.", err))
 		return
 	}
-	defer release()
+	defer unlock()
 	resp.Diagnostics.Append(h.checkNames(ctx)...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -103,7 +103,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(reference.Get(ctx, req.State, before)...)
 	plan := model.lifecycle()
 	last := loadLedger(ctx, req.Private, before.lifecycle())
-	if !last.known {
+	if !last.kept {
 		last.object = newOwner()
 	}
 	owner := cmp.Or(last.owner, newOwner())
@@ -179,13 +179,13 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
 	h.announce(nil, h.Hosts.Hosts(), k)
-	release, err := h.hold(ctx)
+	unlock, err := h.hold(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Unregister Hosted Process", h.Title+
 			" was not unregistered, because another resource was still changing it.", err))
 		return
 	}
-	defer release()
+	defer unlock()
 
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts())
 	gone := h.release(ctx, h.Hosts.Hosts(), k, l, h.rollout)

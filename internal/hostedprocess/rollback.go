@@ -26,7 +26,7 @@ func (u *update) wantsBack(ctx context.Context, r *fleet.Reconciliation, results
 // known of it after an import, and after a provider was killed. Its labels may be gone from the provider
 // block.
 func (u *update) knowsBefore() bool {
-	return u.last.known && u.prior.Desired.HasSpec && u.last.registeredAs(u.prior.Desired)
+	return u.last.kept && u.prior.Desired.HasSpec && u.last.registeredAs(u.prior.Desired)
 }
 
 // notRolledBack says why hosts keep what the update registered.
@@ -84,8 +84,8 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	before.lifecycle().setStatuses(hosts, u.h.within(statuses))
 	diags.Append(reference.Set(ctx, &resp.State, before)...)
 	diags.Append(u.ledgerBack(hosts).save(ctx, resp.Private)...)
-	diags.Append(u.rolledBack(joined))
-	return append(diags, u.h.takenOver(u.results, u.found.Taken, u.takenBack())...)
+	diags.Append(u.rollbackError(joined))
+	return append(diags, u.h.takenOver(u.results, u.found.Taken, u.retaken())...)
 }
 
 // withJoined adds hosts of the plan to those of state, by their keys where these are free.
@@ -102,7 +102,7 @@ func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Hos
 func (u *update) ledgerBack(hosts fleet.Inventory) ledger {
 	now := u.last
 	now.declared = u.last.after(u.h.Desired).after(u.prior.Desired)
-	now.known = true
+	now.kept = true
 	failures := u.failedAtLast()
 	now.hosts = u.entries(hosts, func(host fleet.Host) fleet.Outcome { return failures[host] }, u.runsBack)
 	return now
@@ -139,8 +139,8 @@ func (u *update) failedAtLast() fleet.Results {
 	return failures
 }
 
-// rolledBack says what was tried, and how each host ended.
-func (u *update) rolledBack(joined []fleet.Host) diag.Diagnostic {
+// rollbackError says what was tried, and how each host ended.
+func (u *update) rollbackError(joined []fleet.Host) diag.Diagnostic {
 	failures := u.back.Failures()
 	summary, where := "Hosted Process Rolled Back", ""
 	if done := u.keys(u.back.Succeeded(slices.Collect(maps.Keys(u.back)))); len(done) > 0 {

@@ -52,11 +52,11 @@ type outcome struct {
 // run does it. An error means that nothing was begun.
 func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.h.announce(u.h.Hosts.Hosts(), u.prior.Hosts.Without(u.h.Hosts), u.known)
-	release, err := u.h.hold(ctx, u.prior.Hosts.Hosts()...)
+	unlock, err := u.h.hold(ctx, u.prior.Hosts.Hosts()...)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer unlock()
 	diags.Append(u.h.checkNames(ctx)...)
 	if diags.HasError() {
 		return nil
@@ -75,18 +75,13 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	reconciling, cancel := u.beforeRelease(ctx)
 	defer cancel()
 	reconciliation, results := u.h.reconcile(reconciling, "update", change)
-	rollback := u.wantsBack(ctx, reconciliation, results)
-	if rollback && !u.knowsBefore() {
-		rollback, u.stays = false, true
-	}
+	rollback := u.wantsBack(ctx, reconciliation, results) // what may have worked has not failed
 	u.keepDoubt(results)
 	keepUnsure(reconciliation.Found().Unsure, results)
-	u.results, u.failures = results, results.Failures()
-	if rollback {
+	u.results, u.failures, u.found = results, results.Failures(), reconciliation.Found()
+	u.stays = rollback && !u.knowsBefore()
+	if rollback && !u.stays {
 		u.rollBack(ctx, reconciliation)
-	}
-	u.found = reconciliation.Found()
-	if rollback {
 		return nil // nothing leaves before the change is done
 	}
 	u.gone = u.release(ctx, results)
@@ -129,7 +124,7 @@ func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Ou
 	}
 	entries := make(map[fleet.HostID]entry, left.Len())
 	for _, host := range left.Hosts() {
-		e := u.last.on(host).called(host, failure(host), u.found)
+		e := u.last.on(host).afterApply(host, failure(host), u.found)
 		e.Supplier = host.SupplierID()
 		if registered[host] {
 			e.Overtaken = 0
@@ -163,7 +158,7 @@ func (u *update) keepDoubt(results fleet.Results) {
 func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	change := fleet.Change{
 		// New hosts are judged as at create, and so are new names.
-		Register: u.h.Hosts.Pick(func(h fleet.Host) bool { _, renamed := u.names.old[h]; return renamed || !u.prior.Hosts.Has(h) }),
+		Register: u.h.Hosts.Pick(u.joins),
 		Order:    u.h.Hosts.Hosts(),
 		Adopt:    u.adopt,
 		Rollout:  u.h.rollout,
@@ -171,16 +166,16 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	if len(u.names.old) > 0 {
 		change.Rename = u.dropOld
 	}
-	kept := u.h.Hosts.Pick(func(h fleet.Host) bool { _, renamed := u.names.old[h]; return !renamed && u.prior.Hosts.Has(h) })
-	onFile, err := u.onFile(ctx, kept)
+	kept := u.h.Hosts.Pick(func(h fleet.Host) bool { return !u.joins(h) })
+	rows, err := u.rows(ctx, kept)
 	if err != nil {
 		return change, err
 	}
-	want := wanted{changes: u.last.known && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure), adopts: u.adopt}
+	want := wanted{changes: u.last.kept && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure), adopts: u.adopt}
 	decided := want.stepsOn(kept, func(host fleet.Host) situation {
 		s := situationOf(u.statuses[host.WithoutSupplier()], u.last.isOvertaken(host))
-		if !u.last.known {
-			s = s.lookedUp(u.h.Desired, onFile[host])
+		if !u.last.kept {
+			s = s.lookedUp(u.h.Desired, rows[host])
 		}
 		s.absent = s.absent || u.h.leftByOther(host)
 		return s
@@ -188,22 +183,28 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	change.Register = append(change.Register, decided.of(registering...)...)
 	change.Reregister, change.Settle = decided[reregister], decided[settle]
 	for _, host := range decided[keepAsIs] {
-		if u.statuses[host.WithoutSupplier()].Since != "" {
+		if u.statuses[host.WithoutSupplier()].Away() {
 			change.Rollout.Unreached++
 		}
 	}
 	u.due = u.stillDue(change.Hosts())
-	change.Operation, change.Runs, change.Before = u.operation, u.due, u.last.held(u.prior.Desired)
+	change.Operation, change.Runs, change.Before = u.operation, u.due, u.last.lastSent(u.prior.Desired)
 	change.Times = u.last.times(change.Settle)
-	if change.Traces, err = u.traces(ctx, onFile); err != nil {
+	if change.Traces, err = u.traces(ctx, rows); err != nil {
 		return change, err
 	}
-	change.Underway = u.last.tasks(change.Hosts())
+	change.Underway = u.last.hostings(change.Hosts())
 	if u.prior.Desired.HasSpec {
 		change.Prior = u.prior.Process
 	}
 	change.Sent = u.sent(kept)
 	return change.FindAlike(ctx, u.h.Process, u.h.Desired), nil
+}
+
+// joins reports whether a host was not registered before by its name.
+func (u *update) joins(host fleet.Host) bool {
+	_, renamed := u.names.old[host]
+	return renamed || !u.prior.Hosts.Has(host)
 }
 
 // sent are the hosts that an earlier apply has registered, or may have.
@@ -214,17 +215,17 @@ func (u *update) sent(kept []fleet.Host) map[fleet.Host]bool {
 	}))
 }
 
-// onFile is the cached status, for a process whose last registration is not known. That is so in
+// rows is the cached status, for a process whose last registration is not known. That is so in
 // the first apply after an import, and after a provider was killed.
-func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	if u.last.known || len(hosts) == 0 {
+func (u *update) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	if u.last.kept || len(hosts) == 0 {
 		return nil, nil
 	}
-	onFile, err := u.h.Process.CachedStatus(ctx, hosts)
+	rows, err := u.h.Process.CachedStatus(ctx, hosts)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cached status: %w", err)
 	}
-	return fleet.WithKept(ctx, u.h.Process, u.h.Desired, hosts, onFile), nil
+	return fleet.WithKept(ctx, u.h.Process, u.h.Desired, hosts, rows), nil
 }
 
 // release unregisters the hosts that left, as they were registered. Failures of the update count
@@ -278,7 +279,7 @@ func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 // leftAlone reports whether nothing was done to a host because its agent does not answer.
 func (u *update) leftAlone(host fleet.Host) bool {
 	_, tried := u.results[host]
-	return !tried && u.statuses[host.WithoutSupplier()].Since != ""
+	return !tried && u.statuses[host.WithoutSupplier()].Away()
 }
 
 // statusesAfter are what state says of the hosts after the update.
@@ -296,7 +297,7 @@ func (u *update) statusesAfter() map[fleet.HostID]diagnose.HostStatus {
 // diagnostics are what is said of it. statuses are those after it.
 func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
 	diags := u.gone.warnings(u.h, u.prior.Hosts)
-	diags.Append(u.h.takenOver(u.results, u.found.Taken, u.takenBack())...)
+	diags.Append(u.h.takenOver(u.results, u.found.Taken, u.retaken())...)
 	declared := maps.Clone(statuses)
 	for host := range u.stuck { // they have an error of their own
 		delete(declared, host.WithoutSupplier())
@@ -316,9 +317,9 @@ func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag
 	return diags
 }
 
-// takenBack are the hosts that another object had registered since the last apply, with what state
+// retaken are the hosts that another object had registered since the last apply, with what state
 // said of them.
-func (u *update) takenBack() map[fleet.Host]diagnose.HostStatus {
+func (u *update) retaken() map[fleet.Host]diagnose.HostStatus {
 	back := make(map[fleet.Host]diagnose.HostStatus)
 	for _, host := range u.did.Reregister {
 		if status := u.statuses[host.WithoutSupplier()]; u.last.isOvertaken(host) && status.Code == fleet.OtherLabels && u.results[host].OK() {

@@ -39,9 +39,9 @@ var claimTerms = []term[Claim]{
 var answerTerms = []term[Answer]{
 	{anyTime, words{"any time", "任一时间"}, words{}},
 	{Unasked, words{"not asked yet", "尚未查询"}, words{}},
-	{Mute, words{"cannot be asked", "无法查询"}, words{"there is no `spec`, as after an import", "没有 `spec`，例如刚导入时"}},
+	{NoSpec, words{"cannot be asked", "无法查询"}, words{"there is no `spec`, as after an import", "没有 `spec`，例如刚导入时"}},
 	{Silent, words{"no answer", "无应答"}, words{}},
-	{Unaskable, words{"asking failed", "查询失败"}, words{"or waits in a queue", "或仍在排队"}},
+	{AskFailed, words{"asking failed", "查询失败"}, words{"or waits in a queue", "或仍在排队"}},
 	{Idle, words{"nothing", "没有"}, words{"it does not host the process, and has no time", "没有托管该进程，也没有注册时间"}},
 	{SameTime, words{"same time", "同一时间"}, words{"the time that your last apply saw", "上一次 apply 见到的注册时间"}},
 	{OtherTime, words{"another time", "另一时间"}, words{}},
@@ -76,7 +76,7 @@ var verdictTerms = []term[Verdict]{
 	{Theirs, words{"leave alone", "不改动"}, words{}},
 	{Nobodys, words{"nothing to unregister", "没有可注销的"}, words{}},
 	{AskAgent, words{"ask the agent", "查询 Agent"}, words{}},
-	{AskFile, words{"read the cached status", "读取缓存状态"}, words{}},
+	{AskRow, words{"read the cached status", "读取缓存状态"}, words{}},
 	{Wait, words{"wait, then hold", "等待，之后保留"}, words{}},
 	{Hold, words{"hold", "保留"}, words{}},
 }

@@ -31,12 +31,12 @@ type Answer uint16
 // The answers of an agent.
 const (
 	Unasked Answer = 1 << iota
-	// Mute: agents cannot be asked without a spec.
-	Mute
+	// NoSpec: agents cannot be asked without a spec.
+	NoSpec
 	// Silent: it did not answer.
 	Silent
-	// Unaskable: the platform could not ask it, so nothing is known of the agent.
-	Unaskable
+	// AskFailed: the platform could not ask it, so nothing is known of the agent.
+	AskFailed
 	// Idle: it neither hosts the process nor knows when it was registered.
 	Idle
 	// SameTime: it was registered at the very time that the ledger has.
@@ -117,7 +117,7 @@ const (
 	Nobodys
 	// AskAgent and AskFile: not decided before that is known.
 	AskAgent
-	AskFile
+	AskRow
 	// Wait: the cached status may be older than the registration, and may catch up. If it does not
 	// in time, the machine is held.
 	Wait
@@ -160,16 +160,16 @@ var rules = []rule{
 	{face: Blind, claim: Foreign, then: Theirs},
 	{face: Blind, claim: Registered | Overtaken | Unconfirmed, then: Ours},
 	{face: Blind, answer: Unasked, then: AskAgent},
-	{face: Blind, answer: Unaskable, then: Hold, why: Unreadable},
+	{face: Blind, answer: AskFailed, then: Hold, why: Unreadable},
 	{face: Blind, answer: anyTime | Untimed | TimeLost, then: Hold, why: TookEffect},
 	{face: Blind, then: Nobodys},
 
 	// What could not be asked is no answer, and shows nothing.
-	{answer: Unaskable, then: Hold, why: Unreadable},
+	{answer: AskFailed, then: Hold, why: Unreadable},
 
 	{claim: Registered, answer: Unasked, then: AskAgent},
 	{claim: Registered, answer: Silent, then: Hold, why: NoAnswer},
-	{row: Unread, then: AskFile},
+	{row: Unread, then: AskRow},
 	{row: Failed, then: Hold, why: Unreadable},
 
 	// Another object's registration by the other name of the machine.
@@ -196,14 +196,15 @@ var rules = []rule{
 	{row: OthersOld, then: Wait, why: Outdated},
 	{row: Others, then: Theirs},
 
-	// A row without an owner is this object's if the registration was.
+	// A row without an owner says nothing new: a registration that was this object's stays so (the last rule), and
+	// a doubtful one is not this object's.
 	{claim: doubtful, row: anyUnlabelled, answer: Silent, then: Hold, why: Unreadable},
 	{claim: doubtful, row: anyUnlabelled, answer: TimeLost, then: Wait, why: NoAnswer},
 	{claim: doubtful, row: UnlabelledOld, then: Wait, why: Outdated},
 	{claim: doubtful, row: Unlabelled, then: Theirs},
 
 	// No row: the agent may have anybody's registration.
-	{claim: Refused, row: Absent, answer: Idle | Silent | Mute, then: Nobodys},
+	{claim: Refused, row: Absent, answer: Idle | Silent | NoSpec, then: Nobodys},
 	{claim: Refused, row: Absent, then: Hold, why: TookEffect},
 	{face: ESB, claim: doubtful, row: Unplaced, then: Hold, why: Unreadable},
 	{claim: doubtful, row: Absent | Unplaced, answer: Idle, then: Nobodys},

@@ -374,7 +374,7 @@ func explore(depth int) *explored {
 				continue
 			}
 			for file := int8(-2); file < w.n; file++ {
-				for _, agent := range []Answer{Idle, Silent, Unaskable, Mute} {
+				for _, agent := range []Answer{Idle, Silent, AskFailed, NoSpec} {
 					all.add(w, p, file, agent, way)
 				}
 			}
@@ -405,8 +405,8 @@ func (all *explored) add(w world, p kind, file int8, agent Answer, way string) {
 	}
 	stale := file >= 0 && file != w.n-1
 	// That a registration was refused is believed where the agent is away: nothing else could be done about a machine that was never there.
-	away := a.Claim == Refused && agent&(Silent|Mute) != 0
-	if (stale || file == -1) && (w.kept || a.Answer&(Idle|Untimed|Mute) != 0) || away && a.Row == Absent {
+	away := a.Claim == Refused && agent&(Silent|NoSpec) != 0
+	if (stale || file == -1) && (w.kept || a.Answer&(Idle|Untimed|NoSpec) != 0) || away && a.Row == Absent {
 		all.unknown++
 		return
 	}
@@ -450,7 +450,7 @@ func (all *explored) broken(table []rule) []string {
 			{v == Ours && read && n.notOursByRow != "", "unregisters another's", n.notOursByRow},
 			{(v == Theirs || v == Nobodys) && n.ours != "", "forgets its own", n.ours},
 			{v != Ours && n.ends != "", "does not end, and nobody else was there", n.ends},
-			{v == Hold && a.Answer&(Silent|Unaskable|Mute) == 0 && a.Row&(Failed|Unplaced) == 0 && n.notOurs+n.notOursByRow == "", "holds, and all worlds agree", n.ours},
+			{v == Hold && a.Answer&(Silent|AskFailed|NoSpec) == 0 && a.Row&(Failed|Unplaced) == 0 && n.notOurs+n.notOursByRow == "", "holds, and all worlds agree", n.ours},
 		} {
 			if f.fails {
 				broken = append(broken, fmt.Sprintf("%s by %+v: %s", f.why, by, f.what))
@@ -472,7 +472,7 @@ func decided(table []rule, a asked) (Verdict, Evidence) {
 			if e.Row != Unread {
 				e.Row = a.Row
 			}
-		case v == AskFile && e.Row == Unread:
+		case v == AskRow && e.Row == Unread:
 			e.Row = a.first
 			if e.Answer != Unasked {
 				e.Row = a.Row
@@ -493,7 +493,7 @@ func TestRules_worlds(t *testing.T) {
 	t.Logf("%d worlds, %d pairs of world and evidence, %d different evidences; in %d pairs nothing tells an old picture from a new one",
 		all.worlds, all.pairs, len(all.needs), all.unknown)
 	for i, r := range rules {
-		if r.face == Blind || r.row == Beside || r.then == AskAgent || r.then == AskFile { // no world has labels that are missing, or two names
+		if r.face == Blind || r.row == Beside || r.then == AskAgent || r.then == AskRow { // no world has labels that are missing, or two names
 			continue
 		}
 		found := false
