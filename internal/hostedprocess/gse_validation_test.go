@@ -54,7 +54,7 @@ func TestHostedProcess_validation(t *testing.T) {
 		"same-host-twice":       {values{"hosts": map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1"}}, `is the same host as "0:10.0.0.1" under key "a"`},
 		"ipv6-over-esb":         {hosts("0:2001:db8::1"), `hosts["a"]: "0:2001:db8::1" has an IPv6 address, and the ESB registers processes by IPv4 alone`},
 		"ipv6-without-cloud":    {hosts("2001:db8::1"), `did you mean "0:2001:db8::1"?`},
-		"misspelt-command":      {values{"spec.control.start_cmd": nil}, `spec.control.start_cmd: the agent runs this command to revive a hosted process that has died, but it is not set. If you meant to set it, check the spelling`},
+		"misspelt-command":      {values{"spec.control.start_cmd": nil}, `spec.control.start_cmd: the agent runs this command to revive a hosted process that has died, but it is not set. If it comes from CMDB, set it there. If you have written it, check the spelling`},
 		"fraction":              {values{"spec.monitor_policy.start_check_secs": 2.5}, `start_check_secs: the value must be a whole number, such as 3; got 2.5.`},
 		"binary-with-directory": {values{"spec.identity.proc_name": "/usr/sbin/nginx"}, `set proc_name to "nginx", and setup_path to the directory`},
 		"null-label":            {values{"meta.labels": map[string]any{"team": nil}}, `meta.labels["team"]: the label "team" is null; give it a value, or leave it out`},

@@ -28,7 +28,7 @@ type mistake struct {
 const (
 	forms = "an address is `<bk_cloud_id>:<ip>` (`0:10.0.0.1`, `0:2001:db8::1`), `<bk_cloud_id>:<bk_supplier_id>:<ip>` (`0:0:10.0.0.1`, `0:0:[2001:db8::1]`), " +
 		"or a GSE 2.0 agent id (16 to 64 characters without a colon; upper and lower case matter)."
-	spelling = "If you meant to set it, check the spelling: Terraform silently drops attributes that an object does not have."
+	spelling = "If it comes from CMDB, set it there. If you have written it, check the spelling: Terraform silently drops attributes that an object does not have."
 	nothing  = "nothing is set in it, so it has no effect. If you meant to set something, check the spelling: Terraform silently drops attributes that an object does not have. The attributes of this one are "
 	commands = "health_cmd, kill_cmd, reload_cmd, restart_cmd, start_cmd, stop_cmd, version_cmd."
 )
@@ -169,6 +169,7 @@ func entry(name string, priority any, hosts ...string) map[string]any {
 
 // Promised in reference: a process that has limits and no such command causes a warning.
 // Promised in limits.md: | Namespace or name of a process | 512 characters |.
+// Promised in from-gsekit.md: without `restart_cmd`, a plan of a `restart` fails (*Missing Command*).
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

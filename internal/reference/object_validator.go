@@ -15,8 +15,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 )
 
-// droppedNote explains the usual reason for a value that is missing from an object.
-const droppedNote = "If you meant to set it, check the spelling: Terraform silently drops attributes that an object does not have"
+// droppedNote explains the usual reasons for a command that is missing.
+const droppedNote = "If it comes from CMDB, set it there. If you have written it, check the spelling: Terraform silently drops attributes that an object does not have"
 
 // NotEmpty warns of an object without any attribute: they were probably misspelt, and Terraform dropped
 // them.
