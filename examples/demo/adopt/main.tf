@@ -32,5 +32,8 @@ resource "bk_hosted_process" "shop" {
   spec           = each.value.spec
   adopt_existing = true
 
+  # A wrong scope must not remove them either.
+  safety = { max_removed_hosts = "10%", deletion_protection = true }
+
   depends_on = [data.bk_hosts.module]
 }

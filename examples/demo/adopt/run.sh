@@ -110,6 +110,16 @@ expect 'Plan: 0 to add, 1 to change, 0 to destroy.'
 [[ $(grep -cE '^ +\+ "' "$out") -eq 1 ]] || fail_saying 'the plan should have one line for the new host'
 ok 'the plan shows that host, and nothing else'
 
+step 'The scope is wrong' 'Somebody writes gz-[1-2] in place of *, which leaves out a third of the hosts, and all of one process.'
+sed -i.bak 's/set = "\*"/set = "gz-[1-2]"/' main.tf
+tf plan
+[[ $status -eq 1 ]] || fail_saying "the exit code should be 1, and is $status"
+show '^Error:'
+expect 'Error: Deletion Protected'
+expect 'Error: Change Goes Too Far'
+mv main.tf.bak main.tf
+ok 'safety refuses: no plan removes so many hosts'
+
 step 'A module is emptied' 'Somebody moves every worker of CMDB to the idle hosts. Their processes run.'
 for n in 1 2 3; do
   http POST "$sim" /_sim/cmdb '{"action":"empty","module":"shop/gz-'$n'/worker"}' >/dev/null || fail 'the simulator refuses'
