@@ -107,7 +107,7 @@ func TestUnderWay_leaves(t *testing.T) {
 
 // What is declared anew waits for what was declared before, or that would win.
 //
-// Promised in changing-hosts.md: Nor is anything registered anew over it.
+// Promised in changing-hosts.md: Until then the host is not registered again either.
 func TestUnderWay_declaredAnew(t *testing.T) {
 	t.Parallel()
 	for _, before := range []bool{false, true} {
