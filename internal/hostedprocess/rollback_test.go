@@ -463,3 +463,33 @@ func TestOnUpdate_unhealthy(t *testing.T) {
 		providertest.Same(w, "calls that change something", w.by.Changes(on("operate_proc_v2/0", 1)), w.sim.Changes())
 	})
 }
+
+// What runs on a host that this object has not registered is not known, so a changed spec does not restart it: after an import without a spec,
+// and on a host that is taken over from somebody else.
+func TestOnUpdate_notOurs(t *testing.T) {
+	t.Parallel()
+	more := map[string]any{"on_update": "restart", "adopt_existing": true}
+	for name, c := range map[string]struct {
+		begin     func(*world, *providertest.Core)
+		restarted bool // host 1
+	}{
+		"imported": {func(_ *world, o *providertest.Core) { o.Imports("web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3") }, false},
+		"taken-over": {func(w *world, o *providertest.Core) {
+			w.do(w.sim.Unregister, 1)
+			o.Apply(w.declares(2)) // gets host 1 alone
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				w.colleague(1, 2)
+				o := w.object()
+				c.begin(w, o)
+				pids := [2]int{w.at(1).PID, w.at(2).PID}
+				w.play(o, step{name: "changed", config: w.changed(2, more), anyCalls: true})
+				restarted := [2]bool{w.at(1).PID != pids[0], w.at(2).PID != pids[1]}
+				providertest.Check(w, restarted == [2]bool{c.restarted, false} && pids[0] > 0 && pids[1] > 0, "processes %v became %d and %d", pids, w.at(1).PID, w.at(2).PID)
+			})
+		})
+	}
+}
