@@ -169,12 +169,12 @@ func (r *Reconciliation) tookEffect(ctx context.Context, hosts []Host) Results {
 }
 
 // resumeTries asks for the end of earlier tries whose tasks are known. It returns the hosts on which one
-// is still under way. If one worked, the host is in resumed from then on. If one failed, that is known
-// from then on.
+// is still under way. If one for this declaration worked, the host is in resumed from then on. If one
+// failed, that is known from then on.
 func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range due {
-		if task := r.change.Runs[h].Underway(); task.ID != "" {
+		if task := r.change.Runs[h].Task; task.ID != "" {
 			tasks[h] = task
 		}
 	}
@@ -182,13 +182,14 @@ func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time
 	defer cancel()
 	still := make(Results)
 	for h, o := range resume(ctx, r.process, tasks, r.worked, observe) {
-		switch o.Verdict {
-		case Done:
-			r.resumed[h], r.nexts[h] = o, ranAlready
-		case Failed:
-			r.change.Runs[h] = Runs{Spec: SpecUnknown, PID: r.change.Runs[h].PID, Tried: TryFailed}
-		case Pending:
+		switch runs := r.change.Runs[h]; {
+		case o.Verdict == Pending:
 			still[h] = o
+		case runs.Tried != TryUnseen: // it was for another declaration
+		case o.Verdict == Done:
+			r.resumed[h], r.nexts[h] = o, ranAlready
+		case o.Verdict == Failed:
+			r.change.Runs[h] = Runs{Spec: SpecUnknown, PID: runs.PID, Tried: TryFailed}
 		default: // the pid tells
 		}
 	}

@@ -257,14 +257,14 @@ func TestReconcile_resumes(t *testing.T) {
 	}
 }
 
-// A task that reports no doubt is not asked for: what was tried there is known.
-func TestReconcile_resumesWhatIsInDoubt(t *testing.T) {
+// A try for another declaration is awaited, and what is declared now is operated then, however it ended.
+func TestReconcile_awaitsWhatWasTriedBefore(t *testing.T) {
 	t.Parallel()
-	p := &process{live: answer(runsAs(7))}
+	p := &process{look: byHost{1: byTask}, live: answer(runsAs(7))}
 	fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
 		Settle: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(1): {PID: 7, Tried: fleet.TryFailed, Task: fleet.Task{ID: "T", Operation: fleet.Restart}}}},
 	}).Run(t.Context())
-	p.wantCalls(t, "live 1", "restart 1", "live 1")
+	p.wantCalls(t, "look 1", "live 1", "restart 1", "live 1")
 }
 
 // A start whose end was not seen is asked for before anything is done to its host, and the agents decide what is left to do.

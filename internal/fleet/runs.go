@@ -42,7 +42,8 @@ type Runs struct {
 	PID int64 `json:"pid,omitempty"`
 	// Tried is what became of the operation for the declaration of state.
 	Tried Tried `json:"tried,omitempty"`
-	// Task is that of a try whose end was not seen, if it is known. It is asked before the pid.
+	// Task is that of a try whose end was not seen, for whatever declaration, if it is known. It is asked for
+	// before anything is done to the host.
 	Task Task `json:"task,omitzero"`
 }
 
@@ -71,24 +72,16 @@ func RunsUnsure() Runs { return Runs{Spec: SpecUnknown, Tried: TryUnseen} }
 // Due reports whether the operation is due for a declaration of spec.
 func (r Runs) Due(spec string) bool { return r.Tried != "" || r.Spec != "" && r.Spec != spec }
 
-// Underway is the task of a try whose end was not seen, zero if there is none or it is not known.
-func (r Runs) Underway() Task {
-	if r.Tried != TryUnseen {
-		return Task{}
-	}
-	return r.Task
-}
-
 // Redeclared is r once something else than before is declared. What was tried for before says nothing of
 // that, but may have taken the process down. A process that a try has harmed may get another pid by itself.
 func (r Runs) Redeclared(before string) Runs {
 	switch {
 	case r.Tried == "":
-		return Runs{Spec: cmp.Or(r.Spec, before), PID: r.PID}
-	case r.Tried == TryUnseen && r.PID == 0:
+		return Runs{Spec: cmp.Or(r.Spec, before), PID: r.PID, Task: r.Task}
+	case r == RunsUnsure():
 		return Runs{Spec: SpecUnknown}
 	default:
-		return Runs{Spec: SpecUnknown, Tried: TryFailed}
+		return Runs{Spec: SpecUnknown, Tried: TryFailed, Task: r.Task}
 	}
 }
 

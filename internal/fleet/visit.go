@@ -88,7 +88,7 @@ func (v *visit) ask(ctx context.Context) {
 	maps.Copy(v.before, live)
 	for _, h := range due {
 		s, runs := live[h], v.change.Runs[h]
-		left := Outcome{Verdict: Failed, Underway: runs.Underway()}
+		left := Outcome{Verdict: Failed, Underway: runs.Task}
 		switch {
 		case err != nil && Ended(err):
 			left.Verdict, left.Err, left.Meaning = NotTried, err, stopReason(err)

@@ -204,7 +204,7 @@ func (l ledger) hostings(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 func (l ledger) underway(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 	underway := l.hostings(hosts)
 	for _, host := range hosts {
-		if task := l.on(host).Runs.Underway(); task.ID != "" {
+		if task := l.on(host).Runs.Task; task.ID != "" {
 			underway[host] = task
 		}
 	}

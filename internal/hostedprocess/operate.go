@@ -66,7 +66,7 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 }
 
 // meaningCutOff: an apply that is killed saves nothing.
-const meaningCutOff = "registered and not operated: since the last apply that is in state it was started, or registered, and whether an apply that was " +
+const meaningCutOff = "since the last apply that is in state it was started, or registered, and whether an apply that was " +
 	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
 
 // traces are those of the hosts on which an apply that was cut off may have run the operation. What the last apply
@@ -110,8 +110,8 @@ func keepUnsure(unsure map[fleet.Host]bool, results fleet.Results) {
 	for host := range unsure {
 		switch o := results[host]; {
 		case o.OK():
-			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningCutOff, Left: fleet.OperationUnconfirmed}
-		case isRegistered(o):
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: "registered and not operated: " + meaningCutOff, Left: fleet.OperationUnconfirmed}
+		default:
 			o.Meaning += "; " + meaningCutOff
 			results[host] = o
 		}
@@ -128,15 +128,12 @@ func untouched(o fleet.Outcome) bool {
 func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
 	o, failed := u.failures[host]
 	runs, due := u.due[host]
-	_, stuck := u.stuck[host]
 	_, operated := u.found.Operated[host]
 	pid, seen := u.found.Running[host]
 	if !seen {
 		pid = before.PID
 	}
 	switch {
-	case stuck: // it may come back
-		return before
 	case u.found.Unsure[host]:
 		return fleet.RunsUnsure()
 	case o.Left == fleet.Unhealthy && due:
@@ -148,11 +145,11 @@ func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
 	case !due:
 		runs = before
 	}
-	if o.Left == fleet.OtherSpec { // if the operation is not due, what is declared runs already
-		runs.Spec = cmp.Or(runs.Spec, u.h.Desired.Spec)
-	}
 	if seen {
 		runs = runs.Seen(pid)
+	}
+	if o.Left == fleet.OtherSpec { // if the operation is not due, what is declared runs already
+		runs.Spec = cmp.Or(runs.Spec, u.h.Desired.Spec)
 	}
 	return runs
 }

@@ -296,7 +296,7 @@ func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]d
 	}
 	for _, host := range failures.Away() {
 		id := host.WithoutSupplier()
-		if was[id].Code == fleet.Unconfirmed || was[id].Code == fleet.OperationUnconfirmed { // what it was in doubt about is open
+		if was[id].Code == fleet.Unconfirmed { // what it was in doubt about is open
 			statuses[id] = diagnose.HostStatus{Code: was[id].Code, Text: statuses[id].Text}
 			continue
 		}

@@ -117,10 +117,13 @@ func (u *update) runsBack(host fleet.Host, before fleet.Runs) fleet.Runs {
 		return before
 	case o.OK(), o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
 		return fleet.Runs{PID: u.found.Running[host]}
+	case o.Verdict == fleet.NotTried && u.results[host].OK(): // it keeps what the update gave it
+		return fleet.Runs{Spec: u.h.Desired.Spec, PID: u.found.Running[host]}
 	case operated:
 		return u.tried(host, o)
 	default:
-		return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Running[host]}
+		before.Spec = fleet.SpecUnknown
+		return before.Seen(u.found.Running[host])
 	}
 }
 

@@ -129,10 +129,12 @@ func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Ou
 		if registered[host] {
 			e.Overtaken = 0
 		}
+		_, stuck := u.stuck[host]
 		switch {
+		case stuck, u.leftAlone(host): // nothing was done there
 		case u.operation == "":
-			e.Runs = fleet.Runs{}
-		case !u.leftAlone(host):
+			e.Runs = fleet.Runs{Task: e.Runs.Task}
+		default:
 			e.Runs = runs(host, e.Runs)
 		}
 		entries[host.WithoutSupplier()] = e
