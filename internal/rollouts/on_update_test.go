@@ -147,7 +147,7 @@ func TestOnUpdate_notRepeated(t *testing.T) {
 // A run that is killed together with Terraform does not change state. No host is operated again without being named.
 // The hosts that were not reached are operated, and for the others the apply reports that the outcome is unknown.
 //
-// Promised in rolling-restart.md: Otherwise the apply names these hosts and fails; the apply after that restarts them.
+// Promised in rolling-restart.md: Otherwise the apply names these hosts and fails; the next one restarts them.
 func TestOnUpdate_cutOff(t *testing.T) {
 	t.Parallel()
 	for operation, op := range map[string]int{"restart": simulator.OpRestart, "reload": simulator.OpReload} {
