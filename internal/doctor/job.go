@@ -55,7 +55,7 @@ func (r *probe) onJOB(ctx context.Context) (err error) {
 	case err != nil:
 		r.cannot(err.Error(), "manage-proc-bug")
 	case !status.HostedKnown:
-		r.cannot("the agent does not tell whether it hosts the process", "manage-proc-bug")
+		r.cannot(hostingUntold, "manage-proc-bug")
 	case status.Hosted:
 		r.settle("manage-proc-bug", belief.No, "hosted after manage_proc")
 	case o.Err == nil:

@@ -38,7 +38,7 @@ type Trial struct {
 // errLeft says that the removal of something was not confirmed.
 var errLeft = errors.New("the scratch process may be left")
 
-// cleanup is how long the removal of the scratch process may take.
+// cleanup is how long the removal of the scratch process may take, before the cached status is waited for.
 const cleanup = 5 * time.Minute
 
 // apart is the time between two registrations, so that their times are not the same second.
@@ -137,6 +137,9 @@ func (r *probe) mayBegin(ctx context.Context) error {
 	case len(rows) > 0 || count > 0:
 		return fmt.Errorf("nothing was done, because namespace %q is in use: it has %d registrations; give the name of one that nobody uses", r.meta.Namespace, max(count, int64(len(rows))))
 	}
+	if _, err := r.row(ctx, r.host); err != nil {
+		return fmt.Errorf("nothing was done, because the cached status cannot be read: %w", err)
+	}
 	status, err := r.live(ctx)
 	switch {
 	case err != nil:
@@ -179,10 +182,14 @@ func (r *probe) aside(ctx context.Context) {
 // onScratch runs the checks with the process, and removes it.
 func (r *probe) onScratch(ctx context.Context) (err error) {
 	defer func() {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup+r.trial.Patience)
 		defer cancel()
-		if left := r.remove(bounded); left != nil {
-			err = errors.Join(err, fmt.Errorf("%w: %s:%s on %s: %w; stop, unhost and unregister it there; it ends by itself within half an hour",
+		left := r.remove(bounded)
+		if left == nil {
+			left = r.forgotten(bounded, r.trial.Patience)
+		}
+		if left != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %s:%s on %s: %w; stop, unhost and unregister it there; while it is hosted, it does not end by itself",
 				errLeft, r.meta.Namespace, r.meta.Name, r.host.Address(), left))
 		}
 	}()

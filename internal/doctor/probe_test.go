@@ -169,15 +169,14 @@ func TestProbe_reports(t *testing.T) {
 		value string
 		says  string
 	}{
-		"second-stop":      {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStop), Skip: 1, Code: new(0), Apply: true}, "second-stop", "0", "✗ Stopping what does not run has code 829: no: code 0"},
-		"renamed":          {simulator.Fault{API: "*", Keys: "address"}, "results-renamed", belief.Yes, "some named the host otherwise"},
-		"no-restart":       {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Code: new(65535), Message: "no such file"}, "restart-keeps-hosting", belief.Unknown, "✗ a step ended early: restart: code 65535: no such file"},
-		"forbidden-status": {simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403}, "status-lag", belief.Unknown, "get_proc_status_v2: HTTP 403"},
-		"queued":           {simulator.Fault{API: "*", Queued: 1}, "second-start", "828", `✓ what is in progress: get_proc_operate_result_v2 has code 1000115, "`},
-		"pending":          {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStart), Pending: 2}, "second-start", "828", `✓ what is in progress: a result has code 115, "handling"`},
-		"one-shot":         {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStart), Code: new(0), Apply: true, Skip: 2}, "one-shot-start", "0", "✗ Starting a one-shot process has code 836: no: code 0"},
-		"no-labels":        {simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/meta/labels": map[string]any{}}}, "rows-without-labels", belief.Yes, "✗ A row has the labels of the registration: no"},
-		"stale-rows":       {simulator.Fault{API: "get_proc_status_v2", Missing: -1}, "status-lag", belief.Unknown, "the cached status did not show a start within 10m0s"},
+		"second-stop": {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStop), Skip: 1, Code: new(0), Apply: true}, "second-stop", "0", "✗ Stopping what does not run has code 829: no: code 0"},
+		"renamed":     {simulator.Fault{API: "*", Keys: "address"}, "results-renamed", belief.Yes, "some named the host otherwise"},
+		"no-restart":  {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Code: new(65535), Message: "no such file"}, "restart-keeps-hosting", belief.Unknown, "✗ a step ended early: restart: code 65535: no such file"},
+		"queued":      {simulator.Fault{API: "*", Queued: 1}, "second-start", "828", `✓ what is in progress: get_proc_operate_result_v2 has code 1000115, "`},
+		"pending":     {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStart), Pending: 2}, "second-start", "828", `✓ what is in progress: a result has code 115, "handling"`},
+		"one-shot":    {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStart), Code: new(0), Apply: true, Skip: 2}, "one-shot-start", "0", "✗ Starting a one-shot process has code 836: no: code 0"},
+		"no-labels":   {simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/meta/labels": map[string]any{}}}, "rows-without-labels", belief.Yes, "✗ A row has the labels of the registration: no"},
+		"stale-rows":  {simulator.Fault{API: "get_proc_status_v2", Missing: -1}, "status-lag", belief.Unknown, "the cached status did not show a start within 10m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -211,6 +210,12 @@ func TestProbe_refuses(t *testing.T) {
 				w.sim.Inject(simulator.Fault{API: "sync_proc_status", HTTPStatus: 403})
 			},
 			"nothing was done, because the namespace cannot be listed: ",
+		},
+		"no-permission-for-rows": {
+			bkapi.APIGW, func(w *world, _ *doctor.Trial) {
+				w.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
+			},
+			"nothing was done, because the cached status cannot be read: get_proc_status_v2: HTTP 403",
 		},
 		"agent-id-on-the-esb": {bkapi.ESB, func(w *world, trial *doctor.Trial) { trial.Host = host(w.T, agentID) }, "the ESB knows hosts by address"},
 	} {
@@ -262,8 +267,48 @@ func TestProbe_left(t *testing.T) {
 	w := newWorld(t, bkapi.APIGW, &simulator.Server{})
 	w.sim.Inject(simulator.Fault{API: "operate_proc_multi", Op: new(simulator.OpUnhost), Code: new(117)})
 	_, err := w.platform.Probe(t.Context(), w.trial(), &doctor.Report{})
-	if err == nil || !strings.Contains(err.Error(), " on "+agentID+": the agent still has it:") || !strings.Contains(err.Error(), "within half an hour") {
+	if err == nil || !strings.Contains(err.Error(), " on "+agentID+": unhosting: code 117") || !strings.Contains(err.Error(), "the agent still has it:") || !strings.Contains(err.Error(), "does not end by itself") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Promised in your-platform.md: If something may be left, the last line names it and says what to do. A process that is left hosted does not end by itself.
+//
+// The answer of an agent that tells neither hosting nor times is not sufficient. The unhosting counts, and the cached status.
+func TestProbe_untold(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range bkapi.Gateways() {
+		for name, c := range map[string]struct {
+			fault *simulator.Fault
+			left  string
+		}{
+			"removed":     {nil, ""},
+			"old-row":     {nil, "the cached status still has it after 10m0s"},
+			"not-unhosts": {&simulator.Fault{Op: new(simulator.OpUnhost), Code: new(117)}, "the agent does not tell whether it hosts the process; unhosting: code 117"},
+			"no-rows":     {&simulator.Fault{API: "get_proc_status_v2", Skip: 1, EnvelopeCode: new(1), EnvelopeMessage: "no rows"}, "no rows"},
+		} {
+			t.Run(string(gateway)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				sim := &simulator.Server{AgentsWithoutTimes: true}
+				sim.OnCall = func(call simulator.Call) {
+					if name == "old-row" && call.Op == simulator.OpKill {
+						sim.FreezeStatus()
+					}
+				}
+				w := newWorld(t, gateway, sim)
+				w.sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), ContentShape: "no-isauto"})
+				if c.fault != nil {
+					w.sim.Inject(*c.fault)
+				}
+				_, err := w.platform.Probe(t.Context(), w.trial(), &doctor.Report{})
+				if c.left == "" {
+					simtest.Must(t, err)
+					w.expectNothing()
+				} else if err == nil || !strings.Contains(err.Error(), "may be left") || !strings.Contains(err.Error(), c.left) {
+					t.Errorf("got %v, want %s", err, c.left)
+				}
+			})
+		}
 	}
 }
 

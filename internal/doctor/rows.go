@@ -52,7 +52,7 @@ func (r *probe) labels(row rawRow, registered bool) {
 	r.settle("rows-without-labels", yesNo(!there), fmt.Sprintf("a row has the label that was registered: %t", there))
 	switch {
 	case !registered:
-		r.cannot("the process was not registered when it was started", "start-replaces")
+		r.cannot("the process was not seen to be registered when it was started", "start-replaces")
 	case len(row.Meta.Labels) == 0 && !there:
 		r.cannot("the row has no labels", "start-replaces")
 	default:

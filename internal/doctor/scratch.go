@@ -223,7 +223,10 @@ func (s *scratch) live(ctx context.Context) (fleet.Status, error) {
 	return status, err
 }
 
-// gone reports whether a status shows nothing of the process.
+// hostingUntold says that an agent's answer has no isAuto.
+const hostingUntold = "the agent does not tell whether it hosts the process"
+
+// gone reports whether a status shows nothing of the process. An agent may leave out hosting and times.
 func gone(s fleet.Status) bool { return s.State != fleet.Running && !s.Hosted && s.RegisterTime == 0 }
 
 // rawRow is a row of the cached status, undecoded.
@@ -309,27 +312,19 @@ func (s *scratch) remove(ctx context.Context) error {
 
 func (s *scratch) removeOnce(ctx context.Context) error {
 	status, err := s.live(ctx)
-	if err == nil && gone(status) && s.p.Gateway == bkapi.APIGW {
-		return nil
-	}
 	// Unhost first: an agent would restart what is stopped.
-	if _, failed := s.operate(ctx, opUnhost); failed != nil {
-		err = errors.Join(err, failed)
-	}
+	got, failed := s.operate(ctx, opUnhost)
+	unhosted := removed("unhosting", got, failed)
+	err = errors.Join(err, unhosted)
 	if err != nil || status.State == fleet.Running {
-		if got, failed := s.operate(ctx, opStop); failed != nil {
-			err = errors.Join(err, failed)
-		} else if got.Code != procapi.CodeOK && got.Code != procapi.CodeNotRunning {
-			_, failed = s.operate(ctx, opKill)
-			err = errors.Join(err, failed)
+		if got, failed := s.operate(ctx, opStop); removed("stop", got, failed) != nil {
+			_, killed := s.operate(ctx, opKill)
+			err = errors.Join(err, failed, killed)
 		}
 	}
 	if s.p.Gateway == bkapi.ESB {
 		got, failed := s.registration(ctx, "unregister_proc_info", 0)
-		if failed == nil && got.Code != procapi.CodeOK && got.Code != procapi.CodeNotRunning {
-			failed = errors.New("unregister_proc_info: " + got.said())
-		}
-		if failed != nil {
+		if failed = removed("unregister_proc_info", got, failed); failed != nil {
 			return errors.Join(err, failed)
 		}
 	}
@@ -340,6 +335,35 @@ func (s *scratch) removeOnce(ctx context.Context) error {
 	case !gone(status):
 		left, _ := json.Marshal(map[string]any{"running": status.State == fleet.Running, "hosted": status.Hosted, "registered": status.RegisterTime > 0})
 		return errors.Join(err, fmt.Errorf("the agent still has it: %s", left))
+	case !status.HostedKnown && unhosted != nil:
+		return fmt.Errorf("%s; %w", hostingUntold, unhosted)
 	}
 	return nil
+}
+
+// removed is the error of a step of the removal. What is not there has been removed.
+func removed(what string, got result, err error) error {
+	if err == nil && got.Code == procapi.CodeNotRunning {
+		return nil
+	}
+	return unexpected(what, got, err)
+}
+
+// forgotten waits until the cached status has no row of the process. An agent may tell no registration.
+func (s *scratch) forgotten(ctx context.Context, patience time.Duration) error {
+	end := s.p.Clock.Now().Add(patience)
+	for {
+		row, err := s.row(ctx, s.host)
+		switch {
+		case err != nil:
+			return err
+		case row == nil:
+			return nil
+		case !s.p.Clock.Now().Before(end):
+			return fmt.Errorf("the cached status still has it after %s", patience)
+		}
+		if err := s.p.pause(ctx, 5*time.Second); err != nil {
+			return err
+		}
+	}
 }

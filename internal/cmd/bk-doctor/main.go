@@ -49,9 +49,10 @@ check changes nothing. It asks whether the platform is there, lets the applicati
 grants each API; an API that could change something is called with an empty body.
 
 probe works on one process on one test host, which sleeps: it registers, hosts, starts,
-restarts, stops and unregisters it, in a namespace that nobody uses, and removes it whatever
-happens. It settles what the provider believes and writes it to platform.json, with which
-bk-simulator -platform behaves alike. It needs a Linux host, and 3 to 15 minutes.
+restarts, stops and unregisters it, in a namespace that nobody uses, and removes it, also
+after Ctrl-C. It says so if something may be left. It settles what the provider believes and
+writes it to platform.json, with which bk-simulator -platform behaves alike. It needs a Linux
+host, and 3 to 15 minutes.
 
 record is a proxy on this machine in front of the platform. It forwards what it is given as it
 is, and keeps it on a tape: without secrets, and with other hosts, ids, names, labels and
