@@ -38,18 +38,20 @@ func (r *probe) onJOB(ctx context.Context) (err error) {
 	client := job.NewClient(r.p.JOB, job.Options{API: job.API(r.p.JOBAPI), Backoff: r.p.Backoff})
 	scope, hosts := job.Scope{BizID: new(r.trial.Business)}, []fleet.Host{host}
 	by := func(way job.Registration) *job.Process { return client.Process(scope, way, info) }
+	var o fleet.Outcome
 	defer func() {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 		defer cancel()
-		results := by(job.RegisterByOperate).Unregister(bounded, hosts)
-		results.Merge(by(job.RegisterByOperate).Operate(bounded, fleet.Stop, results.Succeeded(hosts), nil))
-		if o := results[host]; !o.OK() {
-			err = errors.Join(err, fmt.Errorf("%w: %s of JOB on %s: %s %s; unhost and stop it there", errLeft, r.meta.Name, host.Address(), o.Meaning, o.Message))
+		if unseen(o) {
+			_ = r.p.pause(bounded, late)
+		}
+		if left := r.offJOB(bounded, by(job.RegisterByOperate), host); left != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %s of JOB on %s: %w; unhost and stop it there", errLeft, r.meta.Name, host.Address(), left))
 		}
 	}()
 	limited, cancel := context.WithTimeout(ctx, taskPatience)
 	defer cancel()
-	o := by(job.RegisterByManage).Register(limited, hosts)[host]
+	o = by(job.RegisterByManage).Register(limited, hosts)[host]
 	statuses, err := by(job.RegisterByManage).LiveStatus(limited, hosts)
 	switch status := statuses[host]; {
 	case err != nil:
@@ -58,10 +60,41 @@ func (r *probe) onJOB(ctx context.Context) (err error) {
 		r.cannot(hostingUntold, "manage-proc-bug")
 	case status.Hosted:
 		r.settle("manage-proc-bug", belief.No, "hosted after manage_proc")
-	case o.Err == nil:
-		r.settle("manage-proc-bug", belief.Yes, strings.TrimSpace(fmt.Sprintf("not hosted after manage_proc: code %d %s", o.Code, o.Message)))
+	case o.Err != nil || unseen(o):
+		r.cannot(told(o).Error(), "manage-proc-bug")
 	default:
-		r.cannot(o.Err.Error(), "manage-proc-bug")
+		r.settle("manage-proc-bug", belief.Yes, "not hosted after manage_proc: "+told(o).Error())
 	}
 	return nil
+}
+
+// offJOB removes what manage_proc may have registered, and checks that nothing is left.
+func (r *probe) offJOB(ctx context.Context, process *job.Process, host fleet.Host) error {
+	hosts := []fleet.Host{host}
+	results := process.Unregister(ctx, hosts)
+	results.Merge(process.Operate(ctx, fleet.Stop, results.Succeeded(hosts), nil))
+	if o := results[host]; !o.OK() {
+		return told(o)
+	}
+	statuses, err := process.LiveStatus(ctx, hosts)
+	switch status := statuses[host]; {
+	case err != nil:
+		return err
+	case status.State == fleet.Unknown:
+		return fmt.Errorf("the agent does not tell: code %d: %s", status.Code, status.Message)
+	case !gone(status):
+		return errors.New("the agent still has it")
+	}
+	return nil
+}
+
+// unseen reports whether an operation may have an effect later.
+func unseen(o fleet.Outcome) bool { return o.Verdict == fleet.Lost || o.Verdict == fleet.Pending }
+
+// told is an outcome in words.
+func told(o fleet.Outcome) error {
+	if o.Err != nil {
+		return o.Err
+	}
+	return errors.New(strings.TrimRight(fmt.Sprintf("code %d: %s: %s", o.Code, o.Meaning, o.Message), ": "))
 }

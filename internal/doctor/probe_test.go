@@ -342,6 +342,42 @@ func TestProbe_lateStart(t *testing.T) {
 	}
 }
 
+// A manage_proc may take effect after its answer was lost. The doctor waits for it too, and asks the agent before it says that nothing is left.
+func TestProbe_lateManageProc(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		undo simulator.Fault // of what removes it
+		left string
+	}{
+		"removed":  {simulator.Fault{API: "none"}, ""},
+		"refused":  {simulator.Fault{API: "operate_process", Op: new(simulator.OpUnhost), HTTPStatus: 403}, "operate_process: HTTP 403"},
+		"not-done": {simulator.Fault{API: "operate_process", Op: new(simulator.OpUnhost), Code: new(0)}, "the agent still has it"},
+		"failed":   {simulator.Fault{API: "operate_process", Op: new(simulator.OpUnhost), Code: new(117), Message: "away"}, "code 117: the agent is abnormal or not found: away"},
+		"unseen":   {simulator.Fault{API: "operate_process", Op: new(simulator.OpQuery), Code: new(117), Message: "away", Skip: 1}, "away"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, bkapi.ESB, &simulator.Server{})
+			w.sim.Inject(simulator.Fault{API: "manage_proc", Drop: "after"})
+			w.sim.Inject(simulator.Fault{API: "manage_proc", Takes: 15 * time.Second})
+			w.sim.Inject(c.undo)
+			trial := w.trial()
+			trial.Business = 2
+			report := &doctor.Report{}
+			_, err := w.platform.Probe(t.Context(), trial, report)
+			switch {
+			case c.left == "":
+				simtest.Must(t, err)
+				simtest.Want(t, "manage-proc-bug", line(t, report, "manage-proc-bug").State, doctor.Untold)
+				_ = w.clock.Pause(t.Context(), time.Hour)
+				w.expectNothing()
+			case err == nil || !strings.Contains(err.Error(), "may be left: bk-doctor-") || !strings.Contains(err.Error(), " of JOB on "+address+": ") || !strings.Contains(err.Error(), c.left):
+				t.Errorf("got %v, want %s", err, c.left)
+			}
+		})
+	}
+}
+
 // checked runs the check, and fails the test if it changed anything.
 func (w *world) checked(q doctor.Questions) *doctor.Report {
 	w.Helper()
