@@ -37,6 +37,10 @@ const (
 	gatewayArguments = 1640001
 )
 
+// esbTrouble are the codes of the ESB for a backend that failed, an answer that it cannot read, and too many
+// requests.
+var esbTrouble = []int64{1306201, 1306208, 1306429}
+
 // Check examines a platform and changes nothing. A call that tests a permission has an empty body, which
 // names neither a process nor a host.
 func (p *Platform) Check(ctx context.Context, q Questions, report *Report) error {
@@ -77,13 +81,14 @@ func (p *Platform) enter(ctx context.Context, report *Report) bool {
 	let := Line{ID: "credentials", What: "credentials", State: Well, Found: "the application and the user are let in"}
 	if failure := (*bkapi.Error)(nil); errors.As(err, &failure) {
 		there.Milliseconds = took(failure.Elapsed)
-		switch denial := bkapi.DenialOf(err); {
-		case unanswered(failure):
-			there.State, there.Found, there.Next = Found, err.Error(), "Check BK_ENDPOINT and BK_GATEWAY, the proxy and the firewall between this machine and the platform."
+		switch says := judge(err); {
+		case says == apiMissing, says == untelling:
+			there.State, there.Found = Found, err.Error()
+			there.Next = "Check BK_ENDPOINT and BK_GATEWAY, the proxy and the firewall between this machine and the platform, and the platform itself."
 			report.add(there)
 			return false
-		case denial == bkapi.DeniedPermission || apiMissing(failure): // the line of the API reports it
-		case denial != bkapi.NotDenied || esbRefuses(failure) || failure.Status == http.StatusBadRequest && failure.Code == gatewayArguments:
+		case bkapi.DenialOf(err) == bkapi.DeniedPermission, failure.Code == bkapi.CodeNoPermission: // the line of the API reports it
+		case says == denied, failure.Status == http.StatusBadRequest:
 			let.State, let.Found = Found, err.Error()
 			let.Next = "Check BK_APP_CODE, BK_APP_SECRET and the user (BK_USERNAME, BK_TOKEN or BK_ACCESS_TOKEN). A bk_username takes an application that needs no login."
 			report.add(there)
@@ -113,22 +118,34 @@ func expired(err error, results procapi.ResultMap) Line {
 	return unsettled("expired-empty", err.Error())
 }
 
-// unanswered reports whether no server answered as the platform does.
-func unanswered(e *bkapi.Error) bool {
-	return slices.Contains([]bkapi.Kind{bkapi.KindRequest, bkapi.KindConnect, bkapi.KindTLS, bkapi.KindLost, bkapi.KindRedirect, bkapi.KindFormat, bkapi.KindCanceled}, e.Kind) || e.Stranger
+// judgement is what an answer shows about an API.
+type judgement string
+
+const (
+	granted    judgement = "granted" // what is behind the gateway has read the request
+	denied     judgement = "denied"
+	apiMissing judgement = "missing"
+	untelling  judgement = "untelling"
+)
+
+func judge(err error) judgement {
+	e := (*bkapi.Error)(nil)
+	switch {
+	case !errors.As(err, &e):
+		return granted
+	case e.Stranger, slices.Contains(esbTrouble, e.Code):
+		return untelling
+	case e.Status == http.StatusNotFound, e.Code == 1306404, e.Code == 1306405:
+		return apiMissing
+	case bkapi.DenialOf(err) != bkapi.NotDenied, e.Code == bkapi.CodeNoPermission, e.Gateway == bkapi.ESB && e.ByGateway() && e.Code != esbArguments:
+		return denied
+	case e.Kind == bkapi.KindRefused, e.Status == http.StatusBadRequest && e.Code == gatewayArguments:
+		return granted
+	}
+	return untelling
 }
 
-// apiMissing reports whether the platform lacks the API.
-func apiMissing(e *bkapi.Error) bool {
-	return e.Status == http.StatusNotFound || e.Code == 1306404 || e.Code == 1306405
-}
-
-// esbRefuses reports whether the ESB itself refused a request, other than for its arguments.
-func esbRefuses(e *bkapi.Error) bool {
-	return e.Gateway == bkapi.ESB && e.ByGateway() && e.Code != esbArguments && e.Code != 1306201 && e.Code != 1306208
-}
-
-// permission reports whether an API may be called: any answer but a denial shows that.
+// permission reports whether an API may be called.
 func permission(ctx context.Context, c *bkapi.Client, s system, gateway bkapi.Gateway, to bkapi.API, use string, body any) Line {
 	l := Line{ID: to.Name, What: to.Name, State: Well, Found: "granted; for " + use}
 	reply, err := c.Call(ctx, to, body, nil)
@@ -142,13 +159,15 @@ func permission(ctx context.Context, c *bkapi.Client, s system, gateway bkapi.Ga
 	if gateway == bkapi.ESB {
 		resource = fmt.Sprintf("API %s of system %s", to.Name, s.esb)
 	}
-	switch {
-	case unanswered(failure):
-		l.State, l.Found = Untold, err.Error()
-	case apiMissing(failure):
+	switch judge(err) {
+	case granted:
+	case apiMissing:
 		l.State, l.Found, l.Next = Found, "this platform does not have it: "+err.Error(), "It is for "+use+". Ask the administrators for the release that has the "+resource+"."
-	case bkapi.DenialOf(err) != bkapi.NotDenied || esbRefuses(failure):
-		l.State, l.Found, l.Next = Found, err.Error(), "Apply for the "+resource+" for this application, in the developer center. It is for "+use+"."
+	case denied:
+		l.State, l.Found = Found, err.Error()
+		l.Next = "Apply for the " + resource + " for this application, in the developer center. With code 9900403, apply for the user in the permission center (权限中心). It is for " + use + "."
+	case untelling:
+		l.State, l.Found = Untold, err.Error()
 	}
 	return l
 }
@@ -161,17 +180,15 @@ func (p *Platform) checkJOB(ctx context.Context, report *Report) {
 	for i, a := range jobAPIs {
 		to := p.jobAPI(a.name)
 		_, err := p.JOB.Call(ctx, to, struct{}{}, nil)
-		failure := (*bkapi.Error)(nil)
-		switch answered := !errors.As(err, &failure) || !unanswered(failure); {
+		switch {
 		case i > 0:
 		case job.IsRemoved(err):
 			report.add(settled("job-removed", belief.Yes, err.Error()))
 			return
-		case !answered:
-			report.add(unsettled("job-removed", err.Error()))
-			return
-		default:
+		case judge(err) == granted:
 			report.add(settled("job-removed", belief.No, "it answers, so it is older than 3.7"))
+		default:
+			report.add(unsettled("job-removed", err.Error()))
 		}
 		report.add(permission(ctx, p.JOB, jobSystem, bkapi.ESB, to, a.use, struct{}{}))
 	}

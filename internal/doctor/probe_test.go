@@ -481,6 +481,18 @@ func TestCheck_finds(t *testing.T) {
 		"gateway-400":           {apigw, &simulator.Server{AppSecret: "another", UnverifiedStatus400: true}, nil, "credentials", doctor.Found, []string{"HTTP 400", "BK_APP_SECRET"}, true},
 		"gateway-user":          {apigw, &simulator.Server{Username: "joe"}, nil, "credentials", doctor.Found, []string{"User authentication failed"}, true},
 		"not-the-platform":      {esb, nil, inject(simulator.Fault{API: "*", HTTPStatus: 200, Body: "<html>log in"}), "reachable", doctor.Found, []string{"BK_ENDPOINT"}, true},
+		"no-page":               {esb, nil, turnsAway("/", 502, "<html>Bad Gateway"), "reachable", doctor.Found, []string{"HTTP 502", "BK_ENDPOINT"}, true},
+		"too-large":             {apigw, nil, turnsAway("/", 413, "<html>Too Large"), "reachable", doctor.Found, []string{"HTTP 413", "BK_ENDPOINT"}, true},
+		"always-busy":           {apigw, nil, turnsAway("/", 429, `{"code":1642902,"message":"rate limit"}`), "reachable", doctor.Found, []string{"rate limit"}, true},
+		"no-backend":            {esb, nil, turnsAway("/", 200, backendError), "reachable", doctor.Found, []string{"code 1306201"}, true},
+		"no-such-path":          {apigw, another(), turnsAway("/", 404, notThere), "reachable", doctor.Found, []string{"HTTP 404", "Check BK_ENDPOINT and BK_GATEWAY"}, true},
+		"bad-gateway-of-api":    {apigw, nil, turnsAway("sync_proc_status", 502, "<html>Bad Gateway"), "sync_proc_status", doctor.Untold, []string{"HTTP 502"}, false},
+		"busy-api":              {apigw, nil, turnsAway("sync_proc_status", 429, `{"code":1642902,"message":"rate limit"}`), "sync_proc_status", doctor.Untold, []string{"rate limit"}, false},
+		"busy-api-esb":          {esb, nil, turnsAway("sync_proc_status", 200, `{"result":false,"code":1306429,"message":"rate limit"}`), "sync_proc_status", doctor.Untold, []string{"rate limit"}, false},
+		"no-backend-of-api":     {esb, nil, turnsAway("/register_proc_info", 200, backendError), "register_proc_info", doctor.Untold, []string{"code 1306201"}, false},
+		"no-backend-of-job":     {esb, nil, turnsAway("/jobv3/", 200, backendError), "job-removed", doctor.Untold, []string{"code 1306201"}, false},
+		"permission-of-job":     {esb, nil, turnsAway("/jobv3/manage_proc", 403, noPermission), "manage_proc", doctor.Found, []string{"Apply for the API manage_proc of system JOB"}, false},
+		"permission-center":     {apigw, nil, turnsAway("dynamicgroup/search", 200, `{"result":false,"code":9900403,"message":"You have no permission"}`), "search_dynamic_group", doctor.Found, []string{"You have no permission", "in the permission center"}, false},
 		"permission-gateway":    {apigw, nil, turnsAway("operate_proc_multi", 403, noPermission), "operate_proc_multi", doctor.Found, []string{"App has no permission", "Apply for the API operate_proc_multi of gateway bk-gse"}, false},
 		"permission-esb":        {esb, nil, turnsAway("/register_proc_info", 200, `{"result":false,"code":1306401,"message":"no permission"}`), "register_proc_info", doctor.Found, []string{"no permission", "Apply for the API register_proc_info of system GSE"}, false},
 		"permission-of-results": {apigw, nil, turnsAway("get_proc_operate_result_v2", 403, noPermission), "get_proc_operate_result_v2", doctor.Found, []string{"Apply for the API"}, false},
@@ -519,6 +531,7 @@ func TestCheck_finds(t *testing.T) {
 // noPermission and notThere are how a gateway turns calls away.
 const (
 	noPermission = `{"code":1640301,"message":"App has no permission"}`
+	backendError = `{"result":false,"code":1306201,"message":"Status Code: 500"}`
 	notThere     = `{"code":1640401,"message":"API not found"}`
 )
 
