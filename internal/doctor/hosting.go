@@ -109,9 +109,7 @@ func (r *probe) unhosting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if before.Hosted {
-		r.settle("unregister-keeps-hosting", yesNo(after.Hosted), fmt.Sprintf("hosted after unregistering: %t", after.Hosted))
-	}
+	r.keeps("unregister-keeps-hosting", true, "unregistering", before, after)
 	if got, err = r.unregisters(ctx, 0); err != nil {
 		return fmt.Errorf("unregistering: %w", err)
 	}

@@ -58,7 +58,7 @@ func (r *probe) started(ctx context.Context, before fleet.Status, registered boo
 	if err != nil {
 		return err
 	}
-	r.hosts(before, after)
+	r.keeps("start-keeps-unhosted", false, "a start", before, after)
 	if err := r.renewed(ctx, "starting-keeps-time", before); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (r *probe) restarting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.settle("restart-keeps-hosting", yesNo(!after.Hosted), fmt.Sprintf("hosted after a restart: %t", after.Hosted))
+	r.keeps("restart-keeps-hosting", false, "a restart", before, after)
 	return nil
 }
 
@@ -147,9 +147,7 @@ func (r *probe) stopping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if before.Hosted {
-		r.settle("stop-keeps-hosting", yesNo(after.Hosted), fmt.Sprintf("hosted after a stop: %t", after.Hosted))
-	}
+	r.keeps("stop-keeps-hosting", true, "a stop", before, after)
 	if got, err = r.operate(ctx, opStop); err != nil {
 		return fmt.Errorf("stop: %w", err)
 	}
@@ -163,7 +161,7 @@ func (r *probe) stopping(ctx context.Context) error {
 	}
 	again, err := r.live(ctx)
 	if err == nil {
-		r.hosts(after, again)
+		r.keeps("start-keeps-unhosted", false, "a start", after, again)
 	}
 	return err
 }
@@ -182,8 +180,8 @@ func (r *probe) killing(ctx context.Context) error {
 		return err
 	}
 	after, err := r.live(ctx)
-	if err == nil && before.Hosted {
-		r.settle("kill-keeps-hosting", yesNo(after.Hosted), fmt.Sprintf("hosted after a kill: %t", after.Hosted))
+	if err == nil {
+		r.keeps("kill-keeps-hosting", true, "a kill", before, after)
 	}
 	return err
 }

@@ -312,6 +312,30 @@ func TestProbe_untold(t *testing.T) {
 	}
 }
 
+// What an agent does not tell settles nothing, whatever the platform does. The beliefs that take no hosting are settled.
+func TestProbe_hostingUntold(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range bkapi.Gateways() {
+		t.Run(string(gateway), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, gateway, &simulator.Server{RegisterHosts: true})
+			w.sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), ContentShape: "no-isauto"})
+			profile, report := w.probe(w.trial())
+			ids := []string{"start-keeps-unhosted", "restart-keeps-hosting", "stop-keeps-hosting", "kill-keeps-hosting", "unregister-keeps-hosting"}
+			if gateway == bkapi.ESB {
+				ids = append(ids, "register-hosts")
+			}
+			for _, id := range ids {
+				simtest.Want(t, id, profile.Value(id), belief.Unknown)
+				simtest.WantIn(t, id, line(t, report, id).String(), "the agent does not tell whether it hosts the process")
+			}
+			for id, want := range map[string]string{"second-start": "828", "second-stop": "829", "status-lag": "0s"} {
+				simtest.Want(t, id, profile.Value(id), want)
+			}
+		})
+	}
+}
+
 // A start may take effect after an interrupt, or after its answer was lost. The doctor waits for it and undoes it.
 func TestProbe_lateStart(t *testing.T) {
 	t.Parallel()

@@ -11,10 +11,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// hosts checks whether a start hosted a process that was not hosted before.
-func (r *probe) hosts(before, after fleet.Status) {
-	if !before.Hosted {
-		r.settle("start-keeps-unhosted", yesNo(!after.Hosted), fmt.Sprintf("hosted after a start: %t", after.Hosted))
+// keeps settles a belief by whether hosting stays as it was. The belief is about a process that was hosted
+// before, or that was not.
+func (r *probe) keeps(id string, hosted bool, done string, before, after fleet.Status) {
+	switch {
+	case !before.HostedKnown || !after.HostedKnown:
+		r.cannot(hostingUntold, id)
+	case before.Hosted == hosted:
+		r.settle(id, yesNo(after.Hosted == hosted), fmt.Sprintf("hosted after %s: %t", done, after.Hosted))
 	}
 }
 
