@@ -333,7 +333,7 @@ func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 	report.add(l)
 }
 
-// rate makes concurrent calls until one is refused.
+// rate makes concurrent calls, and counts those that are turned away.
 func (p *Platform) rate(ctx context.Context, calls int) Line {
 	l := Line{ID: "rate", What: "limit on calls", State: Untold, Found: "not asked for", Next: "-calls 50 makes 50 calls that read nothing, at once."}
 	if calls == 0 {
@@ -348,14 +348,10 @@ func (p *Platform) rate(ctx context.Context, calls int) Line {
 	)
 	for range calls {
 		wg.Go(func() {
-			reply, err := p.Raw.Call(ctx, p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": noTask}, nil)
-			failure := (*bkapi.Error)(nil)
+			_, err := p.Hasty.Call(ctx, p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": noTask}, nil)
 			mu.Lock()
 			defer mu.Unlock()
-			switch {
-			case err == nil && reply.Attempts > 1:
-				turned++
-			case errors.As(err, &failure) && (failure.TurnedAway() || failure.Attempts > 1):
+			if judge(err) != granted {
 				turned, last = turned+1, err
 			}
 		})
@@ -364,10 +360,7 @@ func (p *Platform) rate(ctx context.Context, calls int) Line {
 	l.State, l.Next = Well, ""
 	l.Found = fmt.Sprintf("none met in %d calls within %s", calls, time.Since(began).Round(time.Millisecond))
 	if turned > 0 {
-		l.State, l.Found = Found, fmt.Sprintf("%d of %d calls were turned away or had to be repeated", turned, calls)
-		if last != nil {
-			l.Found += ": " + last.Error()
-		}
+		l.State, l.Found = Found, fmt.Sprintf("%d of %d calls were turned away: %s", turned, calls, last)
 		l.Next = "Set requests_per_second and max_concurrent_requests in the provider block."
 	}
 	return l

@@ -20,6 +20,8 @@ type Configs struct {
 func Connect(p *platform.Platform, c Configs) (*Platform, error) {
 	stranger := c.GSE
 	stranger.AppSecret = "wrong-" + rand.Text()
+	hasty := c.GSE
+	hasty.Limits, hasty.MaxRetries = nil, 0
 	d := &Platform{
 		Gateway: p.Gateway, GSE: p.GSE, JOBAPI: c.JOBAPI, CMDBGateway: c.CMDB.Gateway, Supplier: p.Supplier,
 		Warnings: c.Warnings, Clock: p.Clock, Backoff: p.Backoff,
@@ -30,7 +32,7 @@ func Connect(p *platform.Platform, c Configs) (*Platform, error) {
 	for _, way := range []struct {
 		config bkapi.Config
 		client **bkapi.Client
-	}{{c.GSE, &d.Raw}, {stranger, &d.Stranger}, {c.JOB, &d.JOB}, {c.CMDB, &d.CMDB}} {
+	}{{c.GSE, &d.Raw}, {stranger, &d.Stranger}, {hasty, &d.Hasty}, {c.JOB, &d.JOB}, {c.CMDB, &d.CMDB}} {
 		if way.config.Endpoint == "" {
 			continue
 		}
@@ -45,7 +47,7 @@ func Connect(p *platform.Platform, c Configs) (*Platform, error) {
 
 // Close closes the connections that Connect made.
 func (p *Platform) Close() {
-	for _, c := range []*bkapi.Client{p.Raw, p.Stranger, p.JOB, p.CMDB} {
+	for _, c := range []*bkapi.Client{p.Raw, p.Stranger, p.Hasty, p.JOB, p.CMDB} {
 		if c != nil {
 			c.Close()
 		}

@@ -31,6 +31,8 @@ type Platform struct {
 	CMDBGateway    bkapi.Gateway
 	// Stranger calls as the same application with a wrong secret.
 	Stranger *bkapi.Client
+	// Hasty keeps no limits of the provider's, and repeats nothing.
+	Hasty *bkapi.Client
 	// Warnings are the provider's warnings about the settings: insecure connections.
 	Warnings []string
 	Supplier int

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -552,6 +553,33 @@ func TestCheck_finds(t *testing.T) {
 	}
 }
 
+// Promised in your-platform.md: only with `-calls 50`: that many calls at once, without the provider's own limits
+//
+// The calls that look for a limit keep none of the provider's own.
+func TestCheck_callsAtOnce(t *testing.T) {
+	t.Parallel()
+	const calls, before = 20, 2 // the first call, and the one for its permission
+	w := newWorld(t, bkapi.APIGW, &simulator.Server{})
+	var arrived atomic.Int64
+	all := make(chan struct{})
+	w.front = func(_ http.ResponseWriter, r *http.Request) bool {
+		if !strings.Contains(r.URL.Path, "get_proc_operate_result_v2") {
+			return false
+		}
+		if n := arrived.Add(1); n == before+calls {
+			close(all)
+		} else if n > before {
+			select {
+			case <-all:
+			case <-time.After(10 * time.Second):
+				t.Errorf("only %d of %d calls came at once", arrived.Load()-before, calls)
+			}
+		}
+		return false
+	}
+	simtest.WantIn(t, "limit", line(t, w.checked(doctor.Questions{Calls: calls}), "rate").String(), "✓ limit on calls: none met in 20 calls")
+}
+
 // noPermission and notThere are how a gateway turns calls away.
 const (
 	noPermission = `{"code":1640301,"message":"App has no permission"}`
@@ -590,7 +618,7 @@ func newWorld(t *testing.T, gateway bkapi.Gateway, sim *simulator.Server) *world
 	}))
 	config := bkapi.Config{
 		Endpoint: server.URL, Gateway: gateway, AppCode: simulator.DefaultAppCode, AppSecret: simulator.DefaultAppSecret, Username: "admin",
-		MaxRetries: 2, RetryWaitMax: time.Millisecond,
+		MaxRetries: 2, RetryWaitMax: time.Millisecond, Limits: bkapi.NewLimits(8, 0),
 	}
 	job, cmdb := config, config
 	job.Gateway = bkapi.ESB

@@ -152,6 +152,11 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
+	for name, below := range map[string]bool{"calls": o.calls < 0, "watch": o.watch < 0, "patience": o.patience < 0} {
+		if below {
+			return nil, fmt.Errorf("-%s is %s; it cannot be below 0", name, fs.Lookup(name).Value)
+		}
+	}
 	switch {
 	case fs.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; see bk-doctor help", fs.Arg(0))
