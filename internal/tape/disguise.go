@@ -404,6 +404,8 @@ func (d *disguise) word(found string) string {
 		return found
 	case d.known[part] != "":
 		return d.known[part] + marks
+	case d.known["#"+part] != "":
+		return d.known["#"+part] + marks
 	case err == nil:
 		return d.address(addr) + marks
 	case isAgent(part):

@@ -211,6 +211,18 @@ func TestDisguise(t *testing.T) {
 	simtest.Want(t, "pseudonyms for 600 values", len(seen), 600)
 }
 
+// Promised in your-platform.md: Other numbers of at most 7 digits stay
+//
+// An id that is known has the same pseudonym in a message, in whatever line.
+func TestDisguise_idsInMessages(t *testing.T) {
+	t.Parallel()
+	d := newDisguise()
+	in, _ := decode(`{"bk_biz_id":20051,"bk_host_id":30077,"message":"business 20051 host 30077. code 1000115, not 4711"}`)
+	got, _ := line(d.value("", in))
+	simtest.Want(t, "disguised", string(got), `{"bk_biz_id":1001,"bk_host_id":1002,"message":"business 1001 host 1002. code 1000115, not 4711"}`+"\n")
+	simtest.Want(t, "in a later text", d.text("[30077]"), "[1002]")
+}
+
 func TestParse_refuses(t *testing.T) {
 	t.Parallel()
 	first, good := `{"tape":1}`+"\n", `{"at_ms":0,"took_ms":1,"method":"POST","path":"/a","status":200}`+"\n"
