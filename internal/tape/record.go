@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httputil"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -68,8 +69,12 @@ type asked struct {
 	began    time.Time
 }
 
-// ServeHTTP forwards one request.
+// ServeHTTP forwards one request of a program on this machine.
 func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if fromPage(req) {
+		http.Error(w, "bk-doctor record does not answer web pages", http.StatusForbidden)
+		return
+	}
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return // the client has closed the connection
@@ -81,6 +86,15 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		header:   req.Header.Clone(), query: req.URL.RawQuery, body: body, began: began,
 	}
 	r.proxy.ServeHTTP(w, req.WithContext(withAsked(req.Context(), a)))
+}
+
+// fromPage reports whether a web page in this machine's browser sent a request. The browser names its origin,
+// or a host name that resolves to this machine (DNS rebinding).
+func fromPage(req *http.Request) bool {
+	host := (&url.URL{Host: req.Host}).Hostname()
+	addr, err := netip.ParseAddr(host)
+	here := host == "localhost" || err == nil && addr.IsLoopback()
+	return !here || req.Header.Get("Origin") != "" || req.Header.Get("Sec-Fetch-Site") != ""
 }
 
 // rewrite changes only the address of a request.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -185,6 +186,42 @@ func TestRecorder_keepsSecretsOff(t *testing.T) {
 	}
 	_, err := Parse("tape", []byte(tape))
 	simtest.Must(t, err)
+}
+
+// A browser of this machine can be made to call the recorder. What a web page sends is neither forwarded nor recorded.
+func TestRecorder_refusesPages(t *testing.T) {
+	t.Parallel()
+	called := 0
+	platform := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called++ }))
+	defer platform.Close()
+	target, _ := url.Parse(platform.URL)
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	recorder, err := NewRecorder(target, transport, io.Discard, func(text string) { t.Error(text) })
+	simtest.Must(t, err)
+	for name, c := range map[string]struct {
+		host   string
+		header http.Header
+		want   int
+	}{
+		"program":     {"127.0.0.1:8092", nil, http.StatusOK},
+		"localhost":   {"localhost", nil, http.StatusOK},
+		"six":         {"[::1]:8092", nil, http.StatusOK},
+		"origin":      {"127.0.0.1:8092", http.Header{"Origin": {"https://evil.example"}}, http.StatusForbidden},
+		"form":        {"127.0.0.1:8092", http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden},
+		"other-name":  {"evil.example:8092", nil, http.StatusForbidden},
+		"other-place": {"10.0.0.1", nil, http.StatusForbidden},
+	} {
+		before, answer := called, httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.host+"/api/v2/proc/a", strings.NewReader("{}"))
+		maps.Copy(r.Header, c.header)
+		recorder.ServeHTTP(answer, r)
+		simtest.Want(t, name, answer.Code, c.want)
+		simtest.Want(t, name+": forwarded", called > before, c.want == http.StatusOK)
+	}
+	count, err := recorder.Count()
+	simtest.Must(t, err)
+	simtest.Want(t, "recorded", count, 3)
 }
 
 // The same value has the same pseudonym everywhere, of the same form.
