@@ -170,6 +170,20 @@ func TestRun_refusesFlags(t *testing.T) {
 	}
 }
 
+// Commands run in a directory of their host, so the path of its tree that they get has to be absolute.
+func TestParseOptions_root(t *testing.T) {
+	t.Parallel()
+	here, err := os.Getwd()
+	simtest.Must(t, err)
+	for root, want := range map[string]string{"./sandbox": filepath.Join(here, "sandbox"), "/srv/hosts": "/srv/hosts", "": ""} {
+		o, err := parseOptions([]string{"-local", "-root", root}, io.Discard)
+		simtest.Must(t, err)
+		sim, err := o.server(io.Discard)
+		simtest.Must(t, err)
+		simtest.Want(t, "root of "+root, sim.Root, want)
+	}
+}
+
 // The simulator prints everything that is needed to use it.
 func TestRun_printsHowItIsReached(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,7 +230,10 @@ func (o *options) check(fs *flag.FlagSet) error {
 	if o.appSecret == "" {
 		o.appSecret = rand.Text()
 	}
-	return nil
+	if o.root != "" { // commands get it, and run in another directory
+		o.root, err = filepath.Abs(o.root)
+	}
+	return err
 }
 
 // keptCalls and keptTasks bound the memory of a simulator that runs for days.
