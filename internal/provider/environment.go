@@ -60,7 +60,7 @@ func FromEnvironment(ctx context.Context, o Options) (*Environment, error) {
 func each[T any](diags diag.Diagnostics, of func(string) T) []T {
 	list := make([]T, 0, len(diags))
 	for _, d := range diags {
-		list = append(list, of(strings.ReplaceAll(d.Detail(), "in the provider block, or set the environment variable", "the environment variable")))
+		list = append(list, of(strings.ReplaceAll(d.Detail(), "Set it in the provider block, or set the environment variable", "Set the environment variable")))
 	}
 	return list
 }

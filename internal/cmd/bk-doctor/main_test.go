@@ -127,7 +127,7 @@ func TestRun_refuses(t *testing.T) {
 	})
 	t.Setenv("BK_APP_SECRET", "")
 	t.Setenv("BK_CA_CERT_FILE", "/nonexistent")
-	refuses(t, c, map[string][]string{"the environment variable BK_APP_SECRET": {"check"}, "BK_CA_CERT_FILE": {"check"}})
+	refuses(t, c, map[string][]string{"bk-doctor: app_secret is not set. Set the environment variable BK_APP_SECRET.\n": {"check"}, "BK_CA_CERT_FILE": {"check"}})
 	simtest.Want(t, "executions", len(sim.Executions()), 0)
 }
 
