@@ -315,7 +315,7 @@ func onEach(t *testing.T, name string, at []providertest.Face, play func(*testin
 // apply polls its task, and waits while it is in progress.
 //
 // Promised in rolling-restart.md: A restart that was still under way when its wave ended is
-// waited for by the next apply, and not sent again.
+// waited for by the next apply.
 func TestOnUpdate_underWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
