@@ -127,9 +127,9 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 			other, named := f.client.alias(name)
 			switch {
 			case asked[name]:
-				placed[name] = later(placed, name, row.status)
+				add(placed, name, row.status)
 			case asked[other]:
-				byAlias[other] = later(byAlias, other, row.status)
+				add(byAlias, other, row.status)
 			}
 			// Two names of the same kind are two machines. A name in the request is of that kind.
 			known = known || named || f.sameKind(name)
@@ -144,21 +144,33 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	return placed, lost
 }
 
-// later is the status of a host that may have a row already. The later registration counts. If two rows
-// differ at the same time, neither is known to be later, unless one is left over from a registration.
-func later(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet.Status) fleet.Status {
-	before, twice := placed[host]
+// add adds a row's status to that of its host.
+func add(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet.Status) {
+	if before, twice := placed[host]; twice {
+		status = later(before, status)
+	}
+	placed[host] = status
+}
+
+// succeeds reports whether a row is of a later registration than another one. At the same time, what is
+// unregistered is left over.
+func succeeds(status, before fleet.Status) bool {
+	return status.RegisterTime > before.RegisterTime || status.RegisterTime == before.RegisterTime && before.State == fleet.Unregistered
+}
+
+// later is the status of a host that has two rows. The later registration counts. If two rows differ at
+// the same time, neither is known to be later.
+func later(one, other fleet.Status) fleet.Status {
 	switch {
-	case !twice, before.RegisterTime < status.RegisterTime:
-		return status
-	case before.RegisterTime > status.RegisterTime, status.State == fleet.Unregistered,
-		before.State == status.State && maps.Equal(before.Labels, status.Labels):
-		return before
-	case before.State == fleet.Unregistered:
-		return status
+	case succeeds(one, other):
+		return one
+	case succeeds(other, one):
+		return other
+	case one.State == other.State && maps.Equal(one.Labels, other.Labels):
+		return one
 	}
 	return fleet.Status{
-		State: fleet.Unknown, RegisterTime: status.RegisterTime,
+		State: fleet.Unknown, RegisterTime: one.RegisterTime,
 		Message: "the cached status has two registrations of this process for this host, and does not say which is the later one",
 	}
 }

@@ -25,14 +25,35 @@ type syncRequest struct {
 	} `json:"page"`
 }
 
-// Row is one process on one host as sync_proc_status lists it.
+// Row is one registered process on one host as sync_proc_status lists it.
 type Row struct {
 	Name   string
 	Host   fleet.Host
 	Status fleet.Status
+	// Earlier is the same host with other supplier ids, under which it was registered before.
+	Earlier []fleet.Host
 	// Other is the other name of the host: its address or its agent id. It is the zero HostID if the
 	// platform has not given one.
 	Other fleet.HostID
+}
+
+// merge merges two rows of one process on one host. The later registration counts.
+func (r Row) merge(next Row) Row {
+	first, last := r, next
+	if !succeeds(next.Status, r.Status) {
+		first, last = next, r
+	}
+	others := first.Earlier
+	if first.Status.State != fleet.Unregistered {
+		others = append(others, first.Host)
+	}
+	for _, host := range others {
+		if host != last.Host && !slices.Contains(last.Earlier, host) {
+			last.Earlier = append(last.Earlier, host)
+		}
+	}
+	last.Status = later(first.Status, last.Status)
+	return last
 }
 
 // UnplacedError says that a namespace has rows without a known host. All other rows have been yielded by
@@ -83,7 +104,9 @@ func (e *UnplacedError) orNil() error {
 // readings is how often a namespace that keeps changing is listed before List returns an error.
 const readings = 3
 
-// List yields every process of a namespace, each row once, after all pages are read. Rows move between
+// List yields every registered process of a namespace, each host once, after all pages are read. A platform
+// may keep the row of what was unregistered, and a host may have a row for each of its supplier ids: of two rows the
+// later registration counts. Rows move between
 // pages while others come and go. A row on two pages, or a count that changes, means that another row may
 // be missing. Then List starts again, and returns an error after the last attempt. Pages with fewer rows
 // than their count are an error too. If one row appeared and another disappeared between two pages, List
@@ -95,6 +118,9 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 		return err
 	}
 	for _, row := range l.rows {
+		if row.Status.State == fleet.Unregistered {
+			continue
+		}
 		row.Other, _ = c.alias(row.Host.WithoutSupplier()) // a later row may have given it
 		if !yield(row) {
 			return nil
@@ -103,8 +129,8 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 	return err
 }
 
-// Each yields the rows of List as their pages arrive, for callers that may need only the first ones. Rows
-// that change later are not yielded again.
+// Each yields rows as their pages arrive, for callers that may need only the first ones. It neither leaves out
+// repeated rows nor compares those of one host.
 func (c *Client) Each(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
 	l := lister{client: c, namespace: namespace, supplier: supplier, yield: yield}
 	return l.list(ctx)
@@ -132,7 +158,7 @@ type lister struct {
 	yield     func(Row) bool // nil if rows are kept until all are read
 
 	rows     []Row
-	listed   map[rowID]bool
+	kept     map[processOn]int // where in rows each host of each process is
 	unplaced UnplacedError
 	stopped  bool // the caller wants no more
 }
@@ -140,9 +166,7 @@ type lister struct {
 func (l *lister) list(ctx context.Context) error {
 	var before []entryID
 	for left := readings - 1; ; left-- {
-		if before == nil || l.yield == nil {
-			l.rows, l.listed, l.unplaced = nil, make(map[rowID]bool), UnplacedError{Namespace: l.namespace}
-		}
+		l.rows, l.kept, l.unplaced = nil, make(map[processOn]int), UnplacedError{Namespace: l.namespace}
 		r, err := l.read(ctx)
 		if err != nil || l.stopped {
 			return err
@@ -218,7 +242,7 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 	}
 }
 
-// add yields or keeps a row that was not yielded yet, or notes that its host is not known.
+// add yields or keeps a row, or notes that its host is not known.
 func (l *lister) add(info procRow) rowID {
 	l.client.names(info)
 	host, placed := l.client.face.place(info, l.supplier)
@@ -226,10 +250,6 @@ func (l *lister) add(info procRow) rowID {
 		namespace: string(info.Meta.Namespace), name: string(info.Meta.Name),
 		ip: string(info.Host.IP), agent: info.agentID(), cloud: info.Host.CloudID.Int(), supplier: info.Host.SupplierID.Int(), placed: placed,
 	}
-	if l.listed[id] {
-		return id
-	}
-	l.listed[id] = true
 	switch {
 	case id.namespace == "" || placed && id.name == "":
 		l.unplaced.Unreadable = true // it may be of any process
@@ -240,12 +260,23 @@ func (l *lister) add(info procRow) rowID {
 		other, _ := l.client.alias(host.WithoutSupplier())
 		row := Row{Name: id.name, Host: host, Status: l.client.statusOf(info), Other: other}
 		if l.yield == nil {
-			l.rows = append(l.rows, row)
-		} else {
+			l.keep(row)
+		} else if row.Status.State != fleet.Unregistered {
 			l.stopped = !l.yield(row)
 		}
 	}
 	return id
+}
+
+// keep keeps a row, merged with an earlier one of its host.
+func (l *lister) keep(row Row) {
+	on := processOn{row.Name, row.Host.WithoutSupplier()}
+	if at, twice := l.kept[on]; twice {
+		l.rows[at] = l.rows[at].merge(row)
+		return
+	}
+	l.kept[on] = len(l.rows)
+	l.rows = append(l.rows, row)
 }
 
 // page asks for one page of a namespace.

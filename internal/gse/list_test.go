@@ -162,7 +162,7 @@ func TestList_rows(t *testing.T) {
 			row, row, strings.Replace(row, "proc-test", "other", 1),
 			strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4`, 1),
 			strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4,"bk_supplier_id":2`, 1),
-		}, []string{"proc-test 0:9:10.0.0.1 running", "other 0:9:10.0.0.1 running", "proc-test 4:9:10.0.0.1 running", "proc-test 4:2:10.0.0.1 running"}, nil},
+		}, []string{"proc-test 0:9:10.0.0.1 running", "other 0:9:10.0.0.1 running", "proc-test 4:9:10.0.0.1 running, earlier 4:2:10.0.0.1"}, nil},
 		"agent-in-host": {"apigw", []string{
 			gatewayRow(`"host":{"bk_agent_id":"`+agentA+`"}`, 1), gatewayRow(`"host":{"bk_agent_id":"`+agentB+`"}`, 1),
 		}, []string{"proc-test " + agentA + " running", "proc-test " + agentB + " running"}, nil},
@@ -187,6 +187,9 @@ func TestList_rows(t *testing.T) {
 				if row.Other != (fleet.HostID{}) {
 					text += ", also " + row.Other.Address()
 				}
+				for _, host := range row.Earlier {
+					text += ", earlier " + host.String()
+				}
 				got = append(got, text)
 				return true
 			})
@@ -196,6 +199,49 @@ func TestList_rows(t *testing.T) {
 			}
 			procapitest.WantEqual(t, "rows", test.want, got)
 		})
+	}
+}
+
+// Of two rows of one host, the later registration is listed, in any order, as the cached status of the process shows it. Supplier ids may not be
+// among them.
+func TestList_twoRows(t *testing.T) {
+	t.Parallel()
+	at := func(status, time int, host string) string {
+		row := strings.Replace(rows(1, 1)[0], `"status":1`, fmt.Sprintf(`"status":%d,"register_time":%d`, status, time), 1)
+		return strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":0`+host, 1)
+	}
+	const five = `,"bk_supplier_id":5`
+	for name, test := range map[string]struct {
+		rows []string
+		want string // nothing where it is not registered
+	}{
+		"kept-beside-the-new-one": {[]string{at(0, 100, ""), at(1, 200, "")}, "0:9:10.0.0.1 running []"},
+		"stopped-since":           {[]string{at(1, 100, ""), at(2, 200, "")}, "0:9:10.0.0.1 stopped []"},
+		"gone-since":              {[]string{at(1, 100, ""), at(0, 200, "")}, ""},
+		"one-is-gone":             {[]string{at(1, 0, ""), at(0, 0, "")}, "0:9:10.0.0.1 running []"},
+		"they-contradict":         {[]string{at(1, 100, ""), at(2, 100, "")}, "0:9:10.0.0.1 unknown []"},
+		"three":                   {[]string{at(1, 100, ""), at(0, 200, ""), at(2, 300, "")}, "0:9:10.0.0.1 stopped []"},
+		"of-two-suppliers":        {[]string{at(1, 100, ""), at(2, 200, five)}, "0:5:10.0.0.1 stopped [0:9:10.0.0.1]"},
+		"gone-of-another":         {[]string{at(0, 100, ""), at(2, 200, five)}, "0:5:10.0.0.1 stopped []"},
+		"gone-last-of-another":    {[]string{at(1, 100, ""), at(0, 200, five)}, ""},
+		"three-of-two":            {[]string{at(1, 100, ""), at(0, 200, five), at(2, 300, five)}, "0:5:10.0.0.1 stopped [0:9:10.0.0.1]"},
+	} {
+		for _, order := range []string{"", "-backwards"} {
+			t.Run(name+order, func(t *testing.T) {
+				t.Parallel()
+				list := slices.Clone(test.rows)
+				if order != "" {
+					slices.Reverse(list)
+				}
+				p, _ := scripted(t, "esb", page(fmt.Sprint(len(list)), list...))
+				got := ""
+				err := p.client.List(t.Context(), "gse", 9, func(row Row) bool {
+					got += fmt.Sprintf("%s %s %s", row.Host, row.Status.State, row.Earlier)
+					return true
+				})
+				procapitest.Check(t, err == nil && got == test.want, "got %q, %v, want %q", got, err, test.want)
+			})
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 		ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 		defer cancel()
 		err := r.platform.GSE.List(ctx, id.namespace, r.platform.Supplier, func(row gse.Row) bool {
-			if row.Name == id.name && row.Status.State != fleet.Unregistered {
+			if row.Name == id.name {
 				found.add(row, r.platform)
 			}
 			return true
@@ -245,7 +245,6 @@ type foundProcess struct {
 	labels          map[string]map[string]string // of the registration on each host
 	fingerprints    map[string]string            // that these registrations carry
 	owners          map[string]string            // that they name
-	rows            map[string]gse.Row           // of the listing, by host key
 	earlier         []string                     // hosts with supplier ids under which they were registered before
 	outOfSync       map[string]string            // by host key
 }
@@ -253,7 +252,7 @@ type foundProcess struct {
 func newFoundProcess(namespace, name string) *foundProcess {
 	return &foundProcess{
 		namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string), fingerprints: make(map[string]string),
-		owners: make(map[string]string), rows: make(map[string]gse.Row), outOfSync: make(map[string]string),
+		owners: make(map[string]string), outOfSync: make(map[string]string),
 	}
 }
 
@@ -264,27 +263,16 @@ func (f *foundProcess) identity() hostedProcessIdentityModel {
 }
 
 // add takes a row of the listing. A host that has another supplier id than the
-// provider's keeps it in its address. Of two registrations of a host the later counts.
+// provider's keeps it in its address.
 func (f *foundProcess) add(row gse.Row, p *platform.Platform) {
 	key, address := row.Host.Address(), row.Host.Address()
 	if row.Host.SupplierID() != p.Supplier {
 		address = row.Host.String()
 	}
-	before, twice := f.rows[key]
-	if twice && before.Host != row.Host {
-		earlier := before.Host
-		if before.Status.RegisterTime >= row.Status.RegisterTime {
-			earlier = row.Host
-		}
-		f.earlier = append(f.earlier, earlier.String())
+	for _, host := range row.Earlier {
+		f.earlier = append(f.earlier, host.String())
 	}
-	if twice && before.Status.RegisterTime >= row.Status.RegisterTime {
-		return
-	}
-	delete(f.labels, f.hosts[key])
-	delete(f.fingerprints, f.hosts[key])
-	delete(f.owners, f.hosts[key])
-	f.hosts[key], f.rows[key] = address, row
+	f.hosts[key] = address
 	f.label(address, row.Status.Labels, p)
 }
 
@@ -346,12 +334,6 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platfor
 		diags.Append(to.SetAttribute(ctx, meta.AtName("labels"), shared)...)
 	}
 	return diags
-}
-
-// isListed tells whether a row is of a process that is there and whose name is
-// asked for. A platform may keep rows of what was unregistered.
-func isListed(row gse.Row, prefix string) bool {
-	return row.Status.State != fleet.Unregistered && strings.HasPrefix(row.Name, prefix)
 }
 
 // sharedLabels are the labels that have the same value on every host, which meta.labels can

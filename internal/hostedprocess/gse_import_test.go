@@ -56,9 +56,9 @@ func TestHostedProcess_import(t *testing.T) {
 	})
 }
 
-// Of a host that is registered under two supplier ids the later registration is imported, in whatever order they are listed; a warning names
-// the other one.
-func TestHostedProcess_importTwoSuppliers(t *testing.T) {
+// Of a host that is listed twice the later registration is imported, in whatever order they are listed. A warning names the other one, if it has
+// another supplier id.
+func TestHostedProcess_importTwoRows(t *testing.T) {
 	t.Parallel()
 	row := func(host, supplier, at int) any {
 		return map[string]any{
@@ -66,6 +66,8 @@ func TestHostedProcess_importTwoSuppliers(t *testing.T) {
 			"host": map[string]any{"ip": fmt.Sprintf("10.0.0.%d", host), "bk_cloud_id": 0, "bk_supplier_id": supplier},
 		}
 	}
+	gone := row(2, 0, 1000)
+	gone.(map[string]any)["status"] = 0 //nolint:forcetypeassert // it is one
 	const warning = "under more than one bk_supplier_id. The later registration is imported, and this resource leaves the earlier one alone: "
 	for name, c := range map[string]struct {
 		rows                 []any
@@ -75,6 +77,7 @@ func TestHostedProcess_importTwoSuppliers(t *testing.T) {
 		"later-last":         {[]any{row(2, 0, 1000), row(2, 5, 2000)}, "0:5:10.0.0.2", "5", "0:0:10.0.0.2"},
 		"providers-is-later": {[]any{row(2, 5, 1000), row(2, 0, 2000)}, "0:10.0.0.2", "0", "0:5:10.0.0.2"},
 		"three":              {[]any{row(2, 0, 1000), row(2, 5, 3000), row(2, 7, 2000)}, "0:5:10.0.0.2", "5", "0:0:10.0.0.2, 0:7:10.0.0.2"},
+		"gone-before":        {[]any{gone, row(2, 0, 2000)}, "0:10.0.0.2", "0", ""},
 		"row-twice":          {[]any{row(2, 0, 1000), row(2, 0, 2000)}, "0:10.0.0.2", "0", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

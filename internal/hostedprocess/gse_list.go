@@ -109,7 +109,7 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 func (l *hostedProcessListResource) names(ctx context.Context, config hostedProcessListModel, yield func(*foundProcess) bool) error {
 	seen := make(map[string]bool)
 	return l.platform.GSE.Each(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
-		if seen[row.Name] || !isListed(row, config.NamePrefix.ValueString()) {
+		if seen[row.Name] || !strings.HasPrefix(row.Name, config.NamePrefix.ValueString()) {
 			return true
 		}
 		seen[row.Name] = true
@@ -122,7 +122,7 @@ func (l *hostedProcessListResource) names(ctx context.Context, config hostedProc
 func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProcessListModel) ([]*foundProcess, error) {
 	byName := make(map[string]*foundProcess)
 	err := l.platform.GSE.List(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
-		if !isListed(row, config.NamePrefix.ValueString()) {
+		if !strings.HasPrefix(row.Name, config.NamePrefix.ValueString()) {
 			return true
 		}
 		found, known := byName[row.Name]

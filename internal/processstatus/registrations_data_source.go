@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
-	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -134,9 +133,7 @@ func (d *registrationsDataSource) Read(ctx context.Context, req datasource.ReadR
 	namespace := config.Namespace.ValueString()
 	err := d.platform.GSE.List(ctx, namespace, d.platform.Supplier, func(row gse.Row) bool {
 		found.add(row)
-		if row.Status.State != fleet.Unregistered {
-			names.add(row.Name)
-		}
+		names.add(row.Name)
 		return true
 	})
 	unplaced := (*gse.UnplacedError)(nil)

@@ -108,12 +108,8 @@ func (s spellings) alike() []string {
 	return rows
 }
 
-// add adds a row, by the name that Terraform makes of its own. A platform may keep rows after unregistering, and one host may have a row for each of
-// its supplier ids: the later registration counts.
+// add adds a row, by the name that Terraform makes of its own. Of two spellings on one host the later registration counts.
 func (r registered) add(row gse.Row) {
-	if row.Status.State == fleet.Unregistered {
-		return
-	}
 	name := norm.NFC.String(row.Name)
 	if r[name] == nil {
 		r[name] = make(map[fleet.HostID]gse.Row)

@@ -153,6 +153,10 @@ func TestRegistrationsDataSource_spelling(t *testing.T) {
 			[]any{row(decomposed, "", "10.0.0.1", at(2000, 1)), row(composed, "", "10.0.0.1", at(1000, 2))}, map[string]any{"a": "0:10.0.0.1"},
 			map[string]string{"0:10.0.0.1": "running"}, map[string]any{}, true,
 		},
+		"its-old-row-is-kept": { // of what was unregistered before
+			[]any{row(composed, "", "10.0.0.1", at(1000, 0)), row(composed, "", "10.0.0.1", at(2000, 1))}, map[string]any{},
+			map[string]string{"0:10.0.0.1": "running"}, map[string]any{composed: map[string]any{"0:10.0.0.1": "0:10.0.0.1"}}, false,
+		},
 		"one-spelling": {
 			[]any{row(decomposed, "", "10.0.0.1", nil), row(decomposed, "", "10.0.0.2", nil)}, map[string]any{"a": "0:10.0.0.1", "b": "0:10.0.0.2"},
 			map[string]string{"0:10.0.0.1": "stopped", "0:10.0.0.2": "stopped"}, map[string]any{}, false,
