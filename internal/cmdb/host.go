@@ -175,6 +175,9 @@ func (c *Client) hosts(ctx context.Context, biz int64, filter, field string, val
 			h.Places = slices.DeleteFunc(h.Places, func(p Place) bool { return !asked[of(p)] })
 			meant = len(h.Places) > 0
 		}
+		slices.SortFunc(h.Places, func(a, b Place) int {
+			return cmp.Or(cmp.Compare(a.SetID, b.SetID), cmp.Compare(a.ModuleID, b.ModuleID))
+		})
 		if h.ID <= 0 || !meant {
 			return nil, &BeyondError{API: listHosts.name, What: h.String()}
 		}

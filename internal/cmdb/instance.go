@@ -44,31 +44,34 @@ func (r instanceRow) processes() ([]processFieldsRow, error) {
 // reads the hosts of the scope, and the service instances of each of their modules, with a call for each
 // module.
 func (c *Client) ProcessesOfInstances(ctx context.Context, s Scope) ([]Process, error) {
-	to, err := c.resolve(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	read := c.hostsIn
-	if to.modules == nil && to.sets == nil {
-		read = func(ctx context.Context, s Scope, to target) ([]Host, error) { return c.placedHosts(ctx, s, to.hosts) }
-	}
-	hosts, err := read(ctx, s, to)
-	if err != nil {
-		return nil, err
-	}
+	return settled(listInstances.name, func() (located, error) {
+		to, err := c.resolve(ctx, s)
+		if err != nil {
+			return located{}, err
+		}
+		read := c.hostsIn
+		if to.ofHosts() {
+			read = func(ctx context.Context, s Scope, to target) ([]Host, error) { return c.placedHosts(ctx, s, to.hosts) }
+		}
+		hosts, err := read(ctx, s, to)
+		return located{to, hosts}, err
+	}, func(in located) ([]Process, error) { return c.processesOf(ctx, s.Business, in) })
+}
+
+func (c *Client) processesOf(ctx context.Context, biz int64, on located) ([]Process, error) {
 	places := make(map[int64]Place)
-	byID := make(map[int64]Host, len(hosts))
-	for _, h := range hosts {
+	byID := make(map[int64]Host, len(on.hosts))
+	for _, h := range on.hosts {
 		byID[h.ID] = h
 		for _, place := range h.Places {
 			places[place.ModuleID] = place
 		}
 	}
-	instances, err := c.instances(ctx, s.Business, slices.Sorted(maps.Keys(places)))
+	instances, err := c.instances(ctx, biz, slices.Sorted(maps.Keys(places)))
 	if err != nil {
 		return nil, err
 	}
-	if to.modules == nil && to.sets == nil { // a module has other hosts, too
+	if on.ofHosts() { // a module has other hosts, too
 		instances = slices.DeleteFunc(instances, func(in instanceRow) bool { _, wanted := byID[in.HostID]; return !wanted })
 	}
 	var processes []Process

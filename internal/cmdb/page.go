@@ -139,6 +139,31 @@ func steady[T any](api string, requests int, read func() ([]T, error)) ([]T, err
 	return all, err
 }
 
+// settled reads what depends on where hosts are, until that is the same before and after. What moves meanwhile to a
+// module that was not asked for may be in no answer.
+func settled[W, T any](api string, where func() (W, error), read func(W) (T, error)) (T, error) {
+	var none T
+	before, err := where()
+	if err != nil {
+		return none, err
+	}
+	for range readings {
+		all, err := read(before)
+		if err != nil {
+			return none, err
+		}
+		after, err := where()
+		switch {
+		case err != nil:
+			return none, err
+		case reflect.DeepEqual(before, after):
+			return all, nil
+		}
+		before = after
+	}
+	return none, &ListError{API: api, Why: fmt.Sprintf("may lack rows: the modules or hosts of the scope changed each of the %d times that it was read", readings)}
+}
+
 func (l listing[T, K]) page(ctx context.Context, c *Client, start int) (rows[T], error) {
 	var page rows[T]
 	request := l.params.with(params{"page": params{"start": start, "limit": l.limit, "sort": l.sort}})

@@ -87,28 +87,32 @@ func (p processFieldsRow) process(on Host, in Place) Process {
 // Processes are those of a scope, in the order of their ids. Processes without a module are left
 // out, as GSEKit does.
 func (c *Client) Processes(ctx context.Context, s Scope) ([]Process, error) {
-	to, err := c.resolve(ctx, s)
+	return settled(listProcesses.name, func() (located, error) {
+		to, err := c.resolve(ctx, s)
+		if err != nil || !to.ofHosts() {
+			return located{target: to}, err
+		}
+		hosts, err := c.placedHosts(ctx, s, to.hosts)
+		return located{to, hosts}, err
+	}, func(in located) ([]Process, error) { return c.processesIn(ctx, s.Business, in) })
+}
+
+func (c *Client) processesIn(ctx context.Context, biz int64, in located) ([]Process, error) {
 	switch {
-	case err != nil:
-		return nil, err
-	case to.modules != nil:
-		return c.processes(ctx, s.Business, "module", "bk_module_ids", to.modules)
-	case to.sets != nil:
-		return c.processes(ctx, s.Business, "set", "bk_set_ids", to.sets)
+	case in.modules != nil:
+		return c.processes(ctx, biz, "module", "bk_module_ids", in.modules)
+	case in.sets != nil:
+		return c.processes(ctx, biz, "set", "bk_set_ids", in.sets)
 	}
-	hosts, err := c.placedHosts(ctx, s, to.hosts)
-	if err != nil {
-		return nil, err
-	}
-	wanted := make(map[int64]bool, len(hosts))
+	wanted := make(map[int64]bool, len(in.hosts))
 	var modules []int64
-	for _, h := range hosts {
+	for _, h := range in.hosts {
 		wanted[h.ID] = true
 		for _, place := range h.Places {
 			modules = append(modules, place.ModuleID)
 		}
 	}
-	all, err := c.processes(ctx, s.Business, "module", "bk_module_ids", modules)
+	all, err := c.processes(ctx, biz, "module", "bk_module_ids", modules)
 	return slices.DeleteFunc(all, func(p Process) bool { return !wanted[p.Host.ID] }), err
 }
 

@@ -31,15 +31,20 @@ type Topology struct {
 // target is the result of a scope: the ids of modules, of sets or of hosts.
 type target struct{ modules, sets, hosts []int64 }
 
+func (t target) ofHosts() bool { return t.modules == nil && t.sets == nil }
+
+// located is a target, and the hosts where these say which modules are read.
+type located struct {
+	target
+
+	hosts []Host
+}
+
 // Select returns the hosts of a scope, in the order of their ids. Their places are those of the
 // scope, or all of them if it names hosts. A scope without hosts is no error here. One that names
 // what does not exist is an [UnknownError].
 func (c *Client) Select(ctx context.Context, s Scope) ([]Host, error) {
-	to, err := c.resolve(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	return c.hostsIn(ctx, s, to)
+	return settled(listHosts.name, func() (target, error) { return c.resolve(ctx, s) }, func(to target) ([]Host, error) { return c.hostsIn(ctx, s, to) })
 }
 
 func (c *Client) hostsIn(ctx context.Context, s Scope, to target) ([]Host, error) {
@@ -127,6 +132,7 @@ func (c *Client) selectModules(ctx context.Context, s Scope) ([]int64, error) {
 	if e := s.Topology.Module; len(modules) == 0 && e != nil {
 		return nil, &UnknownError{What: "module", Name: strconv.Quote(e.String()) + " in these sets", Business: s.Business, Nearby: distinct(names)}
 	}
+	slices.Sort(modules) // the order of the tree says nothing
 	return modules, nil
 }
 

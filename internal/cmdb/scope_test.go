@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ import (
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	type top = cmdb.Topology
-	direct := []string{"search_biz_inst_topo", "list_biz_hosts_topo"}
+	direct := []string{"search_biz_inst_topo", "list_biz_hosts_topo", "search_biz_inst_topo"} // again, for what moved meanwhile
 	for name, c := range map[string]struct {
 		scope cmdb.Scope
 		want  string
@@ -34,19 +35,19 @@ func TestSelect(t *testing.T) {
 			"3.0.1 gz-1/nginx-a sh-1/nginx-b, 3.0.2 gz-1/nginx-a, 3.1.1 gz-1/db, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a, 3.1.2 gz-2/db, 3.0.5 gz-3/nginx-a, 3.0.6 gz-3/nginx-a, 3.1.3 gz-3/db, 3.2.1 sh-1/nginx-b", direct,
 		},
 		"set-and-module": {cmdb.Scope{Business: 3, Topology: &top{Set: expr("gz-[1-2]"), Module: expr("nginx*")}}, "3.0.1 gz-1/nginx-a, 3.0.2 gz-1/nginx-a, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a", direct},
-		"environment":    {cmdb.Scope{Business: 3, Topology: &top{Environment: "1"}}, "3.0.1 sh-1/nginx-b, 3.2.1 sh-1/nginx-b", []string{"search_biz_inst_topo", "search_set", "list_biz_hosts_topo"}},
+		"environment":    {cmdb.Scope{Business: 3, Topology: &top{Environment: "1"}}, "3.0.1 sh-1/nginx-b, 3.2.1 sh-1/nginx-b", []string{"search_biz_inst_topo", "search_set", "list_biz_hosts_topo", "search_biz_inst_topo", "search_set"}},
 		"levels-above":   {cmdb.Scope{Business: 6, Topology: &top{Set: expr("s")}}, "6.0.1 s/m, 6.0.2 s/m", nil},
 		"empty-module":   {cmdb.Scope{Business: 3, Topology: &top{Module: expr("empty")}}, "", nil},
-		"bare":           {cmdb.Scope{Business: 4, Topology: &top{}}, "", []string{"search_biz_inst_topo"}},
+		"bare":           {cmdb.Scope{Business: 4, Topology: &top{}}, "", []string{"search_biz_inst_topo", "search_biz_inst_topo"}},
 		"template": {
 			cmdb.Scope{Business: 3, Template: "nginx"},
 			"3.0.1 gz-1/nginx-a, 3.0.2 gz-1/nginx-a, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a, 3.0.5 gz-3/nginx-a, 3.0.6 gz-3/nginx-a",
-			[]string{"list_service_template", "search_biz_inst_topo", "find_module_batch", "list_biz_hosts_topo"},
+			[]string{"list_service_template", "search_biz_inst_topo", "find_module_batch", "list_biz_hosts_topo", "list_service_template", "search_biz_inst_topo", "find_module_batch"},
 		},
 		"template-by-id":      {cmdb.Scope{Business: 3, Template: "71"}, "", nil},
-		"group-of-sets":       {cmdb.Scope{Business: 3, Group: "one set"}, "3.0.1 sh-1/nginx-b, 3.2.1 sh-1/nginx-b", []string{"search_dynamic_group", "execute_dynamic_group", "list_biz_hosts_topo"}},
+		"group-of-sets":       {cmdb.Scope{Business: 3, Group: "one set"}, "3.0.1 sh-1/nginx-b, 3.2.1 sh-1/nginx-b", []string{"search_dynamic_group", "execute_dynamic_group", "list_biz_hosts_topo", "search_dynamic_group", "execute_dynamic_group"}},
 		"group-of-hosts":      {cmdb.Scope{Business: 3, Group: "g2"}, "3.0.2 gz-1/nginx-a, 3.9.1 idle pool/idle host", nil},
-		"group-that-is-empty": {cmdb.Scope{Business: 3, Group: "nobody"}, "", []string{"search_dynamic_group", "execute_dynamic_group"}},
+		"group-that-is-empty": {cmdb.Scope{Business: 3, Group: "nobody"}, "", []string{"search_dynamic_group", "execute_dynamic_group", "search_dynamic_group", "execute_dynamic_group"}},
 		"ids":                 {cmdb.Scope{Business: 3, HostIDs: []int64{4, 3, 4}}, "3.0.1 gz-1/nginx-a sh-1/nginx-b, 3.0.2 gz-1/nginx-a", []string{"list_biz_hosts_topo"}},
 	} {
 		for _, gateway := range bkapi.Gateways() {
@@ -255,6 +256,81 @@ func TestSelect_movedBetween(t *testing.T) {
 				t.Errorf("%d hosts, said %v", len(hosts), err)
 			}
 		})
+	}
+}
+
+// A host that moves to a module created meanwhile is not left out, nor are its processes, whether the scope names modules or hosts. Where this
+// never ends, the answer is an error.
+func TestScope_movedToNewModule(t *testing.T) {
+	t.Parallel()
+	byModule, byHost := cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}}, cmdb.Scope{Business: 3, HostIDs: []int64{7}}
+	hosts := func(c *cmdb.Client, s cmdb.Scope) (int, error) {
+		all, err := c.Select(t.Context(), s)
+		return len(all), err
+	}
+	processes := func(c *cmdb.Client, s cmdb.Scope) (int, error) {
+		all, err := c.Processes(t.Context(), s)
+		return len(all), err
+	}
+	instances := func(c *cmdb.Client, s cmdb.Scope) (int, error) {
+		all, err := c.ProcessesOfInstances(t.Context(), s)
+		return len(all), err
+	}
+	for name, c := range map[string]struct {
+		read   func(*cmdb.Client, cmdb.Scope) (int, error)
+		scope  cmdb.Scope
+		during string // the question, before whose answer host 7 moves to another new module
+	}{
+		"hosts":             {hosts, byModule, "list_hosts_topo"},
+		"processes":         {processes, byModule, "process_related_info"},
+		"processes-of-host": {processes, byHost, "process_related_info"},
+		"instances":         {instances, byModule, "service_instance"},
+		"instances-of-host": {instances, byHost, "service_instance"},
+	} {
+		for moves, moved := range map[int64]string{0: "", 1: "-once", 99: "-each-time"} {
+			t.Run(name+moved, func(t *testing.T) {
+				t.Parallel()
+				var module atomic.Int64 // of the host
+				module.Store(1)
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, err := io.ReadAll(r.Body)
+					if err != nil {
+						t.Error(err)
+					}
+					if strings.Contains(r.URL.Path, c.during) && module.Load() <= moves {
+						module.Add(1)
+					}
+					in, row := module.Load(), ""
+					switch {
+					case strings.Contains(r.URL.Path, "topoinst"):
+						modules := `{"bk_obj_id":"module","bk_inst_id":100}`
+						for id := range in {
+							modules += fmt.Sprintf(`,{"bk_obj_id":"module","bk_inst_id":%d}`, id+1)
+						}
+						_, _ = fmt.Fprintf(w, `{"code":0,"data":[{"bk_obj_id":"biz","bk_inst_id":3,"child":[{"bk_obj_id":"set","bk_inst_id":4,"child":[%s]}]}]}`, modules)
+						return
+					case strings.Contains(r.URL.Path, "list_hosts_topo"):
+						row = fmt.Sprintf(`{"host":{"bk_host_id":7},"topo":[{"bk_set_id":4,"module":[{"bk_module_id":%d}]}]}`, in)
+					case strings.Contains(r.URL.Path, "process_related_info"):
+						row = fmt.Sprintf(`{"set":{"bk_set_id":4},"module":{"bk_module_id":%d},"host":{"bk_host_id":7},"process":{"bk_process_id":8}}`, in)
+					case strings.Contains(r.URL.Path, "service_instance"):
+						row = fmt.Sprintf(`{"id":9,"bk_host_id":7,"bk_module_id":%d,"process_instances":[{"process":{"bk_process_id":8}}]}`, in)
+					}
+					asked := regexp.MustCompile(`bk_module_id.*[^0-9]`+fmt.Sprint(in)+`[],}]`).Match(body) || bytes.Contains(body, []byte("host_property_filter"))
+					if !asked {
+						_, _ = io.WriteString(w, `{"code":0,"data":{"count":0,"info":[]}}`)
+						return
+					}
+					_, _ = fmt.Fprintf(w, `{"code":0,"data":{"count":1,"info":[%s]}}`, row)
+				}))
+				t.Cleanup(server.Close)
+				n, err := c.read(newClient(t, server.URL, bkapi.APIGW), c.scope)
+				var never *cmdb.ListError
+				if errors.As(err, &never) != (moves > 1) || moves <= 1 && (err != nil || n != 1) {
+					t.Errorf("read %d, said %v", n, err)
+				}
+			})
+		}
 	}
 }
 
