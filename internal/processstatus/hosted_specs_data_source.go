@@ -3,6 +3,7 @@ package processstatus
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -138,11 +139,18 @@ func (m *hostedSpecsModel) fromAPI(hosts fleet.Inventory, readings map[fleet.Hos
 	var diags diag.Diagnostics
 	specs, unreadable, failures := make(map[string]any), make(map[string]string), make(fleet.Results)
 	for key, host := range hosts.All {
-		reading := readings[host]
+		reading, names := readings[host], make(spellings)
 		for _, e := range reading.Entries {
-			if e.Namespace == m.Namespace.ValueString() && e.Why != "" {
+			if e.Namespace != m.Namespace.ValueString() {
+				continue
+			}
+			names.add(e.Name)
+			if e.Why != "" {
 				reading.Why = bkapi.Printable(e.Key()) + ": " + e.Why
 			}
+		}
+		if alike := names.alike(); len(alike) > 0 {
+			reading.Why = "it hosts processes whose names Terraform spells alike: " + strings.Join(alike, "; ")
 		}
 		if reading.Why != "" {
 			unreadable[key] = reading.Why

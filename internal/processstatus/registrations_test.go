@@ -282,8 +282,14 @@ func specsOf(t *testing.T, values map[string]any, host string) map[string]any {
 func TestHostedSpecsDataSource(t *testing.T) {
 	t.Parallel()
 	hand := `{"valuekey":"web:cron","contact":"web","procName":"cron","password":"` + simulator.SecretPassword + `","timestamp":7}`
-	adds := func(entry string) func(sim *providertest.Sim) error {
-		return func(sim *providertest.Sim) error { return sim.AddProc(providertest.Address(1), entry) }
+	adds := func(entries ...string) func(sim *providertest.Sim) error {
+		return func(sim *providertest.Sim) error {
+			var failed error
+			for _, entry := range entries {
+				failed = errors.Join(failed, sim.AddProc(providertest.Address(1), entry))
+			}
+			return failed
+		}
 	}
 	for name, c := range map[string]struct {
 		odd    string
@@ -308,10 +314,14 @@ func TestHostedSpecsDataSource(t *testing.T) {
 		},
 		"odd-entry":           {change: adds(`{"contact":"web","startCmd":7,"valuekey":"web:odd"}`), why: "web:odd: its entry in the agent's file has a value of an unknown form"},
 		"odd-entry-of-others": {change: adds(`{"contact":"x","startCmd":7,"valuekey":"x:odd"}`), want: map[string]any{"nginx": nginxSpec(nil)}},
-		"missing":             {odd: "missing", want: map[string]any{}},
-		"twice":               {odd: "twice", want: map[string]any{"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh twice"})}},
-		"truncated":           {odd: "truncated", why: "no JSON"},
-		"away":                {change: func(sim *providertest.Sim) error { sim.SetReachable(providertest.Address(1), false); return nil }, why: "the agent is abnormal or not found"},
+		"names-spelt-alike": { // which would be one key of a map
+			change: adds(`{"valuekey":"web:cafe\u0301_1","contact":"web"}`, `{"valuekey":"web:caf\u00e9_1","contact":"web"}`),
+			why:    `it hosts processes whose names Terraform spells alike: "cafe\u0301_1" and "caf\u00e9_1"`,
+		},
+		"missing":   {odd: "missing", want: map[string]any{}},
+		"twice":     {odd: "twice", want: map[string]any{"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh twice"})}},
+		"truncated": {odd: "truncated", why: "no JSON"},
+		"away":      {change: func(sim *providertest.Sim) error { sim.SetReachable(providertest.Address(1), false); return nil }, why: "the agent is abnormal or not found"},
 	} {
 		for way, w := range ways {
 			t.Run(name+"-"+way, func(t *testing.T) {
