@@ -189,7 +189,7 @@ func specsOf(namespace string, entries []hostedspec.Entry) map[string]any {
 func specValue(e hostedspec.Entry) map[string]any {
 	var limits any
 	if e.CPU != 0 || e.Mem != 0 {
-		limits = map[string]any{"cpu": e.CPU, "mem": e.Mem}
+		limits = map[string]any{"cpu": orNull(e.CPU), "mem": orNull(e.Mem)}
 	}
 	var autoType any
 	if e.HasAutoType {

@@ -304,7 +304,7 @@ func TestHostedSpecsDataSource(t *testing.T) {
 				return errors.Join(sim.EditProc(providertest.Address(1), "web", "nginx", edited), adds(hand)(sim))
 			},
 			want: map[string]any{
-				"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh -9", "resource.mem": 0, "monitor_policy.op_timeout": 7, "monitor_policy.auto_type": 0}),
+				"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh -9", "resource.mem": nil, "monitor_policy.op_timeout": 7, "monitor_policy.auto_type": 0}),
 				"cron": map[string]any{
 					"identity": map[string]any{"proc_name": "cron", "setup_path": nil, "pid_path": nil, "user": nil},
 					"control":  nginxSpec(map[string]any{"control.start_cmd": nil})["control"], "resource": nil,
