@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	json "github.com/go-json-experiment/json/v1"
+
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
@@ -59,7 +61,14 @@ func (c *Client) call(ctx context.Context, to endpoint, p params, out any) error
 	if c.gateway == bkapi.APIGW {
 		api.Path, p = to.native(p)
 	}
-	_, err := c.api.Call(ctx, api, p, out)
+	var data json.RawMessage
+	if _, err := c.api.Call(ctx, api, p, &data); err != nil || len(data) == 0 {
+		return err
+	}
+	err := json.Unmarshal(data, out)
+	if odd := (*json.UnmarshalTypeError)(nil); errors.As(err, &odd) {
+		return fmt.Errorf("the answer of %s has a field of another type than documented: %s is of type %s", to.name, strings.TrimSuffix("data."+odd.Field, "."), odd.Value)
+	}
 	return err
 }
 

@@ -249,12 +249,19 @@ func serve(t *testing.T, sim *simulator.Server, gateway bkapi.Gateway, topology 
 	return newClient(t, url, gateway)
 }
 
-func newClient(t *testing.T, url string, gateway bkapi.Gateway) *cmdb.Client {
+// retrying tries once more, at once.
+func retrying(config *bkapi.Config) { config.MaxRetries = 1 }
+
+func newClient(t *testing.T, url string, gateway bkapi.Gateway, change ...func(*bkapi.Config)) *cmdb.Client {
 	t.Helper()
-	api, err := bkapi.New(bkapi.Config{
+	config := bkapi.Config{
 		Endpoint: url, Gateway: gateway, AppCode: simulator.DefaultAppCode, AppSecret: simulator.DefaultAppSecret, Username: "admin",
 		Limits: bkapi.NewLimits(8, 0),
-	})
+	}
+	for _, c := range change {
+		c(&config)
+	}
+	api, err := bkapi.New(config)
 	simtest.Must(t, err)
 	t.Cleanup(api.Close)
 	return cmdb.NewClient(api, gateway)

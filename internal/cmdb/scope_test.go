@@ -370,6 +370,33 @@ func TestSelect_fields(t *testing.T) {
 	simtest.Want(t, "hosts", hosts, want)
 }
 
+// An answer of CMDB's own that has a field of another type is an error that says so, and is not asked for again.
+func TestSelect_types(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ row, count, says string }{
+		"text-for-number":  {`{"host": {"bk_host_id": 1, "bk_cloud_id": "0"}}`, "1", "data.info.0.host.bk_cloud_id is of type string"},
+		"list-for-text":    {`{"host": {"bk_host_id": 1, "bk_host_innerip": ["10.0.0.1"]}}`, "1", "data.info.0.host.bk_host_innerip is of type array"},
+		"object-for-list":  {`{"host": {"bk_host_id": 1}, "topo": {}}`, "1", "data.info.0.topo is of type object"},
+		"text-for-count":   {`{"host": {"bk_host_id": 1}}`, `"1"`, "data.count is of type string"},
+		"part-of-a-number": {`{"host": {"bk_host_id": 1.5}}`, "1", "data.info.0.host.bk_host_id is of type number 1.5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var calls atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				calls.Add(1)
+				_, _ = io.WriteString(w, `{"code": 0, "data": {"count": `+c.count+`, "info": [`+c.row+`]}}`)
+			}))
+			t.Cleanup(server.Close)
+			hosts, err := newClient(t, server.URL, bkapi.APIGW, retrying).HostsByID(t.Context(), 3, []int64{1})
+			says := "the answer of list_biz_hosts_topo has a field of another type than documented: " + c.says
+			if err == nil || !strings.HasPrefix(err.Error(), says) || hosts != nil || calls.Load() != 1 {
+				t.Errorf("%d calls, %d hosts, said %v; want %s", calls.Load(), len(hosts), err, says)
+			}
+		})
+	}
+}
+
 // A process whose service instance lost its module is in set 0, and is left out. A row
 // that does not say its set is no such process, and one that nobody asked for fails.
 func TestProcesses_rows(t *testing.T) {
