@@ -24,6 +24,8 @@ type Host struct {
 	OS string
 	// Places are all modules that it is in.
 	Places []Place
+	// unplaced says that CMDB did not name them all.
+	unplaced bool
 }
 
 // Place is a module and the set above it.
@@ -76,7 +78,9 @@ func (r hostRow) id() int64 { return r.Host.ID }
 
 func (r hostRow) host() Host {
 	h := r.Host.host()
+	h.unplaced = len(r.Topo) == 0
 	for _, set := range r.Topo {
+		h.unplaced = h.unplaced || len(set.Modules) == 0
 		for _, m := range set.Modules {
 			h.Places = append(h.Places, Place{SetID: set.SetID, SetName: set.SetName, ModuleID: m.ID, ModuleName: m.Name})
 		}
@@ -101,11 +105,11 @@ func (e *BeyondError) Error() string {
 	return fmt.Sprintf("the answer of %s has %s, which was not asked for: CMDB ignored the filter", e.API, e.What)
 }
 
-// UnplacedError says that CMDB gave no module of a host.
+// UnplacedError says that CMDB did not give the modules of a host.
 type UnplacedError struct{ API, Host string }
 
 func (e *UnplacedError) Error() string {
-	return fmt.Sprintf("the answer of %s does not say in which module %s is, so its processes cannot be read", e.API, e.Host)
+	return fmt.Sprintf("the answer of %s does not say in which modules %s is, so its processes cannot be read", e.API, e.Host)
 }
 
 // maxFilter is how many ids one filter may name.

@@ -49,16 +49,15 @@ func (c *Client) ProcessesOfInstances(ctx context.Context, s Scope) ([]Process, 
 		if err != nil {
 			return located{}, err
 		}
-		read := c.hostsIn
-		if to.ofHosts() {
-			read = func(ctx context.Context, s Scope, to target) ([]Host, error) { return c.placedHosts(ctx, s, to.hosts) }
-		}
-		hosts, err := read(ctx, s, to)
+		hosts, err := c.hostsIn(ctx, s, to)
 		return located{to, hosts}, err
 	}, func(in located) ([]Process, error) { return c.processesOf(ctx, s.Business, in) })
 }
 
 func (c *Client) processesOf(ctx context.Context, biz int64, on located) ([]Process, error) {
+	if err := placed(on.hosts); err != nil {
+		return nil, err
+	}
 	places := make(map[int64]Place)
 	byID := make(map[int64]Host, len(on.hosts))
 	for _, h := range on.hosts {

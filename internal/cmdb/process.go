@@ -92,7 +92,7 @@ func (c *Client) Processes(ctx context.Context, s Scope) ([]Process, error) {
 		if err != nil || !to.ofHosts() {
 			return located{target: to}, err
 		}
-		hosts, err := c.placedHosts(ctx, s, to.hosts)
+		hosts, err := c.hostsIn(ctx, s, to)
 		return located{to, hosts}, err
 	}, func(in located) ([]Process, error) { return c.processesIn(ctx, s.Business, in) })
 }
@@ -103,6 +103,9 @@ func (c *Client) processesIn(ctx context.Context, biz int64, in located) ([]Proc
 		return c.processes(ctx, biz, "module", "bk_module_ids", in.modules)
 	case in.sets != nil:
 		return c.processes(ctx, biz, "set", "bk_set_ids", in.sets)
+	}
+	if err := placed(in.hosts); err != nil {
+		return nil, err
 	}
 	wanted := make(map[int64]bool, len(in.hosts))
 	var modules []int64

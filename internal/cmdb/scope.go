@@ -82,16 +82,15 @@ func (c *Client) knownHosts(ctx context.Context, s Scope, ids []int64) ([]Host, 
 	return hosts, nil
 }
 
-// placedHosts are knownHosts, each of which has a module. Every host of a business is in one, so the
-// processes of a host without any would be missing.
-func (c *Client) placedHosts(ctx context.Context, s Scope, ids []int64) ([]Host, error) {
-	hosts, err := c.knownHosts(ctx, s, ids)
+// placed fails if CMDB does not say in which modules one of these hosts is. Every host of a business is in one, so
+// its processes would be missing.
+func placed(hosts []Host) error {
 	for _, h := range hosts {
-		if len(h.Places) == 0 {
-			return nil, &UnplacedError{API: listHosts.name, Host: h.String()}
+		if h.unplaced {
+			return &UnplacedError{API: listHosts.name, Host: h.String()}
 		}
 	}
-	return hosts, err
+	return nil
 }
 
 // selectModules are the modules that match a topology's expressions. An expression that matches

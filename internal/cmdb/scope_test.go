@@ -438,6 +438,7 @@ func TestProcesses_ofUnplacedHosts(t *testing.T) {
 		says bool
 	}{
 		"placed": {placed, false}, "null": {"null", true}, "empty": {"[]", true}, "set-alone": {`[{"bk_set_id": 4, "module": null}]`, true},
+		"set-beside-another": {`[{"bk_set_id": 4, "module": [{"bk_module_id": 5}]}, {"bk_set_id": 6, "module": null}]`, true},
 	} {
 		client := answering(t, map[string]string{
 			"topo": `{"code": 0, "data": {"count": 2, "info": [{"host": {"bk_host_id": 1}, "topo": ` + placed + `}, {"host": {"bk_host_id": 2}, "topo": ` + test.topo + `}]}}`,
