@@ -29,16 +29,16 @@ type process struct {
 	Instances []instance `json:"instance"`
 }
 
-// parseStatus reads the content of a finished query about the process of this name. It quotes the content
-// through redact.
+// parseStatus reads the content of a finished query about the process of this name. It quotes what commands
+// printed through redact.
 func parseStatus(content, name string, redact func(string) string) fleet.Status {
 	processes, err := processesIn(content)
 	if err != nil {
-		return unreadable("is not JSON", redact(content))
+		return unreadable("is not JSON")
 	}
 	instances, answered := instancesOf(name, processes)
 	if !answered {
-		return unreadable("is about other processes", redact(content))
+		return unreadable("is about other processes")
 	}
 	var found *instance
 	hosted := false
@@ -51,7 +51,7 @@ func parseStatus(content, name string, redact func(string) string) fleet.Status 
 	// A query answers with an instance even for a process that is neither hosted nor started. So a
 	// missing instance is no answer.
 	if found == nil {
-		return unreadable("names no instance with a pid", redact(content))
+		return unreadable("names no instance with a pid")
 	}
 	if !found.IsAuto.Known {
 		found.IsAuto = found.IsAutoSnake
@@ -109,14 +109,10 @@ func instancesOf(name string, processes []process) (instances []instance, answer
 	return instances, answered || !several
 }
 
-// unreadable quotes a content that was redacted as a whole: a shortened text may end inside a secret,
-// which then would not be recognized.
-func unreadable(why, content string) fleet.Status {
-	message := "the agent's answer " + why
-	if content = excerpt(content); content != "" {
-		message += ": " + content
-	}
-	return fleet.Status{State: fleet.Unknown, Message: message}
+// unreadable says why, and does not quote the content: that differs each time, and may have the start
+// command. An output may hold the message.
+func unreadable(why string) fleet.Status {
+	return fleet.Status{State: fleet.Unknown, Message: "the agent's answer " + why}
 }
 
 // CleanVersion keeps the first line of what a version command printed.

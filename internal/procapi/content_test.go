@@ -39,6 +39,7 @@ func TestParseStatus(t *testing.T) {
 		State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42, Version: "1.25.3",
 		CPUUsage: 1.5, MemUsage: 0.5, RegisterTime: 1600000000, StartTime: 1600000001,
 	}
+	// What could not be understood is not quoted: it has figures that differ each time, and the start command.
 	for name, test := range map[string]struct {
 		content string
 		want    fleet.Status
@@ -85,7 +86,7 @@ func TestParseStatus(t *testing.T) {
 		},
 		"several-others": {
 			`{"process":[{"procname":"mysql","instance":[{"pid":-1}]},{"procname":"redis","instance":[{"pid":99}]}]}`,
-			fleet.Status{State: fleet.Unknown, Message: `the agent's answer is about other processes: {"process":[{"procname":"mysql","instance":[{"pid":-1}]},{"procname":"redis","instance":[{"pid":99}]}]}`},
+			fleet.Status{State: fleet.Unknown, Message: "the agent's answer is about other processes"},
 		},
 		"another-name":      {`{"process":[{"procname":"java","instance":[{"pid":42,"isAuto":true}]}]}`, up},
 		"several-processes": {`{"process":[{"instance":[{"pid":-1}]},{"instance":[{"pid":42,"isAuto":true}]}]}`, up},
@@ -93,19 +94,19 @@ func TestParseStatus(t *testing.T) {
 		"empty-text":       {`""`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},
 		"null":             {`null`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},
 		"missing":          {``, fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},
-		"truncated":        {asText(`{"process":[{"insta`), fleet.Status{State: fleet.Unknown, Message: `the agent's answer is not JSON: {"process":[{"insta`}},
-		"words":            {asText("redis\treply  is\nnot string"), fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON: redis reply is not string"}},
-		"list":             {`[1]`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON: [1]"}},
-		"empty-object":     {`{}`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid: {}"}},
-		"no-process":       {`{"process":[]}`, fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"process":[]}`}},
-		"process-null":     {`{"process":null}`, fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"process":null}`}},
-		"process-text":     {`{"process":"gone"}`, fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"process":"gone"}`}},
-		"no-instance":      {`{"process":[{"instance":[]}]}`, fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"process":[{"instance":[]}]}`}},
-		"instance-null":    {`{"process":[{"instance":null}]}`, fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"process":[{"instance":null}]}`}},
-		"no-pid":           {`{"process":[{"instance":[{}]}]}`, fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"process":[{"instance":[{}]}]}`}},
-		"pid-unreadable":   {`{"process":[{"instance":[{"pid":"-"}]}]}`, fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"process":[{"instance":[{"pid":"-"}]}]}`}},
-		"of-an-operation":  {asText(`{"value":[{"procName":"nginx","result":"","isAuto":true}]}`), fleet.Status{State: fleet.Unknown, Message: `the agent's answer names no instance with a pid: {"value":[{"procName":"nginx","result":"","isAuto":true}]}`}},
-		"text-within-text": {asText(asText(one(full))), fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON: " + excerpt(asText(one(full)))}},
+		"truncated":        {asText(`{"process":[{"insta`), fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},
+		"words":            {asText("redis\treply  is\nnot string"), fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},
+		"list":             {`[1]`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},
+		"empty-object":     {`{}`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid"}},
+		"no-process":       {`{"process":[]}`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid"}},
+		"process-null":     {`{"process":null}`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid"}},
+		"process-text":     {`{"process":"gone"}`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid"}},
+		"no-instance":      {`{"process":[{"instance":[]}]}`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid"}},
+		"instance-null":    {`{"process":[{"instance":null}]}`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid"}},
+		"no-pid":           {`{"process":[{"instance":[{}]}]}`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid"}},
+		"pid-unreadable":   {`{"process":[{"instance":[{"pid":"-"}]}]}`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid"}},
+		"of-an-operation":  {asText(`{"value":[{"procName":"nginx","result":"","isAuto":true}]}`), fleet.Status{State: fleet.Unknown, Message: "the agent's answer names no instance with a pid"}},
+		"text-within-text": {asText(asText(one(full))), fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},
 	} {
 		procapitest.WantEqual(t, name, test.want, parseStatus(contentOf([]byte(test.content)), "nginx", bkapi.Printable))
 	}

@@ -20,12 +20,18 @@ type Contents struct {
 	byHost map[fleet.Host]fleet.Status
 }
 
-// keep reads the contents before it takes the lock, so that batches are read concurrently.
-func (c *Contents) keep(hosts []fleet.Host, answers []hostAnswer, redact func(string) string) {
+// keep reads the contents before it takes the lock, so that batches are read concurrently. The log has those
+// that say nothing, redacted as a whole: a shortened text may end inside a secret, which then would not be
+// recognized.
+func (c *Contents) keep(ctx context.Context, hosts []fleet.Host, answers []hostAnswer, o Options) {
 	statuses := make(map[fleet.Host]fleet.Status, len(hosts))
 	for i, answer := range answers {
 		if answer.found && answer.Code == CodeOK {
-			statuses[hosts[i]] = parseStatus(answer.Content, c.Name, redact)
+			status := parseStatus(answer.Content, c.Name, o.Redact)
+			if status.State == fleet.Unknown {
+				o.Logger.Log(ctx, bkapi.LevelTrace, "content not understood", "host", hosts[i].Address(), "content", excerpt(o.Redact(answer.Content)))
+			}
+			statuses[hosts[i]] = status
 		}
 	}
 	c.mu.Lock()

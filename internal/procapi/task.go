@@ -218,7 +218,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	for _, part := range w.parts {
 		answers := lookUp(answers, part.verdicts.Pending, part.verdicts.keys)
 		if w.request.Contents != nil {
-			w.request.Contents.keep(part.verdicts.Pending, answers, w.Options.Redact)
+			w.request.Contents.keep(ctx, part.verdicts.Pending, answers, w.Options)
 		}
 		part.verdicts.take(answers, Source{TaskID: w.kept, RequestID: reply.RequestID, Repeated: w.resent})
 		part.observe.Tell(part.verdicts.Results)
