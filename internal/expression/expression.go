@@ -104,7 +104,7 @@ func bracket(inside string) (string, error) {
 	case strings.HasPrefix(inside, "!"):
 		return class(inside)
 	case !strings.Contains(inside, ","):
-		return word(inside), nil
+		return word(inside)
 	}
 	var choices []string
 	for element := range strings.SplitSeq(inside, ",") {
@@ -117,20 +117,27 @@ func bracket(inside string) (string, error) {
 	return `(?:` + strings.Join(choices, "|") + `)`, nil
 }
 
+// maxDigits is the longest number of a range: regular expressions of longer ones take long to compile.
+const maxDigits = 18
+
 // word is one element in brackets: a range where it counts upwards, otherwise text.
-func word(text string) string {
+func word(text string) (string, error) {
 	first, last, found := strings.Cut(text, "-")
 	switch {
 	case !found:
 	case isNumber(first) && isNumber(last):
 		first, last = trimZeros(first), trimZeros(last)
-		if less(first, last) {
-			return `(?:` + strings.Join(numbers(first, last), "|") + `)`
+		switch {
+		case !less(first, last):
+		case len(last) > maxDigits:
+			return "", fmt.Errorf("a range with a number of more than %d digits", maxDigits)
+		default:
+			return `(?:` + strings.Join(numbers(first, last), "|") + `)`, nil
 		}
 	case isLetterRange(first, last):
-		return fmt.Sprintf("[%s-%s]", first, last)
+		return fmt.Sprintf("[%s-%s]", first, last), nil
 	}
-	return glob(text)
+	return glob(text), nil
 }
 
 // class is one character of a set, or with a ! in front one that is not in it.
