@@ -99,7 +99,7 @@ func (r *Reconciliation) noteTaken(hosts []Host, rows map[Host]Status) {
 	}
 }
 
-// dateByOtherName handles registrations without an agent's time. If the platform keeps an entry for
+// dateByOtherName completes results with agents' times where they have none. If the platform keeps an entry for
 // each name of a machine, one may have been made under the other name. The row of this name is then
 // older. It returns the hosts whose agents could not be asked by that name.
 func dateByOtherName(ctx context.Context, p Process, present []Host, results Results) (undated map[Host]bool) {

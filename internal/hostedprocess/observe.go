@@ -156,7 +156,9 @@ func (o *observation) ask(ctx context.Context, hosts []fleet.Host) {
 		default:
 			s.evidence.Answer = s.Compare(s.live.RegisterTime, s.live.HostedKnown && !s.live.Hosted)
 		}
-		o.place(host)
+		if s.evidence.Row != ownership.Unread { // the answer shows how old it is
+			o.place(host)
+		}
 	}
 }
 
@@ -178,7 +180,6 @@ func (o *observation) read(ctx context.Context, hosts []fleet.Host) {
 		s := o.sights[host]
 		s.row, s.rowErr, s.twin = rows[host], err, twins[host]
 		s.beside = beside[s.twin]
-		s.evidence.Row = ownership.Failed
 		o.place(host)
 	}
 }
@@ -186,23 +187,20 @@ func (o *observation) read(ctx context.Context, hosts []fleet.Host) {
 // place classifies the row of a host that was read.
 func (o *observation) place(host fleet.Host) {
 	s := o.sights[host]
-	if s.evidence.Row == ownership.Unread {
-		return
-	}
-	row := ownership.Unlabelled
+	kind := ownership.Unlabelled
 	switch {
 	case s.rowErr != nil, s.row.State == fleet.Unknown && s.row.Unread:
-		row = ownership.Failed
+		kind = ownership.Failed
 	case s.row.State == fleet.Unregistered:
-		row = ownership.Absent
+		kind = ownership.Absent
 	case s.row.State == fleet.Unknown, s.row.Labels == nil && s.Claim != ownership.Registered:
-		row = ownership.Unplaced
+		kind = ownership.Unplaced
 	case o.last.namesAnother(o.Desired, s.row):
-		row = ownership.Others
+		kind = ownership.Others
 	case o.last.lastSent(o.Desired).Owns(s.row):
-		row = ownership.Own
+		kind = ownership.Own
 	}
-	s.evidence.Row = s.Aged(row, s.row.RegisterTime, s.live.RegisterTime)
+	s.evidence.Row = s.Aged(kind, s.row.RegisterTime, s.live.RegisterTime)
 	// What this object has registered in this run by the other name is its own.
 	if overtaken := s.row.RegisterTime < s.beside.RegisterTime && s.live.RegisterTime <= s.beside.RegisterTime &&
 		o.last.namesAnother(o.Desired, s.beside) && o.registrant(s.twin.WithoutSupplier()) == ""; overtaken {
@@ -225,7 +223,7 @@ func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Ho
 		case ownership.Nobodys:
 			l.nobodys(host, s.Claim)
 		default:
-			l.gone.results[host] = s.held(why, err)
+			l.gone.results[host] = s.holdOutcome(why, err)
 		}
 		return false
 	})
@@ -256,8 +254,8 @@ func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 	}
 }
 
-// held is the outcome of a host whose owner cannot be determined. err is why that was not awaited.
-func (s *sight) held(why ownership.Reason, err error) fleet.Outcome {
+// holdOutcome is the outcome of a host whose owner cannot be determined. err is why that was not awaited.
+func (s *sight) holdOutcome(why ownership.Reason, err error) fleet.Outcome {
 	if s.evidence.Answer == ownership.Silent {
 		return fleet.Untold(s.live, s.liveErr, meanings[why])
 	}

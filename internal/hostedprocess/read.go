@@ -35,7 +35,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	held := last.heldBy(h)
+	held := last.comparedWith(h)
 	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), state.statuses(h.Hosts)), last.times(h.Hosts.Hosts()))
 	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
@@ -114,8 +114,8 @@ func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fle
 	}
 }
 
-// heldBy is what refreshed hosts are compared with.
-func (l ledger) heldBy(h hostedProcess) fleet.Desired {
+// comparedWith is what refreshed hosts are compared with.
+func (l ledger) comparedWith(h hostedProcess) fleet.Desired {
 	held := h.Desired
 	switch {
 	case l.kept:
