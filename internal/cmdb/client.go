@@ -65,9 +65,14 @@ func (c *Client) call(ctx context.Context, to endpoint, p params, out any) error
 	if _, err := c.api.Call(ctx, api, p, &data); err != nil || len(data) == 0 {
 		return err
 	}
+	return decode(data, out, to.name, "data.")
+}
+
+// decode reads a part of an API's answer. at is where it stands.
+func decode(data json.RawMessage, out any, api, at string) error {
 	err := json.Unmarshal(data, out)
 	if odd := (*json.UnmarshalTypeError)(nil); errors.As(err, &odd) {
-		return fmt.Errorf("the answer of %s has a field of another type than documented: %s is of type %s", to.name, strings.TrimSuffix("data."+odd.Field, "."), odd.Value)
+		return fmt.Errorf("the answer of %s has a field of another type than documented: %s is of type %s", api, strings.TrimSuffix(at+odd.Field, "."), odd.Value)
 	}
 	return err
 }

@@ -1,6 +1,9 @@
 package cmdb
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Group is a dynamic group: a saved question.
 type Group struct {
@@ -43,5 +46,6 @@ func (c *Client) Members(ctx context.Context, biz int64, group Group) ([]int64, 
 			return nil, &BeyondError{API: executeGroup.name, What: "a row that is no " + group.Object}
 		}
 	}
+	slices.Sort(ids) // members come in any order
 	return ids, nil
 }

@@ -30,8 +30,8 @@ func (r instanceRow) processes() ([]processFieldsRow, error) {
 	if len(r.Processes) == 0 {
 		return nil, fmt.Errorf("the answer of %s does not say which processes service instance %d has", listInstances.name, r.ID)
 	}
-	if err := json.Unmarshal(r.Processes, &instances); err != nil {
-		return nil, fmt.Errorf("the answer of %s about service instance %d: %w", listInstances.name, r.ID, err)
+	if err := decode(r.Processes, &instances, fmt.Sprintf("%s about service instance %d", listInstances.name, r.ID), "process_instances."); err != nil {
+		return nil, err
 	}
 	processes := make([]processFieldsRow, len(instances))
 	for i, instance := range instances {
@@ -94,6 +94,11 @@ func (c *Client) processesOf(ctx context.Context, biz int64, on located) ([]Proc
 		}
 	}
 	slices.SortFunc(processes, func(a, b Process) int { return cmp.Compare(a.ID, b.ID) })
+	for i, p := range processes {
+		if i > 0 && processes[i-1].ID == p.ID {
+			return nil, &ListError{API: listInstances.name, Why: fmt.Sprintf("has process %d in two service instances", p.ID)}
+		}
+	}
 	return processes, nil
 }
 

@@ -398,6 +398,56 @@ func TestSelect_types(t *testing.T) {
 }
 
 // A process whose service instance lost its module is in set 0, and is left out. A row
+
+// What service instances say of their processes is refused if a field has another type, or if two of them have one process.
+func TestProcesses_instances(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ first, second, says string }{
+		"one-process-twice": {`{"bk_process_id":8,"priority":1}`, `{"bk_process_id":8,"start_cmd":"x"}`, "process 8 in two service instances"},
+		"text-for-number": {
+			`{"bk_process_id":8,"priority":"1"}`, `{"bk_process_id":9}`,
+			"the answer of list_service_instance_detail about service instance 1 has a field of another type than documented: process_instances.0.process.priority is of type string",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				info := `{"host":{"bk_host_id":1},"topo":[{"bk_set_id":4,"module":[{"bk_module_id":5}]}]},{"host":{"bk_host_id":2},"topo":[{"bk_set_id":4,"module":[{"bk_module_id":5}]}]}`
+				if strings.Contains(r.URL.Path, "service_instance") {
+					info = `{"id":1,"bk_host_id":1,"bk_module_id":5,"process_instances":[{"process":` + c.first + `}]},{"id":2,"bk_host_id":2,"bk_module_id":5,"process_instances":[{"process":` + c.second + `}]}`
+				}
+				_, _ = io.WriteString(w, `{"result":true,"code":0,"data":{"count":2,"info":[`+info+`]}}`)
+			}))
+			t.Cleanup(server.Close)
+			_, err := newClient(t, server.URL, bkapi.ESB).ProcessesOfInstances(t.Context(), cmdb.Scope{Business: 3, HostIDs: []int64{1, 2}})
+			simtest.Check(t, err != nil && strings.Contains(err.Error(), c.says), "got %v, want %q", err, c.says)
+		})
+	}
+}
+
+// A dynamic group may list its members in another order each time.
+func TestScope_groupInAnyOrder(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info := `{"host":{"bk_host_id":1},"topo":[]},{"host":{"bk_host_id":2},"topo":[]}`
+		switch {
+		case strings.Contains(r.URL.Path, "execute_dynamic_group"):
+			info = `{"bk_host_id":1},{"bk_host_id":2}`
+			if asked.Add(1)%2 == 0 {
+				info = `{"bk_host_id":2},{"bk_host_id":1}`
+			}
+		case strings.Contains(r.URL.Path, "dynamic_group"):
+			info = `{"id":"g","name":"g","bk_obj_id":"host"}`
+		}
+		count := strings.Count(info, "},{") + 1
+		_, _ = io.WriteString(w, fmt.Sprintf(`{"result":true,"code":0,"data":{"count":%d,"info":[%s]}}`, count, info))
+	}))
+	t.Cleanup(server.Close)
+	hosts, err := newClient(t, server.URL, bkapi.ESB).Select(t.Context(), cmdb.Scope{Business: 3, Group: "g"})
+	simtest.Check(t, err == nil && len(hosts) == 2, "%d hosts, %v", len(hosts), err)
+}
+
 // that does not say its set is no such process, and one that nobody asked for fails.
 func TestProcesses_rows(t *testing.T) {
 	t.Parallel()

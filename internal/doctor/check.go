@@ -135,6 +135,8 @@ func judge(err error) judgement {
 		return granted
 	case e.Stranger, slices.Contains(esbTrouble, e.Code):
 		return untelling
+	case e.Code != 0 && !e.ByGateway() && e.Code != bkapi.CodeNoPermission && bkapi.DenialOf(err) == bkapi.NotDenied: // with any status of HTTP
+		return granted
 	case e.Status == http.StatusNotFound, e.Code == 1306404, e.Code == 1306405:
 		return apiMissing
 	case bkapi.DenialOf(err) != bkapi.NotDenied, e.Code == bkapi.CodeNoPermission, e.Gateway == bkapi.ESB && e.ByGateway() && e.Code != esbArguments:
@@ -344,6 +346,7 @@ func (p *Platform) rate(ctx context.Context, calls int) Line {
 		mu     sync.Mutex
 		turned int
 		last   error
+		failed error // for another reason
 		began  = time.Now()
 	)
 	for range calls {
@@ -351,12 +354,20 @@ func (p *Platform) rate(ctx context.Context, calls int) Line {
 			_, err := p.Hasty.Call(ctx, p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": noTask}, nil)
 			mu.Lock()
 			defer mu.Unlock()
-			if judge(err) != granted {
+			switch failure := (*bkapi.Error)(nil); {
+			case judge(err) == granted:
+			case errors.As(err, &failure) && failure.TurnedAway():
 				turned, last = turned+1, err
+			default:
+				failed = err
 			}
 		})
 	}
 	wg.Wait()
+	if failed != nil && turned == 0 {
+		l.Found, l.Next = failed.Error(), ""
+		return l
+	}
 	l.State, l.Next = Well, ""
 	l.Found = fmt.Sprintf("none met in %d calls within %s", calls, time.Since(began).Round(time.Millisecond))
 	if turned > 0 {

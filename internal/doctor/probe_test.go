@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -338,6 +339,45 @@ func TestProbe_hostingUntold(t *testing.T) {
 }
 
 // A start may take effect after an interrupt, or after its answer was lost. The doctor waits for it and undoes it.
+// A platform may keep the row of what was unregistered, and says so with status 0.
+func TestProbe_keptRow(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range bkapi.Gateways() {
+		t.Run(string(gateway), func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			w := newWorld(t, gateway, sim)
+			var last map[string]any
+			w.front = func(rw http.ResponseWriter, r *http.Request) bool {
+				if !strings.Contains(r.URL.Path, "get_proc_status_v2") {
+					return false
+				}
+				recorded := httptest.NewRecorder()
+				sim.ServeHTTP(recorded, r)
+				var envelope struct {
+					Code int `json:"code"`
+					Data struct {
+						Rows []map[string]any `json:"proc_infos"`
+					} `json:"data"`
+				}
+				providertest.NoError(t, json.Unmarshal(recorded.Body.Bytes(), &envelope))
+				if rows := envelope.Data.Rows; len(rows) > 0 {
+					last = rows[0]
+				} else if last != nil {
+					last["status"] = 0
+					envelope.Data.Rows = []map[string]any{last}
+				}
+				providertest.NoError(t, json.NewEncoder(rw).Encode(map[string]any{"result": envelope.Code == 0, "code": envelope.Code, "data": envelope.Data}))
+				return true
+			}
+			began := w.clock.Now()
+			_, err := w.platform.Probe(t.Context(), w.trial(), &doctor.Report{})
+			simtest.Check(t, err == nil && w.clock.Now().Sub(began) < 5*time.Minute, "after %s: %v", w.clock.Now().Sub(began), err)
+			w.expectNothing()
+		})
+	}
+}
+
 func TestProbe_lateStart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -525,6 +565,9 @@ func TestCheck_finds(t *testing.T) {
 		"first-way-alone":       {apigw, nil, turnsAway("service_instance/details", 403, noPermission), "list_service_instance_detail", doctor.Well, []string{"not needed: bk_cmdb_processes reads processes with list_process_related_info"}, false},
 		"second-way-alone":      {apigw, nil, turnsAway("process_related_info", 403, noPermission), "list_process_related_info", doctor.Well, []string{"not granted", "with list_service_instance_detail, with a call for each module"}, false},
 		"second-way-alone-esb":  {esb, nil, turnsAway("list_process_related_info", 200, `{"result":false,"code":1306404,"message":"Not found"}`), "list_process_related_info", doctor.Well, []string{"not granted", "with list_service_instance_detail"}, false},
+		"status-400-of-system":  {apigw, nil, turnsAway("operate_proc_multi", 400, `{"result":false,"code":1000001,"message":"meta.namespace is required"}`), "operate_proc_multi", doctor.Well, []string{"granted"}, false},
+		"status-500-of-system":  {apigw, nil, turnsAway("dynamicgroup/search", 500, `{"result":false,"bk_error_code":1199006,"bk_error_msg":"bad params"}`), "search_dynamic_group", doctor.Well, []string{"granted"}, false},
+		"status-404-of-task":    {apigw, nil, turnsAway("get_proc_operate_result_v2", 404, `{"result":false,"code":1000112,"message":"task not found"}`), "reachable", doctor.Well, []string{"answers"}, false},
 		"neither-way":           {apigw, nil, turnsAway("findmany/proc/", 403, noPermission), "list_process_related_info", doctor.Found, []string{"App has no permission", "Apply for the API list_process_related_info"}, false},
 		"job-removed":           {esb, &simulator.Server{JobRemoved: true}, nil, "job-removed", doctor.Found, []string{"bk_hosted_process"}, false},
 		"old-cmdb":              {apigw, &simulator.Server{OldCMDB: true}, nil, "old-cmdb", doctor.Found, []string{"bk_error_code", "both are read"}, false},
@@ -578,6 +621,14 @@ func TestCheck_callsAtOnce(t *testing.T) {
 		return false
 	}
 	simtest.WantIn(t, "limit", line(t, w.checked(doctor.Questions{Calls: calls}), "rate").String(), "✓ limit on calls: none met in 20 calls")
+}
+
+// A call that fails for another reason than a limit tells nothing of limits.
+func TestCheck_callsThatFail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bkapi.APIGW, &simulator.Server{})
+	turnsAway("get_proc_operate_result_v2", 403, noPermission)(w)
+	simtest.WantIn(t, "limit", line(t, w.checked(doctor.Questions{Calls: 20}), "rate").String(), "? limit on calls: cannot be told: get_proc_operate_result_v2: HTTP 403 Forbidden")
 }
 
 // noPermission and notThere are how a gateway turns calls away.

@@ -239,9 +239,13 @@ type rawRow struct {
 		IP procapi.Text `json:"ip"`
 	} `json:"host"`
 	AgentID    *procapi.Text  `json:"bk_agent_id"`
+	Status     procapi.Number `json:"status"`
 	PID        procapi.Number `json:"pid"`
 	ReportTime procapi.Number `json:"report_time"`
 }
+
+// unregistered reports whether a row is kept of what was unregistered, as its status 0 says.
+func (r rawRow) unregistered() bool { return r.Status.Known && r.Status.Value == 0 }
 
 type rawRows struct {
 	Count procapi.Number `json:"count"`
@@ -349,7 +353,7 @@ func removed(what string, got result, err error) error {
 	return unexpected(what, got, err)
 }
 
-// forgotten waits until the cached status has no row of the process. An agent may tell no registration.
+// forgotten waits until the cached status has no row of the process, or one that says so. An agent may tell no registration.
 func (s *scratch) forgotten(ctx context.Context, patience time.Duration) error {
 	end := s.p.Clock.Now().Add(patience)
 	for {
@@ -357,7 +361,7 @@ func (s *scratch) forgotten(ctx context.Context, patience time.Duration) error {
 		switch {
 		case err != nil:
 			return err
-		case row == nil:
+		case row == nil, row.unregistered():
 			return nil
 		case !s.p.Clock.Now().Before(end):
 			return fmt.Errorf("the cached status still has it after %s", patience)

@@ -43,11 +43,7 @@ func (r Row) merge(next Row) Row {
 	if !succeeds(next.Status, r.Status) {
 		first, last = next, r
 	}
-	others := first.Earlier
-	if first.Status.State != fleet.Unregistered {
-		others = append(others, first.Host)
-	}
-	for _, host := range others {
+	for _, host := range append(first.Earlier, first.Host) {
 		if host != last.Host && !slices.Contains(last.Earlier, host) {
 			last.Earlier = append(last.Earlier, host)
 		}
@@ -105,9 +101,8 @@ func (e *UnplacedError) orNil() error {
 const readings = 3
 
 // List yields every registered process of a namespace, each host once, after all pages are read. A platform
-// may keep the row of what was unregistered, and a host may have a row for each of its supplier ids: of two rows the
-// later registration counts. Rows move between
-// pages while others come and go. A row on two pages, or a count that changes, means that another row may
+// may keep the row of what was unregistered: of two rows the later registration counts. A host may have a registration
+// for each of its supplier ids, of which the latest counts. Rows move between pages while others come and go. A row on two pages, or a count that changes, means that another row may
 // be missing. Then List starts again, and returns an error after the last attempt. Pages with fewer rows
 // than their count are an error too. If one row appeared and another disappeared between two pages, List
 // cannot notice. supplier is the supplier id of rows without one.
@@ -117,16 +112,35 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 	if unplaced := (*UnplacedError)(nil); err != nil && !errors.As(err, &unplaced) {
 		return err
 	}
-	for _, row := range l.rows {
-		if row.Status.State == fleet.Unregistered {
-			continue
-		}
+	rows := merged(l.rows, func(row Row) entryOn { return entryOn{row.Name, row.Host} })
+	registered := slices.DeleteFunc(rows, func(row Row) bool { return row.Status.State == fleet.Unregistered })
+	for _, row := range merged(registered, func(row Row) processOn { return processOn{row.Name, row.Host.WithoutSupplier()} }) {
 		row.Other, _ = c.alias(row.Host.WithoutSupplier()) // a later row may have given it
 		if !yield(row) {
 			return nil
 		}
 	}
 	return err
+}
+
+// entryOn identifies a registration: a supplier id of a host has its own.
+type entryOn struct {
+	process string
+	host    fleet.Host
+}
+
+// merged are rows without those that are merged with an earlier one, as they are of the same.
+func merged[K comparable](rows []Row, of func(Row) K) []Row {
+	at, kept := make(map[K]int), make([]Row, 0, len(rows))
+	for _, row := range rows {
+		if i, twice := at[of(row)]; twice {
+			kept[i] = kept[i].merge(row)
+			continue
+		}
+		at[of(row)] = len(kept)
+		kept = append(kept, row)
+	}
+	return kept
 }
 
 // Each yields rows as their pages arrive, for callers that may need only the first ones. It neither leaves out
@@ -158,7 +172,6 @@ type lister struct {
 	yield     func(Row) bool // nil if rows are kept until all are read
 
 	rows     []Row
-	kept     map[processOn]int // where in rows each host of each process is
 	unplaced UnplacedError
 	stopped  bool // the caller wants no more
 }
@@ -166,7 +179,7 @@ type lister struct {
 func (l *lister) list(ctx context.Context) error {
 	var before []entryID
 	for left := readings - 1; ; left-- {
-		l.rows, l.kept, l.unplaced = nil, make(map[processOn]int), UnplacedError{Namespace: l.namespace}
+		l.rows, l.unplaced = nil, UnplacedError{Namespace: l.namespace}
 		r, err := l.read(ctx)
 		if err != nil || l.stopped {
 			return err
@@ -260,23 +273,12 @@ func (l *lister) add(info procRow) rowID {
 		other, _ := l.client.alias(host.WithoutSupplier())
 		row := Row{Name: id.name, Host: host, Status: l.client.statusOf(info), Other: other}
 		if l.yield == nil {
-			l.keep(row)
+			l.rows = append(l.rows, row)
 		} else if row.Status.State != fleet.Unregistered {
 			l.stopped = !l.yield(row)
 		}
 	}
 	return id
-}
-
-// keep keeps a row, merged with an earlier one of its host.
-func (l *lister) keep(row Row) {
-	on := processOn{row.Name, row.Host.WithoutSupplier()}
-	if at, twice := l.kept[on]; twice {
-		l.rows[at] = l.rows[at].merge(row)
-		return
-	}
-	l.kept[on] = len(l.rows)
-	l.rows = append(l.rows, row)
 }
 
 // page asks for one page of a namespace.

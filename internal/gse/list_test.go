@@ -223,7 +223,7 @@ func TestList_twoRows(t *testing.T) {
 		"three":                   {[]string{at(1, 100, ""), at(0, 200, ""), at(2, 300, "")}, "0:9:10.0.0.1 stopped []"},
 		"of-two-suppliers":        {[]string{at(1, 100, ""), at(2, 200, five)}, "0:5:10.0.0.1 stopped [0:9:10.0.0.1]"},
 		"gone-of-another":         {[]string{at(0, 100, ""), at(2, 200, five)}, "0:5:10.0.0.1 stopped []"},
-		"gone-last-of-another":    {[]string{at(1, 100, ""), at(0, 200, five)}, ""},
+		"gone-last-of-another":    {[]string{at(1, 100, ""), at(0, 200, five)}, "0:9:10.0.0.1 running []"},
 		"three-of-two":            {[]string{at(1, 100, ""), at(0, 200, five), at(2, 300, five)}, "0:5:10.0.0.1 stopped [0:9:10.0.0.1]"},
 	} {
 		for _, order := range []string{"", "-backwards"} {

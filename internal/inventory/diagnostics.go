@@ -92,7 +92,7 @@ func (g *processGroups) faults() diag.Diagnostics {
 	}
 	if len(g.differing) > 0 {
 		diags.Append(diagnose.About(path.Root("group_by"), diag.NewErrorDiagnostic("Processes That Differ", "Hosts can only be one element with the same spec and priority:\n\n"+rows(g.differing)+
-			fmt.Sprintf("\nMake them alike in CMDB, or set group_by = %q, which tells them apart. As that changes all keys of a data source, read these processes in one of their own, by process_name.", g.apart))))
+			fmt.Sprintf("\nMake them alike in CMDB, or set group_by = %q, which tells them apart. As that changes all keys of a data source, read these processes in one of their own, by process_name, and list all others in the process_name of this one.", g.apart))))
 	}
 	return diags
 }

@@ -209,8 +209,8 @@ func (d *disguise) str(member, text string) string {
 	case kind == "host":
 		return d.keyed(text)
 	case kind == "kept", kind == "member", kind == "":
-		if isID(member) && isDigits(text) {
-			return d.id(text)
+		if isDigits(text) {
+			return string(d.number(member, json.Number(text)))
 		}
 		return d.text(text)
 	default:
@@ -236,8 +236,9 @@ func (d *disguise) number(member string, n json.Number) json.Number {
 	return json.Number(d.id(n.String()))
 }
 
-// maxDigits is the length of the platform's longest codes.
-const maxDigits = 7
+// maxDigits is the length of the platform's longest codes. In a text, a number of fewer than minDigits is rather a code
+// or a cloud area than an id.
+const maxDigits, minDigits = 7, 4
 
 func isID(member string) bool {
 	return kinds[member] != "kept" && (strings.HasSuffix(member, "id") || strings.HasSuffix(member, "ids"))
@@ -404,7 +405,7 @@ func (d *disguise) word(found string) string {
 		return found
 	case d.known[part] != "":
 		return d.known[part] + marks
-	case d.known["#"+part] != "":
+	case len(part) >= minDigits && d.known["#"+part] != "":
 		return d.known["#"+part] + marks
 	case err == nil:
 		return d.address(addr) + marks

@@ -258,6 +258,10 @@ func TestDisguise_idsInMessages(t *testing.T) {
 	got, _ := line(d.value("", in))
 	simtest.Want(t, "disguised", string(got), `{"bk_biz_id":1001,"bk_host_id":1002,"message":"business 1001 host 1002. code 1000115, not 4711"}`+"\n")
 	simtest.Want(t, "in a later text", d.text("[30077]"), "[1002]")
+	in, _ = decode(`{"bk_biz_id":3,"bk_host_id":115,"bk_cloud_id":"3","error_code":"115","op_type":"3","bk_set_id":"3","message":"code 115: agent 3:10.0.0.1"}`)
+	got, _ = line(d.value("", in))
+	want := `{"bk_biz_id":1003,"bk_cloud_id":"3","bk_host_id":1004,"bk_set_id":"1003","error_code":"115","message":"code 115: agent 3:198.18.0.1","op_type":"3"}`
+	simtest.Want(t, "short ones", string(got), want+"\n")
 }
 
 func TestParse_refuses(t *testing.T) {
