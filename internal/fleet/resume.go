@@ -26,6 +26,8 @@ type Task struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	Fresh       bool   `json:"fresh,omitempty"`
 	Over        int64  `json:"over,omitempty"`
+	// Was is the pid before it was sent, 0 if that is not known. Another pid shows that it worked.
+	Was int64 `json:"was,omitempty"`
 }
 
 // TookEffect reports whether a host is hosted by the task. Its agent reports a registration that was
@@ -148,7 +150,7 @@ func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(con
 func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
-		if task, sent := r.change.Underway[h]; sent && (task.Operation == Supervise || r.want.Ensure == EnsureRunning) {
+		if task, sent := r.change.Underway[h]; sent && (task.Operation != Start || r.want.Ensure == EnsureRunning) {
 			tasks[h] = task
 		}
 	}
@@ -183,6 +185,9 @@ func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time
 	still := make(Results)
 	for h, o := range resume(ctx, r.process, tasks, r.worked, observe) {
 		switch runs := r.change.Runs[h]; {
+		case o.Verdict == Pending && runs.Tried != TryUnseen:
+			o.Meaning = "a " + string(tasks[h].Operation) + " of an earlier apply is still under way; if that never ends, restart the process by hand, and apply again"
+			still[h] = o
 		case o.Verdict == Pending:
 			still[h] = o
 		case runs.Tried != TryUnseen: // it was for another declaration
@@ -201,7 +206,7 @@ func (r *Reconciliation) worked(ctx context.Context, hosts []Host) Results {
 	results := make(Results)
 	live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown that it worked
 	for _, h := range hosts {
-		if now, was := live[h], r.change.Runs[h].PID; now.State == Running && now.PID > 0 && was > 0 && now.PID != was {
+		if now, was := live[h], r.change.Runs[h].Task.Was; now.State == Running && now.PID > 0 && was > 0 && now.PID != was {
 			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
 		}
 	}

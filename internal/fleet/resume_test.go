@@ -192,7 +192,7 @@ func TestReconcile_resumes(t *testing.T) {
 		runs   = answer(runsAs(7))
 		down   = row(fleet.Stopped, true, 5)
 		silent = fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"}
-		task   = fleet.Task{ID: "T", Operation: fleet.Restart}
+		task   = fleet.Task{ID: "T", Operation: fleet.Restart, Was: 7}
 		began  = fleet.Task{ID: "U", Operation: fleet.Start}
 		had    = func(o fleet.Outcome, task fleet.Task, left fleet.Code) fleet.Outcome {
 			o.Underway, o.Left = task, left

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -191,19 +192,34 @@ func TestReconciliation_back(t *testing.T) {
 	}
 }
 
-// A host on which the hosting that failed is still under way does not go back: it would be hosted with the new declaration afterwards.
+// A host on which what was sent is still under way does not go back: it would take place over what comes back.
 func TestReconciliation_Back_underWay(t *testing.T) {
 	t.Parallel()
 	goesOn := byHost{2: {Verdict: fleet.Pending, TaskID: "T"}}
-	prior, p := &process{look: goesOn, wait: goesOn}, &process{reregister: done(goesOn)}
-	change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Inherited: fleet.Inherited{Prior: prior}}
-	r := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), change)
-	r.Run(t.Context())
-	prior.calls = nil
-	results := r.Back(t.Context(), desired(fleet.EnsureHosted), func(fleet.Host) bool { return true })
-	prior.wantCalls(t, "look 2", "wait 2", "reregister 1", "live 1")
-	if o := results[host(2)]; o.Verdict != fleet.Pending || o.Left != fleet.OtherSpec || o.Underway.ID != "T" || !results[host(1)].OK() {
-		t.Errorf("results are %v", byNumber(results))
+	for name, c := range map[string]struct {
+		process   process
+		operation fleet.Operation
+		calls     string // back
+	}{
+		"hosting": {process{reregister: done(goesOn)}, "", "look 2, wait 2, reregister 1, live 1"},
+		"restart": {process{live: answer(runsAs(8)), operate: doneOps(byOp{fleet.Restart: goesOn})}, fleet.Restart, "look 2, wait 2, reregister 1, restart 1, live 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prior := &process{live: answer(runsAs(7)), look: goesOn, wait: goesOn}
+			change := fleet.Change{
+				Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Inherited: fleet.Inherited{Prior: prior},
+				Operate: fleet.Operate{Operation: c.operation, Runs: map[fleet.Host]fleet.Runs{host(1): {}, host(2): {}}},
+			}
+			r := fleet.NewReconciliation(&c.process, desired(fleet.EnsureHosted), change)
+			r.Run(t.Context())
+			prior.calls = nil
+			results := r.Back(t.Context(), desired(fleet.EnsureHosted), func(fleet.Host) bool { return true })
+			prior.wantCalls(t, strings.Split(c.calls, ", ")...)
+			if o := results[host(2)]; o.Verdict != fleet.Pending || o.Left != fleet.OtherSpec || o.Underway.ID != "T" || !results[host(1)].OK() {
+				t.Errorf("results are %v", byNumber(results))
+			}
+		})
 	}
 }
 

@@ -438,24 +438,134 @@ func TestOnUpdate_awaited(t *testing.T) {
 	}
 }
 
-// An apply that may have been cut off says so also of a host that cannot be registered then.
+// An apply that may have been cut off says so also of a host that cannot be registered then, whatever for.
 func TestOnUpdate_unsureAndRefused(t *testing.T) {
 	t.Parallel()
+	const unsure = "since the last apply that is in state it was started, or registered, and whether an apply that was cut off has operated it already is not known"
+	for name, c := range map[string]struct {
+		fails simulator.Fault
+		says  string
+	}{
+		"refused": {failing, "web-2 (0:10.0.0.3): 65535, the command failed; " + unsure},
+		"away":    {away, "web-2 (0:10.0.0.3): 117, the agent is abnormal or not found; " + unsure},
+		"all":     {simulator.Fault{EnvelopeCode: new(1210001)}, "web-1, web-2 (2 hosts): " + unsure},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				w.sim.StartingKeepsTime = true
+				more := map[string]any{"on_update": "restart", "ensure": "running", "max_unreachable_hosts": "1"}
+				o, pass := w.object(), w.passing()
+				o.Applied(w.declares(2, more))
+				pass()
+				kept := *o.Kept
+				o.Protocol = w.open()
+				o.Applied(w.changed(2, more))
+				*o.Kept = kept
+				o.Private = nil
+				w.on("update_proc_info", c.fails, 2)
+				o.Protocol = w.open()
+				_, said := o.Apply(w.changed(2, more))
+				providertest.Check(w, said.Failed() && tells(said, c.says), "said: %s", said)
+			})
+		})
+	}
+}
+
+// A host that stayed because a restart was under way, and that comes back, is restarted with what is declared by then.
+func TestOnUpdate_comesBack(t *testing.T) {
+	t.Parallel()
 	through(t, gse, func(w *world) {
-		w.sim.StartingKeepsTime = true
-		more := map[string]any{"on_update": "restart", "ensure": "running"}
-		o, pass := w.object(), w.passing()
-		o.Applied(w.declares(2, more))
+		cut, pass := w.polled()
+		next := func(n int) map[string]any {
+			return startedBy(w.by, "./start.sh -z", n, attribute("on_update", "restart"))
+		}
+		o := w.object()
+		o.Applied(w.declares(2, attribute("on_update", "restart")))
+		w.do(w.sim.StartProcess, 1, 2)
+		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
+		cut.Apply(o, w.changed(2, attribute("on_update", "restart")))
+		w.repair()
+		for range 2 { // the first is cut off before web-2 is to leave
+			cut.Apply(o, next(1))
+		}
 		pass()
-		kept := *o.Kept
+		pid := w.at(2).PID
 		o.Protocol = w.open()
-		o.Applied(w.changed(2, more))
-		*o.Kept = kept
-		o.Private = nil
-		w.on("update_proc_info", failing, 2)
+		o.Applied(next(2))
+		providertest.Check(w, w.at(2).PID != pid && w.at(2).Registered, "process %d became %d", pid, w.at(2).PID)
+	})
+}
+
+// A restart whose end the platform never tells hinders nothing once another pid shows that it has worked, and its host may be changed and leave.
+func TestOnUpdate_neverTold(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		switched bool // on_update is register in between
+		next     func(*world) map[string]any
+	}{
+		"next": {false, func(w *world) map[string]any {
+			return startedBy(w.by, "./start.sh -z", 2, attribute("on_update", "restart"))
+		}},
+		"switched-and-next": {true, func(w *world) map[string]any {
+			return startedBy(w.by, "./start.sh -z", 2, attribute("on_update", "restart"))
+		}},
+		"destroyed":              {false, func(*world) map[string]any { return nil }},
+		"switched-and-destroyed": {true, func(*world) map[string]any { return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, each, func(w *world) {
+				cut, _ := w.polled()
+				o := w.object()
+				o.Applied(w.declares(2, attribute("on_update", "restart")))
+				w.do(w.sim.StartProcess, 1, 2)
+				never := simulator.Fault{API: w.by.ResultAPI(), Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2}), Code: new(115)}
+				if w.by == job {
+					never.Code, never.EnvelopeCode = nil, new(1210001)
+				}
+				w.sim.Inject(never)
+				cut.Apply(o, w.changed(2, attribute("on_update", "restart")))
+				if c.switched {
+					o.Protocol = w.open()
+					o.Apply(w.changed(2, attribute("on_update", "register")))
+				}
+				w.sim.OnCall = func(call simulator.Call) { // what is sent now is told
+					if strings.HasPrefix(call.API, "operate_") && call.Op == simulator.OpRestart {
+						w.sim.ClearFaults()
+					}
+				}
+				o.Protocol = w.open()
+				o.Applied(c.next(w))
+			})
+		})
+	}
+}
+
+// A restart that is under way is asked for before a destroy, also if it was of no interest in between.
+func TestOnUpdate_switchedBack(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		cut, pass := w.polled()
+		on := func(operation string) map[string]any {
+			return w.changed(2, attribute("on_update", operation), attribute("on_destroy", "stop"))
+		}
+		o := w.object()
+		o.Applied(w.declares(2, attribute("on_update", "restart"), attribute("on_destroy", "stop")))
+		w.do(w.sim.StartProcess, 1, 2)
+		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
+		cut.Apply(o, on("restart"))
+		for _, operation := range []string{"register", "restart"} {
+			o.Protocol = w.open()
+			o.Applied(on(operation))
+		}
+		said := cut.Apply(o, nil)
+		providertest.Check(w, w.at(2).Registered && said.Failed(), "web-2 is unregistered; said: %s", said)
+		w.repair()
+		pass()
 		o.Protocol = w.open()
-		_, said := o.Apply(w.changed(2, more))
-		providertest.Check(w, tells(said, "web-2 (0:10.0.0.3): 65535, … whether an apply that was cut off has operated it already is not known"), "said: %s", said)
+		o.Applied(nil)
+		providertest.Check(w, !w.at(2).Running, "web-2 has %+v", w.at(2))
 	})
 }
 

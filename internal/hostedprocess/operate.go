@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -112,7 +113,7 @@ func keepUnsure(unsure map[fleet.Host]bool, results fleet.Results) {
 		case o.OK():
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: "registered and not operated: " + meaningCutOff, Left: fleet.OperationUnconfirmed}
 		default:
-			o.Meaning += "; " + meaningCutOff
+			o.Meaning, o.Away = strings.TrimPrefix(o.Meaning+"; ", "; ")+meaningCutOff, false // it must be said, and what is away is not
 			results[host] = o
 		}
 	}
@@ -139,7 +140,10 @@ func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
 	case o.Left == fleet.Unhealthy && due:
 		return fleet.Runs{PID: pid, Tried: fleet.TryWorked}
 	case !failed, o.Left == fleet.Unhealthy, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
-		return fleet.Runs{PID: pid}
+		if due {
+			return fleet.Runs{PID: pid}
+		}
+		return fleet.Runs{PID: pid, Task: before.Task}
 	case operated && !untouched(o):
 		return u.tried(host, o)
 	case !due:
@@ -157,6 +161,9 @@ func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
 // tried is what runs on a host after a try of the operation with the outcome o.
 func (u *update) tried(host fleet.Host, o fleet.Outcome) fleet.Runs {
 	if o.Left == fleet.OperationUnconfirmed {
+		if o.Underway.ID != "" {
+			o.Underway.Was = u.found.Operated[host]
+		}
 		return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Operated[host], Tried: fleet.TryUnseen, Task: o.Underway}
 	}
 	return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Running[host], Tried: fleet.TryFailed}

@@ -105,7 +105,7 @@ func (u underway) tookEffect(ctx context.Context, hosts []fleet.Host) fleet.Resu
 	for _, host := range hosts {
 		s := live[host]
 		u.silent[host] = err == nil && s.Silent()
-		if runs := u.last.on(host).Runs; runs.Task == u.tasks[host] && s.State == fleet.Running && s.PID > 0 && runs.PID > 0 && s.PID != runs.PID {
+		if runs := u.last.on(host).Runs; runs.Task == u.tasks[host] && s.State == fleet.Running && s.PID > 0 && runs.Task.Was > 0 && s.PID != runs.Task.Was {
 			results[host] = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
 		}
 	}

@@ -132,6 +132,9 @@ func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Ou
 		_, stuck := u.stuck[host]
 		switch {
 		case stuck, u.leftAlone(host): // nothing was done there
+			if u.remains().changes() {
+				e.Runs = e.Runs.Redeclared(u.prior.Desired.Spec)
+			}
 		case u.operation == "":
 			e.Runs = fleet.Runs{Task: e.Runs.Task}
 		default:
