@@ -355,7 +355,7 @@ func TestOnUpdate_unseenThenAway(t *testing.T) {
 
 // Changed labels restart nothing, whatever became of a host that did not get them.
 //
-// Promised in rolling-restart.md: changed labels restart nothing
+// Promised in rolling-restart.md: changed labels restart nothing.
 func TestOnUpdate_labels(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]func(*world){
