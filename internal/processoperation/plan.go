@@ -105,7 +105,8 @@ func sameInputs(ctx context.Context, plan, state resourceModel) bool {
 
 // run is what an apply does, as rollout_plan describes it.
 type run struct {
-	// number counts the runs of a resource, so that repeating the same run also changes rollout_plan.
+	// number counts the runs of a resource, so that repeating the same run also changes rollout_plan. It is 0
+	// for an on_destroy.
 	number    int
 	operation fleet.Operation
 	order     fleet.Order
@@ -117,26 +118,34 @@ type run struct {
 // runsNothing is the rollout_plan of an apply that only records.
 const runsNothing = "runs nothing"
 
-func (r run) String() string {
+// String is rollout_plan. A plan shows each line as new, because each has the number. Only the second half of
+// a line that diagnose.Lines breaks may be the same as before. diagnose.Again changes that one.
+func (r run) String() string { return diagnose.Lines(r.lines()) }
+
+// lines are what is done, a line for each step. Without a number none has a prefix.
+func (r run) lines() []string {
 	steps := stepsOf(r.order, r.members, r.duties)
 	if len(steps) == 0 {
-		return runsNothing
+		return []string{runsNothing}
 	}
-	run := fmt.Sprintf("run %d: ", r.number) // each line has it, so that a plan shows each line as new
-	text := fmt.Sprintf("%s%s ", run, r.operation)
+	prefix := ""
+	if r.number > 0 {
+		prefix = fmt.Sprintf("run %d: ", r.number)
+	}
+	text := fmt.Sprintf("%s%s ", prefix, r.operation)
 	if len(steps[0].names) == 0 {
-		return diagnose.Lines([]string{text + steps[0].describe(r.rollout)})
+		return []string{text + steps[0].describe(r.rollout)}
 	}
 	var lines []string
 	for i, s := range steps {
 		if i == mostSteps {
-			lines = append(lines, fmt.Sprintf("%sthen %d more priorities", run, len(steps)-i))
+			lines = append(lines, fmt.Sprintf("%sthen %d more priorities", prefix, len(steps)-i))
 			break
 		}
 		lines = append(lines, fmt.Sprintf("%spriority %d, %s, %s", text, s.priority, diagnose.Keys(s.names), s.describe(r.rollout)))
-		text = run + "then "
+		text = prefix + "then "
 	}
-	return diagnose.Lines(lines)
+	return lines
 }
 
 // mostSteps is how many priorities are listed.

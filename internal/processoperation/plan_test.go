@@ -150,6 +150,12 @@ func TestProcessOperation_planOfDestroy(t *testing.T) {
 	}{
 		"nothing": {restartConfig(providertest.FaceESB, 2, map[string]any{"run_on_create": false}), ""},
 		"stop":    {restartConfig(providertest.FaceESB, 2, stops), "web:nginx: the destroy of this operation runs: stop on 2 hosts in 2 waves of 1: web-1, web-2 To run nothing, take on_destroy out"},
+		"long": {
+			restartConfig(providertest.FaceESB, 0, map[string]any{"on_destroy": "stop", "run_on_create": false, "hosts": map[string]string{
+				"one-long-name-of-a-host": "0:10.0.0.1", "two-long-names-of-a-host": "0:10.0.0.2", "three-long-names-of-a-host": "0:10.0.0.3", "four-long-names-of-a-host": "0:10.0.0.4",
+			}}),
+			"web:nginx: the destroy of this operation runs: stop on 4 hosts: four-long-names-of-a-host, one-long-name-of-a-host, three-long-names-of-a-host, two-long-names-of-a-host To",
+		},
 		"several": {operation("start", stack(), stops), "runs: stop priority 5, log, web, on 3 hosts in 3 waves of 1: web-1…web-3 then priority 1, db, on 2 hosts in 2 waves of 1: web-1, web-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
