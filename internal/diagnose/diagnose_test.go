@@ -392,6 +392,16 @@ func TestInWaves(t *testing.T) {
 	}
 }
 
+// A text of the platform or of a name may begin with any character.
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "  no host\n": "No host.", "is it?": "Is it?", "主机不存在": "主机不存在.", "éléments": "Éléments.", "\xff is no text": "\ufffd is no text.",
+	} {
+		procapitest.WantEqual(t, text, want, Sentence(text))
+	}
+}
+
 // A plan that equals the one before says so, and how often.
 func TestAgain(t *testing.T) {
 	t.Parallel()
