@@ -28,21 +28,24 @@ type filedRow struct {
 
 // CachedStatus implements fleet.Process. A host without a row is not registered, unless a row without a
 // known host may belong to it. The agents are asked once for their other names, to find the host of such
-// a row.
+// a row. Without a spec they cannot be asked.
 func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	files, err := p.file(ctx, hosts)
 	if err != nil {
 		return nil, err
 	}
 	statuses, unplaced := placeAll(files)
+	if p.spec == nil || !p.client.face.renames() {
+		return statuses, nil
+	}
 	var ask []fleet.Host
 	for _, h := range p.client.unnamed(unplaced) {
 		if _, asked := p.client.asked.LoadOrStore(h.WithoutSupplier(), true); !asked {
 			ask = append(ask, h)
 		}
 	}
-	if len(ask) > 0 && p.client.face.renames() {
-		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // an agent that does not answer, or cannot be asked without a spec, gives no name
+	if len(ask) > 0 {
+		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // an agent that does not answer gives no name
 		statuses, _ = placeAll(files)
 	}
 	return statuses, nil

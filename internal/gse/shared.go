@@ -82,7 +82,7 @@ type namespace struct {
 	// listing of the known size must save.
 	asked             sync.Map
 	calls, hosts, due atomic.Int64
-	// off: the platform refused to list, or its listing lacks members.
+	// off: no more listings are made. One failed or took too long, even once, or it lacked members.
 	off atomic.Bool
 }
 
@@ -142,8 +142,8 @@ func (n *namespace) fresh() *listing {
 }
 
 // pays reports whether a listing saves calls. It does once the calls so far have cost half as much, since
-// it is not known which processes will still ask. It does not for processes that fill more than
-// half of their requests.
+// it is not known which processes will still ask. It does not if these calls are about more hosts each
+// than half a page has rows.
 func (n *namespace) pays() bool {
 	calls := n.calls.Load()
 	return !n.off.Load() && calls >= max(sharedFrom, n.due.Load()) && 2*n.hosts.Load() <= pageLimit*calls

@@ -274,6 +274,20 @@ func TestGateway_placingAsksOnce(t *testing.T) {
 	}
 }
 
+// Without a spec no agent can be asked. A process with one then still asks.
+func TestGateway_placingAsksWithASpec(t *testing.T) {
+	t.Parallel()
+	row := cached(gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1))
+	p, _ := scripted(t, "apigw", row, row, accepted, result(said(named("0:10.0.0.1", `"bk_agent_id":"`+agentA+`"`)...)))
+	for _, asking := range []struct {
+		process *Process
+		want    fleet.State
+	}{{p.client.Process(sampleMeta, nil), fleet.Unknown}, {p, fleet.Running}} {
+		got, err := asking.process.CachedStatus(t.Context(), hosts(1))
+		procapitest.Check(t, err == nil && got[host(1)].State == asking.want, "got %v, %v, want %s", got, err, asking.want)
+	}
+}
+
 // The key of the other generation names the host too, unless it may be another host's key. For IPv6, the
 // first form of one host is the second form of another.
 func TestKeys_otherGeneration(t *testing.T) {
