@@ -213,7 +213,7 @@ func (c *change) retries() bool {
 
 // due is where the operation has to run: everywhere, or on added hosts and where the last run failed.
 // With run_on_create = false added hosts are only recorded, as in a create. unsure are the hosts on which
-// it may have worked. silent are the hosts whose agents did not answer.
+// it may have worked. silent are the hosts that had no result in the last run.
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {

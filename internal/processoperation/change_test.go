@@ -44,6 +44,35 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
+// What has worked on a host counts for the spec that the host has now, even if another entry has the same process.
+func TestDoubt_asDeclared(t *testing.T) {
+	t.Parallel()
+	entry := func(spec string, addresses map[string]string) member {
+		m := only(inventoryOf(t, addresses))
+		m.Desired.Spec = spec
+		return m
+	}
+	members := []member{entry("old", map[string]string{"a": "0:10.0.0.1"}), entry("new", map[string]string{"b": "0:10.0.0.2"})}
+	for name, c := range map[string]struct {
+		address, watched string
+		kept             bool
+	}{
+		"as-declared":           {"0:10.0.0.1", "old", true},
+		"as-declared-elsewhere": {"0:10.0.0.1", "new", false},
+		"second-as-declared":    {"0:10.0.0.2", "new", true},
+		"second-otherwise":      {"0:10.0.0.2", "old", false},
+		"nowhere":               {"0:10.0.0.1", "older", false},
+		"not-watched":           {"0:10.0.0.1", "", true},
+		"by-another-name":       {"0200000007525400f355781710390005465c", "old", true},
+		"by-another-name-older": {"0200000007525400f355781710390005465c", "older", false},
+	} {
+		rest := doubt{"web:nginx": {c.address: {Watched: c.watched}}}.asDeclared(members)
+		if _, kept := rest["web:nginx"][c.address]; kept != c.kept {
+			t.Errorf("%s: kept %t, want %t", name, kept, c.kept)
+		}
+	}
+}
+
 // Codes decide which hosts run the operation, and which agents are asked first. The text with a code may be anything.
 func TestChange_due(t *testing.T) {
 	t.Parallel()

@@ -67,11 +67,25 @@ func (d doubt) destroys(operation fleet.Operation, process string, due duty) dut
 	return due
 }
 
-// asDeclared is the doubt without operations that worked with another spec than the members'.
+// asDeclared is the doubt without operations that worked with another spec than their host's. An address
+// that no member has may be another name of a host. There the spec of any member of the process will do.
 func (d doubt) asDeclared(members []member) doubt {
-	rest := d.without(nil)
+	specs, byAddress := make(map[string][]string), make(map[string]map[string]string)
 	for _, m := range members {
-		maps.DeleteFunc(rest[m.ID], func(_ string, known inDoubt) bool { return known.Watched != "" && known.Watched != m.Desired.Spec })
+		if byAddress[m.ID] == nil {
+			byAddress[m.ID] = make(map[string]string)
+		}
+		specs[m.ID] = append(specs[m.ID], m.Desired.Spec)
+		for _, host := range m.Hosts.Hosts() {
+			byAddress[m.ID][host.Address()] = m.Desired.Spec
+		}
+	}
+	rest := d.without(nil)
+	for process, all := range specs {
+		maps.DeleteFunc(rest[process], func(address string, known inDoubt) bool {
+			spec, has := byAddress[process][address]
+			return known.Watched != "" && known.Watched != spec && (has || !slices.Contains(all, known.Watched))
+		})
 	}
 	return rest
 }

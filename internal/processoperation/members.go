@@ -26,7 +26,7 @@ type duty struct {
 	hosts   []fleet.Host
 	unsure  map[fleet.Host]fleet.Task
 	watched map[fleet.Host]string // inDoubt's
-	silent  []fleet.HostID        // the agents of these answered nothing in the last run
+	silent  []fleet.HostID        // hosts without a result in the last run
 	// others are other operations that earlier runs have sent to hosts, and whose end was not seen.
 	others map[fleet.Host]inDoubt
 }
