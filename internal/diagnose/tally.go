@@ -149,7 +149,7 @@ func Again(text, before string) string {
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		switch n := times[line]; {
+		switch n := times[line]; { // a line of waves belongs to the line before it
 		case n == 1 && !strings.HasPrefix(line, "in "):
 			lines[i] = "again: " + line
 		case n > 1:

@@ -21,16 +21,11 @@ const (
 // trailer is what the platform's administrators will ask for: the ids of tasks and requests, and
 // the errors of whole calls. It ends with what is to be said of calls whose end was not seen.
 func trailer(failures fleet.Results, doubt string) string {
-	var tasks, requests, paragraphs []string
-	for _, o := range failures {
-		tasks = append(tasks, o.TaskID)
-		requests = append(requests, o.RequestID)
-	}
-	var ids []string
-	if text := enumerated(tasks, maxIDs); text != "" {
+	var ids, paragraphs []string
+	if text := enumerated(failures.TaskIDs(), maxIDs); text != "" {
 		ids = append(ids, "Task: "+text)
 	}
-	if text := enumerated(requests, maxIDs); text != "" {
+	if text := enumerated(failures.RequestIDs(), maxIDs); text != "" {
 		ids = append(ids, "Request: "+text)
 	}
 	if len(ids) > 0 {
@@ -74,7 +69,8 @@ func failedCalls(failures fleet.Results) []string {
 	}
 	var paragraphs []string
 	for _, alike := range texts {
-		alike = distinct(alike)
+		slices.Sort(alike)
+		alike = slices.Compact(alike)
 		text := alike[0]
 		if len(alike) > 1 {
 			text += fmt.Sprintf("\n\n%d calls failed like this one.", len(alike))
@@ -160,14 +156,14 @@ func troubleIn(err error) *bkapi.Error {
 func TasksInLine(results fleet.Results) string { return enumerated(results.TaskIDs(), maxIDsInLine) }
 
 func enumerated(ids []string, most int) string {
-	unique := distinct(ids)
-	for i, id := range unique {
-		unique[i] = shortened(id)
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = shortened(id)
 	}
-	if len(unique) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(unique[:most], ", "), len(unique)-most)
+	if len(texts) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), len(texts)-most)
 	}
-	return strings.Join(unique, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // shortened is an id on one line, and not the whole of a long one.
@@ -177,11 +173,4 @@ func shortened(id string) string {
 		return string(runes[:maxLineRunes]) + cutMark
 	}
 	return id
-}
-
-// distinct returns texts sorted, each once, without the empty one.
-func distinct(texts []string) []string {
-	texts = slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
-	slices.Sort(texts)
-	return slices.Compact(texts)
 }

@@ -147,6 +147,11 @@ func (r Results) Succeeded(hosts []Host) []Host {
 // TaskIDs are the tasks that the results name, sorted, each once.
 func (r Results) TaskIDs() []string { return r.distinct(func(o Outcome) string { return o.TaskID }) }
 
+// RequestIDs are the requests that the results name, sorted, each once.
+func (r Results) RequestIDs() []string {
+	return r.distinct(func(o Outcome) string { return o.RequestID })
+}
+
 func (r Results) distinct(of func(Outcome) string) []string {
 	seen := make(map[string]bool)
 	for _, o := range r {
