@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"sync"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -13,9 +14,9 @@ import (
 
 // InBatches calls act for each batch of hosts, concurrently. The request path limits how many requests
 // are sent at once.
-func InBatches(ctx context.Context, batches iter.Seq[[]fleet.Host], act func(context.Context, []fleet.Host) fleet.Results) fleet.Results {
+func InBatches[M ~map[fleet.Host]V, V any](ctx context.Context, batches iter.Seq[[]fleet.Host], act func(context.Context, []fleet.Host) M) M {
 	var (
-		results = make(fleet.Results)
+		results = make(M)
 		mu      sync.Mutex
 		wg      sync.WaitGroup
 	)
@@ -24,7 +25,7 @@ func InBatches(ctx context.Context, batches iter.Seq[[]fleet.Host], act func(con
 			partial := act(bkapi.WithLogFields(ctx, HostsField(batch)), batch)
 			mu.Lock()
 			defer mu.Unlock()
-			results.Merge(partial)
+			maps.Copy(results, partial)
 		})
 	}
 	wg.Wait()

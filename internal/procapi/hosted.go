@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -52,21 +51,9 @@ type Script struct {
 
 // ReadHosted runs a script on each batch of hosts, concurrently.
 func ReadHosted(ctx context.Context, o Options, batches iter.Seq[[]fleet.Host], script func([]fleet.Host) Script) map[fleet.Host]hostedspec.Reading {
-	var (
-		readings = make(map[fleet.Host]hostedspec.Reading)
-		mu       sync.Mutex
-		wg       sync.WaitGroup
-	)
-	for batch := range batches {
-		wg.Go(func() {
-			partial := script(batch).read(bkapi.WithLogFields(ctx, HostsField(batch)), o, batch)
-			mu.Lock()
-			defer mu.Unlock()
-			maps.Copy(readings, partial)
-		})
-	}
-	wg.Wait()
-	return readings
+	return InBatches(ctx, batches, func(ctx context.Context, batch []fleet.Host) map[fleet.Host]hostedspec.Reading {
+		return script(batch).read(ctx, o, batch)
+	})
 }
 
 func (s Script) read(ctx context.Context, o Options, hosts []fleet.Host) map[fleet.Host]hostedspec.Reading {

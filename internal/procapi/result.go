@@ -1,6 +1,7 @@
 package procapi
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 
@@ -53,11 +54,7 @@ func (w wireResult[C]) result() (result HostResult, known bool) {
 	if !code.Known || code.Value == CodeOK && w.ErrCode.Known {
 		code = w.ErrCode
 	}
-	message := w.ErrorMsg
-	if message == "" {
-		message = w.ErrMsg
-	}
-	return HostResult{Code: code.Value, Message: string(message), Content: string(w.Content)}, code.Known
+	return HostResult{Code: code.Value, Message: string(cmp.Or(w.ErrorMsg, w.ErrMsg)), Content: string(w.Content)}, code.Known
 }
 
 // saysNothing reports whether a result is only a placeholder. An unreadable result is not.

@@ -174,7 +174,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 	for i, part := range w.parts {
 		all[i] = part.verdicts.Results
 		for _, h := range part.verdicts.Pending {
-			outcome, said := part.verdicts.Last(h)
+			outcome, said := part.verdicts.last[h]
 			if !said {
 				outcome.Meaning = silence
 			}
@@ -233,7 +233,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 func (w *wait) over() bool {
 	for _, part := range w.parts {
 		for _, h := range part.verdicts.Pending {
-			_, said := part.verdicts.Last(h)
+			_, said := part.verdicts.last[h]
 			if !w.once && (said || !w.resumed || w.looks < silentLooks) {
 				return false
 			}

@@ -64,12 +64,6 @@ func (v *Verdicts) take(answers []hostAnswer, from Source) {
 	v.Pending = pending
 }
 
-// Last is the last outcome of a pending host, if it has one.
-func (v *Verdicts) Last(h fleet.Host) (outcome fleet.Outcome, said bool) {
-	outcome, said = v.last[h]
-	return outcome, said
-}
-
 // End returns all results after a call that ended with err. sent says whether any request may have
 // reached the platform for the hosts without a verdict.
 func (v *Verdicts) End(err error, sent bool) fleet.Results {
