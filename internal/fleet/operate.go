@@ -23,10 +23,8 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 		}
 		t.after(ctx, operated)
 		return t.results
-	}, anyHost)
+	}, always)
 }
-
-func anyHost(Host) bool { return true }
 
 // turn is an operation on one process on the hosts of one wave. Agents are asked about each process
 // by itself, before and after it. The operation may go to several in one call.
@@ -83,6 +81,7 @@ func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, o
 // the task says nothing. If the earlier run failed, the operation is due.
 func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, observe Observer) (doubtful []Host) {
 	tasks := make(map[Host]Task)
+	var rest []Host
 	for _, h := range hosts {
 		task := t.unsure[h]
 		t.bare[h] = task.Bare
@@ -91,18 +90,20 @@ func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, ob
 		case task.Worked:
 			t.results[h] = Outcome{Verdict: Done, TaskID: task.ID}
 			t.resumed = append(t.resumed, h)
-		case task.ID != "":
-			tasks[h] = task
+		default:
+			rest = append(rest, h)
+			if task.ID != "" {
+				tasks[h] = task
+			}
 		}
 	}
-	hosts = Where(hosts, func(h Host) bool { return !t.unsure[h].Worked && !t.unsure[h].Anew })
 	ctx, cancel := Share(ctx, Takes(t.process, t.op), later)
 	defer cancel()
 	ended := resume(ctx, t.process, tasks, func(ctx context.Context, open []Host) Results {
 		asked := askFirst(ctx, t.process, t.op, open, Takes(t.process, t.op))
 		return asked.without(Where(open, func(h Host) bool { return !asked[h].OK() }))
 	}, observe)
-	for _, h := range hosts {
+	for _, h := range rest {
 		switch o, known := ended[h]; {
 		case !known, o.Verdict == Lost:
 			doubtful = append(doubtful, h)

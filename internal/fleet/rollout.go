@@ -52,8 +52,8 @@ func (r Rollout) InWaves() bool { return len(r.Waves) > 0 || len(r.Canary) > 0 }
 
 // Wave describes the wave that is about to start.
 type Wave struct {
-	Number, Of int
-	Hosts      []Host
+	Number int
+	Hosts  []Host
 	// observe takes verdicts of the wave before it is over.
 	observe Observer
 	// timed: the wave ends at a time of its own, and not when the time for everything is up.
@@ -91,7 +91,7 @@ func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(co
 			break
 		}
 		tally.begin(i + 1)
-		settled := r.bounded(ctx, act, Wave{Number: i + 1, Of: len(waves), Hosts: wave, observe: observe})
+		settled := r.bounded(ctx, act, Wave{Number: i + 1, Hosts: wave, observe: observe})
 		if r.Healthy != nil {
 			watched := Where(settled.Succeeded(wave), meant)
 			tally.count(settled.without(watched))
