@@ -123,10 +123,7 @@ var ends = map[int64]string{
 func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	return procapi.ReadHosted(ctx, f.Client.opts, slices.Chunk(hosts, f.Client.opts.MaxHosts), func(batch []fleet.Host) procapi.Script {
 		run := &scriptRun{client: f.Client, run: f.Source.On(windows), hosts: batch, screens: make(map[fleet.Host]string)}
-		return procapi.Script{
-			Send: func(ctx context.Context) (string, bkapi.Reply, error) { return run.send(ctx, batch) },
-			Look: run.look,
-		}
+		return procapi.Script{Send: run.send, Look: run.look}
 	})
 }
 
@@ -139,13 +136,13 @@ type scriptRun struct {
 	screens map[fleet.Host]string
 }
 
-func (r *scriptRun) send(ctx context.Context, hosts []fleet.Host) (string, bkapi.Reply, error) {
+func (r *scriptRun) send(ctx context.Context) (string, bkapi.Reply, error) {
 	request := scriptRequest{
 		Scripts:   []scriptFile{{Name: r.run.Name, Dir: r.run.Dir, Content: r.run.Script}},
 		Tasks:     []scriptStep{{Command: r.run.Command, Timeout: scriptSeconds}},
 		Relations: []scriptRelation{{After: []int{}}},
 	}
-	for _, h := range hosts {
+	for _, h := range r.hosts {
 		request.Agents = append(request.Agents, scriptAgent{AgentID: h.WithoutSupplier().Address(), User: r.run.Account})
 	}
 	var accepted scriptTask

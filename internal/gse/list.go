@@ -228,7 +228,7 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 		l.unplaced.Unreadable = l.unplaced.Unreadable || answer.ProcInfos.unreadable
 		before := r.rows
 		for _, info := range answer.ProcInfos.rows {
-			id := entryID{l.add(info), l.client.statusOf(info).RegisterTime}
+			id := entryID{l.add(info), int64(info.RegisterTime)}
 			if l.stopped {
 				return r, nil
 			}
