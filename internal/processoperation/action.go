@@ -110,18 +110,13 @@ func (a *baseAction) check(ctx context.Context, config tfsdk.Config) (actionMode
 	if diags.HasError() {
 		return model, diags
 	}
-	diags.Append(model.CheckOnce(ctx)...)
-	entries, known := model.Entries(ctx)
+	diags.Append(checkPlanned(ctx, a.platform, model)...)
 	diags.Append(checkInputs(ctx, model, config)...)
+	entries, _ := model.Entries(ctx)
 	for _, entry := range entries {
-		diags.Append(reference.CheckHosts(ctx, a.platform, entry)...)
 		if hosts := entry.HostsMap(ctx); !hosts.IsUnknown() && hosts.Len() == 0 {
 			diags.Append(reference.NoHosts(entry)...)
 		}
-	}
-	diags.Append(reference.CheckEntries(ctx, entries)...)
-	if known {
-		diags.Append(reference.CheckRolloutOf(ctx, entries, model.inputs().Rollout)...)
 	}
 	return model, diags
 }

@@ -42,8 +42,9 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 		supplier = r.platform.Supplier
 	}
 	to, from := plan.values(), state.values()
-	c := newChange(membersOf(ctx, plan, supplier), membersOf(ctx, state, supplier), reference.StringMap(from.FailedHosts))
-	c.unreachable = unreachableOf(membersOf(ctx, state, supplier), reference.StringMap(from.Unreachable))
+	next, prior := membersOf(ctx, plan, supplier), membersOf(ctx, state, supplier)
+	c := newChange(next, prior, reference.StringMap(from.FailedHosts))
+	c.unreachable = unreachableOf(prior, reference.StringMap(from.Unreachable))
 	if c.unreachable.machines() > maxUnreachable(r.platform, plan, c.next).Hosts { // they count as failed from now on
 		for at, status := range c.unreachable {
 			c.failed[at] = diagnose.HostStatus{Code: diagnose.NotTried, Text: status.Text}
@@ -59,15 +60,11 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 func newChange(next, prior []member, failed map[string]string) *change {
 	c := &change{next: next, prior: make(map[string][]fleet.Host), held: make(map[place]bool), failed: make(map[place]diagnose.HostStatus)}
 	for _, m := range prior {
-		byKey := make(map[string]string, len(failed))
-		for key, host := range m.Hosts.All {
+		for _, host := range m.Hosts.Hosts() {
 			c.prior[m.ID] = append(c.prior[m.ID], host)
 			c.held[place{m.ID, host.WithoutSupplier()}] = true
-			if status, said := failed[reference.HostKey(m.name, key)]; said {
-				byKey[key] = status
-			}
 		}
-		for host, status := range diagnose.Statuses(byKey, m.Hosts, diagnose.Failed) {
+		for host, status := range diagnose.Statuses(keysOf(m, failed), m.Hosts, diagnose.Failed) {
 			c.failed[place{m.ID, host}] = status
 		}
 	}
@@ -217,26 +214,15 @@ func (c *change) retries() bool {
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {
-		duties[i].unsure, duties[i].watched, duties[i].others = make(map[fleet.Host]fleet.Task), make(map[fleet.Host]string), make(map[fleet.Host]inDoubt)
+		duties[i] = dutyOn(nil)
 		for _, host := range m.Hosts.Hosts() {
 			at := c.inState(m.ID, host)
 			status, failed := c.failed[at]
 			joins := !c.held[at]
-			due := joins && !c.records || !joins && (c.everywhere || failed)
-			if due {
+			if joins && !c.records || !joins && (c.everywhere || failed) {
+				known, kept := c.inDoubt(m.ID, host)
 				duties[i].hosts = append(duties[i].hosts, host)
-			}
-			known, kept := c.inDoubt(m.ID, host)
-			switch {
-			case due && kept && known.isOther(c.operation, false): // this operation has not run yet
-				if !known.Worked { // what has worked is over
-					duties[i].others[host] = known
-				}
-			case !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)):
-				duties[i].unsure[host], duties[i].watched[host] = known.Task, known.Watched
-			}
-			if due {
-				duties[i].leftHosted(host, c.operation, known)
+				duties[i].takeUp(host, known, c.operation, false, !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)))
 			}
 			if failed && status.Code == diagnose.NoVerdict {
 				duties[i].silent = append(duties[i].silent, host.WithoutSupplier())

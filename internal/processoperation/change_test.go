@@ -130,7 +130,7 @@ func TestDoubtOf(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 1)
 	o, task := operation{members: []member{only(inventory)}, name: fleet.Restart}, fleet.Task{ID: "T", Operation: fleet.Restart, As: "0:10.0.0.8"}
-	known := []duty{{unsure: map[fleet.Host]fleet.Task{hosts[0]: task}}}
+	known := []duty{{unsure: map[fleet.Host]inDoubt{hosts[0]: {Task: task}}}}
 	for name, c := range map[string]struct {
 		outcome fleet.Outcome
 		before  []duty

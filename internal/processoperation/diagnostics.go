@@ -81,7 +81,7 @@ func invoked(o operation, addresses []map[string]string, inOneValue string, resu
 }
 
 func summary(name fleet.Operation) string {
-	return "Unable to " + diagnose.Sentence(string(name))[:len(name)] + " Process"
+	return "Unable to " + diagnose.WithoutStop(diagnose.Sentence(string(name))) + " Process"
 }
 
 // failed says on which hosts the operation failed, and why, process by process. again is what the next

@@ -2,19 +2,14 @@ package processoperation
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
-
-// doubtKey has in private state what failed_hosts cannot express about operations that may have worked.
-const doubtKey = "doubt"
 
 // doubt are the operations whose end was not seen, by process and address, with their tasks if known.
 type doubt map[string]map[string]inDoubt
@@ -49,20 +44,14 @@ func (d doubt) set(p place, known inDoubt) {
 	d[p.process][p.host.Address()] = known
 }
 
-// destroys adds to the duty of a destroy what is known of its hosts: other operations, the tasks of an
+// destroys is the duty of a destroy on hosts, with what is known of them: other operations, the tasks of an
 // earlier destroy, and what was left hosted.
-func (d doubt) destroys(operation fleet.Operation, process string, due duty) duty {
-	due.others, due.unsure, due.watched = make(map[fleet.Host]inDoubt), make(map[fleet.Host]fleet.Task), make(map[fleet.Host]string)
-	for _, host := range due.hosts {
-		known, kept := d.at(place{process, host.WithoutSupplier()})
-		switch {
-		case !kept || known.Task == (fleet.Task{}):
-		case !known.isOther(operation, true):
-			due.unsure[host], due.watched[host] = known.Task, known.Watched
-		case !known.Worked: // what has worked is over
-			due.others[host] = known
+func (d doubt) destroys(operation fleet.Operation, process string, hosts []fleet.Host) duty {
+	due := dutyOn(hosts)
+	for _, host := range hosts {
+		if known, _ := d.at(place{process, host.WithoutSupplier()}); known.Task != (fleet.Task{}) {
+			due.takeUp(host, known, operation, true, true)
 		}
-		due.leftHosted(host, operation, known)
 	}
 	return due
 }
@@ -80,7 +69,7 @@ func (d doubt) asDeclared(members []member) doubt {
 			byAddress[m.ID][host.Address()] = m.Desired.Spec
 		}
 	}
-	rest := d.without(nil)
+	rest := d.clone()
 	for process, all := range specs {
 		maps.DeleteFunc(rest[process], func(address string, known inDoubt) bool {
 			spec, has := byAddress[process][address]
@@ -90,12 +79,17 @@ func (d doubt) asDeclared(members []member) doubt {
 	return rest
 }
 
+func (d doubt) clone() doubt {
+	clone := make(doubt, len(d))
+	for process, tasks := range d {
+		clone[process] = maps.Clone(tasks)
+	}
+	return clone
+}
+
 // without is the doubt of other places.
 func (d doubt) without(places []place) doubt {
-	rest := make(doubt)
-	for process, tasks := range d {
-		rest[process] = maps.Clone(tasks)
-	}
+	rest := d.clone()
 	for _, p := range places {
 		delete(rest[p.process], p.host.Address())
 	}
@@ -148,11 +142,12 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 			case r.Verdict == fleet.NotTried && hindered:
 				left = other
 			case r.Verdict == fleet.NotTried && was && r.Underway == (fleet.Task{}):
-				left = inDoubt{earlier, duties[i].watched[host], o.destroys}
+				left = earlier
+				left.Destroy = o.destroys
 			case r.Verdict == fleet.Pending && r.Left == fleet.Unhealthy:
 				left = inDoubt{Task: fleet.Task{ID: r.TaskID, Operation: o.name}, Watched: m.Desired.Spec, Destroy: o.destroys}
 				if was && earlier.ID == r.TaskID {
-					left.Task = earlier // keep the name by which it was sent
+					left.Task = earlier.Task // keep the name by which it was sent
 				}
 			}
 			if left == (inDoubt{}) && (r.Verdict != fleet.NotTried || !was) {
@@ -166,7 +161,7 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 
 // with is the doubt with later entries in place of its own.
 func (d doubt) with(later doubt) doubt {
-	all := d.without(nil)
+	all := d.clone()
 	for process, tasks := range later {
 		if all[process] == nil {
 			all[process] = make(map[string]inDoubt)
@@ -178,12 +173,7 @@ func (d doubt) with(later doubt) doubt {
 
 // loadDoubt returns nil if private state has none.
 func loadDoubt(ctx context.Context, from privateReader) (doubt, diag.Diagnostics) {
-	raw, diags := from.GetKey(ctx, doubtKey)
-	var d doubt
-	if len(raw) > 0 && json.Unmarshal(raw, &d) != nil {
-		d = nil
-	}
-	return d, diags
+	return loadPrivate[doubt](ctx, from, doubtKey)
 }
 
 // saveDoubt writes nothing if there is no doubt and was none.
@@ -191,9 +181,5 @@ func saveDoubt(ctx context.Context, to privateWriter, before, now doubt) diag.Di
 	if len(before) == 0 && len(now) == 0 {
 		return nil
 	}
-	raw, err := json.Marshal(now)
-	if err != nil {
-		return diag.Diagnostics{diagnose.Bug(err)}
-	}
-	return to.SetKey(ctx, doubtKey, raw)
+	return savePrivate(ctx, to, doubtKey, now)
 }

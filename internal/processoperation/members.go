@@ -21,21 +21,44 @@ type member struct {
 }
 
 // duty is what an operation does for a member: the hosts on which it runs, and those on which it may have
-// worked before. Those have their task, if it is known.
+// worked before.
 type duty struct {
-	hosts   []fleet.Host
-	unsure  map[fleet.Host]fleet.Task
-	watched map[fleet.Host]string // inDoubt's
-	silent  []fleet.HostID        // hosts without a result in the last run
+	hosts  []fleet.Host
+	unsure map[fleet.Host]inDoubt
+	silent []fleet.HostID // hosts without a result in the last run
 	// others are other operations that earlier runs have sent to hosts, and whose end was not seen.
 	others map[fleet.Host]inDoubt
 }
 
-// leftHosted makes an operation that runs anew on a host unhost what an earlier run has left hosted there.
-func (d duty) leftHosted(host fleet.Host, operation fleet.Operation, known inDoubt) {
-	if _, asked := d.unsure[host]; known.Bare && !asked {
-		d.unsure[host] = fleet.Task{Operation: operation, Bare: true, Anew: true}
+// dutyOn is a duty on hosts of which nothing is known.
+func dutyOn(hosts []fleet.Host) duty {
+	return duty{hosts: hosts, unsure: make(map[fleet.Host]inDoubt), others: make(map[fleet.Host]inDoubt)}
+}
+
+// takeUp adds what earlier runs have left on a host where an operation runs now. unsure: the operation may
+// have worked there. One that runs anew unhosts what was left hosted.
+func (d duty) takeUp(host fleet.Host, known inDoubt, operation fleet.Operation, destroys, unsure bool) {
+	switch {
+	case known.isOther(operation, destroys): // this operation has not run yet
+		if !known.Worked { // what has worked is over
+			d.others[host] = known
+		}
+	case unsure:
+		d.unsure[host] = known
+		return
 	}
+	if known.Bare {
+		d.unsure[host] = inDoubt{Task: fleet.Task{Operation: operation, Bare: true, Anew: true}}
+	}
+}
+
+// tasks are the tasks of operations that may have worked.
+func (d duty) tasks() map[fleet.Host]fleet.Task {
+	tasks := make(map[fleet.Host]fleet.Task, len(d.unsure))
+	for host, known := range d.unsure {
+		tasks[host] = known.Task
+	}
+	return tasks
 }
 
 // everyHost is the duty of each member if the operation runs everywhere.
@@ -48,6 +71,8 @@ func everyHost(members []member) []duty {
 }
 
 // membersOf are the processes of a model in a plan: an unknown id is "", and unknown hosts are left out.
+// supplier is the supplier id of addresses without one. It does not matter to a text, which names hosts by
+// their keys.
 func membersOf(ctx context.Context, m reference.Processes, supplier int) []member {
 	var members []member
 	entries, _ := m.Entries(ctx)

@@ -76,6 +76,21 @@ func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnos
 	return diags
 }
 
+// checkPlanned checks what a plan knows and a validation may not: the provider block, and values of other
+// objects.
+func checkPlanned(ctx context.Context, p *platform.Platform, m model) diag.Diagnostics {
+	diags := m.CheckOnce(ctx)
+	entries, known := m.Entries(ctx)
+	for _, entry := range entries {
+		diags.Append(reference.CheckHosts(ctx, p, entry)...)
+	}
+	diags.Append(reference.CheckEntries(ctx, entries)...)
+	if known {
+		diags.Append(reference.CheckRolloutOf(ctx, entries, m.inputs().Rollout)...)
+	}
+	return diags
+}
+
 // resourceModel is the model of a resource, over either API.
 type resourceModel interface {
 	model
@@ -223,7 +238,7 @@ func (o operation) runOn(ctx context.Context, duties []duty) outcome {
 	members := make([]fleet.Member, len(o.members))
 	for i, m := range o.members {
 		parts[i] = platform.Part{Name: m.name, Keys: m.Hosts, Hosts: duties[i].hosts}
-		members[i] = fleet.Member{Process: m.Process, Priority: m.priority, Hosts: duties[i].hosts, Unsure: duties[i].unsure}
+		members[i] = fleet.Member{Process: m.Process, Priority: m.priority, Hosts: duties[i].hosts, Unsure: duties[i].tasks()}
 	}
 	machines := hostsOf(machinesOf(o.members, duties))
 	return o.platform.LoggedParts(ctx, logged, parts, func(ctx context.Context, rollout fleet.Rollout) []fleet.Results {
@@ -265,7 +280,8 @@ func (o outcome) mayHaveRun() outcome {
 	for i, results := range o {
 		ran[i] = maps.Clone(results)
 		maps.DeleteFunc(ran[i], func(_ fleet.Host, one fleet.Outcome) bool {
-			return !one.MayHaveRun() && (one.Verdict != fleet.Failed || !bkapi.MayHaveActed(one.Err))
+			may := one.MayHaveRun() || one.Verdict == fleet.Failed && bkapi.MayHaveActed(one.Err)
+			return !may
 		})
 	}
 	return ran

@@ -2,7 +2,6 @@ package processoperation
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,15 +27,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(plan.CheckOnce(ctx)...)
-	entries, known := plan.Entries(ctx)
-	for _, entry := range entries {
-		resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, entry)...)
-	}
-	resp.Diagnostics.Append(reference.CheckEntries(ctx, entries)...)
-	if known {
-		resp.Diagnostics.Append(reference.CheckRolloutOf(ctx, entries, plan.values().Rollout)...)
-	}
+	resp.Diagnostics.Append(checkPlanned(ctx, r.platform, plan)...)
 	resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "id", identifier(ctx, plan))...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -58,32 +49,30 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		return
 	}
 	// Without the provider block, its max_unreachable_hosts is unknown.
-	unlimited := !r.platform.Ready() && plan.values().MaxUnreachable.IsNull()
-	if unlimited && settled && len(state.values().Unreachable.Elements()) > 0 {
+	limitUnknown := !r.platform.Ready() && plan.values().MaxUnreachable.IsNull()
+	if limitUnknown && settled && len(state.values().Unreachable.Elements()) > 0 {
 		settled = false
 		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
 	}
 	change := r.changeOf(ctx, plan, state)
+	retries := change.retries()
+	nothing := !retries && sameInputs(ctx, plan, state)
 	if settled {
 		// A failing run ends with an error, so a plan may assume success.
-		failed := reference.StringMapValue(nil)
-		if change.retries() {
+		failed, unreachable := reference.StringMapValue(nil), state.values().Unreachable
+		if retries {
 			failed = types.MapUnknown(types.StringType)
 		}
-		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "failed_hosts", failed)...)
-	}
-	nothing := !change.retries() && sameInputs(ctx, plan, state)
-	if settled {
-		unreachable := state.values().Unreachable
 		if !nothing { // whatever the limit: the provider block of the apply may have another one
 			unreachable = types.MapUnknown(types.StringType)
 		}
+		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "failed_hosts", failed)...)
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)
-	}
-	if settled && nothing {
-		// Nothing changes, so the last run in state stays.
-		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "rollout_plan", state.values().RolloutPlan)...)
-		return
+		if nothing {
+			// The last run in state stays.
+			resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "rollout_plan", state.values().RolloutPlan)...)
+			return
+		}
 	}
 	if change.mayRename() {
 		// The update asks the platform which hosts are new.
@@ -261,33 +250,4 @@ func manyInStep(id types.String, rollout types.Object, operation types.String, s
 		"%s: %s goes to %d hosts at the same time: %s. With waves, the first ones that fail end it before it reaches the others: set "+
 			`rollout = { waves = ["1", "10%%"] }, for example. If all at once is what you want, waves = ["100%%"] says so.`,
 		id.ValueString(), operation.ValueString(), len(keys), diagnose.Keys(keys))))}
-}
-
-// runsKey holds the number of runs in private state.
-const runsKey = "runs"
-
-type privateReader interface {
-	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
-}
-
-type privateWriter interface {
-	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
-}
-
-// runsSoFar is the number of runs in private state, 0 if it has none.
-func runsSoFar(ctx context.Context, from privateReader) (int, diag.Diagnostics) {
-	raw, diags := from.GetKey(ctx, runsKey)
-	var runs int
-	if len(raw) > 0 && json.Unmarshal(raw, &runs) != nil {
-		runs = 0
-	}
-	return runs, diags
-}
-
-func saveRuns(ctx context.Context, to privateWriter, runs int) diag.Diagnostics {
-	raw, err := json.Marshal(runs)
-	if err != nil {
-		return diag.Diagnostics{diagnose.Bug(err)}
-	}
-	return to.SetKey(ctx, runsKey, raw)
 }

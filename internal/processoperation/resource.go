@@ -3,7 +3,6 @@ package processoperation
 import (
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -57,22 +56,24 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 
-	results := o.run(ctx, everyHost(o.members))
+	due := everyHost(o.members)
+	results := o.run(ctx, due)
 
 	failures := results.failures()
-	if failures.count() == results.count() && !failures.inDoubt() && !failures.leavesHosted() {
+	nowhere := failures.count() == results.count()
+	if certainlyNot := nowhere && !failures.inDoubt() && !failures.leavesHosted(); certainlyNot {
 		resp.Diagnostics.Append(runFailed(o, results, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host.", ""))
 		return
 	}
 	failing, away := o.judge(failures, nil)
-	plan.values().recordRun(o, 1, everyHost(o.members))
+	plan.values().recordRun(o, 1, due)
 	plan.values().record(o, failing, away)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 	resp.Diagnostics.Append(saveRuns(ctx, resp.Private, 1)...)
-	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, nil, doubtOf(o, everyHost(o.members), results))...)
-	switch {
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, nil, doubtOf(o, due, results))...)
+	switch unconfirmed := nowhere && !failures.interrupted() && !failures.worked(); {
 	case failures.count() == 0:
-	case failures.count() == results.count() && !failures.interrupted() && !failures.worked():
+	case unconfirmed:
 		resp.Diagnostics.Append(nothingConfirmed(o, results))
 	case failing.count() > 0:
 		resp.Diagnostics.Append(createdInPart(o, results.but(away, o.members), reference.OnPartialCreate(plan.values().OnPartialCreate.ValueString())))
@@ -105,7 +106,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
-	if len(unclear) > 0 && !change.everywhere && !change.records { // or nothing depends on it
+	if len(unclear) > 0 && !change.everywhere && !change.records { // otherwise every host is due, or none that joins
 		resp.Diagnostics.Append(namesNotSaid(o, unclear))
 		return
 	}
@@ -158,10 +159,15 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
-	doubt, due := before.asDeclared(o.members), everyHost(o.members)
+	doubt, due := before.asDeclared(o.members), make([]duty, len(o.members))
 	for i, m := range o.members {
-		due[i].hosts = slices.DeleteFunc(due[i].hosts, func(host fleet.Host) bool { _, double := twins[place{m.ID, host.WithoutSupplier()}]; return double })
-		due[i] = doubt.destroys(o.name, m.ID, due[i])
+		var hosts []fleet.Host
+		for _, host := range m.Hosts.Hosts() {
+			if _, double := twins[place{m.ID, host.WithoutSupplier()}]; !double {
+				hosts = append(hosts, host)
+			}
+		}
+		due[i] = doubt.destroys(o.name, m.ID, hosts)
 	}
 	results := o.run(ctx, due)
 	o.addTwins(results, twins)
