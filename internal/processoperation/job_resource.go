@@ -43,7 +43,7 @@ func (r *jobResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp
 	attributes := reference.JobAttributes(reference.Options{Several: true})
 	maps.Copy(attributes, resourceAttributes(ctx))
 	attributes["id"] = schema.StringAttribute{
-		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
+		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`. " + idsOfSeveral,
 		Computed:            true,
 	}
 	resp.Schema = schema.Schema{

@@ -38,6 +38,9 @@ func operationValidator() validator.String {
 	return stringvalidator.OneOf(reference.AsStrings(fleet.Operations())...)
 }
 
+// idsOfSeveral ends the description of id.
+const idsOfSeveral = "With `processes` it is the ids of all of them, joined by commas."
+
 // resourceAttributes are the attributes of resourceValues.
 func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := inputAttributes(" Changing this runs the new operation on every host.",
@@ -69,7 +72,7 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 		DeleteDescription: reference.TimeoutDescription("`on_destroy`, all waves", reference.DefaultChangeTimeout),
 	})
 	attributes["id"] = schema.StringAttribute{
-		MarkdownDescription: "`namespace:name`.",
+		MarkdownDescription: "`namespace:name`. " + idsOfSeveral,
 		Computed:            true,
 	}
 	attributes["rollout_plan"] = schema.StringAttribute{
