@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Per-host codes. Only 0 is success and only 115 is "still running": JOB and GSE share that rule. The
-// others come from other clients' tables.
+// Per-host codes. 0 is success, and only 115 is "still running": JOB and GSE share that rule. A [Call]
+// says for which others a host is as wanted. They come from other clients' tables.
 const (
 	CodeOK             = 0
 	CodeInProgress     = 115

@@ -66,7 +66,7 @@ func (c *Code) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Flag is a JSON boolean, a number (0 is false), or a string that holds either.
+// Flag is a JSON boolean, 0 or 1, or a string that holds either.
 type Flag struct{ Value, Known bool }
 
 // UnmarshalJSON never fails.

@@ -100,8 +100,7 @@ func (m *ResultMap) Plain() (form any, take func() bool) {
 }
 
 // Keys are the keys under which a result map may have a host, the likeliest first. They are built for the
-// host and looked up. A key of the platform is never parsed: an IPv6 address, a Windows path or a name
-// may contain the separator.
+// host and looked up, because an IPv6 address, a Windows path or a name may contain the separator.
 type Keys func(fleet.Host) iter.Seq[string]
 
 // hostAnswer is the result of a host in an answer, if there is one.

@@ -10,10 +10,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// silentLooks is how many answers in a row may lack a host before its task counts as forgotten. Otherwise
-// a forgotten task looks like one that is queued for ever. At the default interval this takes half a
-// minute.
-const silentLooks = 30
+// enoughLooks limits the wait for an earlier run's task, which the platform may have forgotten. Such a task
+// looks like one that is queued for ever. The wait ends after so many looks in all, unless a host is in
+// progress. Hosts without a result are then forgotten if that many answers in a row lacked them. So are
+// those of a task of which the platform has refused to say anything as often. At the default interval this
+// takes half a minute.
+const enoughLooks = 30
 
 // Resumption reads the result of an operation that was sent before.
 type Resumption struct {

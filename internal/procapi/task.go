@@ -122,11 +122,11 @@ type wait struct {
 	once        bool // one look is enough
 	parts       []waitingPart
 	looks       int
-	// silent counts answers in a row in which the platform says nothing of some host, refusals those in
-	// which it refuses to say anything. byGateway: one of these was a gateway's own.
-	silent, refusals int
-	byGateway        bool
-	passing          error // the error of the last answer, if it had one
+	// answers counts answers in a row that are results or say that the task is queued, refusals those in
+	// which the platform refuses to say anything. byGateway: one of these was a gateway's own.
+	answers, refusals int
+	byGateway         bool
+	passing           error // the error of the last answer, if it had one
 }
 
 // waitFor waits for nothing yet. An id with a secret or with control characters in it is not kept.
@@ -163,7 +163,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 	err := poll.Until(ctx, backoff, w.ask)
 	silence := silenceOf(err, w.passing)
 	// A failed query does not mean that the platform has forgotten the task.
-	forgotten := w.resumed && (err == nil && w.silent >= silentLooks || isRefused(err) && !w.byGateway && !isByGateway(err))
+	forgotten := w.resumed && (err == nil && w.answers >= enoughLooks || isRefused(err) && !w.byGateway && !isByGateway(err))
 	if err != nil {
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
 		if w.passing != nil && fleet.Ended(err) {
@@ -196,20 +196,20 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	switch {
 	case err == nil:
 		w.passing, w.refusals, w.byGateway = nil, 0, false
-		w.silent++
+		w.answers++
 	case w.passes(err):
 		w.passing, w.refusals, w.byGateway = err, 0, false
 		if isQueued(err) {
-			w.silent++
+			w.answers++
 		} else {
-			w.silent = 0
+			w.answers = 0
 		}
 		w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task result not there yet", "task_id", w.shown, "reason", err.Error())
 		return w.over(), nil
-	case w.resumed && isRefused(err) && w.refusals < silentLooks-1:
+	case w.resumed && isRefused(err) && w.refusals < enoughLooks-1:
 		// A failing platform also refuses, but a platform that has forgotten a task always refuses.
 		w.refusals++
-		w.passing, w.silent, w.byGateway = err, 0, w.byGateway || isByGateway(err)
+		w.passing, w.answers, w.byGateway = err, 0, w.byGateway || isByGateway(err)
 		return w.once, nil
 	default:
 		return false, err
@@ -234,7 +234,7 @@ func (w *wait) over() bool {
 	for _, part := range w.parts {
 		for _, h := range part.verdicts.Pending {
 			_, said := part.verdicts.last[h]
-			if !w.once && (said || !w.resumed || w.looks < silentLooks) {
+			if !w.once && (said || !w.resumed || w.looks < enoughLooks) {
 				return false
 			}
 		}
