@@ -423,9 +423,9 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 		"fresh-and-an-earlier":    {fresh, hostedAt(6), another, false},
 		"fresh-and-not-hosted":    {fresh, row(fleet.Stopped, false, 0), oursAt(6), false},
 		"fresh-and-silent":        {fresh, fleet.Status{State: fleet.Unknown}, oursAt(6), false},
-		"over-another":            {fleet.Task{Over: 5}, hostedAt(6), oursAt(6), true},
-		"over-the-same":           {fleet.Task{Over: 5}, hostedAt(5), oursAt(5), false},
-		"over-what-tells-none":    {fleet.Task{Over: 5}, hostedAt(0), oursAt(6), false},
+		"over-another":            {fleet.Task{RegisteredBefore: 5}, hostedAt(6), oursAt(6), true},
+		"over-the-same":           {fleet.Task{RegisteredBefore: 5}, hostedAt(5), oursAt(5), false},
+		"over-what-tells-none":    {fleet.Task{RegisteredBefore: 5}, hostedAt(0), oursAt(6), false},
 		"over-what-told-none":     {fleet.Task{}, hostedAt(6), oursAt(6), false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Task is an operation that was sent and whose end was not seen. The platform reports the end by
-// its id.
+// Task is what a later run has to know of an operation on a host. The platform reports the end of what
+// was sent by its id.
 type Task struct {
 	ID        string    `json:"id"`
 	Operation Operation `json:"operation"`
@@ -21,11 +21,11 @@ type Task struct {
 	// Results come under the old name, which may not be known elsewhere any more.
 	As string `json:"as,omitempty"`
 	// Fingerprint is that of the declaration which a hosting was sent with. Fresh: the process
-	// was not hosted before; Over is when it was registered before, by its agent's time, 0 where
-	// that is not known.
-	Fingerprint string `json:"fingerprint,omitempty"`
-	Fresh       bool   `json:"fresh,omitempty"`
-	Over        int64  `json:"over,omitempty"`
+	// was not hosted before; RegisteredBefore is when it was registered before, by its agent's time, 0
+	// where that is not known.
+	Fingerprint      string `json:"fingerprint,omitempty"`
+	Fresh            bool   `json:"fresh,omitempty"`
+	RegisteredBefore int64  `json:"over,omitempty"`
 	// Was is the pid before it was sent, 0 if that is not known. Another pid shows that it worked.
 	Was int64 `json:"was,omitempty"`
 }
@@ -35,7 +35,7 @@ type Task struct {
 // owner is not known.
 func (t Task) TookEffect(want Desired, live, row Status) bool {
 	want.Fingerprint = t.Fingerprint
-	since := t.Fresh || registeredSince(t.Over, live.RegisterTime)
+	since := t.Fresh || registeredSince(t.RegisteredBefore, live.RegisterTime)
 	sent := want.FingerprintLabel == "" || want.Ours(row) && (want.OwnerLabel() == "" || want.Owns(row)) && !row.olderThan(live.RegisterTime)
 	return live.Hosted && since && sent
 }

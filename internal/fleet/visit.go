@@ -162,7 +162,7 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 	if len(claimed) > 0 {
 		for h, o := range reregister(ctx, v.process, claimed, later).hosting(v.want, never) {
 			if o.Underway.ID != "" {
-				o.Underway.Over = v.registered[h].RegisterTime
+				o.Underway.RegisteredBefore = v.registered[h].RegisterTime
 			}
 			if o.Verdict == Failed && o.Err != nil {
 				o.Verdict = Lost // it may be ours by now, and is in no state yet

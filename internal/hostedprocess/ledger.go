@@ -239,8 +239,8 @@ func (e entry) afterApply(host fleet.Host, o fleet.Outcome, found fleet.Found) e
 		return e
 	}
 	// A hosting that was sent over this object's registration has taken effect once the agent tells another time.
-	if over := task.Operation == fleet.Supervise && !task.Fresh && before.Overtaken == 0; over && task.Over == 0 && task.ID != before.Task.ID {
-		task.Over = before.At
+	if over := task.Operation == fleet.Supervise && !task.Fresh && before.Overtaken == 0; over && task.RegisteredBefore == 0 && task.ID != before.Task.ID {
+		task.RegisteredBefore = before.At
 	}
 	e.Task = task
 	return e
