@@ -9,7 +9,7 @@ import (
 
 // Run runs an operation on hosts, wave by wave. unsure holds hosts on which an earlier run may have
 // worked although its end was not seen, with its task if that is known. The platform is asked for
-// the task and the agents for their state. Hosts that are as wanted are left alone.
+// the task and the agents for their state. Of those, the ones that are as wanted are left alone.
 func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[Host]Task, rollout Rollout) Results {
 	if !op.LeavesRunning() {
 		rollout.Healthy = nil

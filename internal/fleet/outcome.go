@@ -58,7 +58,7 @@ type Outcome struct {
 	// RegisterTime is the agent's, if it refused to register because of a registration and gave its
 	// time.
 	RegisterTime int64
-	// Left is what is still not as desired after a [Reconciliation]; empty where the
+	// Left is what is still not as desired after a [Reconciliation] or a [Gate]; empty where the
 	// host is.
 	Left      Code
 	TaskID    string

@@ -24,7 +24,8 @@ type Rollout struct {
 	// Pause is how long to wait between two waves.
 	Pause time.Duration
 	// WaveTimeout bounds what is done to each wave, 0 means no bound: a host without a
-	// verdict by then has failed. The gate comes after it, and has a bound of its own.
+	// verdict by then is Pending, and counts for MaxFailed. The gate comes after it, and has a
+	// bound of its own.
 	WaveTimeout time.Duration
 	// Healthy, if non-nil, is the gate that the hosts of a wave pass before it counts as
 	// settled.
@@ -63,7 +64,7 @@ type Wave struct {
 // Run calls act for one wave of hosts after the other. A wave starts only when every host of the
 // previous one has settled and the pause is over. No more than MaxFailed hosts may have failed, and
 // ctx must go on. Hosts of waves that did not start come back NotTried, with the reason as their
-// message.
+// Meaning.
 func (r Rollout) Run(ctx context.Context, hosts []Host, act func(context.Context, Wave) Results) Results {
 	r.Healthy = nil
 	return r.gated(ctx, nil, hosts, act, nil)

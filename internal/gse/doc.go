@@ -2,9 +2,9 @@
 // and how hosts are written into requests and found in answers. Package procapi holds what gse shares
 // with JOB's API, above all waiting.
 //
-// Faces differ in paths, in how a host is named and in the keys of result maps. The client builds the key
-// for a host and looks it up. It never parses a key, because an IPv6 address, a namespace or a name may
-// contain the separator.
+// Faces differ in paths, in how a host is named and in the keys of result maps. The client builds the keys
+// of a host and looks them up, because an IPv6 address, a namespace or a name may contain the separator. It
+// reads a key only to learn the names of hosts (learnFrom).
 //
 // # Repeated requests
 //

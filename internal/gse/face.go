@@ -36,7 +36,7 @@ type face interface {
 	place(row procRow, supplier int) (fleet.Host, bool)
 	// renames reports whether a result may name a host by another name than the request did.
 	renames() bool
-	// hostingRegisters is fleet.Process's.
+	// hostingRegisters reports whether hosting registers on this face, also a process with limits.
 	hostingRegisters() bool
 	// limitsOperations reports whether an operation that leaves the process running carries the limits,
 	// in case it registers. No document lists them there, but NodeMan sends them.

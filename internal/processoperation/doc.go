@@ -1,6 +1,6 @@
 // Package processoperation holds the resources and actions that run an operation on a
 // process: bk_process_operation, and bk_job_process_operation through JOB.
 //
-// A resource runs on every host when it is created, and later on those that a change requires: see
-// change. State has a code for each host that failed.
+// A resource runs on every host when it is created, unless run_on_create is false, and later on those that
+// a change requires: see change. State has a code for each host that failed.
 package processoperation

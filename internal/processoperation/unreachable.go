@@ -214,7 +214,8 @@ func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 // patience is how long Read asks agents that did not answer before.
 const patience = 15 * time.Second
 
-// unreached are the machines of a change whose agents did not answer, and on which nothing runs now.
+// unreached are the processes of a change on hosts whose agents did not answer, and on which nothing runs
+// now.
 func (c *change) unreached() unreachable {
 	left := make(unreachable)
 	for _, m := range c.next {
