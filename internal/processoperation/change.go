@@ -45,7 +45,7 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 	next, prior := membersOf(ctx, plan, supplier), membersOf(ctx, state, supplier)
 	c := newChange(next, prior, reference.StringMap(from.FailedHosts))
 	c.unreachable = unreachableOf(prior, reference.StringMap(from.Unreachable))
-	if c.unreachable.machines() > maxUnreachable(r.platform, plan, c.next).Hosts { // they count as failed from now on
+	if c.unreachable.machines() > limitOf(r.platform, plan, c.next).Hosts { // they count as failed from now on
 		for at, status := range c.unreachable {
 			c.failed[at] = diagnose.HostStatus{Code: diagnose.NotTried, Text: status.Text}
 		}
@@ -107,7 +107,7 @@ func (c *change) findRenamed(ctx context.Context, members []member) (unclear map
 	asked := make(map[string]bool)
 	for _, m := range members {
 		added, removed := c.moved(m.ID)
-		if asked[m.ID] || !mayRename(added, removed) {
+		if asked[m.ID] || !mayShareMachine(added, removed) {
 			continue
 		}
 		asked[m.ID] = true
@@ -128,7 +128,7 @@ func (c *change) findRenamed(ctx context.Context, members []member) (unclear map
 			}
 			came := fleet.Where(added, func(joined fleet.Host) bool {
 				_, told := others[joined]
-				return !told && mayRename([]fleet.Host{host}, []fleet.Host{joined})
+				return !told && mayShareMachine([]fleet.Host{host}, []fleet.Host{joined})
 			})
 			if len(came) > 0 {
 				unclear[host.WithoutSupplier()] = came
@@ -140,12 +140,12 @@ func (c *change) findRenamed(ctx context.Context, members []member) (unclear map
 
 // mayRename reports whether hosts that joined may be hosts that left.
 func (c *change) mayRename() bool {
-	return slices.ContainsFunc(c.next, func(m member) bool { return mayRename(c.moved(m.ID)) })
+	return slices.ContainsFunc(c.next, func(m member) bool { return mayShareMachine(c.moved(m.ID)) })
 }
 
-// mayRename reports whether a host of one list may be a host of the other under another name. Only an
+// mayShareMachine reports whether a host of one list may be a host of the other under another name. Only an
 // address and an agent id can be the same machine.
-func mayRename(a, b []fleet.Host) bool {
+func mayShareMachine(a, b []fleet.Host) bool {
 	agents, addresses := byForm(a)
 	otherAgents, otherAddresses := byForm(b)
 	return (agents && otherAddresses) || (addresses && otherAgents)
@@ -181,8 +181,8 @@ func (c *change) inDoubt(process string, host fleet.Host) (inDoubt, bool) {
 	return known, kept
 }
 
-// doubtOf is what earlier runs have left on hosts that are unreached. It stays until it is asked for.
-func (c *change) doubtOf(unreached unreachable) doubt {
+// keptDoubt is what earlier runs have left on hosts that are unreached. It stays until it is asked for.
+func (c *change) keptDoubt(unreached unreachable) doubt {
 	kept := make(doubt)
 	for _, m := range c.next {
 		for _, host := range m.Hosts.Hosts() {

@@ -144,7 +144,7 @@ func TestDoubtOf(t *testing.T) {
 		"watched-when-over": {fleet.Outcome{Verdict: fleet.Pending, Left: fleet.Unhealthy, TaskID: "U"}, known, fleet.Task{ID: "U", Operation: fleet.Restart}},
 		"watched-again":     {fleet.Outcome{Verdict: fleet.Pending, Left: fleet.Unhealthy, TaskID: "T"}, known, task}, // by the name that it was sent to
 	} {
-		if got := doubtOf(o, c.before, outcome{{hosts[0]: c.outcome}})["web:nginx"][hosts[0].WithoutSupplier().Address()]; got.Task != c.want {
+		if got := newDoubt(o, c.before, outcome{{hosts[0]: c.outcome}})["web:nginx"][hosts[0].WithoutSupplier().Address()]; got.Task != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}

@@ -44,9 +44,9 @@ func (d doubt) set(p place, known inDoubt) {
 	d[p.process][p.host.Address()] = known
 }
 
-// destroys is the duty of a destroy on hosts, with what is known of them: other operations, the tasks of an
+// dutyOfDestroy is the duty of a destroy on hosts, with what is known of them: other operations, the tasks of an
 // earlier destroy, and what was left hosted.
-func (d doubt) destroys(operation fleet.Operation, process string, hosts []fleet.Host) duty {
+func (d doubt) dutyOfDestroy(operation fleet.Operation, process string, hosts []fleet.Host) duty {
 	due := dutyOn(hosts)
 	for _, host := range hosts {
 		if known, _ := d.at(place{process, host.WithoutSupplier()}); known.Task != (fleet.Task{}) {
@@ -96,9 +96,9 @@ func (d doubt) without(places []place) doubt {
 	return rest
 }
 
-// settled are the places in state of which a run has ended the doubt, or which still have one. A reload
+// accountedFor are the places in state of which a run has ended the doubt, or which still have one. A reload
 // ends no hosting.
-func (o operation) settled(results outcome, now doubt, inState func(string, fleet.Host) place) []place {
+func (o operation) accountedFor(results outcome, now doubt, inState func(string, fleet.Host) place) []place {
 	var settled []place
 	for i, m := range o.members {
 		for _, host := range m.Hosts.Hosts() {
@@ -130,8 +130,8 @@ func (d doubt) leftHosted() diag.Diagnostics {
 		"To end that, run the operation \"stop\" on these hosts, with an operation of its own or in GSEKit.")}
 }
 
-// doubtOf is the doubt after a run. Hosts that were not tried keep their earlier doubt.
-func doubtOf(o operation, duties []duty, results outcome) doubt {
+// newDoubt is the doubt after a run. Hosts that were not tried keep their earlier doubt.
+func newDoubt(o operation, duties []duty, results outcome) doubt {
 	d := make(doubt)
 	for i, m := range o.members {
 		for host, r := range results[i] {

@@ -150,8 +150,8 @@ type operation struct {
 	destroys bool // it is an on_destroy
 	order    fleet.Order
 	rollout  fleet.Rollout
-	// unreachable is how many hosts may have agents that do not answer.
-	unreachable reference.MaxUnreachable
+	// maxUnreachable is how many hosts may have agents that do not answer.
+	maxUnreachable reference.MaxUnreachable
 }
 
 // several reports whether it is for the processes in processes.
@@ -219,8 +219,8 @@ func openFor(ctx context.Context, p *platform.Platform, m model, name fleet.Oper
 	}
 	var d diag.Diagnostics
 	o.rollout, d = rolloutOf(ctx, o.members, o.name, m.inputs().Rollout)
-	o.unreachable = maxUnreachable(p, m, o.members)
-	o.rollout.Clock, o.rollout.MaxUnreachable = p.Clock, o.unreachable.Hosts
+	o.maxUnreachable = limitOf(p, m, o.members)
+	o.rollout.Clock, o.rollout.MaxUnreachable = p.Clock, o.maxUnreachable.Hosts
 	diags.Append(d...)
 	return o
 }

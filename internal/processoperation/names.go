@@ -56,7 +56,7 @@ func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 		process[m.ID] = m.Process
 	}
 	for id, hosts := range hosts {
-		if !mayRename(hosts, hosts) {
+		if !mayShareMachine(hosts, hosts) {
 			continue // names of one kind are different machines
 		}
 		others, err := process[id].OtherNames(ctx, hosts)

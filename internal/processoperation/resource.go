@@ -70,7 +70,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	plan.values().record(o, failing, away)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 	resp.Diagnostics.Append(saveRuns(ctx, resp.Private, 1)...)
-	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, nil, doubtOf(o, due, results))...)
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, nil, newDoubt(o, due, results))...)
 	switch unconfirmed := nowhere && !failures.interrupted() && !failures.worked(); {
 	case failures.count() == 0:
 	case unconfirmed:
@@ -122,9 +122,9 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if results.count() > 0 {
 		resp.Diagnostics.Append(saveRuns(ctx, resp.Private, number)...)
 	}
-	now := change.doubtOf(unreached).with(doubtOf(o, due, results))
+	now := change.keptDoubt(unreached).with(newDoubt(o, due, results))
 	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, now)...)
-	resp.Diagnostics.Append(before.without(o.settled(results, now, change.inState)).leftHosted()...)
+	resp.Diagnostics.Append(before.without(o.accountedFor(results, now, change.inState)).leftHosted()...)
 	if failing.count() > 0 {
 		resp.Diagnostics.Append(runFailed(o, results.but(away, o.members), diagnose.RetriedAlone+o.raise(failing), o.applied()))
 	}
@@ -150,7 +150,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	o.rollout.MaxUnreachable, o.unreachable.Hosts = 0, 0 // a destroyed host needs no later operation
+	o.rollout.MaxUnreachable, o.maxUnreachable.Hosts = 0, 0 // a destroyed host needs no later operation
 	o.destroys = true
 
 	// State may have one machine under two names that were not known to be one when they were added.
@@ -167,18 +167,18 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 				hosts = append(hosts, host)
 			}
 		}
-		due[i] = doubt.destroys(o.name, m.ID, hosts)
+		due[i] = doubt.dutyOfDestroy(o.name, m.ID, hosts)
 	}
 	results := o.run(ctx, due)
 	o.addTwins(results, twins)
 
 	failures := results.failures()
-	now := doubt.with(doubtOf(o, due, failures.mayHaveRun()))
+	now := doubt.with(newDoubt(o, due, failures.mayHaveRun()))
 	if failures.count() == 0 {
 		now = nil
 	}
 	asInState := func(process string, host fleet.Host) place { return place{process, host.WithoutSupplier()} }
-	resp.Diagnostics.Append(before.without(o.settled(results, now, asInState)).leftHosted()...)
+	resp.Diagnostics.Append(before.without(o.accountedFor(results, now, asInState)).leftHosted()...)
 	if failures.count() == 0 {
 		return
 	}

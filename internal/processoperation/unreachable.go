@@ -95,8 +95,8 @@ func (u unreachable) machines() int {
 	return len(machines)
 }
 
-// maxUnreachable is max_unreachable_hosts of an object.
-func maxUnreachable(p *platform.Platform, m model, members []member) reference.MaxUnreachable {
+// limitOf is max_unreachable_hosts of an object.
+func limitOf(p *platform.Platform, m model, members []member) reference.MaxUnreachable {
 	return reference.MaxUnreachableOf(p, m.inputs().MaxUnreachable, len(machinesOf(members, everyHost(members))))
 }
 
@@ -116,7 +116,7 @@ func (o operation) judge(failures outcome, before unreachable) (outcome, unreach
 			delete(failing[i], host)
 		}
 	}
-	if away.machines() > o.unreachable.Hosts {
+	if away.machines() > o.maxUnreachable.Hosts {
 		return o.tooMany(failures, before), nil
 	}
 	return failing, away
@@ -154,7 +154,7 @@ func (o operation) raise(failures outcome) string {
 			machines[host.WithoutSupplier()] = true
 		}
 	}
-	return diagnose.RaiseUnreachable(len(machines), o.unreachable.Hosts, o.unreachable.Set)
+	return diagnose.RaiseUnreachable(len(machines), o.maxUnreachable.Hosts, o.maxUnreachable.Set)
 }
 
 // warn warns of the unreachable hosts, once. so is the consequence.
@@ -168,7 +168,7 @@ func (u unreachable) warn(o operation, so string) diag.Diagnostics {
 			text += diagnose.LeftUnreachable(m.Title, m.Hosts, of)
 		}
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic("Agents Not Reachable", text+diagnose.AllowedUnreachable(o.unreachable.Set, so))}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Agents Not Reachable", text+diagnose.AllowedUnreachable(o.maxUnreachable.Set, so))}
 }
 
 // ranLater says what happens to unreachable hosts.
