@@ -12,6 +12,7 @@ var (
 // Code that depends on rows, by what it is about.
 const (
 	codeRegister = "internal/gse/registration.go"
+	codeESB      = "internal/gse/esb.go"
 	codeHosting  = "internal/gse/hosting.go"
 	codeOperate  = "internal/gse/operate.go"
 	codeRows     = "internal/gse/status.go"
@@ -33,7 +34,7 @@ var rows = []Belief{
 			"The agent also revives processes with `ensure = \"registered\"`.",
 			"Agent 也会拉起 `ensure = \"registered\"` 的进程。",
 		},
-		Code: []string{codeRegister, codeSchema},
+		Code: []string{codeESB, codeSchema},
 	},
 	{
 		ID: "update-refuses", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: oneClient, Sure: Medium,
@@ -247,7 +248,7 @@ var rows = []Belief{
 			"The agent revives what was removed. Do not remove hosts or destroy; report it.",
 			"Agent 会继续拉起已移除的进程。请勿移除主机或 destroy，并向我们报告。",
 		},
-		Code: []string{codeRegister},
+		Code: []string{codeESB},
 	},
 	{
 		ID: "second-register", Faces: []Face{ESB}, Kind: Code, Expected: "850", Settled: SettledByProbe, Source: clients, Sure: Medium,
@@ -350,7 +351,7 @@ var rows = []Belief{
 			"a late one looks like drift",
 			"写入较晚时看起来像漂移",
 		},
-		Code: []string{"internal/gse/hosted.go"},
+		Code: []string{"internal/gse/verify.go"},
 	},
 	{
 		ID: "script-answers", Faces: []Face{APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: clients, Sure: High,
@@ -362,7 +363,7 @@ var rows = []Belief{
 			"it ends too soon",
 			"脚本结束得太快",
 		},
-		Code: []string{"internal/gse/hosted.go", "internal/job/hosted.go"},
+		Code: []string{"internal/gse/script.go", "internal/job/hosted.go"},
 	},
 	{
 		ID: "task-lifetime", Faces: gseFaces, Kind: Span, Settled: SettledByNothing, Source: nobody, Sure: Low,

@@ -202,8 +202,8 @@ func (d Desired) mayBeOfBefore(row Status, earlier []string) bool {
 	return slices.Contains(earlier, d.Fingerprint) && d.Made(row)
 }
 
-// lostSince reports whether nothing is known of the last apply, and the file does not show what it
-// registered.
+// lostSince reports whether nothing is known of the last apply, and the cached status does not show
+// what it registered.
 func (t Trace) lostSince(before Desired, live Status) bool {
 	return t.Lost && (!before.Ours(t.Row) || t.Row.olderThan(live.RegisterTime))
 }

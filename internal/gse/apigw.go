@@ -25,10 +25,10 @@ func (apigw) limitsOperations() bool { return true }
 // place prefers the agent id. A process registered by agent id is another one than the process registered
 // by the same machine's address, although its row may have both.
 func (apigw) place(row procRow, supplier int) (fleet.Host, bool) {
-	if h, ok := row.agent(); ok {
+	if h, ok := row.byAgent(); ok {
 		return h, true
 	}
-	return row.host(supplier)
+	return row.byAddress(supplier)
 }
 
 func (apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
@@ -43,12 +43,12 @@ func (apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 // unhosted, no row has them any more. The result of a query has the same key as that of any operation.
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if p.spec != nil {
-		_, _ = p.file(ctx, p.client.unanswered(hosts)) // results may still come under the names that were asked for
+		p.learnFromCache(ctx, p.client.unanswered(hosts))
 	}
-	return f.host(ctx, p, fleet.Unsupervise, hosts)
+	return f.supervise(ctx, p, fleet.Unsupervise, hosts)
 }
 
-func (f apigw) host(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+func (f apigw) supervise(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results {
 	if p.spec == nil {
 		return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not tried: this gateway wants the spec, which is not known before the first apply after an import"})
 	}

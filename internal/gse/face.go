@@ -30,8 +30,8 @@ type face interface {
 	register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
-	// host hosts or unhosts a process (operation 3 or 4), if that is what registering means.
-	host(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results
+	// supervise hosts or unhosts a process (operation 3 or 4), if that is what registering means.
+	supervise(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results
 	// place is the host of a listed row, as requests on this face name it.
 	place(row procRow, supplier int) (fleet.Host, bool)
 	// renames reports whether a result may name a host by another name than the request did.

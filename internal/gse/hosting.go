@@ -17,7 +17,7 @@ import (
 // a process of any owner.
 func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.spec == nil || len(hosts) == 0 {
-		return p.client.face.host(ctx, p, fleet.Supervise, hosts)
+		return p.client.face.supervise(ctx, p, fleet.Supervise, hosts)
 	}
 	free, live, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
 		if !now.Hosted && now.RegisterTime == 0 && !now.HostedKnown {
@@ -25,7 +25,7 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 		}
 		return now.Hosted || now.RegisterTime > 0, meaningRegistered
 	})
-	for h, o := range procapi.Unconfirmed(p.client.face.host(ctx, p, fleet.Supervise, free), false) {
+	for h, o := range procapi.Unconfirmed(p.client.face.supervise(ctx, p, fleet.Supervise, free), false) {
 		if refused(o) { // another owner has hosted it meanwhile
 			o.Verdict = fleet.Failed
 		}
@@ -41,7 +41,7 @@ func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Resul
 	results := procapi.InState(hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick))
 	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
 	results.Merge(hostBefore(ctx, p, fleet.Unsupervise, kept, fleet.Quick))
-	for h, o := range procapi.AfterRemoval(p.client.face.host(ctx, p, fleet.Supervise, results.Succeeded(kept))) {
+	for h, o := range procapi.AfterRemoval(p.client.face.supervise(ctx, p, fleet.Supervise, results.Succeeded(kept))) {
 		if refused(o) && !o.Repeated {
 			o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "hosted already, although it was unhosted just before, so with what is not known"
 		}
@@ -54,7 +54,7 @@ func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Resul
 func hostBefore(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host, later time.Duration) fleet.Results {
 	ctx, cancel := fleet.Share(ctx, 2*fleet.Quick, later)
 	defer cancel()
-	return p.client.face.host(ctx, p, op, hosts)
+	return p.client.face.supervise(ctx, p, op, hosts)
 }
 
 // refused reports whether the platform left a hosting as it was (850). If our own request was sent twice,

@@ -257,7 +257,7 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 
 // add yields or keeps a row, or notes that its host is not known.
 func (l *lister) add(info procRow) rowID {
-	l.client.names(info)
+	l.client.learnNames(info)
 	host, placed := l.client.face.place(info, l.supplier)
 	id := rowID{
 		namespace: string(info.Meta.Namespace), name: string(info.Meta.Name),

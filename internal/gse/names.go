@@ -16,10 +16,10 @@ func (c *Client) learn(agent, address fleet.HostID) {
 	c.aliases.Store(address, agent)
 }
 
-// names are the names of a row's host. If it has two, they are learned.
-func (c *Client) names(row procRow) []fleet.HostID {
-	agent, byAgent := row.agent()
-	address, byAddress := row.host(0)
+// learnNames returns the names of a row's host. If it has two, they are learned.
+func (c *Client) learnNames(row procRow) []fleet.HostID {
+	agent, byAgent := row.byAgent()
+	address, byAddress := row.byAddress(0)
 	switch {
 	case byAgent && byAddress:
 		if !row.assumed { // this address of the agent may belong to another machine, in another area
@@ -32,6 +32,12 @@ func (c *Client) names(row procRow) []fleet.HostID {
 		return []fleet.HostID{address.WithoutSupplier()}
 	}
 	return nil
+}
+
+// learnFromCache learns the other names of hosts, under which results may come. If it fails, results may
+// still come under the names that were asked for.
+func (p *Process) learnFromCache(ctx context.Context, hosts []fleet.Host) {
+	_, _ = p.readCached(ctx, hosts)
 }
 
 // alias is the other name of a host, if the platform has given one.
@@ -80,7 +86,7 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 	if !p.client.face.renames() {
 		return nil, nil //nolint:nilnil // no host has another name here
 	}
-	if _, err := p.file(ctx, p.client.unnamed(hosts)); err != nil {
+	if _, err := p.readCached(ctx, p.client.unnamed(hosts)); err != nil {
 		return nil, err
 	}
 	if p.spec != nil {
@@ -122,7 +128,7 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 		}
 		id, said := host.WithoutSupplier(), rowNames(answer.Content)
 		p.client.answersBy.Store(id, true)
-		agent, byAgent := said.agent()
+		agent, byAgent := said.byAgent()
 		if byAgent && id.IsAgentID() && agent.WithoutSupplier() != id {
 			answers[key] = procapi.HostResult{Code: -1, Message: "the answer is that of agent " + agent.AgentID()}
 			continue
@@ -136,7 +142,7 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 		if !id.IsAgentID() {
 			continue
 		}
-		if address, ok := said.among(asked).host(0); ok {
+		if address, ok := said.among(asked).byAddress(0); ok {
 			p.client.learn(id, address.WithoutSupplier())
 		}
 	}

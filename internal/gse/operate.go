@@ -137,7 +137,7 @@ func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
 	}
 	if unnamed := t.unnamed(answers); len(unnamed) > 0 {
 		t.learned = true
-		_, _ = t.file(ctx, unnamed) // results may still come under the names that were asked for
+		t.learnFromCache(ctx, unnamed)
 	}
 }
 

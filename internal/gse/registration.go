@@ -10,16 +10,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// esb is the face behind the enterprise service bus. Source: gse.yaml of the ESB
-// and the ESB API documents.
-type esb struct{}
-
-func (esb) endpoint(name string, repeatable bool) bkapi.API {
-	return bkapi.API{Name: name, Path: "api/c/compapi/v2/gse/" + name + "/", Repeatable: repeatable}
-}
-
-// Source: register_proc_info, update_proc_info, unregister_proc_info. They answer per host at once. There
-// is no task to ask for: 115 means that the call is to be repeated for that host.
+// registrationRequest is the body of register_proc_info, update_proc_info and unregister_proc_info. They
+// answer per host at once. There is no task to ask for: 115 means that the call is to be repeated for that
+// host.
 type registrationRequest struct {
 	Meta  Meta     `json:"meta"`
 	Hosts []hostV1 `json:"hosts"`
@@ -32,61 +25,6 @@ var (
 	callUpdate     = procapi.Call{Name: apiUpdate}
 	callUnregister = procapi.Call{Name: apiUnregister, SuccessCodes: []int64{procapi.CodeNotRunning}}
 )
-
-func (esb) place(row procRow, supplier int) (fleet.Host, bool) { return row.host(supplier) }
-
-func (esb) renames() bool { return false }
-
-func (esb) hostingRegisters() bool { return false }
-
-func (esb) limitsOperations() bool { return false }
-
-// register asks the agents first. A process that was hosted without being registered is in no cached
-// status, so the platform would silently replace it. For a registered one it answers 850. If an agent does not
-// say whether it hosts the process, the time of a registration tells.
-func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	if p.unlimited() {
-		return p.hostAnew(ctx, hosts)
-	}
-	free, live, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
-		return now.Hosted || !now.HostedKnown && now.RegisterTime > 0, meaningRegistered
-	})
-	for h, o := range p.registration(ctx, callRegister, p.spec, free) {
-		if o.AlreadyDone {
-			o.RegisterTime = live[h].RegisterTime
-		}
-		results[h] = o
-	}
-	noteIdle(results, live)
-	return results
-}
-
-func (esb) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	if p.unlimited() {
-		return p.hostAgain(ctx, hosts)
-	}
-	return p.registration(ctx, callUpdate, p.spec, hosts)
-}
-
-// unregister also unhosts where hosting registers, because no document says that unregister_proc_info
-// does. The process may have had limits before.
-func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	switch {
-	case p.spec == nil:
-		unregistering, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
-		defer cancel()
-		results := p.registration(unregistering, callUnregister, nil, hosts)
-		p.keepUnconfirmed(ctx, results)
-		return results
-	case !p.unlimited():
-		return p.registration(ctx, callUnregister, nil, hosts)
-	}
-	results := hostBefore(ctx, p, fleet.Unsupervise, hosts, fleet.Quick)
-	if let := results.Succeeded(hosts); len(let) > 0 {
-		results.Merge(p.registration(ctx, callUnregister, nil, let))
-	}
-	return results
-}
 
 // keepUnconfirmed keeps hosts for which the platform knew no registration. unregister_proc_info does not count a
 // process that was only hosted. Asking its agent, or unhosting it, needs a spec. A missing row may be
@@ -113,10 +51,6 @@ func (p *Process) keepUnconfirmed(ctx context.Context, results fleet.Results) {
 			"apply first, or remove it from state (terraform state rm) if nothing is hosted there"
 		results[h] = o
 	}
-}
-
-func (esb) host(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results {
-	return p.operate(ctx, op, hosts, procapi.Request{})
 }
 
 func (p *Process) registration(ctx context.Context, call procapi.Call, spec *Spec, hosts []fleet.Host) fleet.Results {

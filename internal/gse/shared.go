@@ -220,7 +220,7 @@ func (n *namespace) rows(pages []statusAnswer) map[processOn]fleet.Status {
 				continue
 			}
 			status := n.client.statusOf(row)
-			for _, name := range n.client.names(row) {
+			for _, name := range n.client.learnNames(row) {
 				key := processOn{string(row.Meta.Name), name}
 				if _, twice := rows[key]; twice {
 					status = fleet.Status{State: fleet.Unknown}

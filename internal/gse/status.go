@@ -121,9 +121,9 @@ func rowNames(content string) procRow {
 	return row
 }
 
-// host is the host of a row by its address and cloud area. The gateway may omit the address, put the
+// byAddress is the host of a row by its address and cloud area. The gateway may omit the address, put the
 // agent id inside it, or give it in place of the agent id.
-func (r procRow) host(supplier int) (fleet.Host, bool) {
+func (r procRow) byAddress(supplier int) (fleet.Host, bool) {
 	ip, cloud := r.ip(), r.Host.CloudID
 	if whole := cloud.Known && cloud.Value == float64(cloud.Int()); !whole || !ip.IsValid() {
 		h, err := fleet.ParseHost(r.agentID(), supplier)
@@ -141,8 +141,8 @@ func (r procRow) ip() netip.Addr {
 	return ip.Unmap()
 }
 
-// agent is the host of a row by its agent id.
-func (r procRow) agent() (fleet.Host, bool) {
+// byAgent is the host of a row by its agent id.
+func (r procRow) byAgent() (fleet.Host, bool) {
 	id := r.agentID()
 	if id == "" {
 		return fleet.Host{}, false

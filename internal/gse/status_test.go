@@ -68,7 +68,7 @@ func TestProcRow(t *testing.T) {
 		if err := json.Unmarshal([]byte(test.row), &row); err != nil {
 			t.Fatal(name, err)
 		}
-		if h, ok := row.host(9); ok != (test.at != "") || ok && h.String() != test.at {
+		if h, ok := row.byAddress(9); ok != (test.at != "") || ok && h.String() != test.at {
 			t.Errorf("%s: host: got %s, %t, want %q", name, h, ok, test.at)
 		}
 		procapitest.WantEqual(t, name+" status", test.want, quiet.statusOf(row))
@@ -90,10 +90,10 @@ func FuzzProcRow(f *testing.F) {
 		}
 		for _, row := range page.ProcInfos.rows {
 			procapitest.WantSound(t, quiet.statusOf(row))
-			if h, ok := row.host(0); ok && !h.IP().IsValid() {
+			if h, ok := row.byAddress(0); ok && !h.IP().IsValid() {
 				t.Errorf("host %s without an IP", h)
 			}
-			if h, ok := row.agent(); ok && h.AgentID() == "" {
+			if h, ok := row.byAgent(); ok && h.AgentID() == "" {
 				t.Errorf("host %s without an agent id", h)
 			}
 		}

@@ -12,16 +12,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// filed is the platform's cached status of one process, for the hosts of one request.
-type filed struct {
+// cachedRows is the platform's cached status of one process, for the hosts of one request.
+type cachedRows struct {
 	client     *Client
 	hosts      []fleet.Host
-	rows       []filedRow
+	rows       []namedStatus
 	unreadable bool
 }
 
-// filedRow is a row's status, and the names of its host.
-type filedRow struct {
+// namedStatus is the status in a row, and the names of the row's host.
+type namedStatus struct {
 	names  []fleet.HostID
 	status fleet.Status
 }
@@ -30,11 +30,11 @@ type filedRow struct {
 // known host may belong to it. The agents are asked once for their other names, to find the host of such
 // a row. Without a spec they cannot be asked.
 func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	files, err := p.file(ctx, hosts)
+	cached, err := p.readCached(ctx, hosts)
 	if err != nil {
 		return nil, err
 	}
-	statuses, unplaced := placeAll(files)
+	statuses, unplaced := placeAll(cached)
 	if p.spec == nil || !p.client.face.renames() {
 		return statuses, nil
 	}
@@ -46,17 +46,17 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 	}
 	if len(ask) > 0 {
 		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // an agent that does not answer gives no name
-		statuses, _ = placeAll(files)
+		statuses, _ = placeAll(cached)
 	}
 	return statuses, nil
 }
 
-// file gets the rows of hosts, and learns the hosts' other names from them.
-func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error) {
+// readCached gets the rows of hosts, and learns the hosts' other names from them.
+func (p *Process) readCached(ctx context.Context, hosts []fleet.Host) ([]cachedRows, error) {
 	var (
-		files []filed
-		api   = p.client.face.endpoint(apiStatus, true)
-		mu    sync.Mutex
+		cached []cachedRows
+		api    = p.client.face.endpoint(apiStatus, true)
+		mu     sync.Mutex
 	)
 	group, ctx := errgroup.WithContext(ctx)
 	for batch := range p.client.batches(hosts) {
@@ -68,39 +68,39 @@ func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error)
 			if _, err := p.client.api.Call(ctx, api, statusRequest{Meta: meta, target: targetOf(batch)}, &answer); err != nil {
 				return err
 			}
-			f := filed{client: p.client, hosts: batch, unreadable: answer.ProcInfos.unreadable}
-			f.rows = make([]filedRow, 0, len(answer.ProcInfos.rows))
+			c := cachedRows{client: p.client, hosts: batch, unreadable: answer.ProcInfos.unreadable}
+			c.rows = make([]namedStatus, 0, len(answer.ProcInfos.rows))
 			for _, row := range answer.ProcInfos.rows {
 				switch namespace, name := string(row.Meta.Namespace), string(row.Meta.Name); {
 				case namespace == meta.Namespace && name == meta.Name:
-					f.rows = append(f.rows, filedRow{p.client.names(row.among(batch)), p.client.statusOf(row)})
+					c.rows = append(c.rows, namedStatus{p.client.learnNames(row.among(batch)), p.client.statusOf(row)})
 				case namespace == "" || name == "":
-					f.unreadable = true // it may be of this process
+					c.unreadable = true // it may be of this process
 				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			files = append(files, f)
+			cached = append(cached, c)
 			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return files, nil
+	return cached, nil
 }
 
 // placeAll returns the status of every host. unplaced are the hosts without a row that may have one of
 // the rows whose host is not known.
-func placeAll(files []filed) (statuses map[fleet.Host]fleet.Status, unplaced []fleet.Host) {
+func placeAll(cached []cachedRows) (statuses map[fleet.Host]fleet.Status, unplaced []fleet.Host) {
 	statuses = make(map[fleet.Host]fleet.Status)
-	for _, f := range files {
-		rows, lost := f.place()
-		for _, h := range f.hosts {
+	for _, c := range cached {
+		rows, lost := c.place()
+		for _, h := range c.hosts {
 			status, found := rows[h.WithoutSupplier()]
 			switch {
 			case found:
-			case f.unreadable:
+			case c.unreadable:
 				status = fleet.Status{State: fleet.Unknown, Unread: true, Message: "the cached status could not be read"}
 			case lost:
 				status = fleet.Status{State: fleet.Unknown, Message: "the cached status has this process for a host that it does not name as the request did"}
@@ -117,17 +117,17 @@ func placeAll(files []filed) (statuses map[fleet.Host]fleet.Status, unplaced []f
 // place finds the hosts of rows by their names in the request. A row with that very name takes precedence
 // over a row with the host's other name. lost reports whether a row may belong to any host of the
 // request.
-func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
-	asked := make(map[fleet.HostID]bool, len(f.hosts))
-	for _, h := range f.hosts {
+func (c cachedRows) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
+	asked := make(map[fleet.HostID]bool, len(c.hosts))
+	for _, h := range c.hosts {
 		asked[h.WithoutSupplier()] = true
 	}
-	placed = make(map[fleet.HostID]fleet.Status, len(f.rows))
+	placed = make(map[fleet.HostID]fleet.Status, len(c.rows))
 	byAlias := make(map[fleet.HostID]fleet.Status)
-	for _, row := range f.rows {
+	for _, row := range c.rows {
 		known := false
 		for _, name := range row.names {
-			other, named := f.client.alias(name)
+			other, named := c.client.alias(name)
 			switch {
 			case asked[name]:
 				add(placed, name, row.status)
@@ -135,7 +135,7 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 				add(byAlias, other, row.status)
 			}
 			// Two names of the same kind are two machines. A name in the request is of that kind.
-			known = known || named || f.sameKind(name)
+			known = known || named || c.sameKind(name)
 		}
 		lost = lost || !known && row.status.State != fleet.Unregistered
 	}
@@ -179,6 +179,6 @@ func later(one, other fleet.Status) fleet.Status {
 }
 
 // sameKind reports whether name is of the same kind as those of the request: agent id or address.
-func (f filed) sameKind(name fleet.HostID) bool {
-	return name.IsAgentID() == (f.hosts[0].AgentID() != "")
+func (c cachedRows) sameKind(name fleet.HostID) bool {
+	return name.IsAgentID() == (c.hosts[0].AgentID() != "")
 }
