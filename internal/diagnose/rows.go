@@ -36,10 +36,11 @@ type row struct {
 // another. The ids of tasks and requests, and errors of whole calls, follow. The text ends with a
 // newline.
 func Rows(inventory fleet.Inventory, failures fleet.Results) string {
-	return RowsInDoubt(inventory, failures, mayTakeEffect(failures))
+	return RowsInDoubt(inventory, failures, lateEffect(failures))
 }
 
-func mayTakeEffect(failures fleet.Results) string {
+// lateEffect is what to say of calls that the deadline cut off, "" if there are none.
+func lateEffect(failures fleet.Results) string {
 	if timeUp(failures) {
 		return "What was already sent may still take effect."
 	}
@@ -61,7 +62,7 @@ func RowsInDoubt(inventory fleet.Inventory, failures fleet.Results, doubt string
 // RowsInFull is Rows with every host and its address. It is for hosts that leave state or that somebody
 // else had: nothing else names them afterwards.
 func RowsInFull(inventory fleet.Inventory, results fleet.Results) string {
-	return listed(folded(inventory, results), row.places) + trailer(results, mayTakeEffect(results))
+	return listed(folded(inventory, results), row.places) + trailer(results, lateEffect(results))
 }
 
 // folded are the rows of a message.

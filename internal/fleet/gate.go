@@ -51,8 +51,8 @@ func (g *Gate) next(hosts []Host, seen map[Host]*sightings, now time.Time, took 
 func (g *Gate) patience() time.Duration { return min((g.Within-g.StableFor)/4, Aftermath) }
 
 // pass watches hosts until each has passed or cannot pass any more. reached are their outcomes
-// before. passed is called with those that leave.
-func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Host, reached Results, passed Observer) Results {
+// before. left is called with those that leave.
+func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Host, reached Results, left Observer) Results {
 	results := make(Results, len(hosts))
 	if len(hosts) == 0 {
 		return results
@@ -64,7 +64,7 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 	end := clock.Now().Add(g.Within)
 	err := poll.UntilBy(ctx, clock, func(ctx context.Context) (time.Duration, bool, error) {
 		asked := clock.Now()
-		status, err := g.look(ctx, p, hosts)
+		status, err := LiveStatusWithin(ctx, p, g.patience(), hosts)
 		if over := clock.Pause(ctx, 0); over != nil {
 			return 0, false, over
 		}
@@ -81,7 +81,7 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 			}
 			return false
 		})
-		passed.Tell(settled)
+		left.Tell(settled)
 		results.Merge(settled)
 		return g.next(hosts, seen, answered, answered.Sub(asked)), len(hosts) == 0, nil
 	})
@@ -92,11 +92,6 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 		}
 	}
 	return results
-}
-
-// look asks the agents once. An error leaves every host unknown.
-func (g *Gate) look(ctx context.Context, p Process, hosts []Host) (map[Host]Status, error) {
-	return LiveStatusWithin(ctx, p, g.patience(), hosts)
 }
 
 // wants reports whether what health_cmd printed is as wanted.

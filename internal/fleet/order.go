@@ -284,8 +284,8 @@ func (r *orderedRun) watch(ctx context.Context, stage []int, turns []turn) {
 	}
 	r.tally.watching(all)
 	atOnce(len(turns), func(n int) {
-		passed := func(results Results) { r.tally.passedFor(stage[n], results) }
-		turns[n].results.Merge(r.rollout.Healthy.pass(ctx, turns[n].process, r.rollout.clock(), watched[n], turns[n].results, passed))
+		left := func(results Results) { r.tally.leftFor(stage[n], results) }
+		turns[n].results.Merge(r.rollout.Healthy.pass(ctx, turns[n].process, r.rollout.clock(), watched[n], turns[n].results, left))
 		r.tally.countFor(stage[n], turns[n].results)
 	})
 	r.tally.watching(0)

@@ -85,11 +85,11 @@ func (t *tally) watching(n int) {
 	}
 }
 
-// passed takes verdicts of hosts that leave the gate.
-func (t *tally) passed(results Results) { t.passedFor(0, results) }
+// left takes verdicts of hosts that leave the gate.
+func (t *tally) left(results Results) { t.leftFor(0, results) }
 
-// passedFor is passed for one of several processes.
-func (t *tally) passedFor(member int, results Results) {
+// leftFor is left for one of several processes.
+func (t *tally) leftFor(member int, results Results) {
 	if t == nil || len(results) == 0 {
 		return
 	}

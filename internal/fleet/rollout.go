@@ -97,7 +97,7 @@ func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(co
 			watched := Where(settled.Succeeded(wave), meant)
 			tally.count(settled.without(watched))
 			tally.watching(len(watched))
-			settled.Merge(r.Healthy.pass(ctx, p, r.clock(), watched, settled, tally.passed))
+			settled.Merge(r.Healthy.pass(ctx, p, r.clock(), watched, settled, tally.left))
 			tally.watching(0)
 		}
 		tally.count(settled)

@@ -14,14 +14,14 @@ type Call struct {
 	Name          string
 	SuccessCodes  []int64 // the host was already as wanted
 	ConflictCodes []int64 // the process was already registered
-	RunOnce       bool    // running it twice is not the same as running it once
+	NotRepeatable bool    // running it twice is not the same as running it once
 	MustTrack     bool    // its possible effect must not be forgotten
 }
 
 // CallOf is the call of an operation. oneShot matters for 836: a one-shot process should have ended when
 // its start or restart is checked.
 func CallOf(op fleet.Operation, oneShot bool) Call {
-	c := Call{Name: string(op), RunOnce: !Repeatable(op), MustTrack: op == fleet.Supervise}
+	c := Call{Name: string(op), NotRepeatable: !Repeatable(op), MustTrack: op == fleet.Supervise}
 	switch op {
 	case fleet.Start:
 		c.SuccessCodes = []int64{CodeAlreadyRunning}
@@ -54,7 +54,7 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 		o.Verdict, o.AlreadyDone = fleet.Done, r.Code != CodeCheckFailed
 	case slices.Contains(c.ConflictCodes, r.Code):
 		o.Verdict, o.AlreadyDone = fleet.Failed, true
-	case r.unreadable && (c.RunOnce || c.MustTrack):
+	case r.unreadable && (c.NotRepeatable || c.MustTrack):
 		// The platform did not say that it failed. So it must not be run again automatically, and its
 		// effect must not be forgotten.
 		o = fleet.Outcome{Verdict: fleet.Lost, Message: r.Message, Meaning: "the platform's result could not be read"}

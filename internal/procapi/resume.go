@@ -31,13 +31,13 @@ type Resumption struct {
 // and may have run it. A host that is, or may be, in
 // progress when the wait ends is Pending.
 func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
-	w := t.waitFor(r.Task)
+	w := t.newWait(r.Task)
 	w.request, w.resumed, w.once = Request{Call: r.Call}, true, !r.Wait
 	verdicts := NewVerdicts(r.Call, t.Keys, t.Options.Redact, r.Hosts)
 	verdicts.begun = true
 	w.parts = []waitingPart{{r.Hosts, r.Observe, verdicts}}
 	ctx = bkapi.WithLogFields(ctx, slog.String("operation", r.Call.Name), slog.Bool("resumed", true))
-	return w.end(ctx)[0]
+	return w.run(ctx)[0]
 }
 
 // ByTask gives the hosts of each task.

@@ -79,12 +79,12 @@ func (t Tasks) SubmitParts(ctx context.Context, r Request, parts []Part) []fleet
 		}
 		return same(parts, noTask)
 	}
-	w := t.waitFor(task)
+	w := t.newWait(task)
 	w.request, w.resent = r, reply.Resent
 	for _, part := range parts {
 		w.parts = append(w.parts, waitingPart{part.Hosts, part.Observe, NewVerdicts(part.Call, part.Keys, t.Options.Redact, part.Hosts)})
 	}
-	return w.end(ctx)
+	return w.run(ctx)
 }
 
 // same gives every host of every part the same outcome.
@@ -129,8 +129,8 @@ type wait struct {
 	passing           error // the error of the last answer, if it had one
 }
 
-// waitFor waits for nothing yet. An id with a secret or with control characters in it is not kept.
-func (t Tasks) waitFor(task string) *wait {
+// newWait is a wait without hosts. An id with a secret or with control characters in it is not kept.
+func (t Tasks) newWait(task string) *wait {
 	redacted := t.Options.Redact(task)
 	w := &wait{Tasks: t, task: task, shown: excerpt(redacted), kept: task}
 	if redacted != task {
@@ -145,22 +145,13 @@ type waitingPart struct {
 	verdicts *Verdicts
 }
 
-// end returns the outcome of each host.
-func (w *wait) end(ctx context.Context) []fleet.Results {
-	all := w.run(bkapi.WithLogFields(ctx, slog.String("task_id", w.shown)))
-	for i, results := range all {
-		w.Options.Logger.DebugContext(ctx, "task over", "task_id", w.shown, "operation", w.request.Call.Name, "hosts", HostsField(w.parts[i].hosts).Value.String(), "codes", codesOf(results))
-	}
-	return all
-}
-
-// run asks for the result until every host has a verdict.
+// run asks for the result until every host has a verdict, and returns the outcome of each.
 func (w *wait) run(ctx context.Context) []fleet.Results {
 	backoff := w.Options.Backoff
 	if w.request.StartCheck > 0 {
 		backoff.Due = w.request.StartCheck + onTheWay
 	}
-	err := poll.Until(ctx, backoff, w.ask)
+	err := poll.Until(bkapi.WithLogFields(ctx, slog.String("task_id", w.shown)), backoff, w.ask)
 	silence := silenceOf(err, w.passing)
 	// A failed query does not mean that the platform has forgotten the task.
 	forgotten := w.resumed && (err == nil && w.answers >= enoughLooks || isRefused(err) && !w.byGateway && !isByGateway(err))
@@ -185,6 +176,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 			}
 			all[i][h] = outcome
 		}
+		w.Options.Logger.DebugContext(ctx, "task over", "task_id", w.shown, "operation", w.request.Call.Name, "hosts", HostsField(part.hosts).Value.String(), "codes", codesOf(all[i]))
 	}
 	return all
 }

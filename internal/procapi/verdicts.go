@@ -51,7 +51,7 @@ func (v *Verdicts) take(answers []hostAnswer, from Source) {
 		outcome, final := v.call.Outcome(answers[i].HostResult)
 		outcome.TaskID, outcome.RequestID, outcome.Repeated = from.TaskID, from.RequestID, from.Repeated
 		outcome.Message = v.redact(outcome.Message)
-		if _, begun := v.last[h]; (begun || v.begun) && (v.call.RunOnce || v.call.MustTrack) && outcome.Away {
+		if _, begun := v.last[h]; (begun || v.begun) && (v.call.NotRepeatable || v.call.MustTrack) && outcome.Away {
 			outcome.Verdict, outcome.Away, outcome.Meaning = fleet.Lost, false, meaningLostOnTheWay
 		}
 		if final {
