@@ -45,6 +45,14 @@ func operated(fleet, operation, more string) string {
 	return fleet + fmt.Sprintf("resource \"bk_process_operation\" \"test\" {\n  process = bk_hosted_process.test.process\n  operation = %q\n  %s\n}\n", operation, more)
 }
 
+// twoOperated are two fleets with one operation on both, the first of 150 hosts.
+func twoOperated(others int, more string) string {
+	log := strings.ReplaceAll(hosted(providertest.HostsConfig(others), "", ""), `"nginx"`, `"log"`)
+	_, log, _ = strings.Cut(log, "resource ")
+	return hosted(providertest.HostsConfig(150), "", "") + "resource " + strings.Replace(log, `"test"`, `"log"`, 1) +
+		fmt.Sprintf("resource \"bk_process_operation\" \"test\" {\n  processes = {\n    web = { process = bk_hosted_process.test.process, priority = 2 }\n    log = { process = bk_hosted_process.log.process, priority = 1 }\n  }\n  operation = \"restart\"\n  %s\n}\n", more)
+}
+
 func renamed(n int) string { return strings.ReplaceAll(providertest.HostsConfig(n), "web-", "www-") }
 
 func operatedJob(hosts int, operation, more string) string {
@@ -101,6 +109,7 @@ func fleetPlans() map[string]fleetPlan {
 			"stopped-when-it-leaves": {config: waved(providertest.HostsConfig(149), `on_destroy = "stop"`)},
 			"hosts-not-known-kill":   {strings.Replace(unknownHosts(inWaves), "\n  spec ", "\n  on_destroy = \"kill\"\n  spec ", 1), []string{"bk_hosted_process.test: on_destroy kills, where they leave, on hosts that are not known", "may leave", "bk_hosted_process.test: would reach hosts that are not known"}},
 			"hosts-not-known":        {unknownHosts(inWaves), []string{"bk_hosted_process.test: has hosts that are not known before the apply", "bk_hosted_process.test: would reach hosts that are not known"}},
+			"started":                {operated(hosted(many, "", `ensure = "running"`), "restart", inBatches), []string{again150}},
 			"operation-destroyed":    {config: hosted(many, "", "")},
 			"destroyed":              {"", []string{"bk_hosted_process.test: takes away 150 of its 150 hosts"}},
 		}},
@@ -109,6 +118,11 @@ func fleetPlans() map[string]fleetPlan {
 			"many-join-and-run": {operated(hosted(more, "", ""), "restart", ""), []string{"bk_process_operation.test: would reach 101 hosts at once: web-151 (0:10.0.0.152), "}},
 			"many-join-a-run":   {operated(hosted(more, "", ""), "restart", recorded+"\ntriggers = { run = 2 }"), []string{restart150}},
 			"hosts-not-known":   {unknownHosts(recorded), []string{"may leave", "bk_hosted_process.test: would reach hosts that are not known", "bk_process_operation.test: would reach hosts that are not known"}},
+		}},
+		"two-processes": {before: twoOperated(1, recorded), plans: map[string]planned{
+			"no-change":     {config: twoOperated(1, recorded)},
+			"one-grows":     {twoOperated(150, ""), []string{"bk_process_operation.test: would reach 150 hosts at once"}},
+			"grows-batched": {config: twoOperated(150, inBatches)},
 		}},
 		"on-destroy-kill": {before: operated(hosted(three, "", `on_destroy = "kill"`), "start", `on_destroy = "kill"`), plans: map[string]planned{
 			"no-change":           {config: operated(hosted(three, "", `on_destroy = "kill"`), "start", `on_destroy = "kill"`)},
@@ -156,9 +170,9 @@ func TestAccPolicies(t *testing.T) {
 	}
 }
 
-func (p *pipeline) plan() {
+func (p *pipeline) plan(flags ...string) {
 	p.T.Helper()
-	p.Expect(0, "plan", "-out=tfplan")
+	p.Expect(0, append([]string{"plan", "-out=tfplan"}, flags...)...)
 	p.Write("tfplan.json", p.Expect(0, "show", "-json", "tfplan"))
 }
 
@@ -199,6 +213,43 @@ func TestAccPolicies_leftOver(t *testing.T) {
 	p.expectReasons("unregistered", []string{"bk_hosted_process.test: would reach 101 hosts at once", "bk_process_operation.test: would reach 101 hosts at once"})
 	p.Configure(config(inBatches))
 	p.plan()
+	p.expectReasons("in-batches", nil)
+}
+
+// The keys in failed_hosts of an operation on several processes are not those of hosts.
+func TestAccPolicies_leftOverOfSeveral(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	failed := providertest.HostNumbers(150)[:101]
+	sim.FailOperation(simulator.OpRestart, failed, 65535, "disk full")
+	p := newPipeline(t, sim, twoOperated(1, ""))
+	p.Expect(0, "init")
+	p.Expect(0, "apply", "-auto-approve")
+	sim.ClearFaults()
+	p.plan()
+	p.expectReasons("failed", []string{"bk_process_operation.test: would reach 150 hosts at once"})
+	p.Configure(twoOperated(1, inBatches))
+	p.plan()
+	p.expectReasons("in-batches", nil)
+}
+
+// A replacement runs on_destroy, with the rollout in state.
+func TestAccPolicies_replacedOperation(t *testing.T) {
+	t.Parallel()
+	config := func(more string) string {
+		return operated(hosted(providertest.HostsConfig(150), "", ""), "restart", "on_destroy = \"stop\"\n"+recorded+"\n"+more)
+	}
+	p := newPipeline(t, providertest.NewSim(t), config(""))
+	p.Expect(0, "init")
+	p.Expect(0, "apply", "-auto-approve")
+	replace := "-replace=bk_process_operation.test"
+	p.plan(replace)
+	p.expectReasons("at-once", []string{"bk_process_operation.test: would reach 150 hosts at once"})
+	p.Configure(config(inBatches))
+	p.plan(replace)
+	p.expectReasons("at-once-by-state", []string{"bk_process_operation.test: would reach 150 hosts at once"})
+	p.Expect(0, "apply", "-auto-approve")
+	p.plan(replace)
 	p.expectReasons("in-batches", nil)
 }
 
@@ -271,14 +322,21 @@ func TestAccPolicies_actions(t *testing.T) {
 			"b": map[string]any{"process": map[string]any{"proc_name": "db"}, "hosts": map[string]any{"db-2": "0:10.1.0.2"}, "priority": 2},
 		}}, []string{"a kill of db-1 (0:10.1.0.1), db-2 (0:10.1.0.2)"}},
 	} {
-		plan := decode(t, []byte(text))
 		invocation := map[string]any{"address": "action.bk_process_operation.x", "type": "bk_process_operation", "name": "x", "config_values": c.values}
-		if plan[c.in] = []any{invocation}; c.in == "deferred_action_invocations" {
-			plan[c.in] = []any{map[string]any{"reason": "provider_config_unknown", "action_invocation": invocation}}
+		if c.in == "deferred_action_invocations" {
+			invocation = map[string]any{"reason": "provider_config_unknown", "action_invocation": invocation}
 		}
-		edited, err := json.Marshal(plan)
-		providertest.NoError(t, err)
-		p.Write("tfplan.json", string(edited))
+		p.write(text, c.in, invocation)
 		p.expectReasons(name, c.refused)
 	}
+}
+
+// write writes a plan with an invocation added.
+func (p *pipeline) write(text, in string, invocation map[string]any) {
+	p.T.Helper()
+	plan := decode(p.T, []byte(text))
+	plan[in] = []any{invocation}
+	edited, err := json.Marshal(plan)
+	providertest.NoError(p.T, err)
+	p.Write("tfplan.json", string(edited))
 }

@@ -131,7 +131,8 @@ leaving(change) := {host |
 default leaving(_) := set()
 
 # may_reach tells that a change would do to hosts that nobody knows yet what reached tells of
-# the known ones. Creating a hosted process registers what nothing runs by.
+# the known ones. Hosts that join a hosted process are not counted, those that adopt_existing
+# takes over included.
 may_reach(change) if {
 	hosts_unknown(change)
 	change.type in operations
@@ -148,8 +149,6 @@ may_reach(change) if {
 # registered there before.
 reached(change) := hosts(after(change)) - recorded(change) if reaches_all(change)
 
-reached(change) := hosts(before(change)) if runs_on_destroy(change)
-
 reached(change) := (fresh(change) - recorded(change)) | keyed(hosts(after(change)), left_over) if {
 	change.type in operations
 	change.change.actions == ["update"]
@@ -165,6 +164,15 @@ reached(change) := keyed(hosts(after(change)), left_over) if {
 }
 
 default reached(_) := set()
+
+# ended are the hosts on which a change runs on_destroy of an operation.
+ended(change) := hosts(before(change)) if {
+	change.type in operations
+	does(change, "delete")
+	is_string(before(change).on_destroy)
+}
+
+default ended(_) := set()
 
 # recorded are the hosts that join an operation without it being run there.
 recorded(change) := fresh(change) if {
@@ -197,6 +205,14 @@ reaches_all(change) if {
 	differs(change, attribute)
 }
 
+# Of an operation on several processes, only state knows which have to run on a host.
+reaches_all(change) if {
+	change.type in operations
+	does(change, "update")
+	some values in [before(change), after(change)]
+	is_object(value(values, "processes"))
+}
+
 reaches_all(change) if {
 	change.type in hosted
 	replaced(change)
@@ -205,13 +221,8 @@ reaches_all(change) if {
 reaches_all(change) if {
 	change.type in hosted
 	does(change, "update")
-	differs(change, "fingerprint")
-}
-
-runs_on_destroy(change) if {
-	change.type in operations
-	change.change.actions == ["delete"]
-	is_string(before(change).on_destroy)
+	some attribute in {"fingerprint", "ensure"}
+	differs(change, attribute)
 }
 
 differs(change, attribute) if unknown(change, attribute)

@@ -5,14 +5,12 @@ import data.bk.plan
 
 limit := data.settings.limits.hosts_without_waves
 
-deny contains message if {
-	some change in plan.changes
-	reached := plan.reached(change)
-	n := count(plan.addresses(reached))
-	n > limit
-	not in_waves(rollout(change), n)
-	message := refusal(change.address, sprintf("%d hosts at once: %s", [n, plan.named(reached)]))
-}
+deny contains at_once(change.address, plan.reached(change), rollout(change)) if some change in plan.changes
+
+# on_destroy goes by what is in state.
+deny contains at_once(change.address, plan.ended(change), plan.value(plan.before(change), "rollout")) if some change in plan.changes
+
+deny contains at_once(invocation.address, plan.hosts(invocation.values), rollout_of(invocation)) if some invocation in plan.invocations
 
 # Nobody can say how many hosts it will be.
 deny contains message if {
@@ -24,24 +22,21 @@ deny contains message if {
 
 deny contains message if {
 	some invocation in plan.invocations
-	reached := plan.hosts(invocation.values)
-	n := count(plan.addresses(reached))
-	n > limit
-	not in_waves(plan.value(invocation.values, "rollout"), n)
-	message := refusal(invocation.address, sprintf("%d hosts at once: %s", [n, plan.named(reached)]))
-}
-
-deny contains message if {
-	some invocation in plan.invocations
 	count(plan.hosts(invocation.values)) == 0
-	not in_waves(plan.value(invocation.values, "rollout"), limit + 1)
+	not in_waves(rollout_of(invocation), limit + 1)
 	message := refusal(invocation.address, "hosts that are not known before the apply")
 }
 
-# A destroy goes by what is in state.
-rollout(change) := plan.value(plan.before(change), "rollout") if change.change.actions == ["delete"]
+rollout(change) := plan.value(plan.after(change), "rollout")
 
-rollout(change) := plan.value(plan.after(change), "rollout") if change.change.actions != ["delete"]
+rollout_of(invocation) := plan.value(invocation.values, "rollout")
+
+at_once(address, reached, given) := message if {
+	n := count(plan.addresses(reached))
+	n > limit
+	not in_waves(given, n)
+	message := refusal(address, sprintf("%d hosts at once: %s", [n, plan.named(reached)]))
+}
 
 # in_waves tells that the first wave is not already all of them.
 in_waves(given, n) if {
