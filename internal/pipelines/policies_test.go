@@ -331,6 +331,33 @@ func TestAccPolicies_actions(t *testing.T) {
 	}
 }
 
+// Of an action, too, a part of the hosts may be unknown.
+func TestAccPolicies_actionsPartlyKnown(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, providertest.NewSim(t), hosted(providertest.HostsConfig(3), "", ""))
+	p.Expect(0, "init")
+	p.plan()
+	text := providertest.ReadFile(t, p.Dir, "tfplan.json")
+	notKnown := []string{"would reach hosts that are not known before the apply"}
+	known := map[string]any{"operation": "restart", "hosts": map[string]string{"web-1": "0:10.0.0.2"}}
+	inWaves := map[string]any{"operation": "restart", "hosts": known["hosts"], "rollout": map[string]any{"batch_size": 10}}
+	for name, c := range map[string]struct {
+		values  map[string]any
+		unknown map[string]any
+		refused []string
+	}{
+		"a-host":          {known, map[string]any{"hosts": map[string]any{"web-2": true}}, notKnown},
+		"a-process":       {known, map[string]any{"processes": map[string]any{"a": map[string]any{"hosts": true}}}, notKnown},
+		"a-host-in-waves": {inWaves, map[string]any{"hosts": map[string]any{"web-2": true}}, nil},
+		"all-hosts-known": {known, map[string]any{"hosts": map[string]any{}, "spec": map[string]any{"control": true}}, nil},
+	} {
+		p.write(text, "action_invocations", map[string]any{
+			"address": "action.bk_process_operation.x", "type": "bk_process_operation", "config_values": c.values, "config_unknown": c.unknown,
+		})
+		p.expectReasons(name, c.refused)
+	}
+}
+
 // write writes a plan with an invocation added.
 func (p *pipeline) write(text, in string, invocation map[string]any) {
 	p.T.Helper()

@@ -22,6 +22,7 @@ invocations contains invoked(deferred.action_invocation) if some deferred in inp
 invoked(invocation) := {
 	"address": invocation.address,
 	"values": map_of(invocation, "config_values"),
+	"unknown": map_of(invocation, "config_unknown"),
 } if {
 	invocation.type in operations
 }
@@ -64,6 +65,14 @@ hosts_unknown(change) if {
 	change.type == "bk_process_operation"
 	unknown(change, "process")
 }
+
+# invoked_unknown tells the same of an invocation.
+invoked_unknown(invocation) if {
+	some attribute in {"hosts", "processes", "process", "declaration"}
+	walk(invocation.unknown[attribute], [_, true])
+}
+
+invoked_unknown(invocation) if count(hosts(invocation.values)) == 0
 
 # hosts are those of a set of attributes, as {"key": …, "address": …}: given as such, or in
 # the one value that stands for a process and its hosts.

@@ -22,7 +22,7 @@ deny contains message if {
 
 deny contains message if {
 	some invocation in plan.invocations
-	count(plan.hosts(invocation.values)) == 0
+	plan.invoked_unknown(invocation)
 	not in_waves(rollout_of(invocation), limit + 1)
 	message := refusal(invocation.address, "hosts that are not known before the apply")
 }
