@@ -1,28 +1,30 @@
 #!/bin/sh
 # Looks for drift, and changes nothing. Exits as plan -detailed-exitcode does: 0 without
 # drift, 2 with it, 1 where that could not be found out. What is wrong goes to the robot of
-# a chat, if NOTIFY_URL has its address.
+# a chat in WeCom, if NOTIFY_URL has its address. For another robot, change notify.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cli=${CLI:-terraform}
 plan=${PLAN:-drift}
 
-notify() { # FILE
+notify() { # JSON
 	[ -n "${NOTIFY_URL-}" ] || return 0
-	curl --fail --silent --show-error --max-time 30 --output /dev/null \
-		--header 'Content-Type: application/json' --data-binary "@$1" "$NOTIFY_URL" ||
-		echo "Nobody could be notified." >&2
+	answer=$(printf '%s' "$1" | curl --fail --silent --show-error --max-time 30 \
+		--header 'Content-Type: application/json' --data-binary @- "$NOTIFY_URL") || true
+	case $answer in # what is refused has status 200, too
+	*'"errcode":0,'*) ;;
+	*) echo "Nobody could be notified. $answer" >&2 ;;
+	esac
 }
 
 not_known() {
 	echo "Nobody knows whether there is drift: see above." >&2
-	printf '{"msgtype":"text","text":{"content":"The search for drift failed: see its log."}}' >"$plan.chat"
-	notify "$plan.chat"
+	notify '{"msgtype":"text","text":{"content":"The search for drift failed: see its log."}}'
 	exit 1
 }
 
 umask 077
-rm -f "$plan" "$plan.json" "$plan.chat"
+rm -f "$plan" "$plan.json"
 "$cli" init -input=false || not_known
 status=0
 "$cli" plan -input=false -lock-timeout=5m -detailed-exitcode -out="$plan" || status=$?
@@ -37,6 +39,6 @@ drift() { # QUERY
 }
 "$cli" show -json "$plan" >"$plan.json" || not_known
 drift data.bk.drift.message || not_known
-drift data.bk.drift.chat >"$plan.chat" || not_known
-notify "$plan.chat"
+chat=$(drift data.bk.drift.chat) || not_known
+notify "$chat"
 exit 2

@@ -101,21 +101,28 @@ func decode(t *testing.T, text []byte) map[string]any {
 	return value
 }
 
+// robot answers as those of WeCom do: a message that is refused has status 200 as well.
 type robot struct {
 	URL string
 
-	mu   sync.Mutex
-	told []string
+	mu    sync.Mutex
+	told  []string
+	takes int // bytes
 }
 
 func newRobot(t *testing.T) *robot {
 	t.Helper()
-	r := &robot{}
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+	r := &robot{takes: 2048}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		providertest.Check(t, err == nil, "%s", err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		if len(body) > r.takes {
+			_, _ = io.WriteString(w, `{"errcode":40058,"errmsg":"text.content exceed max length 2048"}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"errcode":0,"errmsg":"ok"}`)
 		r.told = append(r.told, string(body))
 	}))
 	t.Cleanup(server.Close)
@@ -195,12 +202,35 @@ func TestAccScripts_nights(t *testing.T) {
 	// Promised in pipelines.md: with 1 where that could not be found out
 	sim.Inject(simulator.Fault{HTTPStatus: http.StatusForbidden})
 	providertest.Says(t, p.script(1, "drift.sh", night), "Nobody knows whether there is drift")
+	// Where no file can be written, either.
+	p.script(1, "drift.sh", night, "PLAN=nowhere/drift")
 	sim.ClearFaults()
 	reported := robot.texts(t)
-	providertest.Check(t, len(reported) == 2 && strings.Contains(reported[1], "failed"), "report of a failed search: %q", reported)
+	providertest.Check(t, len(reported) == 3 && strings.Contains(reported[2], "failed") && strings.Contains(reported[1], "failed"), "report of a failed search: %q", reported)
 
 	// What was found does not depend on the robot.
 	providertest.Says(t, p.script(2, "drift.sh", "NOTIFY_URL=http://127.0.0.1:1"), "Nobody could be notified.")
+}
+
+// A message has as much as a robot takes, and a robot that refuses it is not taken for one that was told.
+func TestAccScripts_nightOfManyHosts(t *testing.T) {
+	t.Parallel()
+	sim, p := applied(t, 61)
+	robot := newRobot(t)
+	for _, n := range providertest.HostNumbers(60) {
+		providertest.NoError(t, sim.Unregister(providertest.Address(n), "web", "nginx"))
+	}
+	said := p.script(2, "drift.sh", "NOTIFY_URL="+robot.URL)
+	providertest.Says(t, said, "web-60: unregistered")
+	providertest.Check(t, !strings.Contains(said, "Nobody could be notified"), "%s", said)
+	texts := robot.texts(t)
+	providertest.Check(t, len(texts) == 1 && strings.HasPrefix(texts[0], "Not as declared:\n") && strings.HasSuffix(texts[0], "\nand 41 more") && strings.Count(texts[0], "\n") == 21,
+		"what was reported: %q", texts)
+
+	robot.mu.Lock()
+	robot.takes = 100
+	robot.mu.Unlock()
+	providertest.Says(t, p.script(2, "drift.sh", "NOTIFY_URL="+robot.URL), "Nobody could be notified", "exceed max length")
 }
 
 // A plan from before is no plan for the state of today.

@@ -2,7 +2,9 @@
 # they printed.
 package bk.drift
 
-message := concat("\n", array.concat(["Not as declared:"], sort(lines)))
+message := text(sort(lines))
+
+text(some_lines) := concat("\n", array.concat(["Not as declared:"], some_lines))
 
 lines contains sprintf("%s: %s: %s", [change.address, key, code]) if {
 	some change in input.resource_changes
@@ -21,5 +23,9 @@ lines contains "outputs change" if {
 	change.actions != ["no-op"]
 }
 
-# chat is the message as robots of WeCom and many others take it.
-chat := json.marshal({"msgtype": "text", "text": {"content": message}})
+# chat is the message as robots of WeCom take it: of at most 2,048 bytes.
+chat := json.marshal({"msgtype": "text", "text": {"content": concat("", [text(array.slice(sort(lines), 0, 20)), more])}})
+
+default more := ""
+
+more := sprintf("\nand %d more", [count(lines) - 20]) if count(lines) > 20
