@@ -62,6 +62,17 @@ func releases() ([]string, error) {
 	return versions, nil
 }
 
+// Each release has kept its states before its heading was written.
+func TestReleases_haveKeptStates(t *testing.T) {
+	t.Parallel()
+	released, err := releases()
+	providertest.NoError(t, err)
+	for _, version := range released {
+		kept, err := filepath.Glob(filepath.Join("testdata", version, "*", stateFile))
+		providertest.Check(t, err == nil && len(kept) > 0, "CHANGELOG.md has %[1]s, and no states are kept for it: write Unreleased there again, run make keep VERSION=%[1]s, and then write the heading", version)
+	}
+}
+
 // What a release leaves behind for a configuration, in a directory of its own.
 const (
 	configFile   = "main.tf"
