@@ -63,13 +63,7 @@ func TestAccInstall(t *testing.T) {
 			dir, config := where(home)
 			settings := filepath.Join(home, "cli.tfrc")
 			providertest.NoError(t, os.WriteFile(settings, []byte(config), 0o600))
-			environment := append(os.Environ(), "TF_CLI_CONFIG_FILE="+settings, "HTTPS_PROXY=http://127.0.0.1:1", "CHECKPOINT_DISABLE=1")
-			for _, variable := range []string{"GOPATH", "GOCACHE", "GOMODCACHE"} {
-				value, err := exec.CommandContext(t.Context(), "go", "env", variable).Output()
-				providertest.NoError(t, err)
-				environment = append(environment, variable+"="+strings.TrimSpace(string(value)))
-			}
-			environment = append(environment, "HOME="+home)
+			environment := append(homeOf(t, home), "TF_CLI_CONFIG_FILE="+settings)
 			run := func(in, command string, args ...string) string {
 				t.Helper()
 				process := exec.CommandContext(t.Context(), command, args...)
@@ -95,6 +89,45 @@ func TestAccInstall(t *testing.T) {
 			lock, err := os.ReadFile(filepath.Join(teams, ".terraform.lock.hcl"))
 			providertest.Check(t, err == nil && strings.Contains(string(lock), `"h1:`), "the lock file: %v\n%s", err, lock)
 		})
+	}
+}
+
+// homeOf is the environment of a user with this home directory, without a network.
+func homeOf(t *testing.T, home string) []string {
+	t.Helper()
+	environment := append(os.Environ(), "HTTPS_PROXY=http://127.0.0.1:1", "CHECKPOINT_DISABLE=1")
+	for _, variable := range []string{"GOPATH", "GOCACHE", "GOMODCACHE"} {
+		value, err := exec.CommandContext(t.Context(), "go", "env", variable).Output()
+		providertest.NoError(t, err)
+		environment = append(environment, variable+"="+strings.TrimSpace(string(value)))
+	}
+	return append(environment, "HOME="+home)
+}
+
+// The user's own settings may keep the CLI from looking where the provider was put.
+func TestAccInstall_hiddenByABlock(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("TF_ACC is not set")
+	}
+	home := t.TempDir()
+	const block = "provider_installation {\n direct {}\n}\n"
+	atHome, elsewhere := filepath.Join(home, ".terraformrc"), filepath.Join(home, "elsewhere.tfrc")
+	providertest.NoError(t, os.WriteFile(elsewhere, []byte(block), 0o600))
+	for _, c := range []struct{ inVariable, hides string }{
+		{"", ""},
+		{elsewhere, elsewhere},
+		{"", atHome},
+	} {
+		if c.hides == atHome {
+			providertest.NoError(t, os.WriteFile(atHome, []byte(block), 0o600))
+		}
+		install := exec.CommandContext(t.Context(), "make", "install", "VERSION=0.0.1")
+		install.Env = append(homeOf(t, home), "MAKEFLAGS=", "TF_CLI_CONFIG_FILE="+c.inVariable)
+		said, err := install.CombinedOutput()
+		providertest.Check(t, err == nil, "%s\n%s", err, said)
+		_, found, hidden := strings.Cut(string(said), "But ")
+		providertest.Check(t, hidden == (c.hides != "") && strings.HasPrefix(found, c.hides), "with settings in %q it says:\n%s", c.hides, said)
 	}
 }
 
