@@ -131,6 +131,24 @@ func TestAccInstall_hiddenByABlock(t *testing.T) {
 	}
 }
 
+func TestInstall_refuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ version, dir, says string }{
+		"v-in-front": {"v1.2.3", "", "v1.2.3: a version is three numbers"},
+		"two-parts":  {"1.2", "", "1.2: a version is three numbers"},
+		"a-path":     {"1.2.3/..", "", "a version is three numbers"},
+		"relative":   {"1.2.3-rc.1", "plug", "plug: give the whole path, from /"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			install := exec.CommandContext(t.Context(), "tools/install", c.version, c.dir)
+			install.Env = homeOf(t, t.TempDir())
+			said, err := install.CombinedOutput()
+			providertest.Check(t, install.ProcessState.ExitCode() == 2 && strings.Contains(string(said), c.says), "%v\n%s", err, said)
+		})
+	}
+}
+
 // What decides about hosts holds few values at a time. What a platform answers, and a model of
 // Terraform's, have as many fields as those have.
 func TestStructs_haveTenFieldsAtMost(t *testing.T) {
