@@ -8,8 +8,9 @@
 #        ./install.sh --doctor DIR    put bk-doctor, which finds out what your platform does, into DIR
 #        ./install.sh --undo          take it away again
 #        ./install.sh --undo --to DIR
+#
+# DIR is a whole path, from /.
 set -eu
-cd "$(dirname "$0")"
 version='VERSION'
 to='' undo='' doctor=''
 while [ $# -gt 0 ]; do
@@ -26,17 +27,21 @@ while [ $# -gt 0 ]; do
 		doctor=$1
 		;;
 	*)
-		sed -n 's/^# \{0,1\}//p' "$0" | sed 1d >&2
+		sed -e 1d -e '/^[^#]/,$d' -e 's/^# \{0,1\}//' "$0" >&2
 		exit 2
 		;;
 	esac
 	shift
 done
 
-to_given=$to
+for dir in "$to" "$doctor"; do
+	case $dir in '' | /*) ;; *) echo "install.sh: $dir: give the whole path, from /" >&2; exit 2 ;; esac
+done
+[ -z "$doctor" ] || [ -z "$to$undo" ] || { echo "install.sh: give --doctor alone" >&2; exit 2; }
+cd "$(dirname "$0")"
+
 if [ -n "$to" ]; then
 	platforms='*'
-	case $to in /*) ;; *) echo "install.sh: $to: give the whole path, from /" >&2; exit 2 ;; esac
 else
 	to=${HOME:?}/.terraform.d/plugins
 	machine=$(uname -m)
@@ -81,7 +86,6 @@ check() { # FILE
 
 if [ -n "$doctor" ]; then
 	archive=doctor/bk-doctor_${version}_$platforms.zip
-	[ -z "$to_given" ] || { echo "install.sh: give --doctor or --to, and not both" >&2; exit 2; }
 	[ -f "$archive" ] || { echo "install.sh: this tarball has no $archive" >&2; exit 1; }
 	check "$archive"
 	command -v unzip >/dev/null 2>&1 || { echo "install.sh: there is no unzip here; unpack $archive by other means" >&2; exit 1; }
@@ -142,6 +146,17 @@ Whoever is to use it names $to in ~/.terraformrc (or ~/.tofurc):
       exclude = ["registry.terraform.io/blueking/bk", "registry.opentofu.org/blueking/bk"]
     }
   }
+END
+elif settings=${TF_CLI_CONFIG_FILE:-$HOME/.terraformrc}; grep -qs provider_installation "$settings"; then
+	cat <<END
+
+But $settings has a provider_installation block, which decides alone where to look.
+Add to it:
+
+    filesystem_mirror {
+      path    = "$to"
+      include = ["registry.terraform.io/blueking/bk", "registry.opentofu.org/blueking/bk"]
+    }
 END
 fi
 cat <<END
