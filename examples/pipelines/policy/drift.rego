@@ -23,7 +23,8 @@ lines contains "outputs change" if {
 	change.actions != ["no-op"]
 }
 
-# chat is the message as robots of WeCom take it: of at most 2,048 bytes.
+# chat is the message as robots of WeCom take it. They refuse more than 2,048 bytes, so it has
+# the first 20 lines.
 chat := json.marshal({"msgtype": "text", "text": {"content": concat("", [text(array.slice(sort(lines), 0, 20)), more])}})
 
 default more := ""
