@@ -92,7 +92,7 @@ func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks
 }
 
 // TookEffect returns the hosts on which a task has taken effect, as their agents say, although the
-// task itself does not. The process runs there, or is hosted by the task.
+// task itself does not. The process was started there, or is hosted by the task.
 func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
 	hosted := Where(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
 	var rows map[Host]Status
@@ -101,8 +101,9 @@ func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Tas
 	}
 	results := make(Results)
 	for _, h := range hosts {
-		switch task := tasks[h]; {
-		case task.Operation == Start && live[h].State == Running, task.Operation == Supervise && task.TookEffect(want, live[h], rows[h]):
+		task, now := tasks[h], live[h]
+		started := now.State == Running && (task.Operation == Start || task.Was > 0 && now.PID > 0 && now.PID != task.Was)
+		if started || task.Operation == Supervise && task.TookEffect(want, now, rows[h]) {
 			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
 		}
 	}
@@ -201,16 +202,14 @@ func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time
 	return still
 }
 
-// worked gives the hosts whose process has another pid than before an earlier try.
+// worked gives the hosts on which an earlier try has worked, as their agents show.
 func (r *Reconciliation) worked(ctx context.Context, hosts []Host) Results {
-	results := make(Results)
 	live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown that it worked
+	tasks := make(map[Host]Task)
 	for _, h := range hosts {
-		if now, was := live[h], r.change.Runs[h].Task.Was; now.State == Running && now.PID > 0 && was > 0 && now.PID != was {
-			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
-		}
+		tasks[h] = r.change.Runs[h].Task
 	}
-	return results
+	return TookEffect(ctx, r.prior(), r.want, tasks, hosts, live)
 }
 
 // prior is the process as the hosts have it.

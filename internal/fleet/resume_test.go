@@ -193,7 +193,7 @@ func TestReconcile_resumes(t *testing.T) {
 		down   = row(fleet.Stopped, true, 5)
 		silent = fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"}
 		task   = fleet.Task{ID: "T", Operation: fleet.Restart, Was: 7}
-		began  = fleet.Task{ID: "U", Operation: fleet.Start}
+		began  = fleet.Task{ID: "U", Operation: fleet.Start, Was: 7}
 		had    = func(o fleet.Outcome, task fleet.Task, left fleet.Code) fleet.Outcome {
 			o.Underway, o.Left = task, left
 			return o
@@ -229,7 +229,7 @@ func TestReconcile_resumes(t *testing.T) {
 		"fails-at-last":           {process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: runs}, "look 1, live 1, wait 1, live 1, restart 1, live 1", well},
 		"sent-again-and-goes-on": {
 			process{look: byHost{1: failedBy}, live: runs, operate: doneOps(byOp{fleet.Restart: {1: sent}})},
-			"look 1, live 1, restart 1", had(sent, fleet.Task{ID: "U", Operation: fleet.Restart}, fleet.OperationUnconfirmed),
+			"look 1, live 1, restart 1", had(sent, fleet.Task{ID: "U", Operation: fleet.Restart, Was: 7}, fleet.OperationUnconfirmed),
 		},
 		"started-and-goes-on": {
 			process{look: byHost{1: failedBy}, live: answer(down), operate: doneOps(byOp{fleet.Start: {1: sent}})},

@@ -202,7 +202,7 @@ func TestReconciliation_Back_underWay(t *testing.T) {
 		calls     string // back
 	}{
 		"hosting": {process{reregister: done(goesOn)}, "", "look 2, wait 2, reregister 1, live 1"},
-		"restart": {process{live: answer(runsAs(8)), operate: doneOps(byOp{fleet.Restart: goesOn})}, fleet.Restart, "look 2, wait 2, reregister 1, restart 1, live 1"},
+		"restart": {process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: goesOn})}, fleet.Restart, "look 2, wait 2, reregister 1, restart 1, live 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -221,6 +221,22 @@ func TestReconciliation_Back_underWay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A restart that has worked, as another pid shows, does not keep its host from going back, whatever the platform says of its end.
+func TestReconciliation_Back_worked(t *testing.T) {
+	t.Parallel()
+	goesOn := byHost{1: {Verdict: fleet.Pending, TaskID: "T"}}
+	prior, p := &process{live: answer(runsAs(7)), look: goesOn, wait: goesOn}, &process{live: answer(runsAs(8)), operate: doneOps(byOp{fleet.Restart: goesOn})}
+	r := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
+		Reregister: hosts(1), Order: hosts(1), Inherited: fleet.Inherited{Prior: prior},
+		Operate: fleet.Operate{Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(1): {}}},
+	})
+	r.Run(t.Context())
+	prior.calls = nil
+	results := r.Back(t.Context(), desired(fleet.EnsureHosted), func(fleet.Host) bool { return true })
+	prior.wantCalls(t, "look 1", "reregister 1", "restart 1", "live 1")
+	wantResults(t, byHost{1: well}, results)
 }
 
 // After going back, the time of a registration is that of the previous declaration.

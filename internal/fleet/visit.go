@@ -208,7 +208,11 @@ func (v *visit) operate(ctx context.Context) {
 		if v.before[h].State == Running {
 			v.found.Operated[h] = v.before[h].PID
 		}
-		v.results[h] = v.results[h].operated()
+		o := v.results[h].operated()
+		if o.Underway.ID != "" {
+			o.Underway.Was = v.found.Operated[h]
+		}
+		v.results[h] = o
 	}
 }
 

@@ -569,6 +569,104 @@ func TestOnUpdate_switchedBack(t *testing.T) {
 	})
 }
 
+// A start is asked for before a destroy, also if an older restart is long over.
+func TestOnUpdate_besideAStart(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		cut, pass := w.polled()
+		on := func(operation, ensure string) map[string]any {
+			return w.changed(2, attribute("on_update", operation), attribute("on_destroy", "stop"), attribute("ensure", ensure))
+		}
+		o := w.object()
+		o.Applied(w.declares(2, attribute("on_update", "restart"), attribute("on_destroy", "stop")))
+		w.do(w.sim.StartProcess, 1, 2)
+		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
+		cut.Apply(o, on("restart", "hosted"))
+		w.repair()
+		pass()
+		o.Protocol = w.open()
+		o.Applied(on("register", "hosted"))
+		w.do(w.sim.StopProcess, 2)
+		w.onOp(simulator.OpStart, simulator.Fault{Takes: 5 * time.Hour}, 2)
+		cut.Apply(o, on("register", "running"))
+		said := cut.Apply(o, nil)
+		providertest.Check(w, tells(said, "web-2 (0:10.0.0.3): not unregistered, because an earlier apply has sent what would host or start it there"), "said: %s", said)
+	})
+}
+
+// A rollback of labels alone forgets no restart that is under way.
+func TestRollback_keepsTheTask(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		cut, _ := w.polled()
+		on := func(operation string) map[string]any {
+			return w.changed(2, attribute("on_update", operation), attribute("on_destroy", "stop"),
+				attribute("rollout", map[string]any{"batch_size": 1, "canary": []string{"web-2"}, "on_failure": "rollback"}))
+		}
+		o := w.object()
+		o.Applied(w.declares(2, attribute("on_update", "restart"), attribute("on_destroy", "stop")))
+		w.do(w.sim.StartProcess, 1, 2)
+		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
+		cut.Apply(o, on("restart"))
+		for _, operation := range []string{"register", "restart"} {
+			o.Protocol = w.open()
+			o.Applied(on(operation))
+		}
+		config := on("restart")
+		config["meta"] = labelled(map[string]any{"team": "sre"})["meta"]
+		w.on("update_proc_info", failing, 1)
+		o.Protocol = w.open()
+		_, said := o.Apply(config)
+		providertest.Says(w, said.String(), "Rolled Back")
+		said = cut.Apply(o, nil)
+		providertest.Check(w, w.at(2).Registered && said.Failed(), "web-2 is unregistered; said: %s", said)
+	})
+}
+
+// A restart that is over keeps no object in state whose registrations are gone.
+func TestOnUpdate_overAndGone(t *testing.T) {
+	t.Parallel()
+	through(t, []providertest.Face{gateway}, func(w *world) { // whose agents tell that nothing is registered
+		cut, pass := w.polled()
+		o := w.object()
+		o.Applied(w.declares(2, attribute("on_update", "restart")))
+		w.do(w.sim.StartProcess, 1, 2)
+		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
+		cut.Apply(o, w.changed(2, attribute("on_update", "restart")))
+		w.repair()
+		pass()
+		o.Protocol = w.open()
+		o.Applied(w.changed(2, attribute("on_update", "register")))
+		w.do(w.sim.StopProcess, 1, 2)
+		w.do(w.sim.Unregister, 1, 2)
+		o.Protocol = w.open()
+		o.Refresh()
+		providertest.Check(w, o.State.IsNull(), "still in state: %v", codes(o))
+	})
+}
+
+// A start of what a failed restart has taken down, and whose end the platform never tells, hinders no later declaration once the process runs.
+func TestOnUpdate_startNeverTold(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		cut, _ := w.polled()
+		more := attribute("on_update", "restart")
+		o := w.object()
+		o.Applied(w.declares(2, more))
+		w.do(w.sim.StartProcess, 1, 2)
+		w.onOp(simulator.OpRestart, failing, 2)
+		o.Protocol = w.open()
+		o.Apply(w.changed(2, more))
+		w.repair()
+		w.do(w.sim.StopProcess, 2)
+		w.sim.Inject(simulator.Fault{API: w.by.ResultAPI(), Op: new(simulator.OpStart), Hosts: providertest.AddressList([]int{2}), Code: new(115)})
+		cut.Apply(o, startedBy(w.by, "./start.sh -z", 2, more))
+		providertest.Check(w, w.at(2).Running, "web-2 does not run")
+		o.Protocol = w.open()
+		o.Applied(startedBy(w.by, "./start.sh -y", 2, more))
+	})
+}
+
 // polled cuts off applies at every fifth answer about a task. The other lets two hours pass.
 func (w *world) polled() (cut *providertest.Cut, pass func()) {
 	var hours, polls atomic.Int64

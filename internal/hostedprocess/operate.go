@@ -161,9 +161,6 @@ func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
 // tried is what runs on a host after a try of the operation with the outcome o.
 func (u *update) tried(host fleet.Host, o fleet.Outcome) fleet.Runs {
 	if o.Left == fleet.OperationUnconfirmed {
-		if o.Underway.ID != "" {
-			o.Underway.Was = u.found.Operated[host]
-		}
 		return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Operated[host], Tried: fleet.TryUnseen, Task: o.Underway}
 	}
 	return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Running[host], Tried: fleet.TryFailed}

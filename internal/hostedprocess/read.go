@@ -170,8 +170,9 @@ func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 	if len(tasks) == 0 {
 		return false
 	}
-	for _, o := range h.Process.Resume(ctx, tasks, false, nil) {
-		if o.Verdict != fleet.Failed {
+	for host, o := range h.Process.Resume(ctx, tasks, false, nil) {
+		restarts := tasks[host].Operation == fleet.Restart || tasks[host].Operation == fleet.Reload // which may be long over
+		if o.Verdict == fleet.Pending || o.Verdict != fleet.Failed && !restarts {
 			return true
 		}
 	}

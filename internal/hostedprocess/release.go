@@ -69,14 +69,20 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known,
 
 // meaningHindered: what was sent before would take place after a host was unregistered.
 const meaningHindered = "not unregistered, because an earlier apply has sent what would host or start it there, and the platform has not said that this is over. " +
-	"Do this again once it is. If it never is, the way out is `terraform state rm`, and to look at the host"
+	"Do this again once it is. If it never is, restart the process there by hand and do this again. The last way out is `terraform state rm`, and to look at the host"
 
 // unhindered leaves out the hosts on which something from an earlier run is still under way. It
 // would host or start the process after they were unregistered.
 func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
-	tasks := l.last.underway(hosts)
+	l.hinder(ctx, l.last.hostings(hosts))
+	l.hinder(ctx, l.last.underway(hosts)) // a host may have both
+	return fleet.Where(hosts, func(host fleet.Host) bool { _, hindered := l.gone.results[host]; return !hindered })
+}
+
+// hinder notes the hosts on which these tasks are still under way.
+func (l departure) hinder(ctx context.Context, tasks map[fleet.Host]fleet.Task) {
 	if len(tasks) == 0 {
-		return hosts
+		return
 	}
 	u := underway{l, tasks, make(map[fleet.Host]bool)}
 	for host, o := range fleet.StillUnderWay(ctx, l.Process, fleet.Patience, tasks, u.tookEffect, nil) {
@@ -86,7 +92,6 @@ func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.H
 		}
 		l.gone.results[host] = hindered
 	}
-	return fleet.Where(hosts, func(host fleet.Host) bool { _, hindered := l.gone.results[host]; return !hindered })
 }
 
 // underway is what an earlier run has sent to hosts that are to be unregistered.
@@ -97,17 +102,12 @@ type underway struct {
 	silent map[fleet.Host]bool // whose agents do not answer
 }
 
-// tookEffect returns the hosts whose agents show that it has taken effect. An operation of on_update has
-// if the process runs with another pid than before.
+// tookEffect returns the hosts whose agents show that it has taken effect.
 func (u underway) tookEffect(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	live, err := fleet.LiveStatusWithin(ctx, u.Process, fleet.Patience, hosts)
 	results := fleet.TookEffect(ctx, u.Process, u.last.lastSent(u.Desired), u.tasks, hosts, live)
 	for _, host := range hosts {
-		s := live[host]
-		u.silent[host] = err == nil && s.Silent()
-		if runs := u.last.on(host).Runs; runs.Task == u.tasks[host] && s.State == fleet.Running && s.PID > 0 && runs.Task.Was > 0 && s.PID != runs.Task.Was {
-			results[host] = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
-		}
+		u.silent[host] = err == nil && live[host].Silent()
 	}
 	return results
 }

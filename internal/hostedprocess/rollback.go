@@ -116,9 +116,12 @@ func (u *update) runsBack(host fleet.Host, before fleet.Runs) fleet.Runs {
 	case !went:
 		return before
 	case o.OK(), o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
-		return fleet.Runs{PID: u.found.Running[host]}
+		if _, due := u.due[host]; due {
+			return fleet.Runs{PID: u.found.Running[host]}
+		}
+		return fleet.Runs{PID: u.found.Running[host], Task: before.Task}
 	case o.Verdict == fleet.NotTried && u.results[host].OK(): // it keeps what the update gave it
-		return fleet.Runs{Spec: u.h.Desired.Spec, PID: u.found.Running[host]}
+		return fleet.Runs{Spec: u.h.Desired.Spec, PID: u.found.Running[host], Task: before.Task}
 	case operated:
 		return u.tried(host, o)
 	default:
