@@ -411,12 +411,7 @@ func TestOnUpdate_awaited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			through(t, gse, func(w *world) {
-				cut, pass := w.polled()
-				o := w.object()
-				o.Applied(w.declares(2, attribute("on_update", "restart"), attribute("on_destroy", "stop")))
-				w.do(w.sim.StartProcess, 1, 2)
-				w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
-				cut.Apply(o, on("restart", 2)(w))
+				o, cut, pass := w.restarting(attribute("on_destroy", "stop"))
 				if c.befalls != nil {
 					c.befalls(w)
 				}
@@ -476,15 +471,10 @@ func TestOnUpdate_unsureAndRefused(t *testing.T) {
 func TestOnUpdate_comesBack(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
-		cut, pass := w.polled()
 		next := func(n int) map[string]any {
 			return startedBy(w.by, "./start.sh -z", n, attribute("on_update", "restart"))
 		}
-		o := w.object()
-		o.Applied(w.declares(2, attribute("on_update", "restart")))
-		w.do(w.sim.StartProcess, 1, 2)
-		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
-		cut.Apply(o, w.changed(2, attribute("on_update", "restart")))
+		o, cut, pass := w.restarting()
 		w.repair()
 		for range 2 { // the first is cut off before web-2 is to leave
 			cut.Apply(o, next(1))
@@ -546,15 +536,10 @@ func TestOnUpdate_neverTold(t *testing.T) {
 func TestOnUpdate_switchedBack(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
-		cut, pass := w.polled()
 		on := func(operation string) map[string]any {
 			return w.changed(2, attribute("on_update", operation), attribute("on_destroy", "stop"))
 		}
-		o := w.object()
-		o.Applied(w.declares(2, attribute("on_update", "restart"), attribute("on_destroy", "stop")))
-		w.do(w.sim.StartProcess, 1, 2)
-		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
-		cut.Apply(o, on("restart"))
+		o, cut, pass := w.restarting(attribute("on_destroy", "stop"))
 		for _, operation := range []string{"register", "restart"} {
 			o.Protocol = w.open()
 			o.Applied(on(operation))
@@ -573,15 +558,10 @@ func TestOnUpdate_switchedBack(t *testing.T) {
 func TestOnUpdate_besideAStart(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
-		cut, pass := w.polled()
 		on := func(operation, ensure string) map[string]any {
 			return w.changed(2, attribute("on_update", operation), attribute("on_destroy", "stop"), attribute("ensure", ensure))
 		}
-		o := w.object()
-		o.Applied(w.declares(2, attribute("on_update", "restart"), attribute("on_destroy", "stop")))
-		w.do(w.sim.StartProcess, 1, 2)
-		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
-		cut.Apply(o, on("restart", "hosted"))
+		o, cut, pass := w.restarting(attribute("on_destroy", "stop"))
 		w.repair()
 		pass()
 		o.Protocol = w.open()
@@ -598,16 +578,11 @@ func TestOnUpdate_besideAStart(t *testing.T) {
 func TestRollback_keepsTheTask(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
-		cut, _ := w.polled()
 		on := func(operation string) map[string]any {
 			return w.changed(2, attribute("on_update", operation), attribute("on_destroy", "stop"),
 				attribute("rollout", map[string]any{"batch_size": 1, "canary": []string{"web-2"}, "on_failure": "rollback"}))
 		}
-		o := w.object()
-		o.Applied(w.declares(2, attribute("on_update", "restart"), attribute("on_destroy", "stop")))
-		w.do(w.sim.StartProcess, 1, 2)
-		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
-		cut.Apply(o, on("restart"))
+		o, cut, _ := w.restarting(attribute("on_destroy", "stop"))
 		for _, operation := range []string{"register", "restart"} {
 			o.Protocol = w.open()
 			o.Applied(on(operation))
@@ -627,12 +602,7 @@ func TestRollback_keepsTheTask(t *testing.T) {
 func TestOnUpdate_overAndGone(t *testing.T) {
 	t.Parallel()
 	through(t, []providertest.Face{gateway}, func(w *world) { // whose agents tell that nothing is registered
-		cut, pass := w.polled()
-		o := w.object()
-		o.Applied(w.declares(2, attribute("on_update", "restart")))
-		w.do(w.sim.StartProcess, 1, 2)
-		w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
-		cut.Apply(o, w.changed(2, attribute("on_update", "restart")))
+		o, _, pass := w.restarting()
 		w.repair()
 		pass()
 		o.Protocol = w.open()
@@ -674,4 +644,15 @@ func (w *world) polled() (cut *providertest.Cut, pass func()) {
 	return w.sim.CutAt(func(call simulator.Call) bool {
 		return call.API == w.by.ResultAPI() && polls.Add(1)%5 == 0
 	}), func() { hours.Add(2) }
+}
+
+// restarting is an object whose update was cut off while web-2 restarts, for an hour from then on.
+func (w *world) restarting(more ...map[string]any) (o *providertest.Core, cut *providertest.Cut, pass func()) {
+	cut, pass = w.polled()
+	o, more = w.object(), append(more, attribute("on_update", "restart"))
+	o.Applied(w.declares(2, more...))
+	w.do(w.sim.StartProcess, 1, 2)
+	w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
+	cut.Apply(o, w.changed(2, more...))
+	return o, cut, pass
 }
