@@ -147,10 +147,12 @@ func (g *processGroups) group(instances []processInstance, groupBy string) {
 		g.groups[key] = groups[0]
 	}
 	slices.Sort(g.differing)
-	for !alike { // ends at the last, as no process differs from itself
-		at++
-		g.apart = groupings[at].name
-		_, alike = variantsOf(instances, groupings[at].label)
+	for _, finer := range groupings[at+1:] {
+		if alike {
+			break
+		}
+		g.apart = finer.name
+		_, alike = variantsOf(instances, finer.label)
 	}
 }
 

@@ -241,3 +241,21 @@ func TestProcessGroups_keys(t *testing.T) {
 		}
 	}
 }
+
+// A process that CMDB gives twice, with two specs, is refused in every grouping.
+func TestProcessGroups_oneProcessTwice(t *testing.T) {
+	t.Parallel()
+	format, err := parseKey(defaultKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := whole(1, nil), whole(2, func(p *cmdb.Process) { p.StartCmd = "./other.sh" })
+	second.ID = first.ID
+	both := []cmdb.Process{first, second}
+	for _, groupBy := range groupingNames() {
+		g := newProcessGroups(both, newInventory(hostsOf(both), naming{key: format, by: byIP}), nil, groupBy)
+		if len(g.differing) == 0 || len(g.groups) > 0 {
+			t.Errorf("%s: differing %q, groups %v", groupBy, g.differing, g.groups)
+		}
+	}
+}
