@@ -115,7 +115,7 @@ func TestRun_gate(t *testing.T) {
 				}
 				p := &process{live: lives(start, map[int]life{1: test.life})}
 				p.operate = doneOps(byOp{fleet.Restart: {1: {TaskID: "t1", Message: "success"}}})
-				results := fleet.Run(t.Context(), p, fleet.Restart, hosts(1), nil, fleet.Rollout{Healthy: gate})
+				results := runOne(t.Context(), p, fleet.Restart, hosts(1), nil, fleet.Rollout{Healthy: gate})
 				want := fleet.Outcome{TaskID: "t1", Message: "success"}
 				if test.meaning != "" {
 					want = fleet.Outcome{
@@ -146,7 +146,7 @@ func TestRun_gateHoldsWaves(t *testing.T) {
 			Waves: fleet.BatchesOf(2), WaveTimeout: time.Second, Pause: time.Second,
 			Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute},
 		}
-		results := fleet.Run(t.Context(), p, fleet.Start, hosts(1, 2, 3, 4, 5, 6), nil, rollout)
+		results := runOne(t.Context(), p, fleet.Start, hosts(1, 2, 3, 4, 5, 6), nil, rollout)
 		fleettest.Same(t, "waves began", []time.Duration{0, 11 * time.Second}, began)
 		notTried := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
 		wantResults(t, byHost{
@@ -167,13 +167,13 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 	}{
 		"failed": {func(ctx context.Context, p *process) {
 			p.operate = doneOps(byOp{fleet.Reload: failed})
-			fleet.Run(ctx, p, fleet.Reload, hosts(1), nil, rollout)
+			runOne(ctx, p, fleet.Reload, hosts(1), nil, rollout)
 		}, []string{"reload 1"}},
 		"stop": {func(ctx context.Context, p *process) {
-			fleet.Run(ctx, p, fleet.Stop, hosts(1), nil, rollout)
+			runOne(ctx, p, fleet.Stop, hosts(1), nil, rollout)
 		}, []string{"stop 1"}},
 		"kill": {func(ctx context.Context, p *process) {
-			fleet.Run(ctx, p, fleet.Kill, hosts(1), nil, rollout)
+			runOne(ctx, p, fleet.Kill, hosts(1), nil, rollout)
 		}, []string{"kill 1"}},
 		"hosted": {func(ctx context.Context, p *process) {
 			fleet.NewReconciliation(p, fleet.Desired{Ensure: fleet.EnsureHosted}, fleet.Change{Register: hosts(1), Order: hosts(1), Rollout: rollout}).Run(ctx)
@@ -219,7 +219,7 @@ func TestRun_gateWithSilentAgent(t *testing.T) {
 		start := time.Now()
 		p := &patient{process: process{live: lives(start, nil)}, silent: host(2)}
 		rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: 20 * time.Second}}
-		results := fleet.Run(t.Context(), p, fleet.Restart, hosts(1, 2), nil, rollout)
+		results := runOne(t.Context(), p, fleet.Restart, hosts(1, 2), nil, rollout)
 		fleettest.Check(t, results[host(1)].OK() && results[host(2)].Verdict == fleet.Failed, "got %+v", byNumber(results))
 		took := time.Since(start)
 		fleettest.Check(t, took <= 20*time.Second+rollout.Healthy.StableFor/4, "took %s", took)
@@ -261,7 +261,7 @@ func TestRun_gateWhenTheCallFails(t *testing.T) {
 				wantResults(t, byHost{1: {
 					Verdict: fleet.Failed, Left: fleet.Unhealthy, Ran: true, Err: test.want,
 					Meaning: gatePrefix + "its agent did not say how it is when it was last asked",
-				}}, fleet.Run(t.Context(), p, fleet.Restart, hosts(1), nil, rollout))
+				}}, runOne(t.Context(), p, fleet.Restart, hosts(1), nil, rollout))
 			})
 		})
 	}
@@ -276,7 +276,7 @@ func TestRun_gateInterrupted(t *testing.T) {
 		time.AfterFunc(4500*time.Millisecond, cancel)
 		rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
 		p := &process{live: lives(start, nil)}
-		results := fleet.Run(ctx, p, fleet.Restart, hosts(1, 2), nil, rollout)
+		results := runOne(ctx, p, fleet.Restart, hosts(1, 2), nil, rollout)
 		wantResults(t, byHost{
 			1: {Verdict: fleet.Pending, Left: fleet.Unhealthy, Err: context.Canceled, Meaning: "it was operated on, and was not yet known to be stable"},
 			2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt},
@@ -297,7 +297,7 @@ func TestRun_gateProgress(t *testing.T) {
 			observe.Tell(results)
 			return results
 		}
-		fleet.Run(t.Context(), p, fleet.Restart, hosts(1, 2, 3, 4), nil, rollout)
+		runOne(t.Context(), p, fleet.Restart, hosts(1, 2, 3, 4), nil, rollout)
 		at := fleet.Progress{Wave: 1, Waves: 1, Hosts: 4}
 		with := func(done, failed, watched int) fleet.Progress {
 			p := at

@@ -7,25 +7,6 @@ import (
 	"time"
 )
 
-// Run runs an operation on hosts, wave by wave. unsure holds hosts on which an earlier run may have
-// worked although its end was not seen, with its task if that is known. The platform is asked for
-// the task and the agents for their state. Of those, the ones that are as wanted are left alone.
-func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[Host]Task, rollout Rollout) Results {
-	if !op.LeavesRunning() {
-		rollout.Healthy = nil
-	}
-	return rollout.gated(ctx, p, hosts, func(ctx context.Context, wave Wave) Results {
-		t := turn{process: p, op: op}
-		t.before(ctx, wave.Hosts, unsure, wave.observe)
-		var operated Results
-		if len(t.due) > 0 {
-			operated = operateBefore(ctx, p, op, t.due, wave.observe, t.needsAfter())
-		}
-		t.after(ctx, operated)
-		return t.results
-	}, always)
-}
-
 // turn is an operation on one process on the hosts of one wave. Agents are asked about each process
 // by itself, before and after it. The operation may go to several in one call.
 type turn struct {

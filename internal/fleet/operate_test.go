@@ -68,7 +68,7 @@ func TestRun(t *testing.T) {
 			for _, n := range test.unsure {
 				unsure[host(n)] = fleet.Task{}
 			}
-			results := fleet.Run(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
+			results := runOne(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
 			wantResults(t, test.results, results)
 			test.process.wantCalls(t, test.calls)
 		})
@@ -104,7 +104,7 @@ func TestRun_foundNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := process{operate: doneOps(byOp{c.op: {1: noop}, fleet.Unsupervise: {1: c.unhosting}}), live: c.live}
-			results := fleet.Run(t.Context(), &p, c.op, hosts(1, 2), nil, fleet.Rollout{})
+			results := runOne(t.Context(), &p, c.op, hosts(1, 2), nil, fleet.Rollout{})
 			wantResults(t, byHost{1: c.is, 2: well}, results)
 			p.wantCalls(t, string(c.op)+" 1 2", c.calls)
 		})
@@ -116,7 +116,7 @@ func TestRun_waves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{live: answer(live(fleet.Stopped, false, 0))}
 		start := time.Now()
-		fleet.Run(t.Context(), p, fleet.Stop, hosts(1, 2, 3, 4, 5), tasks{host(2): {}, host(4): {}},
+		runOne(t.Context(), p, fleet.Stop, hosts(1, 2, 3, 4, 5), tasks{host(2): {}, host(4): {}},
 			fleet.Rollout{Waves: fleet.BatchesOf(2), Pause: 30 * time.Second})
 		p.wantCalls(t, "live 2", "stop 1", "live 4", "stop 3", "stop 5")
 		fleettest.Same(t, "two pauses", time.Minute, time.Since(start))
@@ -148,7 +148,7 @@ func TestRun_startFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &process{operate: starts, live: test.live}
-			results := fleet.Run(t.Context(), p, fleet.Start, hosts(1, 2, 3, 4, 5, 6), nil, fleet.Rollout{})
+			results := runOne(t.Context(), p, fleet.Start, hosts(1, 2, 3, 4, 5, 6), nil, fleet.Rollout{})
 			p.wantCalls(t, "start 1 2 3 4 5 6", "live 1 4 5")
 			test.want[2], test.want[3], test.want[6] = away, fleet.Outcome{Verdict: fleet.Lost}, well
 			wantResults(t, test.want, results)
@@ -165,7 +165,7 @@ func TestRun_startFailsWatched(t *testing.T) {
 		return failed
 	}}
 	var seen []fleet.Progress
-	fleet.Run(t.Context(), p, fleet.Start, hosts(1), nil, fleet.Rollout{Watch: func(now fleet.Progress) { seen = append(seen, now) }})
+	runOne(t.Context(), p, fleet.Start, hosts(1), nil, fleet.Rollout{Watch: func(now fleet.Progress) { seen = append(seen, now) }})
 	p.wantCalls(t, "start 1", "live 1")
 	for _, now := range seen {
 		fleettest.Check(t, now.Done == 0, "told as done: %+v", seen)
@@ -182,7 +182,7 @@ func TestRun_startFailsInSilence(t *testing.T) {
 		failed := fleet.Outcome{Verdict: fleet.Failed, Code: 836, Ran: true}
 		p := &process{operate: doneOps(byOp{fleet.Start: {1: failed}}), waits: true}
 		began := time.Now()
-		results := fleet.Run(ctx, p, fleet.Start, hosts(1, 2), nil, fleet.Rollout{})
+		results := runOne(ctx, p, fleet.Start, hosts(1, 2), nil, fleet.Rollout{})
 		wantResults(t, byHost{1: failed, 2: well}, results)
 		took := time.Since(began)
 		fleettest.Check(t, took <= time.Minute, "took %s", took)
@@ -205,7 +205,7 @@ func TestRun_leavesTime(t *testing.T) {
 					}
 					return fleet.Same(hosts, well)
 				}}
-				fleet.Run(ctx, p, op, hosts(1), nil, fleet.Rollout{})
+				runOne(ctx, p, op, hosts(1), nil, fleet.Rollout{})
 			})
 		})
 	}
@@ -287,7 +287,7 @@ func TestRun_oneShot(t *testing.T) {
 				asked = test.after
 				return statuses, nil
 			}
-			results := fleet.Run(t.Context(), &p, test.op, hosts(1, 2), nil, fleet.Rollout{})
+			results := runOne(t.Context(), &p, test.op, hosts(1, 2), nil, fleet.Rollout{})
 			p.wantCalls(t, test.calls)
 			wantResults(t, test.results, results)
 		})
@@ -330,7 +330,7 @@ func TestRun_oneShotNotStopped(t *testing.T) {
 				said = test.after
 				return map[fleet.Host]fleet.Status{host(1): now}, nil
 			}
-			results := fleet.Run(t.Context(), &p, fleet.Restart, hosts(1), nil, fleet.Rollout{})
+			results := runOne(t.Context(), &p, fleet.Restart, hosts(1), nil, fleet.Rollout{})
 			if test.meaning != "" {
 				restarted.Verdict, restarted.Ran, restarted.Meaning = fleet.Failed, true, test.meaning
 			}
@@ -358,7 +358,7 @@ func TestRun_oneShotNotStoppedBefore(t *testing.T) {
 			t.Parallel()
 			restarted := fleet.Outcome{Verdict: fleet.Done, Code: test.code, TaskID: "T"}
 			p := process{oneShot: true, look: byHost{1: restarted}, live: answer(test.now)}
-			results := fleet.Run(t.Context(), &p, fleet.Restart, hosts(1), tasks{host(1): {ID: "T", Operation: fleet.Restart}}, fleet.Rollout{})
+			results := runOne(t.Context(), &p, fleet.Restart, hosts(1), tasks{host(1): {ID: "T", Operation: fleet.Restart}}, fleet.Rollout{})
 			if test.fails {
 				restarted.Verdict, restarted.Ran, restarted.Meaning = fleet.Failed, true, "its check failed, and whether it was run anew is not known"
 			}
@@ -372,7 +372,7 @@ func TestRun_oneShotNotStoppedBefore(t *testing.T) {
 func TestRun_oneShotUnasked(t *testing.T) {
 	t.Parallel()
 	p := process{oneShot: true, live: cannotSay(errDown)}
-	results := fleet.Run(t.Context(), &p, fleet.Start, hosts(1), nil, fleet.Rollout{})
+	results := runOne(t.Context(), &p, fleet.Start, hosts(1), nil, fleet.Rollout{})
 	p.wantCalls(t, "live 1")
 	wantResults(t, byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: "not run, because whether it is hosted could not be asked"}}, results)
 }
@@ -424,7 +424,7 @@ func TestRun_unhostsNothing(t *testing.T) {
 				asked = true
 				return map[fleet.Host]fleet.Status{host(1): idle}, nil
 			}
-			results := fleet.Run(t.Context(), &p, fleet.Kill, hosts(1), nil, fleet.Rollout{})
+			results := runOne(t.Context(), &p, fleet.Kill, hosts(1), nil, fleet.Rollout{})
 			p.wantCalls(t, "kill 1", "live 1", "unhost 1", "live 1")
 			wantResults(t, byHost{1: test.want}, results)
 		})

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// Member is one process of an operation on several.
+// Member is one of the processes of an operation.
 type Member struct {
 	Process  Process
 	Priority int64
-	// Hosts are those on which the operation is due, Unsure those of them on which an
-	// earlier run of it may have worked (see Run).
+	// Hosts are those on which the operation is due. Unsure are those of them on which an earlier run of
+	// it may have worked although its end was not seen, with its task if that is known. The platform is
+	// asked for the task and the agents for their state. What is as wanted is left alone.
 	Hosts  []Host
 	Unsure map[Host]Task
 }
@@ -56,11 +57,11 @@ func Stages(order Order, priorities []int64) [][]int {
 	return stages
 }
 
-// RunInOrder is Run for several processes. Processes of one priority go together, wave by wave of
-// machines. The next priority begins only if no more than MaxFailed machines in all have failed.
-// Nothing more is done on machines that have failed. all has each machine once, in the order of the
-// waves. The results are those of the members, in their order.
-func RunInOrder(ctx context.Context, op Operation, order Order, members []Member, all []Host, rollout Rollout) []Results {
+// Run runs an operation on processes. Those of one priority go together, wave by wave of machines.
+// The next priority begins only if no more than MaxFailed machines in all have failed. Nothing more
+// is done on machines that have failed. all has each machine once, in the order of the waves. The
+// results are those of the members, in their order.
+func Run(ctx context.Context, op Operation, order Order, members []Member, all []Host, rollout Rollout) []Results {
 	if !op.LeavesRunning() {
 		rollout.Healthy = nil
 	}
@@ -96,7 +97,7 @@ func RunInOrder(ctx context.Context, op Operation, order Order, members []Member
 	return r.results
 }
 
-// orderedRun is one call of RunInOrder.
+// orderedRun is one call of Run.
 type orderedRun struct {
 	op      Operation
 	members []Member

@@ -76,19 +76,19 @@ func (j *joint) OperateJointly(_ context.Context, op fleet.Operation, parts []fl
 }
 
 // A host without an outcome is not known to have come out well, so its later processes have to wait.
-func TestRunInOrder_noOutcome(t *testing.T) {
+func TestRun_severalNoOutcome(t *testing.T) {
 	t.Parallel()
 	forgets := &process{operate: func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results {
 		return fleet.Results{host(1): well}
 	}}
 	later := &process{}
-	results := fleet.RunInOrder(t.Context(), fleet.Start, fleet.Ascending, []fleet.Member{
+	results := fleet.Run(t.Context(), fleet.Start, fleet.Ascending, []fleet.Member{
 		{Process: forgets, Priority: 1, Hosts: hosts(1, 2)}, {Process: later, Priority: 2, Hosts: hosts(1, 2)},
 	}, hosts(1, 2), fleet.Rollout{MaxFailed: fleet.UpTo(1)})
 	lost := fleet.Outcome{Verdict: fleet.Lost, Meaning: "no outcome came back for this host"}
 	wantResults(t, byHost{1: well, 2: lost}, results[0])
 	later.wantCalls(t, "start 1")
-	wantResults(t, byHost{1: well, 2: lost}, fleet.Run(t.Context(), forgets, fleet.Start, hosts(1, 2), nil, fleet.Rollout{}))
+	wantResults(t, byHost{1: well, 2: lost}, runOne(t.Context(), forgets, fleet.Start, hosts(1, 2), nil, fleet.Rollout{}))
 }
 
 // separate is a joint whose platform takes one process a call.
@@ -108,7 +108,7 @@ func TestOperation_order(t *testing.T) {
 	fleettest.Same(t, "orders", want, orders)
 }
 
-func TestRunInOrder(t *testing.T) {
+func TestRun_several(t *testing.T) {
 	t.Parallel()
 	var (
 		failed   = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
@@ -206,7 +206,7 @@ func TestRunInOrder(t *testing.T) {
 			if test.order == "" {
 				test.order = test.op.Order()
 			}
-			all := fleet.RunInOrder(t.Context(), test.op, test.order, members, hosts(1, 2, 3), test.rollout)
+			all := fleet.Run(t.Context(), test.op, test.order, members, hosts(1, 2, 3), test.rollout)
 			done, failures := 0, 0
 			for i, results := range all {
 				wantResults(t, test.results[names[i]], results)
@@ -228,7 +228,7 @@ func TestRunInOrder(t *testing.T) {
 }
 
 // Waves are counted through all priorities, and there is a pause between two of them.
-func TestRunInOrder_waves(t *testing.T) {
+func TestRun_severalInWaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := &jointLog{began: time.Now()}
@@ -241,21 +241,21 @@ func TestRunInOrder_waves(t *testing.T) {
 				begun = append(begun, of)
 			}
 		}
-		fleet.RunInOrder(t.Context(), fleet.Restart, fleet.Ascending, members, hosts(1, 2), fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute, Watch: watch})
+		fleet.Run(t.Context(), fleet.Restart, fleet.Ascending, members, hosts(1, 2), fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute, Watch: watch})
 		fleettest.Same(t, strings.Join(log.calls, ", ")+" began at", []time.Duration{0, time.Minute, 2 * time.Minute}, log.at)
 		fleettest.Same(t, "waves", "1/3 2/3 3/3", strings.Join(begun, " "))
 	})
 }
 
 // An interrupt ends it in whichever priority it is.
-func TestRunInOrder_interrupted(t *testing.T) {
+func TestRun_severalInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	log := &jointLog{then: func(string) { cancel() }}
 	members := []fleet.Member{
 		{Process: &joint{name: "a", log: log}, Priority: 1, Hosts: hosts(1)}, {Process: &joint{name: "b", log: log}, Priority: 2, Hosts: hosts(1, 2)},
 	}
-	all := fleet.RunInOrder(ctx, fleet.Restart, fleet.Ascending, members, hosts(1, 2), fleet.Rollout{MaxFailed: fleet.UpTo(9)})
+	all := fleet.Run(ctx, fleet.Restart, fleet.Ascending, members, hosts(1, 2), fleet.Rollout{MaxFailed: fleet.UpTo(9)})
 	interrupted := fleet.Outcome{Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}
 	wantResults(t, byHost{1: well}, all[0])
 	wantResults(t, byHost{1: interrupted, 2: interrupted}, all[1])
@@ -263,7 +263,7 @@ func TestRunInOrder_interrupted(t *testing.T) {
 }
 
 // Each process passes the gate by itself, and one that does not holds back what comes after.
-func TestRunInOrder_gate(t *testing.T) {
+func TestRun_severalAtTheGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := &jointLog{}
@@ -274,7 +274,7 @@ func TestRunInOrder_gate(t *testing.T) {
 		}
 		gate := fleet.Gate{StableFor: 10 * time.Second, Within: 20 * time.Second}
 		var last fleet.Progress
-		all := fleet.RunInOrder(t.Context(), fleet.Start, fleet.Start.Order(), members, hosts(1), fleet.Rollout{Healthy: &gate, WaveTimeout: time.Second, Watch: func(p fleet.Progress) { last = p }})
+		all := fleet.Run(t.Context(), fleet.Start, fleet.Start.Order(), members, hosts(1), fleet.Rollout{Healthy: &gate, WaveTimeout: time.Second, Watch: func(p fleet.Progress) { last = p }})
 		fleettest.Check(t, all[0][host(1)].OK() && all[1][host(1)].Left == fleet.Unhealthy && all[2][host(1)].Verdict == fleet.NotTried, "results %+v", all)
 		fleettest.Check(t, last.Done == 1 && last.Failed == 1 && last.Watched == 0, "told of %+v", last)
 		calls := slices.DeleteFunc(log.calls, func(call string) bool { return strings.HasPrefix(call, "live") })

@@ -59,7 +59,7 @@ func (w slowWave) adds(t *testing.T) time.Duration {
 		p := &slow{operation: w.operation, answers: w.answers}
 		rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: pause, Healthy: &fleet.Gate{StableFor: w.stable, Within: 2*w.stable + 5*time.Minute}}
 		start := time.Now()
-		failures := fleet.Run(t.Context(), p, fleet.Restart, hosts(1, 2, 3, 4, 5), nil, rollout).Failures()
+		failures := runOne(t.Context(), p, fleet.Restart, hosts(1, 2, 3, 4, 5), nil, rollout).Failures()
 		fleettest.Check(t, len(failures) == 0, "failed: %v", byNumber(failures))
 		took = time.Since(start) - (waves-1)*pause
 	})

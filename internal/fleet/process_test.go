@@ -17,6 +17,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
+// runOne runs an operation on one process.
+func runOne(ctx context.Context, p fleet.Process, op fleet.Operation, on []fleet.Host, unsure map[fleet.Host]fleet.Task, rollout fleet.Rollout) fleet.Results {
+	return fleet.Run(ctx, op, fleet.Ascending, []fleet.Member{{Process: p, Hosts: on, Unsure: unsure}}, on, rollout)[0]
+}
+
 // host is 0:10.0.0.n. Tests speak of hosts by that number.
 func host(n int) fleet.Host {
 	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}))

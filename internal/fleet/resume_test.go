@@ -80,7 +80,7 @@ func TestRun_resumes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			unsure := tasks{host(1): {ID: "T", Operation: test.op}}
-			results := fleet.Run(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
+			results := runOne(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
 			wantResults(t, byHost{1: test.result, 2: well}, results)
 			test.process.wantCalls(t, test.calls)
 		})
@@ -88,11 +88,11 @@ func TestRun_resumes(t *testing.T) {
 }
 
 // In an order of several processes, one whose operation is waited for has its turn like the others, and nothing is sent for it.
-func TestRunInOrder_resumes(t *testing.T) {
+func TestRun_severalResume(t *testing.T) {
 	t.Parallel()
 	first := &process{look: byHost{1: inTask}, wait: byHost{1: byTask}}
 	second := &process{}
-	results := fleet.RunInOrder(t.Context(), fleet.Restart, fleet.Ascending, []fleet.Member{
+	results := fleet.Run(t.Context(), fleet.Restart, fleet.Ascending, []fleet.Member{
 		{Process: first, Priority: 1, Hosts: hosts(1), Unsure: tasks{host(1): {ID: "T", Operation: fleet.Restart}}},
 		{Process: second, Priority: 2, Hosts: hosts(1)},
 	}, hosts(1), fleet.Rollout{})
@@ -122,11 +122,11 @@ func TestRun_resumesOneShot(t *testing.T) {
 			t.Parallel()
 			task := fleet.Task{ID: "T", Operation: fleet.Start, Bare: c.bare}
 			p := process{oneShot: true, live: answer(c.before), operate: doneOps(byOp{fleet.Start: {1: sent}})}
-			results := fleet.Run(t.Context(), &p, fleet.Start, hosts(1), nil, fleet.Rollout{})
+			results := runOne(t.Context(), &p, fleet.Start, hosts(1), nil, fleet.Rollout{})
 			wantResults(t, byHost{1: goesOn(sent, task)}, results)
 
 			p = process{oneShot: true, live: answer(bare), look: byHost{1: byTask}}
-			results = fleet.Run(t.Context(), &p, fleet.Start, hosts(1), tasks{host(1): task}, fleet.Rollout{})
+			results = runOne(t.Context(), &p, fleet.Start, hosts(1), tasks{host(1): task}, fleet.Rollout{})
 			wantResults(t, byHost{1: byTask}, results)
 			p.wantCalls(t, c.then)
 		})
@@ -169,7 +169,7 @@ func TestRun_resumesOneShotThen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.process.oneShot = true
-			results := fleet.Run(t.Context(), &c.process, fleet.Start, hosts(1), tasks{host(1): c.before}, fleet.Rollout{})
+			results := runOne(t.Context(), &c.process, fleet.Start, hosts(1), tasks{host(1): c.before}, fleet.Rollout{})
 			wantResults(t, byHost{1: c.want}, results)
 			c.process.wantCalls(t, c.calls)
 		})
@@ -180,7 +180,7 @@ func TestRun_resumesOneShotThen(t *testing.T) {
 func TestRun_resumesFailedOneShot(t *testing.T) {
 	t.Parallel()
 	p := process{oneShot: true, live: answer(live(fleet.Stopped, true, 5)), look: byHost{1: failedBy}}
-	fleet.Run(t.Context(), &p, fleet.Start, hosts(1), tasks{host(1): {ID: "T", Operation: fleet.Start, Bare: true}}, fleet.Rollout{})
+	runOne(t.Context(), &p, fleet.Start, hosts(1), tasks{host(1): {ID: "T", Operation: fleet.Start, Bare: true}}, fleet.Rollout{})
 	p.wantCalls(t, "look 1", "live 1", "start 1", "unhost 1", "live 1")
 }
 

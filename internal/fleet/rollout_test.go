@@ -321,7 +321,7 @@ func TestRun_progress(t *testing.T) {
 			for i := range numbers {
 				numbers[i] = i + 1
 			}
-			fleet.Run(t.Context(), telling(), c.op, hosts(numbers...), nil, c.rollout)
+			runOne(t.Context(), telling(), c.op, hosts(numbers...), nil, c.rollout)
 			fleettest.Same(t, "result", c.want, got)
 		})
 	}

@@ -90,7 +90,7 @@ func TestLogged_gate(t *testing.T) {
 			Waves: fleet.BatchesOf(2), Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute},
 		}}
 		p.Logged(t.Context(), run, hosts, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
-			return fleet.Run(ctx, process{}, fleet.Restart, hosts, nil, rollout)
+			return fleet.Run(ctx, fleet.Restart, fleet.Ascending, []fleet.Member{{Process: process{}, Hosts: hosts}}, hosts, rollout)[0]
 		})
 		want := `level=INFO msg="operation begins" process=web:nginx operation=restart hosts=3 which=h01…h03
 level=INFO msg="wave begins" process=web:nginx operation=restart wave=1/2 after=0s done=0/3 failed=0 unknown=0

@@ -242,10 +242,7 @@ func (o operation) runOn(ctx context.Context, duties []duty) outcome {
 	}
 	machines := hostsOf(machinesOf(o.members, duties))
 	return o.platform.LoggedParts(ctx, logged, parts, func(ctx context.Context, rollout fleet.Rollout) []fleet.Results {
-		if o.several() {
-			return fleet.RunInOrder(ctx, o.name, o.order, members, machines, rollout)
-		}
-		return []fleet.Results{fleet.Run(ctx, members[0].Process, o.name, members[0].Hosts, members[0].Unsure, rollout)}
+		return fleet.Run(ctx, o.name, o.order, members, machines, rollout)
 	})
 }
 
