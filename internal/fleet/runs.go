@@ -127,7 +127,7 @@ func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
 	case r.Tried == TryWorked:
 		return ranAlready
 	case r.Tried != TryUnseen:
-	case live.PID <= 0:
+	case r.PID > 0 && live.PID <= 0:
 		return pidUntold
 	case r.PID > 0 && live.PID != r.PID:
 		return ranAlready

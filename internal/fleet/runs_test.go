@@ -112,6 +112,7 @@ func TestRuns_tried(t *testing.T) {
 		"unseen-and-another":           {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(8), ranAlready},
 		"unseen-and-down":              {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, down, startAgain},
 		"unseen-and-no-pid":            {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(-1), pidUntold},
+		"unseen-and-never-a-pid":       {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(-1), operate},
 		"unseen-by-an-apply-cut-off":   {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(8), operate},
 		"unseen-by-that-one-and-down":  {Runs{Spec: SpecUnknown, Tried: TryUnseen}, down, passBy},
 		"worked":                       {Runs{PID: 7, Tried: TryWorked}, up(8), ranAlready},

@@ -149,6 +149,44 @@ func TestOnUpdate_retryKilled(t *testing.T) {
 	}
 }
 
+// A retry whose provider was killed after it restarted is not done once more without a word, although nothing is
+// kept of it.
+func TestOnUpdate_retryKilledAlone(t *testing.T) {
+	t.Parallel()
+	more := map[string]any{"on_update": "restart", "ensure": "running", "rollout": map[string]any{"batch_size": 1}}
+	for name, fails := range map[string]func(*world){
+		"failed": func(w *world) { w.onOp(simulator.OpRestart, failing, 1) },
+		"unseen": func(w *world) { w.onOp(simulator.OpRestart, simulator.Fault{Drop: "after"}, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				pass := w.passing()
+				o := w.object()
+				o.Applied(w.declares(2, more))
+				pass()
+				fails(w)
+				o.Protocol = w.open()
+				o.Apply(w.changed(2, more))
+				w.repair()
+				state := o.State
+				pass()
+				o.Protocol = w.open()
+				o.Applied(w.changed(2, more))
+				o.State, o.Private = state, nil
+				restarted := w.at(1).PID
+				o.Protocol = w.open()
+				_, said := o.Apply(w.changed(2, more))
+				providertest.Check(t, w.at(1).PID == restarted && tells(said, "whether an apply that was cut off has operated it already"),
+					"process %d became %d; said: %s", restarted, w.at(1).PID, said)
+				o.Protocol = w.open()
+				_, said = o.Apply(w.changed(2, more))
+				providertest.Check(t, !said.Failed() && len(codes(o)) == 0, "out_of_sync %v; said: %s", codes(o), said)
+			})
+		})
+	}
+}
+
 // The operation of on_update is due until it has ended, once. A host on which it is due is not
 // renamed, and can be once it is not, whatever else changed meanwhile.
 func TestOnUpdate_due(t *testing.T) {

@@ -59,7 +59,7 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 	if r.changes() {
 		runs = runs.Redeclared(r.prior.Spec)
 	}
-	behind := code == fleet.OtherSpec || code == fleet.NotOperated || code == fleet.OperationUnconfirmed
+	behind := code == fleet.OtherSpec || !r.last.kept && (code == fleet.NotOperated || code == fleet.OperationUnconfirmed) // a ledger would say so itself
 	if behind {
 		runs.Spec = cmp.Or(runs.Spec, fleet.SpecUnknown)
 	}
@@ -78,9 +78,9 @@ func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (
 	asked := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		runs, due := u.due[host]
 		switch {
-		case !due, runs.Tried == fleet.TryUnseen, runs.Tried == fleet.TryWorked, code(host) == fleet.OperationUnconfirmed:
+		case !due, runs.Tried == fleet.TryUnseen, runs.Tried == fleet.TryWorked:
 			return false
-		case runs.Tried == fleet.TryFailed, code(host) == fleet.NotOperated:
+		case runs.Tried == fleet.TryFailed, u.last.kept && code(host) == fleet.NotOperated:
 			return u.operation == fleet.Restart && runs.PID > 0
 		default:
 			return true
