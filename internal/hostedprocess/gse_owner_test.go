@@ -77,6 +77,20 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 	}
 }
 
+// A refresh names who has taken a host over, also where the ledger is lost.
+func TestHostedProcess_takenOverUnkept(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		first, second := w.object(), w.object()
+		first.Applied(w.declares(2))
+		second.Applied(w.declares(1))
+		first.Private = nil // its provider was killed
+		said := first.Refresh()
+		owner := fmt.Sprintf("other_labels: registered by another resource, owner %s", second.Attribute("owner"))
+		providertest.Check(w, !said.Failed() && first.Reasons("out_of_sync")["web-1"] == owner, "out_of_sync %v; said: %s", first.Reasons("out_of_sync"), said)
+	})
+}
+
 // Who takes over what another owner has registered, with the very same declaration or by adopt_existing, is told whose it was, and whether
 // it is hosted only now. Who lost it plans drift, and takes it back; then the other leaves it alone.
 //

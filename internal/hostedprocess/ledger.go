@@ -258,7 +258,9 @@ func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, rows, live map[fleet.H
 	if l.owner == "" {
 		return l, changed
 	}
-	l.hosts = maps.Clone(l.hosts)
+	entries := make(map[fleet.HostID]entry, len(l.hosts)) // a ledger that is lost has none
+	maps.Copy(entries, l.hosts)
+	l.hosts = entries
 	for host, row := range rows {
 		e, kind := l.on(host), ownership.Unlabelled
 		switch {
