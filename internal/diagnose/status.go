@@ -141,7 +141,7 @@ func Drifted(drift fleet.Code, differs []fleet.Code, kept *fleet.Hosting) HostSt
 // StillDue is what state says of a host that is registered as declared and that the
 // operation of on_update has not reached.
 func StillDue(runs fleet.Runs) HostStatus {
-	if runs.Tried == fleet.TryUnseen {
+	if runs.Unconfirmed() {
 		return HostStatus{Code: fleet.OperationUnconfirmed, Text: textStillDue + "; how its operation ended was not seen"}
 	}
 	return HostStatus{Code: fleet.NotOperated, Text: textStillDue + "; the operation of on_update is still due"}

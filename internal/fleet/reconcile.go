@@ -103,9 +103,9 @@ type Found struct {
 	Operated map[Host]int64
 	// Ended are the hosts on which what an earlier run had sent has come to an end.
 	Ended map[Host]bool
-	// Unsure are the hosts of Runs on which the operation was not run. An apply that was cut off may
-	// have run it, and the platform does not say.
-	Unsure map[Host]bool
+	// Unsure are the hosts of Runs on which the operation was not run, with the pid of the process. An
+	// apply that was cut off may have run it, and the platform does not say.
+	Unsure map[Host]int64
 	// Taken are hosts that were taken over from another owner, or were not hosted, with what the
 	// cached status showed of them before.
 	Taken map[Host]Status
@@ -124,7 +124,7 @@ func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Runs = maps.Clone(c.Runs) // what becomes of earlier tries is noted there
 	return &Reconciliation{
 		process: p, want: want, change: c, steps: c.steps(), resumed: make(Results), nexts: make(map[Host]next), underway: make(map[Host]Task),
-		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Operated: make(map[Host]int64), Unsure: make(map[Host]bool), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
+		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Operated: make(map[Host]int64), Unsure: make(map[Host]int64), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
 	}
 }
 
@@ -183,7 +183,7 @@ func (r *Reconciliation) left(h Host) Code {
 		return NotRegistered
 	case r.steps[h] == registerAnew:
 		return OtherSpec
-	case runs.Tried == TryUnseen:
+	case runs.Unconfirmed():
 		return OperationUnconfirmed
 	case isDue && r.change.Operation != "":
 		return NotOperated
@@ -248,7 +248,9 @@ func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
 func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
 	hosts, runs := Where(r.Changed(), can), make(map[Host]Runs)
 	for h := range r.found.Operated {
-		runs[h] = Runs{Spec: SpecUnknown, Tried: TryFailed} // so that what does not run is started
+		if _, due := r.change.Runs[h]; due || was.Spec != r.want.Spec { // otherwise it was only started
+			runs[h] = Runs{Spec: SpecUnknown, Tried: TryFailed} // so that what does not run is started
+		}
 	}
 	back := NewReconciliation(r.change.Prior, was, Change{
 		Reregister: hosts, Operate: Operate{Operation: r.change.Operation, Runs: runs}, Inherited: Inherited{Prior: r.process, Underway: r.underway},

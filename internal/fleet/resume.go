@@ -103,7 +103,7 @@ func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Tas
 	for _, h := range hosts {
 		task, now := tasks[h], live[h]
 		started := now.State == Running && (task.Operation == Start || task.Was > 0 && now.PID > 0 && now.PID != task.Was)
-		if started || task.Operation == Supervise && task.TookEffect(want, now, rows[h]) {
+		if started || task.TookEffect(want, now, rows[h]) {
 			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
 		}
 	}
@@ -151,7 +151,7 @@ func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(con
 func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
-		if task, sent := r.change.Underway[h]; sent && (task.Operation != Start || r.want.Ensure == EnsureRunning) {
+		if task, sent := r.change.Underway[h]; sent {
 			tasks[h] = task
 		}
 	}

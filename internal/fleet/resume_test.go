@@ -341,15 +341,15 @@ func TestReconcile_resumesStarts(t *testing.T) {
 	}
 }
 
-// Where it is not to be started, nobody waits for it to start.
-func TestReconcile_resumesNoStartThatIsNotWanted(t *testing.T) {
+// A start whose end was not seen is asked for although it is not wanted any more: it would host the process later.
+func TestReconcile_resumesStartThatIsNotWanted(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(row(fleet.Stopped, true, 5))}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
 		Settle: hosts(1), Order: hosts(1), Inherited: fleet.Inherited{Underway: tasks{host(1): {ID: "T", Operation: fleet.Start}}},
 	}).Run(t.Context())
 	wantResults(t, byHost{1: well}, results)
-	p.wantCalls(t, "live 1")
+	p.wantCalls(t, "look 1, live 1")
 }
 
 // A hosting whose end was not seen is of a process that was not hosted before only where the

@@ -38,7 +38,7 @@ type Runs struct {
 	// SpecUnknown.
 	Spec string `json:"spec,omitempty"`
 	// PID is that of the process that runs Spec, 0 if it is not known. After TryUnseen it is the pid from
-	// before the try, after TryFailed the one that was seen after it.
+	// before the try, after TryFailed and TryUnsure the one that was seen then.
 	PID int64 `json:"pid,omitempty"`
 	// Tried is what became of the operation for the declaration of state.
 	Tried Tried `json:"tried,omitempty"`
@@ -50,24 +50,30 @@ type Runs struct {
 // SpecUnknown is a spec of which nothing is known.
 const SpecUnknown = "?"
 
-// Tried is what became of an operation, "" if it was not tried. What runs after TryFailed and TryUnseen is not known.
+// Tried is what became of an operation, "" if it was not tried. What runs is known after TryWorked alone.
 type Tried string
 
 // What becomes of an operation that has not come out well.
 const (
+	// TryDue was not made, on a host that the last apply has registered as declared.
+	TryDue Tried = "due"
+	// TryEarlier was made for another declaration. It may have taken the process down, which is started then.
+	TryEarlier Tried = "earlier"
 	// TryFailed is tried again. It may have taken the process down, which is started then.
 	TryFailed Tried = "failed"
 	// TryUnseen has an end that was not seen. Its task tells it, or another pid than before shows that it
-	// worked. Without both it is tried again: what an apply that was cut off may have run (see RunsUnsure).
+	// worked. Without both it is tried again.
 	TryUnseen Tried = "unseen"
+	// TryUnsure may have been made by an apply that was cut off. That was said, so it is made now, unless
+	// another process runs since.
+	TryUnsure Tried = "unsure"
 	// TryWorked worked, and the process was not seen to go on running. It is not tried again. A process that
 	// does not run is started.
 	TryWorked Tried = "worked"
 )
 
-// RunsUnsure is what runs where an apply that was cut off may have operated. That was said, so the next apply
-// operates.
-func RunsUnsure() Runs { return Runs{Spec: SpecUnknown, Tried: TryUnseen} }
+// Unconfirmed reports whether the operation may have run.
+func (r Runs) Unconfirmed() bool { return r.Tried == TryUnseen || r.Tried == TryUnsure }
 
 // Due reports whether the operation is due for a declaration of spec.
 func (r Runs) Due(spec string) bool { return r.Tried != "" || r.Spec != "" && r.Spec != spec }
@@ -75,13 +81,13 @@ func (r Runs) Due(spec string) bool { return r.Tried != "" || r.Spec != "" && r.
 // Redeclared is r once something else than before is declared. What was tried for before says nothing of
 // that, but may have taken the process down. A process that a try has harmed may get another pid by itself.
 func (r Runs) Redeclared(before string) Runs {
-	switch {
-	case r.Tried == "":
+	switch r.Tried {
+	case "", TryDue:
 		return Runs{Spec: cmp.Or(r.Spec, before), PID: r.PID, Task: r.Task}
-	case r == RunsUnsure():
+	case TryUnsure:
 		return Runs{Spec: SpecUnknown}
 	default:
-		return Runs{Spec: SpecUnknown, Tried: TryFailed, Task: r.Task}
+		return Runs{Spec: SpecUnknown, Tried: TryEarlier, Task: r.Task}
 	}
 }
 
@@ -118,26 +124,29 @@ const (
 // next decides it.
 func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
 	if live.State != Running {
-		if r.Tried == TryFailed || r.Tried == TryWorked || r.Tried == TryUnseen && r.PID > 0 {
-			return startAgain
-		}
-		return passBy
+		return r.nextDown()
 	}
+	another := r.PID > 0 && live.PID > 0 && live.PID != r.PID
 	switch {
-	case r.Tried == TryWorked:
+	case r.Tried == TryWorked, r.Tried == TryUnseen && another:
 		return ranAlready
-	case r.Tried != TryUnseen:
-	case r.PID > 0 && live.PID <= 0:
+	case r.Tried == TryUnsure && another:
+		return mayHaveRun
+	case r.Tried == TryUnseen && r.PID > 0 && live.PID <= 0:
 		return pidUntold
-	case r.PID > 0 && live.PID != r.PID:
-		return ranAlready
-	default:
-		return operate
 	}
-	if trace, asked := o.Traces[h]; asked {
+	if trace, asked := o.Traces[h]; asked && !r.Unconfirmed() {
 		return trace.next(r, o, want, live)
 	}
 	return operate
+}
+
+// nextDown decides it for a process that does not run.
+func (r Runs) nextDown() next {
+	if r.Tried == "" || r.Tried == TryDue || r.Tried == TryUnsure {
+		return passBy
+	}
+	return startAgain
 }
 
 // Trace is what may show that an apply which was cut off has already run the operation of an update
@@ -167,28 +176,27 @@ func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
 	case r.Spec == want.Spec, restart && same:
 		return operate
 	}
-	return t.fromRow(o, want, live)
+	return t.fromRow(r, o, want, live)
 }
 
 // fromRow decides by the agent's current answer and by the cached status. A process that was started after its
 // host was registered as declared runs that declaration. The reverse does not hold: a start may renew the
-// time of the registration.
-func (t Trace) fromRow(o Operate, want Desired, live Status) next {
-	row := t.Row
-	if want.mayBeOfBefore(row, o.Before.Earlier) {
-		row = Status{}
+// time of the registration. A process that a try has harmed may get another pid by itself.
+func (t Trace) fromRow(r Runs, o Operate, want Desired, live Status) next {
+	row, rowIsCurrent, harmed := t.Row, t.Row.RegisterTime == live.RegisterTime, r.Tried == TryEarlier
+	if want.mayBeOfBefore(row, o.Before.Earlier) && (!harmed || !rowIsCurrent) {
+		row, rowIsCurrent = Status{}, false
 	}
 	var (
-		declared     = want.Made(row) // the host is registered as declared today
-		another      = registeredSince(t.RegisterTime, live.RegisterTime)
-		rowIsCurrent = row.RegisterTime == live.RegisterTime
+		declared = want.Made(row) // the host is registered as declared today
+		another  = registeredSince(t.RegisterTime, live.RegisterTime)
 	)
 	switch {
 	case declared && another && rowIsCurrent && live.startedSince():
 		return ranAlready
 	case declared, another && !rowIsCurrent, t.lostSince(o.Before, live):
 		return mayHaveRun
-	case o.Operation == Restart && want.FingerprintLabel != "" && row.PID != live.PID: // started since the row was written
+	case !harmed && o.Operation == Restart && want.FingerprintLabel != "" && row.PID != live.PID: // started since the row was written
 		return mayHaveRun
 	}
 	return operate

@@ -113,8 +113,12 @@ func TestRuns_tried(t *testing.T) {
 		"unseen-and-down":              {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, down, startAgain},
 		"unseen-and-no-pid":            {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(-1), pidUntold},
 		"unseen-and-never-a-pid":       {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(-1), operate},
-		"unseen-by-an-apply-cut-off":   {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(8), operate},
-		"unseen-by-that-one-and-down":  {Runs{Spec: SpecUnknown, Tried: TryUnseen}, down, passBy},
+		"unseen-and-no-pid-before":     {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(8), operate},
+		"unseen-none-before-and-down":  {Runs{Spec: SpecUnknown, Tried: TryUnseen}, down, startAgain},
+		"unsure":                       {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(7), operate},
+		"unsure-and-another":           {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(8), mayHaveRun},
+		"unsure-and-no-pid":            {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(-1), operate},
+		"unsure-and-down":              {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, down, passBy},
 		"worked":                       {Runs{PID: 7, Tried: TryWorked}, up(8), ranAlready},
 		"worked-and-down":              {Runs{PID: 7, Tried: TryWorked}, down, startAgain},
 		"another-declaration":          {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Redeclared("old"), up(8), operate},
@@ -140,7 +144,7 @@ func TestRuns_since(t *testing.T) {
 		"before-a-try":      {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Seen(8), Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}},
 		"changes":           {Runs{PID: 7}.Redeclared("old"), Runs{Spec: "old", PID: 7}},
 		"changes-again":     {Runs{Spec: "older", PID: 7}.Redeclared("old"), Runs{Spec: "older", PID: 7}},
-		"changes-once-more": {Runs{PID: 7, Tried: TryWorked}.Redeclared("old"), Runs{Spec: SpecUnknown, Tried: TryFailed}},
+		"changes-once-more": {Runs{PID: 7, Tried: TryWorked}.Redeclared("old"), Runs{Spec: SpecUnknown, Tried: TryEarlier}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, c.got, c.want)

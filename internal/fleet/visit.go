@@ -93,10 +93,10 @@ func (v *visit) ask(ctx context.Context) {
 		case err != nil && Ended(err):
 			left.Verdict, left.Err, left.Meaning = NotTried, err, stopReason(err)
 		case err != nil, s.State == Unknown:
-			left.Err, left.Code, left.Message, left.Away = err, s.Code, s.Message, s.Away && runs.Tried != TryUnseen
+			left.Err, left.Code, left.Message, left.Away = err, s.Code, s.Message, s.Away && !runs.Unconfirmed()
 			left.Meaning = "left as it is, because whether it runs is not known"
 		default:
-			left.Meaning = v.decide(h, runs.next(v.change.Operate, h, v.want, s))
+			left.Meaning = v.decide(h, s, runs.next(v.change.Operate, h, v.want, s))
 		}
 		if left.Meaning != "" {
 			v.results[h] = left
@@ -105,14 +105,14 @@ func (v *visit) ask(ctx context.Context) {
 }
 
 // decide notes what the operation does on a host. It says why nothing at all can be done there, "" if something can.
-func (v *visit) decide(h Host, which next) (left string) {
+func (v *visit) decide(h Host, live Status, which next) (left string) {
 	switch which {
 	case pidUntold:
 		return "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
 			string(v.change.Operation) + " of an earlier apply worked"
 	case mayHaveRun: // it is registered all the same
 		delete(v.change.Runs, h)
-		v.found.Unsure[h] = true
+		v.found.Unsure[h] = max(live.PID, 0)
 	default:
 		v.nexts[h] = which
 	}

@@ -86,6 +86,7 @@ type unit struct {
 	had       map[int]bool    // machines in its state before
 	hadAs     map[string]bool // their names there
 	letGo     []string        // on_destroy, as it was and as it is
+	moves     map[int]bool    // machines that its successor has in state
 	replaced  bool            // destroyed and then created
 	first     bool            // there was nothing in state
 	failed    bool
@@ -208,7 +209,7 @@ func (m model) gone(u unit, machine int) *Breach {
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-hosted", Text: "the destroy is done, and it is hosted"}
 	case ours && after.Registered() && !leftOthers(u.before[machine], after) && !u.leftTheirs(after):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-registered", Text: "the destroy is done, and it is registered"}
-	case (ours || c.lapsed == u.object) && u.had[machine] && u.anyLeft() && after.Running && !slices.Contains(u.letGo, "unregister"):
+	case (ours || c.lapsed == u.object) && u.had[machine] && !u.moves[machine] && u.anyLeft() && after.Running && !slices.Contains(u.letGo, "unregister"):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-running", Text: "the destroy was to stop it and is done, and it runs"}
 	}
 	return nil

@@ -49,6 +49,9 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 		first: want != nil && !o.exists(), calm: !s.faulty && !s.cut, perName: s.history.EntryPerName,
 		heard: !s.faulty && !s.cut && !s.stale && !s.unforced, before: s.look(process),
 	}
+	if o.successor != nil {
+		u.moves = s.inState(o.successor, "hosts")
+	}
 	if want != nil {
 		o.onDestroy = append(o.onDestroy, want.OnDestroy)
 	}
@@ -95,6 +98,7 @@ func (s *session) ended() bool { return s.ctx.Err() != nil }
 func (s *session) bury(c *config) {
 	for len(c.deposed) > 0 && !s.ended() {
 		o := c.deposed[0]
+		o.successor = c.object
 		if s.apply(o, nil, Destroy); !o.kept.State.IsNull() {
 			return
 		}
@@ -305,6 +309,9 @@ func generate(chance *rand.Rand, without map[string]bool) History {
 	g.history.Verify = g.IntN(2) == 0
 	if g.without["times-kept-by-others"] && g.history.severalRegister() {
 		g.history.KeepsTime.Reregistering = false
+	}
+	if g.without["two-suppliers-of-one-machine"] && slices.ContainsFunc(g.history.Steps, func(s Step) bool { return s.On == B }) {
+		g.history.SuppliersApart = false
 	}
 	return g.history
 }

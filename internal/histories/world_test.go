@@ -40,6 +40,7 @@ type object struct {
 	last *declaration // that it was last applied with
 	// onDestroy are the values of on_destroy of which state may hold any.
 	onDestroy []string
+	successor *object     // that was created before this one was destroyed
 	suppliers map[int]any // the ids of the machines that it has by address, from when they joined
 }
 

@@ -200,15 +200,15 @@ func (l ledger) hostings(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 	return tasks
 }
 
-// underway are those, and the operations of on_update of which the same is true.
-func (l ledger) underway(hosts []fleet.Host) map[fleet.Host]fleet.Task {
-	underway := l.hostings(hosts)
+// tries are the operations of on_update of which the same is true.
+func (l ledger) tries(hosts []fleet.Host) map[fleet.Host]fleet.Task {
+	tasks := make(map[fleet.Host]fleet.Task)
 	for _, host := range hosts {
 		if task := l.on(host).Runs.Task; task.ID != "" {
-			underway[host] = task
+			tasks[host] = task
 		}
 	}
-	return underway
+	return tasks
 }
 
 // times are when hosts were registered by this object, of those of which it is known.

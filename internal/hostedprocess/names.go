@@ -36,7 +36,7 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 			" was left as it is, because hosts leave that are named in another form than hosts that stay or come, and whether they are the same machines could not be asked.", err)}
 	}
 	renamed, refused := make(map[fleet.Host]fleet.Host), make(fleet.Results)
-	sent := h.Process.Resume(ctx, b.last.underway(suspects), false, nil)
+	sent, tried := h.Process.Resume(ctx, b.last.hostings(suspects), false, nil), h.Process.Resume(ctx, b.last.tries(suspects), false, nil)
 	for _, was := range suspects {
 		other, known := others[was]
 		key, declared := h.Hosts.KeyOf(other)
@@ -46,7 +46,7 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 			now, _ := h.Hosts.HostOf(key)
 			renamed[now] = was
 			if !b.hosts.Has(now) { // otherwise state has the machine by both names, and one of them goes
-				why = b.hinders(h, was, sent[was].Verdict == fleet.Pending)
+				why = b.hinders(h, was, sent[was].Verdict == fleet.Pending || tried[was].Verdict == fleet.Pending)
 			}
 		case !known:
 			came := fleet.Where(otherForm(added, []fleet.Host{was}), func(host fleet.Host) bool { _, told := others[host]; return !told })

@@ -15,6 +15,12 @@ var registeredOnly = map[fleet.Code]bool{
 	fleet.NotHosted: true, fleet.NotRunning: true, fleet.Unhealthy: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
 }
 
+// mayRunAnother is what state says of a host whose process may run something else than is declared. A ledger tells
+// more: these count where it is lost.
+var mayRunAnother = map[fleet.Code]bool{
+	fleet.OtherSpec: true, fleet.NoLongerRegistered: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
+}
+
 // isRegistered reports whether a host is registered as declared, whatever else is left to do.
 func isRegistered(o fleet.Outcome) bool { return o.OK() || registeredOnly[o.Left] }
 
@@ -59,7 +65,7 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 	if r.changes() {
 		runs = runs.Redeclared(r.prior.Spec)
 	}
-	behind := code == fleet.OtherSpec || !r.last.kept && (code == fleet.NotOperated || code == fleet.OperationUnconfirmed) // a ledger would say so itself
+	behind := code == fleet.OtherSpec || !r.last.kept && mayRunAnother[code]
 	if behind {
 		runs.Spec = cmp.Or(runs.Spec, fleet.SpecUnknown)
 	}
@@ -74,13 +80,12 @@ const meaningCutOff = "since the last apply that is in state it was started, or 
 // in state has tried, or registered, needs none, unless its pid is known and a restart gives another. rows are
 // the cached status, nil if it was not read yet.
 func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
-	code := func(host fleet.Host) fleet.Code { return u.statuses[host.WithoutSupplier()].Code }
 	asked := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		runs, due := u.due[host]
 		switch {
-		case !due, runs.Tried == fleet.TryUnseen, runs.Tried == fleet.TryWorked:
+		case !due, runs.Unconfirmed(), runs.Tried == fleet.TryWorked:
 			return false
-		case runs.Tried == fleet.TryFailed, u.last.kept && code(host) == fleet.NotOperated:
+		case runs.Tried == fleet.TryDue, runs.Tried == fleet.TryFailed:
 			return u.operation == fleet.Restart && runs.PID > 0
 		default:
 			return true
@@ -99,7 +104,7 @@ func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (
 	for _, host := range asked {
 		traces[host] = fleet.Trace{
 			RegisterTime: u.last.on(host).At, Lost: !u.last.kept && u.last.owner != "", Row: rows[host],
-			Registered: code(host) == fleet.NotOperated && !u.remains().changes(),
+			Registered: u.due[host].Tried != "" && u.due[host].Tried != fleet.TryEarlier,
 		}
 	}
 	return traces, nil
@@ -107,7 +112,7 @@ func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (
 
 // keepUnsure says of hosts that were not operated because an apply which was cut off may have
 // done it.
-func keepUnsure(unsure map[fleet.Host]bool, results fleet.Results) {
+func keepUnsure(unsure map[fleet.Host]int64, results fleet.Results) {
 	for host := range unsure {
 		switch o := results[host]; {
 		case o.OK():
@@ -125,25 +130,30 @@ func untouched(o fleet.Outcome) bool {
 	return o.Verdict == fleet.NotTried || o.Away && o.TaskID == "" && o.RequestID == ""
 }
 
+// operationOver reports whether nothing of the operation is left, whatever else is, by the outcome of a host.
+func operationOver(o fleet.Outcome) bool {
+	return o.OK() || o.Left == fleet.Unhealthy || o.Left == fleet.NotHosted || o.Left == fleet.NotRunning
+}
+
 // runsAfter is what runs on a host after the update, and what is left of the operation.
 func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
-	o, failed := u.failures[host]
+	o := u.failures[host] // the zero value where it did not fail: Done
 	runs, due := u.due[host]
 	_, operated := u.found.Operated[host]
+	was, unsure := u.found.Unsure[host]
 	pid, seen := u.found.Running[host]
 	if !seen {
 		pid = before.PID
 	}
 	switch {
-	case u.found.Unsure[host]:
-		return fleet.RunsUnsure()
+	case u.operation == "":
+		return fleet.Runs{Task: before.Task}
+	case unsure:
+		return fleet.Runs{Spec: fleet.SpecUnknown, PID: cmp.Or(u.found.Running[host], was), Tried: fleet.TryUnsure}
 	case o.Left == fleet.Unhealthy && due:
 		return fleet.Runs{PID: pid, Tried: fleet.TryWorked}
-	case !failed, o.Left == fleet.Unhealthy, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
-		if due {
-			return fleet.Runs{PID: pid}
-		}
-		return fleet.Runs{PID: pid, Task: before.Task}
+	case operationOver(o):
+		return u.runsOn(host, before, pid)
 	case operated && !untouched(o):
 		return u.tried(host, o)
 	case !due:
@@ -152,8 +162,28 @@ func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
 	if seen {
 		runs = runs.Seen(pid)
 	}
-	if o.Left == fleet.OtherSpec { // if the operation is not due, what is declared runs already
+	return u.untried(host, o, runs)
+}
+
+// runsOn is what runs on a host on which nothing of the operation is left.
+func (u *update) runsOn(host fleet.Host, before fleet.Runs, pid int64) fleet.Runs {
+	runs := fleet.Runs{PID: pid, Task: before.Task}
+	if _, due := u.due[host]; due { // and so is what was tried before
+		runs.Task = fleet.Task{}
+	}
+	return runs
+}
+
+// untried is what runs on a host on which the operation was not run. If it is not due, what is declared runs already.
+func (u *update) untried(host fleet.Host, o fleet.Outcome, runs fleet.Runs) fleet.Runs {
+	switch {
+	case o.Left == fleet.OtherSpec:
 		runs.Spec = cmp.Or(runs.Spec, u.h.Desired.Spec)
+	case o.Left != fleet.NotOperated || !u.registered[host]:
+	case runs.Tried == "":
+		runs.Tried = fleet.TryDue
+	case runs.Tried == fleet.TryEarlier:
+		runs.Tried = fleet.TryFailed
 	}
 	return runs
 }
@@ -163,5 +193,5 @@ func (u *update) tried(host fleet.Host, o fleet.Outcome) fleet.Runs {
 	if o.Left == fleet.OperationUnconfirmed {
 		return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Operated[host], Tried: fleet.TryUnseen, Task: o.Underway}
 	}
-	return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Running[host], Tried: fleet.TryFailed}
+	return fleet.Runs{Spec: fleet.SpecUnknown, PID: cmp.Or(u.found.Running[host], u.found.Operated[host]), Tried: fleet.TryFailed}
 }

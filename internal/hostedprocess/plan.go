@@ -166,12 +166,12 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
 		resp.Diagnostics.Append(does.warnings(plan.lifecycle())...)
 	}
+	sameHosts := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
 	if settled {
-		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes, last.kept || req.Plan.Raw.Equal(req.State.Raw))
+		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes, last.kept || same(req.Plan.Raw, req.State.Raw, sameHosts))
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "out_of_sync", outOfSync)...)
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)
 	}
-	sameHosts := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
 	if !last.kept && (!does.callsNothing() || !same(req.Plan.Raw, req.State.Raw, sameHosts)) {
 		words = words.comparing()
 	}

@@ -53,9 +53,13 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		state.Owner = types.StringValue(last.owner)
 	}
 	model.setWhole(ctx)
-	statuses := driftStatuses(h.Hosts.Hosts(), report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts))
+	operates := fleet.OnUpdate(state.OnUpdate.ValueString()).Operation() != ""
+	statuses := driftStatuses(h.Hosts.Hosts(), report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts), operates)
 	seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live)
 	seen.overtaken(h, report, statuses)
+	if operates && seen.drifted(statuses, state.statuses(h.Hosts)) {
+		changed = true
+	}
 	if changed && last.kept {
 		resp.Diagnostics.Append(seen.save(ctx, resp.Private)...)
 	}
@@ -114,6 +118,20 @@ func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fle
 	}
 }
 
+// drifted notes the hosts on which another spec was found: what runs there is not known, whatever was tried before. It
+// reports whether there are any. was is what state said before.
+func (l ledger) drifted(statuses, was map[fleet.HostID]diagnose.HostStatus) bool {
+	found := false
+	for id, status := range statuses {
+		if e, kept := l.hosts[id]; kept && status.Code == fleet.OtherSpec && was[id].Code != fleet.OtherSpec {
+			e.Runs = e.Runs.Redeclared(fleet.SpecUnknown)
+			e.Runs.Spec = fleet.SpecUnknown
+			l.hosts[id], found = e, true
+		}
+	}
+	return found
+}
+
 // comparedWith is what refreshed hosts are compared with.
 func (l ledger) comparedWith(h hostedProcess) fleet.Desired {
 	held := h.Desired
@@ -133,13 +151,13 @@ func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *life
 	return last.kept && (first == "" || first == fleet.DestroyUnregister) && agentsTell(h, last) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
-// inDoubt are the hosts whose registration is unproven, and those whose agents did not answer. A
+// inDoubt are the hosts whose registration is unproven or not as declared, and those whose agents did not answer. A
 // cached status that lags may still show an earlier registration of this object.
 func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.Host]bool {
 	doubt := make(map[fleet.Host]bool)
 	for _, host := range hosts {
 		status := statuses[host.WithoutSupplier()]
-		doubt[host] = unproven(status.Code) || status.Away()
+		doubt[host] = unproven(status.Code) || outdated(status.Code) || status.Away()
 	}
 	return doubt
 }
@@ -166,13 +184,13 @@ func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h 
 // mayCome reports whether something that an earlier run has sent may still host or start the
 // process. It may also have done so since the agents were asked.
 func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
-	tasks := last.underway(h.Hosts.Hosts())
-	if len(tasks) == 0 {
-		return false
+	for _, o := range h.Process.Resume(ctx, last.hostings(h.Hosts.Hosts()), false, nil) {
+		if o.Verdict != fleet.Failed {
+			return true
+		}
 	}
-	for host, o := range h.Process.Resume(ctx, tasks, false, nil) {
-		restarts := tasks[host].Operation == fleet.Restart || tasks[host].Operation == fleet.Reload // which may be long over
-		if o.Verdict == fleet.Pending || o.Verdict != fleet.Failed && !restarts {
+	for _, o := range h.Process.Resume(ctx, last.tries(h.Hosts.Hosts()), false, nil) {
+		if o.Verdict == fleet.Pending { // others may be long over
 			return true
 		}
 	}
@@ -180,14 +198,15 @@ func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 }
 
 // driftStatuses are what state says of hosts after a refresh. known is what it said before. A host that the
-// report lacks is still as known.
-func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
+// report lacks is still as known. operates: on_update is an operation. Without a ledger it stays due where an apply that was
+// cut off has repaired the rest.
+func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus, operates bool) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	for _, host := range hosts {
 		row := report.Cached[host]
 		was, out := known[host.WithoutSupplier()]
 		found, runs := driftOn(host, report, held, last), last.on(host).Runs
-		due := runs.Due(held.Spec) && runs.Tried != fleet.TryWorked
+		due := runs.Due(held.Spec) && runs.Tried != fleet.TryWorked || operates && !last.kept && mayRunAnother[was.Code]
 		if !out && found.Code == "" && !due {
 			continue
 		}

@@ -75,7 +75,7 @@ const meaningHindered = "not unregistered, because an earlier apply has sent wha
 // would host or start the process after they were unregistered.
 func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	l.hinder(ctx, l.last.hostings(hosts))
-	l.hinder(ctx, l.last.underway(hosts)) // a host may have both
+	l.hinder(ctx, l.last.tries(hosts))
 	return fleet.Where(hosts, func(host fleet.Host) bool { _, hindered := l.gone.results[host]; return !hindered })
 }
 

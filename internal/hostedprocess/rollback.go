@@ -1,6 +1,7 @@
 package hostedprocess
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -39,11 +40,13 @@ const meaningBehind = "it did not run with the previous declaration either"
 // rollBack gives the previous declaration back.
 func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
 	found := r.Found()
+	still, before := u.remains(), u.prior.Desired.Spec
 	had := func(host fleet.Host) bool {
-		runs, before := u.last.on(host).Runs, u.prior.Desired.Spec
+		runs, _ := still.on(host)
 		_, operated := found.Operated[host] // and so it is once more on the way back
-		behind := u.statuses[host.WithoutSupplier()].Code == fleet.OtherSpec && runs.Spec != "" && runs.Spec != before
-		return !found.Unsure[host] && !behind && (operated || !runs.Due(before))
+		_, unsure := found.Unsure[host]
+		behind := u.statuses[host.WithoutSupplier()].Code == fleet.OtherSpec && runs.Spec != fleet.SpecUnknown && runs.Spec != before
+		return !unsure && !behind && (operated || !runs.Due(before))
 	}
 	logged := platform.Run{Process: u.h.ID, Operation: "roll back", Keys: u.h.Hosts}
 	changed := r.Changed()
@@ -115,17 +118,14 @@ func (u *update) runsBack(host fleet.Host, before fleet.Runs) fleet.Runs {
 	switch {
 	case !went:
 		return before
-	case o.OK(), o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
-		if _, due := u.due[host]; due {
-			return fleet.Runs{PID: u.found.Running[host]}
-		}
-		return fleet.Runs{PID: u.found.Running[host], Task: before.Task}
+	case operationOver(o):
+		return u.runsOn(host, before, u.found.Running[host])
 	case o.Verdict == fleet.NotTried && u.results[host].OK(): // it keeps what the update gave it
 		return fleet.Runs{Spec: u.h.Desired.Spec, PID: u.found.Running[host], Task: before.Task}
 	case operated:
 		return u.tried(host, o)
 	default:
-		before.Spec = fleet.SpecUnknown
+		before.Spec = cmp.Or(before.Spec, u.prior.Desired.Spec)
 		return before.Seen(u.found.Running[host])
 	}
 }

@@ -41,8 +41,10 @@ type outcome struct {
 	results  fleet.Results
 	failures fleet.Results // those of them that are not as declared
 	found    fleet.Found
-	gone     released      // hosts that left
-	stuck    fleet.Results // those of them that could not
+	// registered are the hosts that this update has registered as declared.
+	registered map[fleet.Host]bool
+	gone       released      // hosts that left
+	stuck      fleet.Results // those of them that could not
 	// back is the outcome of the hosts that were to get the previous declaration back, nil if the
 	// update was not rolled back. stays: it was to be, and that was not possible.
 	back  fleet.Results
@@ -79,6 +81,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.keepDoubt(results)
 	keepUnsure(reconciliation.Found().Unsure, results)
 	u.results, u.failures, u.found = results, results.Failures(), reconciliation.Found()
+	u.registered = fleet.SetOf(fleet.Where(slices.Concat(change.Register, change.Reregister), func(host fleet.Host) bool { return isRegistered(u.failures[host]) }))
 	u.stays = rollback && !u.knowsBefore()
 	if rollback && !u.stays {
 		u.rollBack(ctx, reconciliation)
@@ -118,15 +121,11 @@ func (u *update) ledger(left fleet.Inventory) ledger {
 // entries are those of the ledger for the remaining hosts, each made of the previous one and the
 // host's outcome.
 func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Outcome, runs func(fleet.Host, fleet.Runs) fleet.Runs) map[fleet.HostID]entry {
-	registered := make(map[fleet.Host]bool)
-	for _, host := range slices.Concat(u.did.Register, u.did.Reregister) {
-		registered[host] = isRegistered(u.failures[host]) // the zero value where it did not fail: Done
-	}
 	entries := make(map[fleet.HostID]entry, left.Len())
 	for _, host := range left.Hosts() {
 		e := u.last.on(host).afterApply(host, failure(host), u.found)
 		e.Supplier = host.SupplierID()
-		if registered[host] {
+		if u.registered[host] {
 			e.Overtaken = 0
 		}
 		_, stuck := u.stuck[host]
@@ -135,8 +134,6 @@ func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Ou
 			if u.remains().changes() {
 				e.Runs = e.Runs.Redeclared(u.prior.Desired.Spec)
 			}
-		case u.operation == "":
-			e.Runs = fleet.Runs{Task: e.Runs.Task}
 		default:
 			e.Runs = runs(host, e.Runs)
 		}

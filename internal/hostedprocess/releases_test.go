@@ -1,0 +1,412 @@
+package hostedprocess_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// releases are two hosts that get one declaration after the other, and what is true there.
+type releases struct {
+	*world
+	chance *rand.Rand
+	object *providertest.Core
+	story  []string
+	// minutes is how far the clock of the platform is ahead.
+	minutes atomic.Int64
+
+	mu    sync.Mutex
+	hosts map[int]*released
+	polls int // of this apply, which is interrupted if there are too many
+	cut   func(simulator.Call) bool
+	end   func()
+	// waived are specs that were applied with on_update = "register". killed: the last apply was killed. untold: the
+	// platform never tells the end of an operation. frozen: the cached status shows nothing new. misled: it was so in an
+	// apply without a ledger, which has nothing else.
+	waived                         map[string]bool
+	killed, untold, frozen, misled bool
+}
+
+// released is what is true of a host.
+type released struct {
+	pid  int
+	runs string // the spec that the process was started with
+	// operated: an operation of this object started it. told: an apply has ended with an error since. forgotten: an apply
+	// that was killed has registered over what another tool had started, so nothing shows that any more.
+	operated, told, forgotten bool
+}
+
+// apply is one apply of releases.
+type release struct {
+	spec, operation, ensure string
+	trouble                 string
+	on                      int // host of the trouble
+	rollback, unrefreshed   bool
+}
+
+func (r release) String() string {
+	var said strings.Builder
+	fmt.Fprintf(&said, "apply %s %s", strings.TrimPrefix(r.spec, "./start.sh"), r.ensure)
+	if r.operation != "restart" {
+		said.WriteString(" on_update=" + r.operation)
+	}
+	if r.trouble != "" {
+		fmt.Fprintf(&said, " %s on %d", r.trouble, r.on)
+	}
+	if r.rollback {
+		said.WriteString(" rollback")
+	}
+	if r.unrefreshed {
+		said.WriteString(" -refresh=false")
+	}
+	return said.String()
+}
+
+const theirs = "another tool's"
+
+var (
+	specs    = []string{"./start.sh", "./start.sh -v", "./start.sh -z"}
+	troubles = []string{
+		"", "", "", "register-fails", "register-fails-and-took", "register-lost", "register-slow", "away", "fails", "fails-and-took", "lost", "not-sent", "slow", "slow-and-fails",
+		"never-told", "start-fails", "start-slow", "interrupted-registering", "interrupted-operating", "killed-registering", "killed-operating", "killed-afterwards",
+		"killed-alone-registering", "killed-alone-operating", "killed-alone-afterwards",
+	}
+	betweens = []string{"", "", "", "revived", "refreshed", "hours", "down", "frozen", "thawed", "another-tool", "unregistered"}
+)
+
+// specOn is the spec that a host is registered with.
+func specOn(p simulator.Process) string {
+	if p.Labels["owner"] == "other-team" {
+		return theirs
+	}
+	for _, spec := range []string{specs[2], specs[1]} {
+		if strings.Contains(string(p.Spec), spec) {
+			return spec
+		}
+	}
+	return specs[0]
+}
+
+// called notes what runs after a call.
+func (r *releases) called(call simulator.Call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.look(call.Op)
+	if call.API == r.by.ResultAPI() {
+		r.polls++
+	}
+	if r.end != nil && (r.polls > 60 || r.cut != nil && r.cut(call)) {
+		r.end()
+	}
+}
+
+func (r *releases) look(op int) {
+	for n, h := range r.hosts {
+		p := r.at(n)
+		if p.PID == h.pid {
+			continue
+		}
+		spec, operated := specOn(p), op == simulator.OpRestart || op == simulator.OpStart
+		if op == simulator.OpRestart && p.Running && h.pid > 0 && h.operated && !h.told && h.runs == spec {
+			r.Errorf("host %d was restarted twice with %s, and nothing was said", n, spec)
+		}
+		h.pid, h.operated, h.told, h.forgotten = p.PID, operated, false, false
+		if p.Running {
+			h.runs = spec
+		}
+	}
+}
+
+// befall prepares the trouble of an apply.
+func (r *releases) befall(by release) {
+	took := failing
+	took.Apply = true
+	slow := simulator.Fault{Takes: time.Hour}
+	polls := 0
+	api, op := r.by.FaultOn("update_proc_info")
+	registering := func(c simulator.Call) bool { return c.API == api && (op == nil || c.Op == *op) }
+	patience := func(c simulator.Call) bool {
+		if c.API == r.by.ResultAPI() && c.Op != simulator.OpQuery {
+			polls++
+		}
+		return polls >= 8
+	}
+	switch by.trouble {
+	case "register-fails":
+		r.on("update_proc_info", failing, by.on)
+	case "register-fails-and-took":
+		r.on("update_proc_info", took, by.on)
+	case "register-lost":
+		r.on("update_proc_info", simulator.Fault{Drop: "after"}, by.on)
+	case "register-slow":
+		r.onOp(simulator.OpHost, slow, by.on)
+		r.cut = patience
+	case "away":
+		r.sim.SetReachable(providertest.Address(by.on), false)
+	case "fails":
+		r.onOp(simulator.OpRestart, failing, by.on)
+	case "fails-and-took":
+		r.onOp(simulator.OpRestart, took, by.on)
+	case "lost":
+		r.onOp(simulator.OpRestart, simulator.Fault{Drop: "after"}, by.on)
+	case "not-sent":
+		r.onOp(simulator.OpRestart, simulator.Fault{Drop: "before"}, by.on)
+	case "slow":
+		r.onOp(simulator.OpRestart, slow, by.on)
+		r.cut = patience
+	case "slow-and-fails":
+		slow.Code, slow.Message = failing.Code, failing.Message
+		r.onOp(simulator.OpRestart, slow, by.on)
+		r.cut = patience
+	case "never-told":
+		r.untold = true
+		r.sim.Inject(simulator.Fault{API: r.by.ResultAPI(), Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{by.on}), Code: new(115)})
+		r.cut = patience
+	case "start-fails":
+		r.onOp(simulator.OpStart, failing, by.on)
+	case "start-slow":
+		r.onOp(simulator.OpStart, slow, by.on)
+		r.cut = patience
+	}
+	switch {
+	case strings.HasSuffix(by.trouble, "-registering"):
+		begun := false
+		r.cut = func(c simulator.Call) bool {
+			begun = begun || registering(c)
+			return begun
+		}
+	case strings.HasSuffix(by.trouble, "-operating"):
+		r.cut = func(c simulator.Call) bool { return c.Op == simulator.OpRestart && c.API != r.by.ResultAPI() }
+	}
+}
+
+func (r *releases) config(by release) map[string]any {
+	rollout := map[string]any{"batch_size": 1}
+	if by.rollback {
+		rollout["on_failure"] = "rollback"
+	}
+	return startedBy(r.by, by.spec, 2, attribute("ensure", by.ensure), attribute("on_update", by.operation), attribute("on_destroy", "stop"), attribute("rollout", rollout))
+}
+
+// run runs the provider until it is cut off.
+func (r *releases) run(act func() providertest.Diagnostics) providertest.Diagnostics {
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	r.object.Protocol = r.open()
+	r.mu.Lock()
+	r.end, r.polls, r.object.Until = end, 0, ctx
+	r.mu.Unlock()
+	said := act()
+	r.object.Until = nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cut, r.end = nil, nil
+	r.look(simulator.OpQuery)
+	return said
+}
+
+// apply applies a release, and checks what is said of it.
+func (r *releases) apply(by release) (well bool, said providertest.Diagnostics) {
+	r.Helper()
+	by.unrefreshed = by.unrefreshed && !r.killed && !r.drifts() // it would change nothing then
+	r.story = append(r.story, by.String())
+	r.minutes.Add(1)
+	before := *r.object.Kept
+	r.misled = r.misled || r.frozen && len(before.Private) == 0
+	r.befall(by)
+	said = r.run(func() (said providertest.Diagnostics) {
+		if by.unrefreshed {
+			_, said = r.object.ApplyUnrefreshed(r.config(by))
+		} else {
+			_, said = r.object.Apply(r.config(by))
+		}
+		return said
+	})
+	r.repair()
+	r.sim.SetReachable(providertest.Address(by.on), true)
+	r.killed = strings.HasPrefix(by.trouble, "killed")
+	if r.killed {
+		*r.object.Kept = before
+		if strings.HasPrefix(by.trouble, "killed-alone") {
+			r.object.Private = nil
+		}
+		for _, h := range r.hosts {
+			h.forgotten = h.forgotten || h.runs == theirs
+		}
+		return false, said
+	}
+	well = len(said) == 0 && len(codes(r.object)) == 0
+	for n, h := range r.hosts {
+		h.told = h.told || said.Failed()
+		if by.operation == "register" {
+			h.operated = false // what was tried before is forgotten
+		}
+		unseen := h.forgotten || h.runs == theirs && r.frozen || r.misled || r.waived[by.spec]
+		if well && h.pid > 0 && !unseen && h.runs != by.spec && by.operation != "register" {
+			r.Errorf("said to be well with %s, and %s runs on host %d", by.spec, h.runs, n)
+		}
+	}
+	switch {
+	case by.operation == "register":
+		r.waived[by.spec] = true
+	case well && !r.waived[by.spec]:
+		clear(r.waived)
+	}
+	return well, said
+}
+
+// drifts reports whether somebody else has changed a host.
+func (r *releases) drifts() bool {
+	for n, h := range r.hosts {
+		if p := r.at(n); h.runs == theirs || !p.Registered {
+			return true
+		}
+	}
+	return false
+}
+
+// between is what happens to a host between two applies.
+func (r *releases) between(what string, n int) {
+	if what != "" {
+		r.story = append(r.story, fmt.Sprintf("%s %d", what, n))
+	}
+	switch what {
+	case "revived":
+		if r.at(n).Running {
+			r.do(r.sim.KillProcess, n)
+		}
+		r.sim.Tick()
+	case "down":
+		if r.at(n).Running {
+			r.do(r.sim.StopProcess, n)
+		}
+	case "another-tool":
+		if r.at(n).Running {
+			r.do(r.sim.StopProcess, n)
+		}
+		r.colleague(n)
+	case "unregistered": // and so is what would show who has started what runs
+		r.do(r.sim.Unregister, n)
+		h := r.hosts[n]
+		h.told, h.forgotten = true, h.runs == theirs
+	case "refreshed":
+		r.run(r.object.Refresh)
+	case "frozen":
+		r.sim.FreezeStatus()
+		r.frozen = true
+	case "thawed":
+		r.sim.ThawStatus()
+		r.frozen = false
+	case "hours":
+		r.minutes.Add(120)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.look(simulator.OpQuery)
+}
+
+// Whatever befalls releases in a row, none is called done that does not run, none is restarted twice without a word, and the last one gets there.
+// A destroy leaves nothing behind that may come yet.
+func TestOnUpdate_releases(t *testing.T) {
+	t.Parallel()
+	providertest.InRounds(t, 100, func(t *testing.T, chance *rand.Rand) {
+		t.Helper()
+		one := func(of ...string) string { return of[chance.IntN(len(of))] }
+		r := &releases{world: newWorld(t, gse[chance.IntN(len(gse))]), chance: chance, hosts: map[int]*released{1: {}, 2: {}}, waived: make(map[string]bool)}
+		r.sim.StartingKeepsTime, r.sim.ReregisteringKeepsTime, r.sim.HostingKeepsTime = chance.IntN(2) == 0, chance.IntN(2) == 0, chance.IntN(2) == 0
+		r.sim.Now = func() time.Time { return time.Now().Add(time.Duration(r.minutes.Load()) * time.Minute) }
+		r.object = r.world.object()
+		defer func() {
+			if t.Failed() {
+				t.Logf("%s keeps times: starting %t, reregistering %t, hosting %t: %s", r.by, r.sim.StartingKeepsTime, r.sim.ReregisteringKeepsTime, r.sim.HostingKeepsTime, strings.Join(r.story, " | "))
+			}
+		}()
+		by := release{spec: specs[0], operation: "restart", ensure: one("hosted", "running"), on: 1}
+		r.object.Applied(r.config(by))
+		if by.ensure == "hosted" {
+			r.do(r.sim.StartProcess, 1, 2)
+		}
+		r.sim.OnCall = r.called
+		r.look(simulator.OpQuery)
+		killed := ""
+		for range 2 + chance.IntN(4) {
+			if chance.IntN(3) > 0 && !r.killed {
+				by.spec = one(specs...)
+			}
+			by.operation = one("restart", "restart", "restart", "restart", "restart", "register")
+			by.ensure = one(by.ensure, by.ensure, "hosted", "running")
+			by.trouble, by.on, by.rollback, by.unrefreshed = one(troubles...), 1+chance.IntN(2), chance.IntN(3) == 0, chance.IntN(4) == 0
+			// Two kills with different declarations leave nothing to tell them by, nor does one where a host goes back to what it ran.
+			kills := strings.HasPrefix(by.trouble, "killed")
+			switch {
+			case kills && killed == "":
+				killed = by.spec
+			case kills && killed != by.spec:
+				by.trouble = ""
+			case by.trouble == "away":
+				killed = "never"
+			}
+			r.apply(by)
+			r.between(one(betweens...), 1+chance.IntN(2))
+			if t.Failed() {
+				return
+			}
+		}
+		r.minutes.Add(180)
+		r.between("thawed", 0)
+		by.operation, by.trouble, by.rollback, by.unrefreshed = "restart", "", false, false
+		if chance.IntN(2) == 0 {
+			r.ends()
+			return
+		}
+		r.getsThere(by)
+	})
+}
+
+// getsThere applies the last release until it is there, and no more.
+func (r *releases) getsThere(by release) {
+	for range 4 {
+		well, said := r.apply(by)
+		if well {
+			if len(r.object.Private) == 0 { // nothing was applied since a kill, and Core gives maps in any order
+				return
+			}
+			r.object.Protocol = r.open()
+			if plan, said := r.object.Plan(r.config(by)); plan.Action != providertest.PlanNothing || len(said) > 0 {
+				r.Errorf("then it plans %s; said: %s", plan.Action, said)
+			}
+			return
+		}
+		r.story = append(r.story, "("+words(said.String())+")")
+	}
+	if !r.untold { // such a host is restarted by hand
+		r.Errorf("it does not get there: %v", codes(r.object))
+	}
+}
+
+// ends destroys the object. What an apply has sent is over, or the destroy waits for it.
+func (r *releases) ends() {
+	r.story = append(r.story, "destroy")
+	var said providertest.Diagnostics
+	for range 2 {
+		said = r.run(func() providertest.Diagnostics { _, said := r.object.Apply(nil); return said })
+		if !said.Failed() {
+			break
+		}
+	}
+	r.minutes.Add(600)
+	r.sim.Tick()
+	for n := range r.hosts {
+		if p := r.at(n); !said.Failed() && (p.Registered || p.Hosted || p.Running && len(said) == 0) {
+			r.Errorf("destroyed, and host %d is registered %t, hosted %t, running %t; said: %s", n, p.Registered, p.Hosted, p.Running, said)
+		}
+	}
+}
