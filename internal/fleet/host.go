@@ -20,11 +20,15 @@ type Host struct {
 }
 
 // HostID identifies a host: an agent id, or a bk_cloud_id and an IP. The operate and status APIs
-// have no more of a host.
+// have no more of a host. It is a short text, because of each host it is looked up in many maps.
 type HostID struct {
-	agentID string
-	cloud   int
-	ip      netip.Addr
+	text string // an agent id, or `<bk_cloud_id>:<ip>`
+}
+
+// location is a HostID that is no agent id, in its parts.
+type location struct {
+	cloud int
+	ip    netip.Addr
 }
 
 // AddressForms tells users what an address looks like; error messages end with it.
@@ -55,12 +59,12 @@ func ParseHost(address string, supplier int) (Host, error) {
 	cloudText, rest, found := strings.Cut(address, ":")
 	if !found {
 		if agentIDForm.MatchString(address) && !domainName.MatchString(address) {
-			return Host{id: HostID{agentID: address}}, nil
+			return Host{id: HostID{address}}, nil
 		}
 		return Host{}, notOneWord(address)
 	}
 	host, err := parseIP(address, cloudText, rest, supplier)
-	if err == nil && host.id.ip.Is4() {
+	if err == nil && host.IP().Is4() {
 		return host, nil
 	}
 	if meant, why := meantFor(address); meant != "" {
@@ -104,7 +108,7 @@ func parseIP(address, cloudText, rest string, supplier int) (Host, error) {
 
 // NewHost is the Host of an IP as the platform's own answers carry it.
 func NewHost(cloud, supplier int, ip netip.Addr) Host {
-	return Host{id: HostID{cloud: cloud, ip: ip.Unmap()}, supplier: supplier}
+	return Host{id: location{cloud, ip.Unmap()}.id(), supplier: supplier}
 }
 
 // notOneWord says what is wrong with an address without a colon that is no agent id.
@@ -206,16 +210,21 @@ func parseID(text string) (int, error) {
 }
 
 // AgentID is the GSE 2.0 agent id, or "" for a host that is addressed by IP.
-func (h Host) AgentID() string { return h.id.agentID }
+func (h Host) AgentID() string {
+	if h.id.IsAgentID() {
+		return h.id.text
+	}
+	return ""
+}
 
 // CloudID is the bk_cloud_id of a host that is addressed by IP.
-func (h Host) CloudID() int { return h.id.cloud }
+func (h Host) CloudID() int { return h.id.location().cloud }
 
 // SupplierID is the bk_supplier_id of a host that is addressed by IP.
 func (h Host) SupplierID() int { return h.supplier }
 
 // IP is the zero Addr for a host that is addressed by agent id.
-func (h Host) IP() netip.Addr { return h.id.ip }
+func (h Host) IP() netip.Addr { return h.id.location().ip }
 
 // WithoutSupplier is the key of maps in which another supplier id is the same host.
 func (h Host) WithoutSupplier() HostID { return h.id }
@@ -237,26 +246,42 @@ func (h Host) Supplied(id int) Host {
 func (h Host) Address() string { return h.id.Address() }
 
 // IsAgentID reports whether it is an agent id rather than an address.
-func (id HostID) IsAgentID() bool { return id.agentID != "" }
+func (id HostID) IsAgentID() bool { return id.text != "" && !strings.Contains(id.text, ":") }
 
 // Address is that of the hosts which have the id.
 func (id HostID) Address() string {
-	if id.agentID != "" {
-		return id.agentID
+	if strings.Count(id.text, ":") < 2 { // not IPv6
+		return id.text
 	}
-	short := strconv.Itoa(id.cloud) + ":" + id.ip.String()
-	if id.ip.Is4() {
-		return short
+	if meant, _ := meantFor(id.text); meant != "" {
+		cloud, ip, _ := strings.Cut(id.text, ":")
+		return cloud + ":0:[" + ip + "]"
 	}
-	if meant, _ := meantFor(short); meant != "" {
-		return strconv.Itoa(id.cloud) + ":0:[" + id.ip.String() + "]"
-	}
-	return short
+	return id.text
 }
 
-// compare orders ids: agent ids, and then addresses by cloud area and IP.
-func (id HostID) compare(other HostID) int {
-	return cmp.Or(cmp.Compare(id.agentID, other.agentID), cmp.Compare(id.cloud, other.cloud), id.ip.Compare(other.ip))
+// location is zero for an agent id.
+func (id HostID) location() location {
+	cloudText, ipText, found := strings.Cut(id.text, ":")
+	if !found {
+		return location{}
+	}
+	cloud, _ := strconv.Atoi(cloudText) // id wrote both
+	ip, _ := netip.ParseAddr(ipText)
+	return location{cloud, ip}
+}
+
+func (l location) id() HostID {
+	text := append(strconv.AppendInt(make([]byte, 0, 64), int64(l.cloud), 10), ':')
+	return HostID{string(l.ip.AppendTo(text))}
+}
+
+// next is the IP that follows.
+func (l location) next() location { return location{l.cloud, l.ip.Next()} }
+
+// compare orders by cloud area and IP.
+func (l location) compare(other location) int {
+	return cmp.Or(cmp.Compare(l.cloud, other.cloud), l.ip.Compare(other.ip))
 }
 
 // maxSpan is how many hosts a span may have: more than any fleet.
@@ -265,24 +290,33 @@ const maxSpan = 1 << 24
 // Spans are ids in few words: `0:10.0.0.1+9` is an address and the nine that follow it. Agent ids
 // are words of their own. Each id is there once.
 func Spans(ids []HostID) []string {
-	ids = slices.Compact(slices.SortedFunc(slices.Values(ids), HostID.compare))
-	var spans []string
-	for len(ids) > 0 {
+	var (
+		spans, agents []string
+		locations     = make([]location, 0, len(ids))
+	)
+	for _, id := range ids {
+		if id.IsAgentID() {
+			agents = append(agents, id.text)
+		} else {
+			locations = append(locations, id.location())
+		}
+	}
+	slices.SortFunc(locations, location.compare)
+	locations = slices.Compact(locations)
+	for len(locations) > 0 {
 		n := 1
-		for n < len(ids) && n < maxSpan && ids[n-1].agentID == "" && ids[n] == ids[n-1].next() {
+		for n < len(locations) && n < maxSpan && locations[n] == locations[n-1].next() {
 			n++
 		}
-		span := ids[0].Address()
+		span := locations[0].id().Address()
 		if n > 1 {
 			span += "+" + strconv.Itoa(n-1)
 		}
-		spans, ids = append(spans, span), ids[n:]
+		spans, locations = append(spans, span), locations[n:]
 	}
-	return spans
+	slices.Sort(agents)
+	return append(spans, slices.Compact(agents)...)
 }
-
-// next is the id of the address that follows.
-func (id HostID) next() HostID { return HostID{cloud: id.cloud, ip: id.ip.Next()} }
 
 // ParseSpan reads what Spans has written.
 func ParseSpan(span string) ([]HostID, error) {
@@ -299,12 +333,13 @@ func ParseSpan(span string) ([]HostID, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]HostID, 1+more)
+	ids, at := make([]HostID, 1+more), host.id.location()
 	ids[0] = host.id
 	for i := range more {
-		if ids[i+1] = ids[i].next(); !ids[i+1].ip.IsValid() {
+		if at = at.next(); !at.ip.IsValid() {
 			return nil, fmt.Errorf("%q is no span of hosts", span)
 		}
+		ids[i+1] = at.id()
 	}
 	return ids, nil
 }
