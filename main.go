@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"log"
@@ -81,8 +82,12 @@ func quietSDK() {
 	if os.Getenv("TF_LOG_PROVIDER") == "" {
 		own = "WARN"
 	}
+	sdk := cmp.Or(os.Getenv("TF_LOG_SDK"), "WARN")
 	for name, level := range map[string]string{
-		"TF_LOG_SDK":             "WARN",
+		"TF_LOG_SDK": sdk,
+		// Without a level of its own, a part of the SDK prepares even the lines that it does not write.
+		"TF_LOG_SDK_FRAMEWORK":   sdk,
+		"TF_LOG_SDK_PROTO":       sdk,
 		"TF_LOG_PROVIDER_BK":     "WARN", // libraries of the SDK log as the provider
 		"TF_LOG_PROVIDER_BK_GSE": own,
 	} {
