@@ -43,10 +43,10 @@ type foldedResource struct {
 	current attributes
 	states  map[int64]attributes
 
-	// version and typ are of the schema now. typ is nil if it has blocks, of which a state may need
-	// changes.
+	// version and types are of the schema now. types, of its attributes by name, is nil if it has blocks, of
+	// which a state may need changes.
 	version int64
-	typ     tftypes.Type
+	types   map[string]tftypes.Type
 }
 
 // find prepares the search of a provider's schemas, by type name.
@@ -90,8 +90,8 @@ func resourceOf(ctx context.Context, name string, r resource.Resource) (foldedRe
 	r.Schema(ctx, resource.SchemaRequest{}, &schema)
 	current, err := attributesIn(name, schema.Schema.Type())
 	found := foldedResource{current: current, states: make(map[int64]attributes), version: schema.Schema.Version}
-	if len(schema.Schema.Blocks) == 0 {
-		found.typ = schema.Schema.Type().TerraformType(ctx)
+	if object, is := schema.Schema.Type().TerraformType(ctx).(tftypes.Object); is && len(schema.Schema.Blocks) == 0 {
+		found.types = object.AttributeTypes
 	}
 	if upgraded, ok := r.(resource.ResourceWithUpgradeState); ok {
 		for version, upgrader := range upgraded.UpgradeState(ctx) {

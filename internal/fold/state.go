@@ -3,11 +3,12 @@ package fold
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
+	json "github.com/go-json-experiment/json/v1"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // A state is JSON, whose strings cannot contain MessagePack. So in a state the string has this encoding,
@@ -22,7 +23,7 @@ func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.Upgrad
 	if found.isCurrent(req.Version, req.RawState) {
 		return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &tfprotov6.DynamicValue{JSON: req.RawState.JSON}}, nil
 	}
-	state, err := foldState(req.RawState, found.states[req.Version], inOnePiece)
+	state, err := foldState(req.RawState, found.states[req.Version])
 	if err != nil {
 		return nil, fmt.Errorf("reading a state: %w", err)
 	}
@@ -35,24 +36,43 @@ func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.Upgrad
 // isCurrent reports whether a state is one of the schema now, without anything else in it. Such a state is
 // returned as it is. The framework would write it anew.
 func (r foldedResource) isCurrent(version int64, state *tfprotov6.RawState) bool {
-	if version != r.version || r.typ == nil || state == nil || len(state.JSON) == 0 {
+	if version != r.version || r.types == nil || state == nil || len(state.JSON) == 0 {
 		return false
 	}
-	rest, err := foldState(state, r.current, func(map[string]*string) json.RawMessage { return json.RawMessage("null") })
-	if err != nil {
+	var values map[string]json.RawMessage
+	if json.Unmarshal(state.JSON, &values) != nil {
 		return false
 	}
-	_, err = rest.Unmarshal(r.typ)
+	for name, content := range values {
+		// Long values are checked here: the SDK reads each of them several times.
+		switch _, folded := r.current[name]; {
+		case folded:
+			var elements map[string]*string
+			if json.Unmarshal(content, &elements) != nil {
+				return false
+			}
+		case !isText(content) || !tftypes.String.Is(r.types[name]):
+			continue
+		}
+		values[name] = json.RawMessage("null")
+	}
+	short, err := json.Marshal(values)
+	if err == nil {
+		_, err = (&tfprotov6.RawState{JSON: short}).Unmarshal(tftypes.Object{AttributeTypes: r.types})
+	}
 	return err == nil
 }
+
+// isText reports whether a JSON value is a string.
+func isText(value json.RawMessage) bool { return len(value) > 0 && value[0] == '"' }
 
 // inOnePiece is a folded map in a state.
 func inOnePiece(elements map[string]*string) json.RawMessage {
 	return json.RawMessage(`"` + inState.EncodeToString([]byte(encode(elements))) + `"`)
 }
 
-// foldState replaces folded attributes of a state by what write makes of them.
-func foldState(state *tfprotov6.RawState, folded attributes, write func(map[string]*string) json.RawMessage) (*tfprotov6.RawState, error) {
+// foldState folds attributes of a state.
+func foldState(state *tfprotov6.RawState, folded attributes) (*tfprotov6.RawState, error) {
 	if state == nil || len(state.JSON) == 0 || len(folded) == 0 {
 		return state, nil
 	}
@@ -70,7 +90,7 @@ func foldState(state *tfprotov6.RawState, folded attributes, write func(map[stri
 			return nil, fmt.Errorf("reading the attribute %q: %w", name, err)
 		}
 		if elements != nil {
-			values[name] = write(elements)
+			values[name] = inOnePiece(elements)
 		}
 	}
 	rewritten, err := json.Marshal(values)
