@@ -184,7 +184,17 @@ func (m Map) Known() iter.Seq2[string, string] {
 
 // SameAs reports whether both have the same known elements, whatever order they were folded in.
 func (m Map) SameAs(other Map) bool {
-	return m.ValueString() == other.ValueString() || maps.Equal(maps.Collect(m.Known()), maps.Collect(other.Known()))
+	if m.ValueString() == other.ValueString() {
+		return true
+	}
+	rest := maps.Collect(m.Known())
+	for key, value := range other.Known() {
+		if own, has := rest[key]; !has || own != value {
+			return false
+		}
+		delete(rest, key)
+	}
+	return len(rest) == 0
 }
 
 // IsFullyKnown reports whether neither the map nor an element is unknown.

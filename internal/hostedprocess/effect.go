@@ -138,8 +138,15 @@ func (e effect) comparing() effect {
 	return e
 }
 
-// callsNothing reports whether no host is to be called.
-func (e effect) callsNothing() bool { return e.describe(fleet.Rollout{}) == "" }
+// callsNothing reports whether no host is to be called. Then describe is "".
+func (e effect) callsNothing() bool {
+	return !anyOn(e.next, e.brings()) && !anyOn(e.prior, e.leaves.parts())
+}
+
+// anyOn reports whether any of the parts has a host.
+func anyOn(inventory fleet.Inventory, parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return len(p.on(inventory)) > 0 })
+}
 
 // describe is the effect in the words of rollout_plan: a line for each thing that is done, and one
 // for the waves. It is "" where nothing is.
@@ -163,12 +170,18 @@ type part struct {
 	hosts []fleet.Host
 }
 
+// on are its hosts in the order of their keys.
+func (p part) on(inventory fleet.Inventory) []fleet.Host {
+	hosts := fleet.SetOf(p.hosts)
+	return inventory.Pick(func(host fleet.Host) bool { return hosts[host] })
+}
+
 // told are the lines of parts. Those of the same hosts share one, which names the hosts once.
 func told(inventory fleet.Inventory, parts []part) []string {
 	var lines []string
 	before, named := []fleet.Host(nil), ""
 	for _, p := range parts {
-		hosts := fleet.In(inventory.Hosts(), fleet.SetOf(p.hosts))
+		hosts := p.on(inventory)
 		if len(hosts) == 0 {
 			continue
 		}
@@ -242,7 +255,7 @@ var touching = append(slices.Clone(registering), rename, compare, reregister, se
 
 // touched are the hosts that something is registered on, in the order of their keys.
 func (e effect) touched() []fleet.Host {
-	return fleet.In(e.next.Hosts(), fleet.SetOf(e.steps.of(touching...)))
+	return part{hosts: e.steps.of(touching...)}.on(e.next)
 }
 
 // wavesOf says in which waves hosts go, nothing of a single one.

@@ -159,14 +159,17 @@ func (u *update) anothers(now, old fleet.Status) bool {
 // checkSuppliers refuses an address with another supplier id than its host is registered with. That
 // is another registration, and the platform takes neither for the other.
 func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnostics {
-	var diags diag.Diagnostics
 	const none = -1
-	addresses := maps.Collect(hosts.Known())
-	for _, key := range slices.SortedFunc(maps.Keys(addresses), fleet.CompareKeys) {
-		host, err := fleet.ParseHost(addresses[key], none)
-		if err != nil || host.AgentID() != "" || host.SupplierID() == none || !prior.Has(host) || prior.SupplierOf(host) == host.SupplierID() {
-			continue
+	wrong := make(map[string]fleet.Host)
+	for key, address := range hosts.Known() {
+		host, err := fleet.ParseHost(address, none)
+		if err == nil && host.AgentID() == "" && host.SupplierID() != none && prior.Has(host) && prior.SupplierOf(host) != host.SupplierID() {
+			wrong[key] = host
 		}
+	}
+	var diags diag.Diagnostics
+	for _, key := range slices.SortedFunc(maps.Keys(wrong), fleet.CompareKeys) {
+		host := wrong[key]
 		reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
 			"%q names the bk_supplier_id %d, and %s is registered with %d, which it keeps; to register it with another one, take it out of hosts and apply, then add it and apply again",
 			host, host.SupplierID(), host.Address(), prior.SupplierOf(host)))
