@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	json "github.com/go-json-experiment/json/v1"
 )
 
@@ -91,6 +92,12 @@ type Plain interface {
 	Plain() (form any, take func() bool)
 }
 
+// Decode is json.Unmarshal in one pass, for a destination that nobody looks at after an error. Unmarshal reads
+// the whole text before that, so that one with a wrong syntax leaves its destination alone.
+func Decode(text []byte, to any) error { return jsonv2.Unmarshal(text, to, inOnePass) }
+
+var inOnePass = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
+
 // readAtOnce reads an answer that accepts and has data in its plain form. It leaves any other to
 // parseEnvelope and decodeData, which scan the data four times. Of two members with the name data it
 // takes both.
@@ -109,7 +116,7 @@ func readAtOnce(body []byte, out any) (env envelope, read bool) {
 
 		Data any `json:"data"`
 	}{Data: form}
-	if json.Unmarshal(body, &wire) != nil || wire.Data != form {
+	if Decode(body, &wire) != nil || wire.Data != form {
 		return envelope{}, false
 	}
 	env, _ = wire.envelope()

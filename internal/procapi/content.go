@@ -7,6 +7,7 @@ import (
 
 	json "github.com/go-json-experiment/json/v1"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -80,7 +81,7 @@ func processesIn(content string) ([]process, error) {
 	var listed struct {
 		Process []process `json:"process"`
 	}
-	if json.Unmarshal([]byte(content), &listed) == nil {
+	if bkapi.Decode([]byte(content), &listed) == nil {
 		return listed.Process, nil
 	}
 	var processes []process

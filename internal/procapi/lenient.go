@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	json "github.com/go-json-experiment/json/v1"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
 // The types in this file read JSON leniently. Other clients have seen numbers as strings, lists as single
@@ -127,7 +129,7 @@ type Texts map[string]string
 func (t *Texts) UnmarshalJSON(raw []byte) error {
 	*t = nil
 	var texts map[string]string // as a rule
-	if json.Unmarshal(raw, &texts) == nil && texts != nil {
+	if bkapi.Decode(raw, &texts) == nil && texts != nil {
 		*t = texts
 		return nil
 	}
@@ -150,7 +152,7 @@ func (m *Many[T]) UnmarshalJSON(raw []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
 		// As a rule all elements can be read. Reading them one by one takes half as long again.
 		var all []T
-		if json.Unmarshal(raw, &all) == nil {
+		if bkapi.Decode(raw, &all) == nil {
 			*m = all
 			return nil
 		}
