@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	json "github.com/go-json-experiment/json/v1"
 )
 
@@ -85,6 +86,9 @@ func parse(text string) Reading {
 		return Reading{Why: "the agent's file is empty"}
 	}
 	_, object, _ := strings.Cut(text, "{")
+	if entries, read := parseAtOnce("{" + object); read {
+		return Reading{Entries: entries}
+	}
 	var file struct {
 		Proc json.RawMessage `json:"proc"`
 	}
@@ -106,6 +110,25 @@ func parse(text string) Reading {
 		}
 	}
 	return Reading{Entries: entries}
+}
+
+// atOnce are the options of [json.Unmarshal], but for the check of all syntax before anything is read.
+var atOnce = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
+
+// parseAtOnce reads a file of which every entry can be understood, as is usual, in one pass. parse reads any
+// other piece by piece, in four: also one with two lists, whose entries would be mixed here.
+func parseAtOnce(object string) (entries []Entry, read bool) {
+	var file struct {
+		Proc []row `json:"proc"`
+	}
+	if strings.Count(object, `"proc"`) != 1 || jsonv2.Unmarshal([]byte(object), &file, atOnce) != nil || file.Proc == nil || slices.ContainsFunc(file.Proc, row.mangled) {
+		return nil, false
+	}
+	entries = make([]Entry, len(file.Proc))
+	for i, r := range file.Proc {
+		entries[i] = r.entry()
+	}
+	return entries, true
 }
 
 // parseEntry is an element of proc. One that cannot be understood keeps no others from being read.

@@ -57,6 +57,7 @@ func printedCases() map[string]printedCase {
 		"type 0":                 {listed(`{"valuekey":"ns:web","type":0}`), []hostedspec.Entry{{Namespace: "ns", Name: "web", HasAutoType: true}}, ""},
 		"no type":                {listed(`{"valuekey":"ns:web","type":null}`, `{"valuekey":"ns:web","type":" "}`), []hostedspec.Entry{web, web}, ""},
 		"unknown keys":           {printed(`{"plugins":[{"proc":[1]}],"nested":{"a":{}},"proc":[{"valuekey":"ns:web","new":[1,{}]}],"x":0}`), []hostedspec.Entry{web}, ""},
+		"two lists":              {printed(`{"proc":[` + nginx + `],"proc":[{"valuekey":"ns:web"}]}`), []hostedspec.Entry{web}, ""},
 		"nothing hosted":         {listed(), nil, ""},
 		"null":                   {printed(`{"proc":null}`), nil, ""},
 		"text around the object": {printed(`0 0 {"proc":[{"valuekey":"ns:web"}]} 0 {`), []hostedspec.Entry{web}, ""},

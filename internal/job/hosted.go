@@ -112,6 +112,17 @@ type scriptLogs struct {
 	Hosts procapi.Many[hostRow] `json:"script_task_logs"`
 }
 
+// Plain implements [bkapi.Plain]: logs that can all be read.
+func (l *scriptLogs) Plain() (form any, take func() bool) {
+	var wire struct {
+		Hosts []hostRow `json:"script_task_logs"`
+	}
+	return &wire, func() bool {
+		l.Hosts = wire.Hosts
+		return len(wire.Hosts) > 0
+	}
+}
+
 // ReadHosted implements procapi.HostedReader.
 func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	addressed, other := split(hosts)
