@@ -119,7 +119,8 @@ func (d *dynamicValues) rewrite(value *tfprotov6.DynamicValue, write func(msgpac
 }
 
 func rewriteAttributes(object []byte, folded attributes, write func(msgpack.RawMessage, *msgpack.Encoder) error) ([]byte, error) {
-	from := msgpack.NewDecoder(bytes.NewReader(object))
+	reader := bytes.NewReader(object)
+	from := msgpack.NewDecoder(reader)
 	code, err := from.PeekCode()
 	if err != nil {
 		return nil, err
@@ -142,10 +143,12 @@ func rewriteAttributes(object []byte, folded attributes, write func(msgpack.RawM
 		if err != nil {
 			return nil, err
 		}
-		content, err := from.DecodeRaw()
-		if err != nil {
+		// DecodeRaw would copy the content twice.
+		content := msgpack.RawMessage(object[len(object)-reader.Len():])
+		if err := from.Skip(); err != nil {
 			return nil, err
 		}
+		content = content[:len(content)-reader.Len()]
 		if err := to.EncodeString(key); err != nil {
 			return nil, err
 		}
