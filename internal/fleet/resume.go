@@ -157,7 +157,7 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	}
 	ctx, cancel := Share(ctx, Takes(r.process, Start), later)
 	defer cancel()
-	still := StillUnderWay(ctx, r.process, Patience, tasks, r.tookEffect, observe)
+	still := StillUnderWay(ctx, r.process, Patience, tasks, r.tookEffect(tasks), observe)
 	for h := range tasks {
 		_, goesOn := still[h]
 		r.found.Ended[h] = !goesOn
@@ -165,10 +165,12 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	return still
 }
 
-// tookEffect gives the hosts on which what was sent has taken effect.
-func (r *Reconciliation) tookEffect(ctx context.Context, hosts []Host) Results {
-	live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown it
-	return TookEffect(ctx, r.prior(), r.want, r.change.Underway, hosts, live)
+// tookEffect gives the hosts on which these tasks have taken effect, as their agents show.
+func (r *Reconciliation) tookEffect(tasks map[Host]Task) func(context.Context, []Host) Results {
+	return func(ctx context.Context, hosts []Host) Results {
+		live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown it
+		return TookEffect(ctx, r.prior(), r.want, tasks, hosts, live)
+	}
 }
 
 // resumeTries asks for the end of earlier tries whose tasks are known. It returns the hosts on which one
@@ -184,12 +186,12 @@ func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time
 	ctx, cancel := Share(ctx, Takes(r.process, r.change.Operation), later)
 	defer cancel()
 	still := make(Results)
-	for h, o := range resume(ctx, r.process, tasks, r.worked, observe) {
+	for h, o := range resume(ctx, r.process, tasks, r.tookEffect(tasks), observe) {
 		switch runs := r.change.Runs[h]; {
-		case o.Verdict == Pending && runs.Tried != TryUnseen:
-			o.Meaning = "a " + string(tasks[h].Operation) + " of an earlier apply is still under way; if that never ends, restart the process by hand, and apply again"
-			still[h] = o
 		case o.Verdict == Pending:
+			if runs.Tried != TryUnseen {
+				o.Meaning = "a " + string(tasks[h].Operation) + " of an earlier apply is still under way; if that never ends, restart the process by hand, and apply again"
+			}
 			still[h] = o
 		case runs.Tried != TryUnseen: // it was for another declaration
 		case o.Verdict == Done:
@@ -200,16 +202,6 @@ func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time
 		}
 	}
 	return still
-}
-
-// worked gives the hosts on which an earlier try has worked, as their agents show.
-func (r *Reconciliation) worked(ctx context.Context, hosts []Host) Results {
-	live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown that it worked
-	tasks := make(map[Host]Task)
-	for _, h := range hosts {
-		tasks[h] = r.change.Runs[h].Task
-	}
-	return TookEffect(ctx, r.prior(), r.want, tasks, hosts, live)
 }
 
 // prior is the process as the hosts have it.
