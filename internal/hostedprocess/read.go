@@ -57,7 +57,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	statuses := driftStatuses(h.Hosts.Hosts(), report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts), operates)
 	seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live)
 	seen.overtaken(h, report, statuses)
-	if operates && seen.drifted(statuses, state.statuses(h.Hosts)) {
+	if operates && seen.drifted(h, report.Cached, statuses, state.statuses(h.Hosts)) {
 		changed = true
 	}
 	if changed && last.kept {
@@ -119,14 +119,20 @@ func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fle
 }
 
 // drifted notes the hosts on which another spec was found: what runs there is not known, whatever was tried before. It
-// reports whether there are any. was is what state said before.
-func (l ledger) drifted(statuses, was map[fleet.HostID]diagnose.HostStatus) bool {
+// reports whether there are any. rows are the cached status, and was is what state said before.
+func (l ledger) drifted(h hostedProcess, rows map[fleet.Host]fleet.Status, statuses, was map[fleet.HostID]diagnose.HostStatus) bool {
 	found := false
-	for id, status := range statuses {
-		if e, kept := l.hosts[id]; kept && status.Code == fleet.OtherSpec && was[id].Code != fleet.OtherSpec {
-			e.Runs = e.Runs.Redeclared(fleet.SpecUnknown)
-			e.Runs.Spec = fleet.SpecUnknown
-			l.hosts[id], found = e, true
+	for host, row := range rows {
+		id := host.WithoutSupplier()
+		e, kept := l.hosts[id]
+		another := was[id].Code != fleet.OtherSpec || row.Labels != nil && !l.ours(h.Desired, row)
+		if !kept || !another || statuses[id].Code != fleet.OtherSpec {
+			continue
+		}
+		runs := e.Runs.Redeclared(fleet.SpecUnknown)
+		if runs.Spec = fleet.SpecUnknown; runs != e.Runs {
+			e.Runs, found = runs, true
+			l.hosts[id] = e
 		}
 	}
 	return found

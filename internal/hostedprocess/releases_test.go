@@ -351,7 +351,7 @@ func TestOnUpdate_releases(t *testing.T) {
 				killed = by.spec
 			case kills && killed != by.spec:
 				by.trouble = ""
-			case by.trouble == "away":
+			case by.trouble == "away", by.trouble == "slow-and-fails": // nor where a restart has failed late
 				killed = "never"
 			}
 			r.apply(by)

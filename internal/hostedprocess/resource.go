@@ -292,9 +292,6 @@ func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]d
 		if o.Left == fleet.NotRegistered && (o.Unread || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
 			status.Code = fleet.Unconfirmed
 		}
-		if o.Left == fleet.NotRegistered && was[host.WithoutSupplier()].Code == fleet.NoLongerRegistered { // it was, and what runs there is this object's
-			status.Code = fleet.NoLongerRegistered
-		}
 		statuses[host.WithoutSupplier()] = status
 	}
 	for _, host := range failures.Away() {

@@ -79,6 +79,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	reconciliation, results := u.h.reconcile(reconciling, "update", change)
 	rollback := u.wantsBack(ctx, reconciliation, results) // what may have worked has not failed
 	u.keepDoubt(results)
+	u.keepHeld(results)
 	keepUnsure(reconciliation.Found().Unsure, results)
 	u.results, u.failures, u.found = results, results.Failures(), reconciliation.Found()
 	u.registered = fleet.SetOf(fleet.Where(slices.Concat(change.Register, change.Reregister), func(host fleet.Host) bool { return isRegistered(u.failures[host]) }))
@@ -151,6 +152,16 @@ func (u *update) keepDoubt(results fleet.Results) {
 		code := u.statuses[host.WithoutSupplier()].Code
 		if o.Unread && code != fleet.RegisteredByOther && (labelled || u.prior.Hosts.Has(host)) {
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread, Unread: true, Left: fleet.NotRegistered, RequestID: o.RequestID, Err: o.Err}
+		}
+	}
+}
+
+// keepHeld tells hosts on which this object was registered from those on which it never was. What runs there is its own.
+func (u *update) keepHeld(results fleet.Results) {
+	for host, o := range results {
+		if o.Left == fleet.NotRegistered && u.prior.Hosts.Has(host) && !unproven(u.statuses[host.WithoutSupplier()].Code) {
+			o.Left = fleet.NoLongerRegistered
+			results[host] = o
 		}
 	}
 }
