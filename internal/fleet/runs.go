@@ -40,7 +40,7 @@ type Runs struct {
 	// PID is that of the process that runs Spec, 0 if it is not known. After TryUnseen it is the pid from
 	// before the try, after TryFailed and TryUnsure the one that was seen then.
 	PID int64 `json:"pid,omitempty"`
-	// Tried is what became of the operation for the declaration of state.
+	// Tried is what became of the operation, for the declaration of state if it says nothing else.
 	Tried Tried `json:"tried,omitempty"`
 	// Task is that of a try whose end was not seen, for whatever declaration, if it is known. It is asked for
 	// before anything is done to the host.
