@@ -93,10 +93,11 @@ type Plain interface {
 }
 
 // Decode is json.Unmarshal in one pass, for a destination that nobody looks at after an error. Unmarshal reads
-// the whole text before that, so that one with a wrong syntax leaves its destination alone.
+// the whole text before that, so that one with a wrong syntax leaves its destination alone. Of two members with one name the last
+// one counts, and nothing of the other is kept.
 func Decode(text []byte, to any) error { return jsonv2.Unmarshal(text, to, inOnePass) }
 
-var inOnePass = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
+var inOnePass = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false), json.MergeWithLegacySemantics(false))
 
 // readAtOnce reads an answer that accepts and has data in its plain form. It leaves any other to
 // parseEnvelope and decodeData, which scan the data four times. Of two members with the name data it

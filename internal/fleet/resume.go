@@ -159,8 +159,11 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	defer cancel()
 	still := StillUnderWay(ctx, r.process, Patience, tasks, r.tookEffect(tasks), observe)
 	for h := range tasks {
-		_, goesOn := still[h]
-		r.found.Ended[h] = !goesOn
+		o, goesOn := still[h]
+		if r.found.Ended[h] = !goesOn; goesOn {
+			o.Meaning = "what an earlier apply has sent to host or start it is still under way; if that never ends, start the process by hand, and apply again"
+			still[h] = o
+		}
 	}
 	return still
 }

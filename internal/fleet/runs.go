@@ -65,7 +65,7 @@ const (
 	// worked. Without both it is tried again.
 	TryUnseen Tried = "unseen"
 	// TryUnsure may have been made by an apply that was cut off. That was said, so it is made now, unless
-	// another process runs since.
+	// another process runs since, which an apply that was cut off may have started as well.
 	TryUnsure Tried = "unsure"
 	// TryWorked worked, and the process was not seen to go on running. It is not tried again. A process that
 	// does not run is started.
@@ -130,12 +130,10 @@ func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
 	switch {
 	case r.Tried == TryWorked, r.Tried == TryUnseen && another:
 		return ranAlready
-	case r.Tried == TryUnsure && another:
-		return mayHaveRun
 	case r.Tried == TryUnseen && r.PID > 0 && live.PID <= 0:
 		return pidUntold
 	}
-	if trace, asked := o.Traces[h]; asked && !r.Unconfirmed() {
+	if trace, asked := o.Traces[h]; asked && r.Tried != TryUnseen {
 		return trace.next(r, o, want, live)
 	}
 	return operate

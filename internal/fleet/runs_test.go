@@ -116,7 +116,6 @@ func TestRuns_tried(t *testing.T) {
 		"unseen-and-no-pid-before":     {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(8), operate},
 		"unseen-none-before-and-down":  {Runs{Spec: SpecUnknown, Tried: TryUnseen}, down, startAgain},
 		"unsure":                       {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(7), operate},
-		"unsure-and-another":           {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(8), mayHaveRun},
 		"unsure-and-no-pid":            {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(-1), operate},
 		"unsure-and-down":              {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, down, passBy},
 		"worked":                       {Runs{PID: 7, Tried: TryWorked}, up(8), ranAlready},

@@ -54,13 +54,13 @@ type situation struct {
 	// away: its agent does not answer. That is no reason for an apply.
 	away bool
 	// looked: nothing is kept of the last apply, so the cached status was read. absent: it has no
-	// row. other: its row is not as declared.
+	// row. other: its row is not as declared, or what was sent before may yet register something else.
 	looked, absent, other bool
 }
 
-// situationOf is what state says of a host that stays.
-func situationOf(status diagnose.HostStatus, overtaken bool) situation {
-	return situation{code: status.Code, away: status.Away(), overtaken: overtaken}
+// situationOf is what state and the ledger say of a host that stays.
+func situationOf(status diagnose.HostStatus, last ledger, host fleet.Host) situation {
+	return situation{code: status.Code, away: status.Away(), overtaken: last.isOvertaken(host), other: last.mayGetAnother(host)}
 }
 
 // lookedUp adds what the cached status shows of a host of which nothing is kept.

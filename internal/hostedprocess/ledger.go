@@ -222,6 +222,12 @@ func (l ledger) times(hosts []fleet.Host) map[fleet.Host]int64 {
 	return times
 }
 
+// mayGetAnother reports whether a hosting whose end was not seen may register something else on a host than was sent last.
+func (l ledger) mayGetAnother(host fleet.Host) bool {
+	task := l.on(host).Task
+	return task.Operation == fleet.Supervise && task.Fingerprint != l.Fingerprint
+}
+
 func (l ledger) isOvertaken(host fleet.Host) bool { return l.on(host).Overtaken != 0 }
 
 // afterApply is the entry of a host after an apply with the outcome o, and with what was found.

@@ -57,11 +57,11 @@ func (r remains) changes() bool { return r.prior.HasSpec && r.prior.Spec != r.sp
 
 // on reports whether it is due on a host, and what runs there.
 func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
-	code := r.statuses[host.WithoutSupplier()].Code
-	if unproven(code) || !r.prior.HasSpec { // and so is what runs there
+	code, runs := r.statuses[host.WithoutSupplier()].Code, r.last.on(host).Runs
+	lost := code == fleet.Unconfirmed && runs.Due(r.prior.Spec) // it was this object's before
+	if unproven(code) && !lost || !r.prior.HasSpec {            // and so is what runs there
 		return fleet.Runs{}, false
 	}
-	runs := r.last.on(host).Runs
 	if r.changes() {
 		runs = runs.Redeclared(r.prior.Spec)
 	}
@@ -80,12 +80,16 @@ const meaningCutOff = "since the last apply that is in state it was started, or 
 // in state has tried, or registered, needs none, unless its pid is known and a restart gives another. rows are
 // the cached status, nil if it was not read yet.
 func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
+	registered := func(host fleet.Host) bool { // by the last apply in state, as it is declared now
+		tried := u.due[host].Tried
+		return (tried == fleet.TryDue || tried == fleet.TryFailed || tried == fleet.TryUnsure) && u.statuses[host.WithoutSupplier()].Code != fleet.OtherSpec
+	}
 	asked := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		runs, due := u.due[host]
 		switch {
-		case !due, runs.Unconfirmed(), runs.Tried == fleet.TryWorked:
+		case !due, runs.Tried == fleet.TryUnseen, runs.Tried == fleet.TryWorked:
 			return false
-		case runs.Tried == fleet.TryDue, runs.Tried == fleet.TryFailed:
+		case registered(host):
 			return u.operation == fleet.Restart && runs.PID > 0
 		default:
 			return true
@@ -104,7 +108,7 @@ func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (
 	for _, host := range asked {
 		traces[host] = fleet.Trace{
 			RegisterTime: u.last.on(host).At, Lost: !u.last.kept && u.last.owner != "", Row: rows[host],
-			Registered: u.due[host].Tried != "" && u.due[host].Tried != fleet.TryEarlier,
+			Registered: registered(host),
 		}
 	}
 	return traces, nil

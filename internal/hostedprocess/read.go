@@ -36,7 +36,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		return
 	}
 	held := last.comparedWith(h)
-	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), state.statuses(h.Hosts)), last.times(h.Hosts.Hosts()))
+	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), held, state.statuses(h.Hosts)), last.times(h.Hosts.Hosts()))
 	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
@@ -57,7 +57,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	statuses := driftStatuses(h.Hosts.Hosts(), report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts), operates)
 	seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live)
 	seen.overtaken(h, report, statuses)
-	if operates && seen.drifted(h, report.Cached, statuses, state.statuses(h.Hosts)) {
+	if operates && seen.drifted(h, report, statuses, state.statuses(h.Hosts)) {
 		changed = true
 	}
 	if changed && last.kept {
@@ -118,15 +118,16 @@ func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fle
 	}
 }
 
-// drifted notes the hosts on which another spec was found: what runs there is not known, whatever was tried before. It
-// reports whether there are any. rows are the cached status, and was is what state said before.
-func (l ledger) drifted(h hostedProcess, rows map[fleet.Host]fleet.Status, statuses, was map[fleet.HostID]diagnose.HostStatus) bool {
+// drifted notes the hosts on which another spec was found: what runs there is not known, whatever was tried before, unless it
+// is the same process. It reports whether there are any. was is what state said before.
+func (l ledger) drifted(h hostedProcess, report fleet.Report, statuses, was map[fleet.HostID]diagnose.HostStatus) bool {
 	found := false
-	for host, row := range rows {
+	for host, row := range report.Cached {
 		id := host.WithoutSupplier()
 		e, kept := l.hosts[id]
 		another := was[id].Code != fleet.OtherSpec || row.Labels != nil && !l.ours(h.Desired, row)
-		if !kept || !another || statuses[id].Code != fleet.OtherSpec {
+		same := e.Runs.PID > 0 && report.Live[host].PID == e.Runs.PID
+		if !kept || !another || same || statuses[id].Code != fleet.OtherSpec {
 			continue
 		}
 		runs := e.Runs.Redeclared(fleet.SpecUnknown)
@@ -158,12 +159,12 @@ func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *life
 }
 
 // inDoubt are the hosts whose registration is unproven or not as declared, and those whose agents did not answer. A
-// cached status that lags may still show an earlier registration of this object.
-func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.Host]bool {
+// cached status that lags may still show an earlier registration of this object, by its labels.
+func inDoubt(hosts []fleet.Host, held fleet.Desired, statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.Host]bool {
 	doubt := make(map[fleet.Host]bool)
 	for _, host := range hosts {
 		status := statuses[host.WithoutSupplier()]
-		doubt[host] = unproven(status.Code) || outdated(status.Code) || status.Away()
+		doubt[host] = unproven(status.Code) || outdated(status.Code) && held.FingerprintLabel != "" || status.Away()
 	}
 	return doubt
 }

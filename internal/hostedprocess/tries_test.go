@@ -62,6 +62,58 @@ func TestTries(t *testing.T) {
 			o.Apply(w.changed(2, restart))
 			providertest.Check(w, w.at(2).PID != pid, "in sync: %v, and the process of before runs", codes(o))
 		}},
+		"unregistered-and-the-answer-was-lost": {gse, func(w *world) {
+			o := started(w, restart)
+			w.do(w.sim.Unregister, 2)
+			pid := w.at(2).PID
+			w.on("register_proc_info", simulator.Fault{Drop: "after"}, 2)
+			o.Protocol = w.open()
+			o.Apply(w.changed(2, restart))
+			w.repair()
+			providertest.Same(w, "out_of_sync", "unconfirmed", codes(o)["web-2"])
+			o.Protocol = w.open()
+			o.Apply(w.changed(2, restart))
+			providertest.Check(w, w.at(2).PID != pid, "in sync: %v, and the process of before runs", codes(o))
+		}},
+		"not-given-back-and-revived": {gse, func(w *world) {
+			running, pass := attribute("ensure", "running"), w.passing()
+			o := w.object()
+			o.Applied(w.declares(2, restart, running, rollsBack(1)))
+			pass()
+			w.onOp(simulator.OpRestart, failing, 2)
+			w.on("update_proc_info", after(failing), 1)
+			o.Protocol = w.open()
+			o.Apply(w.changed(2, restart, running, rollsBack(1)))
+			w.repair()
+			pass()
+			w.do(w.sim.KillProcess, 1)
+			w.sim.Tick()
+			pid := w.at(1).PID
+			o.Protocol = w.open()
+			_, said := o.Apply(w.declares(2, restart, running, rollsBack(1)))
+			providertest.Check(w, w.at(1).PID != pid || said.Failed(), "in sync: %v, and web-1 runs what was rolled back", codes(o))
+		}},
+		"dies-before-each-apply-after-a-kill": {gse, func(w *world) {
+			pass := w.passing()
+			o := started(w, restart)
+			pass()
+			kept := *o.Kept
+			w.sim.FreezeStatus()
+			o.Protocol = w.open()
+			o.Apply(w.changed(2, restart))
+			*o.Kept = kept // killed with Terraform
+			for range 3 {
+				pass()
+				w.do(w.sim.KillProcess, 1, 2)
+				w.sim.Tick()
+				o.Protocol = w.open()
+				if _, said := o.Apply(w.changed(2, restart)); !said.Failed() {
+					return
+				}
+				w.sim.ThawStatus()
+			}
+			w.Errorf("out_of_sync for ever: %v", codes(o))
+		}},
 		"unregistered-refused-and-destroyed": {each, func(w *world) {
 			stops := attribute("on_destroy", "stop")
 			o := started(w, stops)

@@ -156,10 +156,14 @@ func (u *update) keepDoubt(results fleet.Results) {
 	}
 }
 
-// keepHeld tells hosts on which this object was registered from those on which it never was. What runs there is its own.
+// keepHeld tells hosts on which this object was registered from those on which it never was. What runs there is its own. Where
+// an answer was lost, it may be registered again.
 func (u *update) keepHeld(results fleet.Results) {
 	for host, o := range results {
-		if o.Left == fleet.NotRegistered && u.prior.Hosts.Has(host) && !unproven(u.statuses[host.WithoutSupplier()].Code) {
+		e := u.last.on(host)
+		awaited := o.Underway.ID != "" && (o.Underway == e.Task || o.Underway == e.Runs.Task) // and nothing was sent
+		known := o.Verdict == fleet.Failed && !o.Unread || o.Verdict == fleet.NotTried || awaited
+		if known && o.Left == fleet.NotRegistered && u.prior.Hosts.Has(host) && !unproven(u.statuses[host.WithoutSupplier()].Code) {
 			o.Left = fleet.NoLongerRegistered
 			results[host] = o
 		}
@@ -186,7 +190,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	}
 	want := wanted{changes: u.last.kept && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure), adopts: u.adopt}
 	decided := want.stepsOn(kept, func(host fleet.Host) situation {
-		s := situationOf(u.statuses[host.WithoutSupplier()], u.last.isOvertaken(host))
+		s := situationOf(u.statuses[host.WithoutSupplier()], u.last, host)
 		if !u.last.kept {
 			s = s.lookedUp(u.h.Desired, rows[host])
 		}

@@ -99,6 +99,24 @@ func TestVerify_drift(t *testing.T) {
 	})
 }
 
+// A difference that went away by itself restarts no process that is the same as before.
+func TestVerify_driftThatWentAway(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		config, object := w.declares(2, attribute("on_update", "restart"), attribute("ensure", "running")), w.object()
+		object.Applied(config)
+		pid := w.at(2).PID
+		w.edited(2, map[string]any{"memlmt": 50})(w)
+		object.Protocol = w.open()
+		object.Refresh()
+		providertest.Same(w, "out_of_sync", codesOf("other_spec", 2), codes(object))
+		w.edited(2, map[string]any{"memlmt": 10})(w)
+		object.Protocol = w.open()
+		object.Apply(config)
+		providertest.Check(w, w.at(2).PID == pid && len(codes(object)) == 0, "process %d became %d; %v", pid, w.at(2).PID, codes(object))
+	})
+}
+
 // A resource's verify is that of its state while it is refreshed, so a change counts after its apply. The
 // provider's counts at once. Back to labels, the fields are no drift any more, and no host is called.
 //

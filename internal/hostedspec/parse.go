@@ -112,16 +112,17 @@ func parse(text string) Reading {
 	return Reading{Entries: entries}
 }
 
-// atOnce are the options of [json.Unmarshal], but for the check of all syntax before anything is read.
-var atOnce = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
+// atOnce are the options of [json.Unmarshal], but for the check of all syntax before anything is read, and for members that
+// are there twice, which would be mixed.
+var atOnce = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false), json.MergeWithLegacySemantics(false))
 
 // parseAtOnce reads a file of which every entry can be understood, as is usual, in one pass. parse reads any
-// other piece by piece, in four: also one with two lists, whose entries would be mixed here.
+// other piece by piece, in four. Of two lists it takes the last one, as parse does.
 func parseAtOnce(object string) (entries []Entry, read bool) {
 	var file struct {
 		Proc []row `json:"proc"`
 	}
-	if strings.Count(object, `"proc"`) != 1 || jsonv2.Unmarshal([]byte(object), &file, atOnce) != nil || file.Proc == nil || slices.ContainsFunc(file.Proc, row.mangled) {
+	if jsonv2.Unmarshal([]byte(object), &file, atOnce) != nil || file.Proc == nil || slices.ContainsFunc(file.Proc, row.mangled) {
 		return nil, false
 	}
 	entries = make([]Entry, len(file.Proc))
