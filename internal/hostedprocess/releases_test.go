@@ -41,7 +41,7 @@ type releases struct {
 type released struct {
 	pid  int
 	runs string // the spec that the process was started with
-	// operated: an operation of this object started it. told: an apply has ended with an error since. forgotten: an apply
+	// operated: a restart of this object started it. told: an apply has ended with an error since. forgotten: an apply
 	// that was killed has registered over what another tool had started, so nothing shows that any more.
 	operated, told, forgotten bool
 }
@@ -116,7 +116,7 @@ func (r *releases) look(op int) {
 		if p.PID == h.pid {
 			continue
 		}
-		spec, operated := specOn(p), op == simulator.OpRestart || op == simulator.OpStart
+		spec, operated := specOn(p), op == simulator.OpRestart
 		if op == simulator.OpRestart && p.Running && h.pid > 0 && h.operated && !h.told && h.runs == spec && (!r.frozen || !r.others) {
 			r.Errorf("host %d was restarted twice with %s, and nothing was said", n, spec)
 		}
