@@ -447,7 +447,7 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 				p.wantCalls(t, append(asked, "reregister 1", "live 1")...)
 				return
 			}
-			pending.Left, pending.Underway, pending.Meaning = fleet.OtherSpec, c.task, stillUnderWay
+			pending.Left, pending.Underway = fleet.OtherSpec, c.task
 			wantResults(t, byHost{1: pending}, results)
 			p.wantCalls(t, append(asked, "wait 1")...)
 		})

@@ -160,8 +160,8 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	still := StillUnderWay(ctx, r.process, Patience, tasks, r.tookEffect(tasks), observe)
 	for h := range tasks {
 		o, goesOn := still[h]
-		if r.found.Ended[h] = !goesOn; goesOn {
-			o.Meaning = "what an earlier apply has sent to host or start it is still under way; if that never ends, start the process by hand, and apply again"
+		if r.found.Ended[h] = !goesOn; goesOn && tasks[h].Operation == Start {
+			o.Meaning = "a start of an earlier apply is still under way; if that never ends, start the process by hand, and apply again"
 			still[h] = o
 		}
 	}

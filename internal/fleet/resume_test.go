@@ -267,9 +267,6 @@ func TestReconcile_awaitsWhatWasTriedBefore(t *testing.T) {
 	p.wantCalls(t, "look 1", "live 1", "restart 1", "live 1")
 }
 
-// stillUnderWay is said of a host on which what was sent before has not ended.
-const stillUnderWay = "what an earlier apply has sent to host or start it is still under way; if that never ends, start the process by hand, and apply again"
-
 // A start whose end was not seen is asked for before anything is done to its host, and the agents decide what is left to do.
 func TestReconcile_resumesStarts(t *testing.T) {
 	t.Parallel()
@@ -281,7 +278,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 		unsent  = fleet.Outcome{Verdict: fleet.Lost}
 		waits   = func(left fleet.Code) fleet.Outcome {
 			o := goesOn(inTask, task)
-			o.Left, o.Meaning = left, stillUnderWay
+			o.Left, o.Meaning = left, "a start of an earlier apply is still under way; if that never ends, start the process by hand, and apply again"
 			return o
 		}
 		resent = goesOn(left(sent, fleet.NotRunning), fleet.Task{ID: "U", Operation: fleet.Start})

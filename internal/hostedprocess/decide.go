@@ -53,14 +53,16 @@ type situation struct {
 	overtaken bool
 	// away: its agent does not answer. That is no reason for an apply.
 	away bool
+	// late: what was sent before may have registered something else since, or may yet.
+	late bool
 	// looked: nothing is kept of the last apply, so the cached status was read. absent: it has no
-	// row. other: its row is not as declared, or what was sent before may yet register something else.
+	// row. other: its row is not as declared.
 	looked, absent, other bool
 }
 
 // situationOf is what state and the ledger say of a host that stays.
 func situationOf(status diagnose.HostStatus, last ledger, host fleet.Host) situation {
-	return situation{code: status.Code, away: status.Away(), overtaken: last.isOvertaken(host), other: last.mayGetAnother(host)}
+	return situation{code: status.Code, away: status.Away(), overtaken: last.isOvertaken(host), late: last.mayGetAnother(host)}
 }
 
 // lookedUp adds what the cached status shows of a host of which nothing is kept.
@@ -94,7 +96,7 @@ func (w wanted) stepOn(s situation) step {
 		return register
 	case w.changes, outdated(s.code), s.other:
 		return reregister
-	case (out || w.raises) && s.overtaken: // to host or start it as it is would leave half of the registration the other's
+	case (out || w.raises) && (s.overtaken || s.late): // to host or start it as it is would leave half of the registration the other's
 		return reregister
 	case out, w.raises, s.looked:
 		return settle

@@ -53,11 +53,11 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		state.Owner = types.StringValue(last.owner)
 	}
 	model.setWhole(ctx)
-	operates := fleet.OnUpdate(state.OnUpdate.ValueString()).Operation() != ""
-	statuses := driftStatuses(h.Hosts.Hosts(), report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts), operates)
+	operation := fleet.OnUpdate(state.OnUpdate.ValueString()).Operation()
+	statuses := driftStatuses(h.Hosts.Hosts(), report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts), operation != "")
 	seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live)
 	seen.overtaken(h, report, statuses)
-	if operates && seen.drifted(h, report, statuses, state.statuses(h.Hosts)) {
+	if operation != "" && seen.drifted(h, operation, report, statuses, state.statuses(h.Hosts)) {
 		changed = true
 	}
 	if changed && last.kept {
@@ -119,14 +119,14 @@ func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fle
 }
 
 // drifted notes the hosts on which another spec was found: what runs there is not known, whatever was tried before, unless it
-// is the same process. It reports whether there are any. was is what state said before.
-func (l ledger) drifted(h hostedProcess, report fleet.Report, statuses, was map[fleet.HostID]diagnose.HostStatus) bool {
+// is the same process and the operation would give another. It reports whether there are any. was is what state said before.
+func (l ledger) drifted(h hostedProcess, operation fleet.Operation, report fleet.Report, statuses, was map[fleet.HostID]diagnose.HostStatus) bool {
 	found := false
 	for host, row := range report.Cached {
 		id := host.WithoutSupplier()
 		e, kept := l.hosts[id]
 		another := was[id].Code != fleet.OtherSpec || row.Labels != nil && !l.ours(h.Desired, row)
-		same := e.Runs.PID > 0 && report.Live[host].PID == e.Runs.PID
+		same := operation == fleet.Restart && e.Runs.PID > 0 && report.Live[host].PID == e.Runs.PID
 		if !kept || !another || same || statuses[id].Code != fleet.OtherSpec {
 			continue
 		}

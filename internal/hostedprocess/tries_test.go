@@ -200,6 +200,22 @@ func TestTries(t *testing.T) {
 			p := w.at(2)
 			providertest.Check(w, said.Failed() || !p.Hosted && !p.Running, "destroyed, and web-2 is hosted %t, running %t", p.Hosted, p.Running)
 		}},
+		"hosting-never-told-and-taken-back": {[]providertest.Face{gateway}, func(w *world) { // to host is to register
+			more := attribute("rollout", map[string]any{"batch_size": 1, "wave_timeout": "1s"})
+			o := w.object()
+			o.Applied(w.declares(2, more))
+			w.on("update_proc_info", simulator.Fault{Unreachable: "pending", Times: 1}, 2)
+			for _, config := range []map[string]any{w.changed(2, more), w.declares(2, more)} {
+				o.Protocol = w.open()
+				o.Apply(config)
+			}
+			w.repair()
+			o.Protocol = w.open()
+			_, said := o.Apply(w.declares(2, more))
+			o.Protocol = w.open()
+			plan, _ := o.Plan(w.declares(2, more))
+			providertest.Check(w, plan.Action == providertest.PlanNothing && !said.Failed(), "as declared, and it plans %s; said: %s", plan.Action, said)
+		}},
 		"killed-after-two-that-failed": {gse, func(w *world) {
 			w.sim.StartingKeepsTime = true
 			running, pass := attribute("ensure", "running"), w.passing()
