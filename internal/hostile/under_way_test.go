@@ -238,7 +238,7 @@ func TestUnderWay_known(t *testing.T) {
 		"hosted-only": {simulator.OpStart, func(s *slow) {
 			s.sends(s.config("./start.sh", "running", "stop"))
 			s.first.Untaint()
-			s.first.Apply(s.config("./start.sh", "hosted", "stop"))
+			s.Cut(s.first, s.config("./start.sh", "hosted", "stop"), 5) // which waits for the start
 		}},
 		"renamed-and-not-tried": {simulator.OpHost, func(s *slow) {
 			s.sim.AddAgent(agent, providertest.Address(1))
