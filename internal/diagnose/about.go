@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 )
 
-// secretive are the attributes that may hold a secret. These are credentials, URLs (which may have
-// a password), and attributes that hold commands or the user's own values. Commands themselves are
-// known by the end of their names.
+// secretive lists the attributes that may hold a secret: credentials, URLs, which may contain a password, and
+// attributes that contain commands or the user's own values. Attributes that are commands themselves end in
+// commandSuffix.
 var secretive = []string{
 	"app_secret", "token", "access_token", "endpoint", "job_endpoint", "cmdb_endpoint",
 	"spec", "control", "process", "processes", "declaration", "hosted_process", "triggers",
@@ -18,11 +18,10 @@ var secretive = []string{
 
 const commandSuffix = "_cmd"
 
-// About says which attribute a diagnostic is about, unless it may hold a secret.
+// About attaches the path of an attribute to a diagnostic, unless the attribute may hold a secret.
 //
-// Terraform shows the source of that attribute's value, all of its lines. If a diagnostic is
-// about no attribute, Terraform shows the first line of the block. So the text has to name the
-// attribute as well. Terraform goes by the last name in the path.
+// Terraform prints the source of that attribute's value, all of its lines. For a diagnostic without a path it
+// prints the first line of the block, so the text has to name the attribute as well.
 func About(at path.Path, d diag.Diagnostic) diag.Diagnostic {
 	if MayHoldSecret(at) {
 		return d
@@ -30,8 +29,8 @@ func About(at path.Path, d diag.Diagnostic) diag.Diagnostic {
 	return diag.WithPath(at, d)
 }
 
-// MayHoldSecret reports whether there may be a secret in the source of the attribute at a
-// path.
+// MayHoldSecret reports whether the source of the attribute at a path may contain a secret. The last attribute
+// name in the path decides, as it does for Terraform.
 func MayHoldSecret(at path.Path) bool {
 	for _, step := range slices.Backward(at.Steps()) {
 		if name, ok := step.(path.PathStepAttributeName); ok {

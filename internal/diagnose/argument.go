@@ -9,11 +9,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// argumentWidth is how wide a line of HostsArgument gets, if more than one host is on it.
+// argumentWidth is the maximum width of a line of HostsArgument that has more than one host.
 const argumentWidth = 100
 
-// HostsArgument is the argument hosts with these addresses by host key, to be pasted behind -var or into
-// a configuration. The CLI leaves indented lines as they are.
+// HostsArgument returns the argument hosts with these addresses by host key, to be pasted after -var or into a
+// configuration. The CLI prints indented lines unchanged.
 func HostsArgument(addresses map[string]string) string {
 	var text strings.Builder
 	text.WriteString("  hosts={\n")
@@ -37,8 +37,8 @@ func HostsArgument(addresses map[string]string) string {
 	return text.String()
 }
 
-// quoted is a string of the configuration language. Its escapes are those of JSON, and
-// what would begin a template is escaped by doubling its sign.
+// quoted returns text as a string of the configuration language. The escapes are those of JSON, and the first
+// character of what would begin a template is doubled.
 func quoted(text string) string {
 	var encoded strings.Builder
 	encoder := json.NewEncoder(&encoded)

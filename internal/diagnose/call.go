@@ -18,8 +18,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
-// Summaries are constant: Terraform prints the address beside them, and merges warnings
-// that have the same summary.
+// Summaries are constants: Terraform prints the resource's address beside them, and merges warnings that have
+// the same summary.
 const (
 	SummaryInvalidHost     = "Invalid Host"
 	SummaryInvalidProvider = "Invalid Provider Setting"
@@ -34,17 +34,17 @@ const (
 	tooBusy   = "Set requests_per_second, or lower max_concurrent_requests."
 )
 
-// ReportBug ends the text of errors that no user can do anything about.
+// ReportBug ends the text of errors that users cannot correct.
 const ReportBug = "This is a bug in the provider; please report it."
 
-// CallFailed is the error for a call that failed as a whole. what is a sentence that says
-// what was not done; the platform's answer and advice follow it.
+// CallFailed returns the error for a call that failed as a whole. what is a sentence that says what was not
+// done. The platform's answer and advice follow it.
 func CallFailed(summary, what string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary, what+"\n\n"+explain(err))
 }
 
-// UnlessInterrupted returns err, or an error if ctx was interrupted: hosts that were not
-// waited for must not be reported as unknown.
+// UnlessInterrupted returns err, or an error if err is nil and ctx was interrupted: hosts that were not waited
+// for must not be reported as unknown.
 func UnlessInterrupted(ctx context.Context, err error) error {
 	if err == nil && fleet.Interrupted(ctx.Err()) {
 		return errors.New("interrupted before every host had answered")
@@ -52,8 +52,8 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// explain says what the platform answered or why it was not reached, with the URL and
-// the request id, and what to do.
+// explain says what the platform answered or why it was not reached, with the URL and the request id, and what
+// to do.
 func explain(err error) string {
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) {
@@ -65,7 +65,7 @@ func explain(err error) string {
 	}
 	if failure.Kind == bkapi.KindCanceled {
 		if before := troubleIn(err); before != nil {
-			failure = before // what went wrong before says more than that time ran out
+			failure = before // an earlier failure says more than the end of the wait
 		}
 	}
 	if todo := advice(failure); todo != "" {
@@ -74,20 +74,20 @@ func explain(err error) string {
 	return text
 }
 
-// NoJob is the error for a JOB object if the provider is not configured to reach JOB.
+// NoJob returns the error for a JOB object if the provider is not configured to reach JOB.
 func NoJob() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(SummaryInvalidProvider,
 		"The provider's endpoint is GSE's API gateway, but JOB's process APIs are available only through the ESB. Set job_endpoint to the URL of the ESB.")
 }
 
-// NoCMDB is the error for an object that asks CMDB if nothing says where it is.
+// NoCMDB returns the error for an object that reads from CMDB if no setting says where CMDB is.
 func NoCMDB() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(SummaryInvalidProvider,
 		"The provider's endpoint is an API gateway in whose URL bk-gse does not stand once, so that CMDB's cannot be told from it. Set cmdb_endpoint to the URL of "+
 			"CMDB's gateway, such as https://bkapi.example.com/api/bk-cmdb/prod.")
 }
 
-// advice is what a user can do about a failed call.
+// advice returns what a user can do about a failed call.
 func advice(e *bkapi.Error) string {
 	if job.IsRemoved(e) {
 		return "JOB has no process APIs as of release 3.7. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
@@ -125,12 +125,12 @@ func advice(e *bkapi.Error) string {
 		return "If time ran out, raise the timeouts of this object."
 	case bkapi.KindStatus:
 		return statusAdvice(e)
-	default: // a request that cannot be built is for the developers
+	default: // a request that cannot be built is a bug
 		return ReportBug
 	}
 }
 
-// trustAdvice is advice by what is wrong with a server's certificate or its TLS.
+// trustAdvice returns advice about a server's certificate or its TLS.
 func trustAdvice(e *bkapi.Error) string {
 	var (
 		unknown x509.UnknownAuthorityError
@@ -153,7 +153,7 @@ func trustAdvice(e *bkapi.Error) string {
 	}
 }
 
-// strangerAdvice is advice about an endpoint at which something else answers.
+// strangerAdvice returns advice about an endpoint where something other than the platform answers.
 func strangerAdvice(e *bkapi.Error) string {
 	text := fmt.Sprintf("Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is %s now. The endpoint of the ESB is its base URL, "+
 		"such as https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. ", e.Gateway)
@@ -163,7 +163,7 @@ func strangerAdvice(e *bkapi.Error) string {
 	return text + "If both are right, a login page or a proxy is in between."
 }
 
-// statusAdvice is advice by HTTP status.
+// statusAdvice returns advice by HTTP status.
 func statusAdvice(e *bkapi.Error) string {
 	switch bkapi.DenialOf(e) {
 	case bkapi.DeniedApp:
@@ -178,7 +178,7 @@ func statusAdvice(e *bkapi.Error) string {
 	case bkapi.NotDenied:
 	}
 	switch e.Status {
-	case 400: // the gateway answers 400 to an application that it does not know
+	case 400: // the gateway returns 400 for an application that it does not know
 		return "Check app_code, app_secret and the user, and that the application may call " + e.API + ": the platform grants each API separately."
 	case 404, 405:
 		if e.Code != 0 && !e.ByGateway() {
@@ -195,33 +195,33 @@ func statusAdvice(e *bkapi.Error) string {
 	return inTrouble
 }
 
-// NotReady is the error for a call while settings of the provider block are unknown. They depend on
-// resources that are not applied yet.
+// NotReady returns the error for a call while settings of the provider block are unknown, because they depend
+// on resources that are not applied yet.
 func NotReady(unknown []string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summaryNotConfigured,
 		"The platform has to be called now, but these settings of the provider block are not known until apply: "+
 			strings.Join(unknown, ", ")+".\n\nMake this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.")
 }
 
-// NotEvaluated is the error for a call that is made before the provider is configured.
+// NotEvaluated returns the error for a call that is made before the provider is configured.
 func NotEvaluated() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summaryNotConfigured, "The provider block was not evaluated. "+ReportBug)
 }
 
-// NotRefreshed is NotReady for a refresh, which can be left out: a warning.
+// NotRefreshed returns NotReady as a warning, for a refresh, which can be skipped.
 func NotRefreshed(unknown []string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Not Refreshed",
 		"The platform was not asked, because these settings of the provider block are not known until apply: "+
 			strings.Join(unknown, ", ")+". The plan is based on what is in state.")
 }
 
-// Bug is the error for something that only a bug in the provider can cause.
+// Bug returns the error for something that only a bug in the provider can cause.
 func Bug(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(SummaryBug, Sentence(err.Error())+" "+ReportBug)
 }
 
-// Sentence gives text, such as an error's, a capital letter and a full stop. Errors may
-// quote names that somebody gave on the platform.
+// Sentence gives text, such as that of an error, a capital letter and a full stop. It also makes text
+// printable, because errors may quote names that users of the platform chose.
 func Sentence(text string) string {
 	text = strings.TrimSpace(bkapi.Printable(text))
 	if text == "" {
@@ -235,11 +235,10 @@ func Sentence(text string) string {
 	return text
 }
 
-// WithoutStop removes a full stop at the end, for errors of functions: Terraform adds one
-// of its own.
+// WithoutStop removes a final full stop, for errors of functions: Terraform adds its own.
 func WithoutStop(text string) string { return strings.TrimSuffix(text, ".") }
 
-// ProcessTitle is how a sentence about a process begins.
+// ProcessTitle returns the beginning of a sentence about a process.
 func ProcessTitle(namespace, name string) string {
 	return fmt.Sprintf("Process %q in namespace %q", name, namespace)
 }

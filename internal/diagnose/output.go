@@ -2,7 +2,7 @@ package diagnose
 
 import "strings"
 
-// How much is kept of what a command printed.
+// Limits on how much of a command's output is kept.
 const (
 	maxOutputLines = 5
 	maxLineRunes   = 160
@@ -10,11 +10,11 @@ const (
 	maxStateRunes  = 240
 )
 
-// cutMark is in the place of what was cut off.
+// cutMark replaces what is cut.
 const cutMark = "…"
 
-// tail keeps the last lines of what a command printed, which have the cause. It is printable, as
-// everything from the clients is.
+// tail returns the last lines of a command's output, which have the cause. They are printable, as everything
+// from the clients is.
 func tail(message string) string {
 	lines := printed(message)
 	if len(lines) > maxOutputLines {
@@ -28,7 +28,7 @@ func tail(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// printed are the lines of a text that have something on them.
+// printed returns the lines of a text that are not blank.
 func printed(message string) []string {
 	var lines []string
 	for line := range strings.Lines(message) {
@@ -39,7 +39,7 @@ func printed(message string) []string {
 	return lines
 }
 
-// indented puts lines below a row.
+// indented returns lines as they are printed below a row.
 func indented(lines string) string {
 	var text strings.Builder
 	for line := range strings.Lines(lines) {
@@ -48,7 +48,7 @@ func indented(lines string) string {
 	return text.String()
 }
 
-// onOneLine is the end of what a command printed, as state has it.
+// onOneLine returns the end of a command's output on one line, for state.
 func onOneLine(message string) string {
 	lines := printed(message)
 	for i, line := range lines {

@@ -9,37 +9,36 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// How much one diagnostic shows.
+// Limits on what is shown.
 const (
-	maxRows    = 20 // beyond one for each reason
+	maxRows    = 20 // more if there are more reasons, each of which has a row
 	maxReasons = 50
-	maxRanges  = 8 // of hosts in a row
+	maxRanges  = 8 // of the hosts of a row
 	maxIDs     = 3
+	maxErrors  = 5 // of whole calls
 
 	// In a line of the log.
 	maxInLine    = 5
 	maxIDsInLine = 10
-	maxErrors    = 5
 )
 
-// row is what is said of the hosts with the same outcome of a call.
+// row describes the hosts with the same outcome of a call.
 type row struct {
-	rank           int // what matters most comes first
+	rank           int // rows are sorted by it, rankFailed first
 	reason, output string
 	hosts          []fleet.Host
 	keys           []string
-	varied         bool // they differ in their numbers
+	varied         bool // the texts of the hosts differ in numbers
 }
 
-// Rows lists hosts that failed. Hosts with the same reason and output share one row, with the last
-// lines of the command's output. Each reason is there at least once, however many hosts share
-// another. The ids of tasks and requests, and errors of whole calls, follow. The text ends with a
-// newline.
+// Rows lists the hosts that failed. Hosts with the same reason and output share a row, which has the last lines
+// of the output. Each reason has at least one row, however many hosts share another reason. The ids of tasks
+// and requests, and errors of whole calls, follow. The text ends with a newline.
 func Rows(inventory fleet.Inventory, failures fleet.Results) string {
 	return RowsInDoubt(inventory, failures, lateEffect(failures))
 }
 
-// lateEffect is what to say of calls that the deadline cut off, "" if there are none.
+// lateEffect returns what to say of calls that did not end before the deadline, "" if there are none.
 func lateEffect(failures fleet.Results) string {
 	if timeUp(failures) {
 		return "What was already sent may still take effect."
@@ -47,8 +46,8 @@ func lateEffect(failures fleet.Results) string {
 	return ""
 }
 
-// RowsInDoubt is Rows with its own words about hosts whose outcome is not known. They are left out
-// if there is no such host.
+// RowsInDoubt is Rows with the caller's text about hosts whose outcome is unknown. It is left out if there are
+// no such hosts.
 func RowsInDoubt(inventory fleet.Inventory, failures fleet.Results, doubt string) string {
 	rows := folded(inventory, failures)
 	shown := chosen(rows)
@@ -59,13 +58,13 @@ func RowsInDoubt(inventory fleet.Inventory, failures fleet.Results, doubt string
 	return text + trailer(failures, doubt)
 }
 
-// RowsInFull is Rows with every host and its address. It is for hosts that leave state or that somebody
-// else had: nothing else names them afterwards.
+// RowsInFull is Rows with every host and its address. It is for hosts that leave state or were taken over:
+// nothing else names them afterwards.
 func RowsInFull(inventory fleet.Inventory, results fleet.Results) string {
 	return listed(folded(inventory, results), row.places) + trailer(results, lateEffect(results))
 }
 
-// folded are the rows of a message.
+// folded returns the rows of a message. If there are too many, outputs that differ only in numbers share a row.
 func folded(inventory fleet.Inventory, failures fleet.Results) []row {
 	rows := fold(inventory, failures, func(output string) string { return output })
 	if len(rows) > maxRows {
@@ -85,7 +84,7 @@ func listed(rows []row, place func(row) string) string {
 	return text.String()
 }
 
-// RowsInLine is what Rows lists, on one line for the log: without outputs, and only the first few.
+// RowsInLine returns the first few rows on one line for the log, without outputs.
 func RowsInLine(inventory fleet.Inventory, failures fleet.Results) string {
 	rows := fold(inventory, failures, func(string) string { return "" })
 	var texts []string
@@ -99,10 +98,10 @@ func RowsInLine(inventory fleet.Inventory, failures fleet.Results) string {
 	return strings.Join(texts, "; ")
 }
 
-// fold makes a row of the hosts with the same reason and, but for what shape leaves out,
-// the same output. What no command printed, and no failed call says, is the same where only its
-// numbers differ: an address, a time, a task. Failures come first, then what is not known, then what was not tried,
-// and what happened to most before what happened to few.
+// fold makes rows of the hosts with the same reason and the same output, as shape returns it. Texts that are
+// neither the output of a command nor the error of a failed call are compared without their numbers, such as
+// those of an address, a time or a task. Failed hosts come first, then unknown ones, then those that were not
+// tried, and within these the row with the most hosts.
 func fold(inventory fleet.Inventory, failures fleet.Results, shape func(string) string) []row {
 	type sameness struct {
 		rank           int
@@ -126,7 +125,7 @@ func fold(inventory fleet.Inventory, failures fleet.Results, shape func(string) 
 		if r.hosts = append(r.hosts, host); byKey(host, r.hosts[0]) < 0 {
 			last := len(r.hosts) - 1
 			r.hosts[0], r.hosts[last] = r.hosts[last], r.hosts[0]
-			r.reason, r.output = reason, output // of the first host, whatever order they came in
+			r.reason, r.output = reason, output // those of the first host, in whatever order they are visited
 		}
 	}
 	rows := make([]row, 0, len(folded))
@@ -143,8 +142,7 @@ func fold(inventory fleet.Inventory, failures fleet.Results, shape func(string) 
 	return rows
 }
 
-// withoutNumbers replaces each number by one sign, so that a time or a process id makes no
-// different output.
+// withoutNumbers replaces each number with #, so that outputs with another time or process id are equal.
 func withoutNumbers(output string) string {
 	var text strings.Builder
 	number := false
@@ -161,8 +159,7 @@ func withoutNumbers(output string) string {
 	return text.String()
 }
 
-// chosen are the rows that are shown: the first of each reason, and others as long as
-// there is room.
+// chosen returns the rows that are shown: the first of each reason, and others while there is room.
 func chosen(rows []row) []row {
 	seen := make(map[string]bool)
 	for _, r := range rows {
@@ -183,7 +180,7 @@ func chosen(rows []row) []row {
 	})
 }
 
-// count is how many hosts rows are about.
+// count returns the number of hosts in rows.
 func count(rows []row) int {
 	n := 0
 	for _, r := range rows {
@@ -216,7 +213,7 @@ func placeOf(key string, host fleet.Host) string {
 	return key
 }
 
-// Keys names hosts in one line: as ranges, and of a scattered lot the first ones.
+// Keys names hosts on one line as ranges. If there are too many ranges, it names the first ones.
 func Keys(keys []string) string {
 	ranges := fleet.Ranges(keys)
 	if len(ranges) <= maxRanges {
@@ -225,8 +222,8 @@ func Keys(keys []string) string {
 	return strings.Join(ranges[:maxRanges], ", ") + ", …"
 }
 
-// Reason is an outcome in one line, for people, without the text of the platform or a command. It
-// does not change from one run to the next.
+// Reason describes an outcome in one line for people, without the message of the platform or a command. It does
+// not change from one run to the next.
 func Reason(o fleet.Outcome) string {
 	said := detail(o)
 	switch operationCode(o) {
@@ -246,14 +243,14 @@ func Reason(o fleet.Outcome) string {
 	}
 }
 
-// Reasons that leave open whether the platform did what was asked, as people read them.
+// Reasons of outcomes that leave open whether the platform did what was asked.
 const (
 	reasonUnknown     = "outcome unknown"
 	reasonInterrupted = "interrupted"
 	reasonTimeUp      = "no verdict when the time was up"
 )
 
-// detail is what there is to say of an outcome beside its code, if anything.
+// detail returns what there is to say of an outcome besides its code, "" if nothing.
 func detail(o fleet.Outcome) string {
 	said := platformSaid(o)
 	switch {
@@ -273,7 +270,7 @@ func detail(o fleet.Outcome) string {
 	return ""
 }
 
-// platformSaid is the platform's code for a host and its meaning, as far as there are any.
+// platformSaid returns the platform's code for a host and its meaning, as far as there are any.
 func platformSaid(o fleet.Outcome) string {
 	if o.Code == 0 {
 		return o.Meaning

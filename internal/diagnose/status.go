@@ -12,22 +12,22 @@ import (
 // The codes of failed_hosts.
 const (
 	Failed         fleet.Code = "failed"
-	OutcomeUnknown fleet.Code = "outcome_unknown" // sent, and the answer was lost
-	NoVerdict      fleet.Code = "no_verdict"      // the time was up first
+	OutcomeUnknown fleet.Code = "outcome_unknown" // sent, but its answer or its result could not be read
+	NoVerdict      fleet.Code = "no_verdict"      // no result before the deadline
 	Interrupted    fleet.Code = "interrupted"
 	NotTried       fleet.Code = "not_tried"
 )
 
-// Codes are those of out_of_sync and of failed_hosts.
+// Codes returns the codes of out_of_sync and of failed_hosts.
 func Codes() []fleet.Code {
 	return append(fleet.Codes(), Failed, OutcomeUnknown, NoVerdict, Interrupted, NotTried)
 }
 
-// What a refresh found, in words.
+// Texts for what a refresh found.
 const (
 	textUnregistered      = "the platform no longer knows the process here"
 	textRegisteredByOther = "somebody else registered it"
-	// What to do about it, if the registration names no owner and if it names one.
+	// What to do about another registration: without an owner, and with one.
 	textAdopt     = "; set adopt_existing = true to take it over"
 	textShared    = "; take it out of hosts in one of the two resources"
 	textOvertaken = "registered by another resource"
@@ -39,7 +39,7 @@ type driftText struct {
 	text  string
 }
 
-// driftTexts are in the order in which they are printed.
+// driftTexts lists the texts in the order in which they are printed.
 var driftTexts = []driftText{
 	{fleet.NotRegistered, textUnregistered},
 	{fleet.Anew, "registered anew by another tool"},
@@ -50,26 +50,25 @@ var driftTexts = []driftText{
 	{fleet.NotHosted, "not hosted"},
 }
 
-// textNotKept replaces the text of OtherSpec where the agent hosts what is declared, as far as its own file
-// shows.
+// textNotKept replaces the text of OtherSpec if the agent hosts what is declared, as far as its own file shows.
 const textNotKept = "registered with another spec (in what the agent's file does not keep)"
 
-// Overtaken is what state says of a host that another object has registered with the very same
-// declaration.
+// Overtaken returns the status of a host that another object has registered with the very same declaration.
 func Overtaken(owner string) HostStatus {
 	return HostStatus{Code: fleet.OtherLabels, Text: textOvertaken + fleet.ByOwner(owner)}
 }
 
-// textHosted begins what an agent hosts otherwise than declared. It ends the text of a refresh.
+// textHosted precedes the fields in which the agent hosts something other than declared. They end the text of a
+// refresh.
 const textHosted = "hosted with "
 
-// maxDifferences is how many fields a text has, and maxValue how long a value may be there.
+// maxDifferences limits the fields in a text, and maxValue the runes of a value there.
 const (
 	maxDifferences = 5
 	maxValue       = 60
 )
 
-// hostedWith says field by field what is declared and what is hosted, "" if nothing differs.
+// hostedWith returns, field by field, what is declared and what is hosted, "" if nothing differs.
 func hostedWith(fields []fleet.Difference) string {
 	if len(fields) == 0 {
 		return ""
@@ -86,8 +85,8 @@ func hostedWith(fields []fleet.Difference) string {
 	return textHosted + strings.Join(parts, ", ")
 }
 
-// differFrom is the index from which two texts are shown. It is 0, or shortly before the first difference
-// if the beginnings would not show it.
+// differFrom returns the index from which two values are shown: 0, or shortly before the first difference if
+// the beginnings would not show it.
 func differFrom(a, b string) int {
 	one, other := []rune(a), []rune(b)
 	same := 0
@@ -100,7 +99,7 @@ func differFrom(a, b string) int {
 	return same - maxValue/4
 }
 
-// value is a number unchanged, or a quoted part of a text.
+// value returns a number unchanged, and a quoted part of any other text.
 func value(text string, start int) string {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return text
@@ -115,12 +114,12 @@ func value(text string, start int) string {
 	return strconv.Quote(before + string(runes) + behind)
 }
 
-// Drifted is what state says of a host that differs from the last apply. drift decides, and the
-// text has every difference. kept is what its agent's own file shows, nil if it was not read.
+// Drifted returns the status of a host that differs from the last apply. drift becomes its code, and the text
+// has every difference. kept is what the agent's own file shows, nil if it was not read.
 func Drifted(drift fleet.Code, differs []fleet.Code, kept *fleet.Hosting) HostStatus {
 	status := HostStatus{Code: drift}
 	if drift == fleet.NotRegistered {
-		status.Code = fleet.NoLongerRegistered // it was registered, or state would say that it was not
+		status.Code = fleet.NoLongerRegistered // it was registered before, or state would say otherwise
 	}
 	var texts []string
 	for _, d := range driftTexts {
@@ -138,8 +137,8 @@ func Drifted(drift fleet.Code, differs []fleet.Code, kept *fleet.Hosting) HostSt
 	return status
 }
 
-// StillDue is what state says of a host that is registered as declared and that the
-// operation of on_update has not reached.
+// StillDue returns the status of a host that is registered as declared, but on which the operation of on_update
+// is due or was not confirmed.
 func StillDue(runs fleet.Runs) HostStatus {
 	if runs.Unconfirmed() {
 		return HostStatus{Code: fleet.OperationUnconfirmed, Text: textStillDue + "; how its operation ended was not seen"}
@@ -147,13 +146,13 @@ func StillDue(runs fleet.Runs) HostStatus {
 	return HostStatus{Code: fleet.NotOperated, Text: textStillDue + "; the operation of on_update is still due"}
 }
 
-// TakenByOther is what state says of a host on which a refresh found another registration. owner is
-// its owner, if it has one.
+// TakenByOther returns the status of a host on which a refresh found another registration. owner is the owner
+// of that registration, "" if it names none.
 func TakenByOther(owner string) HostStatus {
 	return HostStatus{Code: fleet.RegisteredByOther, Text: textRegisteredByOther + fleet.ByOwner(owner) + adviceOn(owner)}
 }
 
-// adviceOn is what to do about a registration of somebody else.
+// adviceOn returns what to do about another registration with this owner.
 func adviceOn(owner string) string {
 	if owner == "" {
 		return textAdopt
@@ -161,16 +160,16 @@ func adviceOn(owner string) string {
 	return textShared
 }
 
-// WithoutAdvice is the text without what to do, for a message that says that itself.
+// WithoutAdvice returns the text without what adviceOn added, for a message that has advice of its own.
 func (s HostStatus) WithoutAdvice() string {
 	return strings.TrimSuffix(strings.TrimSuffix(s.Text, textAdopt), textShared)
 }
 
-// NeverOurs is what state says of a host that another object had registered and has unregistered.
+// NeverOurs returns the status of a host that another object had registered and has unregistered.
 func NeverOurs() HostStatus { return HostStatus{Code: fleet.NotRegistered, Text: textUnregistered} }
 
-// ToldByRefresh reports whether the text is from a refresh, which the next one replaces. Otherwise
-// it says why an apply failed, which is known nowhere else.
+// ToldByRefresh reports whether the text is from a refresh, which the next refresh replaces. Otherwise it says
+// why an apply failed, which is recorded nowhere else.
 func (s HostStatus) ToldByRefresh() bool {
 	text, hosted, with := strings.Cut(s.Text, textHosted)
 	if with && hosted != "" {
@@ -189,23 +188,22 @@ func (s HostStatus) ToldByRefresh() bool {
 // HostedOtherwise reports whether a refresh found that the agent hosts another spec.
 func (s HostStatus) HostedOtherwise() bool { return strings.Contains(s.Text, textHosted) }
 
-// CodeInDoubt reports whether the operation may have worked all the same.
+// CodeInDoubt reports whether an operation with this code may have worked.
 func CodeInDoubt(c fleet.Code) bool { return c == OutcomeUnknown || c == NoVerdict || c == Interrupted }
 
 // HostStatus is what state says of one host.
 type HostStatus struct {
 	Code fleet.Code
 	Text string // for people
-	// Since is from when on its agent does not answer, "" where that is not so. The host may be as
-	// declared, and Code is "" then.
+	// Since is the time since which the agent has not answered, "" if it answers. Code is "" if nothing is
+	// left to do on the host.
 	Since string
 }
 
-// Away reports whether its agent does not answer.
+// Away reports whether the agent does not answer.
 func (s HostStatus) Away() bool { return s.Since != "" }
 
-// String is what is in state: the code, and behind a colon the text. ParseHostStatus
-// reads it back.
+// String returns the status as it is in state: the code, a colon and the text. ParseHostStatus reads it back.
 func (s HostStatus) String() string {
 	if s.Text == "" {
 		return string(s.Code)
@@ -213,7 +211,7 @@ func (s HostStatus) String() string {
 	return string(s.Code) + ": " + s.Text
 }
 
-// ParseHostStatus reads what String wrote. otherwise is the code of what it did not write.
+// ParseHostStatus reads what String returns. otherwise is the code for any other text.
 func ParseHostStatus(text string, otherwise fleet.Code) HostStatus {
 	code, rest, _ := strings.Cut(text, ": ")
 	for _, known := range Codes() {
@@ -224,12 +222,12 @@ func ParseHostStatus(text string, otherwise fleet.Code) HostStatus {
 	return HostStatus{Code: otherwise, Text: text}
 }
 
-// OperationStatus is what failed_hosts says of an outcome.
+// OperationStatus returns what failed_hosts says of an outcome.
 func OperationStatus(o fleet.Outcome) HostStatus {
 	return HostStatus{Code: operationCode(o), Text: withOutput(detail(o), outputOf(o))}
 }
 
-// LeftStatus is what out_of_sync says of a host where code is left to do.
+// LeftStatus returns what out_of_sync says of a host on which code is left to do.
 func LeftStatus(code fleet.Code, o fleet.Outcome) HostStatus {
 	status := HostStatus{Code: code, Text: withOutput(Reason(o), outputOf(o))}
 	if code == fleet.RegisteredByOther {
@@ -238,8 +236,8 @@ func LeftStatus(code fleet.Code, o fleet.Outcome) HostStatus {
 	return status
 }
 
-// outputOf is what an outcome's message adds to its reason. That is what a command printed, and
-// what the platform says of an unknown code. For other codes it repeats the meaning.
+// outputOf returns what an outcome's message adds to its reason: the output of a command, or what the platform
+// says of an unknown code. For other codes the message repeats the meaning.
 func outputOf(o fleet.Outcome) string {
 	if o.Ran || o.Meaning == "" {
 		return saidBeside(fleet.Host{}, o)
@@ -247,7 +245,7 @@ func outputOf(o fleet.Outcome) string {
 	return ""
 }
 
-// saidBeside is an outcome's message where it is not the meaning once more.
+// saidBeside returns an outcome's message, "" if it repeats the meaning.
 func saidBeside(host fleet.Host, o fleet.Outcome) string {
 	if procapi.RepeatsOn(host, o.Message, o.Meaning) {
 		return ""
@@ -255,7 +253,7 @@ func saidBeside(host fleet.Host, o fleet.Outcome) string {
 	return o.Message
 }
 
-// withOutput adds the end of what the platform or a command said.
+// withOutput adds the end of the platform's message or a command's output to a reason.
 func withOutput(reason, message string) string {
 	output := onOneLine(message)
 	if reason == "" || output == "" {
@@ -264,7 +262,7 @@ func withOutput(reason, message string) string {
 	return reason + ": " + output
 }
 
-// OperationStatuses is what failed_hosts says of outcomes.
+// OperationStatuses returns what failed_hosts says of outcomes.
 func OperationStatuses(failures fleet.Results) map[fleet.HostID]HostStatus {
 	statuses := make(map[fleet.HostID]HostStatus, len(failures))
 	for host, o := range failures {
@@ -283,13 +281,13 @@ func operationCode(o fleet.Outcome) fleet.Code {
 		return Failed
 	case fleet.Interrupted(o.Err):
 		return Interrupted
-	case o.Err != nil && !fleet.Ended(o.Err): // the platform refuses to answer
+	case o.Err != nil && !fleet.Ended(o.Err): // the platform refuses to say
 		return OutcomeUnknown
 	}
 	return NoVerdict
 }
 
-// InDoubt reports whether the operation may have worked in spite of any outcome.
+// InDoubt reports whether the operation may have worked on any of the hosts, whatever its outcome.
 func InDoubt(results fleet.Results) bool {
 	for _, o := range results {
 		if CodeInDoubt(operationCode(o)) {
@@ -299,8 +297,8 @@ func InDoubt(results fleet.Results) bool {
 	return false
 }
 
-// Statuses reads a map of host key to status (out_of_sync, failed_hosts). Hosts are told
-// apart without their supplier id, which may be spelt out or not.
+// Statuses reads a map of host key to status (out_of_sync, failed_hosts). otherwise is as in ParseHostStatus.
+// Hosts are compared without their supplier id, which may be written or left out.
 func Statuses(byKey map[string]string, hosts fleet.Inventory, otherwise fleet.Code) map[fleet.HostID]HostStatus {
 	statuses := make(map[fleet.HostID]HostStatus, len(byKey))
 	for key, host := range hosts.All {
@@ -311,8 +309,7 @@ func Statuses(byKey map[string]string, hosts fleet.Inventory, otherwise fleet.Co
 	return statuses
 }
 
-// StatusesByKey writes statuses by host key, for the hosts that the inventory holds, without those
-// whose agents do not answer.
+// StatusesByKey returns statuses by host key, for the hosts of the inventory whose agents answer.
 func StatusesByKey(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) map[string]string {
 	byKey := make(map[string]string, len(statuses))
 	for key, host := range hosts.All {

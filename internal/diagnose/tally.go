@@ -10,12 +10,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// CountHosts is "n of m hosts".
+// CountHosts returns "n of m hosts".
 func CountHosts(n, of int) string {
 	return fmt.Sprintf("%d of %s", n, Hosts(of))
 }
 
-// Hosts is "n hosts".
+// Hosts returns "n hosts".
 func Hosts(n int) string {
 	if n == 1 {
 		return "1 host"
@@ -23,8 +23,8 @@ func Hosts(n int) string {
 	return fmt.Sprintf("%d hosts", n)
 }
 
-// CountFailures is CountHosts of failures. Where not all of them did fail, it tells how
-// many did.
+// CountFailures is CountHosts of failures. If not all of these hosts failed, it adds how many of them failed,
+// have an unknown outcome, or were not tried.
 func CountFailures(failures fleet.Results, of int) string {
 	text := CountHosts(len(failures), of)
 	if t := tallyOf(failures); t.failed != len(failures) {
@@ -33,7 +33,7 @@ func CountFailures(failures fleet.Results, of int) string {
 	return text
 }
 
-// CountOutcomes is the outcome of a run in numbers of hosts.
+// CountOutcomes describes the outcome of a run in numbers of hosts.
 func CountOutcomes(failures fleet.Results, of int) string {
 	text := fmt.Sprintf("%s: %d done", Hosts(of), of-len(failures))
 	if len(failures) > 0 {
@@ -42,7 +42,7 @@ func CountOutcomes(failures fleet.Results, of int) string {
 	return text
 }
 
-// tally counts hosts that failed, those whose outcome is not known, and those that were not tried.
+// tally counts hosts that failed, that have an unknown outcome, and that were not tried.
 type tally struct{ failed, unknown, notTried int }
 
 func tallyOf(failures fleet.Results) tally {
@@ -73,7 +73,7 @@ func (t tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// What people look for first comes first.
+// Ranks of outcomes in a message: what people look for first comes first.
 const (
 	rankFailed = iota
 	rankUnknown
@@ -93,7 +93,7 @@ func rankOf(o fleet.Outcome) int {
 // mostWaves is how many waves are listed one by one.
 const mostWaves = 12
 
-// InWaves describes waves by number and size; it is "" for a single one.
+// InWaves describes waves by number and size. It returns "" for a single wave.
 func InWaves(sizes []int) string {
 	last := len(sizes) - 1
 	if last <= 0 {
@@ -113,10 +113,11 @@ func InWaves(sizes []int) string {
 	return fmt.Sprintf(" in %d waves of %s", len(sizes), strings.Join(texts, ", "))
 }
 
-// longLine is how long a rollout_plan of one line may be. Terraform shows the one before in front of it.
+// longLine is the longest rollout_plan of one line. Terraform prints the previous value in front of it.
 const longLine = 100
 
-// Lines is a rollout_plan of lines. Terraform compares a text of several line by line.
+// Lines joins the lines of a rollout_plan. A single line that is too long becomes two, because Terraform
+// compares a text of several lines line by line.
 func Lines(lines []string) string {
 	if len(lines) == 1 && len(lines[0]) > longLine {
 		return strings.Replace(lines[0], ": ", ":\n", 1)
@@ -126,13 +127,13 @@ func Lines(lines []string) string {
 
 var repeated = regexp.MustCompile(`^again(?: \((\d+)\))?: `)
 
-// IsAgain reports whether a rollout_plan, or a part of it, is that of the apply before.
+// IsAgain reports whether a rollout_plan, or a line of it, is the same as in the previous apply.
 func IsAgain(text string) bool {
 	return slices.ContainsFunc(strings.Split(text, "\n"), repeated.MatchString)
 }
 
-// Again is a rollout_plan after the previous one. If both were the same, a plan would show no
-// change, so it then begins with again.
+// Again returns a rollout_plan that follows before. A line that is the same as before begins with again, since
+// a plan would show no change otherwise.
 func Again(text, before string) string {
 	times := make(map[string]int)
 	for line := range strings.SplitSeq(before, "\n") {
@@ -149,7 +150,7 @@ func Again(text, before string) string {
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		switch n := times[line]; { // a line of waves belongs to the line before it
+		switch n := times[line]; { // a line of waves continues the line before it
 		case n == 1 && !strings.HasPrefix(line, "in "):
 			lines[i] = "again: " + line
 		case n > 1:

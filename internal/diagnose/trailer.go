@@ -18,8 +18,8 @@ const (
 	DestroyedAlone = "Fix the cause and destroy again: only these hosts are called."
 )
 
-// trailer is what the platform's administrators will ask for: the ids of tasks and requests, and
-// the errors of whole calls. It ends with what is to be said of calls whose end was not seen.
+// trailer returns what the platform's administrators will ask for: the ids of tasks and requests, and the
+// errors of whole calls. It ends with the paragraph of openEnd.
 func trailer(failures fleet.Results, doubt string) string {
 	var ids, paragraphs []string
 	if text := enumerated(failures.TaskIDs(), maxIDs); text != "" {
@@ -41,8 +41,8 @@ func trailer(failures fleet.Results, doubt string) string {
 	return "\n" + strings.Join(paragraphs, "\n\n") + "\n"
 }
 
-// openEnd is the one paragraph about calls whose end was not seen. It has the cause, doubt about
-// hosts whose outcome is not known, and what to do.
+// openEnd returns the paragraph about calls whose end was not seen: the cause, doubt, which is about hosts
+// whose outcome is unknown, and what to do.
 func openEnd(failures fleet.Results, doubt string) string {
 	var sentences []string
 	up := timeUp(failures)
@@ -58,7 +58,7 @@ func openEnd(failures fleet.Results, doubt string) string {
 	return strings.Join(sentences, " ")
 }
 
-// failedCalls explains the errors of whole calls: of those that failed alike the first.
+// failedCalls explains the errors of whole calls. Of calls that failed alike, it explains the first.
 func failedCalls(failures fleet.Results) []string {
 	texts := make(map[string][]string)
 	for _, o := range failures {
@@ -84,7 +84,7 @@ func failedCalls(failures fleet.Results) []string {
 	return paragraphs
 }
 
-// causeOf is what went wrong in a call, without its request or task.
+// causeOf identifies what went wrong in a call, without its request or task.
 func causeOf(err error) string {
 	failure := troubleIn(err)
 	if failure == nil {
@@ -93,8 +93,8 @@ func causeOf(err error) string {
 	return fmt.Sprintln(failure.API, failure.Kind, failure.Status, failure.Code)
 }
 
-// answered is the platform's answer to a call that failed as a whole, as far as it is the same in
-// each such call.
+// answered returns the platform's answer to a call that failed as a whole, without what differs from call to
+// call.
 func answered(err error) string {
 	failure := troubleIn(err)
 	switch {
@@ -110,7 +110,7 @@ func answered(err error) string {
 	return ""
 }
 
-// timeUp reports whether the deadline cut anything off.
+// timeUp reports whether the deadline passed before the outcome of any host was known.
 func timeUp(failures fleet.Results) bool {
 	for _, o := range failures {
 		if o.Err != nil && !o.OK() && fleet.Ended(o.Err) && !fleet.Interrupted(o.Err) {
@@ -120,14 +120,14 @@ func timeUp(failures fleet.Results) bool {
 	return false
 }
 
-// interruptedOrUp reports whether a host was cut off by an interrupt or the deadline: its
-// row says so already, and there is nothing to add.
+// interruptedOrUp reports whether an interrupt or the deadline ended the work on a host. Its row says so, and
+// there is nothing to add.
 func interruptedOrUp(o fleet.Outcome) bool {
 	return (o.Verdict == fleet.Pending || o.Verdict == fleet.NotTried) && fleet.Ended(o.Err)
 }
 
-// Troubled reports whether a wait that was cut off had failed before: then there is more
-// to say than that it took too long.
+// Troubled reports whether calls failed before a wait ended early. Then there is more to say than that the wait
+// took too long.
 func Troubled(err error) bool {
 	var last *bkapi.Error
 	return troubleIn(err) != nil || (errors.As(err, &last) && last.Attempts > 1)
@@ -166,7 +166,7 @@ func enumerated(ids []string, most int) string {
 	return strings.Join(texts, ", ")
 }
 
-// shortened is an id on one line, and not the whole of a long one.
+// shortened returns an id on one line, cut if it is long.
 func shortened(id string) string {
 	id = strings.Join(strings.Fields(id), " ")
 	if runes := []rune(id); len(runes) > maxLineRunes {

@@ -11,13 +11,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// textAnswersAgain is what state says of a host whose agent answers again and that is to be brought
-// up to date.
+// textAnswersAgain is the text of a host whose agent answers again and that is to be brought up to date.
 const textAnswersAgain = "its agent answers again; it did not when this was to be done"
 
-// Unanswered is the status of a host whose agent does not answer. code is what is left to do there,
-// o what the platform says, and was what state said before. A host that still does not answer keeps
-// its time and its text, so that no output changes from one plan to the next.
+// Unanswered returns the status of a host whose agent does not answer. code is what is left to do there, o what
+// the platform says, and was the previous status. A host that did not answer before either keeps its time and
+// text, so that no output changes from one plan to the next.
 func Unanswered(now time.Time, code fleet.Code, o fleet.Outcome, was HostStatus) HostStatus {
 	if was.Away() {
 		return HostStatus{Code: code, Text: was.Text, Since: was.Since}
@@ -28,7 +27,7 @@ func Unanswered(now time.Time, code fleet.Code, o fleet.Outcome, was HostStatus)
 	return HostStatus{Code: code, Text: Reason(o), Since: now.UTC().Format(time.RFC3339)}
 }
 
-// AnswersAgain is the status of a host once its agent answers, the zero value if it is as declared.
+// AnswersAgain returns the status of a host once its agent answers, the zero value if the host is as declared.
 func (s HostStatus) AnswersAgain() HostStatus {
 	if s.Code == "" {
 		return HostStatus{}
@@ -36,7 +35,7 @@ func (s HostStatus) AnswersAgain() HostStatus {
 	return HostStatus{Code: s.Code, Text: textAnswersAgain}
 }
 
-// since is what is in unreachable: what is left to do, if anything, from when on, and what the
+// since returns the status as it is in unreachable: what is left to do, if anything, since when, and what the
 // platform said.
 func (s HostStatus) since() string {
 	text := "since " + s.Since
@@ -49,14 +48,14 @@ func (s HostStatus) since() string {
 	return text + ": " + s.Text
 }
 
-// parseSince reads what since wrote.
+// parseSince reads what since returns.
 func parseSince(text string) HostStatus {
 	head, said, _ := strings.Cut(text, ": ")
 	code, since, _ := strings.Cut(head, "since ")
 	return HostStatus{Code: fleet.Code(strings.TrimSpace(code)), Text: said, Since: cmp.Or(since, head)}
 }
 
-// Unreachable reads a map of host key to what unreachable says.
+// Unreachable reads unreachable, a map of host key to what since returns.
 func Unreachable(byKey map[string]string, hosts fleet.Inventory) map[fleet.HostID]HostStatus {
 	statuses := make(map[fleet.HostID]HostStatus, len(byKey))
 	for key, host := range hosts.All {
@@ -67,7 +66,7 @@ func Unreachable(byKey map[string]string, hosts fleet.Inventory) map[fleet.HostI
 	return statuses
 }
 
-// UnreachableByKey writes the statuses of hosts whose agents do not answer, by host key.
+// UnreachableByKey returns what unreachable says of the hosts whose agents do not answer, by host key.
 func UnreachableByKey(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) map[string]string {
 	byKey := make(map[string]string)
 	for key, host := range hosts.All {
@@ -89,8 +88,8 @@ func CountUnreachable(statuses map[fleet.HostID]HostStatus) int {
 	return count
 }
 
-// Within are the statuses, with as many unreachable hosts as allowed. If there are more, they are
-// out of sync like any other.
+// Within returns statuses if they have no more unreachable hosts than limit. Otherwise those hosts count as out
+// of sync, like any other, if anything is left to do there.
 func Within(limit int, statuses map[fleet.HostID]HostStatus) map[fleet.HostID]HostStatus {
 	if CountUnreachable(statuses) <= limit {
 		return statuses
@@ -106,8 +105,8 @@ func Within(limit int, statuses map[fleet.HostID]HostStatus) map[fleet.HostID]Ho
 	return within
 }
 
-// UnreachableRows lists the hosts whose agents do not answer, those of which the platform says the
-// same in one row.
+// UnreachableRows lists the hosts whose agents do not answer. Hosts of which the platform says the same share a
+// row.
 func UnreachableRows(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) string {
 	rows := make(fleet.Results)
 	for _, host := range hosts.All {
@@ -118,9 +117,9 @@ func UnreachableRows(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus
 	return Rows(hosts, rows)
 }
 
-// RaiseUnreachable says which number would have let an apply go on without the unreachable hosts.
-// set is the value of max_unreachable_hosts, and limit what that allows. It is "" if there are no
-// more than that.
+// RaiseUnreachable says which max_unreachable_hosts would have let an apply go on without the unreachable
+// hosts. set is the value of that setting, and limit the number that it allows. RaiseUnreachable returns "" if
+// no more than limit are away.
 func RaiseUnreachable(away, limit int, set string) string {
 	if away <= limit {
 		return ""
@@ -135,11 +134,11 @@ func LeftUnreachable(title string, hosts fleet.Inventory, statuses map[fleet.Hos
 	return fmt.Sprintf("%s: the agents of %s do not answer.\n\n%s\n", title, CountHosts(CountUnreachable(statuses), hosts.Len()), UnreachableRows(hosts, statuses))
 }
 
-// AllowedUnreachable says why that is only a warning: set is the value of max_unreachable_hosts, and
-// so what follows from it.
+// AllowedUnreachable says why unreachable hosts are only a warning. set is the value of max_unreachable_hosts,
+// and so is what follows from it.
 func AllowedUnreachable(set, so string) string {
 	return fmt.Sprintf("That is no more than max_unreachable_hosts = %q allows, so %s", set, so)
 }
 
-// KeptUnreachable is what follows from it for objects with state.
+// KeptUnreachable is what follows, in AllowedUnreachable, for objects with state.
 const KeptUnreachable = "these hosts are in unreachable and do not fail the apply."
