@@ -15,7 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// actionAttributes are the attributes of actionValues.
+// actionAttributes declares the attributes of actionValues.
 func actionAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := reference.ActionAttributes(inputAttributes("", "", "The action ends with a warning that names them. "))
 	limits := timeouts.Attributes(ctx)
@@ -29,8 +29,8 @@ func actionAttributes(ctx context.Context) map[string]schema.Attribute {
 	return attributes
 }
 
-// baseAction is an action that runs an operation, over either API. It keeps no state, so every run is on
-// every host.
+// baseAction is an action that runs an operation, over either API. It keeps no state, so each invocation runs
+// on every host.
 type baseAction struct {
 	platform *platform.Platform
 	newModel func() actionModel
@@ -50,7 +50,7 @@ func (a *baseAction) ValidateConfig(ctx context.Context, req action.ValidateConf
 	}
 }
 
-// ModifyPlan checks again, because a plan knows more than a validation: the provider block, and values of
+// ModifyPlan repeats the checks of ValidateConfig, because a plan knows more: the provider block, and values of
 // other objects.
 func (a *baseAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	model, diags := a.check(ctx, req.Config)
@@ -82,8 +82,8 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	}
 
 	report := newProgress(a.platform.Pace, string(o.name)+" "+o.subject(), func(message string) {
-		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) stops at the next message, and
-		// never reads the action's result.
+		// After an interrupt, Terraform (1.15.9, stopHook.ProgressAction) stops at the next message and never
+		// reads the action's result.
 		if ctx.Err() == nil {
 			resp.SendProgress(action.InvokeProgressEvent{Message: message})
 		}
@@ -103,7 +103,7 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	resp.Diagnostics.Append(invoked(o, addresses, inOneValue, results)...)
 }
 
-// check reports what can be found before any call. It skips unknown values.
+// check reports what can be found before any call. Unknown values pass.
 func (a *baseAction) check(ctx context.Context, config tfsdk.Config) (actionModel, diag.Diagnostics) {
 	model := a.newModel()
 	diags := config.Get(ctx, model)

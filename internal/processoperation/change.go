@@ -17,18 +17,18 @@ type place struct {
 	host    fleet.HostID
 }
 
-// change is the difference between a plan and what state says was done.
+// change is the difference between a plan and the runs that state records.
 type change struct {
-	// everywhere: the operation runs again on every host.
+	// everywhere is true if the operation runs again on every host.
 	everywhere bool
-	// records: hosts that join are only recorded, and the operation does not run on them.
+	// records is true if hosts that join are only recorded, and the operation does not run on them.
 	records bool
 	next    []member
 	prior   map[string][]fleet.Host // by process
-	held    map[place]bool
-	// failed are the failures of the last run, by the hosts' names in state.
+	held    map[place]bool          // the places in state
+	// failed has the failures of the last run, by the hosts' names in state.
 	failed map[place]diagnose.HostStatus
-	// unreachable are the hosts whose agents did not answer in the last run.
+	// unreachable has the hosts whose agents did not answer in the last run.
 	unreachable unreachable
 	doubt       doubt
 	operation   fleet.Operation
@@ -45,7 +45,7 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 	next, prior := membersOf(ctx, plan, supplier), membersOf(ctx, state, supplier)
 	c := newChange(next, prior, reference.StringMap(from.FailedHosts))
 	c.unreachable = unreachableOf(prior, reference.StringMap(from.Unreachable))
-	if c.unreachable.machines() > limitOf(r.platform, plan, c.next).Hosts { // they count as failed from now on
+	if c.unreachable.machines() > limitOf(r.platform, plan, c.next).Hosts { // then they count as failed
 		for at, status := range c.unreachable {
 			c.failed[at] = diagnose.HostStatus{Code: diagnose.NotTried, Text: status.Text}
 		}
@@ -71,7 +71,7 @@ func newChange(next, prior []member, failed map[string]string) *change {
 	return c
 }
 
-// moved are the hosts of a process that joined, and those that left.
+// moved returns the hosts that joined a process, and those that left it.
 func (c *change) moved(process string) (added, removed []fleet.Host) {
 	stays := make(map[fleet.HostID]bool)
 	for _, m := range c.next {
@@ -93,15 +93,15 @@ func (c *change) moved(process string) (added, removed []fleet.Host) {
 	return added, removed
 }
 
-// sameTriggers treats null and empty as the same.
+// sameTriggers reports whether two values of triggers are equal. Null equals empty.
 func sameTriggers(a, b types.Map) bool {
 	return a.Equal(b) || (len(a.Elements()) == 0 && len(b.Elements()) == 0 && !a.IsUnknown() && !b.IsUnknown())
 }
 
-// findRenamed asks for the other names of hosts that joined and left. It does so only if a machine may
-// have changed from its address to its agent id, or back. members are the processes of next, opened on
-// the platform. It returns the hosts that left, if the platform does not say whether they are among the
-// hosts that joined, with these.
+// findRenamed asks the platform for the other names of hosts that joined and left, if a machine may have
+// changed from its address to its agent id, or back. members are the processes of next, opened on the platform.
+// findRenamed returns the hosts that left of which the platform does not say whether they are a host that
+// joined, each with the hosts that it may be.
 func (c *change) findRenamed(ctx context.Context, members []member) (unclear map[fleet.HostID][]fleet.Host, err error) {
 	c.renamed, unclear = make(map[fleet.HostID]fleet.HostID), make(map[fleet.HostID][]fleet.Host)
 	asked := make(map[string]bool)
@@ -144,13 +144,14 @@ func (c *change) mayRename() bool {
 }
 
 // mayShareMachine reports whether a host of one list may be a host of the other under another name. Only an
-// address and an agent id can be the same machine.
+// address and an agent id can name the same machine.
 func mayShareMachine(a, b []fleet.Host) bool {
 	agents, addresses := byForm(a)
 	otherAgents, otherAddresses := byForm(b)
 	return (agents && otherAddresses) || (addresses && otherAgents)
 }
 
+// byForm reports which forms of names hosts have.
 func byForm(hosts []fleet.Host) (agents, addresses bool) {
 	for _, host := range hosts {
 		if host.AgentID() != "" {
@@ -162,8 +163,8 @@ func byForm(hosts []fleet.Host) (agents, addresses bool) {
 	return agents, addresses
 }
 
-// inState is the place under which state may have a process on a host: the host's other name, if it has
-// one.
+// inState returns the place under which state may have a process on a host. If state has the host under another
+// name, it is the place of that name.
 func (c *change) inState(process string, host fleet.Host) place {
 	if before := c.renamed[host.WithoutSupplier()]; c.held[place{process, before}] {
 		return place{process, before}
@@ -171,7 +172,7 @@ func (c *change) inState(process string, host fleet.Host) place {
 	return place{process, host.WithoutSupplier()}
 }
 
-// inDoubt is what earlier runs have left on a host of next.
+// inDoubt returns the doubt that earlier runs have left on a host of next.
 func (c *change) inDoubt(process string, host fleet.Host) (inDoubt, bool) {
 	at := c.inState(process, host)
 	known, kept := c.doubt.at(at)
@@ -181,7 +182,8 @@ func (c *change) inDoubt(process string, host fleet.Host) (inDoubt, bool) {
 	return known, kept
 }
 
-// keptDoubt is what earlier runs have left on hosts that are unreached. It stays until it is asked for.
+// keptDoubt returns the doubt that earlier runs have left on unreached hosts. It stays until the platform is
+// asked.
 func (c *change) keptDoubt(unreached unreachable) doubt {
 	kept := make(doubt)
 	for _, m := range c.next {
@@ -208,9 +210,9 @@ func (c *change) retries() bool {
 	})
 }
 
-// due is where the operation has to run: everywhere, or on added hosts and where the last run failed.
-// With run_on_create = false added hosts are only recorded, as in a create. unsure are the hosts on which
-// it may have worked. silent are the hosts that had no result in the last run.
+// due returns the duties of an update. The operation runs on every host, or on hosts that join and those on
+// which the last run failed. With run_on_create = false, hosts that join are only recorded, as in a create. It
+// may have worked on the hosts in unsure. Those in silent had no result in the last run.
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {

@@ -12,14 +12,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// runFailed is the error for a run that failed on some hosts. todo says what to do, and what the next run
+// runFailed returns the error for a run that failed on some hosts. todo says what to do, and what the next run
 // does. again says what the next run does if the outcome is unknown.
 func runFailed(o operation, results outcome, todo, again string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, again)+todo)
 }
 
-// createdInPart is the diagnostic of a first run that succeeded on some hosts, or was interrupted when it
-// may have succeeded.
+// createdInPart returns the diagnostic for a first run that succeeded on some hosts, or was interrupted and may
+// have succeeded.
 func createdInPart(o operation, results outcome, as reference.OnPartialCreate) diag.Diagnostic {
 	if as == reference.PartialError {
 		return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
@@ -30,7 +30,7 @@ func createdInPart(o operation, results outcome, as reference.OnPartialCreate) d
 		"The next plan shows an update that retries these hosts alone."+o.raise(results))
 }
 
-// nothingConfirmed is the error for a first run that may have worked, although no host confirmed it.
+// nothingConfirmed returns the error for a first run that may have worked, although no host confirmed it.
 func nothingConfirmed(o operation, results outcome) diag.Diagnostic {
 	more := ""
 	if results.leavesHosted() {
@@ -41,9 +41,9 @@ func nothingConfirmed(o operation, results outcome) diag.Diagnostic {
 		"`terraform untaint` of this resource makes the next apply ask first"+more+".")
 }
 
-// invoked is the diagnostic of an action: none; a warning, if no more hosts failed than allowed; or an
-// error. Only this message has the hosts that are left, so it names all of them. addresses are those of
-// the configuration, by key, of each process. inOneValue is what has to be set in place of a declaration.
+// invoked returns the diagnostic of an action: none, a warning if no more hosts failed than allowed, or an
+// error. It names all hosts that are left, since nothing else does. addresses are those of the configuration,
+// by key, for each process. inOneValue is what has to be set in place of a declaration.
 func invoked(o operation, addresses []map[string]string, inOneValue string, results outcome) diag.Diagnostics {
 	failures := results.failures()
 	if failures.count() == 0 {
@@ -84,8 +84,8 @@ func summary(name fleet.Operation) string {
 	return "Unable to " + diagnose.WithoutStop(diagnose.Sentence(string(name))) + " Process"
 }
 
-// failed says on which hosts the operation failed, and why, process by process. again is what the next
-// run does if the outcome is unknown.
+// failed says, process by process, on which hosts the operation failed and why. again is what the next run does
+// if the outcome is unknown.
 func (o operation) failed(results outcome, again string) string {
 	if !o.several() {
 		return o.members[0].failed(o.name, results[0], again)
@@ -109,7 +109,7 @@ func (o operation) failed(results outcome, again string) string {
 	return text.String()
 }
 
-// failed is the text about one process.
+// failed returns the text about one process.
 func (m member) failed(name fleet.Operation, results fleet.Results, again string) string {
 	const doubt = "Where the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run; " +
 		"the status data source reports how the process is now."
@@ -117,7 +117,7 @@ func (m member) failed(name fleet.Operation, results fleet.Results, again string
 	return fmt.Sprintf("%s: %s on %s.\n\n%s\n", m.Title, name, diagnose.CountOutcomes(failures, len(results)), diagnose.RowsInDoubt(m.Hosts, failures, doubt+again))
 }
 
-// stages are the members by priority, in the order in which they go.
+// stages returns the members by priority, in the order in which the operation takes them.
 func (o operation) stages() [][]int { return stagesOf(o.order, o.members) }
 
 func stagesOf(order fleet.Order, members []member) [][]int {
@@ -128,7 +128,7 @@ func stagesOf(order fleet.Order, members []member) [][]int {
 	return fleet.Stages(order, priorities)
 }
 
-// applied is what the next apply does if the outcome is unknown, destroyed what the next destroy does.
+// applied says what the next apply does if the outcome is unknown.
 func (o operation) applied() string {
 	const anew = " If the platform never says, other triggers run it anew on every host."
 	if fleet.AsksFirst(o.name) {
@@ -137,6 +137,7 @@ func (o operation) applied() string {
 	return " The next apply asks the platform there first, and runs the " + string(o.name) + " again where it failed or nothing is known of it." + anew
 }
 
+// destroyed says what the next destroy does if the outcome is unknown.
 func (o operation) destroyed() string {
 	return " The next destroy runs the " + string(o.name) + " there again, unless the platform says that it has worked."
 }

@@ -11,32 +11,32 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// doubt are the operations whose end was not seen, by process and address, with their tasks if known.
+// doubt has the operations whose end was not seen, by process and address, with their tasks if known.
 type doubt map[string]map[string]inDoubt
 
-// inDoubt is one such operation.
+// inDoubt is an operation whose end was not seen.
 type inDoubt struct {
 	fleet.Task
-	// Watched is the fingerprint of a spec with which the operation has worked, if its host was watched
-	// for less time than rollout.healthy requires. It does not count for another spec.
+	// Watched is the fingerprint of the spec with which the operation worked, if its host was watched for
+	// less time than rollout.healthy requires. It is ignored for another spec.
 	Watched string `json:"watched,omitempty"`
-	// Destroy: a destroy has sent it, as its on_destroy.
+	// Destroy is true if a destroy sent the operation, as its on_destroy.
 	Destroy bool `json:"destroy,omitempty"`
 }
 
-// isOther reports whether an operation is another one than that of a run.
+// isOther reports whether the operation is another one than that of a run.
 func (i inDoubt) isOther(operation fleet.Operation, destroy bool) bool {
 	return i.Destroy != destroy || i.ID != "" && i.Operation != operation
 }
 
-// at is the entry of a process on a host. An operation whose host was being watched has worked.
+// at returns the entry of a process on a host. An operation whose host was being watched has worked.
 func (d doubt) at(p place) (inDoubt, bool) {
 	known, found := d[p.process][p.host.Address()]
 	known.Worked = known.Worked || known.Watched != ""
 	return known, found
 }
 
-// set makes known the entry of a process on a host.
+// set stores the entry of a process on a host.
 func (d doubt) set(p place, known inDoubt) {
 	if d[p.process] == nil {
 		d[p.process] = make(map[string]inDoubt)
@@ -44,8 +44,8 @@ func (d doubt) set(p place, known inDoubt) {
 	d[p.process][p.host.Address()] = known
 }
 
-// dutyOfDestroy is the duty of a destroy on hosts, with what is known of them: other operations, the tasks of an
-// earlier destroy, and what was left hosted.
+// dutyOfDestroy returns the duty of a destroy on hosts, with what earlier runs have left there: other
+// operations, the tasks of an earlier destroy, and processes that were left hosted.
 func (d doubt) dutyOfDestroy(operation fleet.Operation, process string, hosts []fleet.Host) duty {
 	due := dutyOn(hosts)
 	for _, host := range hosts {
@@ -56,8 +56,8 @@ func (d doubt) dutyOfDestroy(operation fleet.Operation, process string, hosts []
 	return due
 }
 
-// asDeclared is the doubt without operations that worked with another spec than their host's. An address
-// that no member has may be another name of a host. There the spec of any member of the process will do.
+// asDeclared returns the doubt without operations that worked with a spec other than their host's. An address
+// that no member has may be another name of a host. There the spec of any member of the process is accepted.
 func (d doubt) asDeclared(members []member) doubt {
 	specs, byAddress := make(map[string][]string), make(map[string]map[string]string)
 	for _, m := range members {
@@ -87,7 +87,7 @@ func (d doubt) clone() doubt {
 	return clone
 }
 
-// without is the doubt of other places.
+// without returns the doubt of all other places.
 func (d doubt) without(places []place) doubt {
 	rest := d.clone()
 	for _, p := range places {
@@ -96,8 +96,8 @@ func (d doubt) without(places []place) doubt {
 	return rest
 }
 
-// accountedFor are the places in state of which a run has ended the doubt, or which still have one. A reload
-// ends no hosting.
+// accountedFor returns the places in state whose doubt a run has ended, or that are still in doubt. A reload
+// does not end the doubt: it unhosts nothing.
 func (o operation) accountedFor(results outcome, now doubt, inState func(string, fleet.Host) place) []place {
 	var settled []place
 	for i, m := range o.members {
@@ -111,7 +111,7 @@ func (o operation) accountedFor(results outcome, now doubt, inState func(string,
 	return settled
 }
 
-// leftHosted warns of one-shot processes that runs have left hosted, and that nothing unhosts any more.
+// leftHosted warns of one-shot processes that runs have left hosted and that nothing will unhost any more.
 func (d doubt) leftHosted() diag.Diagnostics {
 	var left []string
 	for process, tasks := range d {
@@ -130,7 +130,7 @@ func (d doubt) leftHosted() diag.Diagnostics {
 		"To end that, run the operation \"stop\" on these hosts, with an operation of its own or in GSEKit.")}
 }
 
-// newDoubt is the doubt after a run. Hosts that were not tried keep their earlier doubt.
+// newDoubt returns the doubt after a run. Hosts that were not tried keep their earlier doubt.
 func newDoubt(o operation, duties []duty, results outcome) doubt {
 	d := make(doubt)
 	for i, m := range o.members {
@@ -147,11 +147,11 @@ func newDoubt(o operation, duties []duty, results outcome) doubt {
 			case r.Verdict == fleet.Pending && r.Left == fleet.Unhealthy:
 				left = inDoubt{Task: fleet.Task{ID: r.TaskID, Operation: o.name}, Watched: m.Desired.Spec, Destroy: o.destroys}
 				if was && earlier.ID == r.TaskID {
-					left.Task = earlier.Task // keep the name by which it was sent
+					left.Task = earlier.Task // it has the name by which it was sent
 				}
 			}
 			if left == (inDoubt{}) && (r.Verdict != fleet.NotTried || !was) {
-				continue // failed_hosts has everything
+				continue // failed_hosts says everything
 			}
 			d.set(place{m.ID, host.WithoutSupplier()}, left)
 		}
@@ -159,7 +159,7 @@ func newDoubt(o operation, duties []duty, results outcome) doubt {
 	return d
 }
 
-// with is the doubt with later entries in place of its own.
+// with returns the doubt with the entries of later in place of its own.
 func (d doubt) with(later doubt) doubt {
 	all := d.clone()
 	for process, tasks := range later {
@@ -171,12 +171,12 @@ func (d doubt) with(later doubt) doubt {
 	return all
 }
 
-// loadDoubt returns nil if private state has none.
+// loadDoubt returns nil if private state has no doubt.
 func loadDoubt(ctx context.Context, from privateReader) (doubt, diag.Diagnostics) {
 	return loadPrivate[doubt](ctx, from, doubtKey)
 }
 
-// saveDoubt writes nothing if there is no doubt and was none.
+// saveDoubt writes nothing if there is no doubt and there was none before.
 func saveDoubt(ctx context.Context, to privateWriter, before, now doubt) diag.Diagnostics {
 	if len(before) == 0 && len(now) == 0 {
 		return nil

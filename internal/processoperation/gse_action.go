@@ -23,7 +23,7 @@ type gseActionModel struct {
 	actionValues
 }
 
-// NewAction makes the action bk_process_operation.
+// NewAction returns the action bk_process_operation.
 func NewAction() action.Action {
 	return &gseAction{baseAction{newModel: func() actionModel { return new(gseActionModel) }}}
 }

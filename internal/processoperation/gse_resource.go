@@ -18,7 +18,7 @@ var (
 	_ resource.ResourceWithValidateConfig = (*gseResource)(nil)
 )
 
-// NewResource makes bk_process_operation.
+// NewResource returns bk_process_operation.
 func NewResource() resource.Resource {
 	return &gseResource{baseResource{newModel: func() resourceModel { return new(gseResourceModel) }}}
 }

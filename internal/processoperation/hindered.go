@@ -10,15 +10,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// meaningHindered: what was sent before would take place after this operation.
+// meaningHindered is the reason on a host where an earlier operation may still run. It would take effect after
+// this operation.
 const meaningHindered = "not tried, because the platform has not said that an earlier %[1]s is over here, which would take place afterwards. " +
 	"Do this again once it is. If it never is, the way out is operation = %[1]q with other triggers, which runs it anew, and then this one"
 
-// meaningBeside is why nothing runs on a machine for the other processes of an operation.
+// meaningBeside is the reason for the other processes of the operation on such a host.
 const meaningBeside = "not tried, because an earlier operation may still run on this host for another of the processes"
 
-// run runs the operation on the hosts of duties, except where another operation of an earlier run may
-// still run. It would take place after this one, and win. Nothing runs on such a machine.
+// run runs the operation on the hosts of duties. It runs nothing on a machine where another operation of an
+// earlier run may still run, which would take effect after this one.
 func (o operation) run(ctx context.Context, duties []duty) outcome {
 	var (
 		results  = make(outcome, len(o.members))
@@ -54,7 +55,7 @@ func (o operation) run(ctx context.Context, duties []duty) outcome {
 	return results
 }
 
-// hindered are the outcomes of hosts on which these operations may still run, as their tasks say.
+// hindered returns the outcomes of the hosts on which these operations may still run, according to their tasks.
 func (m member) hindered(ctx context.Context, others map[fleet.Host]inDoubt) fleet.Results {
 	tasks := make(map[fleet.Host]fleet.Task)
 	for host, other := range others {
@@ -65,7 +66,7 @@ func (m member) hindered(ctx context.Context, others map[fleet.Host]inDoubt) fle
 	results := make(fleet.Results)
 	for host, still := range fleet.StillUnderWay(ctx, m.Process, fleet.Patience, tasks, m.tookEffect(tasks), nil) {
 		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fmt.Sprintf(meaningHindered, tasks[host].Operation), TaskID: still.TaskID, RequestID: still.RequestID, Underway: tasks[host]}
-		if ctx.Err() != nil || !fleet.Ended(still.Err) || diagnose.Troubled(still.Err) { // it is not only the wait that is over
+		if ctx.Err() != nil || !fleet.Ended(still.Err) || diagnose.Troubled(still.Err) { // the error is not only the end of the wait
 			hindered.Err = still.Err
 		}
 		results[host] = hindered
@@ -76,7 +77,7 @@ func (m member) hindered(ctx context.Context, others map[fleet.Host]inDoubt) fle
 // tookEffect returns the hosts whose agents show that these operations are over.
 func (m member) tookEffect(tasks map[fleet.Host]fleet.Task) func(context.Context, []fleet.Host) fleet.Results {
 	return func(ctx context.Context, hosts []fleet.Host) fleet.Results {
-		live, _ := fleet.LiveStatusWithin(ctx, m.Process, fleet.Patience, hosts) // who says nothing has not shown it
+		live, _ := fleet.LiveStatusWithin(ctx, m.Process, fleet.Patience, hosts) // an agent that does not answer has not shown it
 		return fleet.TookEffect(ctx, m.Process, m.Desired, tasks, hosts, live)
 	}
 }

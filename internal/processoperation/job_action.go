@@ -26,7 +26,7 @@ type jobActionModel struct {
 	actionValues
 }
 
-// NewJobAction makes the action bk_job_process_operation.
+// NewJobAction returns the action bk_job_process_operation.
 func NewJobAction() action.Action {
 	return &jobAction{baseAction{newModel: func() actionModel { return new(jobActionModel) }}}
 }

@@ -26,7 +26,7 @@ type jobResourceModel struct {
 	resourceValues
 }
 
-// NewJobResource makes bk_job_process_operation.
+// NewJobResource returns bk_job_process_operation.
 func NewJobResource() resource.Resource {
 	return &jobResource{baseResource{newModel: func() resourceModel { return new(jobResourceModel) }}}
 }

@@ -16,31 +16,30 @@ import (
 // member is one of the processes of an operation.
 type member struct {
 	reference.Target
-	name     string // its key in processes, "" for the only process of an object without
+	name     string // its key in processes, "" for the only process of an object without processes
 	priority int64
 }
 
-// duty is what an operation does for a member: the hosts on which it runs, and those on which it may have
-// worked before.
+// duty is what an operation does for a member.
 type duty struct {
-	hosts  []fleet.Host
-	unsure map[fleet.Host]inDoubt
-	silent []fleet.HostID // hosts without a result in the last run
-	// others are other operations that earlier runs have sent to hosts, and whose end was not seen.
+	hosts  []fleet.Host           // on which it runs
+	unsure map[fleet.Host]inDoubt // those of hosts on which it may have worked before
+	silent []fleet.HostID         // those without a result in the last run
+	// others has other operations that earlier runs sent and whose end was not seen.
 	others map[fleet.Host]inDoubt
 }
 
-// dutyOn is a duty on hosts of which nothing is known.
+// dutyOn returns a duty on hosts without any doubt.
 func dutyOn(hosts []fleet.Host) duty {
 	return duty{hosts: hosts, unsure: make(map[fleet.Host]inDoubt), others: make(map[fleet.Host]inDoubt)}
 }
 
-// takeUp adds what earlier runs have left on a host where an operation runs now. unsure: the operation may
-// have worked there. One that runs anew unhosts what was left hosted.
+// takeUp adds known, which earlier runs have left on a host where operation runs now. unsure says that this
+// operation may have worked there. If it runs anew, it also unhosts what was left hosted.
 func (d duty) takeUp(host fleet.Host, known inDoubt, operation fleet.Operation, destroys, unsure bool) {
 	switch {
-	case known.isOther(operation, destroys): // this operation has not run yet
-		if !known.Worked { // what has worked is over
+	case known.isOther(operation, destroys): // the operation itself has not run yet
+		if !known.Worked { // an operation that worked is over
 			d.others[host] = known
 		}
 	case unsure:
@@ -52,7 +51,7 @@ func (d duty) takeUp(host fleet.Host, known inDoubt, operation fleet.Operation, 
 	}
 }
 
-// tasks are the tasks of operations that may have worked.
+// tasks returns the tasks of operations that may have worked.
 func (d duty) tasks() map[fleet.Host]fleet.Task {
 	tasks := make(map[fleet.Host]fleet.Task, len(d.unsure))
 	for host, known := range d.unsure {
@@ -61,7 +60,7 @@ func (d duty) tasks() map[fleet.Host]fleet.Task {
 	return tasks
 }
 
-// everyHost is the duty of each member if the operation runs everywhere.
+// everyHost returns the duty of each member if the operation runs on every host.
 func everyHost(members []member) []duty {
 	duties := make([]duty, len(members))
 	for i, m := range members {
@@ -70,14 +69,14 @@ func everyHost(members []member) []duty {
 	return duties
 }
 
-// membersOf are the processes of a model in a plan: an unknown id is "", and unknown hosts are left out.
-// supplier is the supplier id of addresses without one. It does not matter to a text, which names hosts by
-// their keys.
+// membersOf returns the processes of a model in a plan. Unknown ids are "", and unknown hosts are left out.
+// supplier is the supplier id of addresses without one. Callers that only describe hosts may pass 0, since
+// hosts are named by their keys.
 func membersOf(ctx context.Context, m reference.Processes, supplier int) []member {
 	var members []member
 	entries, _ := m.Entries(ctx)
 	for _, entry := range entries {
-		// The plan has checked the addresses, and has left out those that cannot be read.
+		// The plan reports addresses that cannot be read. They are left out here.
 		inventory, _ := reference.InventoryOf(entry.HostsMap(ctx), supplier)
 		target := reference.Target{ID: entry.Identifier(ctx).ValueString(), Hosts: inventory}
 		members = append(members, member{Target: target, name: entry.Name, priority: entry.Priority})
@@ -85,7 +84,7 @@ func membersOf(ctx context.Context, m reference.Processes, supplier int) []membe
 	return members
 }
 
-// identifier is the id of an object, unknown while any part of it is.
+// identifier returns the id of an object, unknown while any part of it is unknown.
 func identifier(ctx context.Context, m reference.Processes) types.String {
 	entries, known := m.Entries(ctx)
 	var ids []string
@@ -100,18 +99,18 @@ func identifier(ctx context.Context, m reference.Processes) types.String {
 	return types.StringValue(joinedIDs(ids))
 }
 
-// joinedIDs is the id of an object whose processes have these ids.
+// joinedIDs returns the id of an object whose processes have these ids.
 func joinedIDs(ids []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(ids))), ",")
 }
 
-// machine is a host of one or more members, by the key of the first.
+// machine is a host of one or more members, with its key in the first of them.
 type machine struct {
 	key  string
 	host fleet.Host
 }
 
-// machinesOf are the machines of some members' duties, each once, sorted by key.
+// machinesOf returns the machines in the duties of members, each once, sorted by key.
 func machinesOf(members []member, duties []duty) []machine {
 	var machines []machine
 	for i, m := range members {
@@ -136,8 +135,8 @@ func hostsOf(machines []machine) []fleet.Host {
 	return hosts
 }
 
-// rolloutOf converts rollout for an operation on members. Its canary is machines, and a wave may take as
-// long as the slowest member.
+// rolloutOf converts rollout for an operation on members. The canary consists of machines, and a wave may take
+// as long as the slowest member.
 func rolloutOf(ctx context.Context, members []member, name fleet.Operation, value types.Object) (fleet.Rollout, diag.Diagnostics) {
 	var (
 		diags   diag.Diagnostics

@@ -21,16 +21,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// model holds the values of an object that runs an operation: its processes, their hosts, and the
-// operation.
+// model holds the values of an object that runs an operation: its processes, their hosts, and the operation.
 type model interface {
 	reference.Processes
 	inputs() *inputValues
-	// deadlines are the timeouts, and the names of those that limit a run.
+	// deadlines returns the timeouts, and the names of those that limit a run.
 	deadlines() (timeouts types.Object, names []string)
 }
 
-// inputValues are the values that resources and actions share, besides the process and its hosts.
+// inputValues holds the values that resources and actions share, besides the process and its hosts.
 type inputValues struct {
 	Operation types.String `tfsdk:"operation"`
 	Order     types.String `tfsdk:"order"`
@@ -43,13 +42,13 @@ func (m *inputValues) inputs() *inputValues { return m }
 
 func (m *inputValues) operation() fleet.Operation { return fleet.Operation(m.Operation.ValueString()) }
 
-// order is the order of priorities in which the operation runs.
+// order returns the order in which the operation takes priorities.
 func (m *inputValues) order() fleet.Order {
 	return cmp.Or(fleet.Order(m.Order.ValueString()), m.operation().Order())
 }
 
-// checkInputs rejects an operation without its command, an order for one process, and a gate that no host
-// could pass. Unknown values pass.
+// checkInputs rejects an operation without its command, an order for one process, and a gate that no host could
+// pass. Unknown values pass.
 func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnostics {
 	var diags diag.Diagnostics
 	operation, rollout := m.inputs().Operation, m.inputs().Rollout
@@ -76,8 +75,8 @@ func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnos
 	return diags
 }
 
-// checkPlanned checks what a plan knows and a validation may not: the provider block, and values of other
-// objects.
+// checkPlanned checks what is known to a plan, but may be unknown to a validation: the provider block, and
+// values of other objects.
 func checkPlanned(ctx context.Context, p *platform.Platform, m model) diag.Diagnostics {
 	diags := m.CheckOnce(ctx)
 	entries, known := m.Entries(ctx)
@@ -97,7 +96,7 @@ type resourceModel interface {
 	values() *resourceValues
 }
 
-// resourceValues are the values of a resource, besides the process and its hosts.
+// resourceValues holds the values of a resource, besides the process and its hosts.
 type resourceValues struct {
 	inputValues
 	Triggers        types.Map      `tfsdk:"triggers"`
@@ -130,7 +129,7 @@ type actionModel interface {
 	values() *actionValues
 }
 
-// actionValues are the values of an action, besides the process and its hosts.
+// actionValues holds the values of an action, besides the process and its hosts.
 type actionValues struct {
 	inputValues
 	Timeouts actiontimeouts.Value `tfsdk:"timeouts"`
@@ -142,22 +141,22 @@ func (m *actionValues) deadlines() (types.Object, []string) {
 
 func (m *actionValues) values() *actionValues { return m }
 
-// operation is a model in the clients' terms, ready to run.
+// operation is a model converted for the clients, ready to run.
 type operation struct {
 	members  []member
 	platform *platform.Platform
 	name     fleet.Operation
-	destroys bool // it is an on_destroy
+	destroys bool // the operation is an on_destroy
 	order    fleet.Order
 	rollout  fleet.Rollout
-	// maxUnreachable is how many hosts may have agents that do not answer.
+	// maxUnreachable limits the hosts whose agents do not answer.
 	maxUnreachable reference.MaxUnreachable
 }
 
-// several reports whether it is for the processes in processes.
+// several reports whether the object sets processes.
 func (o operation) several() bool { return len(o.members) > 0 && o.members[0].name != "" }
 
-// id is the id of the object.
+// id returns the id of the object.
 func (o operation) id() string {
 	var ids []string
 	for _, m := range o.members {
@@ -166,7 +165,7 @@ func (o operation) id() string {
 	return joinedIDs(ids)
 }
 
-// title begins a sentence about the operation.
+// title returns the beginning of a sentence about the operation.
 func (o operation) title() string {
 	if o.several() {
 		return fmt.Sprintf("%d processes", len(o.members))
@@ -174,7 +173,7 @@ func (o operation) title() string {
 	return o.members[0].Title
 }
 
-// subject is a short name of the operation.
+// subject returns a short name of what the operation runs on.
 func (o operation) subject() string {
 	if o.several() {
 		return o.title()
@@ -187,7 +186,7 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 	return openFor(ctx, p, m, m.inputs().operation(), m.inputs().order(), diags)
 }
 
-// openFor is open with another operation, and the order in which it takes priorities.
+// openFor is open with another operation and its order of priorities.
 func openFor(ctx context.Context, p *platform.Platform, m model, name fleet.Operation, order fleet.Order, diags *diag.Diagnostics) operation {
 	o := operation{platform: p, name: name, order: order}
 	if diags.HasError() {
@@ -197,7 +196,8 @@ func openFor(ctx context.Context, p *platform.Platform, m model, name fleet.Oper
 		diags.Append(p.NotReady())
 		return o
 	}
-	// Validators have checked these. The default of a value that cannot be read would be another operation.
+	// Validators have checked these values. They are checked again, since a default in place of a value that
+	// cannot be read would be another operation.
 	entries, _ := m.Entries(ctx)
 	if !slices.Contains(fleet.Operations(), o.name) {
 		reference.AddInvalid(diags, path.Root("operation"), "Invalid Operation", fmt.Sprintf("%q is no operation", o.name))
@@ -246,10 +246,10 @@ func (o operation) runOn(ctx context.Context, duties []duty) outcome {
 	})
 }
 
-// outcome is the outcome of a run: the results of each member.
+// outcome has the results of a run for each member.
 type outcome []fleet.Results
 
-// failures are the results that are not done.
+// failures returns the results that are not done.
 func (o outcome) failures() outcome {
 	failures := make(outcome, len(o))
 	for i, results := range o {
@@ -258,7 +258,7 @@ func (o outcome) failures() outcome {
 	return failures
 }
 
-// but are the results without hosts whose agents do not answer.
+// but returns the results without failures of unreachable hosts.
 func (o outcome) but(away unreachable, members []member) outcome {
 	others := make(outcome, len(o))
 	for i, results := range o {
@@ -271,7 +271,7 @@ func (o outcome) but(away unreachable, members []member) outcome {
 	return others
 }
 
-// mayHaveRun are the results of failed operations that may have had an effect.
+// mayHaveRun returns the results of operations that may have had an effect.
 func (o outcome) mayHaveRun() outcome {
 	ran := make(outcome, len(o))
 	for i, results := range o {
@@ -284,7 +284,7 @@ func (o outcome) mayHaveRun() outcome {
 	return ran
 }
 
-// count is the number of results.
+// count returns the number of results.
 func (o outcome) count() int {
 	n := 0
 	for _, results := range o {
@@ -304,7 +304,7 @@ func (o outcome) machines() int {
 	return len(ids)
 }
 
-// anyOf reports whether is is true of any result.
+// anyOf reports whether is holds for any result.
 func (o outcome) anyOf(is func(fleet.Outcome) bool) bool {
 	for _, results := range o {
 		for _, one := range results {
@@ -319,7 +319,7 @@ func (o outcome) anyOf(is func(fleet.Outcome) bool) bool {
 // inDoubt reports whether the operation may have worked on any of these hosts, whatever its result.
 func (o outcome) inDoubt() bool { return slices.ContainsFunc(o, diagnose.InDoubt) }
 
-// worked reports whether an operation was seen to work whose host is a failure for what followed it: a
+// worked reports whether an operation was seen to work on a host that counts as failed for a later reason: a
 // one-shot process is still hosted, or the host was still being watched.
 func (o outcome) worked() bool {
 	return o.anyOf(func(one fleet.Outcome) bool {
@@ -327,7 +327,7 @@ func (o outcome) worked() bool {
 	})
 }
 
-// leavesHosted reports whether a one-shot process may have been left hosted that was not hosted before.
+// leavesHosted reports whether a one-shot process that was not hosted before may have been left hosted.
 func (o outcome) leavesHosted() bool {
 	return o.anyOf(func(one fleet.Outcome) bool { return one.Underway.Bare })
 }
@@ -337,8 +337,8 @@ func (o outcome) interrupted() bool {
 	return o.anyOf(func(one fleet.Outcome) bool { return fleet.Interrupted(one.Err) })
 }
 
-// cutShort reports whether the run ended early. max_failed_hosts does not excuse that, even if few hosts
-// are left.
+// cutShort reports whether the run ended early. max_failed_hosts does not excuse that, however few hosts are
+// left.
 func (o outcome) cutShort() bool {
 	return o.anyOf(func(one fleet.Outcome) bool {
 		return fleet.Interrupted(one.Err) || (one.Verdict == fleet.NotTried && !one.Blocked)

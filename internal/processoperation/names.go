@@ -14,8 +14,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// checkNames reports machines for which a process has two names, an address and an agent id: the
-// operation would run on them twice.
+// checkNames reports machines for which a process has two names, an address and an agent id. The operation
+// would run on them twice.
 func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
 	twins, err := o.twins(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
 	return diags
 }
 
-// keyOf is the key of a host of a process.
+// keyOf returns the key of a host of a process.
 func (o operation) keyOf(process string, host fleet.Host) string {
 	for _, m := range o.members {
 		if m.ID == process && m.Hosts.Has(host) {
@@ -48,7 +48,8 @@ func (o operation) keyOf(process string, host fleet.Host) string {
 	return host.Address()
 }
 
-// twins are hosts of a process that are the same machine as another of its hosts, with that other host.
+// duplicates returns the hosts of a process that are the same machine as another of its hosts, with that other
+// host.
 func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 	twins, hosts, process := make(map[place]fleet.Host), make(map[string][]fleet.Host), make(map[string]fleet.Process)
 	for _, m := range o.members {
@@ -57,7 +58,7 @@ func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 	}
 	for id, hosts := range hosts {
 		if !mayShareMachine(hosts, hosts) {
-			continue // names of one kind are different machines
+			continue // names of one form are different machines
 		}
 		others, err := process[id].OtherNames(ctx, hosts)
 		if err != nil {
@@ -77,15 +78,15 @@ func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 	return twins, nil
 }
 
-// namesUnknown is the error for hosts that may be the same machines as others, if the platform cannot be
-// asked.
+// namesUnknown returns the error for hosts that may be the same machines as others, if the platform could not
+// be asked.
 func namesUnknown(o operation, err error) diag.Diagnostic {
 	return diagnose.CallFailed(summary(o.name), o.title()+": "+string(o.name)+" was not run on any host. Hosts are given by address and by agent id, "+
 		"and whether two of them are the same machine could not be asked.", err)
 }
 
-// namesNotSaid is the error for hosts that left and may be hosts that joined, if the platform does not say.
-// The operation would run once more on a machine that only changes its name.
+// namesNotSaid returns the error for hosts that left and may be hosts that joined, if the platform does not
+// say. The operation would run once more on a machine that only changes its name.
 func namesNotSaid(o operation, unclear map[fleet.HostID][]fleet.Host) diag.Diagnostic {
 	const most = 10
 	var lines []string

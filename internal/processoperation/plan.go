@@ -48,7 +48,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// Without the provider block, its max_unreachable_hosts is unknown.
+	// While the provider block is unknown, so is its max_unreachable_hosts.
 	limitUnknown := !r.platform.Ready() && plan.values().MaxUnreachable.IsNull()
 	if limitUnknown && settled && len(state.values().Unreachable.Elements()) > 0 {
 		settled = false
@@ -58,24 +58,24 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	retries := change.retries()
 	nothing := !retries && sameInputs(ctx, plan, state)
 	if settled {
-		// A failing run ends with an error, so a plan may assume success.
+		// A run that fails ends with an error, so a plan may assume success.
 		failed, unreachable := reference.StringMapValue(nil), state.values().Unreachable
 		if retries {
 			failed = types.MapUnknown(types.StringType)
 		}
-		if !nothing { // whatever the limit: the provider block of the apply may have another one
+		if !nothing { // whatever the limit, since the provider block may have another one when it is applied
 			unreachable = types.MapUnknown(types.StringType)
 		}
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "failed_hosts", failed)...)
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)
 		if nothing {
-			// The last run in state stays.
+			// rollout_plan keeps the last run.
 			resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "rollout_plan", state.values().RolloutPlan)...)
 			return
 		}
 	}
 	if change.mayRename() {
-		// The update asks the platform which hosts are new.
+		// The update asks the platform which hosts are only renamed.
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "rollout_plan", types.StringUnknown())...)
 		return
 	}
@@ -94,8 +94,8 @@ func sameInputs(ctx context.Context, plan, state resourceModel) bool {
 
 // run is what an apply does, as rollout_plan describes it.
 type run struct {
-	// number counts the runs of a resource, so that repeating the same run also changes rollout_plan. It is 0
-	// for an on_destroy.
+	// number counts the runs of a resource, so that rollout_plan also changes if the same run is repeated. It is
+	// 0 for an on_destroy.
 	number    int
 	operation fleet.Operation
 	order     fleet.Order
@@ -107,11 +107,11 @@ type run struct {
 // runsNothing is the rollout_plan of an apply that only records.
 const runsNothing = "runs nothing"
 
-// String is rollout_plan. A plan shows each line as new, because each has the number. Only the second half of
-// a line that diagnose.Lines breaks may be the same as before. diagnose.Again changes that one.
+// String returns rollout_plan. A plan shows each line as new, because each has the number of the run. Only the
+// second half of a line that diagnose.Lines breaks may be the same as before, which diagnose.Again changes.
 func (r run) String() string { return diagnose.Lines(r.lines()) }
 
-// lines are what is done, a line for each step. Without a number none has a prefix.
+// lines returns what is done, with a line for each step. Without a number, lines have no prefix.
 func (r run) lines() []string {
 	steps := stepsOf(r.order, r.members, r.duties)
 	if len(steps) == 0 {
@@ -137,7 +137,7 @@ func (r run) lines() []string {
 	return lines
 }
 
-// mostSteps is how many priorities are listed.
+// mostSteps is how many steps are listed.
 const mostSteps = 12
 
 // step is the processes of one priority, which run together.
@@ -147,7 +147,7 @@ type step struct {
 	machines []machine
 }
 
-// stepsOf are the steps that have something to do, in order.
+// stepsOf returns the steps that have something to do, in order.
 func stepsOf(order fleet.Order, members []member, duties []duty) []step {
 	var steps []step
 	for _, stage := range stagesOf(order, members) {
@@ -185,8 +185,8 @@ func (s step) keys() []string {
 	return keys
 }
 
-// plan writes the run into rollout_plan, unless it is not known yet, and warns of a run that takes down
-// many hosts at once. before is the value in state, of the last run.
+// plan writes the run into rollout_plan, or unknown unless known is true. It warns of a run that takes down
+// many hosts at once. before is the value in state, which describes the last run.
 func (r run) plan(ctx context.Context, plan resourceModel, known bool, before string, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	values := plan.values()
 	r.operation, r.order = values.operation(), values.order()
@@ -201,14 +201,14 @@ func (r run) plan(ctx context.Context, plan resourceModel, known bool, before st
 	return diags
 }
 
-// recordRun writes into rollout_plan a run that was unknown when planned.
+// recordRun writes a run into rollout_plan if it was unknown in the plan.
 func (m *resourceValues) recordRun(o operation, number int, duties []duty) {
 	if m.RolloutPlan.IsUnknown() {
 		m.RolloutPlan = types.StringValue(run{number: number, operation: o.name, order: o.order, members: o.members, duties: duties, rollout: o.rollout}.String())
 	}
 }
 
-// planDestroy says what on_destroy runs.
+// planDestroy warns of what on_destroy runs.
 func planDestroy(ctx context.Context, state resourceModel) diag.Diagnostics {
 	values, members := state.values(), membersOf(ctx, state, 0)
 	ends := fleet.Operation(values.OnDestroy.ValueString())
@@ -227,14 +227,14 @@ func planDestroy(ctx context.Context, state resourceModel) diag.Diagnostics {
 // fewHosts is how many hosts may be taken down at once without a warning.
 const fewHosts = 100
 
-// manyAtOnce warns of an operation on every host of a model.
+// manyAtOnce is manyInStep for an operation on every host of a model.
 func manyAtOnce(ctx context.Context, m model, operation types.String, order fleet.Order) diag.Diagnostics {
 	members := membersOf(ctx, m, 0)
 	return manyInStep(identifier(ctx, m), m.inputs().Rollout, operation, stepsOf(order, members, everyHost(members)))
 }
 
-// manyInStep warns of an operation that takes down many hosts without waves. A reload does not count,
-// since the process keeps running. With waves set, the user has considered it.
+// manyInStep warns of an operation that takes down many hosts without waves. A reload takes down none. If waves
+// are set, the user has considered it.
 func manyInStep(id types.String, rollout types.Object, operation types.String, steps []step) diag.Diagnostics {
 	switch fleet.Operation(operation.ValueString()) {
 	case fleet.Stop, fleet.Restart, fleet.Kill:

@@ -12,7 +12,7 @@ import (
 // Keys of private state.
 const (
 	runsKey = "runs" // the number of runs
-	// doubtKey has what failed_hosts cannot express about operations that may have worked.
+	// doubtKey holds what failed_hosts cannot express about operations that may have worked.
 	doubtKey = "doubt"
 )
 
@@ -24,7 +24,7 @@ type privateWriter interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// loadPrivate is a value in private state, the zero value if there is none or it cannot be read.
+// loadPrivate returns a value of private state, the zero value if there is none or it cannot be read.
 func loadPrivate[T any](ctx context.Context, from privateReader, key string) (T, diag.Diagnostics) {
 	raw, diags := from.GetKey(ctx, key)
 	var value, none T
@@ -42,7 +42,7 @@ func savePrivate(ctx context.Context, to privateWriter, key string, value any) d
 	return to.SetKey(ctx, key, raw)
 }
 
-// runsSoFar is the number of runs in private state.
+// runsSoFar returns the number of runs from private state.
 func runsSoFar(ctx context.Context, from privateReader) (int, diag.Diagnostics) {
 	return loadPrivate[int](ctx, from, runsKey)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// progress reports the progress of a rollout. It reports each change, but no more often than the pace
-// allows. Without a change it repeats the last message after a while.
+// progress reports the progress of a rollout. It reports each change, but no more often than the pace allows.
+// Without a change, it repeats the last message after a while.
 type progress struct {
 	pace  platform.Pace
 	title string
@@ -21,18 +21,18 @@ type progress struct {
 
 	mu     sync.Mutex
 	latest fleet.Progress
-	unsent bool      // latest was not sent yet
+	unsent bool      // latest has not been sent yet
 	sent   time.Time // time of the last message
 }
 
-// newProgress starts the clock. It reports until stop is called.
+// newProgress returns a progress that reports until stop is called. Its time begins now.
 func newProgress(pace platform.Pace, title string, send func(string)) *progress {
 	p := &progress{pace: pace, title: title, send: send, began: pace.Now(), end: make(chan struct{})}
 	p.ended.Go(p.repeat)
 	return p
 }
 
-// update takes the latest counts.
+// update stores the latest counts, and sends them unless the last message is too recent.
 func (p *progress) update(latest fleet.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,7 +43,7 @@ func (p *progress) update(latest fleet.Progress) {
 	}
 }
 
-// stop sends an unsent message. Nothing is sent after it has returned.
+// stop sends an unsent message. Nothing is sent after stop has returned.
 func (p *progress) stop() {
 	close(p.end)
 	p.ended.Wait()
@@ -54,8 +54,8 @@ func (p *progress) stop() {
 	}
 }
 
-// repeat sends an update that came too soon after another message. It repeats a message if nothing
-// changes for long.
+// repeat sends updates that came too soon after another message, and repeats the last message if nothing has
+// changed for long.
 func (p *progress) repeat() {
 	ticker := time.NewTicker(max(p.pace.MinInterval, time.Millisecond))
 	defer ticker.Stop()
@@ -79,8 +79,7 @@ func (p *progress) sendLocked() {
 	p.send(p.message())
 }
 
-// message is a line such as
-// "restart web:nginx: 812/1000 done, 3 failed, wave 9/10 (1m10s)".
+// message returns a line such as "restart web:nginx: 812/1000 done, 3 failed, wave 9/10 (1m10s)".
 func (p *progress) message() string {
 	n, more := p.latest, ""
 	if n.Unknown > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// baseResource is the life cycle of a resource that runs an operation, over either API.
+// baseResource implements the life cycle of a resource that runs an operation, over either API.
 type baseResource struct {
 	platform *platform.Platform
 	newModel func() resourceModel
@@ -106,7 +106,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
-	if len(unclear) > 0 && !change.everywhere && !change.records { // otherwise every host is due, or none that joins
+	if len(unclear) > 0 && !change.everywhere && !change.records { // otherwise every host is due, or no host that joins
 		resp.Diagnostics.Append(namesNotSaid(o, unclear))
 		return
 	}
@@ -150,10 +150,10 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	o.rollout.MaxUnreachable, o.maxUnreachable.Hosts = 0, 0 // a destroyed host needs no later operation
+	o.rollout.MaxUnreachable, o.maxUnreachable.Hosts = 0, 0 // no later apply would run it on unreachable hosts
 	o.destroys = true
 
-	// State may have one machine under two names that were not known to be one when they were added.
+	// State may have a machine under two names, if that was unknown when they were added.
 	twins, err := o.twins(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(namesUnknown(o, err))
@@ -182,7 +182,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	if failures.count() == 0 {
 		return
 	}
-	// Successful hosts leave the state, so that the next destroy runs only on the others.
+	// Hosts on which it succeeded leave state, so that the next destroy runs only on the others.
 	entries, _ := state.Entries(ctx)
 	left := make(map[string]reference.HostMap)
 	for i, m := range o.members {
@@ -210,8 +210,8 @@ func (m *resourceValues) record(o operation, failures outcome, away unreachable)
 	m.Unreachable = reference.StringMapValue(away.byKey(o.members))
 }
 
-// recordDestroy writes what a destroy has not done into the model. If the user keeps the resource, the
-// operation runs where it would have run before, and where on_destroy may have undone it.
+// recordDestroy writes what a destroy has not done into the model. If the user then keeps the resource, the
+// operation runs where it was due before, and where on_destroy may have undone it.
 func (m *resourceValues) recordDestroy(o operation, left outcome) {
 	before := reference.StringMap(m.FailedHosts)
 	m.record(o, left.mayHaveRun(), unreachableOf(o.members, reference.StringMap(m.Unreachable)).leftOf(o, left))
@@ -227,7 +227,7 @@ func (m *resourceValues) recordDestroy(o operation, left outcome) {
 	m.FailedHosts = reference.StringMapValue(failed)
 }
 
-// addTwins adds the results of hosts that are another host under a second name.
+// addDuplicates adds the results of hosts that are a second name of another host.
 func (o operation) addTwins(results outcome, twins map[place]fleet.Host) {
 	for i, m := range o.members {
 		for _, host := range m.Hosts.Hosts() {

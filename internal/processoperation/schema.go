@@ -13,9 +13,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// inputAttributes are the attributes of inputValues. more is a sentence about a change of the operation,
-// and order one about a change of the order. unreachableText is one about hosts whose agents do not
-// answer.
+// inputAttributes declares the attributes of inputValues. The arguments add sentences to descriptions: more
+// about a change of the operation, order about a change of the order, and unreachableText about hosts whose
+// agents do not answer.
 func inputAttributes(more, order, unreachableText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{
@@ -41,7 +41,7 @@ func operationValidator() validator.String {
 // idsOfSeveral ends the description of id.
 const idsOfSeveral = "With `processes` it is the ids of all of them, joined by commas."
 
-// resourceAttributes are the attributes of resourceValues.
+// resourceAttributes declares the attributes of resourceValues.
 func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := inputAttributes(" Changing this runs the new operation on every host.",
 		" Changing only this runs nothing. Not for `on_destroy`.",

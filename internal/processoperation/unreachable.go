@@ -14,10 +14,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// unreachable are the processes on hosts whose agents do not answer.
+// unreachable has the processes on hosts whose agents do not answer.
 type unreachable map[place]diagnose.HostStatus
 
-// unreachableOf reads them from state.
+// unreachableOf reads the attribute unreachable.
 func unreachableOf(members []member, byKey map[string]string) unreachable {
 	u := make(unreachable)
 	for _, m := range members {
@@ -28,7 +28,7 @@ func unreachableOf(members []member, byKey map[string]string) unreachable {
 	return u
 }
 
-// keysOf are the entries of a member's own hosts, by key.
+// keysOf returns the entries of an attribute that are about a member's hosts, by key.
 func keysOf(m member, byKey map[string]string) map[string]string {
 	own := make(map[string]string, len(byKey))
 	for key := range m.Hosts.All {
@@ -39,7 +39,7 @@ func keysOf(m member, byKey map[string]string) map[string]string {
 	return own
 }
 
-// byKey is their form in state.
+// byKey returns the attribute unreachable.
 func (u unreachable) byKey(members []member) map[string]string {
 	all := make(map[string]string)
 	for _, m := range members {
@@ -50,7 +50,7 @@ func (u unreachable) byKey(members []member) map[string]string {
 	return all
 }
 
-// of are those of one member.
+// of returns the statuses of one member.
 func (u unreachable) of(m member) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	for at, status := range u {
@@ -61,7 +61,7 @@ func (u unreachable) of(m member) map[fleet.HostID]diagnose.HostStatus {
 	return statuses
 }
 
-// leftOf are those of hosts on which a destroy failed.
+// leftOf returns the hosts on which a destroy failed.
 func (u unreachable) leftOf(o operation, left outcome) unreachable {
 	rest := make(unreachable)
 	for i, m := range o.members {
@@ -75,7 +75,7 @@ func (u unreachable) leftOf(o operation, left outcome) unreachable {
 	return rest
 }
 
-// besides are those on other machines.
+// besides returns the processes on all other machines.
 func (u unreachable) besides(machines []machine) unreachable {
 	on := make(map[fleet.HostID]bool, len(machines))
 	for _, m := range machines {
@@ -95,13 +95,13 @@ func (u unreachable) machines() int {
 	return len(machines)
 }
 
-// limitOf is max_unreachable_hosts of an object.
+// limitOf returns max_unreachable_hosts of an object.
 func limitOf(p *platform.Platform, m model, members []member) reference.MaxUnreachable {
 	return reference.MaxUnreachableOf(p, m.inputs().MaxUnreachable, len(machinesOf(members, everyHost(members))))
 }
 
-// judge separates the failures of a run from the unreachable hosts, if these, including before, are no
-// more than allowed. If there are more, they count as failures.
+// judge separates unreachable hosts from the failures of a run. If there are more of them, with those of
+// before, than allowed, they count as failures.
 func (o operation) judge(failures outcome, before unreachable) (outcome, unreachable) {
 	away := maps.Clone(before)
 	if away == nil {
@@ -122,8 +122,8 @@ func (o operation) judge(failures outcome, before unreachable) (outcome, unreach
 	return failing, away
 }
 
-// tooMany are the failures of a run, and the hosts that it skipped because their agents had not answered.
-// There are more of those than allowed, so they count as failed.
+// tooMany returns the failures of a run that has more unreachable hosts than allowed. The hosts that it
+// skipped, because their agents had not answered before, count as failed as well.
 func (o operation) tooMany(failures outcome, before unreachable) outcome {
 	all := make(outcome, len(failures))
 	for i, m := range o.members {
@@ -138,7 +138,7 @@ func (o operation) tooMany(failures outcome, before unreachable) outcome {
 	return all
 }
 
-// now is the time of the rollouts' clock.
+// now returns the time of the rollouts' clock.
 func (o operation) now() time.Time {
 	if o.platform.Clock == nil {
 		return time.Now()
@@ -157,7 +157,7 @@ func (o operation) raise(failures outcome) string {
 	return diagnose.RaiseUnreachable(len(machines), o.maxUnreachable.Hosts, o.maxUnreachable.Set)
 }
 
-// warn warns of the unreachable hosts, once. so is the consequence.
+// warn returns one warning about all unreachable hosts. so is what follows from it.
 func (u unreachable) warn(o operation, so string) diag.Diagnostics {
 	if len(u) == 0 {
 		return nil
@@ -176,8 +176,8 @@ func (o operation) ranLater() string {
 	return diagnose.KeptUnreachable + " The " + string(o.name) + " runs on such a host in the first apply after its agent answers."
 }
 
-// Read asks the agents that did not answer during the operation. It asks nothing else: an operation is an
-// event, and bk_process_status reports the state of the process.
+// Read asks the agents that did not answer during the operation whether they answer now. It asks nothing else:
+// an operation is an event, and bk_process_status reports the state of the process.
 func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	state := r.newModel()
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
@@ -211,11 +211,10 @@ func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	resp.Diagnostics.Append(away.warn(o, o.ranLater())...)
 }
 
-// patience is how long Read asks agents that did not answer before.
+// patience limits how long Read waits for agents that did not answer before.
 const patience = 15 * time.Second
 
-// unreached are the processes of a change on hosts whose agents did not answer, and on which nothing runs
-// now.
+// unreached returns the processes on hosts whose agents did not answer and on which nothing runs now.
 func (c *change) unreached() unreachable {
 	left := make(unreachable)
 	for _, m := range c.next {
