@@ -127,8 +127,8 @@ func (c *change) findRenamed(ctx context.Context, members []member) (unclear map
 				continue
 			}
 			came := fleet.Where(added, func(joined fleet.Host) bool {
-				_, told := others[joined]
-				return !told && mayShareMachine([]fleet.Host{host}, []fleet.Host{joined})
+				_, named := others[joined]
+				return !named && mayShareMachine([]fleet.Host{host}, []fleet.Host{joined})
 			})
 			if len(came) > 0 {
 				unclear[host.WithoutSupplier()] = came
@@ -224,7 +224,7 @@ func (c *change) due() []duty {
 			if joins && !c.records || !joins && (c.everywhere || failed) {
 				known, kept := c.inDoubt(m.ID, host)
 				duties[i].hosts = append(duties[i].hosts, host)
-				duties[i].takeUp(host, known, c.operation, false, !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)))
+				duties[i].addDoubt(host, known, c.operation, false, !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)))
 			}
 			if failed && status.Code == diagnose.NoVerdict {
 				duties[i].silent = append(duties[i].silent, host.WithoutSupplier())

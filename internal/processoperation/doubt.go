@@ -50,7 +50,7 @@ func (d doubt) dutyOfDestroy(operation fleet.Operation, process string, hosts []
 	due := dutyOn(hosts)
 	for _, host := range hosts {
 		if known, _ := d.at(place{process, host.WithoutSupplier()}); known.Task != (fleet.Task{}) {
-			due.takeUp(host, known, operation, true, true)
+			due.addDoubt(host, known, operation, true, true)
 		}
 	}
 	return due

@@ -15,8 +15,8 @@ import (
 const meaningHindered = "not tried, because the platform has not said that an earlier %[1]s is over here, which would take place afterwards. " +
 	"Do this again once it is. If it never is, the way out is operation = %[1]q with other triggers, which runs it anew, and then this one"
 
-// meaningBeside is the reason for the other processes of the operation on such a host.
-const meaningBeside = "not tried, because an earlier operation may still run on this host for another of the processes"
+// meaningOtherProcess is the reason for the other processes of the operation on such a host.
+const meaningOtherProcess = "not tried, because an earlier operation may still run on this host for another of the processes"
 
 // run runs the operation on the hosts of duties. It runs nothing on a machine where another operation of an
 // earlier run may still run, which would take effect after this one.
@@ -45,7 +45,7 @@ func (o operation) run(ctx context.Context, duties []duty) outcome {
 			if !machines[host.WithoutSupplier()] {
 				free[i].hosts = append(free[i].hosts, host)
 			} else if _, said := results[i][host]; !said {
-				results[i][host] = fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Meaning: meaningBeside, Underway: duties[i].others[host].Task}
+				results[i][host] = fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Meaning: meaningOtherProcess, Underway: duties[i].others[host].Task}
 			}
 		}
 	}

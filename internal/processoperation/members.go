@@ -34,9 +34,9 @@ func dutyOn(hosts []fleet.Host) duty {
 	return duty{hosts: hosts, unsure: make(map[fleet.Host]inDoubt), others: make(map[fleet.Host]inDoubt)}
 }
 
-// takeUp adds known, which earlier runs have left on a host where operation runs now. unsure says that this
+// addDoubt adds known, which earlier runs have left on a host where operation runs now. unsure says that this
 // operation may have worked there. If it runs anew, it also unhosts what was left hosted.
-func (d duty) takeUp(host fleet.Host, known inDoubt, operation fleet.Operation, destroys, unsure bool) {
+func (d duty) addDoubt(host fleet.Host, known inDoubt, operation fleet.Operation, destroys, unsure bool) {
 	switch {
 	case known.isOther(operation, destroys): // the operation itself has not run yet
 		if !known.Worked { // an operation that worked is over

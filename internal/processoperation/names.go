@@ -17,7 +17,7 @@ import (
 // checkNames reports machines for which a process has two names, an address and an agent id. The operation
 // would run on them twice.
 func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
-	twins, err := o.twins(ctx)
+	duplicates, err := o.duplicates(ctx)
 	if err != nil {
 		return diag.Diagnostics{namesUnknown(o, err)}
 	}
@@ -28,7 +28,7 @@ func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
 			at = path.Root("processes").AtMapKey(m.name)
 		}
 		for _, host := range m.Hosts.Hosts() {
-			if first, double := twins[place{m.ID, host.WithoutSupplier()}]; double {
+			if first, double := duplicates[place{m.ID, host.WithoutSupplier()}]; double {
 				reference.AddInvalid(&diags, at.AtName("hosts"), diagnose.SummaryInvalidHost,
 					fmt.Sprintf("the keys %q and %q name the same machine, %s and %s; name it once. Nothing was run",
 						o.keyOf(m.ID, first), m.Hosts.Key(host), first.Address(), host.Address()))
@@ -50,8 +50,8 @@ func (o operation) keyOf(process string, host fleet.Host) string {
 
 // duplicates returns the hosts of a process that are the same machine as another of its hosts, with that other
 // host.
-func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
-	twins, hosts, process := make(map[place]fleet.Host), make(map[string][]fleet.Host), make(map[string]fleet.Process)
+func (o operation) duplicates(ctx context.Context) (map[place]fleet.Host, error) {
+	duplicates, hosts, process := make(map[place]fleet.Host), make(map[string][]fleet.Host), make(map[string]fleet.Process)
 	for _, m := range o.members {
 		hosts[m.ID] = append(hosts[m.ID], m.Hosts.Hosts()...)
 		process[m.ID] = m.Process
@@ -70,12 +70,12 @@ func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 		}
 		for _, host := range hosts {
 			other, named := others[host]
-			if _, is := twins[place{id, host.WithoutSupplier()}]; named && byName[other] && !is {
-				twins[place{id, other}] = host
+			if _, is := duplicates[place{id, host.WithoutSupplier()}]; named && byName[other] && !is {
+				duplicates[place{id, other}] = host
 			}
 		}
 	}
-	return twins, nil
+	return duplicates, nil
 }
 
 // namesUnknown returns the error for hosts that may be the same machines as others, if the platform could not

@@ -154,7 +154,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	o.destroys = true
 
 	// State may have a machine under two names, if that was unknown when they were added.
-	twins, err := o.twins(ctx)
+	duplicates, err := o.duplicates(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
@@ -163,14 +163,14 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	for i, m := range o.members {
 		var hosts []fleet.Host
 		for _, host := range m.Hosts.Hosts() {
-			if _, double := twins[place{m.ID, host.WithoutSupplier()}]; !double {
+			if _, double := duplicates[place{m.ID, host.WithoutSupplier()}]; !double {
 				hosts = append(hosts, host)
 			}
 		}
 		due[i] = doubt.dutyOfDestroy(o.name, m.ID, hosts)
 	}
 	results := o.run(ctx, due)
-	o.addTwins(results, twins)
+	o.addDuplicates(results, duplicates)
 
 	failures := results.failures()
 	now := doubt.with(newDoubt(o, due, failures.mayHaveRun()))
@@ -228,10 +228,10 @@ func (m *resourceValues) recordDestroy(o operation, left outcome) {
 }
 
 // addDuplicates adds the results of hosts that are a second name of another host.
-func (o operation) addTwins(results outcome, twins map[place]fleet.Host) {
+func (o operation) addDuplicates(results outcome, duplicates map[place]fleet.Host) {
 	for i, m := range o.members {
 		for _, host := range m.Hosts.Hosts() {
-			first, double := twins[place{m.ID, host.WithoutSupplier()}]
+			first, double := duplicates[place{m.ID, host.WithoutSupplier()}]
 			for j, other := range o.members {
 				if result, has := results[j][first]; double && has && other.ID == m.ID {
 					results[i][host] = result
