@@ -9,10 +9,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Owners knows which object of this provider last registered a process. The cached status shows that
-// minutes later. Within one run two objects may have the same process (create_before_destroy, a rename
-// without `moved`). Objects have ids of their own, since an import has the owner id of whoever
-// registered what it imports. The zero value is ready to use.
+// Owners knows which object of this provider last registered a process, which the cached status shows only
+// minutes later. Within one run two objects may have the same process (create_before_destroy, a rename without
+// `moved`). Here objects have ids of their own, since an import has the owner id of whoever registered what it
+// imports. The zero value is ready to use.
 type Owners struct {
 	// Destroys counts objects whose destroy was planned.
 	Destroys atomic.Int64
@@ -20,28 +20,28 @@ type Owners struct {
 	mu   sync.Mutex
 	last map[registration]claim
 	busy map[registration]chan struct{} // closed when the holder releases it
-	// joins are the objects that have announced a registration. leaves are those that have announced to
-	// unregister, with the registration that they leave.
+	// joins has the object that has announced to register. leaves has those that have announced to unregister,
+	// with the registration that they leave.
 	joins  map[registration]string
 	leaves map[registration]map[string]fleet.Owned
-	// stopped are processes that ran and were stopped before they were unregistered.
+	// stopped has processes that ran and were stopped before they were unregistered.
 	stopped map[registration]bool
 }
 
 // registration is a process on a host.
 type registration struct {
-	process string // as it is known on a host
+	process string // its name on a host
 	host    fleet.HostID
 }
 
-// claim is the object that last registered a process on a host, and the name of the host that it used.
+// claim is the object that last registered a process on a host, with the name that it used for the host.
 type claim struct {
 	object string
 	host   fleet.Host
 }
 
-// Hold waits until no other object changes the process on these hosts, and keeps others
-// waiting until release is called.
+// Hold waits until no other object changes the process on these hosts. It keeps others waiting until release is
+// called.
 func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host) (release func(), err error) {
 	for {
 		wait := o.tryHold(process, hosts)
@@ -56,7 +56,8 @@ func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host) (
 	}
 }
 
-// tryHold returns a channel to wait for, or nil if the hosts are held now.
+// tryHold holds the hosts and returns nil, or returns a channel that is closed when another holder releases
+// them.
 func (o *Owners) tryHold(process string, hosts []fleet.Host) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,8 +89,8 @@ func (o *Owners) release(process string, hosts []fleet.Host) {
 }
 
 // Announce is called before an object holds any hosts. joins are the hosts on which it will register the
-// process. leaves are those on which it will unregister it, with its registrations there. So a host that
-// moves between two objects of one run is known to move, whichever comes first.
+// process. leaves are those on which it will unregister it, with its registrations there. So it is known that a
+// host moves between two objects of one run, whichever of them comes first.
 func (o *Owners) Announce(process, object string, joins []fleet.Host, leaves map[fleet.Host]fleet.Owned) {
 	if object == "" {
 		return
@@ -111,22 +112,22 @@ func (o *Owners) Announce(process, object string, joins []fleet.Host, leaves map
 	}
 }
 
-// Withdraw is called where an object registers nothing of what it has announced.
+// Withdraw is called if an object registers nothing of what it has announced.
 func (o *Owners) Withdraw(process, object string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	maps.DeleteFunc(o.joins, func(r registration, by string) bool { return r.process == process && by == object })
 }
 
-// Joins is the object that has announced to register the process on a host, "" if none has.
+// Joins returns the object that has announced to register the process on a host, "" if none has.
 func (o *Owners) Joins(process string, host fleet.HostID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.joins[registration{process, host}]
 }
 
-// Leaves reports whether the owner of a registration has announced to unregister it. An owner that is not
-// known is identified by the agent's time.
+// Leaves reports whether the owner of the registration found has announced to unregister it. If its owner is
+// unknown, the registration is identified by the agent's time.
 func (o *Owners) Leaves(process string, host fleet.HostID, found fleet.Owned) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,8 +139,8 @@ func (o *Owners) Leaves(process string, host fleet.HostID, found fleet.Owned) bo
 	return false
 }
 
-// LeftByOther reports whether an object other than this one has announced to unregister the process on a
-// host. By then it may have done so.
+// LeftByOther reports whether an object other than this one has announced to unregister the process on a host.
+// It may have done so already.
 func (o *Owners) LeftByOther(process string, host fleet.HostID, object string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -151,7 +152,7 @@ func (o *Owners) LeftByOther(process string, host fleet.HostID, object string) b
 	return false
 }
 
-// Stopped notes that the process ran on these hosts and was stopped there.
+// Stopped records that the process ran on these hosts and was stopped there.
 func (o *Owners) Stopped(process string, hosts []fleet.Host) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -163,8 +164,8 @@ func (o *Owners) Stopped(process string, hosts []fleet.Host) {
 	}
 }
 
-// WasStopped reports whether the process ran on a host until it was stopped in this run. A second call
-// for the same host returns false.
+// WasStopped reports whether the process ran on a host until it was stopped in this run. A second call for the
+// same host returns false.
 func (o *Owners) WasStopped(process string, host fleet.HostID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -174,7 +175,7 @@ func (o *Owners) WasStopped(process string, host fleet.HostID) bool {
 	return stopped
 }
 
-// Registered notes that an object registered the process on these hosts.
+// Registered records that an object registered the process on these hosts.
 func (o *Owners) Registered(process string, hosts []fleet.Host, object string) {
 	if object == "" {
 		return
@@ -189,15 +190,15 @@ func (o *Owners) Registered(process string, hosts []fleet.Host, object string) {
 	}
 }
 
-// Of is the object that last registered the process on a host in this run, "" if none did.
+// Of returns the object that last registered the process on a host in this run, "" if none did.
 func (o *Owners) Of(process string, host fleet.HostID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.last[registration{process, host}].object
 }
 
-// OfOthers are the hosts on which another object last registered the process in this run, by the names
-// that it used.
+// OfOthers returns the hosts on which another object last registered the process in this run, by the names that
+// it used.
 func (o *Owners) OfOthers(process, object string) []fleet.Host {
 	o.mu.Lock()
 	defer o.mu.Unlock()

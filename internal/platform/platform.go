@@ -1,5 +1,5 @@
-// Package platform holds what the provider block configures, for every object: the clients, and the
-// settings that are not the clients'.
+// Package platform holds what the provider block configures, for every object: the clients, and the settings
+// that are not the clients'.
 package platform
 
 import (
@@ -29,8 +29,8 @@ type Platform struct {
 	Job *job.Client
 	// CMDB is nil if no setting says where it is.
 	CMDB *cmdb.Client
-	// Unknown are the attributes of the provider block whose values are not known yet.
-	// If there are any, a plan goes on without calls, and GSE is nil.
+	// Unknown names the attributes of the provider block whose values are not known yet. If there are any, a
+	// plan makes no calls, and GSE is nil.
 	Unknown []string
 
 	// Log gets a line for the steps of each run. Nil logs nothing.
@@ -59,7 +59,7 @@ type Platform struct {
 	Owners *Owners
 }
 
-// From returns the platform that an object's Configure gets: nil while the provider is not configured, as
+// From returns the platform that an object's Configure receives, nil while the provider is not configured, as
 // in a validation. Any other type is a bug, which From appends to diags.
 func From(data any, diags *diag.Diagnostics) *Platform {
 	if data == nil {
@@ -75,8 +75,8 @@ func From(data any, diags *diag.Diagnostics) *Platform {
 // Ready reports whether calls can be made. A nil platform is not ready.
 func (p *Platform) Ready() bool { return p != nil && p.GSE != nil }
 
-// Desired returns what registrations of a process are compared with. Without a spec
-// there is no fingerprint, and the spec is not compared.
+// Desired returns what registrations of a process are compared with. Without a spec there is no fingerprint,
+// and specs are not compared.
 func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec, owner string) (fleet.Desired, error) {
 	labels := mergedLabels(p.DefaultLabels, meta.Labels)
 	desired := fleet.Desired{FingerprintLabel: p.FingerprintLabel, Owner: owner, Labels: labels, HasSpec: spec != nil}
@@ -91,8 +91,8 @@ func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec, owner string) (fleet.D
 	return desired, err
 }
 
-// ReadHosted returns what agents host, read from their own files, with a reading for each host. windows
-// is true if all these hosts run Windows.
+// ReadHosted reads what agents host from their own files, and returns a reading for each host. windows is true
+// if all these hosts run Windows.
 func (p *Platform) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	return p.GSE.ReadHosted(ctx, hosts, windows)
 }
@@ -103,7 +103,7 @@ func (p *Platform) CannotReadHosted() string {
 	return string(why)
 }
 
-// NotReady is the error for a platform that is not Ready: it says why calls cannot be made.
+// NotReady returns the error for a platform that is not Ready, which says why calls cannot be made.
 func (p *Platform) NotReady() diag.Diagnostic {
 	if p == nil {
 		return diagnose.NotEvaluated()
@@ -111,8 +111,8 @@ func (p *Platform) NotReady() diag.Diagnostic {
 	return diagnose.NotReady(p.Unknown)
 }
 
-// OwnLabels returns labels without those that the provider adds: its fingerprint, and default labels with
-// their default value.
+// OwnLabels returns labels without those that the provider adds: the fingerprint, the owner, and default labels
+// with their default value.
 func (p *Platform) OwnLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)
 	maps.DeleteFunc(own, func(key, value string) bool {
@@ -122,7 +122,7 @@ func (p *Platform) OwnLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// OwnerLabel is the label that has the id of the object that registered, "" if there is none.
+// OwnerLabel returns the name of the label for the id of the object that registered, "" if there is none.
 func (p *Platform) OwnerLabel() string { return fleet.OwnerLabel(p.FingerprintLabel) }
 
 // mergedLabels merges the provider's labels with the object's, which take precedence.
@@ -142,6 +142,5 @@ type Pace struct {
 	MinInterval, MaxInterval time.Duration
 }
 
-// DefaultPace keeps a terminal readable, and reports often enough for pipelines that end jobs without
-// output.
+// DefaultPace keeps a terminal readable, and reports often enough for pipelines that end jobs without output.
 var DefaultPace = Pace{Now: time.Now, MinInterval: time.Second, MaxInterval: 30 * time.Second}

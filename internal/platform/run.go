@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// maxWaveLines is how many waves of a run are logged. Of more waves, only every n-th is. Counts are
+// maxWaveLines limits the waves of a run that are logged. Of more waves, only every n-th is logged. Counts are
 // totals, so nothing is lost.
 const maxWaveLines = 50
 
@@ -23,8 +23,8 @@ type Run struct {
 	Rollout            fleet.Rollout
 }
 
-// Logged runs a rollout and logs when it begins, when a wave begins, and when it ends. Calls are logged
-// with the process that they are for. If there are no hosts, nothing is logged.
+// Logged runs a rollout and logs when it begins, when a wave begins, and when it ends. Calls are logged with
+// their process. If there are no hosts, nothing is logged.
 func (p *Platform) Logged(ctx context.Context, r Run, hosts []fleet.Host, act func(context.Context, fleet.Rollout) fleet.Results) fleet.Results {
 	parts := []Part{{Keys: r.Keys, Hosts: hosts}}
 	return p.LoggedParts(ctx, r, parts, func(ctx context.Context, rollout fleet.Rollout) []fleet.Results {
@@ -67,7 +67,7 @@ func (p *Platform) LoggedParts(ctx context.Context, r Run, parts []Part, act fun
 	return results
 }
 
-// each joins in one line what there is to say about each part.
+// each joins on one line what say returns for each part.
 func each(parts []Part, say func(int) string) string {
 	var texts []string
 	for i, part := range parts {
@@ -118,13 +118,13 @@ func (w *watch) watch(ctx context.Context, p fleet.Progress) {
 	}
 }
 
-// hasLine reports whether the log has a line for a wave: if there are too many, not all have one.
+// hasLine reports whether a wave is logged: if there are too many, not all are.
 func hasLine(p fleet.Progress) bool {
 	every := 1 + (p.Waves-1)/maxWaveLines
 	return (p.Wave-1)%every == 0 || p.Wave == p.Waves
 }
 
-// counts are the counts of hosts so far.
+// counts returns the counts of hosts so far, as arguments of the log.
 func (w *watch) counts(p fleet.Progress) []any {
 	return []any{
 		"wave", fmt.Sprintf("%d/%d", p.Wave, p.Waves), "after", w.took(),

@@ -43,7 +43,7 @@ type processStatusModel struct {
 	statusModel
 }
 
-// process is that of hosted_process, or of the other attributes if that is not set.
+// process returns the process of hosted_process, or of the other attributes if hosted_process is null.
 func (m *processStatusModel) process(ctx context.Context) *reference.GSEModel {
 	if m.HostedProcess.IsNull() {
 		return &m.GSEModel
@@ -87,19 +87,19 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	process, ask, fromFile := config.process(ctx), liveStatus, false
+	process, ask, fromCache := config.process(ctx), liveStatus, false
 	switch cached := config.Mode.ValueString() == string(modeCached); {
 	case cached:
 		ask = fleet.Process.CachedStatus
 	case !process.HasSpec(ctx):
-		// A process that was imported and not applied yet has no spec, and an import reads the data
-		// sources that depend on it.
+		// A process that was imported and not yet applied has no spec, and an import reads the data sources
+		// that depend on it.
 		ask = fleet.Process.CachedStatus
-		fromFile = true
+		fromCache = true
 	}
 	resp.Diagnostics.Append(config.read(ctx, d.platform, process, ask)...)
-	if fromFile && !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(statusFromFile(process.Identifier(ctx).ValueString()))
+	if fromCache && !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(statusFromCache(process.Identifier(ctx).ValueString()))
 	}
 	config.UnhealthyCount = types.Int64Null()
 	if config.Mode.ValueString() != string(modeCached) && process.ChecksHealth(ctx) {
@@ -110,9 +110,9 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	}
 }
 
-// liveStatus is the agents' status. An agent cannot distinguish a process that is not registered from one
-// that is stopped. So the cached status is read for processes that the agent neither runs nor hosts. For
-// others a row may be late, and does not count.
+// liveStatus returns the agents' status. An agent cannot distinguish a process that is not registered from one
+// that is stopped, so for processes that it neither runs nor hosts the cached status is read as well. For
+// others a row may be outdated, and is not read.
 func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) { //nolint:revive // as methods of fleet.Process are
 	statuses, err := p.LiveStatus(ctx, hosts)
 	if err != nil {
@@ -127,12 +127,12 @@ func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[f
 	if len(idle) == 0 {
 		return statuses, nil
 	}
-	filed, err := p.CachedStatus(ctx, idle)
-	if err != nil && !fleet.Ended(err) { // at the deadline, stopped is the best answer
+	rows, err := p.CachedStatus(ctx, idle)
+	if err != nil && !fleet.Ended(err) { // if the deadline has passed, stopped is the best answer
 		return nil, err
 	}
 	for _, h := range idle {
-		if s := statuses[h]; filed[h].State == fleet.Unregistered {
+		if s := statuses[h]; rows[h].State == fleet.Unregistered {
 			s.State = fleet.Unregistered
 			statuses[h] = s
 		}

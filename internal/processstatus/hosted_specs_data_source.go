@@ -171,7 +171,8 @@ func (m *hostedSpecsModel) fromAPI(hosts fleet.Inventory, readings map[fleet.Hos
 	return diags
 }
 
-// specsOf are the processes of a namespace by name. Of two entries with one name, the later one counts.
+// specsOf returns the processes of a namespace by name. Of two entries with the same name, the one written
+// later counts.
 func specsOf(namespace string, entries []hostedspec.Entry) map[string]any {
 	byName := make(map[string]hostedspec.Entry)
 	for _, e := range entries {

@@ -32,7 +32,7 @@ type jobProcessStatusModel struct {
 	statusModel
 }
 
-// process is that of hosted_process, or of the other attributes if that is not set.
+// process returns the process of hosted_process, or of the other attributes if hosted_process is null.
 func (m *jobProcessStatusModel) process(ctx context.Context) *reference.JobModel {
 	if m.HostedProcess.IsNull() {
 		return &m.JobModel

@@ -138,7 +138,7 @@ func (d *registrationsDataSource) Read(ctx context.Context, req datasource.ReadR
 	})
 	unplaced := (*gse.UnplacedError)(nil)
 	if err != nil && !errors.As(err, &unplaced) {
-		// An incomplete list would look complete.
+		// An incomplete list could not be told from a complete one.
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Registrations", fmt.Sprintf("Namespace %q could not be listed.", namespace), err))
 		return
 	}
@@ -149,13 +149,13 @@ func (d *registrationsDataSource) Read(ctx context.Context, req datasource.ReadR
 	resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
 }
 
-// listedInPart is the warning about rows that name no host.
+// listedInPart returns the warning about rows that name no host.
 func listedInPart(unplaced *gse.UnplacedError) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Registrations Listed In Part", diagnose.Sentence(unplaced.Error())+
 		"\n\nThere may be more registrations than these. Ask the platform's administrators why it does not say on which hosts they are.")
 }
 
-// namesAlike is the warning about processes that are one to Terraform.
+// namesAlike returns the warning about processes whose names are equal to Terraform.
 func namesAlike(rows []string) diag.Diagnostic {
 	if more := len(rows) - maxNamed; more > 0 {
 		rows = append(rows[:maxNamed:maxNamed], fmt.Sprintf("and %d more", more))
@@ -168,7 +168,7 @@ func namesAlike(rows []string) diag.Diagnostic {
 // maxNamed is how many rows a warning names.
 const maxNamed = 10
 
-// orphansUnclear is the warning about hosts that may be expected under another name.
+// orphansUnclear returns the warning about hosts that may be expected under another name.
 func orphansUnclear(rows []string) diag.Diagnostic {
 	if more := len(rows) - maxNamed; more > 0 {
 		rows = append(rows[:maxNamed:maxNamed], fmt.Sprintf("and %d more", more))

@@ -24,7 +24,7 @@ import (
 // hostsByNameType has host addresses by process name and host key.
 var hostsByNameType = types.MapType{ElemType: types.MapType{ElemType: types.StringType}}
 
-// registrationType is the type of one registration, processType that of all registrations of a process.
+// registrationType is the type of a registration, and processType that of all registrations of a process.
 var (
 	registrationType = types.ObjectType{AttrTypes: map[string]attr.Type{
 		"state":       types.StringType,
@@ -36,8 +36,8 @@ var (
 	processType = types.ObjectType{AttrTypes: map[string]attr.Type{"hosts": types.MapType{ElemType: registrationType}}}
 )
 
-// expectedHosts converts expected, nil if it is not set. Unknown values are left out. A null is an error: a host that is
-// expected and left out would be an orphan.
+// expectedHosts converts expected, or returns nil if it is null. Unknown values are left out. A null value is
+// an error: a host that is expected and left out would be an orphan.
 func expectedHosts(expected types.Map, supplier int) (map[string]fleet.Inventory, diag.Diagnostics) {
 	if expected.IsNull() {
 		return nil, nil
@@ -64,7 +64,7 @@ func expectedHosts(expected types.Map, supplier int) (map[string]fleet.Inventory
 	return byName, diags
 }
 
-// expectedValidator checks what of expected is known.
+// expectedValidator checks the known values of expected.
 type expectedValidator struct{}
 
 func (expectedValidator) Description(context.Context) string {
@@ -78,10 +78,11 @@ func (expectedValidator) ValidateMap(_ context.Context, req validator.MapRequest
 	resp.Diagnostics.Append(diags...)
 }
 
-// registered are the rows of a namespace by process and host.
+// registered has the rows of a namespace by process and host.
 type registered map[string]map[fleet.HostID]gse.Row
 
-// spellings are names as the platform spells them, by the name that Terraform makes of them: it spells keys of maps in one way (NFC).
+// spellings has the names that the platform uses, by the name that Terraform makes of them: it normalizes keys
+// of maps (NFC).
 type spellings map[string]map[string]bool
 
 func (s spellings) add(name string) {
@@ -92,7 +93,7 @@ func (s spellings) add(name string) {
 	s[one][name] = true
 }
 
-// alike are those of which there are several, each quoted so that they can be told apart.
+// alike returns the names of which there are several spellings, quoted so that they can be distinguished.
 func (s spellings) alike() []string {
 	var rows []string
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -108,7 +109,8 @@ func (s spellings) alike() []string {
 	return rows
 }
 
-// add adds a row, by the name that Terraform makes of its own. Of two spellings on one host the later registration counts.
+// add adds a row under its name as Terraform spells it. If a host has two spellings, the later registration
+// counts.
 func (r registered) add(row gse.Row) {
 	name := norm.NFC.String(row.Name)
 	if r[name] == nil {
@@ -120,9 +122,9 @@ func (r registered) add(row gse.Row) {
 	}
 }
 
-// orphans are the registered hosts that are not expected. unclear are those for which that is not known,
-// because an expected host with the other kind of name was not found. An address has its supplier id if
-// that is not the provider's.
+// orphans returns the registered hosts that are not expected, by process name. unclear names those that may be
+// expected: the platform gives no other name for them, and an expected host that is named in the other form was
+// not found. Addresses have a supplier id if it is not the provider's.
 func (r registered) orphans(expected map[string]fleet.Inventory, supplier int) (orphans map[string]map[string]string, unclear []string) {
 	orphans = make(map[string]map[string]string)
 	for name, rows := range r {
@@ -150,7 +152,7 @@ func (r registered) orphans(expected map[string]fleet.Inventory, supplier int) (
 	return orphans, unclear
 }
 
-// missing reports whether hosts by agent id (true) or by address (false) are expected and not found.
+// missing reports whether hosts named by agent id (true) or by address (false) are expected and not found.
 func (r registered) missing(name string, expected fleet.Inventory) map[bool]bool {
 	found := make(map[fleet.HostID]bool)
 	for id, row := range r[name] {
@@ -224,7 +226,7 @@ func registrationValue(s fleet.Status, p *platform.Platform) types.Object {
 	return types.ObjectValueMust(registrationType.AttrTypes, values)
 }
 
-// label is null if a label is turned off, missing or empty.
+// label returns the value of a label, null if the label is turned off, missing or empty.
 func label(labels map[string]string, name string) types.String {
 	if name == "" || labels[name] == "" {
 		return types.StringNull()

@@ -26,10 +26,10 @@ type statusModel struct {
 	UnknownCount      types.Int64       `tfsdk:"unknown_count"`
 	UnreachableCount  types.Int64       `tfsdk:"unreachable_count"`
 
-	unhealthy int64 // hosts on which it runs without health output
+	unhealthy int64 // hosts on which the process runs without health output
 }
 
-// statusOf are the attributes of a status and of valuesOf. state is the description of the first.
+// statusOf declares the attributes of a status, in the order of valuesOf. state is the description of state.
 func statusOf(state string) []reference.ObjectAttribute {
 	return []reference.ObjectAttribute{
 		{Name: "cpu_usage", Type: tftypes.Number, Description: "CPU usage, as a percentage of the whole machine. Null unless the process is running."},
@@ -44,7 +44,7 @@ func statusOf(state string) []reference.ObjectAttribute {
 	}
 }
 
-// valuesOf are the values of a status in the order of statusOf.
+// valuesOf returns the values of a status in the order of statusOf.
 func valuesOf(s fleet.Status) []any {
 	var cpu, code, message, health, hosted, mem, pid, version any
 	if s.HostedKnown {
@@ -69,8 +69,8 @@ func valuesOf(s fleet.Status) []any {
 	return []any{cpu, code, message, health, hosted, mem, pid, string(s.State), version}
 }
 
-// statusAttributes declares the attributes of statusModel. unregistered is a sentence about when that
-// state occurs.
+// statusAttributes declares the attributes of statusModel. unregistered is a sentence that says when that state
+// occurs.
 func statusAttributes(ctx context.Context, unregistered string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["timeouts"] = reference.DataSourceTimeouts(ctx, "the whole read, after which a host that has not answered is `unknown`")
@@ -144,7 +144,7 @@ func (m *statusModel) fromAPI(hosts fleet.Inventory, statuses map[fleet.Host]fle
 	return err
 }
 
-// statusUnknown is the one warning about all hosts that did not answer.
+// statusUnknown returns one warning about all hosts whose status is unknown.
 func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]fleet.Status) diag.Diagnostic {
 	failures := make(fleet.Results)
 	for host, status := range statuses {
@@ -156,9 +156,8 @@ func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]
 		title, diagnose.CountHosts(len(failures), hosts.Len()), diagnose.Rows(hosts, failures)))
 }
 
-// statusFromFile is the warning for a status that should have come from the agents, but is from the
-// cached status.
-func statusFromFile(id string) diag.Diagnostic {
+// statusFromCache returns the warning for a cached status that was read because the agents could not be asked.
+func statusFromCache(id string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Status Read From The Cache", id+" has no spec here, and asking the agents takes one. The status is the platform's "+
 		"cached one, which may be minutes old.\n\nA process that was imported gets its spec with the first apply. Where the spec was left out on purpose, "+
 		"set mode = \"cached\", which says so.")
