@@ -18,7 +18,7 @@ const (
 	summaryNotRead           = "Unable to Read Hosts"
 )
 
-// settings are the attributes that name something CMDB may not have.
+// settings maps what CMDB may not have to the attribute that names it.
 var settings = map[string]path.Path{
 	"business":         path.Root("bk_biz_id"),
 	"set":              path.Root("topology").AtName("set"),
@@ -30,7 +30,7 @@ var settings = map[string]path.Path{
 	"process id":       path.Root("bk_process_ids"),
 }
 
-// selectFailed is the error for hosts that could not be read.
+// selectFailed returns the error for hosts or processes that could not be read.
 func selectFailed(biz int64, err error) diag.Diagnostic {
 	var (
 		unknown *cmdb.UnknownError
@@ -50,12 +50,12 @@ func selectFailed(biz int64, err error) diag.Diagnostic {
 	return diagnose.CallFailed(summaryNotRead, fmt.Sprintf("CMDB could not be asked for the hosts of business %d.", biz), err)
 }
 
-// tooFew is the error for fewer hosts than min_hosts.
+// tooFew returns the error for fewer hosts than min_hosts.
 func tooFew(biz int64, hosts, inScope int, least int64) diag.Diagnostic {
 	return tooFewOf("hosts", biz, hosts, inScope, least)
 }
 
-// tooFewOf is tooFew for some kind of hosts.
+// tooFewOf is tooFew for a certain kind of hosts.
 func tooFewOf(what string, biz int64, hosts, inScope int, least int64) diag.Diagnostic {
 	text := fmt.Sprintf("Business %d has %d %s in this scope", biz, hosts, what)
 	if inScope > hosts {
@@ -65,7 +65,7 @@ func tooFewOf(what string, biz int64, hosts, inScope int, least int64) diag.Diag
 		"This is an error so that no plan removes hosts because CMDB was emptied or asked wrongly. If it is meant so, lower min_hosts.", text, least)))
 }
 
-// faults are the errors for hosts that cannot be named.
+// faults returns the errors for hosts that cannot be named.
 func (in *inventory) faults() diag.Diagnostics {
 	var diags diag.Diagnostics
 	if len(in.unusable) > 0 {
@@ -79,7 +79,7 @@ func (in *inventory) faults() diag.Diagnostics {
 	return diags
 }
 
-// faults are the errors for processes that cannot be hosted as they are.
+// faults returns the errors for processes that cannot be hosted as they are.
 func (g *processGroups) faults() diag.Diagnostics {
 	var diags diag.Diagnostics
 	if len(g.unusable) > 0 {
@@ -97,10 +97,10 @@ func (g *processGroups) faults() diag.Diagnostics {
 	return diags
 }
 
-// maxRows is how many hosts one error names.
+// maxRows is how many lines one error has.
 const maxRows = 20
 
-// rows are lines with names from CMDB, which may contain any character.
+// rows indents lines, and makes them printable: names from CMDB may contain any character.
 func rows(lines []string) string {
 	var text strings.Builder
 	for i, line := range lines {

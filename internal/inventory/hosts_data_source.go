@@ -67,7 +67,7 @@ func (d *hostsDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 	}
 }
 
-// read asks CMDB and sets the computed values.
+// read reads the hosts from CMDB and sets the computed values.
 func (m *hostsModel) read(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	scope, limit, diags := m.ask(ctx, p)
 	if diags.HasError() {

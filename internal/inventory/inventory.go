@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// What hosts are addressed by.
+// Values of address.
 const (
 	byEither  = "auto"
 	byAgentID = "agent_id"
@@ -22,22 +22,22 @@ const (
 type naming struct {
 	key keyFormat
 	by  string
-	// agents says that the platform takes agent ids.
+	// agents is true if the platform accepts agent ids.
 	agents bool
 }
 
-// inventory is hosts of CMDB as maps of addresses.
+// inventory holds hosts of CMDB as maps of addresses.
 type inventory struct {
 	addresses    map[string]string
 	keys         map[int64]string // by the id of the host
 	byModule     map[string]map[string]string
 	withoutAgent []string
-	// unusable are hosts without a key or an address, clashes those that share one with another. Each row
-	// names its hosts.
+	// unusable describes hosts without a key or an address, and clashes those that share one with another
+	// host.
 	unusable, clashes []string
 }
 
-// newInventory makes the maps of hosts, in their order.
+// newInventory names hosts, in their order.
 func newInventory(hosts []cmdb.Host, n naming) *inventory {
 	in := &inventory{
 		addresses: make(map[string]string, len(hosts)), keys: make(map[int64]string, len(hosts)), byModule: make(map[string]map[string]string),
@@ -83,7 +83,7 @@ func (in *inventory) add(h cmdb.Host, key, address string) {
 	}
 }
 
-// address is the address of a host, or why it has none.
+// address returns the address of a host, or an error that says why it has none.
 func (n naming) address(h cmdb.Host) (string, error) {
 	if n.by == byAgentID || (n.by == byEither && n.agents && h.AgentID != "") {
 		return agentAddress(h)

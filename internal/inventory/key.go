@@ -14,7 +14,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// keyFields are the possible parts of a key, in the order of the documentation.
+// keyFields are the possible fields of a key, in the order of the documentation.
 var keyFields = []struct {
 	name string
 	of   func(cmdb.Host) string
@@ -40,7 +40,7 @@ func keyFieldList() string {
 	return "one of " + strings.Join(names, ", ")
 }
 
-// keyFormat is text and fields alternately. It begins and ends with text.
+// keyFormat is a key of texts and fields in alternation. It begins and ends with a text.
 type keyFormat struct {
 	texts  []string
 	fields []int // of keyFields
@@ -80,7 +80,8 @@ func parseKey(text string) (keyFormat, error) {
 	return format, nil
 }
 
-// of is the key of a host, normalized as Terraform does it with the keys of maps. A field without a value in CMDB is an error, or keys would be alike.
+// of returns the key of a host, normalized as Terraform normalizes keys of maps. A field without a value in
+// CMDB is an error, since keys would be alike.
 func (f keyFormat) of(h cmdb.Host) (string, error) {
 	var key strings.Builder
 	for i, text := range f.texts {
@@ -98,7 +99,7 @@ func (f keyFormat) of(h cmdb.Host) (string, error) {
 	return norm.NFC.String(key.String()), nil
 }
 
-// keyValidator accepts what parseKey does.
+// keyValidator accepts what parseKey accepts.
 type keyValidator struct{}
 
 func (keyValidator) Description(context.Context) string {

@@ -49,7 +49,7 @@ func addNamingAttributes(attributes map[string]schema.Attribute) {
 	}
 }
 
-// naming is how hosts are named, with the defaults. The key was checked before.
+// naming returns how hosts are named, with the defaults. The key has been checked.
 func (m *namingModel) naming(gateway bkapi.Gateway) naming {
 	named := naming{by: byEither, agents: gateway == bkapi.APIGW}
 	if !m.Address.IsNull() {
@@ -63,7 +63,7 @@ func (m *namingModel) naming(gateway bkapi.Gateway) naming {
 	return named
 }
 
-// least is how many hosts there must be.
+// least returns how many hosts there must be.
 func (m *namingModel) least() int64 {
 	if m.MinHosts.IsNull() {
 		return defaultMinHosts

@@ -19,7 +19,7 @@ type processInstance struct {
 	declared declaration
 }
 
-// declaration is what must be equal for hosts to be one resource.
+// declaration is what hosts must have in common to be in one resource.
 type declaration struct {
 	name     string
 	spec     processSpec
@@ -46,7 +46,7 @@ var declaredFields = []struct {
 	{"priority", func(d declaration) any { return d.priority }},
 }
 
-// processGroup is the instances of one key with one declaration.
+// processGroup holds the instances with one key and one declaration.
 type processGroup struct {
 	first    cmdb.Process
 	declared declaration
@@ -54,7 +54,7 @@ type processGroup struct {
 	ids      []int64
 }
 
-// String names a group for people, by its first instance.
+// String names a group for people by its first instance.
 func (g *processGroup) String() string {
 	hosts := "1 host"
 	if len(g.hosts) > 1 {
@@ -63,18 +63,18 @@ func (g *processGroup) String() string {
 	return fmt.Sprintf("%s as in %s (process %d)", hosts, g.first.Place, g.first.ID)
 }
 
-// processGroups are groups by the key of a for_each.
+// processGroups holds groups by their keys in a for_each.
 type processGroups struct {
 	groups map[string]*processGroup
-	// unusable are processes that cannot be rendered, clashes those that GSE could not distinguish.
+	// unusable describes processes that cannot be rendered, and clashes those that GSE cannot distinguish.
 	unusable, clashes []string
-	// differing are elements of which hosts differ, and apart is the grouping that tells such hosts apart.
+	// differing describes elements whose hosts differ, and apart is the grouping that separates such hosts.
 	differing []string
 	apart     string
 }
 
-// newProcessGroups renders processes and groups them. found has the names of their hosts. Processes of
-// hosts without a name are left out, because that is reported as an error already.
+// newProcessGroups renders processes and groups them. found has the keys of their hosts. Processes on hosts
+// without a key are left out: that is reported as an error already.
 func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[string]int64, groupBy string) *processGroups {
 	g := &processGroups{groups: make(map[string]*processGroup)}
 	var instances []processInstance
@@ -110,14 +110,14 @@ func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[st
 	return g
 }
 
-// grouping is what an element can be, and what its key has after the name.
+// grouping is a value of group_by. label returns what a key has after the name of the process.
 type grouping struct {
 	name  string
 	label func(cmdb.Process) string
 }
 
-// groupings are from coarse to fine. A key is made of a process's own name and place: no declaration
-// changes it, and no other process.
+// groupings are sorted from coarse to fine. A key is made of a process's own name and place, so that neither
+// its declaration nor any other process changes it.
 var groupings = []grouping{
 	{"name", func(cmdb.Process) string { return "" }},
 	{defaultGroupBy, func(p cmdb.Process) string { return "@" + p.Place.ModuleName }},
@@ -135,7 +135,7 @@ func groupingNames() []string {
 	return names
 }
 
-// group groups instances. A key whose instances differ has no group.
+// group sorts instances into groups. A key whose instances differ has no group.
 func (g *processGroups) group(instances []processInstance, groupBy string) {
 	at := slices.Index(groupingNames(), groupBy)
 	variants, alike := variantsOf(instances, groupings[at].label)
@@ -156,8 +156,8 @@ func (g *processGroups) group(instances []processInstance, groupBy string) {
 	}
 }
 
-// variantsOf are the groups of each key, one for each declaration, in the order of their processes. They are
-// alike if each key has one.
+// variantsOf returns the groups of each key, one for each declaration, in the order of their processes. alike
+// is true if each key has one group.
 func variantsOf(instances []processInstance, label func(cmdb.Process) string) (variants map[string][]*processGroup, alike bool) {
 	type variant struct {
 		key string

@@ -5,7 +5,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// processModel is a group of processes as an element of a for_each: meta, hosts and spec are those of a
+// processModel is a group of processes as an element of a for_each. Its meta, hosts and spec are those of a
 // resource.
 type processModel struct {
 	Meta       metaModel         `tfsdk:"meta"`
@@ -49,8 +49,8 @@ type policyModel struct {
 	OpTimeout      int64 `tfsdk:"op_timeout"`
 }
 
-// model is the group for Terraform. GSEKit's label bk_process_id is left out, because hosts of one
-// group have different ones.
+// model converts a group for Terraform. GSEKit's label bk_process_id is left out, because it differs between
+// the hosts of a group.
 func (g *processGroup) model(biz int64) processModel {
 	spec := g.declared.spec
 	return processModel{

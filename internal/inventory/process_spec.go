@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
 
-// processSpec is the spec that GSEKit and BSCP send to GSE for a process of CMDB. It is comparable: hosts
-// with equal specs can be one resource.
+// processSpec is the spec that GSEKit and BSCP send to GSE for a process of CMDB. It is comparable, since hosts
+// with equal specs can be in one resource.
 type processSpec struct {
 	procName, setupPath, pidPath, user                string
 	startCmd, stopCmd, restartCmd, reloadCmd, killCmd string
@@ -24,18 +24,18 @@ const (
 	defaultOpTimeout      = 60
 )
 
-// namespaceOf is the namespace in which GSEKit hosts the processes of a business.
+// namespaceOf returns the namespace in which GSEKit hosts the processes of a business.
 func namespaceOf(biz int64) string { return fmt.Sprintf("GSEKIT_BIZ_%d", biz) }
 
-// instanceName is the name of a process's local instance, counted from 1, as Terraform normalizes it.
+// instanceName returns the name of a process's local instance, counted from 1, as Terraform normalizes it.
 func instanceName(p cmdb.Process, local int64) string {
 	return norm.NFC.String(fmt.Sprintf("%s_%d", p.Name, local))
 }
 
-// instancesOf is how many instances of a process a host has.
+// instancesOf returns how many instances of a process a host has.
 func instancesOf(p cmdb.Process) int64 { return max(1, p.ProcNum) }
 
-// specOf renders a process with these names.
+// specOf renders a process with the values of names.
 func specOf(p cmdb.Process, names map[string]string) (processSpec, error) {
 	spec := processSpec{
 		procName: p.FuncName, user: p.User,

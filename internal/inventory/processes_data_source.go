@@ -93,7 +93,7 @@ func (d *processesDataSource) Read(ctx context.Context, req datasource.ReadReque
 // processID accepts the ID of a process.
 var processID = stringvalidator.RegexMatches(regexp.MustCompile(`^[1-9][0-9]*$`), "must be the bk_process_id of a process, such as 42")
 
-// read asks CMDB and sets the computed values.
+// read reads the processes from CMDB and sets the computed values.
 func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	scope, limit, diags := m.ask(ctx, p)
 	if diags.HasError() {
@@ -128,8 +128,8 @@ func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Di
 	return diags
 }
 
-// readProcesses reads the processes of a scope from CMDB. If the platform refuses the API that returns
-// them in one piece, it reads the same from the service instances, with more calls.
+// readProcesses reads the processes of a scope from CMDB. If the platform refuses the API that returns them in
+// one piece, it reads them from the service instances, with more calls.
 func readProcesses(ctx context.Context, c *cmdb.Client, scope cmdb.Scope) ([]cmdb.Process, diag.Diagnostics) {
 	all, err := c.Processes(ctx, scope)
 	switch {
@@ -145,8 +145,8 @@ func readProcesses(ctx context.Context, c *cmdb.Client, scope cmdb.Scope) ([]cmd
 	return all, nil
 }
 
-// wanted are the processes that the configuration names. CMDB may ignore the filter, so it is
-// applied here as well.
+// wanted returns the processes that the configuration selects. CMDB may ignore the filter, so it is applied
+// here as well.
 func (m *processesModel) wanted(biz int64, all []cmdb.Process) ([]cmdb.Process, error) {
 	names, err := parseExpression(m.ProcessName)
 	if err != nil {
@@ -175,7 +175,7 @@ func (m *processesModel) wanted(biz int64, all []cmdb.Process) ([]cmdb.Process, 
 	return all, nil
 }
 
-// groupBy is the name of a grouping, with the default.
+// groupBy returns group_by, with the default.
 func (m *processesModel) groupBy() string {
 	if m.GroupBy.IsNull() {
 		return defaultGroupBy
@@ -192,7 +192,7 @@ func processNames(all []cmdb.Process) []string {
 	return slices.Compact(names)
 }
 
-// hostsOf are the hosts of processes, without duplicates.
+// hostsOf returns the hosts of processes, without duplicates.
 func hostsOf(all []cmdb.Process) []cmdb.Host {
 	var hosts []cmdb.Host
 	seen := make(map[int64]bool)

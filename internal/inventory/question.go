@@ -30,7 +30,7 @@ func questionAttributes(ctx context.Context) map[string]schema.Attribute {
 	return attributes
 }
 
-// ask returns the scope to request, and how long that may take.
+// ask returns the scope to request, and how long the request may take.
 func (q *question) ask(ctx context.Context, p *platform.Platform) (cmdb.Scope, time.Duration, diag.Diagnostics) {
 	switch {
 	case !p.Ready():
@@ -41,7 +41,7 @@ func (q *question) ask(ctx context.Context, p *platform.Platform) (cmdb.Scope, t
 	limit, diags := q.Timeouts.Read(ctx, reference.DefaultReadTimeout)
 	scope, err := q.scope()
 	if err != nil {
-		diags.Append(diagnose.Bug(err)) // expressions were checked before
+		diags.Append(diagnose.Bug(err)) // validators have checked the expressions
 	}
 	return scope, limit, diags
 }

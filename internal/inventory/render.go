@@ -11,9 +11,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
 
-// renderNames are the names that GSEKit's templates of paths and commands may use
-// (apps/gsekit/pipeline_plugins/components/collections/gse.py). The second half has the older
-// spelling. FuncID is the name of the process, and not its bk_func_name.
+// renderNames returns the values of the names that GSEKit's templates of paths and commands may use
+// (apps/gsekit/pipeline_plugins/components/collections/gse.py). The names added second are their older
+// spellings. FuncID is the name of the process, and not its bk_func_name.
 func renderNames(p cmdb.Process, local int64) map[string]string {
 	names := map[string]string{
 		"local_inst_id": strconv.FormatInt(local, 10), "local_inst_id0": strconv.FormatInt(local-1, 10),
@@ -26,8 +26,8 @@ func renderNames(p cmdb.Process, local int64) map[string]string {
 	return names
 }
 
-// addInstID adds the names for an instance's number among those of all hosts. GSEKit keeps these numbers
-// in its own database.
+// addInstID adds the names for an instance's number among those of all hosts. GSEKit keeps these numbers in its
+// own database.
 func addInstID(names map[string]string, id int64) {
 	text, before := strconv.FormatInt(id, 10), strconv.FormatInt(id-1, 10)
 	maps.Copy(names, map[string]string{"inst_id": text, "inst_id_0": before, "InstID": text, "InstID0": before})
@@ -42,8 +42,7 @@ var (
 	makoForms = regexp.MustCompile(`<%|%>|</%|\$\{|(?m:^[ \t]*%)|(?m:^[ \t]*##)|\\\r?\n`)
 )
 
-// render replaces ${name} by values. It rejects any other syntax of Mako, since it does not know the
-// result.
+// render replaces ${name} with its value. It rejects any other syntax of Mako, because it cannot render it.
 func render(text string, names map[string]string) (string, error) {
 	var fault error
 	rendered := placeForm.ReplaceAllStringFunc(text, func(place string) string {

@@ -89,7 +89,7 @@ func oneScope() datasource.ConfigValidator {
 		path.MatchRoot("topology"), path.MatchRoot("dynamic_group"), path.MatchRoot("service_template"), path.MatchRoot("bk_host_ids"))
 }
 
-// scope is the request to CMDB. Everything is known and was checked.
+// scope returns the request to CMDB. All values are known and have been checked.
 func (m *scopeModel) scope() (cmdb.Scope, error) {
 	scope := cmdb.Scope{
 		Business: m.BizID.ValueInt64(), Group: m.DynamicGroup.ValueString(), Template: m.ServiceTemplate.ValueString(), HostIDs: m.HostIDs,
@@ -106,7 +106,7 @@ func (m *scopeModel) scope() (cmdb.Scope, error) {
 	return scope, err
 }
 
-// parseExpression is nil for an unset text.
+// parseExpression returns nil if text is null.
 func parseExpression(text types.String) (*expression.Expression, error) {
 	if text.IsNull() {
 		return nil, nil //nolint:nilnil // nothing was asked for
@@ -118,8 +118,7 @@ func expressionAttribute(description string) schema.StringAttribute {
 	return schema.StringAttribute{MarkdownDescription: description, Optional: true, Validators: []validator.String{expressionValidator{}}}
 }
 
-// expressionValidator accepts what expression.Parse does, except an empty expression, which matches
-// no name.
+// expressionValidator accepts what expression.Parse accepts, except an empty expression, which matches no name.
 type expressionValidator struct{}
 
 func (expressionValidator) Description(context.Context) string {
@@ -174,8 +173,8 @@ func filterAttribute() schema.Attribute {
 	}
 }
 
-// hosts are those that match the filter. It is applied here and not by CMDB, which ignores values that it
-// does not know.
+// hosts returns the hosts that match the filter. It is applied here and not by CMDB, which ignores values that
+// it does not know.
 func (f *filterModel) hosts(all []cmdb.Host) ([]cmdb.Host, error) {
 	if f == nil {
 		return all, nil
