@@ -35,8 +35,8 @@ const (
 	cmdbGateway = "bk-cmdb"
 )
 
-// resolve makes the platform from the provider block and the environment. It sends no request: the first
-// call shows whether the secret is valid.
+// resolve makes the platform from the provider block and the environment. It sends no request: the first call
+// shows whether the secret is valid.
 func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformVersion string) (*settings, *platform.Platform, diag.Diagnostics) {
 	s := newSettings()
 	unknown, diags := s.resolve(ctx, block)
@@ -57,8 +57,8 @@ func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformV
 	return s, connected, diags
 }
 
-// resolve reads every setting from the block, or from the environment. unknown are the settings whose
-// values are unknown; if there are any, nothing is read.
+// resolve reads every setting from the block or from the environment. unknown names the settings whose values
+// are unknown. If there are any, nothing is read.
 func (s *settings) resolve(ctx context.Context, block types.Object) (unknown []string, diags diag.Diagnostics) {
 	identified := false
 	for _, d := range s.declared {
@@ -115,7 +115,7 @@ func (s *settings) fromEnvironment(d setting) error {
 	return kind.parse(text)
 }
 
-// invalid is the error for an invalid setting. If the value came from the environment, it names the
+// invalid returns the error for an invalid setting. If the value came from the environment, the error names the
 // variable.
 func (s *settings) invalid(name, why string) diag.Diagnostic {
 	source := "Attribute " + name
@@ -125,7 +125,7 @@ func (s *settings) invalid(name, why string) diag.Diagnostic {
 	return diagnose.About(pathOf(name), diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider, source+": "+why+"."))
 }
 
-// checkIdentity adds an error unless exactly one user is set, in whose name calls are made.
+// checkIdentity adds an error unless exactly one user is set on whose behalf calls are made.
 func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 	var names, variables, users []string
 	last := ""
@@ -159,8 +159,8 @@ func (s *settings) checkLabels(diags *diag.Diagnostics) {
 	}
 }
 
-// readCertificates reads ca_cert_file. A file without a certificate is an error, because it would have no
-// effect, although the user wants to trust it.
+// readCertificates reads ca_cert_file. A file without a certificate is an error: it would have no effect,
+// although the user wants it trusted.
 func (s *settings) readCertificates(diags *diag.Diagnostics) {
 	if s.caCertFile == "" {
 		return
@@ -176,7 +176,7 @@ func (s *settings) readCertificates(diags *diag.Diagnostics) {
 	s.API.CACert = text
 }
 
-// connect returns nil if the clients cannot work with the settings.
+// connect makes the clients. It returns nil if they cannot work with the settings.
 func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Platform {
 	s.API.Gateway = bkapi.Gateway(s.gateway)
 	if s.checkHosted(diags); diags.HasError() {
@@ -223,7 +223,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 	}
 }
 
-// connectJob returns nil if no ESB is known: only the ESB has JOB's process APIs.
+// connectJob returns nil if no ESB is known, because only the ESB has JOB's process APIs.
 func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 	config, known := s.jobConfig()
 	if !known {
@@ -236,7 +236,7 @@ func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 	return job.NewClient(client, job.Options{API: job.API(s.jobAPI), MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: config.Logger}), nil
 }
 
-// jobConfig is the configuration for JOB, if a setting says where it is.
+// jobConfig returns the configuration for JOB. known is false if no setting says where JOB is.
 func (s *settings) jobConfig() (config bkapi.Config, known bool) {
 	config = s.API
 	config.Endpoint, config.Gateway = cmp.Or(s.jobEndpoint, config.Endpoint), bkapi.ESB
@@ -258,7 +258,7 @@ func (s *settings) checkHosted(diags *diag.Diagnostics) {
 	}
 }
 
-// hostedReader is the way to read what agents host. checkHosted has checked the settings.
+// hostedReader returns the reader of what agents host. checkHosted has checked the settings.
 func (s *settings) hostedReader(gseClient *gse.Client, jobClient *job.Client) procapi.HostedReader {
 	switch {
 	case s.hostedVia != viaJob && s.API.Gateway == bkapi.APIGW:
@@ -272,7 +272,7 @@ func (s *settings) hostedReader(gseClient *gse.Client, jobClient *job.Client) pr
 	return job.HostedFiles{Client: jobClient, Source: s.hosted, Scope: s.jobScope}
 }
 
-// cmdbConfig is the configuration for CMDB, if a setting says where it is.
+// cmdbConfig returns the configuration for CMDB. known is false if no setting says where CMDB is.
 func (s *settings) cmdbConfig() (config bkapi.Config, known bool) {
 	config = s.API
 	switch {
@@ -299,8 +299,8 @@ func connectCMDB(s *settings) (*cmdb.Client, error) {
 	return cmdb.NewClient(client, config.Gateway), nil
 }
 
-// configError rewords an error of the clients' configuration with the names of the provider block.
-// endpoint is the setting behind bkapi.Config.Endpoint.
+// configError rewords an error of the clients' configuration with the names of the provider block. endpoint is
+// the setting that bkapi.Config.Endpoint comes from.
 func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
 	var bad *bkapi.ConfigError
 	if !errors.As(err, &bad) {
@@ -347,8 +347,8 @@ func warnPlainHTTP(diags *diag.Diagnostics, name, endpoint string) {
 		"Connections to the "+name+" "+endpoint+" are not encrypted, so app_secret can be read on the way. Use https.")))
 }
 
-// userAgent has the form that other providers use. OpenTofu reports the version of the Terraform release
-// that it is compatible with.
+// userAgent returns a value in the form that other providers use. OpenTofu reports the Terraform release that
+// it is compatible with.
 func userAgent(version, terraformVersion string) string {
 	agent := fmt.Sprintf("Terraform/%s (+https://www.terraform.io) terraform-provider-bk/%s", terraformVersion, version)
 	if more := strings.TrimSpace(os.Getenv("TF_APPEND_USER_AGENT")); more != "" {

@@ -15,11 +15,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// Environment is the result of the provider's environment variables, for another program.
+// Environment is what the provider's environment variables configure, for another program.
 type Environment struct {
 	Platform *platform.Platform
-	// GSE, JOB and CMDB are the configurations for each. JOB and CMDB have no Endpoint if no setting says
-	// where they are. JOBAPI is the segment of JOB's paths.
+	// GSE, JOB and CMDB are the configurations of their clients. JOB and CMDB have no Endpoint if no setting
+	// says where they are. JOBAPI is the generation of JOB's API, a segment of its paths.
 	GSE, JOB, CMDB bkapi.Config
 	JOBAPI         string
 	// Warnings are the provider's warnings.
@@ -56,7 +56,7 @@ func FromEnvironment(ctx context.Context, o Options) (*Environment, error) {
 	return env, nil
 }
 
-// each converts the texts of diagnostics, which name environment variables.
+// each converts the texts of diagnostics, and leaves the provider block out of them.
 func each[T any](diags diag.Diagnostics, of func(string) T) []T {
 	list := make([]T, 0, len(diags))
 	for _, d := range diags {

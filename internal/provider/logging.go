@@ -10,19 +10,18 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 )
 
-// logSubsystem has its own level, which can only narrow TF_LOG_PROVIDER: TF_LOG_PROVIDER_BK_GSE.
+// logSubsystem has a level of its own in logLevel, which can only narrow TF_LOG_PROVIDER.
 const (
 	logSubsystem = "gse"
 	logLevel     = "TF_LOG_PROVIDER_BK_GSE"
 )
 
-// newLogger returns the clients' logger, which writes to Terraform's log with the context of the current
-// call.
+// newLogger returns the clients' logger, which writes to Terraform's log with the context of the current call.
 func newLogger() *slog.Logger {
 	return slog.New(tflogHandler{lowest: lowest[strings.ToUpper(os.Getenv(logLevel))]})
 }
 
-// lowest is the lowest slog level for each of Terraform's levels; without a level, everything is logged.
+// lowest is the lowest slog level for each of Terraform's levels. Without a level, everything is logged.
 var lowest = map[string]slog.Level{
 	"": math.MinInt, "TRACE": math.MinInt, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "OFF": math.MaxInt,
 }
@@ -36,8 +35,7 @@ type tflogHandler struct {
 // Enabled skips what would not be written. Terraform's own levels decide about the rest.
 func (h tflogHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.lowest }
 
-// Handle writes the attributes after the message, in order: Terraform prints the fields of a line in any
-// order.
+// Handle writes the attributes after the message, since Terraform prints the fields of a line in any order.
 func (h tflogHandler) Handle(ctx context.Context, record slog.Record) error {
 	ctx = tflog.NewSubsystem(ctx, logSubsystem, tflog.WithLevelFromEnv("TF_LOG_PROVIDER_BK", logSubsystem))
 	var text strings.Builder

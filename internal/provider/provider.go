@@ -52,7 +52,7 @@ func (p *bkProvider) Configure(ctx context.Context, req provider.ConfigureReques
 		return
 	}
 	if len(platform.Unknown) > 0 && req.ClientCapabilities.DeferralAllowed {
-		// If the client can defer, everything that needs the platform waits for the next apply.
+		// Everything that needs the platform waits for the next apply.
 		resp.Deferred = &provider.Deferred{Reason: provider.DeferredReasonProviderConfigUnknown}
 	}
 	resp.ResourceData = platform

@@ -17,7 +17,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// stopGrace is how long a stop waits for actions to report their end.
+// stopGrace is how long a stop waits for actions to end.
 const stopGrace = 800 * time.Millisecond
 
 // Options differ between the provider for users and the one in tests.
@@ -27,25 +27,24 @@ type Options struct {
 	Backoff poll.Backoff
 	// Pace is how often an action reports its progress.
 	Pace platform.Pace
-	// Clock is the clock of rollouts; nil is the real one.
+	// Clock is the clock of rollouts. Nil is the real one.
 	Clock poll.Clock
-	// Dial makes connections to the platform; nil is the network.
+	// Dial makes connections to the platform. Nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// DefaultOptions are the options for users, with the given version.
+// DefaultOptions returns the options for users, with the given version.
 func DefaultOptions(version string) Options {
 	return Options{Version: version, Backoff: poll.DefaultBackoff(), Pace: platform.DefaultPace}
 }
 
-// Server is the framework's server, except that an action is validated again when it is invoked, and that
-// a stop waits for actions to end.
+// Server is the framework's server, except that it validates an action again when it is invoked, and that a
+// stop waits for actions to end.
 //
-// terraform-plugin-go (v0.31.0, InvokeAction in tf6server) discards the events of an action after a stop.
-// The action would end without a message, and Terraform would take that as success. For
-// terraform-plugin-go, the stop begins when StopProvider returns. The framework's StopProvider first
-// cancels the contexts of actions. So this server returns from StopProvider only after the actions have
-// ended.
+// After a stop, terraform-plugin-go (v0.31.0, InvokeAction in tf6server) discards the events of an action. The
+// action would end without a message, which Terraform takes for success. For terraform-plugin-go, the stop
+// begins when StopProvider returns, and the framework's StopProvider first cancels the contexts of actions. So
+// this server returns from StopProvider only after the actions have ended.
 type Server struct {
 	reference.Server
 
@@ -94,9 +93,9 @@ func (s *Server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanReso
 	return resp, err
 }
 
-// pointOut makes Terraform show the attribute that a diagnostic is about. Terraform cannot find a path
-// inside an object, and then shows the first line of the block. So the diagnostic gets the object's path,
-// unless the object may contain a secret. The text of the diagnostic names the attribute itself.
+// pointOut makes Terraform show the attribute that a diagnostic is about. Terraform cannot find a path inside
+// an object, and shows the first line of the block instead. So the diagnostic gets the path of the object,
+// unless that may contain a secret. The text of the diagnostic names the attribute itself.
 func pointOut(diags []*tfprotov6.Diagnostic) {
 	for _, d := range diags {
 		steps := d.Attribute.Steps()
@@ -110,8 +109,8 @@ func pointOut(diags []*tfprotov6.Diagnostic) {
 	}
 }
 
-// InvokeAction runs an action, which counts as running until its last event is read. Terraform (1.15.9)
-// validates an action while values of other objects are unknown, and not again once they are known.
+// InvokeAction runs an action, which counts as running until its last event is read. It validates the action
+// again: Terraform (1.15.9) does so while values of other objects are unknown, but not once they are known.
 func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
 	checked, err := s.ValidateActionConfig(ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: req.ActionType, Config: req.Config})
 	if err != nil {
@@ -127,7 +126,7 @@ func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRe
 	if err != nil || stream == nil {
 		return stream, err
 	}
-	// It counts from now on, not from when its events are read, because it has begun.
+	// The action has begun, so it counts from now on, and not from when its events are read.
 	end := s.begin()
 	return &tfprotov6.InvokeActionServerStream{Events: func(push func(tfprotov6.InvokeActionEvent) bool) {
 		defer end()
@@ -135,7 +134,7 @@ func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRe
 	}}, nil
 }
 
-// begin counts an action as running until the function that it returns is called.
+// begin counts an action as running until the returned function is called.
 func (s *Server) begin() (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +148,7 @@ func (s *Server) begin() (end func()) {
 	}
 }
 
-// StopProvider cancels running actions and waits for their end, for at most stopGrace.
+// StopProvider cancels running actions and waits at most stopGrace for them to end.
 func (s *Server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
 	resp, err := s.Server.StopProvider(ctx, req)
 	grace := time.After(stopGrace)

@@ -22,11 +22,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// kind is the type of a setting. Like a value of package flag it has a pointer to the setting's variable,
-// and its constructor stores the default there.
+// kind is the type of a setting. Like a value of package flag, it has a pointer to the setting's variable, and
+// its constructor stores the default there.
 type kind interface {
 	attribute(d setting) schema.Attribute
-	// note is the part of the description about the kind and the default, "" for none.
+	// note returns the part of the description about the kind and the default, "" for none.
 	note() string
 	// set stores a value of the provider block, which the validators of the attribute have checked.
 	set(value attr.Value) error
@@ -89,7 +89,7 @@ func (k urlKind) parse(text string) error {
 	return nil
 }
 
-// quotedURL returns a user's URL for a message, without a password or token in it.
+// quotedURL returns a user's URL for a message, or "the URL" if it may contain a password or token.
 func quotedURL(endpoint string) string {
 	if strings.ContainsAny(endpoint, "@?#") {
 		return "the URL"
@@ -184,7 +184,7 @@ type numberKind struct {
 	standard, min, max int
 }
 
-// noMax is the maximum of a number without one.
+// noMax is the maximum of a number that has none.
 const noMax = math.MaxInt
 
 func newNumber(into *int, standard, minimum, maximum int) numberKind {

@@ -25,8 +25,7 @@ const (
 	viaJob     = "job"
 )
 
-// settings are the values of the provider's settings: from the provider block, the environment, and
-// defaults.
+// settings holds the values of the provider's settings, from the provider block, the environment and defaults.
 type settings struct {
 	// API is exported so that fmt finds its Format, which hides the secrets.
 	API bkapi.Config
@@ -52,8 +51,8 @@ type settings struct {
 	jobScope  job.Scope
 
 	declared []setting
-	// given maps a setting's name to its source: its own name for the provider block, or its environment
-	// variable. An empty text sets nothing.
+	// given maps the name of a setting that is set to its source: that name for the provider block, or the
+	// environment variable. An empty text sets nothing.
 	given map[string]string
 }
 
@@ -64,9 +63,9 @@ func newSettings() *settings {
 	return s
 }
 
-// setting is one setting, as the provider block, the environment, the documentation and messages need it.
+// setting is one setting, with what the provider block, the environment, the documentation and messages need.
 type setting struct {
-	name        string // with the name of its object before a point, if it is in one
+	name        string // prefixed with the name of its object and a dot, if it is in one
 	env         string // variable that is used if the block does not set it; "" for none
 	description string
 	kind        kind // its type, its default, and where its value is kept
@@ -76,8 +75,8 @@ type setting struct {
 	field       string // field of bkapi.Config that it sets, which errors name; "" for none
 }
 
-// declare lists every setting, and stores its default. Everything about a single setting is declared
-// here; config.go has conditions on several of them.
+// declare lists every setting, and stores its default. Everything about a single setting is declared here. The
+// file config.go has the conditions on several settings.
 func (s *settings) declare() []setting {
 	return []setting{
 		{
@@ -213,13 +212,13 @@ func (s *settings) declare() []setting {
 	}
 }
 
-// objects are the descriptions of settings that contain others.
+// objects has the descriptions of settings that contain others.
 var objects = map[string]string{
 	"hosted_specs":           "How a script reads [what agents host](data-sources/hosted_specs.md), where that is asked for.",
 	"hosted_specs.job_scope": "Scope of the hosts, for JOB.",
 }
 
-// attributesOf are the attributes of settings whose names begin with that of their object.
+// attributesOf returns the attributes of the settings whose names begin with object.
 func attributesOf(declared []setting, object string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	for _, d := range declared {
@@ -239,7 +238,8 @@ func attributesOf(declared []setting, object string) map[string]schema.Attribute
 	return attributes
 }
 
-// valueOf is the value of a setting, null or unknown if its object is.
+// valueOf returns the value of a setting in the block. If an object on the way is null or unknown, it returns
+// that.
 func (d setting) valueOf(block types.Object) attr.Value {
 	for rest := d.name; ; {
 		name, more, nested := strings.Cut(rest, ".")
@@ -252,7 +252,7 @@ func (d setting) valueOf(block types.Object) attr.Value {
 	}
 }
 
-// pathOf is the path of a setting.
+// pathOf returns the path of a setting.
 func pathOf(name string) path.Path {
 	names := strings.Split(name, ".")
 	at := path.Root(names[0])
@@ -262,7 +262,7 @@ func pathOf(name string) path.Path {
 	return at
 }
 
-// markdown is the description, with what follows from the other fields.
+// markdown returns the description, with what the other fields add.
 func (d setting) markdown() string {
 	text := d.description
 	if d.required {
