@@ -186,10 +186,10 @@ func TestOperation_failed_doubt(t *testing.T) {
 		again     func(operation) string
 		want      string
 	}{
-		"restart": {fleet.Restart, operation.applied, " The next apply asks the platform there first, and runs the restart again where it failed or nothing is known of it. If the platform never says, other triggers run it anew on every host."},
-		"reload":  {fleet.Reload, operation.applied, " The next apply asks the platform there first, and runs the reload again where it failed or nothing is known of it. If the platform never says, other triggers run it anew on every host."},
-		"start":   {fleet.Start, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must. If the platform never says, other triggers run it anew on every host."},
-		"kill":    {fleet.Kill, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must. If the platform never says, other triggers run it anew on every host."},
+		"restart": {fleet.Restart, operation.applied, " The next apply asks the platform there first, and runs the restart again where it failed or nothing is known of it. If the platform never reports the outcome, changing triggers runs it anew on every host."},
+		"reload":  {fleet.Reload, operation.applied, " The next apply asks the platform there first, and runs the reload again where it failed or nothing is known of it. If the platform never reports the outcome, changing triggers runs it anew on every host."},
+		"start":   {fleet.Start, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must. If the platform never reports the outcome, changing triggers runs it anew on every host."},
+		"kill":    {fleet.Kill, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must. If the platform never reports the outcome, changing triggers runs it anew on every host."},
 		"destroy": {fleet.Stop, operation.destroyed, " The next destroy runs the stop there again, unless the platform says that it has worked."},
 		"action":  {fleet.Stop, func(operation) string { return "" }, ""},
 	} {

@@ -130,7 +130,7 @@ func stagesOf(order fleet.Order, members []member) [][]int {
 
 // applied says what the next apply does if the outcome is unknown.
 func (o operation) applied() string {
-	const anew = " If the platform never says, other triggers run it anew on every host."
+	const anew = " If the platform never reports the outcome, changing triggers runs it anew on every host."
 	if fleet.AsksFirst(o.name) {
 		return " The next apply asks the platform and the agent there first, and acts only where it must." + anew
 	}

@@ -126,7 +126,7 @@ func (d doubt) leftHosted() diag.Diagnostics {
 	}
 	slices.Sort(left)
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Process Left Hosted", "An earlier apply has run the process "+strings.Join(left, ", ")+
-		", and could not unhost it, or did not see its end. Nothing unhosts it there any more, so the agent may run it again. "+
+		", and could not unhost it or did not see its end. No later apply unhosts it there, so the agent may run it again. "+
 		"To end that, run the operation \"stop\" on these hosts, with an operation of its own or in GSEKit.")}
 }
 

@@ -122,10 +122,10 @@ func TestProcessOperation_neverSaid(t *testing.T) {
 	resource.Applied(config)
 	forgotten := sim.Inject(simulator.Fault{API: "get_proc_result", Op: new(simulator.OpRestart), EnvelopeCode: new(1210001)})
 	config["triggers"] = map[string]string{"run": "2"}
-	providertest.Says(t, sim.Cut(resource, config, 5).String(), "If the platform never says, other triggers run it anew on every host.")
+	providertest.Says(t, sim.Cut(resource, config, 5).String(), "If the platform never reports the outcome, changing triggers runs it anew on every host.")
 	sim.ResetCalls()
 	config["operation"] = "reload"
-	providertest.Says(t, sim.Cut(resource, config, 5).String(), `If it never is, the way out is operation = "restart" with other triggers, which runs it anew, and then this one`)
+	providertest.Says(t, sim.Cut(resource, config, 5).String(), `If it never does, apply operation = "restart" with other triggers, which runs it anew, and then this one`)
 	sim.Changed(t)
 	sim.OnCall = func(call simulator.Call) { // what is sent now is not forgotten
 		if call.API == "operate_process" {

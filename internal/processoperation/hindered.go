@@ -12,8 +12,8 @@ import (
 
 // meaningHindered is the reason on a host where an earlier operation may still run. It would take effect after
 // this operation.
-const meaningHindered = "not tried, because the platform has not said that an earlier %[1]s is over here, which would take place afterwards. " +
-	"Do this again once it is. If it never is, the way out is operation = %[1]q with other triggers, which runs it anew, and then this one"
+const meaningHindered = "not tried, because the platform has not reported the end of an earlier %[1]s here, which would take effect after this operation. " +
+	"Try again once it has. If it never does, apply operation = %[1]q with other triggers, which runs it anew, and then this one"
 
 // meaningOtherProcess is the reason for the other processes of the operation on such a host.
 const meaningOtherProcess = "not tried, because an earlier operation may still run on this host for another of the processes"

@@ -57,7 +57,7 @@ func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnos
 		diags.Append(reference.CheckOperation(ctx, entry, config, operation)...)
 	}
 	if order := m.inputs().Order; !order.IsNull() && !order.IsUnknown() && slices.ContainsFunc(entries, func(e reference.Entry) bool { return e.Name == "" }) {
-		reference.AddInvalid(&diags, path.Root("order"), "Invalid Order", "it says in which order the operation takes several processes, and there is one; leave it out, or set processes")
+		reference.AddInvalid(&diags, path.Root("order"), "Invalid Order", "it sets in which order the operation takes several processes, but there is only one; leave it out, or set processes")
 	}
 	if gate := reference.GateOf(rollout); gate.IsNull() || gate.IsUnknown() || operation.IsNull() || operation.IsUnknown() {
 		return diags
@@ -200,10 +200,10 @@ func openFor(ctx context.Context, p *platform.Platform, m model, name fleet.Oper
 	// cannot be read would be another operation.
 	entries, _ := m.Entries(ctx)
 	if !slices.Contains(fleet.Operations(), o.name) {
-		reference.AddInvalid(diags, path.Root("operation"), "Invalid Operation", fmt.Sprintf("%q is no operation", o.name))
+		reference.AddInvalid(diags, path.Root("operation"), "Invalid Operation", fmt.Sprintf("%q is not an operation", o.name))
 	}
 	if !slices.Contains(fleet.Orders(), o.order) {
-		reference.AddInvalid(diags, path.Root("order"), "Invalid Order", fmt.Sprintf("%q is no order", o.order))
+		reference.AddInvalid(diags, path.Root("order"), "Invalid Order", fmt.Sprintf("%q is not an order", o.order))
 	}
 	if len(entries) == 0 {
 		reference.AddInvalid(diags, path.Root("processes"), "Invalid Process", "there is no process in it")

@@ -82,7 +82,7 @@ func (o operation) duplicates(ctx context.Context) (map[place]fleet.Host, error)
 // be asked.
 func namesUnknown(o operation, err error) diag.Diagnostic {
 	return diagnose.CallFailed(summary(o.name), o.title()+": "+string(o.name)+" was not run on any host. Hosts are given by address and by agent id, "+
-		"and whether two of them are the same machine could not be asked.", err)
+		"and the platform could not be asked whether two of them are the same machine.", err)
 }
 
 // namesNotSaid returns the error for hosts that left and may be hosts that joined, if the platform does not
@@ -98,12 +98,12 @@ func namesNotSaid(o operation, unclear map[fleet.HostID][]fleet.Host) diag.Diagn
 		if len(came) > most {
 			names = append(names, fmt.Sprintf("%d more", len(came)-most))
 		}
-		lines = append(lines, fmt.Sprintf("The platform does not say whether %s, which leaves, is one machine with %s.", left.Address(), strings.Join(names, " or ")))
+		lines = append(lines, fmt.Sprintf("The platform does not say whether %s, which leaves, is the same machine as %s.", left.Address(), strings.Join(names, " or ")))
 	}
 	slices.Sort(lines)
 	if more := len(lines) - most; more > 0 {
 		lines = append(lines[:most], fmt.Sprintf("Nor does it say that of %d more.", more))
 	}
 	return diag.NewErrorDiagnostic(summary(o.name), o.title()+": "+string(o.name)+" was not run on any host.\n\n"+strings.Join(lines, " ")+
-		" Take it out and apply, then add the other and apply again. With run_on_create = false, the second apply only records it.")
+		" Remove it from hosts and apply, then add the other and apply again. With run_on_create = false, the second apply only records the added host.")
 }

@@ -309,7 +309,7 @@ func TestProcesses_mistakes(t *testing.T) {
 		"no-hosts": {nil, operation("start", map[string]any{"a": with(entry("a", 1), map[string]any{"hosts": map[string]string{}})}, nil), `Attribute processes["a"].hosts must contain at least one host, and is empty`},
 		"unordered": {
 			gse, with(entry("web", nil, 1), map[string]any{"operation": "start", "order": "descending", "priority": nil}),
-			"Attribute order: it says in which order the operation takes several processes, and there is one; leave it out, or set processes.",
+			"Attribute order: it sets in which order the operation takes several processes, but there is only one; leave it out, or set processes.",
 		},
 		"no-order": {nil, operation("start", stack(), map[string]any{"order": "up"}), `Attribute order value must be one of: ["ascending" "descending"], got: "up"`},
 		"negative": {nil, operation("start", map[string]any{"a": entry("a", -1, 1)}, nil), `Attribute processes["a"].priority value must be at least 0, got: -1`},

@@ -166,7 +166,7 @@ func TestProcessOperation_namesNotSaid(t *testing.T) {
 			resource.Protocol = operationOf(t, sim, by).Protocol // which has not learnt any names yet
 			_, said := resource.Apply(restartOn(by, c.after))
 			providertest.Says(t, said.String(), "ERROR: Unable to Restart Process", "restart was not run on any host.",
-				"The platform does not say whether "+address+", which leaves, is one machine with "+agentID+". Take it out and apply, then add the other and apply again.")
+				"The platform does not say whether "+address+", which leaves, is the same machine as "+agentID+". Remove it from hosts and apply, then add the other and apply again.")
 			if sim.Changed(t); !resource.State.Equal(before) {
 				t.Errorf("state %s", resource.State)
 			}
