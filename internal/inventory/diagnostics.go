@@ -45,7 +45,7 @@ func selectFailed(biz int64, err error) diag.Diagnostic {
 			"\n\nHosts would be missing, so none are returned. If many hosts are being changed in CMDB at the moment, plan again later.")
 	case errors.As(err, &beyond):
 		return diag.NewErrorDiagnostic(summaryNotRead, diagnose.Sentence(err.Error())+
-			"\n\nHosts that nobody asked for would be among them, so none are returned. This CMDB may be too old for the provider: list_biz_hosts_topo has to know the filters by set, module and host.")
+			"\n\nHosts outside the scope would be among them, so none are returned. This CMDB may be too old for the provider: list_biz_hosts_topo has to know the filters by set, module and host.")
 	}
 	return diagnose.CallFailed(summaryNotRead, fmt.Sprintf("CMDB could not be asked for the hosts of business %d.", biz), err)
 }
@@ -62,7 +62,7 @@ func tooFewOf(what string, biz int64, hosts, inScope int, least int64) diag.Diag
 		text = fmt.Sprintf("Of %d hosts that business %d has in this scope, %d pass the filter", inScope, biz, hosts)
 	}
 	return diagnose.About(path.Root("min_hosts"), diag.NewErrorDiagnostic("Too Few Hosts", fmt.Sprintf("%s; min_hosts requires %d.\n\n"+
-		"This is an error so that no plan removes hosts because CMDB was emptied or asked wrongly. If it is meant so, lower min_hosts.", text, least)))
+		"This is an error so that no plan removes hosts because CMDB was emptied or queried with a wrong scope. If this number is right, lower min_hosts.", text, least)))
 }
 
 // faults returns the errors for hosts that cannot be named.
@@ -91,8 +91,8 @@ func (g *processGroups) faults() diag.Diagnostics {
 			"\nRename one of them in CMDB, or leave one out with a smaller scope.")
 	}
 	if len(g.differing) > 0 {
-		diags.Append(diagnose.About(path.Root("group_by"), diag.NewErrorDiagnostic("Processes That Differ", "Hosts can only be one element with the same spec and priority:\n\n"+rows(g.differing)+
-			fmt.Sprintf("\nMake them alike in CMDB, or set group_by = %q, which tells them apart. As that changes all keys of a data source, read these processes in one of their own, by process_name, and list all others in the process_name of this one.", g.apart))))
+		diags.Append(diagnose.About(path.Root("group_by"), diag.NewErrorDiagnostic("Processes That Differ", "Hosts of one element must have the same spec and priority:\n\n"+rows(g.differing)+
+			fmt.Sprintf("\nMake them alike in CMDB, or set group_by = %q, which separates them. That changes all keys of a data source, so read these processes in a data source of their own, by process_name, and list all others in the process_name of this one.", g.apart))))
 	}
 	return diags
 }

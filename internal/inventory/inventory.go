@@ -90,9 +90,9 @@ func (n naming) address(h cmdb.Host) (string, error) {
 	}
 	switch {
 	case h.Dynamic && n.by == byEither && h.AgentID != "":
-		return "", errors.New("its addresses are dynamic, so that they may be another host's later, and the ESB takes no agent ids")
+		return "", errors.New("its addresses are dynamic, so they may be another host's later, and the ESB does not accept agent ids")
 	case h.Dynamic:
-		return "", errors.New("its addresses are dynamic, so that they may be another host's later")
+		return "", errors.New("its addresses are dynamic, so they may be another host's later")
 	case h.CloudID == nil:
 		return "", errors.New("CMDB has no bk_cloud_id for it")
 	}
@@ -116,7 +116,7 @@ func agentAddress(h cmdb.Host) (string, error) {
 	}
 	host, err := fleet.ParseHost(h.AgentID, 0)
 	if err != nil || host.AgentID() == "" {
-		return "", fmt.Errorf("its agent id %q is not one", h.AgentID)
+		return "", fmt.Errorf("its agent id %q is not valid", h.AgentID)
 	}
 	return host.Address(), nil
 }

@@ -69,7 +69,7 @@ func parseKey(text string) (keyFormat, error) {
 			}
 		}
 		if at < 0 {
-			return keyFormat{}, fmt.Errorf("{%s} is no field of a host; it must be %s", name, keyFieldList())
+			return keyFormat{}, fmt.Errorf("{%s} is not a field of a host; it must be %s", name, keyFieldList())
 		}
 		format.fields = append(format.fields, at)
 		text = after
@@ -92,7 +92,7 @@ func (f keyFormat) of(h cmdb.Host) (string, error) {
 		field := keyFields[f.fields[i]]
 		value := field.of(h)
 		if value == "" {
-			return "", fmt.Errorf("CMDB has no %s for it, which its key is made of", field.name)
+			return "", fmt.Errorf("CMDB has no %s for it, which its key contains", field.name)
 		}
 		key.WriteString(value)
 	}

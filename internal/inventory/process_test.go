@@ -18,7 +18,7 @@ import (
 func TestRender(t *testing.T) {
 	t.Parallel()
 	process := cmdb.Process{ID: 7, Name: "nginx", FuncName: "nginx-bin", Place: cmdb.Place{SetName: "gz-1", ModuleName: "web"}}
-	const known = " is none of the names FuncID, LocalInstID, LocalInstID0, ModuleName, SetName, bk_module_name, bk_process_name, bk_set_name, local_inst_id, local_inst_id0"
+	const known = " is not one of the names FuncID, LocalInstID, LocalInstID0, ModuleName, SetName, bk_module_name, bk_process_name, bk_set_name, local_inst_id, local_inst_id0"
 	for name, c := range map[string]struct {
 		text, want, fault string
 		instID            int64
@@ -29,7 +29,7 @@ func TestRender(t *testing.T) {
 		"older-names":     {text: "${SetName}/${ModuleName}/${FuncID}_${LocalInstID}.${LocalInstID0}", want: "gz-1/web/nginx_2.1"},
 		"blanks":          {text: "${ bk_set_name }", want: "gz-1"},
 		"inst-id":         {text: "${inst_id} ${inst_id_0} ${InstID} ${InstID0}", want: "12 11 12 11", instID: 12},
-		"inst-id-unknown": {text: "x ${inst_id}", fault: "${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids"},
+		"inst-id-unknown": {text: "x ${inst_id}", fault: "${inst_id} is not in CMDB, because GSEKit keeps it in its own database; set it in inst_ids"},
 		"of-bscp":         {text: "${module_inst_seq}", fault: "${module_inst_seq}" + known},
 		"misspelt":        {text: "${bk_set_nam}", fault: "${bk_set_nam}" + known},
 		"expression":      {text: "${local_inst_id + 1}", fault: `it has "${", and only ${name} can be rendered`},
@@ -139,7 +139,7 @@ func TestProcessGroups(t *testing.T) {
 		"template": {
 			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.StopCmd, p.ProcNum = "${x}", 3 }), whole(2, nil)},
 			want:      groups{"nginx_1@web": {"0:10.0.0.2", "2"}},
-			unusable:  "process 1 (nginx) of host 1 (10.0.0.1) in gz-1/web: stop_cmd: ${x} is none of the names",
+			unusable:  "process 1 (nginx) of host 1 (10.0.0.1) in gz-1/web: stop_cmd: ${x} is not one of the names",
 		},
 		"same-name-on-one-host": {
 			processes: []cmdb.Process{whole(1, nil), whole(2, func(p *cmdb.Process) { p.Host = whole(1, nil).Host; p.Place.ModuleName = "db" })},

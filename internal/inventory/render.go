@@ -51,9 +51,9 @@ func render(text string, names map[string]string) (string, error) {
 		switch {
 		case known || fault != nil:
 		case slices.Contains(instIDNames, name):
-			fault = fmt.Errorf("%s is not in CMDB, as GSEKit keeps it; give it in inst_ids", place)
+			fault = fmt.Errorf("%s is not in CMDB, because GSEKit keeps it in its own database; set it in inst_ids", place)
 		default:
-			fault = fmt.Errorf("%s is none of the names %s", place, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+			fault = fmt.Errorf("%s is not one of the names %s", place, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 		}
 		return value
 	})
