@@ -65,7 +65,7 @@ func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.Schem
 	}
 	maps.Copy(attributes, statusAttributes(ctx, "`unregistered`: the platform has no registration, and by mode `live` its agent neither hosts nor runs it."))
 	attributes["unhealthy_count"] = schema.Int64Attribute{
-		MarkdownDescription: "Number of hosts on which the process runs and its `health_cmd` printed nothing, as it does where it fails. Null if no " +
+		MarkdownDescription: "Number of hosts on which the process runs and its `health_cmd` printed nothing, as when it fails. Null if no " +
 			"`health_cmd` is set, and in mode `" + string(modeCached) + "`. What a check printed is in `health` of each status.",
 		Computed: true,
 	}

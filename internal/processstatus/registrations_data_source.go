@@ -162,7 +162,7 @@ func namesAlike(rows []string) diag.Diagnostic {
 	}
 	return diag.NewWarningDiagnostic("Names Spelt Alike", fmt.Sprintf(
 		"Some names of processes differ only in how their characters are composed, and are one name to Terraform:\n\n  %s\n\n"+
-			"Their hosts stand under that name together. A resource registers the composed spelling, and finds no other.", strings.Join(rows, "\n  ")))
+			"Their hosts are listed together under that name. A resource registers the composed spelling, and does not find any other.", strings.Join(rows, "\n  ")))
 }
 
 // maxNamed is how many rows a warning names.

@@ -35,7 +35,7 @@ func statusOf(state string) []reference.ObjectAttribute {
 		{Name: "cpu_usage", Type: tftypes.Number, Description: "CPU usage, as a percentage of the whole machine. Null unless the process is running."},
 		{Name: "error_code", Type: tftypes.Number, Description: "The platform's error code if the state is `unknown`, otherwise null."},
 		{Name: "error_message", Type: tftypes.String, Description: "Why the state is `unknown`, otherwise null."},
-		{Name: "health", Type: tftypes.String, Description: "What the health command printed, by the agent's answer, which the provider does not judge. Null if it says nothing; the cached status never does."},
+		{Name: "health", Type: tftypes.String, Description: "What the health command printed, as the agent reports it. The provider does not judge it. Null if the agent reports nothing, and in the cached status."},
 		{Name: "hosted", Type: tftypes.Bool, Description: "Whether the process is hosted: the agent restarts it when it dies. Null if the answer does not say."},
 		{Name: "mem_usage", Type: tftypes.Number, Description: "Memory usage, as a percentage of the whole machine. Null unless the process is running."},
 		{Name: "pid", Type: tftypes.Number, Description: "Process ID. Null unless the process is running."},
@@ -158,7 +158,7 @@ func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]
 
 // statusFromCache returns the warning for a cached status that was read because the agents could not be asked.
 func statusFromCache(id string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Status Read From The Cache", id+" has no spec here, and asking the agents takes one. The status is the platform's "+
-		"cached one, which may be minutes old.\n\nA process that was imported gets its spec with the first apply. Where the spec was left out on purpose, "+
+	return diag.NewWarningDiagnostic("Status Read From The Cache", id+" has no spec here, which asking the agents requires. The status is the platform's "+
+		"cached one, which may be minutes old.\n\nA process that was imported gets its spec with the first apply. If the spec was left out on purpose, "+
 		"set mode = \"cached\", which says so.")
 }
