@@ -83,7 +83,7 @@ func NoJob() diag.Diagnostic {
 // NoCMDB returns the error for an object that reads from CMDB if no setting says where CMDB is.
 func NoCMDB() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(SummaryInvalidProvider,
-		"The provider's endpoint is an API gateway in whose URL bk-gse does not stand once, so that CMDB's cannot be told from it. Set cmdb_endpoint to the URL of "+
+		"The provider's endpoint is an API gateway, and its URL does not contain bk-gse exactly once, so the URL of CMDB's gateway cannot be derived from it. Set cmdb_endpoint to the URL of "+
 			"CMDB's gateway, such as https://bkapi.example.com/api/bk-cmdb/prod.")
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // textAnswersAgain is the text of a host whose agent answers again and that is to be brought up to date.
-const textAnswersAgain = "its agent answers again; it did not when this was to be done"
+const textAnswersAgain = "its agent answers again, but did not when this was due"
 
 // Unanswered returns the status of a host whose agent does not answer. code is what is left to do there, o what
 // the platform says, and was the previous status. A host that did not answer before either keeps its time and

@@ -254,7 +254,7 @@ func (s *settings) checkHosted(diags *diag.Diagnostics) {
 	case s.hostedVia == viaJob && s.jobScope.ID == "":
 		diags.Append(s.invalid("hosted_specs.via", "JOB runs scripts in a scope; set hosted_specs.job_scope"))
 	case s.hostedVia == viaJob && s.jobAPI != string(job.V3):
-		diags.Append(s.invalid("hosted_specs.via", fmt.Sprintf("scripts run through job_api %q alone", job.V3)))
+		diags.Append(s.invalid("hosted_specs.via", fmt.Sprintf("scripts require job_api = %q", job.V3)))
 	}
 }
 
@@ -267,7 +267,7 @@ func (s *settings) hostedReader(gseClient *gse.Client, jobClient *job.Client) pr
 		return procapi.Unread("JOB runs the script that reads it, and hosted_specs.job_scope is not set. Set it to the business of the hosts in the provider block: " +
 			`hosted_specs = { job_scope = { id = "2" } }`)
 	case s.jobAPI != string(job.V3):
-		return procapi.Unread(fmt.Sprintf("JOB runs the script that reads it, through job_api = %q alone, and that is %q", job.V3, s.jobAPI))
+		return procapi.Unread(fmt.Sprintf("JOB runs the script that reads it, which requires job_api = %q, and job_api is %q", job.V3, s.jobAPI))
 	}
 	return job.HostedFiles{Client: jobClient, Source: s.hosted, Scope: s.jobScope}
 }

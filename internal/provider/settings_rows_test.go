@@ -206,7 +206,7 @@ var badSettings = []badSetting{
 	{of: "hosted_specs.via", value: "gateway", with: map[string]any{"gateway": "esb"}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: the ESB has no script API; set it to "job", and hosted_specs.job_scope.`},
 	{of: "hosted_specs.via", value: "job", with: map[string]any{"job_endpoint": nil}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: nothing says where JOB is; set job_endpoint.`},
 	{of: "hosted_specs.via", value: "job", with: map[string]any{"hosted_specs.job_scope.id": nil}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: JOB runs scripts in a scope; set hosted_specs.job_scope.`},
-	{of: "hosted_specs.via", value: "job", with: map[string]any{"job_api": "job"}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: scripts run through job_api "jobv3" alone.`},
+	{of: "hosted_specs.via", value: "job", with: map[string]any{"job_api": "job"}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: scripts require job_api = "jobv3".`},
 	{of: "hosted_specs.via", env: "ssh", want: `hosted_specs.via: Invalid Provider Setting: Environment variable BK_HOSTED_SPECS_VIA: "ssh" is not one of "gateway", "job".`},
 	{of: "hosted_specs.job_scope.id", value: nil, with: map[string]any{"hosted_specs.via": "job"}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: JOB runs scripts in a scope; set hosted_specs.job_scope.`},
 	{of: "hosted_specs.job_scope.type", value: "set", want: `hosted_specs.job_scope.type: Invalid Attribute Value Match: Attribute hosted_specs.job_scope.type value must be one of: ["biz" "biz_set"], got: "set"`},
