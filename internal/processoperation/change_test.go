@@ -44,7 +44,7 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
-// What has worked on a host counts for the spec that the host has now, even if another entry has the same process.
+// An operation that worked counts only for the host's current spec, even if another entry has the same process.
 func TestDoubt_asDeclared(t *testing.T) {
 	t.Parallel()
 	entry := func(spec string, addresses map[string]string) member {
@@ -125,7 +125,7 @@ func TestChange_due(t *testing.T) {
 	}
 }
 
-// What is not known of a host is kept until its task has a verdict, also while the host is not tried.
+// Doubt about a host is kept until its task has a verdict, also while the host is not tried.
 func TestDoubtOf(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 1)

@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What an earlier run may have done on a host whose agent is away is asked once it answers, whatever
-// updates there were meanwhile.
+// If an earlier run may have worked on a host whose agent is away, the platform is asked once the agent
+// answers, whatever updates there were meanwhile.
 func TestProcessOperation_doubtOfUnreachable(t *testing.T) {
 	t.Parallel()
 	second := []string{providertest.Address(2)}
@@ -51,8 +51,8 @@ func TestProcessOperation_doubtOfUnreachable(t *testing.T) {
 	}
 }
 
-// An operation that has run on a host is a failure there if what follows it does not reach the agent.
-// The host does not count as unreachable, because something was done.
+// If an operation ran on a host and the next step does not reach the agent, the host has failed. It does not
+// count as unreachable, because something was done.
 func TestProcessOperation_oneShotLeftByAnAgent(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", gseFaces, func(s trial) {
@@ -110,8 +110,8 @@ func TestProcessOperation_watchedAndForgotten(t *testing.T) {
 	}
 }
 
-// JOB says the same of a task that it has forgotten as of a GSE that is in trouble. The operation runs anew with other triggers, as the messages
-// say, and then any operation.
+// JOB returns the same for a task that it has forgotten as for a GSE that fails. With other triggers the operation
+// runs anew, as the messages say, and then any operation does.
 func TestProcessOperation_neverSaid(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceJOB

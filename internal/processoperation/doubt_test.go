@@ -138,7 +138,7 @@ func TestProcessOperation_partial(t *testing.T) {
 	}
 }
 
-// underWay is a restart or another operation whose run was cut off, and the state for the next run.
+// underWay is a restart or another operation whose run was interrupted, and the state for the next run.
 type underWay struct {
 	*providertest.Slow
 	*providertest.Core
@@ -146,8 +146,8 @@ type underWay struct {
 	config map[string]any
 }
 
-// cutOff applies a configuration whose operation takes an hour on hosts, and interrupts that once every
-// task was polled. names are processes besides the face's.
+// cutOff applies a configuration whose operation takes an hour on hosts, and interrupts it once every task was
+// polled. names are processes besides the face's.
 func cutOff(t *testing.T, by providertest.Face, op int, config map[string]any, hosts []int, names ...string) *underWay {
 	t.Helper()
 	u := &underWay{Slow: providertest.NewSlow(t, op), by: by, config: config}
@@ -200,7 +200,7 @@ func (u *underWay) fails(t *testing.T, says string) {
 	}
 }
 
-// ran counts the calls that reached agents since the run was cut off, by host.
+// ran counts the calls that reached agents since the run was interrupted, by host.
 func (u *underWay) ran(action string) map[string]int {
 	times := make(map[string]int)
 	for _, done := range u.Executions() {
@@ -267,9 +267,9 @@ func TestProcessOperation_underWayThen(t *testing.T) {
 		"failed":                    {hosts: 3, then: func(u *underWay) { u.Fails(2, 3) }, sent: []int{2, 3}},
 		"forgotten":                 {hosts: 3, then: func(u *underWay) { u.Forgets() }, sent: []int{2, 3}},
 		"state-of-an-older-release": {hosts: 3, then: func(u *underWay) { u.Private = nil }, sent: []int{2, 3}},
-		// A failing platform refuses requests once or twice. That does not mean that it is forgotten.
+		// A failing platform refuses requests once or twice. That does not mean that the task is forgotten.
 		"refused-once": {hosts: 1, fault: refused(simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "system error", Times: 2}), then: func(u *underWay) { u.EndsWhileAsked() }},
-		// Some platforms say it with a status, to one look and then to a whole wait.
+		// Some platforms report a forgotten task with an HTTP status: here once, and then during a whole wait.
 		"not-found": {hosts: 1, fault: refused(simulator.Fault{HTTPStatus: http.StatusNotFound, Body: `{"code":1000404,"message":"task not found","data":null}`, Times: 31}), then: func(*underWay) {}, sent: []int{1}},
 		// If the task cannot be polled, it may still be in progress, and the following run polls it.
 		"forbidden":   {hosts: 1, fault: refused(simulator.Fault{HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"App has no permission to the resource"}`}), says: "the platform's result could not be read"},
@@ -296,7 +296,8 @@ func TestProcessOperation_underWayThen(t *testing.T) {
 	}
 }
 
-// A permission that has lapsed says nothing about a task. The ESB says it with HTTP 200, and each API is granted by itself.
+// A permission that has lapsed shows nothing about a task. The ESB reports it with HTTP 200, and each API is
+// granted separately.
 func TestProcessOperation_underWayDenied(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", []providertest.Face{providertest.FaceESB, providertest.FaceJOB}, func(s trial) {

@@ -284,8 +284,8 @@ func TestProcessOperation_oneShotFailedEverywhere(t *testing.T) {
 	})
 }
 
-// What a run has left hosted is unhosted by an on_destroy that ends hosting. Where nothing ends it any
-// more, a warning names the hosts.
+// A process that a run has left hosted is unhosted by an on_destroy that ends hosting. If nothing will unhost
+// it any more, a warning names the hosts.
 //
 // Promised in cookbook.md: If the host leaves before that, or the resource is destroyed without
 // `on_destroy`, a warning names it.

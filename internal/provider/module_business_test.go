@@ -206,7 +206,7 @@ const monitored = `{"businesses": [{"id": 3, "name": "game",
     {"name": "db", "template": "db", "hosts": [{"ip": "10.0.1.1"}]},
     {"name": "web", "template": "web", "hosts": [{"ip": "10.0.2.1"}]}]}]}]}`
 
-// A process that somebody edits in one module is updated there. One that is edited in one of two sets is an error. Neither unregisters a host.
+// A process that is edited in one module of CMDB is updated there. One that is edited in one of two sets is an error. Neither unregisters a host.
 func TestAccCMDBProcesses_edited(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSimOf(t, monitored)
