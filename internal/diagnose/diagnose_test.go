@@ -168,7 +168,7 @@ func refusal(requestID string, status int) error {
 	return &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: status, Sent: true, RequestID: requestID, Attempts: 1}
 }
 
-// However many hosts share a reason, each other one is shown, and what is left out is counted.
+// However many hosts share a reason, every other reason is shown, and the hosts that are left out are counted.
 func TestRows_everyReason(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 200)
@@ -230,7 +230,7 @@ func TestRows_everyReason(t *testing.T) {
 	}
 }
 
-// Of hosts that leave state each is named, with its address: hosts does not have them any more.
+// Hosts that leave state are all named with their addresses: hosts does not contain them any more.
 //
 // Promised in changing-hosts.md: go from state with a warning that names each of them and its address.
 func TestRowsInFull(t *testing.T) {
@@ -319,7 +319,7 @@ func TestExplain(t *testing.T) {
 			"Check the provider's endpoint, and whether gateway should be esb or apigw; it is apigw now."},
 		"job-removed": {bkapi.Error{API: "operate_process", Kind: bkapi.KindStatus, Status: 404}, "JOB has no process APIs as of release 3.7. If this one is older, check job_endpoint and job_api; " +
 			"otherwise use the objects that call GSE directly: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` removes from state what can no longer be read."},
-		// A certificate that has expired needs a clock or another one, and one for another purpose does not.
+		// The clock may be wrong only if a certificate has expired, and not if it is for another purpose.
 		"expired": {bkapi.Error{Kind: bkapi.KindTLS, Err: x509.CertificateInvalidError{Reason: x509.Expired}}, "The platform's certificate has expired or is not valid yet. Check this machine's clock, or have the certificate renewed."},
 		"purpose": {bkapi.Error{Kind: bkapi.KindTLS, Err: x509.CertificateInvalidError{Reason: x509.IncompatibleUsage}}, "The platform's certificate is not valid for this purpose. Ask its administrators for another one."},
 	} {
@@ -331,7 +331,7 @@ func TestExplain(t *testing.T) {
 		"The message is the platform's own. If it is about the application, check app_code and app_secret, and that the application may call operate_proc_v2; " +
 		"otherwise ask the platform's administrators and quote the request id."
 	procapitest.WantEqual(t, "refused", want, explain(refused))
-	// What went wrong before time ran out says more than that it did.
+	// An earlier failure says more than that time ran out.
 	late := fmt.Errorf("%w; the answer before: %w", &bkapi.Error{URL: "https://paas/x", Kind: bkapi.KindCanceled, Attempts: 1}, refused)
 	procapitest.WantEqual(t, "in time", true, strings.HasSuffix(explain(late), want[strings.LastIndex(want, "\n\n"):]))
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -402,7 +402,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// A plan that equals the one before says so, and how often.
+// A rollout_plan that equals the previous one says so, and how often.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[[2]string]string{
@@ -414,7 +414,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// Of calls whose end was not seen there is one paragraph: why, what that means, what to do.
+// One paragraph is about calls whose end was not seen: the cause, what it means, and what to do.
 func TestRowsInDoubt(t *testing.T) {
 	t.Parallel()
 	const doubt, up, slower = "The operation may have run.", "Time ran out.", "If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout."
@@ -436,7 +436,7 @@ func TestRowsInDoubt(t *testing.T) {
 	}
 }
 
-// What went wrong before time ran out is found in whatever it is wrapped in.
+// A failure before time ran out is found however it is wrapped.
 func TestTroubled(t *testing.T) {
 	t.Parallel()
 	canceled, refused := &bkapi.Error{Kind: bkapi.KindCanceled, Attempts: 1}, &bkapi.Error{Kind: bkapi.KindRefused, Attempts: 1}

@@ -23,7 +23,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// What was ever written with a code keeps its meaning, whatever is written by now.
+// Everything that was ever written with a code keeps its meaning, whatever is written now.
 func TestParseHostStatus_codes(t *testing.T) {
 	t.Parallel()
 	read := readGolden(t, "testdata/state-with-codes.txt")
@@ -125,7 +125,7 @@ func TestHostStatus_output(t *testing.T) {
 	}
 	for want, o := range map[string]fleet.Outcome{
 		"failed: 117, the agent is abnormal or not found": {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent abnormal"},
-		// What the platform says of its code is said once, whoever says it.
+		// The meaning of a code is printed once, even if the platform's message repeats it.
 		"failed: 65535, the command failed":         {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "Command failed.", Ran: true},
 		"failed: 65535, the command failed: exit 1": {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "exit 1", Ran: true},
 		"failed: 4711: what nobody expects":         {Verdict: fleet.Failed, Code: 4711, Message: "what nobody expects"},
@@ -186,7 +186,7 @@ func TestInDoubt(t *testing.T) {
 	procapitest.WantEqual(t, "in doubt", []fleet.Code{OutcomeUnknown, NoVerdict, Interrupted}, doubtful)
 }
 
-// A supplier id that is spelt out later makes no other host.
+// A supplier id that is written out later does not make it another host.
 func TestStatuses_supplier(t *testing.T) {
 	t.Parallel()
 	short, faults := fleet.NewInventory(maps.All(map[string]string{"a": "0:10.0.0.1", "well": "0:10.0.0.2"}), 0)
@@ -307,7 +307,7 @@ func TestGlossary_hasBothLanguages(t *testing.T) {
 
 func isChinese(r rune) bool { return unicode.Is(unicode.Han, r) }
 
-// No code that the clients decide by is left out, and none of state.
+// The tables have every code that the clients decide by, and every code of state.
 func TestGlossary_isComplete(t *testing.T) {
 	t.Parallel()
 	told := make(map[string]bool)

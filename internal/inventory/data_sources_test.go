@@ -330,7 +330,7 @@ func TestProcessesDataSource_invalid(t *testing.T) {
 	}
 }
 
-// A read that is not over in time ends with an error, and keeps nothing: part of an answer would look like all of it.
+// A read that times out is an error and keeps nothing: part of an answer would look like all of it.
 //
 // Promised in reference: When one expires, the read ends with an error: what is known by then would look like everything.
 func TestDataSources_deadline(t *testing.T) {

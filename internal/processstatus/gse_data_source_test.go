@@ -187,7 +187,7 @@ func TestProcessStatusDataSource_withoutSpec(t *testing.T) {
 	}
 }
 
-// What is no process is an error, and nothing else is said of it.
+// A value that is not a process is an error, and the only diagnostic.
 func TestProcessStatusDataSource_noProcess(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

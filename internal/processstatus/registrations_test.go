@@ -81,7 +81,8 @@ func row(name, agent, ip string, more map[string]any) map[string]any {
 	return row
 }
 
-// A machine may be expected under one name and listed under the other. Unless it is known that they are two machines, it is not an orphan.
+// A machine may be expected under one name and listed under the other. Unless these are known to be two
+// machines, it is not an orphan.
 //
 // Promised in reference: A host that may be an expected one under another name is left out, with a warning.
 func TestRegistrationsDataSource_orphans(t *testing.T) {
@@ -127,7 +128,8 @@ func listing(rows ...any) simulator.Fault {
 	return simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": rows, "data/count": len(rows)}}
 }
 
-// Terraform makes one of two keys that it spells alike (NFC). No host is lost by that, and none is an orphan that is expected.
+// Terraform merges two keys that it normalizes to one (NFC). That loses no host, and makes no expected host an
+// orphan.
 func TestRegistrationsDataSource_spelling(t *testing.T) {
 	t.Parallel()
 	const composed, decomposed = "caf\u00e9_1", "cafe\u0301_1"
@@ -438,8 +440,8 @@ func TestRegistrationsDataSource_badHost(t *testing.T) {
 	}
 }
 
-// A later row may tell that an earlier one is the same machine by its other name. The order of rows decides
-// nothing.
+// A later row may show that an earlier one is the same machine under its other name. The order of rows does
+// not matter.
 func TestRegistrations_orphansInAnyOrder(t *testing.T) {
 	t.Parallel()
 	const address = "10.0.0.1"
