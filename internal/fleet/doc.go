@@ -1,20 +1,18 @@
-// Package fleet holds what is true of any process on many hosts, whichever API reaches them. It
-// knows how a host is addressed, and what happened to each host in a call. It rolls out changes in
-// waves, compares a declared process with what the platform says, and repairs the difference.
+// Package fleet implements what is common to processes on many hosts, whichever API reaches them. It defines
+// how a host is addressed and what a call did on each host. It rolls out changes in waves, compares a declared
+// process with what the platform reports, and repairs the differences.
 //
-// It knows neither Terraform nor HTTP. The clients (packages gse and job) implement Process. The
-// provider turns Results and Drift into state and diagnostics.
+// It knows neither Terraform nor HTTP. The clients (packages gse and job) implement [Process]. The provider
+// turns [Results] and drift into state and diagnostics.
 //
-// # Reading it
+// # Where to start reading
 //
-//   - Which hosts: host.go (addresses), inventory.go and keys.go (hosts with the user's keys), expand.go
-//     (ranges).
-//   - What a platform does and says: process.go (calls and statuses), outcome.go (what became of a host).
-//   - What a refresh compares: drift.go, with fingerprint.go.
-//   - How hosts go one after the other: rollout.go and waves.go (waves, and the time of their steps), gate.go
-//     (health between waves), progress.go, order.go (several processes by priority).
-//   - What is done in a wave: visit.go and register.go for hosts that are to be as declared, with
-//     reconcile.go around them; release.go and idle.go for hosts that leave; operate.go for an operation that
-//     somebody asked for; runs.go for the one that a changed declaration runs; resume.go for what an
-//     earlier run has sent.
+//   - Hosts: host.go (addresses), inventory.go and keys.go (hosts by the user's keys), expand.go (ranges).
+//   - The platform: process.go (calls and statuses), outcome.go (the result of a call on each host).
+//   - Refresh: drift.go, with fingerprint.go.
+//   - Rollouts: rollout.go and waves.go (waves), steps.go (how the steps of a wave share the time), gate.go
+//     (health between waves), progress.go, order.go (several processes, by priority).
+//   - Changes: reconcile.go brings hosts to the declared state. Its waves are in visit.go and register.go, the
+//     operation that a changed declaration runs in runs.go, and what an earlier run has sent in resume.go.
+//     release.go and idle.go unregister the hosts that leave. operate.go runs an operation that was asked for.
 package fleet

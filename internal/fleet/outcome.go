@@ -7,81 +7,77 @@ import (
 	"slices"
 )
 
-// Verdict is the result of one call for one host.
+// Verdict is the result of a call for one host.
 type Verdict int
 
 const (
-	// Done means that the host is as asked, whether the call made it so or it was so before.
+	// Done means that the host is as requested, by this call or already before it.
 	Done Verdict = iota
-	// Failed means that the platform refused or reported a failure for this host.
+	// Failed means that the platform refused the request, or reported a failure, for this host.
 	Failed
-	// Pending means that the call ended, by its deadline or by an interrupt, before the
-	// platform had a verdict for this host. The operation may still finish.
+	// Pending means that the call ended, by its deadline or an interrupt, before the platform reported a
+	// result for this host. The operation may still finish.
 	Pending
-	// Lost means that the request may have reached the platform and no answer came back.
-	// Whether the operation ran is not known, so it must not be repeated blindly.
+	// Lost means that the request may have reached the platform, but no answer came back. The operation may
+	// have run, so it must not be repeated blindly.
 	Lost
 	// NotTried means that nothing was sent for this host.
 	NotTried
 )
 
-// Outcome is what happened to one host in one call.
+// Outcome is what a call did on one host.
 type Outcome struct {
 	Verdict Verdict
-	// Code is the platform's per-host code, 0 if there is none. Meaning says it in words. Message
-	// is the platform's own text. For a failed command that is the command's output.
+	// Code is the platform's code for this host, 0 if there is none, and Meaning explains it. Message is the
+	// platform's own text, or the output of a command that failed.
 	Code    int64
 	Meaning string
 	Message string
-	// AlreadyDone: the platform said that there was nothing to do (828, 829, 850).
+	// AlreadyDone is set if the platform said that there was nothing to do (828, 829, 850).
 	AlreadyDone bool
-	// Ran: the agent ran the operation, and so knows what a failed one left behind.
+	// Ran is set if the agent ran the operation, and so knows what a failed one left behind.
 	Ran bool
-	// Repeated: the call was made more than once for this host, so "already done" may be the effect
-	// of an earlier one.
+	// Repeated is set if the call was made more than once for this host, so that AlreadyDone may be the
+	// effect of an earlier one.
 	Repeated bool
-	// Unreachable: the agent did not answer when it was asked, before or after the call. The
-	// process may be there.
+	// Unreachable is set if the agent was asked, before or after the call, and did not answer. The process
+	// may still be there.
 	Unreachable bool
-	// Away: nothing was done, because the agent does not answer. The platform said so of this host.
+	// Away is set if nothing was done because the agent, as the platform says, does not answer.
 	Away bool
-	// Blocked: not tried, because an earlier process on this host failed.
+	// Blocked is set if the host was not tried because an earlier process failed on it.
 	Blocked bool
-	// WasIdle: before it was registered its agent said that the process is neither hosted nor
-	// running.
+	// WasIdle is set if the agent said, before the process was registered, that it neither hosts nor runs it.
 	WasIdle bool
-	// Unread: the platform refused to register because of a registration whose owner could
-	// not be read.
+	// Unread is set if a registration was in the way and its owner could not be read.
 	Unread bool
-	// Owner is whom somebody else's registration names as its owner, "" if nobody.
+	// Owner is the owner that the registration in the way names, "" if it names none.
 	Owner string
-	// RegisterTime is the agent's, if it refused to register because of a registration and gave its
-	// time.
+	// RegisterTime is the time of the registration that was in the way, by the agent's clock, 0 if unknown.
 	RegisterTime int64
-	// Left is what is still not as desired after a [Reconciliation] or a [Gate]; empty where the
-	// host is.
+	// Left is what is still to be done after a [Reconciliation] or a [Gate], "" if nothing is.
 	Left      Code
 	TaskID    string
 	RequestID string
-	// Underway is the operation whose end was not seen, or after which something is left to do. The
-	// next run asks for it. It is zero if there is none, or nothing to ask by.
+	// Underway is an operation that the next run asks for: its end was not seen, or something is left to do
+	// after it. It is zero if there is none, or nothing by which to ask for it.
 	Underway Task
-	// Err is set if the whole call failed and the platform said nothing of this host in particular.
-	// Hosts of one call share the same Err.
+	// Err is set if the whole call failed and the platform said nothing about this host in particular. All
+	// hosts of the call share it.
 	Err error
 }
 
-// OK reports whether the host is as it was asked to be.
+// OK reports whether the host is as requested.
 func (o Outcome) OK() bool { return o.Verdict == Done }
 
-// MayHaveRun reports whether the operation may have had an effect. It had none if nothing was sent, the
-// agent is away, or its call failed as a whole. A call whose answer was lost is Lost.
+// MayHaveRun reports whether the operation may have had an effect. It had none if nothing was sent, the agent
+// does not answer, or the call failed as a whole. A call whose answer was lost is Lost, and may have had one.
 func (o Outcome) MayHaveRun() bool {
 	return o.Verdict != NotTried && (o.Verdict != Failed || o.Ran || !o.Away && o.Err == nil)
 }
 
-// Untold is the outcome of a host whose agent was asked and did not answer the question. s is its
-// answer, err says why it could not be asked.
+// Untold is the outcome of a host whose agent did not answer a question. s is what is known of the agent, and
+// err is not nil if it could not be asked.
 func Untold(s Status, err error, meaning string) Outcome {
 	return Outcome{
 		Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaning,
@@ -89,10 +85,10 @@ func Untold(s Status, err error, meaning string) Outcome {
 	}
 }
 
-// Results are the outcomes of one call by host.
+// Results are the outcomes of a call by host.
 type Results map[Host]Outcome
 
-// Same gives every host the same outcome.
+// Same returns the same outcome for every host.
 func Same(hosts []Host, o Outcome) Results {
 	results := make(Results, len(hosts))
 	for _, h := range hosts {
@@ -101,10 +97,10 @@ func Same(hosts []Host, o Outcome) Results {
 	return results
 }
 
-// Merge adds the results of a later call, which win.
+// Merge adds the results of a later call. They replace earlier ones.
 func (r Results) Merge(later Results) { maps.Copy(r, later) }
 
-// Failures are the outcomes that are not OK.
+// Failures returns the outcomes that are not OK.
 func (r Results) Failures() Results {
 	failures := make(Results)
 	for h, o := range r {
@@ -115,8 +111,8 @@ func (r Results) Failures() Results {
 	return failures
 }
 
-// Away are the hosts whose agents do not answer. A refusal, a failed command, a failed call and an
-// unknown outcome are different.
+// Away returns the hosts on which nothing was done because their agents do not answer. Hosts with a refusal,
+// a failed command, a failed call or an unknown outcome are not among them.
 func (r Results) Away() []Host {
 	var away []Host
 	for h, o := range r {
@@ -127,7 +123,7 @@ func (r Results) Away() []Host {
 	return away
 }
 
-// without are the results of all other hosts.
+// without returns the results of all other hosts.
 func (r Results) without(hosts []Host) Results {
 	others := maps.Clone(r)
 	for _, h := range hosts {
@@ -136,7 +132,7 @@ func (r Results) without(hosts []Host) Results {
 	return others
 }
 
-// Succeeded are the hosts of the list whose outcome is OK, in the list's order.
+// Succeeded returns those of hosts whose outcome is OK, in the same order.
 func (r Results) Succeeded(hosts []Host) []Host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h Host) bool {
 		o, known := r[h]
@@ -144,10 +140,10 @@ func (r Results) Succeeded(hosts []Host) []Host {
 	})
 }
 
-// TaskIDs are the tasks that the results name, sorted, each once.
+// TaskIDs returns the distinct task ids of the results, sorted.
 func (r Results) TaskIDs() []string { return r.distinct(func(o Outcome) string { return o.TaskID }) }
 
-// RequestIDs are the requests that the results name, sorted, each once.
+// RequestIDs returns the distinct request ids of the results, sorted.
 func (r Results) RequestIDs() []string {
 	return r.distinct(func(o Outcome) string { return o.RequestID })
 }
@@ -162,50 +158,50 @@ func (r Results) distinct(of func(Outcome) string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// Interrupted reports whether err is the end of a context by the user's hand
-// rather than by a deadline.
+// Interrupted reports whether err is that of a canceled context rather than of a passed deadline.
 func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
 
-// Ended reports whether err is the end of a context, by hand or by its deadline.
+// Ended reports whether err is that of a context, canceled or past its deadline.
 func Ended(err error) bool { return Interrupted(err) || errors.Is(err, context.DeadlineExceeded) }
 
-// Code says what is left to do on a host, "" for nothing. State keeps it, and the next apply
-// decides by it alone: the list is closed, and a code that was released keeps its meaning.
+// Code is what is left to do on a host, "" for nothing. State keeps it, and the next apply decides by it
+// alone. So the list is closed, and a released code never changes its meaning.
 type Code string
 
 // The codes of out_of_sync.
 const (
-	// NotRegistered was never registered by the object, NoLongerRegistered was and is no more.
+	// NotRegistered: the object never registered it. NoLongerRegistered: the object did, and the registration
+	// is gone.
 	NotRegistered      Code = "not_registered"
 	NoLongerRegistered Code = "unregistered"
-	// Unconfirmed may be registered: the answer was lost.
+	// Unconfirmed: the answer to registering was lost, so the host may be registered.
 	Unconfirmed Code = "unconfirmed"
-	// RegisteredByOther is registered by another owner. It is not replaced or removed unless it is
-	// adopted.
+	// RegisteredByOther: another owner registered it. The registration is neither replaced nor removed unless
+	// it is adopted.
 	RegisteredByOther Code = "registered_by_other"
 	OtherSpec         Code = "other_spec"
 	OtherLabels       Code = "other_labels"
 	NotHosted         Code = "not_hosted"
 	NotRunning        Code = "not_running"
-	// Unhealthy is as declared, but did not pass the gate of its rollout. No inspection finds it,
-	// because it takes a while to show.
+	// Unhealthy: it is as declared, but did not pass the gate of its rollout. A refresh cannot detect that,
+	// because it shows only over time.
 	Unhealthy Code = "unhealthy"
-	// NotOperated is registered as declared, and the operation of on_update is still due.
-	// OperationUnconfirmed may have been operated: the end of that was not seen.
+	// NotOperated: it is registered as declared, but the operation of on_update is still due.
+	// OperationUnconfirmed: the operation may have run, but its end was not seen.
 	NotOperated          Code = "not_operated"
 	OperationUnconfirmed Code = "operation_unconfirmed"
-	// Started is OtherLabels of a registration that a start has replaced with less than is
-	// declared. It is for messages, and never in state.
+	// Started is OtherLabels for a registration that a start replaced with less than is declared. It is used
+	// in messages, never in state.
 	Started Code = "registered_by_start"
-	// Anew is OtherSpec of a registration without a fingerprint, which another tool made. It is for
-	// messages, and never in state.
+	// Anew is OtherSpec for a registration without a fingerprint, made by another tool. It is used in
+	// messages, never in state.
 	Anew Code = "registered_anew"
-	// HostedOtherwise is OtherSpec of a process that its agent hosts with another spec, as its own
-	// file shows. It is for messages, and never in state.
+	// HostedOtherwise is OtherSpec for a process that its agent, as its own file shows, hosts with another
+	// spec. It is used in messages, never in state.
 	HostedOtherwise Code = "hosted_otherwise"
 )
 
-// Codes are those of out_of_sync.
+// Codes returns the codes of out_of_sync.
 func Codes() []Code {
 	return []Code{
 		NotRegistered, NoLongerRegistered, Unconfirmed, RegisteredByOther, OtherSpec, OtherLabels, NotHosted, NotRunning, Unhealthy,

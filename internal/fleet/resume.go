@@ -5,34 +5,35 @@ import (
 	"time"
 )
 
-// Task is what a later run has to know of an operation on a host. The platform reports the end of what
-// was sent by its id.
+// Task is what a later run has to know about an operation that was sent to a host. By its id the platform
+// reports how the operation ended.
 type Task struct {
 	ID        string    `json:"id"`
 	Operation Operation `json:"operation"`
-	// Bare: a one-shot process was not hosted before, and is not to be afterwards. That is known also of
-	// a task without an id.
+	// Bare is set for a one-shot process that was not hosted before, and is not to be hosted afterwards. It
+	// may be set without an ID.
 	Bare bool `json:"bare,omitempty"`
-	// Worked: it was seen to work, and what follows it is left to do.
+	// Worked is set if the operation worked and only what follows it is left to do.
 	Worked bool `json:"worked,omitempty"`
-	// Anew: it is to be run whatever became of it, and only Bare counts.
+	// Anew is set if the operation is to run whatever became of it. Of the other fields, only Bare counts
+	// then.
 	Anew bool `json:"anew,omitempty"`
-	// As is the name by which the operation was sent to its host, if the host has another name now.
-	// Results come under the old name, which may not be known elsewhere any more.
+	// As is the name that the host had when the operation was sent, if it has another one now. The results
+	// come under that name, which may be known nowhere else any more.
 	As string `json:"as,omitempty"`
-	// Fingerprint is that of the declaration which a hosting was sent with. Fresh: the process
-	// was not hosted before; RegisteredBefore is when it was registered before, by its agent's time, 0
-	// where that is not known.
+	// Fingerprint is that of the declaration that a hosting was sent for. Fresh is set if the process was not
+	// hosted before. RegisteredBefore is the time of its earlier registration by the agent's clock, 0 if
+	// unknown.
 	Fingerprint      string `json:"fingerprint,omitempty"`
 	Fresh            bool   `json:"fresh,omitempty"`
 	RegisteredBefore int64  `json:"over,omitempty"`
-	// Was is the pid before it was sent, 0 if that is not known. Another pid shows that it worked.
+	// Was is the pid before the operation was sent, 0 if unknown. Another pid shows that it worked.
 	Was int64 `json:"was,omitempty"`
 }
 
-// TookEffect reports whether a host is hosted by the task. Its agent reports a registration that was
-// not there before, and the cached status shows it as sent by want's owner. Without labels its
-// owner is not known.
+// TookEffect reports whether the task has made the agent host the process. The agent must report a
+// registration that was not there before, and the cached status must show it as sent by want's owner. Without
+// labels the owner is not checked.
 func (t Task) TookEffect(want Desired, live, row Status) bool {
 	want.Fingerprint = t.Fingerprint
 	since := t.Fresh || registeredSince(t.RegisteredBefore, live.RegisterTime)
@@ -48,7 +49,7 @@ func (o Outcome) underWay(op Operation, bare bool) Outcome {
 	return o
 }
 
-// underWay notes the tasks of an operation on hosts of which its end was not seen.
+// underWay notes the task on each host where the end of the operation was not seen.
 func (r Results) underWay(op Operation) Results {
 	for h, o := range r {
 		r[h] = o.underWay(op, false)
@@ -56,8 +57,8 @@ func (r Results) underWay(op Operation) Results {
 	return r
 }
 
-// hosting notes the tasks of registrations of which the end was not seen. fresh tells the hosts on
-// which the process was not hosted before.
+// hosting notes the task on each host where the end of registering was not seen. fresh reports whether the
+// process was not hosted on a host before.
 func (r Results) hosting(want Desired, fresh func(Host) bool) Results {
 	for h, o := range r.underWay(Supervise) {
 		if o.Underway.ID != "" {
@@ -71,9 +72,9 @@ func (r Results) hosting(want Desired, fresh func(Host) bool) Results {
 func always(Host) bool { return true }
 func never(Host) bool  { return false }
 
-// StillUnderWay asks for the end of operations that an earlier run has sent. It asks for at most
-// patience, or three quarters of the remaining time. It returns the hosts on which they may still
-// take effect after what is done now. worked returns the hosts whose agents show that they worked.
+// StillUnderWay asks for the results of operations that an earlier run has sent, for at most patience, or
+// three quarters of the remaining time if that is shorter. It returns the hosts on which they may yet take
+// effect, after whatever is done now. worked returns the hosts whose agents show that they worked.
 func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks map[Host]Task,
 	worked func(context.Context, []Host) Results, observe Observer,
 ) Results {
@@ -91,8 +92,8 @@ func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks
 	return still
 }
 
-// TookEffect returns the hosts on which a task has taken effect, as their agents say, although the
-// task itself does not. The process was started there, or is hosted by the task.
+// TookEffect returns the hosts whose agents show that a task has taken effect, although the task itself does
+// not: the process was started, or the agent hosts it by the task.
 func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
 	hosted := Where(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
 	var rows map[Host]Status
@@ -110,10 +111,10 @@ func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Tas
 	return results
 }
 
-// resume asks for the end of operations that an earlier run has sent, before any of them is sent
-// again. It waits for those that the platform says are still under way, unless their agents show
-// that they worked (worked asks them). Done and Failed hosts have ended so, and Pending ones go on.
-// Of the others, which are Lost, the tasks say nothing.
+// resume asks for the results of operations that an earlier run has sent, before any of them is sent again.
+// If the platform says that one is still under way, resume waits for it, unless worked finds that the agent
+// shows its effect. On Done and Failed hosts the operation has ended so, on Pending ones it goes on. For Lost
+// hosts the task shows nothing.
 func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(context.Context, []Host) Results, observe Observer) Results {
 	if len(tasks) == 0 {
 		return nil
@@ -146,8 +147,8 @@ func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(con
 	return results
 }
 
-// hindered asks for the end of hostings and starts that an earlier run has sent. It returns the
-// hosts on which one goes on, as far as the platform and the agents know.
+// hindered asks for the results of hostings and starts that an earlier run has sent. It returns the hosts on
+// which one is still under way, as far as the platform and the agents know.
 func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
@@ -168,17 +169,17 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	return still
 }
 
-// tookEffect gives the hosts on which these tasks have taken effect, as their agents show.
+// tookEffect returns a function that finds the hosts whose agents show that these tasks have taken effect.
 func (r *Reconciliation) tookEffect(tasks map[Host]Task) func(context.Context, []Host) Results {
 	return func(ctx context.Context, hosts []Host) Results {
-		live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // who says nothing has not shown it
+		live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // an agent that does not answer shows no effect
 		return TookEffect(ctx, r.prior(), r.want, tasks, hosts, live)
 	}
 }
 
-// resumeTries asks for the end of earlier tries whose tasks are known. It returns the hosts on which one
-// is still under way. If one for this declaration worked, the host is in resumed from then on. If one
-// failed, that is known from then on.
+// resumeTries asks for the results of earlier tries whose tasks are known. It returns the hosts on which a
+// try is still under way. For the current declaration it notes a try that worked in resumed, and one that
+// failed in change.Runs.
 func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range due {
@@ -196,18 +197,18 @@ func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time
 				o.Meaning = "a " + string(tasks[h].Operation) + " of an earlier apply is still under way; if that never ends, restart the process by hand, and apply again"
 			}
 			still[h] = o
-		case runs.Tried != TryUnseen: // it was for another declaration
+		case runs.Tried != TryUnseen: // the try was for another declaration
 		case o.Verdict == Done:
 			r.resumed[h], r.nexts[h] = o, ranAlready
 		case o.Verdict == Failed:
 			r.change.Runs[h] = Runs{Spec: SpecUnknown, PID: runs.PID, Tried: TryFailed}
-		default: // the pid tells
+		default: // the pid shows whether it worked
 		}
 	}
 	return still
 }
 
-// prior is the process as the hosts have it.
+// prior returns the process as the hosts have it now.
 func (r *Reconciliation) prior() Process {
 	if r.change.Prior != nil {
 		return r.change.Prior

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// OnUpdate is what a changed spec does to the process on each host, once the host is
-// registered with it.
+// OnUpdate is what a changed spec does to the process on a host that was registered with it.
 type OnUpdate string
 
-// What a changed spec does, the gentlest first.
+// The values of OnUpdate, the gentlest first.
 const (
 	UpdateRegister OnUpdate = "register"
 	UpdateReload   OnUpdate = "reload"
 	UpdateRestart  OnUpdate = "restart"
 )
 
-// OnUpdates are all of them.
+// OnUpdates returns all values of OnUpdate.
 func OnUpdates() []OnUpdate { return []OnUpdate{UpdateRegister, UpdateReload, UpdateRestart} }
 
-// Operation is the operation that it runs, "" for none.
+// Operation returns the operation that u runs, "" for none.
 func (u OnUpdate) Operation() Operation {
 	switch u {
 	case UpdateReload:
@@ -31,55 +30,56 @@ func (u OnUpdate) Operation() Operation {
 	}
 }
 
-// Runs is what the process on a host runs, and what was tried of the operation of an update there. The
-// zero value runs the spec that was last registered.
+// Runs says which spec the process on a host runs, and what became of the operation of on_update there. The
+// zero value means that it runs the spec that was last registered.
 type Runs struct {
-	// Spec is the hash of the spec that it was started with, "" for that which was last registered, and
-	// SpecUnknown.
+	// Spec is the hash of the spec that the process was started with. "" means the spec that was last
+	// registered, SpecUnknown an unknown one.
 	Spec string `json:"spec,omitempty"`
-	// PID is that of the process that runs Spec, 0 if it is not known. After TryUnseen it is the pid from
-	// before the try, after TryFailed and TryUnsure the one that was seen then.
+	// PID is the pid of the process that runs Spec, 0 if unknown. With TryUnseen it is the pid before the
+	// try, with TryFailed and TryUnsure the pid that was last seen.
 	PID int64 `json:"pid,omitempty"`
-	// Tried is what became of the operation, for the declaration of state if it says nothing else.
+	// Tried is what became of the operation for the declaration in state, unless its value says otherwise.
 	Tried Tried `json:"tried,omitempty"`
-	// Task is that of a try whose end was not seen, for whatever declaration, if it is known. It is asked for
-	// before anything is done to the host.
+	// Task is the task of a try whose end was not seen, for any declaration, if it is known. Its result is
+	// asked for before anything is done to the host.
 	Task Task `json:"task,omitzero"`
 }
 
-// SpecUnknown is a spec of which nothing is known.
+// SpecUnknown stands for an unknown spec.
 const SpecUnknown = "?"
 
-// Tried is what became of an operation, "" if it was not tried. What runs is known after TryWorked alone.
+// Tried is what became of an operation, "" if it was not tried. Only after TryWorked is it known what runs.
 type Tried string
 
-// What becomes of an operation that has not come out well.
+// The values of Tried.
 const (
-	// TryDue was not made, on a host that the last apply has registered as declared.
+	// TryDue: the operation was not tried yet. The last apply registered the host as declared.
 	TryDue Tried = "due"
-	// TryEarlier was made for another declaration. It may have taken the process down, which is started then.
+	// TryEarlier: it was tried for another declaration. If that stopped the process, it is started.
 	TryEarlier Tried = "earlier"
-	// TryFailed is tried again. It may have taken the process down, which is started then.
+	// TryFailed: it failed and is tried again. If it stopped the process, it is started.
 	TryFailed Tried = "failed"
-	// TryUnseen has an end that was not seen. Its task tells it, or another pid than before shows that it
-	// worked. Without both it is tried again.
+	// TryUnseen: its end was not seen. The task shows how it ended, or a new pid that it worked. Otherwise it
+	// is tried again.
 	TryUnseen Tried = "unseen"
-	// TryUnsure may have been made by an apply that was cut off. That was said, so it is made now, unless
-	// another process runs since, which an apply that was cut off may have started as well.
+	// TryUnsure: an interrupted apply may have run it, and the user was told so. The next apply runs it,
+	// unless there is a new pid since. Another interrupted apply may have caused that.
 	TryUnsure Tried = "unsure"
-	// TryWorked worked, and the process was not seen to go on running. It is not tried again. A process that
-	// does not run is started.
+	// TryWorked: it worked, but the process was not seen to stay up. It is not tried again. If the process
+	// does not run, it is started.
 	TryWorked Tried = "worked"
 )
 
 // Unconfirmed reports whether the operation may have run.
 func (r Runs) Unconfirmed() bool { return r.Tried == TryUnseen || r.Tried == TryUnsure }
 
-// Due reports whether the operation is due for a declaration of spec.
+// Due reports whether the operation is due if spec is declared.
 func (r Runs) Due(spec string) bool { return r.Tried != "" || r.Spec != "" && r.Spec != spec }
 
-// Redeclared is r once something else than before is declared. What was tried for before says nothing of
-// that, but may have taken the process down. A process that a try has harmed may get another pid by itself.
+// Redeclared returns r for a new declaration; before is the spec declared so far. Earlier tries do not count for
+// it, but may have stopped the process. Their pid is dropped, as a process that they harmed may get a new one by
+// itself.
 func (r Runs) Redeclared(before string) Runs {
 	switch r.Tried {
 	case "", TryDue:
@@ -91,8 +91,8 @@ func (r Runs) Redeclared(before string) Runs {
 	}
 }
 
-// Seen is r once something else was done on the host, and its agent has told a pid, 0 if it told none. Another
-// process may run something else.
+// Seen returns r after something else was done on the host. pid is what the agent then reported, 0 if
+// nothing. A process with another pid may run another spec.
 func (r Runs) Seen(pid int64) Runs {
 	if r.Tried == TryUnseen {
 		return r
@@ -104,24 +104,24 @@ func (r Runs) Seen(pid int64) Runs {
 	return r
 }
 
-// next is what the operation of an update does on a host whose agent has answered.
+// next is what on_update does on a host whose agent has answered.
 type next int
 
 const (
-	// passBy: it does not run, and is left so.
+	// passBy: the process does not run, and is left stopped.
 	passBy next = iota
 	operate
-	// startAgain: it does not run, and a try may have taken it down.
+	// startAgain: the process does not run, and a try may have stopped it.
 	startAgain
-	// ranAlready: what runs is what is declared, or an earlier try worked.
+	// ranAlready: the process runs what is declared, or an earlier try worked.
 	ranAlready
-	// pidUntold: its agent does not say with which pid it runs, which would tell whether a try worked.
+	// pidUntold: the agent does not report the pid, which would show whether a try worked.
 	pidUntold
-	// mayHaveRun: an apply that was cut off may have run it, and the platform does not tell.
+	// mayHaveRun: an interrupted apply may have run the operation, and nothing shows whether it did.
 	mayHaveRun
 )
 
-// next decides it.
+// next returns what the operation does on a host whose agent reports live.
 func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
 	if live.State != Running {
 		return r.nextDown()
@@ -139,7 +139,7 @@ func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
 	return operate
 }
 
-// nextDown decides it for a process that does not run.
+// nextDown is next for a process that does not run.
 func (r Runs) nextDown() next {
 	if r.Tried == "" || r.Tried == TryDue || r.Tried == TryUnsure {
 		return passBy
@@ -147,24 +147,25 @@ func (r Runs) nextDown() next {
 	return startAgain
 }
 
-// Trace is what may show that an apply which was cut off has already run the operation of an update
-// on a host. State is from before such an apply. The agent is asked in the host's wave.
+// Trace is what may show that an interrupted apply, which left nothing in state, has already run the
+// operation on a host. The agent is asked in the host's wave.
 type Trace struct {
-	// RegisterTime is what the agent said after the last apply that is in state, 0 if that is not known.
+	// RegisterTime is the agent's time after the last apply that is in state, 0 if unknown.
 	RegisterTime int64
-	// Lost: nothing is known of the last apply, because the provider was killed in one.
+	// Lost is set if nothing is known about the last apply, because the provider was killed in it.
 	Lost bool
-	// Registered: the last apply in state registered the host as it is declared now.
+	// Registered is set if the last apply in state registered the host as it is declared now.
 	Registered bool
-	// Row is the platform's cached row.
+	// Row is the host's row in the cached status.
 	Row Status
 }
 
-// next decides by the process as the last apply in state has seen it. Times are compared only if one agent gave both.
+// next decides by comparing the process with what the last apply in state saw. It compares times only if the
+// same agent reported both.
 func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
 	var (
 		same    = r.PID > 0 && live.PID == r.PID
-		ours    = t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime // the registration is that of the last apply in state
+		ours    = t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime // the registration is still that of the last apply in state
 		runsOn  = same || ours && r.PID == 0
 		restart = o.Operation == Restart
 	)
@@ -177,16 +178,17 @@ func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
 	return t.fromRow(r, o, want, live)
 }
 
-// fromRow decides by the agent's current answer and by the cached status. A process that was started after its
-// host was registered as declared runs that declaration. The reverse does not hold: a start may renew the
-// time of the registration. A process that a try has harmed may get another pid by itself.
+// fromRow decides by the agent's answer and the cached status. A process that was started after its host was
+// registered as declared runs that declaration. The reverse does not hold, because a start may renew the time
+// of the registration. If an earlier try harmed the process, its pid shows nothing: it may have changed by
+// itself.
 func (t Trace) fromRow(r Runs, o Operate, want Desired, live Status) next {
 	row, rowIsCurrent, harmed := t.Row, t.Row.RegisterTime == live.RegisterTime, r.Tried == TryEarlier
 	if want.mayBeOfBefore(row, o.Before.Earlier) && (!harmed || !rowIsCurrent) {
 		row, rowIsCurrent = Status{}, false
 	}
 	var (
-		declared = want.Made(row) // the host is registered as declared today
+		declared = want.Made(row) // the host is registered as declared now
 		another  = registeredSince(t.RegisterTime, live.RegisterTime)
 	)
 	switch {
@@ -200,16 +202,16 @@ func (t Trace) fromRow(r Runs, o Operate, want Desired, live Status) next {
 	return operate
 }
 
-// startedSince reports whether the process was started after its host was registered.
+// startedSince reports whether the process was started after it was registered.
 func (s Status) startedSince() bool { return s.StartTime > s.RegisterTime }
 
-// mayBeOfBefore reports whether a row of d may be from before, as d is a declaration that comes back.
+// mayBeOfBefore reports whether row may be outdated although it matches d: d was declared before, too.
 func (d Desired) mayBeOfBefore(row Status, earlier []string) bool {
 	return slices.Contains(earlier, d.Fingerprint) && d.Made(row)
 }
 
-// lostSince reports whether nothing is known of the last apply, and the cached status does not show
-// what it registered.
+// lostSince reports whether nothing is known about the last apply, and the cached status does not show before as
+// the current registration.
 func (t Trace) lostSince(before Desired, live Status) bool {
 	return t.Lost && (!before.Ours(t.Row) || t.Row.olderThan(live.RegisterTime))
 }
