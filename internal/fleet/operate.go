@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// turn is an operation on one process on the hosts of one wave. Agents are asked about each process
-// by itself, before and after it. The operation may go to several in one call.
+// turn is the operation of one process on the hosts of a wave. Agents are asked per process, before and after
+// the operation. The operation itself may go to several processes in one call.
 type turn struct {
 	process Process
 	op      Operation
-	unsure  map[Host]Task // what an earlier run has left
+	unsure  map[Host]Task // tasks left by an earlier run
 	results Results
-	due     []Host // on which it has to run
-	resumed []Host // on which an earlier run of it has worked
-	// bare are hosts on which a one-shot process is not to be hosted afterwards, as it was not before. was
-	// is what their agents said of it before.
+	due     []Host // hosts on which it has to run
+	resumed []Host // hosts on which an earlier run has worked
+	// bare are the hosts on which a one-shot process was not hosted before, and is not to be hosted
+	// afterwards. was is what their agents reported before.
 	bare map[Host]bool
 	was  map[Host]Status
 }
@@ -25,7 +25,7 @@ type turn struct {
 // runsOnce reports whether the turn starts a process that ends by itself.
 func (t *turn) runsOnce() bool { return t.process.OneShot() && (t.op == Start || t.op == Restart) }
 
-// needsAfter is the time for the look after the operation.
+// needsAfter returns the time that is needed after the operation.
 func (t *turn) needsAfter() time.Duration {
 	switch {
 	case t.runsOnce():
@@ -47,7 +47,7 @@ func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, o
 		switch {
 		case !o.OK():
 			o.Underway = unsure[h]
-		case t.runsOnce(): // it may have hosted it
+		case t.runsOnce(): // the earlier run may have hosted the process
 			t.resumed = append(t.resumed, h)
 		}
 		t.results[h] = o
@@ -58,8 +58,8 @@ func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, o
 	}
 }
 
-// resume settles the hosts on which an earlier run has ended or goes on. It returns those of which
-// the task says nothing. If the earlier run failed, the operation is due.
+// resume settles the hosts on which an earlier run worked or is still under way. It returns those for which
+// the task shows nothing. If the earlier run failed, the operation is due.
 func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, observe Observer) (doubtful []Host) {
 	tasks := make(map[Host]Task)
 	var rest []Host
@@ -98,7 +98,7 @@ func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, ob
 	return doubtful
 }
 
-// after takes the outcome of the operation, and handles what it left behind.
+// after takes the results of the operation and handles what it left behind.
 func (t *turn) after(ctx context.Context, operated Results) {
 	for _, h := range t.due {
 		o, said := operated[h]
@@ -116,7 +116,7 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	case t.op == Stop, t.op == Kill:
 		t.results.Merge(unhostIdle(ctx, t.process, t.results, foundIdle(t.results, slices.Concat(t.resumed, t.due))))
 	}
-	for h, o := range t.results { // what an earlier run has left hosted is so until something ends that
+	for h, o := range t.results { // what an earlier run left hosted stays hosted until something ends that
 		if task := t.unsure[h]; task.Bare && t.bare[h] && !o.OK() && o.Underway == (Task{}) {
 			o.Underway = task
 			t.results[h] = o
@@ -124,21 +124,21 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	}
 }
 
-// start starts, and says what a failed start left behind.
+// start starts the process, and explains failures by what they left behind.
 func start(ctx context.Context, p Process, hosts []Host, observe Observer, later time.Duration) Results {
 	results := operateBefore(ctx, p, Start, hosts, observe, later)
 	sayWhatIsLeft(ctx, p, results, hosts)
 	return results
 }
 
-// sayWhatIsLeft says what a failed start has left behind. If its command or check fails, the
-// process is hosted all the same (observed), and the agent then goes on trying.
+// sayWhatIsLeft adds to the meaning of failed starts what they left behind. If the command or check of a
+// start fails, the process is hosted nevertheless (observed), and the agent keeps trying to start it.
 func sayWhatIsLeft(ctx context.Context, p Process, results Results, hosts []Host) {
 	failed := Where(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
 	if len(failed) == 0 {
 		return
 	}
-	status, _ := LiveStatusWithin(ctx, p, Aftermath, failed) // what is not known is not said
+	status, _ := LiveStatusWithin(ctx, p, Aftermath, failed) // an unknown state adds nothing
 	for _, h := range failed {
 		o := results[h]
 		switch s := status[h]; {
@@ -151,9 +151,9 @@ func sayWhatIsLeft(ctx context.Context, p Process, results Results, hosts []Host
 	}
 }
 
-// askHosted asks where a one-shot process is hosted, because running it should leave that as it
-// was. A start hosts it, and the agent would run it again when it has ended (observed). It does not
-// run where the agent does not say.
+// askHosted asks whether a one-shot process is hosted, because running it should leave that as it was. A
+// start hosts the process, and the agent would run it again when it has ended (observed). If the agent does
+// not say, the process is not run.
 func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 	before, err := askedBefore(ctx, t.process, t.due, later)
 	if err != nil {
@@ -172,9 +172,9 @@ func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 	t.due = Where(t.due, func(h Host) bool { return before[h].State != Unknown })
 }
 
-// askRunAnew asks whether a one-shot process was run again by its restart, unless it did not run
-// before. It should not run any more when it is checked (836), but the same code says that it could
-// not be stopped. Whether it ran before a restart of an earlier run is not known.
+// askRunAnew asks whether a restart has really run a one-shot process again, if it may have run before. The
+// check of the restart should not find it running (836), but the same code means that it could not be
+// stopped. If an earlier run restarted it, it is unknown whether it ran before.
 func (t *turn) askRunAnew(ctx context.Context) {
 	mayHaveRun := func(h Host) bool { s, asked := t.was[h]; return !asked || s.State == Running }
 	doubted := Where(slices.Concat(t.resumed, t.due), func(h Host) bool {
@@ -184,7 +184,7 @@ func (t *turn) askRunAnew(ctx context.Context) {
 	if len(doubted) == 0 {
 		return
 	}
-	now, _ := askedBefore(ctx, t.process, doubted, 2*Quick) // who does not answer has not said that it ended
+	now, _ := askedBefore(ctx, t.process, doubted, 2*Quick) // an agent that does not answer has not said that it ended
 	for _, h := range doubted {
 		o, s := t.results[h], now[h]
 		switch runs := s.State == Running; {
@@ -200,9 +200,9 @@ func (t *turn) askRunAnew(ctx context.Context) {
 	}
 }
 
-// unhostAgain ends the hosting that running a one-shot process began, and asks whether it
-// did. Where it did not, the next run does that, and does not run the process once more. A failed start
-// may have hosted it as well. One whose end was not seen may do so later.
+// unhostAgain ends the hosting that running a one-shot process began, and checks that. If it goes on, the
+// next run ends it without running the process again. A failed start may have hosted the process as well. A
+// start whose end was not seen may still do so.
 func (t *turn) unhostAgain(ctx context.Context) {
 	hosts := Where(In(slices.Concat(t.resumed, t.due), t.bare), func(h Host) bool {
 		o := t.results[h]
@@ -221,7 +221,7 @@ func (t *turn) unhostAgain(ctx context.Context) {
 		}
 		task := Task{ID: ran.TaskID, Operation: t.op, Bare: true, Worked: ran.OK()}
 		if ran.OK() {
-			o.Meaning, o.Away = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning), false // something was done
+			o.Meaning, o.Away = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning), false // not Away: something was done
 			ran = o
 		} else {
 			ran.Meaning = strings.TrimPrefix(ran.Meaning+"; it could not be unhosted, so the agent may run it again", "; ")
@@ -238,12 +238,12 @@ func joinMeaning(what, why string) string {
 	return what + ": " + why
 }
 
-// AsksFirst reports whether an operation that may have run can be asked about afterwards. A restart
-// or a reload leaves nothing to ask about, so without a task those run again.
+// AsksFirst reports whether the agents can show if an earlier operation worked. A restart or a reload leaves
+// nothing to see, so without a task it runs again.
 func AsksFirst(op Operation) bool { return op != Restart && op != Reload }
 
-// askFirst settles the hosts that already are as the operation would leave them, and those that
-// cannot be asked.
+// askFirst settles the hosts that already are as the operation would leave them, and those that cannot be
+// asked.
 func askFirst(ctx context.Context, p Process, op Operation, hosts []Host, later time.Duration) Results {
 	if len(hosts) == 0 || !AsksFirst(op) {
 		return nil

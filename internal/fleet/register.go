@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// FindAlike is the change without registering what is adopted and is as declared already: it carries
-// nobody's fingerprint or owner, and its agent hosts it with the declared spec. The agent must know
-// of no later registration than the cached status, which may be another object's. Nothing is known
-// of hosts that cannot be read, and they are registered. Hosts that are renamed are registered too.
+// FindAlike returns the change without registering what is adopted and is as declared already: the
+// registration carries no fingerprint or owner, and the agent's file shows the declared spec. The agent must
+// not report a later registration than the cached status, as that may be another object's. A host that cannot
+// be read is registered. If any host is renamed, c is returned unchanged.
 func (c Change) FindAlike(ctx context.Context, p Process, want Desired) Change {
 	if !c.Adopt || !want.Verify || c.Rename != nil || len(c.Register) == 0 {
 		return c
@@ -45,15 +45,15 @@ func (c Change) FindAlike(ctx context.Context, p Process, want Desired) Change {
 	return c
 }
 
-// claimed are those of the already registered hosts that are taken over: all that are adopted, this
-// object's own, and those that another object leaves in the same run. It notes the outcome of the others.
+// claimed returns the already registered hosts that are taken over: all if they are adopted, else this
+// object's own and those that another object leaves in the same run. It notes the outcomes of the others.
 func (v *visit) claimed(ctx context.Context, present []Host, later time.Duration) []Host {
 	labelled := v.want.OwnerLabel() != ""
 	if len(present) == 0 || v.change.Adopt && !labelled {
 		return present
 	}
 	rows, err := cachedBefore(ctx, v.process, present, later+Quick)
-	if v.change.Adopt { // whoever made it
+	if v.change.Adopt { // whoever registered them
 		v.noteTaken(present, rows)
 		return present
 	}
@@ -69,8 +69,8 @@ func (v *visit) claimed(ctx context.Context, present []Host, later time.Duration
 	return In(present, claims)
 }
 
-// meetAll decides about each of the hosts, and notes their outcomes: which are claimed, and which are
-// another's that may be leaving them.
+// meetAll decides about existing registrations and notes the outcomes. claims are the hosts to take over,
+// others those that another object owns and may be leaving.
 func (v *visit) meetAll(present []Host, rows map[Host]Status, err error, undated map[Host]bool) (claims map[Host]bool, others map[Host]Owned) {
 	claims, others = make(map[Host]bool), make(map[Host]Owned)
 	for _, h := range present {
@@ -89,8 +89,8 @@ func (v *visit) meetAll(present []Host, rows map[Host]Status, err error, undated
 	return claims, others
 }
 
-// noteTaken notes what the cached status shows of hosts that are taken over from somebody else, of those
-// that name another owner or are not hosted.
+// noteTaken notes the cached status of hosts that are about to be taken over, if it names another owner, or
+// shows an unhosted process that is not this object's.
 func (r *Reconciliation) noteTaken(hosts []Host, rows map[Host]Status) {
 	for _, h := range hosts {
 		if s := rows[h]; r.want.OwnedByOther(s) || s.HostedKnown && !s.Hosted && !r.want.Owns(s) {
@@ -99,9 +99,9 @@ func (r *Reconciliation) noteTaken(hosts []Host, rows map[Host]Status) {
 	}
 }
 
-// dateByOtherName completes results with agents' times where they have none. If the platform keeps an entry for
-// each name of a machine, one may have been made under the other name. The row of this name is then
-// older. It returns the hosts whose agents could not be asked by that name.
+// dateByOtherName adds the agents' times to results that have none. If the platform keeps an entry for each
+// name of a machine, the registration may have been made under the other name, and the row of this name is
+// then older. It returns the hosts whose agents could not be asked by the other name.
 func dateByOtherName(ctx context.Context, p Process, present []Host, results Results) (undated map[Host]bool) {
 	others := p.KnownNames(Where(present, func(h Host) bool { return results[h].RegisterTime == 0 }))
 	if len(others) == 0 {
@@ -123,16 +123,17 @@ func dateByOtherName(ctx context.Context, p Process, present []Host, results Res
 	return undated
 }
 
-// meet decides what a registration that was there already is: o is what registering
-// said, row what the cached status shows, unless reading it failed. undated: the agent could not be asked when
-// that was. Whoever registers last owns, so what is to be taken over is claimed by registering it once more.
+// meet decides about a registration that existed already. o is the outcome of registering, row the cached
+// status, err why it could not be read. undated is set if the agent could not be asked for the time. If the
+// registration is to be taken over, claim is true and the host is registered again: the last to register is
+// the owner.
 func (d Desired) meet(o Outcome, row Status, err error, undated bool) (met Outcome, claim bool) {
 	unread := err != nil || undated || row.namesNobody() || row.olderThan(o.RegisterTime)
 	sent := d.Ours(row) || d.Owns(row)
 	switch {
 	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:
-		// As far as is known, the first request registered it. If the agent knew of an earlier
-		// registration, it did not.
+		// The first request has registered it, as far as is known. If the agent had reported an earlier
+		// registration, it would not have.
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case o.Repeated && (unread || o.RegisterTime == 0 && !sent):
 		return o.undecided(err), false
@@ -142,8 +143,7 @@ func (d Desired) meet(o Outcome, row Status, err error, undated bool) (met Outco
 	case d.madeBefore(row):
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case sent:
-		// An earlier create of this declaration that was cut off, or an earlier
-		// declaration of this object.
+		// An interrupted create has registered this declaration, or this object an earlier one.
 		return o, true
 	default:
 		o.Owner = row.Labels[d.OwnerLabel()]
@@ -152,10 +152,10 @@ func (d Desired) meet(o Outcome, row Status, err error, undated bool) (met Outco
 	return o.another(err), false
 }
 
-// maxLabels is how many labels of somebody else's registration are named.
+// maxLabels is how many labels of another's registration are named.
 const maxLabels = 5
 
-// withLabels names the labels of a registration without an owner: they tell who may have made it.
+// withLabels names the labels of a registration without an owner. They may show who made it.
 func (d Desired) withLabels(s Status) string {
 	var named []string
 	for name, value := range s.Labels {
@@ -173,10 +173,10 @@ func (d Desired) withLabels(s Status) string {
 	return ", with the labels " + strings.Join(named, ", ")
 }
 
-// quotedInside is a text that anybody may have written, without what is not to be printed.
+// quotedInside escapes a text that anyone may have written, so that nothing unprintable is printed.
 func quotedInside(text string) string { return strings.Trim(strconv.Quote(text), `"`) }
 
-// ByOwner names the owner of a registration at the end of a sentence, "" where it has none.
+// ByOwner names the owner of a registration at the end of a sentence. It is "" if there is no owner.
 func ByOwner(owner string) string {
 	if owner == "" {
 		return ""
@@ -184,30 +184,30 @@ func ByOwner(owner string) string {
 	return ", owner " + quotedInside(owner)
 }
 
-// another is the outcome of a host on which somebody else's registration was there before.
+// another returns the outcome of a host that another owner had registered before.
 func (o Outcome) another(err error) Outcome {
 	o.Err, o.Left = err, RegisteredByOther
 	o.AlreadyDone = o.AlreadyDone && err == nil
 	return o
 }
 
-// madeBefore reports whether a registration is the very one that is desired, and this object's where
-// registrations name their owner.
+// madeBefore reports whether a registration is exactly as desired, and this object's own if registrations
+// name their owner.
 func (d Desired) madeBefore(s Status) bool {
 	_, started := d.carried(s)
 	return d.Ours(s) && (d.OwnerLabel() == "" || d.Owns(s)) && !started
 }
 
-// undecided is the outcome of a host that was registered before a repeated request. Another object
-// may have registered it, this one earlier, or the first request. An old row does not show which,
-// so the next apply asks again.
+// undecided returns the outcome of a host that turned out to be registered when the request was repeated. The
+// first request may have registered it, this object earlier, or another object. An old row does not show
+// which, so the next apply asks again.
 func (o Outcome) undecided(err error) Outcome {
 	o.AlreadyDone, o.Verdict, o.Err, o.Left = false, Lost, err, NotRegistered
 	o.Meaning = "registered already, and whether by an earlier request of this apply could not be read"
 	return o
 }
 
-// namesNobody reports whether a row has no owner.
+// namesNobody reports whether a row shows no labels, and so no owner.
 func (s Status) namesNobody() bool {
 	return s.State == Unregistered || s.State == Unknown || s.Labels == nil
 }

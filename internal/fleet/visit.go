@@ -7,27 +7,26 @@ import (
 	"time"
 )
 
-// visit is one wave of a reconciliation: what is known of its hosts, and what becomes of them. Each
-// step goes on with the hosts that have come out well so far.
+// visit is one wave of a reconciliation. Each step takes the hosts that have had no failure so far.
 type visit struct {
 	*Reconciliation
 	Wave
 
 	results Results
-	// before is what agents said before anything was done to their hosts. after is what they said
-	// since the last that was done there.
+	// before is what the agents reported before anything was done to their hosts, after what they have
+	// reported since the last change there.
 	before, after map[Host]Status
-	// registered are the outcomes of registering what was not known to be registered. sent are the
-	// hosts that have the declaration, or may have it, and made those that have it.
+	// registered are the outcomes of registering hosts that were not known to be registered. made are the
+	// hosts that are now registered as declared, and sent also those that may be.
 	registered Results
 	sent, made []Host
-	up         []Host // that were brought up
-	// denied are those on which the platform says that this is not left to do: it has hosted the process, or
-	// a start found it running. Their agents had said otherwise.
+	up         []Host // the hosts of bringUp
+	// denied are, by code, the hosts on which the platform says that the code does not apply: it has hosted
+	// the process, or a start found it running. Their agents had not said so, and are asked again.
 	denied map[Code][]Host
 }
 
-// wave registers the hosts of a wave, runs the operation where it is due, and hosts or starts what is not.
+// wave registers the hosts of a wave, runs the operation if it is due, and hosts or starts what is not.
 func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	v := visit{Reconciliation: r, Wave: wave, results: make(Results), before: make(map[Host]Status), after: make(map[Host]Status)}
 	v.ask(ctx)
@@ -40,9 +39,8 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	return v.results
 }
 
-// Each step is given all the time that the later ones do not need. untilLook, untilUp and
-// untilOperated are what the last steps need: the look at the end, that and to bring hosts up, and
-// those and the operation.
+// Each step may take all the time that later steps do not need. untilLook is what the final look at the hosts
+// needs. untilUp adds the time to bring hosts up, and untilOperated also that of the operation.
 func (v *visit) untilLook() time.Duration {
 	if v.agentsKnow() {
 		return Quick
@@ -68,13 +66,13 @@ func (v *visit) untilOperated() time.Duration {
 	return v.untilUp() + takes
 }
 
-// open are those of the hosts without an outcome.
+// open returns those of hosts that have no outcome yet.
 func (v *visit) open(hosts []Host) []Host {
 	return Where(hosts, func(h Host) bool { _, settled := v.results[h]; return !settled })
 }
 
-// ask asks what runs on the hosts that are due, before anything is changed there. A host that cannot
-// be asked, or on which what was sent before is still under way, is left as it is.
+// ask asks what runs on the hosts on which the operation is due, before anything is changed there. It leaves out a
+// host that cannot be asked, or on which something sent earlier is still under way.
 func (v *visit) ask(ctx context.Context) {
 	later := v.untilOperated() + Quick
 	asking := needs(v.due(v.Hosts)) + later
@@ -104,13 +102,14 @@ func (v *visit) ask(ctx context.Context) {
 	}
 }
 
-// decide notes what the operation does on a host. It says why nothing at all can be done there, "" if something can.
+// decide notes what the operation does on a host. If nothing at all can be done there, it returns why, else
+// "".
 func (v *visit) decide(h Host, live Status, which next) (left string) {
 	switch which {
 	case pidUntold:
 		return "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
 			string(v.change.Operation) + " of an earlier apply worked"
-	case mayHaveRun: // it is registered all the same
+	case mayHaveRun: // it is registered nevertheless
 		delete(v.change.Runs, h)
 		v.found.Unsure[h] = max(live.PID, 0)
 	default:
@@ -119,14 +118,14 @@ func (v *visit) decide(h Host, live Status, which next) (left string) {
 	return ""
 }
 
-// rename unregisters the hosts that have another name now by their old one.
+// rename unregisters, by their old names, the hosts that have new ones.
 func (v *visit) rename(ctx context.Context) {
 	if v.change.Rename != nil {
 		v.results.Merge(v.change.Rename(ctx, v.open(v.Hosts)))
 	}
 }
 
-// register registers what is not registered as declared.
+// register registers the hosts that are not registered as declared.
 func (v *visit) register(ctx context.Context) {
 	hosts, later := v.open(v.Hosts), v.untilOperated()
 	on := func(which step) []Host { return Where(hosts, func(h Host) bool { return v.steps[h] == which }) }
@@ -135,7 +134,7 @@ func (v *visit) register(ctx context.Context) {
 	if len(anew) > 0 {
 		v.results.Merge(reregister(ctx, v.process, anew, later).hosting(v.want, never))
 	}
-	// A new host whose registering failed is not among those that may have the declaration: the registration may be somebody else's.
+	// A new host that could not be registered is not in sent: the registration may be another object's.
 	v.sent = Where(hosts, func(h Host) bool {
 		return v.steps[h] == registerAnew && v.results[h].Verdict != NotTried || v.steps[h] == register && v.results[h].OK()
 	})
@@ -146,9 +145,9 @@ func (v *visit) register(ctx context.Context) {
 	v.results.Merge(Same(append(on(settle), adopted...), Outcome{Verdict: Done}))
 }
 
-// registerNew registers, and decides about a registration that is there already. It takes over its
-// own, one that is adopted, and one that another object is about to leave. It leaves others to
-// their owner.
+// registerNew registers new hosts, and decides about registrations that exist already. It takes over this
+// object's own, those that are to be adopted, and those that another object of the run is leaving. It leaves
+// all others to their owners.
 func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Duration) {
 	if len(hosts) == 0 {
 		return
@@ -165,7 +164,7 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 				o.Underway.RegisteredBefore = v.registered[h].RegisterTime
 			}
 			if o.Verdict == Failed && o.Err != nil {
-				o.Verdict = Lost // it may be ours by now, and is in no state yet
+				o.Verdict = Lost // it may be this object's by now, and is not in state yet
 			}
 			v.registered[h] = o
 		}
@@ -173,8 +172,8 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 	v.results.Merge(v.registered)
 }
 
-// operate runs the operation on hosts that are due and run, and starts what an earlier try took
-// down. What does not run otherwise is left so.
+// operate runs the operation on due hosts where the process runs. It starts a process that an earlier try stopped,
+// and leaves stopped any other that does not run.
 func (v *visit) operate(ctx context.Context) {
 	later := v.untilUp()
 	var up, down []Host
@@ -190,7 +189,7 @@ func (v *visit) operate(ctx context.Context) {
 				o = Outcome{Verdict: Done, AlreadyDone: true}
 			}
 			v.results[h], v.found.Operated[h] = o, v.change.Runs[h].PID
-		default: // it does not run, and is left so
+		default: // the process does not run, and is left stopped
 		}
 	}
 	if len(up) > 0 {
@@ -216,7 +215,7 @@ func (v *visit) operate(ctx context.Context) {
 	}
 }
 
-// bringUp hosts or starts what is not.
+// bringUp hosts or starts the process on the hosts on which it is not.
 func (v *visit) bringUp(ctx context.Context) {
 	v.up = v.results.Succeeded(v.Hosts)
 	if v.want.Ensure == EnsureRegistered || len(v.up) == 0 {
@@ -230,7 +229,7 @@ func (v *visit) bringUp(ctx context.Context) {
 	if err != nil {
 		v.results.Merge(Same(v.up, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"}))
 		for _, h := range v.up {
-			v.after[h] = Status{} // there is no use in asking once more
+			v.after[h] = Status{} // asking again is of no use
 		}
 		return
 	}
@@ -243,7 +242,7 @@ func (v *visit) bringUp(ctx context.Context) {
 	started := v.start(ctx, run, status)
 	bare := Where(v.up, func(h Host) bool {
 		if o, ok := started[h]; ok {
-			// A start that worked has hosted it; one that found it running has not.
+			// A start that worked has also hosted it. A start that found it running has not.
 			return o.OK() && o.AlreadyDone
 		}
 		return !status[h].HostedKnown || !status[h].Hosted
@@ -261,17 +260,17 @@ func (v *visit) bringUp(ctx context.Context) {
 	}
 }
 
-// state is the state of the hosts that are brought up. Agents are asked, unless they just said that
-// something is to be done. The cached status may be of an earlier registration, and show a process as
-// running although it was stopped since. run are the hosts on which the process is to run.
+// state returns the status of the hosts that are brought up. It asks the agents, unless they have just shown that
+// something is to be done. The cached status may be of an earlier registration, and show a process as running that
+// was stopped since. run are the hosts on which the process is to run.
 func (v *visit) state(ctx context.Context, run []Host) (map[Host]Status, error) {
 	status, due, starting := make(map[Host]Status), SetOf(run), time.Duration(0)
 	if len(run) > 0 {
 		starting = Takes(v.process, Start)
 	}
 	for h, o := range v.registered {
-		// The documents of the ESB do not say whether registering hosts the process. To host it once
-		// more does no harm.
+		// The documents of the ESB do not say whether registering also hosts the process. Hosting it again
+		// does no harm.
 		if o.WasIdle {
 			status[h] = Status{State: Stopped, HostedKnown: true, Hosted: v.process.HostingRegisters()}
 		}
@@ -285,8 +284,8 @@ func (v *visit) state(ctx context.Context, run []Host) (map[Host]Status, error) 
 	return status, err
 }
 
-// start starts the process where it is known not to run, and gives the outcomes. If that is not known,
-// it may run.
+// start starts the process where it is known not to run, and returns the outcomes. With an unknown status it may
+// run, and is not started.
 func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status) Results {
 	results := make(Results)
 	var stopped []Host
@@ -309,16 +308,15 @@ func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status)
 	return results
 }
 
-// look asks the agents of hosts that were not asked since something was done there. A host that does
-// not answer is not known, and nothing that was done depends on it. It keeps when hosts were
-// registered, and what runs there. If registering failed, the agent's time may be another object's. To
-// host or to start may register again. So if the agent had the time of this object's registration
-// before, its time afterwards is this object's as well.
+// look asks the agents of hosts that were changed and not asked since. It keeps when they were registered and
+// the pid that runs there. If an agent does not answer, both stay unknown, and nothing that was done depends on
+// them. If registering failed, the agent's time may be another object's. Hosting and starting may register again:
+// if the agent reported this object's time before, its time afterwards is this object's as well.
 func (v *visit) look(ctx context.Context) {
 	sent := SetOf(v.sent)
 	touched := append(slices.Clone(v.sent), Where(v.up, func(h Host) bool { return !sent[h] })...)
 	unseen := Where(touched, func(h Host) bool { _, known := v.after[h]; return !known })
-	if !v.agentsKnow() { // nothing of what they say is kept
+	if !v.agentsKnow() { // nothing else that they report is kept
 		unseen = In(unseen, SetOf(v.denied[NotRunning]))
 	}
 	if len(unseen) > 0 {
@@ -336,7 +334,7 @@ func (v *visit) look(ctx context.Context) {
 	}
 }
 
-// deny fails the hosts whose agents say afterwards that what the platform says is not so.
+// deny fails hosts that the platform says are done, if their agents now say that they are not.
 func (v *visit) deny(left Code, meaning string, denied func(Status) bool) {
 	for _, h := range v.results.Succeeded(v.denied[left]) {
 		if s := v.after[h]; s.State != Unknown && denied(s) {
@@ -347,7 +345,7 @@ func (v *visit) deny(left Code, meaning string, denied func(Status) bool) {
 	}
 }
 
-// close says what is left to do on hosts that did not come out well.
+// close notes what is left to do on hosts that failed.
 func (v *visit) close() {
 	v.results.leave(v.up, v.bare)
 	for _, o := range v.results {
