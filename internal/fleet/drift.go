@@ -10,60 +10,59 @@ import (
 	"strings"
 )
 
-// Ensure is how far a hosted process is looked after.
+// Ensure is the state in which a hosted process is kept.
 type Ensure string
 
-// How far a hosted process is looked after, each more than the one before.
+// The values of Ensure, each requiring more than the one before.
 const (
 	EnsureRegistered Ensure = "registered"
 	EnsureHosted     Ensure = "hosted"
 	EnsureRunning    Ensure = "running"
 )
 
-// Ensures are all of them, each asking for more than the one before.
+// Ensures returns all values of Ensure, each requiring more than the one before.
 func Ensures() []Ensure { return []Ensure{EnsureRegistered, EnsureHosted, EnsureRunning} }
 
-// Verify is what is compared with a declaration, beyond the cached status.
+// Verify is what a declaration is compared with, besides the cached status.
 type Verify string
 
-// What is compared: the labels that a registration carries, or also what the agent keeps in its own
-// file.
+// The values of Verify: the labels of a registration, or also the agent's own file.
 const (
 	VerifyLabels Verify = "labels"
 	VerifyAgent  Verify = "agent"
 )
 
-// Verifies are all of them.
+// Verifies returns all values of Verify.
 func Verifies() []Verify { return []Verify{VerifyLabels, VerifyAgent} }
 
 // Desired is the state that a host is compared with and brought to.
 type Desired struct {
 	Ensure Ensure
-	// FingerprintLabel is the label that carries Fingerprint. With "" neither the
-	// spec nor the labels of a registration are compared.
+	// FingerprintLabel is the label that carries Fingerprint. If it is "", neither the spec nor the labels of
+	// a registration are compared.
 	FingerprintLabel string
 	Fingerprint      string
-	// Labels are those of the registration, without the fingerprint and the owner.
+	// Labels are the labels of the registration without fingerprint and owner.
 	Labels map[string]string
 	// Spec is a fingerprint of the spec alone.
 	Spec string
 	// Owner is the id of the object that registers.
 	Owner string
-	// Uncounted is what registering sends beyond what the fingerprint counts.
+	// Uncounted is what registering sends in addition to what the fingerprint covers.
 	Uncounted string
-	// Earlier are fingerprints that Owner registered before and has replaced since. A row that
-	// shows one of them is an older picture, see [Desired.superseded].
+	// Earlier are fingerprints that Owner registered earlier and has replaced since. A row with one of them
+	// is outdated, see [Desired.superseded].
 	Earlier []string
-	// HasSpec is false after an import. A live query needs a spec, so the cached status
-	// decides then.
+	// HasSpec is false after an import. The agents cannot be asked without a spec, so the cached status
+	// decides.
 	HasSpec bool
-	// Verify: what the agents' own files show is compared as well, field by field. A registration
-	// without a fingerprint is then as declared if its fields are.
+	// Verify is set if the agents' own files are compared field by field, too. A registration without a
+	// fingerprint is then as declared if its fields are.
 	Verify bool
 }
 
-// OwnerLabel is the label beside that of a fingerprint, "" where there is none. It carries the id of
-// the object that registered.
+// OwnerLabel returns the label for the id of the object that registered, given the label of the fingerprint.
+// It is "" if there is no such label.
 func OwnerLabel(fingerprintLabel string) string {
 	if fingerprintLabel == "" {
 		return ""
@@ -71,11 +70,10 @@ func OwnerLabel(fingerprintLabel string) string {
 	return fingerprintLabel + "_owner"
 }
 
-// OwnerLabel is the label that carries Owner. With "" the owner of a registration is not known.
+// OwnerLabel returns the label that carries Owner. If it is "", the owners of registrations are unknown.
 func (d Desired) OwnerLabel() string { return OwnerLabel(d.FingerprintLabel) }
 
-// AllLabels are the labels that a registration carries, fingerprint and owner among
-// them.
+// AllLabels returns the labels of the registration, with fingerprint and owner.
 func (d Desired) AllLabels() map[string]string {
 	if d.FingerprintLabel == "" {
 		return d.Labels
@@ -91,42 +89,39 @@ func (d Desired) AllLabels() map[string]string {
 	return labels
 }
 
-// startedSuffix follows the fingerprint of a registration that a start made with less than is
-// declared.
+// startedSuffix follows the fingerprint if a start made the registration with less than is declared.
 const startedSuffix = "-started"
 
-// StartLabels are AllLabels for a start that does not carry all that is registered. They show
-// whether it has replaced the registration.
+// StartLabels returns AllLabels for a start that sends less than is registered. They show whether the start
+// has replaced the registration.
 func (d Desired) StartLabels() map[string]string {
 	d.Fingerprint += startedSuffix
 	return d.AllLabels()
 }
 
-// carried is the fingerprint that a registration carries, and whether a start has made it.
+// carried returns the fingerprint of a registration, and whether a start made the registration.
 func (d Desired) carried(s Status) (fingerprint string, started bool) {
 	return strings.CutSuffix(s.Labels[d.FingerprintLabel], startedSuffix)
 }
 
-// Report is what an inspection found.
+// Report is the result of an inspection.
 type Report struct {
-	// Drift holds the hosts that are confirmed not to be as desired.
+	// Drift holds the hosts that are confirmed to differ from the desired state.
 	Drift map[Host]Code
-	// Differs is all that differs there, for people to read.
+	// Differs holds all differences of those hosts, for messages.
 	Differs map[Host][]Code
 	// Unreachable holds the hosts that look wrong in the cached status and could not be asked.
 	Unreachable map[Host]Status
-	// Cached is the platform's cached status, by host, without the labels where the agent
-	// knows of a later registration.
+	// Cached is the cached status by host, without labels if the agent reports a later registration.
 	Cached map[Host]Status
-	// Live is what the agents said that were asked.
+	// Live holds the answers of the agents that were asked.
 	Live map[Host]Status
 }
 
-// Inspect compares hosts with what is desired. One query of the cached status comes first, because
-// it is cheap. It may lag by minutes, so what looks wrong there is only suspected, and the agents
-// are asked before it counts. They are also asked about hosts in doubt and hosts that name another
-// owner, however these look. registered is when the hosts were registered as desired, by their
-// agents' time, if that is known.
+// Inspect compares hosts with the desired state. It first makes one query of the cached status, which is
+// cheap but may lag by minutes. So a difference there is only a suspicion, and the agents are asked to
+// confirm it. They are also asked about hosts that are inDoubt or name another owner. registered is when
+// hosts were registered as desired, by their agents' clocks, if known.
 func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt map[Host]bool, registered map[Host]int64) (Report, error) {
 	report := Report{Drift: make(map[Host]Code), Differs: make(map[Host][]Code), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
@@ -154,7 +149,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 	for _, h := range suspects {
 		now, known := live[h]
 		if !known {
-			// The time was up: the cached status says why, where it knows.
+			// The deadline passed. The cached status may say why.
 			now = Status{State: Unknown, Code: cached[h].Code, Message: cmp.Or(cached[h].Message, "the agent did not answer in time")}
 		}
 		report.confirm(h, want, now, registered[h])
@@ -162,8 +157,8 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 	return report, nil
 }
 
-// WithKept adds to the statuses of hosts what their agents really host, if that is to be compared. A
-// file that could not be read shows nothing. It takes at most half of the remaining time.
+// WithKept adds what the agents' own files show to statuses, if that is to be compared. A file that could not
+// be read shows nothing. WithKept takes at most half of the remaining time.
 func WithKept(ctx context.Context, p Process, want Desired, hosts []Host, statuses map[Host]Status) map[Host]Status {
 	verifier, can := p.(Verifier)
 	if !can || !want.Verify || !want.HasSpec || len(hosts) == 0 {
@@ -180,12 +175,12 @@ func WithKept(ctx context.Context, p Process, want Desired, hosts []Host, status
 	return statuses
 }
 
-// suspects reports whether a cached status that does not differ is not sufficient all the same.
+// suspects reports whether the agent is to be asked although the cached status shows no difference.
 func (d Desired) suspects(s Status) bool {
 	return s.State == Unknown || d.Ensure != EnsureRegistered && s.Kept.lacks() || d.OwnedByOther(s)
 }
 
-// confirm judges a host by what its agent says now. Labels of an older registration say nothing.
+// confirm judges a host by what its agent reports now. It ignores the labels of an older registration.
 func (r Report) confirm(h Host, want Desired, now Status, registered int64) {
 	if now.State == Unknown {
 		r.judged(h, nil)
@@ -203,8 +198,7 @@ func (r Report) confirm(h Host, want Desired, now Status, registered int64) {
 	r.Cached[h] = status
 }
 
-// judged takes what differs on a host in place of what was known before, and reports
-// whether anything does.
+// judged replaces what is known about the differences of a host, and reports whether there are any.
 func (r Report) judged(h Host, differs []Code) bool {
 	if len(differs) == 0 {
 		delete(r.Drift, h)
@@ -212,7 +206,7 @@ func (r Report) judged(h Host, differs []Code) bool {
 		return false
 	}
 	r.Drift[h], r.Differs[h] = differs[0], differs
-	switch differs[0] { //nolint:exhaustive // the others are in state as they are
+	switch differs[0] { //nolint:exhaustive // state uses the other codes as they are
 	case Anew, HostedOtherwise:
 		r.Drift[h] = OtherSpec
 	case Started:
@@ -221,8 +215,8 @@ func (r Report) judged(h Host, differs []Code) bool {
 	return true
 }
 
-// differences says how a status differs from what is desired; the first is the gravest,
-// and repaired along with the others.
+// differences returns how a status differs from the desired state. The first difference is the most serious
+// one. Its repair repairs the others as well.
 func (d Desired) differences(s Status) []Code {
 	if s.State == Unregistered {
 		return []Code{NotRegistered}
@@ -249,25 +243,25 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 	var differs []Code
 	carried := labels[d.FingerprintLabel]
 	switch {
-	case carried == d.Fingerprint, carried == "" && d.Verify: // the fields are compared then
+	case carried == d.Fingerprint, carried == "" && d.Verify: // the fields are compared instead
 	case carried == d.Fingerprint+startedSuffix:
 		differs = append(differs, Started)
 	case carried == "":
 		differs = append(differs, Anew)
 	case !strings.HasPrefix(carried, FingerprintVersion):
-		// Another version of the fingerprint: it says nothing of the spec.
+		// A fingerprint of another version says nothing about the spec.
 		return nil
 	default:
 		differs = append(differs, OtherSpec)
 	}
-	// Labels that a platform or a colleague added change nothing of what was declared.
+	// Labels that the platform or a colleague added do not change what was declared.
 	for key, value := range d.Labels {
 		if carried, found := labels[key]; !found || carried != value {
 			return append(differs, OtherLabels)
 		}
 	}
-	// An operation that replaced the labels had no owner to send. A registration without an owner
-	// may be unregistered by whoever had it before.
+	// The operation that replaced the labels had no owner to send. A registration without an owner may be
+	// unregistered by its previous owner.
 	if len(differs) == 0 && carried != "" && d.ownerless(labels) {
 		return append(differs, OtherLabels)
 	}
@@ -279,18 +273,17 @@ func (d Desired) ownerless(labels map[string]string) bool {
 	return d.OwnerLabel() != "" && d.Owner != "" && labels[d.OwnerLabel()] == ""
 }
 
-// superseded reports whether a row shows what Owner had registered before and has replaced. Such a
-// row says nothing of today's registration. The exception is a row of a registration that was made
-// after ours, which the agent's times show: live is its time now, ours the one after our
-// registration.
+// superseded reports whether a row shows what Owner registered earlier and has replaced. Such a row says
+// nothing about the current registration, unless the agent's times show that the row's was made after ours:
+// live is its time now, ours its time after our registration.
 func (d Desired) superseded(row Status, live, ours int64) bool {
 	another := registeredSince(ours, live) && row.RegisterTime == live
 	carried, _ := d.carried(row)
 	return d.Owns(row) && carried != d.Fingerprint && slices.Contains(d.Earlier, carried) && !another
 }
 
-// OwnedByOther reports whether a registration names an owner that is not d's. One that names none,
-// as after a console registered it, does not.
+// OwnedByOther reports whether a registration names an owner other than d's. A registration without an owner,
+// such as a console makes, does not.
 func (d Desired) OwnedByOther(s Status) bool {
 	if d.OwnerLabel() == "" || s.State == Unregistered {
 		return false
@@ -304,49 +297,46 @@ func (d Desired) Owns(s Status) bool {
 	return d.OwnerLabel() != "" && d.Owner != "" && s.State != Unregistered && s.Labels[d.OwnerLabel()] == d.Owner
 }
 
-// Ours reports whether a registration is the very one that is desired. If registrations name
-// owners, one without an owner is not. An operation that hosted the process may have left the
-// fingerprint there, beside another's registration.
+// Ours reports whether a registration is exactly the desired one. If registrations name owners, one without
+// an owner is not: an operation that hosted the process may have put the fingerprint on another object's
+// registration.
 func (d Desired) Ours(s Status) bool {
 	return d.Carries(s) && (d.OwnerLabel() == "" || d.Owner == "" || s.Labels[d.OwnerLabel()] != "")
 }
 
-// Made reports whether a registration is the desired one, and was made by d's object.
+// Made reports whether a registration is the desired one and was made by d's object.
 func (d Desired) Made(s Status) bool {
 	return d.Ours(s) && (d.OwnerLabel() == "" || d.Owner == "" || d.Owns(s))
 }
 
-// Carries reports whether a registration has the fingerprint of what is desired, whoever
-// made it.
+// Carries reports whether a registration has the desired fingerprint, whoever made it.
 func (d Desired) Carries(s Status) bool {
 	carried, _ := d.carried(s)
 	return d.FingerprintLabel != "" && s.State != Unregistered && carried == d.Fingerprint
 }
 
-// Unmarked reports whether a registration names neither a fingerprint nor an owner.
+// Unmarked reports whether a registration has neither a fingerprint nor an owner.
 func (d Desired) Unmarked(s Status) bool {
 	return s.Labels != nil && s.State != Unregistered && s.Labels[d.FingerprintLabel] == "" && s.Labels[d.OwnerLabel()] == ""
 }
 
-// AsFound reports whether a registration that another tool made is as declared all the same, as the
-// agent's own file shows.
+// AsFound reports whether a registration made by another tool is as declared, as the agent's own file shows.
 func (d Desired) AsFound(s Status) bool {
 	return d.Verify && d.Unmarked(s) && s.State != Unknown && s.Kept.Verified() && len(d.differentLabels(s.Labels)) == 0
 }
 
-// confirmed puts the cached status and what the agent says together.
+// confirmed combines the cached status with what the agent reports.
 func confirmed(row, live Status) Status {
 	status := live
 	status.Labels, status.Kept = row.Labels, row.Kept
 	if row.olderThan(live.RegisterTime) || row.State == Unregistered {
-		// The registration in the cached status is an older one than the agent's, so its
-		// labels say nothing of today's.
+		// The row predates the agent's registration, so its labels say nothing about that.
 		status.Labels = nil
 	}
 	if !live.HostedKnown {
 		status.Hosted, status.HostedKnown = row.Hosted, row.HostedKnown
 	}
-	// An agent answers about any process it is asked for, registered or not.
+	// An agent answers about any process, registered or not.
 	registered := row.State != Unregistered || live.Hosted || live.RegisterTime > 0
 	if !registered {
 		status.State = Unregistered

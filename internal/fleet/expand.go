@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// MaxExpanded is how many addresses a range may have. One digit too many makes a plan that nobody
-// can read.
+// MaxExpanded is how many addresses a range may have. One digit too many would make a plan that nobody can
+// read.
 const MaxExpanded = 65536
 
-// RangeForms tells users what a range looks like; error messages end with it.
+// RangeForms describes ranges to users. Error messages end with it.
 const RangeForms = "a range is an IPv4 address in which brackets hold numbers and spans of numbers, such as `10.0.0.[1-20]` or `10.0.[0-3].[1,5,7-9]`"
 
-// ExpandIPs lists the addresses that a range stands for, in the order in which
-// it names them: the last bracket counts fastest.
+// ExpandIPs returns the addresses of a range in the order in which it names them: the last bracket counts
+// fastest.
 func ExpandIPs(pattern string) ([]netip.Addr, error) {
 	texts, numbers, err := splitRange(pattern)
 	if err != nil {
@@ -23,7 +23,7 @@ func ExpandIPs(pattern string) ([]netip.Addr, error) {
 	}
 	count := 1
 	for _, list := range numbers {
-		// A bracket holds 256 numbers at most, so this cannot overflow.
+		// A bracket holds at most 256 numbers, so this cannot overflow.
 		if count *= len(list); count > MaxExpanded {
 			return nil, fmt.Errorf("%q stands for more than %d addresses; split it", pattern, MaxExpanded)
 		}
@@ -51,7 +51,7 @@ func ExpandIPs(pattern string) ([]netip.Addr, error) {
 	return ips, nil
 }
 
-// splitRange returns the text around the brackets, and the numbers that each bracket names.
+// splitRange returns the text around the brackets, and the numbers in each bracket.
 func splitRange(pattern string) (texts []string, numbers [][]int, err error) {
 	rest := pattern
 	for {
@@ -76,7 +76,8 @@ func splitRange(pattern string) (texts []string, numbers [][]int, err error) {
 	}
 }
 
-// numbersOf reads `1`, `1-20` and lists of them. A repeated number would make one host two.
+// numbersOf parses `1`, `1-20` and lists of them. It refuses a repeated number, which would name a host
+// twice.
 func numbersOf(inside string) ([]int, error) {
 	var (
 		list []int

@@ -8,14 +8,14 @@ import (
 	"fmt"
 )
 
-// FingerprintVersion begins every fingerprint of this canonical form. A change
-// of the form needs a new version, or every host would look changed.
+// FingerprintVersion is the prefix of all fingerprints of this canonical form. If the form changes, so must
+// the version, or every host would seem to have changed.
 const FingerprintVersion = "v1-"
 
-// Fingerprint is FingerprintVersion and the first 16 hexadecimal characters of a SHA-256 sum. The
-// sum is that of the JSON object {"labels": {…}, "spec": {…}} as the register call sends it. Object
-// keys are sorted, there is no white space, absent fields are left out, and numbers have their
-// shortest form. The labels are without the fingerprint itself, {} if there are none.
+// Fingerprint returns FingerprintVersion and the first 16 hexadecimal digits of the SHA-256 of the JSON
+// object {"labels": {…}, "spec": {…}}, with both as the register call sends them. Object keys are sorted,
+// there is no white space, absent fields are left out, and numbers have their shortest form. The labels do
+// not include the fingerprint, and are {} if there are none.
 func Fingerprint(spec any, labels map[string]string) (string, error) {
 	if labels == nil {
 		labels = map[string]string{}
@@ -24,8 +24,8 @@ func Fingerprint(spec any, labels map[string]string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encoding the spec: %w", err)
 	}
-	// Decoded into a map, because that sorts the keys of a struct. Numbers stay as they are
-	// written, because a float64 rounds large ones.
+	// A map sorts the keys of a struct. UseNumber keeps numbers as they are, because a float64 rounds large
+	// ones.
 	var fields map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.UseNumber()

@@ -10,29 +10,27 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// Gate is what a host has to show after it was operated on: that its process goes on running. The
-// platform's own check of a start looks once. It misses a process that dies a moment later and is
-// restarted again and again.
+// Gate is what a host has to show after an operation: that its process stays up. The platform's own check
+// after a start looks only once, and misses a process that dies a moment later and is restarted again and
+// again.
 type Gate struct {
-	// StableFor is for how long the process has to run with one pid.
+	// StableFor is how long the process has to run with the same pid.
 	StableFor time.Duration
-	// Within is how long a host has for that in all, from the moment when its wave was
-	// operated on.
+	// Within is how long a host has for that in all, after its wave was operated on.
 	Within time.Duration
-	// Output, if non-nil, is what health_cmd has to print all the while.
+	// Output, if non-nil, is what health_cmd has to print all the time.
 	Output *regexp.Regexp
 }
 
-// Bounds of the time between two looks, which is a tenth of StableFor. It does not grow, so that a
-// process which dies and is restarted is seen.
+// Limits of the interval between two looks, which is a tenth of StableFor. It does not grow, so that a
+// process that dies and is restarted is noticed.
 const (
 	leastBetweenLooks = 100 * time.Millisecond
 	mostBetweenLooks  = 30 * time.Second
 )
 
-// next is how long after a look these hosts are looked at again; took is how long the look took.
-// The look at which a host may pass comes at exactly that time. One a little earlier would be in
-// vain.
+// next returns how long to wait before the next look at hosts, where took is how long this look took. The
+// look that may pass a host is made exactly when the host may pass: any earlier, it would be in vain.
 func (g *Gate) next(hosts []Host, seen map[Host]*sightings, now time.Time, took time.Duration) time.Duration {
 	first := time.Duration(math.MaxInt64)
 	for _, h := range hosts {
@@ -46,12 +44,12 @@ func (g *Gate) next(hosts []Host, seen map[Host]*sightings, now time.Time, took 
 	return first
 }
 
-// patience is how long a look waits for agents. It leaves time for another look, so that a silent
-// agent does not keep the others from passing.
+// patience is how long a look waits for agents. It leaves time for another look, so that a silent agent does
+// not keep other hosts from passing.
 func (g *Gate) patience() time.Duration { return min((g.Within-g.StableFor)/4, Aftermath) }
 
-// pass watches hosts until each has passed or cannot pass any more. reached are their outcomes
-// before. left is called with those that leave.
+// pass watches hosts until each has passed, or cannot pass any more. reached are their outcomes before the
+// gate. left is called with the hosts that leave it.
 func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Host, reached Results, left Observer) Results {
 	results := make(Results, len(hosts))
 	if len(hosts) == 0 {
@@ -94,21 +92,20 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 	return results
 }
 
-// wants reports whether what health_cmd printed is as wanted.
+// wants reports whether health_cmd printed what is wanted.
 func (g *Gate) wants(s Status) bool { return g.Output == nil || g.Output.MatchString(s.Health) }
 
 // sightings are what was seen of one host.
 type sightings struct {
-	pid   int64     // of the process that runs, 0 while none does
-	since time.Time // from when on it was seen with that pid, and healthy; zero while it is not
-	pids  int       // how many processes were seen, one after the other
+	pid   int64     // of the running process, 0 if none runs
+	since time.Time // when it was first seen with that pid and healthy, zero if it is not
+	pids  int       // how many pids were seen, one after the other
 	last  Status
-	err   error // why the last look found nothing out
+	err   error // why the last look failed
 }
 
-// add adds a look with the times of its begin and end. It returns for how long the process is known
-// to have been as it should. A look without an answer shows nothing: the next one may see the same
-// process.
+// add adds a look that began at asked and ended at answered. It returns how long the process is known to have
+// been as wanted. A look without an answer shows nothing, as the next one may find the same process.
 func (s *sightings) add(status Status, err error, healthy bool, asked, answered time.Time) time.Duration {
 	s.last, s.err = status, err
 	if err != nil || status.State == Unknown || status.State == "" {
@@ -118,7 +115,7 @@ func (s *sightings) add(status Status, err error, healthy bool, asked, answered 
 		s.pid, s.since = 0, time.Time{}
 		return 0
 	}
-	if status.PID <= 0 { // a pid that is not told is not one and the same
+	if status.PID <= 0 { // an unknown pid may be another one each time
 		s.since = time.Time{}
 		return 0
 	}
@@ -137,7 +134,7 @@ func (s *sightings) add(status Status, err error, healthy bool, asked, answered 
 	return 0
 }
 
-// well reports whether the last look saw the process as it should be.
+// well reports whether the process was as wanted at the last look.
 func (s *sightings) well() bool {
 	return s.err == nil && s.last.State == Running && !s.since.IsZero()
 }
@@ -150,7 +147,7 @@ func (s *sightings) couldPass(now time.Time) time.Time {
 	return s.since
 }
 
-// failed is the outcome of a host that did not pass.
+// failed returns the outcome of a host that did not pass.
 func (g *Gate) failed(reached Outcome, s *sightings) Outcome {
 	o := Outcome{Verdict: Failed, Left: Unhealthy, Ran: true, TaskID: reached.TaskID, RequestID: reached.RequestID}
 	o.Meaning = fmt.Sprintf("not stable for %s within %s: %s", g.StableFor, g.Within, g.reason(s))
@@ -169,7 +166,7 @@ func (g *Gate) failed(reached Outcome, s *sightings) Outcome {
 	return o
 }
 
-// reason says what was seen, in the same words for hosts with the same outcome.
+// reason says what was seen. Hosts with the same outcome get the same words.
 func (g *Gate) reason(s *sightings) string {
 	died := ""
 	switch {
@@ -188,7 +185,7 @@ func (g *Gate) reason(s *sightings) string {
 	return died + "; " + now
 }
 
-// lastSeen is what was wrong with a host when it was last seen, "" for nothing.
+// lastSeen says what was wrong with a host at the last look, "" for nothing.
 func (g *Gate) lastSeen(s *sightings) string {
 	switch {
 	case s.err != nil || s.last.State == Unknown || s.last.State == "":

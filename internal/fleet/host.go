@@ -13,26 +13,26 @@ import (
 	"unicode/utf8"
 )
 
-// Host is the parsed form of a host address. It is comparable: two addresses
-// that name the same host, however they are spelt, parse to equal Hosts.
+// Host is a parsed host address. It is comparable: addresses of the same host parse to equal Hosts, however
+// they are spelt.
 type Host struct {
 	id       HostID
 	supplier int
 }
 
-// HostID identifies a host: an agent id, or a bk_cloud_id and an IP. The operate and status APIs
-// have no more of a host. As one short text it is found in a map in less time than by its parts.
+// HostID identifies a host by its agent id, or by bk_cloud_id and IP. The operate and status APIs use nothing
+// else. It is one short text because a map finds that faster than a struct of its parts.
 type HostID struct {
 	text string // an agent id, or `<bk_cloud_id>:<ip>`
 }
 
-// location is a HostID that is no agent id, in its parts.
+// location holds the parts of a HostID that is not an agent id.
 type location struct {
 	cloud int
 	ip    netip.Addr
 }
 
-// AddressForms tells users what an address looks like; error messages end with it.
+// AddressForms describes addresses to users. Error messages end with it.
 const AddressForms = "an address is `<bk_cloud_id>:<ip>` (`0:10.0.0.1`, `0:2001:db8::1`), " +
 	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` (`0:0:10.0.0.1`, `0:0:[2001:db8::1]`), " +
 	"or a GSE 2.0 agent id (16 to 64 characters without a colon; upper and lower case matter)"
@@ -42,7 +42,7 @@ var (
 	domainName = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}$`)
 )
 
-// ParseHost reads a host address. supplier is used where the address names none.
+// ParseHost parses a host address. supplier is the supplier id if the address has none.
 func ParseHost(address string, supplier int) (Host, error) {
 	if strings.ContainsFunc(address, unicode.IsSpace) {
 		return Host{}, spaced(address, supplier)
@@ -69,8 +69,8 @@ func ParseHost(address string, supplier int) (Host, error) {
 	return host, err
 }
 
-// isAgentID reports whether a text may be an agent id. The bounds are our own, wide around the ids that
-// samples show. It is one word. Invisible characters, and what was no text to begin with, are refused.
+// isAgentID reports whether text may be an agent id: one word, without invisible characters or invalid text.
+// The limits on its length are the provider's own, and generous compared to the ids in samples.
 func isAgentID(text string) bool {
 	length := utf8.RuneCountInString(text)
 	return length >= 16 && length <= 64 && !strings.ContainsFunc(text, func(r rune) bool {
@@ -78,15 +78,14 @@ func isAgentID(text string) bool {
 	})
 }
 
-// isDomainName reports whether a text may be a domain name, which can be longer than the shortest agent
-// id. No agent id was ever seen to be one, and most have no dot.
+// isDomainName reports whether text may be a domain name, as those can be as long as agent ids. No agent id
+// was ever seen to have the form of one, and most have no dot.
 func isDomainName(text string) bool {
 	return strings.Contains(text, ".") && domainName.MatchString(text)
 }
 
-// parseIP reads what follows a bk_cloud_id: an IP, or a supplier id and an IP. An IPv6 address
-// is itself full of colons, which is why it is in brackets behind a supplier id: without them
-// `1:2:3::4` could be read both ways.
+// parseIP parses what follows a bk_cloud_id: an IP, or a supplier id and an IP. An IPv6 address after a
+// supplier id is in brackets, because `1:2:3::4` could be read both ways.
 func parseIP(address, cloudText, rest string, supplier int) (Host, error) {
 	cloud, err := parseID(cloudText)
 	if err != nil {
@@ -117,12 +116,12 @@ func parseIP(address, cloudText, rest string, supplier int) (Host, error) {
 	return NewHost(cloud, supplier, ip), nil
 }
 
-// NewHost is the Host of an IP as the platform's own answers carry it.
+// NewHost returns the Host of an IP as it appears in the platform's answers.
 func NewHost(cloud, supplier int, ip netip.Addr) Host {
 	return Host{id: location{cloud, ip.Unmap()}.id(), supplier: supplier}
 }
 
-// notOneWord says what is wrong with an address without a colon that is no agent id.
+// notOneWord returns what is wrong with an address that has no colon and is no agent id.
 func notOneWord(address string) error {
 	switch ip, err := netip.ParseAddr(address); {
 	case address == "":
@@ -135,7 +134,7 @@ func notOneWord(address string) error {
 	return fmt.Errorf("%w: %q has no bk_cloud_id, and is neither an IP address nor an agent id; %s", errAddress, address, AddressForms)
 }
 
-// spaced says of an address with a space in it which one was probably meant.
+// spaced returns the error for an address with white space, and suggests the one that was probably meant.
 func spaced(address string, supplier int) error {
 	meant := strings.Join(strings.Fields(address), "")
 	if _, err := ParseHost(meant, supplier); err != nil {
@@ -144,7 +143,7 @@ func spaced(address string, supplier int) error {
 	return fmt.Errorf("%w: %q has a space in it; did you mean %q?", errAddress, address, meant)
 }
 
-// narrowed is an address in the characters of ASCII, for one that was typed on a Chinese keyboard.
+// narrowed returns an address that was typed on a Chinese keyboard in ASCII characters.
 func narrowed(address string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -157,9 +156,9 @@ func narrowed(address string) string {
 	}, address)
 }
 
-// meantFor is the spelling that was probably meant, and what is wrong with the address. It knows
-// addresses with a port, and those of IPv6 whose colons are misread; it is "" for others.
-// `2001:db8::1` would be a host of cloud 2001, and `0:0:2001:db8::1` one whose IP begins with a 0.
+// meantFor returns the spelling that was probably meant, and what is wrong with the address: a port, or IPv6
+// colons that would be misread. Otherwise both are "". `2001:db8::1` would be a host of cloud 2001, and
+// `0:0:2001:db8::1` one whose IP begins with 0.
 func meantFor(address string) (meant, why string) {
 	cloud, rest, _ := strings.Cut(address, ":")
 	supplier, behind, _ := strings.Cut(rest, ":")
@@ -177,8 +176,8 @@ func meantFor(address string) (meant, why string) {
 	return "", ""
 }
 
-// withoutPort is an address without the port behind its IP, which one of its ends begins with;
-// "" if there is no port.
+// withoutPort returns an address without the port after its IP, or "" if it has none. ends are ends of the
+// address that may be an IP and a port.
 func withoutPort(address string, ends ...string) string {
 	for _, end := range append([]string{address}, ends...) {
 		there, err := netip.ParseAddrPort(end)
@@ -197,8 +196,8 @@ func withoutPort(address string, ends ...string) string {
 	return ""
 }
 
-// inUse reports whether a text is an IPv6 address, in brackets or not, from a range of host
-// addresses. The ranges are 2000::/3, fc00::/7 and fe80::/10.
+// inUse reports whether text is an IPv6 address, in brackets or not, in a range that hosts use: 2000::/3,
+// fc00::/7 or fe80::/10.
 func inUse(text string) bool {
 	ip, err := netip.ParseAddr(unbracketed(text))
 	if err != nil || !ip.Is6() {
@@ -220,7 +219,7 @@ func parseID(text string) (int, error) {
 	return id, nil
 }
 
-// AgentID is the GSE 2.0 agent id, or "" for a host that is addressed by IP.
+// AgentID returns the GSE 2.0 agent id, or "" for a host that is addressed by IP.
 func (h Host) AgentID() string {
 	if h.id.IsAgentID() {
 		return h.id.text
@@ -228,38 +227,38 @@ func (h Host) AgentID() string {
 	return ""
 }
 
-// CloudID is the bk_cloud_id of a host that is addressed by IP.
+// CloudID returns the bk_cloud_id of a host that is addressed by IP.
 func (h Host) CloudID() int { return h.id.location().cloud }
 
-// SupplierID is the bk_supplier_id of a host that is addressed by IP.
+// SupplierID returns the bk_supplier_id of a host that is addressed by IP.
 func (h Host) SupplierID() int { return h.supplier }
 
-// IP is the zero Addr for a host that is addressed by agent id.
+// IP returns the zero Addr for a host that is addressed by agent id.
 func (h Host) IP() netip.Addr { return h.id.location().ip }
 
-// WithoutSupplier is the key of maps in which another supplier id is the same host.
+// WithoutSupplier returns a map key under which hosts that differ only in supplier id are the same.
 func (h Host) WithoutSupplier() HostID { return h.id }
 
-// Named is the host under another name of its machine.
+// Named returns the host under another name of its machine.
 func (h Host) Named(other HostID) Host {
 	h.id = other
 	return h
 }
 
-// Supplied is the host with another supplier id.
+// Supplied returns the host with another supplier id.
 func (h Host) Supplied(id int) Host {
 	h.supplier = id
 	return h
 }
 
-// Address is the short canonical spelling, `<bk_cloud_id>:<ip>` or the agent id:
-// what messages show, and what an import uses as a key.
+// Address returns the short canonical spelling, `<bk_cloud_id>:<ip>` or the agent id. Messages show it, and
+// an import uses it as the key.
 func (h Host) Address() string { return h.id.Address() }
 
-// IsAgentID reports whether it is an agent id rather than an address.
+// IsAgentID reports whether the id is an agent id rather than an address.
 func (id HostID) IsAgentID() bool { return id.text != "" && !strings.Contains(id.text, ":") }
 
-// Address is that of the hosts which have the id.
+// Address returns the Address of hosts with this id.
 func (id HostID) Address() string {
 	if strings.Count(id.text, ":") < 2 { // not IPv6
 		return id.text
@@ -271,13 +270,13 @@ func (id HostID) Address() string {
 	return id.text
 }
 
-// location is zero for an agent id.
+// location returns the zero location for an agent id.
 func (id HostID) location() location {
 	cloudText, ipText, found := strings.Cut(id.text, ":")
 	if !found {
 		return location{}
 	}
-	cloud, _ := strconv.Atoi(cloudText) // id wrote both
+	cloud, _ := strconv.Atoi(cloudText) // cannot fail on what location.id wrote
 	ip, _ := netip.ParseAddr(ipText)
 	return location{cloud, ip}
 }
@@ -287,19 +286,19 @@ func (l location) id() HostID {
 	return HostID{string(l.ip.AppendTo(text))}
 }
 
-// next is the IP that follows.
+// next returns the location of the next IP.
 func (l location) next() location { return location{l.cloud, l.ip.Next()} }
 
-// compare orders by cloud area and IP.
+// compare orders locations by cloud area, then IP.
 func (l location) compare(other location) int {
 	return cmp.Or(cmp.Compare(l.cloud, other.cloud), l.ip.Compare(other.ip))
 }
 
-// maxSpan is how many hosts a span may have: more than any fleet.
+// maxSpan limits the hosts of a span to more than any fleet has.
 const maxSpan = 1 << 24
 
-// Spans are ids in few words: `0:10.0.0.1+9` is an address and the nine that follow it. Agent ids
-// are words of their own. Each id is there once.
+// Spans writes ids in short form, each once. `0:10.0.0.1+9` is an address and the nine that follow it. Agent
+// ids are written out.
 func Spans(ids []HostID) []string {
 	var (
 		spans, agents []string
@@ -329,7 +328,7 @@ func Spans(ids []HostID) []string {
 	return append(spans, slices.Compact(agents)...)
 }
 
-// ParseSpan reads what Spans has written.
+// ParseSpan parses an element of what Spans returns.
 func ParseSpan(span string) ([]HostID, error) {
 	address, more := span, 0
 	// An agent id has no colon, and an address has no plus sign.
@@ -355,7 +354,7 @@ func ParseSpan(span string) ([]HostID, error) {
 	return ids, nil
 }
 
-// String is the full canonical spelling. ParseHost reads it back to the same Host.
+// String returns the full canonical spelling, which ParseHost parses to the same Host.
 func (h Host) String() string {
 	if h.AgentID() != "" {
 		return h.AgentID()

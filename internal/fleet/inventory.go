@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Inventory is a set of hosts, each with the user's key. Addresses identify hosts; keys are names
-// for people.
+// Inventory is a set of hosts with the user's keys. Addresses identify hosts. Keys are names for people.
 type Inventory struct {
 	keys  []string       // in the order of CompareKeys
 	hosts []Host         // hosts[i] belongs to keys[i]
 	index map[HostID]int // of keys and hosts
 }
 
-// AddressError is an entry of a hosts map that is refused.
+// AddressError is an error in an entry of a hosts map.
 type AddressError struct {
 	Key string
 	Err error
@@ -25,9 +24,8 @@ func (e *AddressError) Error() string { return fmt.Sprintf("host %q: %s", e.Key,
 
 func (e *AddressError) Unwrap() error { return e.Err }
 
-// NewInventory parses host keys and their addresses, in any order. It reports every entry
-// that cannot be parsed and every pair of keys that mean the same host; the
-// inventory holds the others.
+// NewInventory parses addresses by key, in any order. It returns an error for every entry that cannot be
+// parsed and for every pair of keys with the same host. The inventory holds the others.
 func NewInventory(addresses iter.Seq2[string, string], supplier int) (Inventory, []*AddressError) {
 	type entry struct{ key, address string }
 	var (
@@ -38,7 +36,7 @@ func NewInventory(addresses iter.Seq2[string, string], supplier int) (Inventory,
 	for key, address := range addresses {
 		entries = append(entries, entry{key, address})
 	}
-	if !slices.IsSortedFunc(entries, byKey) { // the order of Terraform often is that of CompareKeys
+	if !slices.IsSortedFunc(entries, byKey) { // Terraform's order is often the same
 		slices.SortFunc(entries, byKey)
 	}
 	n := len(entries)
@@ -62,13 +60,13 @@ func NewInventory(addresses iter.Seq2[string, string], supplier int) (Inventory,
 	return inventory, faults
 }
 
-// Len is the number of hosts.
+// Len returns the number of hosts.
 func (r Inventory) Len() int { return len(r.hosts) }
 
-// Hosts are in the order of their keys. The slice is the caller's to change.
+// Hosts returns the hosts in the order of their keys. The caller may change the slice.
 func (r Inventory) Hosts() []Host { return slices.Clone(r.hosts) }
 
-// Key is the key of a host, or its address where the inventory does not hold it.
+// Key returns the key of a host, or its address if the inventory does not hold it.
 func (r Inventory) Key(host Host) string {
 	if i, ok := r.index[host.WithoutSupplier()]; ok {
 		return r.keys[i]
@@ -76,13 +74,13 @@ func (r Inventory) Key(host Host) string {
 	return host.Address()
 }
 
-// Has reports whether the inventory holds the host under any key.
+// Has reports whether the inventory holds the host, under any key.
 func (r Inventory) Has(host Host) bool {
 	_, ok := r.index[host.WithoutSupplier()]
 	return ok
 }
 
-// KeyOf is the key of the host with this id, false where the inventory does not hold it.
+// KeyOf returns the key of the host with this id, and whether the inventory holds it.
 func (r Inventory) KeyOf(id HostID) (string, bool) {
 	i, ok := r.index[id]
 	if !ok {
@@ -91,7 +89,7 @@ func (r Inventory) KeyOf(id HostID) (string, bool) {
 	return r.keys[i], true
 }
 
-// HostOf is the host with this key, false where there is none.
+// HostOf returns the host with this key, and whether there is one.
 func (r Inventory) HostOf(key string) (Host, bool) {
 	i, found := slices.BinarySearchFunc(r.keys, key, CompareKeys)
 	if !found {
@@ -106,12 +104,12 @@ func (r Inventory) Mixed() bool {
 	return byID > 0 && byID < r.Len()
 }
 
-// SupplierOf is the supplier id that the inventory has for a host that it holds.
+// SupplierOf returns the supplier id of a host that the inventory holds.
 func (r Inventory) SupplierOf(host Host) int {
 	return r.hosts[r.index[host.WithoutSupplier()]].supplier
 }
 
-// Keeping is r with the supplier ids that other has for the hosts that it holds too.
+// Keeping returns r with other's supplier ids for the hosts that both hold.
 func (r Inventory) Keeping(other Inventory) Inventory {
 	r.hosts = slices.Clone(r.hosts)
 	for i, host := range r.hosts {
@@ -122,7 +120,7 @@ func (r Inventory) Keeping(other Inventory) Inventory {
 	return r
 }
 
-// WithSuppliers is r with the supplier ids of some hosts.
+// WithSuppliers returns r with these supplier ids.
 func (r Inventory) WithSuppliers(ids map[HostID]int) Inventory {
 	r.hosts = slices.Clone(r.hosts)
 	for i, host := range r.hosts {
@@ -133,17 +131,17 @@ func (r Inventory) WithSuppliers(ids map[HostID]int) Inventory {
 	return r
 }
 
-// Without are the hosts of r that other does not hold, in the order of their keys.
+// Without returns the hosts of r that other does not hold, in the order of their keys.
 func (r Inventory) Without(other Inventory) []Host {
 	return r.Pick(func(h Host) bool { return !other.Has(h) })
 }
 
-// Pick are the hosts for which keep is true, in the order of their keys.
+// Pick returns the hosts for which keep is true, in the order of their keys.
 func (r Inventory) Pick(keep func(Host) bool) []Host {
 	return Where(r.hosts, keep)
 }
 
-// All yields key and host in the order of the keys.
+// All yields keys and hosts in the order of the keys.
 func (r Inventory) All(yield func(string, Host) bool) {
 	for i, key := range r.keys {
 		if !yield(key, r.hosts[i]) {
@@ -152,10 +150,10 @@ func (r Inventory) All(yield func(string, Host) bool) {
 	}
 }
 
-// String lists the keys, for logs.
+// String returns the keys, for logs.
 func (r Inventory) String() string { return strings.Join(r.keys, ", ") }
 
-// Where are those of the hosts for which keep is true, in their order.
+// Where returns those of hosts for which keep is true, in their order.
 func Where(hosts []Host, keep func(Host) bool) []Host {
 	var kept []Host
 	for _, h := range hosts {
@@ -166,12 +164,12 @@ func Where(hosts []Host, keep func(Host) bool) []Host {
 	return kept
 }
 
-// In are those of the hosts that are in a set, in their order.
+// In returns those of hosts that are in set, in their order.
 func In(hosts []Host, set map[Host]bool) []Host {
 	return Where(hosts, func(h Host) bool { return set[h] })
 }
 
-// SetOf has the hosts as keys.
+// SetOf returns a set of the hosts.
 func SetOf(hosts []Host) map[Host]bool {
 	set := make(map[Host]bool, len(hosts))
 	for _, h := range hosts {

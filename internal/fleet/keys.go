@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// CompareKeys orders keys in natural order: web-9 comes before web-10.
+// CompareKeys compares keys in natural order: web-9 comes before web-10.
 func CompareKeys(a, b string) int {
 	same := sameChunks(a, b)
 	x, y := a[same:], b[same:]
@@ -25,8 +25,8 @@ func CompareKeys(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
 }
 
-// sameChunks is the length of the chunks that a and b both begin with. Most keys of a fleet differ
-// only in their last number.
+// sameChunks returns the length of the chunks with which both a and b begin. Most keys of a fleet differ only
+// in their last number.
 func sameChunks(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -35,15 +35,15 @@ func sameChunks(a, b string) int {
 	if n == 0 {
 		return 0
 	}
-	// What comes next may belong to the last chunk.
+	// The last chunk may go on in a or b, and then differs.
 	for digits := isDigit(a[n-1]); n > 0 && isDigit(a[n-1]) == digits; {
 		n--
 	}
 	return n
 }
 
-// Ranges names keys in few words, in the order of CompareKeys. Three or more that count up by one
-// in one place are written as web-021…web-050. A range holds the given keys and no others.
+// Ranges writes keys in short form, in the order of CompareKeys. Three or more that count up by one in one
+// place become web-021…web-050. A range holds only keys that were given.
 func Ranges(keys []string) []string {
 	keys = slices.SortedFunc(slices.Values(keys), CompareKeys)
 	var ranges []string
@@ -59,7 +59,7 @@ func Ranges(keys []string) []string {
 	return ranges
 }
 
-// counted is how many keys, from the first one on, count up by one in one place.
+// counted returns how many keys, from the first on, count up by one in one place.
 func counted(keys []string) int {
 	var place int
 	for n := 1; n < len(keys); n++ {
@@ -72,8 +72,8 @@ func counted(keys []string) int {
 	return len(keys)
 }
 
-// follows reports whether b is a with one of its numbers one higher, and where that number begins.
-// A number keeps its leading zeros.
+// follows reports whether b is a with one of its numbers increased by one, leading zeros kept, and where that
+// number begins.
 func follows(a, b string) (place int, ok bool) {
 	for place < min(len(a), len(b)) && a[place] == b[place] {
 		place++
@@ -93,7 +93,7 @@ func follows(a, b string) (place int, ok bool) {
 	return place, errX == nil && errY == nil && m+1 == n
 }
 
-// chunk is the number, or the text without digits, that s begins with.
+// chunk returns the number, or the text without digits, with which s begins.
 func chunk(s string) string {
 	n := 1
 	for n < len(s) && isDigit(s[n]) == isDigit(s[0]) {
@@ -102,7 +102,7 @@ func chunk(s string) string {
 	return s[:n]
 }
 
-// number is the number that s begins with, "" where there is none.
+// number returns the number with which s begins, or "".
 func number(s string) string {
 	if s == "" || !isDigit(s[0]) {
 		return ""
@@ -110,7 +110,7 @@ func number(s string) string {
 	return chunk(s)
 }
 
-// compareNumbers compares digits of any length by value.
+// compareNumbers compares numbers of any length by value.
 func compareNumbers(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
