@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// foundIdle are the hosts on which a stop or a kill is said to have found nothing to end.
+// foundIdle returns the hosts on which, as the platform says, there was nothing to stop or kill.
 func foundIdle(results Results, hosts []Host) []Host {
 	return Where(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone })
 }
 
-// askIdle asks the agents of such hosts. It returns their answers, and the outcome of hosts on
-// which the process is not known to be stopped.
+// askIdle asks the agents of hosts that foundIdle returned. It returns their answers, and the outcomes of
+// hosts on which the process is not known to be stopped.
 func askIdle(ctx context.Context, p Process, found Results, hosts []Host, later time.Duration) (map[Host]Status, Results) {
 	if len(hosts) == 0 {
 		return nil, nil
@@ -29,18 +29,17 @@ func askIdle(ctx context.Context, p Process, found Results, hosts []Host, later 
 			o := found[h]
 			o.Verdict, o.AlreadyDone, o.Meaning = Failed, false, "said not to run, and its agent says afterwards that it runs"
 			results[h] = o
-		default: // at rest
+		default: // stopped
 		}
 	}
 	return status, results
 }
 
-// unhostIdle ends the hosting on hosts whose process was found not running. A stop that finds
-// nothing to stop leaves hosting on (observed in a client's logs), and the agent would start the
-// process again.
+// unhostIdle ends the hosting on hosts whose process was not running. A stop that finds nothing to stop
+// leaves hosting on (observed in a client's logs), and the agent would start the process again.
 func unhostIdle(ctx context.Context, p Process, found Results, hosts []Host) Results {
 	status, results := askIdle(ctx, p, found, hosts, Quick)
-	// Where the answer does not speak of hosting, unhosting does no harm.
+	// If the answer does not mention hosting, unhosting does no harm.
 	hosted := Where(hosts, func(h Host) bool {
 		_, amiss := results[h]
 		return !amiss && (status[h].Hosted || !status[h].HostedKnown)
@@ -51,24 +50,23 @@ func unhostIdle(ctx context.Context, p Process, found Results, hosts []Host) Res
 	return results
 }
 
-// unhost ends the hosting on hosts whose agents report it. If an agent reports hosting and the
-// platform finds nothing to end, the agent is asked again.
+// unhost ends the hosting on hosts. If an agent reported hosting and the platform finds none to end, the
+// agent is asked again.
 func unhost(ctx context.Context, p Process, hosts []Host, before map[Host]Status) Results {
 	results := operateBefore(ctx, p, Unsupervise, hosts, nil, Quick)
 	doubted := Where(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone && before[h].Hosted })
 	if len(doubted) == 0 {
 		return results
 	}
-	after, _ := p.LiveStatus(ctx, doubted) // who does not answer has not said that it is unhosted
+	after, _ := p.LiveStatus(ctx, doubted) // an agent that does not answer has not confirmed it
 	for _, h := range doubted {
 		results[h] = results[h].unhosted(after[h])
 	}
 	return results
 }
 
-// unhosted is the outcome of an unhosting once the agent was asked. If the agent does not say, it
-// is enough that the platform has ended the hosting. It is not enough that the platform found
-// nothing to end.
+// unhosted returns the outcome of unhosting after the agent was asked. If the agent does not say, it is
+// enough that the platform ended the hosting, but not that it found none to end.
 func (o Outcome) unhosted(s Status) Outcome {
 	known := s.State != Unknown && s.HostedKnown
 	switch {

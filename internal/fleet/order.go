@@ -11,30 +11,30 @@ import (
 type Member struct {
 	Process  Process
 	Priority int64
-	// Hosts are those on which the operation is due. Unsure are those of them on which an earlier run of
-	// it may have worked although its end was not seen, with its task if that is known. The platform is
-	// asked for the task and the agents for their state. What is as wanted is left alone.
+	// Hosts are the hosts on which the operation is due. Unsure are those of them on which an earlier run may
+	// have worked although its end was not seen, with its task if known. The platform is asked for the task,
+	// and the agents for the state. A host that is as requested is left alone.
 	Hosts  []Host
 	Unsure map[Host]Task
 }
 
-// meaningBlocked is why an operation did not run on a host, see Outcome.Blocked.
+// meaningBlocked is the meaning of outcomes that are Blocked.
 const meaningBlocked = "not tried: it did not come out well on this host for a process whose turn is before"
 
-// Order is the direction in which an operation takes priorities.
+// Order is the direction in which an operation takes the priorities.
 type Order string
 
-// The two directions.
+// The values of Order.
 const (
 	Ascending  Order = "ascending"
 	Descending Order = "descending"
 )
 
-// Orders are both of them.
+// Orders returns both values of Order.
 func Orders() []Order { return []Order{Ascending, Descending} }
 
-// Order is the direction in which GSEKit (get_op_type_order in TencentBlueKing/
-// bk-process-config-manager) and BSCP take the operation.
+// Order returns the direction that GSEKit (get_op_type_order in TencentBlueKing/bk-process-config-manager)
+// and BSCP use for the operation.
 func (op Operation) Order() Order {
 	if op == Stop || op == Restart {
 		return Descending
@@ -42,8 +42,7 @@ func (op Operation) Order() Order {
 	return Ascending
 }
 
-// Stages puts the processes with these priorities in order, those of the same priority
-// together.
+// Stages orders processes by their priorities. It returns their indices, those of the same priority together.
 func Stages(order Order, priorities []int64) [][]int {
 	distinct := slices.Compact(slices.Sorted(slices.Values(priorities)))
 	if order == Descending {
@@ -57,10 +56,10 @@ func Stages(order Order, priorities []int64) [][]int {
 	return stages
 }
 
-// Run runs an operation on processes. Those of one priority go together, wave by wave of machines.
-// The next priority begins only if no more than MaxFailed machines in all have failed. Nothing more
-// is done on machines that have failed. all has each machine once, in the order of the waves. The
-// results are those of the members, in their order.
+// Run runs an operation on processes. Those of one priority go together, in waves of machines. The next
+// priority begins only if no more than MaxFailed machines in all have failed, and leaves failed machines
+// alone. all has each machine once, in the order of the waves. Run returns one Results per member, in the
+// order of members.
 func Run(ctx context.Context, op Operation, order Order, members []Member, all []Host, rollout Rollout) []Results {
 	if !op.LeavesRunning() {
 		rollout.Healthy = nil
@@ -103,13 +102,13 @@ type orderedRun struct {
 	members []Member
 	rollout Rollout
 	results []Results
-	failed  map[HostID]bool // machines on which something has not come out well
-	away    map[HostID]bool // those of them whose agents do not answer, and nothing else is wrong
-	waves   int             // of the stages before
+	failed  map[HostID]bool // machines on which something has failed
+	away    map[HostID]bool // those of them on which only the agent does not answer
+	waves   int             // number of waves in earlier stages
 	tally   *tally
 }
 
-// machines are those that the members of a stage are on.
+// machines returns the machines of the members of a stage.
 func (r *orderedRun) machines(stage []int, all []Host) []Host {
 	on := make(map[HostID]bool)
 	for _, i := range stage {
@@ -120,8 +119,8 @@ func (r *orderedRun) machines(stage []int, all []Host) []Host {
 	return Where(all, func(h Host) bool { return on[h.WithoutSupplier()] })
 }
 
-// stage takes the members of one priority, wave by wave. later is what the stages after it
-// need. Waves are bounded by a time of their own.
+// stage runs the members of one priority, wave by wave. later is what the later stages need. A wave with a
+// timeout limits itself.
 func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, allowed int, later time.Duration) {
 	if r.rollout.WaveTimeout == 0 {
 		var cancel context.CancelFunc
@@ -138,10 +137,10 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 		}
 	}
 	rollout := r.rollout
-	rollout.Watch, rollout.WaveTimeout = nil, 0 // a wave bounds itself
+	rollout.Watch, rollout.WaveTimeout = nil, 0 // orderedRun.wave applies the timeout
 	rollout.MaxFailed, rollout.Unreached = UpTo(allowed-len(r.failed)+len(r.away)), r.rollout.Unreached+len(r.away)
 	if r.waves > 0 {
-		_ = rollout.clock().Pause(ctx, rollout.Pause) // its end is the reason why the first wave does not start
+		_ = rollout.clock().Pause(ctx, rollout.Pause) // if ctx has ended, the first wave does not start, and says why
 	}
 	going := Where(machines, func(h Host) bool { return !r.failed[h.WithoutSupplier()] })
 	results := rollout.Run(ctx, going, func(ctx context.Context, wave Wave) Results {
@@ -162,7 +161,7 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 	}
 }
 
-// failures counts the machines that have failed.
+// failures returns how many machines count as failed.
 func (r *orderedRun) failures() int {
 	if r.rollout.Unreached+len(r.away) > r.rollout.MaxUnreachable {
 		return len(r.failed) + r.rollout.Unreached
@@ -170,7 +169,7 @@ func (r *orderedRun) failures() int {
 	return len(r.failed) - len(r.away)
 }
 
-// skip sets an outcome on these machines for members without one.
+// skip sets an outcome for the members without one on these machines.
 func (r *orderedRun) skip(stage []int, machines []Host, o Outcome) {
 	ids := idsOf(machines)
 	for _, i := range stage {
@@ -182,8 +181,8 @@ func (r *orderedRun) skip(stage []int, machines []Host, o Outcome) {
 	}
 }
 
-// wave runs the operation for the members of a stage on some machines, passes them through the
-// gate, and returns the outcome of each machine.
+// wave runs the operation for the members of a stage on some machines, passes these through the gate, and
+// returns the outcome of each machine.
 func (r *orderedRun) wave(ctx context.Context, stage []int, machines []Host) Results {
 	turns := make([]turn, len(stage))
 	r.rollout.bounded(ctx, func(ctx context.Context, wave Wave) Results {
@@ -207,7 +206,7 @@ func (r *orderedRun) wave(ctx context.Context, stage []int, machines []Host) Res
 	return results
 }
 
-// operate takes the turns of a wave.
+// operate runs the turns of a wave.
 func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, turns []turn) {
 	ids := idsOf(machines)
 	atOnce(len(stage), func(n int) {
@@ -219,7 +218,7 @@ func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, 
 	})
 	var (
 		parts []Part
-		of    []int // the turn of each part
+		of    []int // the index in turns of each part
 	)
 	for n, t := range turns {
 		if len(t.due) > 0 {
@@ -243,7 +242,7 @@ func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, 
 	})
 }
 
-// takes is how long the operation may take on the members of a stage.
+// takes returns how long the operation may take on the members of a stage.
 func (r *orderedRun) takes(stage []int) time.Duration {
 	longest := time.Duration(0)
 	for _, i := range stage {
@@ -252,7 +251,7 @@ func (r *orderedRun) takes(stage []int) time.Duration {
 	return longest
 }
 
-// needs is how long a stage needs, in one wave.
+// needs returns how long a stage of one wave needs.
 func (r *orderedRun) needs(stage []int) time.Duration {
 	needs := r.takes(stage) + Besides
 	if r.rollout.Healthy != nil {
@@ -261,7 +260,7 @@ func (r *orderedRun) needs(stage []int) time.Duration {
 	return needs
 }
 
-// count takes verdicts of a member. Success counts only after the gate, if there is one.
+// count adds the verdicts of a member. If there is a gate, a success counts only after it.
 func (r *orderedRun) count(member int, results Results) {
 	if r.rollout.Healthy != nil {
 		results = results.Failures()
@@ -269,7 +268,7 @@ func (r *orderedRun) count(member int, results Results) {
 	r.tally.countFor(member, results)
 }
 
-// watch passes the hosts of a wave through the gate, each process by itself.
+// watch passes the hosts of a wave through the gate, each process separately.
 func (r *orderedRun) watch(ctx context.Context, stage []int, turns []turn) {
 	if r.rollout.Healthy == nil {
 		return
@@ -292,8 +291,7 @@ func (r *orderedRun) watch(ctx context.Context, stage []int, turns []turn) {
 	r.tally.watching(0)
 }
 
-// operateAll runs an operation on several processes, in one call where the platform takes
-// it.
+// operateAll runs an operation on several processes, in one call if the platform supports that.
 func operateAll(ctx context.Context, op Operation, parts []Part) []Results {
 	if len(parts) > 1 {
 		if joint, ok := parts[0].Process.(Joint); ok {
@@ -307,7 +305,7 @@ func operateAll(ctx context.Context, op Operation, parts []Part) []Results {
 	return results
 }
 
-// atOnce calls act with 0 to n-1, side by side.
+// atOnce calls act with 0 to n-1, concurrently, and waits.
 func atOnce(n int, act func(int)) {
 	var wg sync.WaitGroup
 	for i := range n {

@@ -5,15 +5,14 @@ import "sync"
 // Progress is how far a rollout has come.
 type Progress struct {
 	Wave, Waves int
-	// Hosts is all of them; Done and Failed are those with a verdict so far, Unknown
-	// those that will get none. What is nowhere is under way, or its turn has not come.
+	// Hosts counts all hosts. Done and Failed count those with a verdict so far, Unknown those that will get
+	// none. The others are under way or still to come.
 	Hosts, Done, Failed, Unknown int
-	// Watched are hosts that have come out well, and are at the gate. They are not among
-	// the Done.
+	// Watched counts hosts that are OK and at the gate. They are not in Done.
 	Watched int
 }
 
-// add counts n hosts more with a verdict.
+// add adds n hosts with a verdict.
 func (p *Progress) add(v Verdict, n int) {
 	switch v {
 	case Done:
@@ -26,19 +25,18 @@ func (p *Progress) add(v Verdict, n int) {
 	}
 }
 
-// Observer gets the verdicts on hosts while others of the same call still wait for theirs. It is
-// called as soon as there are some, as often as the client likes, and from several goroutines. It
-// keeps no results. A nil Observer is not called.
+// Observer gets verdicts on hosts while other hosts of the call still wait for theirs. Clients call it as
+// often as they like, from several goroutines. It must not keep the results. A nil Observer is not called.
 type Observer func(Results)
 
-// Tell tells an observer, if there is one, what is new.
+// Tell calls o with new results if o is not nil and there are any.
 func (o Observer) Tell(results Results) {
 	if o != nil && len(results) > 0 {
 		o(results)
 	}
 }
 
-// tally counts verdicts for whoever watches a rollout.
+// tally counts verdicts and reports them to watch.
 type tally struct {
 	watch func(Progress)
 
@@ -47,7 +45,7 @@ type tally struct {
 	had map[tallied]Verdict
 }
 
-// tallied is what has a verdict: a host, and of several processes which one.
+// tallied identifies a verdict: by host, and by member if there are several processes.
 type tallied struct {
 	member int
 	host   Host
@@ -70,7 +68,7 @@ func (t *tally) begin(wave int) {
 	t.watch(t.now)
 }
 
-// watching says how many hosts are at the gate now.
+// watching sets how many hosts are at the gate.
 func (t *tally) watching(n int) {
 	if t == nil {
 		return
@@ -79,13 +77,13 @@ func (t *tally) watching(n int) {
 	defer t.mu.Unlock()
 	if t.now.Watched != n {
 		t.now.Watched = n
-		if n > 0 { // at the end of a gate its verdicts follow
+		if n > 0 { // after the gate, verdicts follow at once
 			t.watch(t.now)
 		}
 	}
 }
 
-// left takes verdicts of hosts that leave the gate.
+// left takes the verdicts of hosts that leave the gate.
 func (t *tally) left(results Results) { t.leftFor(0, results) }
 
 // leftFor is left for one of several processes.
@@ -99,8 +97,8 @@ func (t *tally) leftFor(member int, results Results) {
 	t.countFor(member, results)
 }
 
-// count takes the latest verdicts, which win: a stop that turns out to have left
-// the process hosted is done first and failed afterwards.
+// count adds verdicts. The latest one of a host replaces earlier ones: a stop that is found to have left the
+// process hosted is first Done and then Failed.
 func (t *tally) count(results Results) { t.countFor(0, results) }
 
 // countFor is count for one of several processes.

@@ -10,22 +10,22 @@ import (
 // OnDestroy is what happens to the process itself when it is unregistered.
 type OnDestroy string
 
-// What is done to the process before its host is unregistered.
+// The values of OnDestroy.
 const (
 	DestroyUnregister OnDestroy = "unregister"
 	DestroyStop       OnDestroy = "stop"
 	DestroyKill       OnDestroy = "kill"
 )
 
-// OnDestroys are all of them, the gentlest first.
+// OnDestroys returns all values of OnDestroy, the gentlest first.
 func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroyStop, DestroyKill} }
 
-// Release unregisters the hosts of a wave, after stopping or killing the process if that is asked
-// for. On the spared hosts it goes on running. A host whose process did not stop stays registered.
-// Then the agents are asked about three kinds of hosts: not stopped (see askStuck), not
-// unregistered (see settleStuck), and unregistered (see unhostUnregistered).
+// Release unregisters the hosts of a wave, and first stops or kills the process if first says so. On spared
+// hosts it keeps running. A host whose process did not stop stays registered. Afterwards Release asks the
+// agents of hosts that could not be stopped (askStuck) or unregistered (settleStuck), and of those that were
+// (unhostUnregistered).
 //
-// was is what agents said just before. Hosting by a later registration than that is another object's.
+// was is what agents reported just before. A later registration that hosts the process is another object's.
 // idle are the hosts on which there was nothing to stop or kill.
 func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, was map[Host]Status) (results Results, idle []Host) {
 	if err := poll.Pause(ctx, 0); err != nil {
@@ -38,7 +38,7 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 			results.Merge(operateBefore(ctx, p, Stop, ends, nil, Besides))
 		case DestroyKill:
 			results.Merge(operateBefore(ctx, p, Kill, ends, nil, Besides))
-		default: // it goes on running
+		default: // the process keeps running
 		}
 		askStuck(ctx, p, ends, results)
 		idle = foundIdle(results, ends)
@@ -51,8 +51,8 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 	}
 	unregistered := unregister(ctx, p, stopped)
 	gone := Where(stopped, func(h Host) bool {
-		// Where to unregister is to unhost, the agents have done it themselves. What was not hosted
-		// before has nothing to end.
+		// If unregistering is unhosting, the agents have done it themselves. If the process was not hosted
+		// before, there is nothing to end.
 		hosted := !was[h].HostedKnown || was[h].Hosted
 		return unregistered[h].OK() && hosted && (unregistered[h].AlreadyDone || !p.HostingRegisters())
 	})
@@ -62,26 +62,25 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 	return results, idle
 }
 
-// unregister is Unregister as a step: the agents are asked afterwards, and hosting that goes on is
-// ended.
+// unregister is Unregister as a step. It leaves time to ask the agents afterwards, and to end hosting that
+// goes on.
 func unregister(ctx context.Context, p Process, hosts []Host) Results {
 	ctx, cancel := Share(ctx, Quick, 2*Quick)
 	defer cancel()
 	return p.Unregister(ctx, hosts)
 }
 
-// unhostUnregistered ends the hosting that is left on hosts where nothing is registered any more.
-// If registering is more than hosting, a process may be hosted without a registration. Its agent
-// would go on restarting it, with no owner. If registering is hosting, an agent that goes on
-// hosting shows that unregistering failed. If the platform unregistered nothing, and the agent
-// cannot be asked, the outcome is open.
+// unhostUnregistered handles hosts where nothing is registered any more and the agent may still host the
+// process. If registering is more than hosting, the agent would go on restarting a process without an owner,
+// so that hosting is ended. If registering is hosting, it shows that unregistering failed. If the platform
+// unregistered nothing and the agent cannot be asked, the result is unknown.
 func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Host]Status, results Results) {
 	if len(gone) == 0 {
 		return
 	}
 	live, err := LiveStatusWithin(ctx, p, Aftermath, gone)
 	if errors.Is(err, ErrNoSpec) {
-		return // nobody can be asked, and what the platform says is all there is
+		return // there is only the platform's word
 	}
 	var hosted []Host
 	for _, h := range gone {
@@ -103,8 +102,8 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Hos
 	}
 }
 
-// askStuck asks the agents of hosts that could not be stopped or unregistered, and notes which of
-// them do not answer. A call that failed as a whole shows nothing.
+// askStuck asks the agents of hosts that could not be stopped or unregistered, and sets Unreachable if they
+// do not answer. It ignores calls that failed as a whole.
 func askStuck(ctx context.Context, p Process, hosts []Host, results Results) map[Host]Status {
 	stuck := Where(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Err == nil })
 	if len(stuck) == 0 {
@@ -122,10 +121,10 @@ func askStuck(ctx context.Context, p Process, hosts []Host, results Results) map
 	return live
 }
 
-// settleStuck settles hosts that could not be unregistered by what their agents say. If registering
-// is hosting, a host that neither hosts nor runs the process has nothing to unregister. Otherwise
-// the failure stays. An agent cannot distinguish a process that is registered, but neither hosted
-// nor running, from none, and a cached status without a row may lag.
+// settleStuck settles hosts that could not be unregistered by what their agents report. If registering is
+// hosting, a host that neither hosts nor runs the process has nothing to unregister. Otherwise the failure
+// stays: an agent cannot tell an unregistered process from one that is registered but neither hosted nor
+// running, and a row may be missing from the cached status because it lags.
 func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) {
 	for h, s := range askStuck(ctx, p, hosts, results) {
 		known := s.State != Unknown && s.HostedKnown

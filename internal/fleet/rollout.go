@@ -8,70 +8,63 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// Rollout says how a change spreads over hosts. The zero value does all hosts
-// at once.
+// Rollout says how a change spreads over hosts. The zero value changes all hosts at once.
 type Rollout struct {
 	Away
 
-	// Canary are hosts of a first wave of their own.
+	// Canary holds hosts that form a first wave of their own.
 	Canary map[Host]bool
 	// Waves are the sizes of the waves of the other hosts.
 	Waves Waves
-	// Silent are hosts whose agents did not answer when they were last asked. They go right after
-	// the first wave. There they count while most hosts are still to come, and the first wave shows
-	// whether the change is good.
+	// Silent holds hosts whose agents did not answer when they were last asked. They go right after the first
+	// wave: it still shows whether the change is good, and they fail while most hosts are yet to come.
 	Silent map[HostID]bool
-	// Pause is how long to wait between two waves.
+	// Pause is the time between two waves.
 	Pause time.Duration
-	// WaveTimeout bounds what is done to each wave, 0 means no bound: a host without a
-	// verdict by then is Pending, and counts for MaxFailed. The gate comes after it, and has a
-	// bound of its own.
+	// WaveTimeout limits what is done to each wave. 0 means no limit. A host without a result by then is
+	// Pending, and counts for MaxFailed. The gate comes afterwards and has a limit of its own.
 	WaveTimeout time.Duration
-	// Healthy, if non-nil, is the gate that the hosts of a wave pass before it counts as
-	// settled.
+	// Healthy, if non-nil, is the gate that the hosts of a wave have to pass before the wave is settled.
 	Healthy *Gate
-	// MaxFailed is how many hosts may fail in all before no further wave starts.
+	// MaxFailed is how many hosts may fail in all. If more fail, no further wave starts.
 	MaxFailed Tolerance
-	// Watch, if non-nil, is told how far the rollout has come: at the start of
-	// every wave, and whenever a count changes. It is never called twice at once,
-	// and not after Run has returned; the hosts wait while it runs.
+	// Watch, if non-nil, is called with the progress at the start of each wave and whenever a count changes.
+	// It is never called concurrently or after Run has returned. The hosts wait while it runs.
 	Watch func(Progress)
-	// Clock is the clock of pauses and gates. Nil is the real one.
+	// Clock is used for pauses and gates. Nil means the real clock.
 	Clock poll.Clock
 }
 
-// Away is what a rollout allows of hosts whose agents do not answer.
+// Away limits how many hosts with silent agents a rollout tolerates.
 type Away struct {
 	// MaxUnreachable is how many of them are not counted as failed.
 	MaxUnreachable int
-	// Unreached is how many of them are known from before, and are not among the hosts of the rollout.
+	// Unreached is how many of them were known before, and are not among the hosts of the rollout.
 	Unreached int
 }
 
 // InWaves reports whether hosts may go in more than one wave.
 func (r Rollout) InWaves() bool { return len(r.Waves) > 0 || len(r.Canary) > 0 }
 
-// Wave describes the wave that is about to start.
+// Wave is one wave of a rollout.
 type Wave struct {
 	Number int
 	Hosts  []Host
-	// observe takes verdicts of the wave before it is over.
+	// observe is called with verdicts while the wave is under way.
 	observe Observer
-	// timed: the wave ends at a time of its own, and not when the time for everything is up.
+	// timed is set if the wave ends by WaveTimeout, before the time for the whole run is up.
 	timed bool
 }
 
-// Run calls act for one wave of hosts after the other. A wave starts only when every host of the
-// previous one has settled and the pause is over. No more than MaxFailed hosts may have failed, and
-// ctx must go on. Hosts of waves that did not start come back NotTried, with the reason as their
-// Meaning.
+// Run calls act for the waves of hosts, one after the other. The next wave starts after all hosts of the
+// previous one have settled and the pause is over, if no more than MaxFailed hosts have failed and ctx has
+// not ended. Hosts of waves that do not start are NotTried, with the reason as their Meaning.
 func (r Rollout) Run(ctx context.Context, hosts []Host, act func(context.Context, Wave) Results) Results {
 	r.Healthy = nil
 	return r.gated(ctx, nil, hosts, act, nil)
 }
 
-// gated is Run with the gate behind each wave, for the hosts that came out well and are
-// meant to run the process.
+// gated is Run with the gate after each wave, for hosts that are OK and for which meant is true.
 func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(context.Context, Wave) Results, meant func(Host) bool) Results {
 	results := make(Results, len(hosts))
 	if len(hosts) == 0 {
@@ -81,7 +74,7 @@ func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(co
 	tally := newTally(r.Watch, len(hosts), len(waves))
 	observe := Observer(tally.count)
 	if r.Healthy != nil {
-		// What worked is not done before it has passed the gate.
+		// A success counts only after the gate.
 		observe = func(results Results) { tally.count(results.Failures()) }
 	}
 	for i, wave := range waves {
@@ -113,14 +106,14 @@ func (r Rollout) clock() poll.Clock {
 	return r.Clock
 }
 
-// Reasons why a wave did not start.
+// The reasons why a wave did not start.
 const (
 	StoppedByFailures  = "not tried: too many hosts had failed before its wave"
 	StoppedByInterrupt = "not tried: interrupted before its wave"
 	StoppedByDeadline  = "not tried: the time was up before its wave"
 )
 
-// Sizes are how many of these hosts each wave has.
+// Sizes returns the number of hosts in each wave.
 func (r Rollout) Sizes(hosts []Host) []int {
 	var sizes []int
 	for _, wave := range r.cut(hosts) {
@@ -129,7 +122,7 @@ func (r Rollout) Sizes(hosts []Host) []int {
 	return sizes
 }
 
-// cut cuts hosts into waves, the canary first.
+// cut divides hosts into waves, the canary first.
 func (r Rollout) cut(hosts []Host) [][]Host {
 	var waves [][]Host
 	rest := Where(hosts, func(h Host) bool { return !r.Canary[h] })
@@ -147,7 +140,7 @@ func (r Rollout) cut(hosts []Host) [][]Host {
 	return waves
 }
 
-// silentBehind puts the silent hosts behind the first of those that are not.
+// silentBehind places the silent hosts after the first of the others, of which first is the number.
 func (r Rollout) silentBehind(first int, hosts []Host) []Host {
 	silent := Where(hosts, func(h Host) bool { return r.Silent[h.WithoutSupplier()] })
 	others := Where(hosts, func(h Host) bool { return !r.Silent[h.WithoutSupplier()] })
@@ -155,7 +148,7 @@ func (r Rollout) silentBehind(first int, hosts []Host) []Host {
 	return slices.Concat(others[:first], silent, others[first:])
 }
 
-// bounded acts on a wave for as long as a wave may take, and leaves time for the gate.
+// bounded calls act with the time limit of a wave, and leaves time for the gate.
 func (r Rollout) bounded(ctx context.Context, act func(context.Context, Wave) Results, wave Wave) Results {
 	if r.Healthy != nil {
 		var cancel context.CancelFunc
@@ -173,7 +166,7 @@ func (r Rollout) bounded(ctx context.Context, act func(context.Context, Wave) Re
 }
 
 func (r Rollout) hold(ctx context.Context, started int, results Results, all int) (string, error) {
-	// The end of ctx comes first: it fails the wave under way, and is the reason.
+	// Check ctx first: its end also makes hosts of the last wave fail, and is then the reason.
 	if err := poll.Pause(ctx, 0); err != nil {
 		return stopReason(err), err
 	}
@@ -189,8 +182,8 @@ func (r Rollout) hold(ctx context.Context, started int, results Results, all int
 	return "", nil
 }
 
-// Failed is how many hosts have failed. Hosts whose agents do not answer are among them if there
-// are more of these than allowed, earlier ones included.
+// Failed returns how many hosts have failed. Hosts whose agents do not answer count only if there are more of
+// them than allowed, including those of Unreached.
 func (r Rollout) Failed(results Results) int {
 	failed, away := len(results.Failures()), len(results.Away())
 	if r.Unreached+away > r.MaxUnreachable {

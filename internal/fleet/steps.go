@@ -5,26 +5,25 @@ import (
 	"time"
 )
 
-// A wave is a row of steps, each of which waits for its slowest host. Agents are asked, and hosts
-// are registered, operated and looked at. A host that does not answer fails at the step that waits
-// for it, and later steps send it nothing. So that it fails alone, no step uses the time that later
-// steps need for the other hosts.
+// A wave is a series of steps: its agents are asked, its hosts are registered, operated and looked at. Each
+// step waits for the slowest host. A host that does not answer fails at the step that waits for it, and later
+// steps send it nothing. So that only that host fails, no step uses the time that later steps need for the
+// others.
 
-// Quick is how long a step may take that runs no command on hosts, such as asking agents or
-// registering.
+// Quick is how long a step may take that runs no command on hosts, such as asking agents or registering.
 const Quick = 30 * time.Second
 
-// Patience is how long agents are asked at the most, however much time there is.
+// Patience is how long agents are asked at most, however much time there is.
 const Patience = 2 * time.Minute
 
-// Aftermath is how long agents are asked once more, after something was done. Most have just answered.
+// Aftermath is how long agents are asked again after a change. Most have just answered.
 const Aftermath = 15 * time.Second
 
-// Besides is the time that a wave needs besides its operation: to ask agents before it, to
-// register, to look at the outcome, and to host what is not hosted.
+// Besides is the time that a wave needs in addition to its operation: to ask agents first, to register, to
+// look at the result, and to host what is not hosted.
 const Besides = 4 * Quick
 
-// Takes is how long an operation may take on a host.
+// Takes returns how long an operation may take on a host.
 func Takes(p Process, op Operation) time.Duration {
 	if op == Supervise || op == Unsupervise {
 		return Quick
@@ -36,8 +35,8 @@ func Takes(p Process, op Operation) time.Duration {
 	return takes + StartCheck(p, op)
 }
 
-// StartCheck is how long after the command of an operation the agent looks whether the process
-// runs, 0 if the operation starts nothing.
+// StartCheck returns how long after the command of an operation the agent checks that the process runs, 0 if
+// the operation starts nothing.
 func StartCheck(p Process, op Operation) time.Duration {
 	if !op.Starts() {
 		return 0
@@ -46,8 +45,8 @@ func StartCheck(p Process, op Operation) time.Duration {
 	return startCheck
 }
 
-// Share bounds a step. own is the time that it needs, later the time that the steps after it need.
-// It gets all that those do not need. If there is too little for all, it gets its share.
+// Share limits a step that needs the time own. The step gets all the time except later, which the steps after
+// it need. If there is too little for all, it gets its proportional share.
 func Share(ctx context.Context, own, later time.Duration) (context.Context, context.CancelFunc) {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
@@ -61,7 +60,7 @@ func share(left, own, later time.Duration) time.Duration {
 	return max(left-later, time.Duration(part*float64(left)))
 }
 
-// askedBefore is LiveStatus as a step. An agent that has not answered by its end is not known.
+// askedBefore is LiveStatus as a step. An agent that has not answered by its end has no known state.
 func askedBefore(ctx context.Context, p Process, hosts []Host, later time.Duration) (map[Host]Status, error) {
 	ctx, cancel := Share(ctx, Quick, later)
 	defer cancel()
@@ -70,7 +69,7 @@ func askedBefore(ctx context.Context, p Process, hosts []Host, later time.Durati
 	return p.LiveStatus(ctx, hosts)
 }
 
-// cachedBefore is CachedStatus as a step: JOB has no cached status, so it asks the agents.
+// cachedBefore is CachedStatus as a step. It is one because JOB has no cached status and asks the agents.
 func cachedBefore(ctx context.Context, p Process, hosts []Host, later time.Duration) (map[Host]Status, error) {
 	ctx, cancel := Share(ctx, Quick, later)
 	defer cancel()
@@ -84,7 +83,7 @@ func operateBefore(ctx context.Context, p Process, op Operation, hosts []Host, o
 	return p.Operate(ctx, op, hosts, observe)
 }
 
-// needs is how long a step without a command needs for hosts, nothing for none.
+// needs returns how long a step without a command needs, 0 if there are no hosts.
 func needs(hosts []Host) time.Duration {
 	if len(hosts) == 0 {
 		return 0

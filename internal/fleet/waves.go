@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Waves are the sizes of the waves of a rollout, as users write them. "50" is 50 hosts, "10%" a
-// share of all hosts (rounded up), "+50" 50 more than the wave before, "*2" twice as many. The last
-// one repeats. No sizes are one wave of all hosts.
+// Waves are the sizes of the waves of a rollout, as users write them. "50" is 50 hosts, "10%" a share of all
+// hosts (rounded up), "+50" 50 more than the wave before, "*2" twice as many. The last size repeats. Without
+// sizes, all hosts are one wave.
 type Waves []waveSize
 
 type waveSize struct {
@@ -23,13 +23,12 @@ const (
 	sizeTimes   = '*'
 )
 
-// WaveForms says how the size of a wave is written.
+// WaveForms describes the size of a wave to users.
 const WaveForms = `a number of hosts ("50"), a share of all hosts ("10%"), or relative to the wave before ("+50" or "*2")`
 
 var wavePattern = regexp.MustCompile(`^([+*]?)([0-9]{1,7})(%?)$`)
 
-// ParseWaves reads sizes of waves. The error names the entry, and says what is wrong with
-// it.
+// ParseWaves parses sizes of waves. The error names the entry and what is wrong with it.
 func ParseWaves(texts []string) (Waves, error) {
 	waves := make(Waves, 0, len(texts))
 	for i, text := range texts {
@@ -42,7 +41,7 @@ func ParseWaves(texts []string) (Waves, error) {
 	return waves, nil
 }
 
-// CheckWave is the error of one of the sizes, which may be the first.
+// CheckWave returns the error in one of the sizes. first says whether it is the first.
 func CheckWave(text string, first bool) error {
 	_, err := parseWave(text, first)
 	return err
@@ -72,7 +71,7 @@ func parseWave(text string, first bool) (waveSize, error) {
 	return size, nil
 }
 
-// BatchesOf returns waves of one size, or no waves for 0.
+// BatchesOf returns waves of one size, or no waves if size is 0.
 func BatchesOf(size int) Waves {
 	if size <= 0 {
 		return nil
@@ -80,8 +79,7 @@ func BatchesOf(size int) Waves {
 	return Waves{{unit: sizeHosts, count: size}}
 }
 
-// Sizes cuts count hosts into waves. Shares are of all hosts, which may be more than
-// those to be cut.
+// Sizes divides count hosts into waves. Percentages are of all hosts, which may be more than count.
 func (w Waves) Sizes(count, all int) []int {
 	if count <= 0 {
 		return nil
@@ -109,8 +107,7 @@ func (w Waves) Sizes(count, all int) []int {
 	return sizes
 }
 
-// Tolerance is how many hosts may fail: a number of them, or a share of all hosts, rounded
-// down.
+// Tolerance is how many hosts may fail: a number, or a percentage of all hosts, rounded down.
 type Tolerance struct {
 	count   int
 	percent bool
@@ -118,7 +115,7 @@ type Tolerance struct {
 
 var tolerancePattern = regexp.MustCompile(`^([0-9]{1,7})(%?)$`)
 
-// ParseTolerance reads "3" or "10%".
+// ParseTolerance parses "3" or "10%".
 func ParseTolerance(text string) (Tolerance, error) {
 	parts := tolerancePattern.FindStringSubmatch(text)
 	if parts == nil {
@@ -131,10 +128,10 @@ func ParseTolerance(text string) (Tolerance, error) {
 	return Tolerance{count: count, percent: parts[2] != ""}, nil
 }
 
-// UpTo tolerates as many hosts.
+// UpTo returns the tolerance of count hosts.
 func UpTo(count int) Tolerance { return Tolerance{count: count} }
 
-// Of is how many of all hosts may fail.
+// Of returns how many of all hosts may fail.
 func (t Tolerance) Of(all int) int {
 	if t.percent {
 		return all * t.count / 100
