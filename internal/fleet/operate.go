@@ -112,7 +112,7 @@ func (t *turn) after(ctx context.Context, operated Results) {
 		t.askRunAnew(ctx)
 		t.unhostAgain(ctx)
 	case t.op == Start:
-		sayWhatIsLeft(ctx, t.process, t.results, t.due)
+		explainFailedStarts(ctx, t.process, t.results, t.due)
 	case t.op == Stop, t.op == Kill:
 		t.results.Merge(unhostIdle(ctx, t.process, t.results, foundIdle(t.results, slices.Concat(t.resumed, t.due))))
 	}
@@ -127,13 +127,13 @@ func (t *turn) after(ctx context.Context, operated Results) {
 // start starts the process, and explains failures by what they left behind.
 func start(ctx context.Context, p Process, hosts []Host, observe Observer, later time.Duration) Results {
 	results := operateBefore(ctx, p, Start, hosts, observe, later)
-	sayWhatIsLeft(ctx, p, results, hosts)
+	explainFailedStarts(ctx, p, results, hosts)
 	return results
 }
 
-// sayWhatIsLeft adds to the meaning of failed starts what they left behind. If the command or check of a
+// explainFailedStarts adds to the meaning of failed starts what they left behind. If the command or check of a
 // start fails, the process is hosted nevertheless (observed), and the agent keeps trying to start it.
-func sayWhatIsLeft(ctx context.Context, p Process, results Results, hosts []Host) {
+func explainFailedStarts(ctx context.Context, p Process, results Results, hosts []Host) {
 	failed := Where(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
 	if len(failed) == 0 {
 		return

@@ -90,7 +90,7 @@ type Reconciliation struct {
 
 // Found is what a reconciliation has learnt about its hosts, besides their outcomes.
 type Found struct {
-	// Registered is when hosts were registered whose registration was changed, by their agents' clocks, 0 if
+	// Registered is when hosts whose registration was changed were registered, by their agents' clocks, 0 if
 	// unknown.
 	Registered map[Host]int64
 	// Running is the pid of the process on hosts to which something was done, 0 if it does not run or is
@@ -186,11 +186,11 @@ func (r *Reconciliation) left(h Host) Code {
 	case isDue && r.change.Operation != "":
 		return NotOperated
 	}
-	return r.bare(h)
+	return r.leftOnceRegistered(h)
 }
 
-// bare returns what is left to do on a host that is registered, and no more.
-func (r *Reconciliation) bare(Host) Code {
+// leftOnceRegistered returns what is left to do on a host that is registered, and no more.
+func (r *Reconciliation) leftOnceRegistered(Host) Code {
 	if r.want.Ensure == EnsureRunning {
 		return NotRunning
 	}
@@ -239,9 +239,9 @@ func (r *Reconciliation) TooManyFailed(results Results) bool {
 // Changed returns the hosts that are, or may be, registered as desired by this reconciliation.
 func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
 
-// Back registers was again on those of the changed hosts for which can is true, the last wave first, and
-// repeats the operation if Run has run it. A host on which something that Run sent is still under way stays
-// as it is. Failures do not stop it, only the end of ctx does.
+// Back brings the changed hosts for which can is true back to was, the last wave first, and runs the
+// operation again where Run has run it. A host on which something that Run sent is still under way stays as
+// it is. Back goes on after failures, until ctx ends.
 func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
 	hosts, runs := Where(r.Changed(), can), make(map[Host]Runs)
 	for h := range r.found.Operated {

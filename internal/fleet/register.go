@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// FindAlike returns the change without registering what is adopted and is as declared already: the
+// FindAlike moves to AsFound those hosts of Register that are adopted and as declared already: the
 // registration carries no fingerprint or owner, and the agent's file shows the declared spec. The agent must
 // not report a later registration than the cached status, as that may be another object's. A host that cannot
-// be read is registered. If any host is renamed, c is returned unchanged.
+// be read stays in Register. If any host is renamed, c is returned unchanged.
 func (c Change) FindAlike(ctx context.Context, p Process, want Desired) Change {
 	if !c.Adopt || !want.Verify || c.Rename != nil || len(c.Register) == 0 {
 		return c
@@ -58,7 +58,7 @@ func (v *visit) claimed(ctx context.Context, present []Host, later time.Duration
 		return present
 	}
 	undated := dateByOtherName(ctx, v.process, present, v.registered)
-	claims, others := v.meetAll(Where(present, func(h Host) bool { return labelled || !v.change.Sent[h] }), rows, err, undated)
+	claims, others := v.resolveAllExisting(Where(present, func(h Host) bool { return labelled || !v.change.Sent[h] }), rows, err, undated)
 	v.noteTaken(In(present, claims), rows)
 	switch {
 	case !labelled:
@@ -69,12 +69,12 @@ func (v *visit) claimed(ctx context.Context, present []Host, later time.Duration
 	return In(present, claims)
 }
 
-// meetAll decides about existing registrations and notes the outcomes. claims are the hosts to take over,
-// others those that another object owns and may be leaving.
-func (v *visit) meetAll(present []Host, rows map[Host]Status, err error, undated map[Host]bool) (claims map[Host]bool, others map[Host]Owned) {
+// resolveAllExisting decides about existing registrations and notes the outcomes. It returns those to take
+// over, and those of other objects, which may be leaving them.
+func (v *visit) resolveAllExisting(present []Host, rows map[Host]Status, err error, undated map[Host]bool) (claims map[Host]bool, others map[Host]Owned) {
 	claims, others = make(map[Host]bool), make(map[Host]Owned)
 	for _, h := range present {
-		o, claim := v.want.meet(v.registered[h], rows[h], err, undated[h])
+		o, claim := v.want.resolveExisting(v.registered[h], rows[h], err, undated[h])
 		v.registered[h] = o
 		owner := rows[h].Labels[v.want.OwnerLabel()]
 		switch {
@@ -123,17 +123,16 @@ func dateByOtherName(ctx context.Context, p Process, present []Host, results Res
 	return undated
 }
 
-// meet decides about a registration that existed already. o is the outcome of registering, row the cached
-// status, err why it could not be read. undated is set if the agent could not be asked for the time. If the
-// registration is to be taken over, claim is true and the host is registered again: the last to register is
-// the owner.
-func (d Desired) meet(o Outcome, row Status, err error, undated bool) (met Outcome, claim bool) {
-	unread := err != nil || undated || row.namesNobody() || row.olderThan(o.RegisterTime)
+// resolveExisting decides about a registration that existed already. o is the outcome of registering, row the
+// cached status, err why that could not be read. undated is set if the agent could not be asked for the time.
+// If claim is true, the host is to be taken over by registering it again: the last to register is the owner.
+func (d Desired) resolveExisting(o Outcome, row Status, err error, undated bool) (resolved Outcome, claim bool) {
+	unread := err != nil || undated || row.namesNoOwner() || row.olderThan(o.RegisterTime)
 	sent := d.Ours(row) || d.Owns(row)
 	switch {
 	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:
-		// The first request has registered it, as far as is known. If the agent had reported an earlier
-		// registration, it would not have.
+		// As far as is known, the first request registered it. If there had been an earlier registration, the
+		// agent would have reported its time.
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case o.Repeated && (unread || o.RegisterTime == 0 && !sent):
 		return o.undecided(err), false
@@ -149,7 +148,7 @@ func (d Desired) meet(o Outcome, row Status, err error, undated bool) (met Outco
 		o.Owner = row.Labels[d.OwnerLabel()]
 		o.Meaning += cmp.Or(ByOwner(o.Owner), d.withLabels(row))
 	}
-	return o.another(err), false
+	return o.registeredByOther(err), false
 }
 
 // maxLabels is how many labels of another's registration are named.
@@ -160,7 +159,7 @@ func (d Desired) withLabels(s Status) string {
 	var named []string
 	for name, value := range s.Labels {
 		if value != "" && name != d.FingerprintLabel {
-			named = append(named, quotedInside(name)+"="+quotedInside(value))
+			named = append(named, escaped(name)+"="+escaped(value))
 		}
 	}
 	if len(named) == 0 {
@@ -173,19 +172,19 @@ func (d Desired) withLabels(s Status) string {
 	return ", with the labels " + strings.Join(named, ", ")
 }
 
-// quotedInside escapes a text that anyone may have written, so that nothing unprintable is printed.
-func quotedInside(text string) string { return strings.Trim(strconv.Quote(text), `"`) }
+// escaped returns a text that anyone may have written, with what is not printable escaped.
+func escaped(text string) string { return strings.Trim(strconv.Quote(text), `"`) }
 
 // ByOwner names the owner of a registration at the end of a sentence. It is "" if there is no owner.
 func ByOwner(owner string) string {
 	if owner == "" {
 		return ""
 	}
-	return ", owner " + quotedInside(owner)
+	return ", owner " + escaped(owner)
 }
 
-// another returns the outcome of a host that another owner had registered before.
-func (o Outcome) another(err error) Outcome {
+// registeredByOther returns the outcome of a host that another owner had registered before.
+func (o Outcome) registeredByOther(err error) Outcome {
 	o.Err, o.Left = err, RegisteredByOther
 	o.AlreadyDone = o.AlreadyDone && err == nil
 	return o
@@ -207,7 +206,7 @@ func (o Outcome) undecided(err error) Outcome {
 	return o
 }
 
-// namesNobody reports whether a row shows no labels, and so no owner.
-func (s Status) namesNobody() bool {
+// namesNoOwner reports whether a row shows no labels, and so no owner.
+func (s Status) namesNoOwner() bool {
 	return s.State == Unregistered || s.State == Unknown || s.Labels == nil
 }

@@ -15,8 +15,7 @@ type Task struct {
 	Bare bool `json:"bare,omitempty"`
 	// Worked is set if the operation worked and only what follows it is left to do.
 	Worked bool `json:"worked,omitempty"`
-	// Anew is set if the operation is to run whatever became of it. Of the other fields, only Bare counts
-	// then.
+	// Anew is set if the operation is to run whatever became of it. Only Bare counts then.
 	Anew bool `json:"anew,omitempty"`
 	// As is the name that the host had when the operation was sent, if it has another one now. The results
 	// come under that name, which may be known nowhere else any more.
@@ -74,7 +73,7 @@ func never(Host) bool  { return false }
 
 // StillUnderWay asks for the results of operations that an earlier run has sent, for at most patience, or
 // three quarters of the remaining time if that is shorter. It returns the hosts on which they may yet take
-// effect, after whatever is done now. worked returns the hosts whose agents show that they worked.
+// effect. worked returns the hosts whose agents show that they worked.
 func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks map[Host]Task,
 	worked func(context.Context, []Host) Results, observe Observer,
 ) Results {
@@ -112,9 +111,9 @@ func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Tas
 }
 
 // resume asks for the results of operations that an earlier run has sent, before any of them is sent again.
-// If the platform says that one is still under way, resume waits for it, unless worked finds that the agent
-// shows its effect. On Done and Failed hosts the operation has ended so, on Pending ones it goes on. For Lost
-// hosts the task shows nothing.
+// If the platform says that one is still under way, resume waits for it, unless the agent shows that it
+// worked (worked asks the agents). On Done and Failed hosts the operation has ended so, on Pending ones it
+// goes on. For Lost hosts the task shows nothing.
 func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(context.Context, []Host) Results, observe Observer) Results {
 	if len(tasks) == 0 {
 		return nil
@@ -147,9 +146,9 @@ func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(con
 	return results
 }
 
-// hindered asks for the results of hostings and starts that an earlier run has sent. It returns the hosts on
-// which one is still under way, as far as the platform and the agents know.
-func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.Duration, observe Observer) Results {
+// resumeUnderway asks for the results of hostings and starts that an earlier run has sent. It returns the
+// hosts on which one is still under way, as far as the platform and the agents know.
+func (r *Reconciliation) resumeUnderway(ctx context.Context, hosts []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
 		if task, sent := r.change.Underway[h]; sent {

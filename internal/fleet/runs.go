@@ -64,7 +64,7 @@ const (
 	// is tried again.
 	TryUnseen Tried = "unseen"
 	// TryUnsure: an interrupted apply may have run it, and the user was told so. The next apply runs it,
-	// unless there is a new pid since. Another interrupted apply may have caused that.
+	// unless the process was started again since, possibly by another interrupted apply.
 	TryUnsure Tried = "unsure"
 	// TryWorked: it worked, but the process was not seen to stay up. It is not tried again. If the process
 	// does not run, it is started.
@@ -108,15 +108,15 @@ func (r Runs) Seen(pid int64) Runs {
 type next int
 
 const (
-	// passBy: the process does not run, and is left stopped.
-	passBy next = iota
+	// leaveStopped: the process does not run, and is left stopped.
+	leaveStopped next = iota
 	operate
 	// startAgain: the process does not run, and a try may have stopped it.
 	startAgain
 	// ranAlready: the process runs what is declared, or an earlier try worked.
 	ranAlready
-	// pidUntold: the agent does not report the pid, which would show whether a try worked.
-	pidUntold
+	// pidUnknown: the agent does not report the pid, which would show whether a try worked.
+	pidUnknown
 	// mayHaveRun: an interrupted apply may have run the operation, and nothing shows whether it did.
 	mayHaveRun
 )
@@ -124,14 +124,14 @@ const (
 // next returns what the operation does on a host whose agent reports live.
 func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
 	if live.State != Running {
-		return r.nextDown()
+		return r.nextStopped()
 	}
 	another := r.PID > 0 && live.PID > 0 && live.PID != r.PID
 	switch {
 	case r.Tried == TryWorked, r.Tried == TryUnseen && another:
 		return ranAlready
 	case r.Tried == TryUnseen && r.PID > 0 && live.PID <= 0:
-		return pidUntold
+		return pidUnknown
 	}
 	if trace, asked := o.Traces[h]; asked && r.Tried != TryUnseen {
 		return trace.next(r, o, want, live)
@@ -139,10 +139,10 @@ func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
 	return operate
 }
 
-// nextDown is next for a process that does not run.
-func (r Runs) nextDown() next {
+// nextStopped is next for a process that does not run.
+func (r Runs) nextStopped() next {
 	if r.Tried == "" || r.Tried == TryDue || r.Tried == TryUnsure {
-		return passBy
+		return leaveStopped
 	}
 	return startAgain
 }
@@ -180,11 +180,11 @@ func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
 
 // fromRow decides by the agent's answer and the cached status. A process that was started after its host was
 // registered as declared runs that declaration. The reverse does not hold, because a start may renew the time
-// of the registration. If an earlier try harmed the process, its pid shows nothing: it may have changed by
+// of the registration. The pid of a process that an earlier try harmed shows nothing, as it may change by
 // itself.
 func (t Trace) fromRow(r Runs, o Operate, want Desired, live Status) next {
 	row, rowIsCurrent, harmed := t.Row, t.Row.RegisterTime == live.RegisterTime, r.Tried == TryEarlier
-	if want.mayBeOfBefore(row, o.Before.Earlier) && (!harmed || !rowIsCurrent) {
+	if want.mayBeOutdated(row, o.Before.Earlier) && (!harmed || !rowIsCurrent) {
 		row, rowIsCurrent = Status{}, false
 	}
 	var (
@@ -205,13 +205,13 @@ func (t Trace) fromRow(r Runs, o Operate, want Desired, live Status) next {
 // startedSince reports whether the process was started after it was registered.
 func (s Status) startedSince() bool { return s.StartTime > s.RegisterTime }
 
-// mayBeOfBefore reports whether row may be outdated although it matches d: d was declared before, too.
-func (d Desired) mayBeOfBefore(row Status, earlier []string) bool {
+// mayBeOutdated reports whether row may be outdated although it matches d: d was declared before, too.
+func (d Desired) mayBeOutdated(row Status, earlier []string) bool {
 	return slices.Contains(earlier, d.Fingerprint) && d.Made(row)
 }
 
-// lostSince reports whether nothing is known about the last apply, and the cached status does not show before as
-// the current registration.
+// lostSince reports whether nothing is known about the last apply, and the cached status does not show the
+// registration of before as the current one.
 func (t Trace) lostSince(before Desired, live Status) bool {
 	return t.Lost && (!before.Ours(t.Row) || t.Row.olderThan(live.RegisterTime))
 }

@@ -49,7 +49,7 @@ func TestRuns_cutOff(t *testing.T) {
 		live            Status
 		restart, reload next
 	}{
-		"stopped":                              {known(row("v1-new", 7, 100)), Status{State: Stopped, PID: -1}, passBy, passBy},
+		"stopped":                              {known(row("v1-new", 7, 100)), Status{State: Stopped, PID: -1}, leaveStopped, leaveStopped},
 		"nothing-happened":                     {known(row("v1-old", 7, 100)), live(7, 100, 90), operate, operate},
 		"registered-and-not-restarted":         {known(row("v1-new", 7, 200)), live(7, 200, 90), operate, mayHaveRun},
 		"restarted-after-its-registration":     {known(row("v1-new", 8, 200)), live(8, 200, 201), ranAlready, ranAlready},
@@ -105,19 +105,19 @@ func TestRuns_tried(t *testing.T) {
 		want next
 	}{
 		"nothing":                      {Runs{Spec: "old", PID: 7}, up(7), operate},
-		"nothing-and-down":             {Runs{Spec: "old", PID: 7}, down, passBy},
+		"nothing-and-down":             {Runs{Spec: "old", PID: 7}, down, leaveStopped},
 		"failed":                       {Runs{Spec: SpecUnknown, PID: 7, Tried: TryFailed}, up(7), operate},
 		"failed-and-down":              {Runs{Spec: SpecUnknown, Tried: TryFailed}, down, startAgain},
 		"unseen-and-the-same":          {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(7), operate},
 		"unseen-and-another":           {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(8), ranAlready},
 		"unseen-and-down":              {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, down, startAgain},
-		"unseen-and-no-pid":            {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(-1), pidUntold},
+		"unseen-and-no-pid":            {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, up(-1), pidUnknown},
 		"unseen-and-never-a-pid":       {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(-1), operate},
 		"unseen-and-no-pid-before":     {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(8), operate},
 		"unseen-none-before-and-down":  {Runs{Spec: SpecUnknown, Tried: TryUnseen}, down, startAgain},
 		"unsure":                       {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(7), operate},
 		"unsure-and-no-pid":            {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(-1), operate},
-		"unsure-and-down":              {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, down, passBy},
+		"unsure-and-down":              {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, down, leaveStopped},
 		"worked":                       {Runs{PID: 7, Tried: TryWorked}, up(8), ranAlready},
 		"worked-and-down":              {Runs{PID: 7, Tried: TryWorked}, down, startAgain},
 		"another-declaration":          {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Redeclared("old"), up(8), operate},

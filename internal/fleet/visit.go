@@ -76,7 +76,7 @@ func (v *visit) open(hosts []Host) []Host {
 func (v *visit) ask(ctx context.Context) {
 	later := v.untilOperated() + Quick
 	asking := needs(v.due(v.Hosts)) + later
-	v.results.Merge(v.hindered(ctx, v.Hosts, asking, v.observe))
+	v.results.Merge(v.resumeUnderway(ctx, v.Hosts, asking, v.observe))
 	v.results.Merge(v.resumeTries(ctx, v.open(v.due(v.Hosts)), asking, v.observe))
 	due := Where(v.open(v.due(v.Hosts)), func(h Host) bool { _, ended := v.resumed[h]; return !ended })
 	if len(due) == 0 {
@@ -102,11 +102,11 @@ func (v *visit) ask(ctx context.Context) {
 	}
 }
 
-// decide notes what the operation does on a host. If nothing at all can be done there, it returns why, else
-// "".
+// decide notes what the operation does on a host. It returns why nothing at all can be done there, "" if
+// something can.
 func (v *visit) decide(h Host, live Status, which next) (left string) {
 	switch which {
-	case pidUntold:
+	case pidUnknown:
 		return "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
 			string(v.change.Operation) + " of an earlier apply worked"
 	case mayHaveRun: // it is registered nevertheless
@@ -347,7 +347,7 @@ func (v *visit) deny(left Code, meaning string, denied func(Status) bool) {
 
 // close notes what is left to do on hosts that failed.
 func (v *visit) close() {
-	v.results.leave(v.up, v.bare)
+	v.results.leave(v.up, v.leftOnceRegistered)
 	for _, o := range v.results {
 		v.found.OutOfTime = v.found.OutOfTime || !v.timed && !o.OK() && Ended(o.Err)
 	}
