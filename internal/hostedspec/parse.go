@@ -12,7 +12,7 @@ import (
 	json "github.com/go-json-experiment/json/v1"
 )
 
-// The lines that the scripts print. A profile may print before and after them, and on the same line.
+// The lines that the scripts print. A shell profile may print before and after them, even on the same line.
 const (
 	mark            = "bk-hosted "
 	markBegin       = mark + "begin"
@@ -22,17 +22,17 @@ const (
 	markUnreadable  = mark + "unreadable"
 )
 
-// MaxBytes is the largest output that is read. Ten thousand entries are about half of it.
+// MaxBytes is the size of the largest output that is parsed. Ten thousand entries take about half of it.
 const MaxBytes = 16 << 20
 
-// Whole reports whether an output is complete. Otherwise more may follow.
+// Whole reports whether an output is complete. If it is not, more may follow.
 func Whole(output string) bool {
 	found, _ := find(output)
 	return found == markEnd || found != "" && found != markBegin
 }
 
-// find is the line that says how an output is to be taken, markBegin where the end is missing, and
-// "" where there is none. body is what is between begin and end.
+// find returns the line that says how to take an output: markBegin if the end is missing, "" if there is no
+// such line. body is the text between begin and end.
 func find(output string) (found, body string) {
 	begun := false
 	var lines []string
@@ -59,7 +59,7 @@ func find(output string) (found, body string) {
 	return "", ""
 }
 
-// Parse is what the output of a script says.
+// Parse parses the output of a script.
 func Parse(output string) Reading {
 	if len(output) > MaxBytes {
 		return Reading{Why: fmt.Sprintf("what the script printed is longer than %d MiB", MaxBytes>>20)}
@@ -80,7 +80,7 @@ func Parse(output string) Reading {
 	return Reading{Why: "the script printed nothing that it should"}
 }
 
-// parse reads the file.
+// parse parses the content of the file.
 func parse(text string) Reading {
 	if strings.TrimSpace(text) == "" {
 		return Reading{Why: "the agent's file is empty"}
@@ -112,12 +112,12 @@ func parse(text string) Reading {
 	return Reading{Entries: entries}
 }
 
-// atOnce are the options of [json.Unmarshal], but for the check of all syntax before anything is read, and for members that
-// are there twice, which would be mixed.
+// atOnce are the options of [json.Unmarshal] with two exceptions. The syntax is not checked in a pass of its
+// own. The last of duplicate members replaces the others, and is not merged with them.
 var atOnce = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false), json.MergeWithLegacySemantics(false))
 
-// parseAtOnce reads a file of which every entry can be understood, as is usual, in one pass. parse reads any
-// other piece by piece, in four. Of two lists it takes the last one, as parse does.
+// parseAtOnce parses a file in one pass if every entry can be parsed, as is usual. parse takes any other
+// file, and four passes. Of two lists, both take the last one.
 func parseAtOnce(object string) (entries []Entry, read bool) {
 	var file struct {
 		Proc []row `json:"proc"`
@@ -132,8 +132,8 @@ func parseAtOnce(object string) (entries []Entry, read bool) {
 	return entries, true
 }
 
-// parseEntry is an element of proc. One that cannot be understood keeps no others from being read.
-// known reports whether its name could be read.
+// parseEntry parses an element of proc. One that cannot be parsed does not affect the others. known reports
+// whether its name could be read.
 func parseEntry(raw json.RawMessage) (e Entry, known bool) {
 	var r, name row
 	switch err := json.Unmarshal(raw, &r); {
@@ -156,7 +156,7 @@ func parseEntry(raw json.RawMessage) (e Entry, known bool) {
 	return e, known && named.Name != "" && !name.mangled()
 }
 
-// row is an element of proc. Numbers may be texts.
+// row is an element of proc. Its numbers may be strings.
 type row struct {
 	Contact   string `json:"contact"`
 	ValueKey  string `json:"valuekey"`
@@ -182,7 +182,7 @@ type row struct {
 	Timestamp           whole  `json:"timestamp"`
 }
 
-// mangled reports whether a text lost characters. What is not UTF-8 is replaced on the way.
+// mangled reports whether a text has lost characters: what is not UTF-8 was replaced while decoding.
 func (r row) mangled() bool {
 	return slices.ContainsFunc([]string{
 		r.Contact, r.ValueKey, r.ProcName, r.SetupPath, r.PIDPath, r.User,
@@ -190,7 +190,8 @@ func (r row) mangled() bool {
 	}, func(text string) bool { return strings.ContainsRune(text, utf8.RuneError) })
 }
 
-// entry splits the key. A namespace may have a colon in it, and contact is the namespace.
+// entry returns the row as an Entry. The key is split after contact, the namespace, which may contain a
+// colon.
 func (r row) entry() Entry {
 	namespace := r.Contact
 	name, found := strings.CutPrefix(r.ValueKey, r.Contact+":")
@@ -210,10 +211,10 @@ func (r row) entry() Entry {
 	}
 }
 
-// number is a JSON number, or a string that holds one; null and a blank are 0.
+// number is a JSON number, or a string that holds one. null and a blank string are 0.
 type number float64
 
-// UnmarshalJSON fails for any other value: a limit that cannot be read is not 0.
+// UnmarshalJSON fails for any other value, because a limit that cannot be read is not 0.
 func (n *number) UnmarshalJSON(raw []byte) error {
 	text := strings.Trim(string(raw), `" `)
 	if text == "" || text == "null" {
@@ -244,13 +245,13 @@ func (w *whole) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// kind is a whole number that may be missing, which is not 0.
+// kind is a whole number that may be missing, which is different from 0.
 type kind struct {
 	whole
 	known bool
 }
 
-// UnmarshalJSON fails for what is no whole number.
+// UnmarshalJSON fails for anything but a whole number or none.
 func (k *kind) UnmarshalJSON(raw []byte) error {
 	text := strings.Trim(string(raw), `" `)
 	k.known = text != "" && text != "null"

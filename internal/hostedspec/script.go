@@ -2,8 +2,8 @@ package hostedspec
 
 import _ "embed"
 
-// ShellScript is what the platform runs on Linux to read the file that is its first argument. It
-// prints nothing of the file but brackets and the values of the keys that Parse reads.
+// ShellScript is what the platform runs on Linux to read the file named by its first argument. Of the file,
+// it prints only brackets and the values of the keys that Parse reads.
 //
 //go:embed read_hosted.sh
 var ShellScript string

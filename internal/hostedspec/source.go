@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Source is where agents keep what they host, and as whom their files are read. An empty field is
-// its default.
+// Source says where agents keep what they host, and as which account their files are read. An empty field
+// means its default.
 type Source struct {
 	Path, WindowsPath       string
 	Account, WindowsAccount string
 }
 
-// Defaults of a Source. The root of an agent differs between platforms.
+// Defaults of a Source. The root directory of agents differs between platforms.
 const (
 	DefaultPath           = "/usr/local/gse2_bkte/agent/etc/.proc"
 	DefaultWindowsPath    = `c:\gse2_bkte\agent\etc\.proc`
@@ -23,12 +23,12 @@ const (
 
 // Run is how the file of a host is read.
 type Run struct {
-	Name, Dir, Script string // the script, as it is stored on the host
-	Command           string // what runs it there
+	Name, Dir, Script string // of the script, as it is stored on the host
+	Command           string // that runs it there
 	Path, Account     string
 }
 
-// On is how it is done on hosts of Windows, and on others.
+// On returns how the file is read on Windows or other hosts.
 func (s Source) On(windows bool) Run {
 	if windows {
 		r := Run{
@@ -46,7 +46,7 @@ func (s Source) On(windows bool) Run {
 	return r
 }
 
-// IsWindows reports whether a path is one of Windows.
+// IsWindows reports whether path is a Windows path.
 func IsWindows(path string) bool {
 	return strings.Contains(path, `\`) || len(path) > 1 && path[1] == ':'
 }
