@@ -11,8 +11,8 @@ import (
 // the fraction Jitter, so that waits that began together drift apart. It is never lengthened, so the
 // bounds hold with and without jitter.
 //
-// Due is when the work is likely to end, counted from the first check; 0 if that is not known. A delay
-// that would pass it ends then.
+// Due is when the work is likely to end, counted from the first check, or 0 if unknown. A delay that would go
+// past Due ends at it.
 //
 // The zero value means [DefaultBackoff]. A Factor below 1 counts as 1, and a Max below First as First, so
 // a delay never shrinks.
@@ -30,7 +30,7 @@ func DefaultBackoff() Backoff {
 	return Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Factor: 1.1, Jitter: 0.1}
 }
 
-// delayAfter returns how long to wait after check n, which ended so long after the first one began.
+// delayAfter returns how long to wait after check n, given the time waited since the first check began.
 func (b Backoff) delayAfter(n int, waited time.Duration) time.Duration {
 	delay := b.delay(n)
 	if left := b.Due - waited; left > 0 {
@@ -39,14 +39,13 @@ func (b Backoff) delayAfter(n int, waited time.Duration) time.Duration {
 	return delay
 }
 
-// delay returns how long to wait after check n, whatever is due.
+// delay returns how long to wait after check n, without regard to Due.
 func (b Backoff) delay(n int) time.Duration {
 	if b == (Backoff{Due: b.Due}) {
 		b = DefaultBackoff()
 	}
 
-	// In floating point until Max is applied: in a long wait, First × Factor^n exceeds the range of a
-	// Duration.
+	// Compute in floating point until Max is applied: in a long wait, First × Factor^n overflows a Duration.
 	delay := float64(b.First) * math.Pow(max(b.Factor, 1), float64(n))
 	delay = min(delay, float64(max(b.Max, b.First)))
 

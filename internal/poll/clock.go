@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Clock is the time, and a pause, for waits whose length matters. A test can use its own clock and need
-// not wait.
+// Clock tells the time and pauses. With a clock of its own, a test does not have to wait.
 type Clock interface {
 	Now() time.Time
-	// Pause waits as [Pause] does.
+	// Pause waits like the function [Pause].
 	Pause(ctx context.Context, d time.Duration) error
 }
 

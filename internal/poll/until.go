@@ -22,7 +22,7 @@ func Until(ctx context.Context, b Backoff, check func(context.Context) (done boo
 	})
 }
 
-// UntilBy is [Until] with another clock, and with the delays that check returns.
+// UntilBy is [Until] with the given clock and with the delays that check returns.
 func UntilBy(ctx context.Context, clock Clock, check func(context.Context) (delay time.Duration, done bool, err error)) error {
 	wait := time.Duration(0)
 	for {
