@@ -189,13 +189,13 @@ func (g *Gate) reason(s *sightings) string {
 func (g *Gate) lastSeen(s *sightings) string {
 	switch {
 	case s.err != nil || s.last.State == Unknown || s.last.State == "":
-		return "its agent did not say how it is when it was last asked"
+		return "its agent did not report its state when it was last asked"
 	case s.last.State != Running && s.pids == 0:
 		return "it was never seen to run"
 	case s.last.State != Running:
 		return "it did not run when its agent was last asked"
 	case s.last.PID <= 0:
-		return "its agent says that it runs, and not with which pid"
+		return "its agent reports that it runs, but not its pid"
 	case !g.wants(s.last) && s.last.Health == "":
 		return fmt.Sprintf("its health_cmd printed nothing, or failed, and %q is wanted", g.Output)
 	case !g.wants(s.last):

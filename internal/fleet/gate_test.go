@@ -82,7 +82,7 @@ func TestRun_gate(t *testing.T) {
 	}{
 		"steady":             {life: steady, took: 10 * time.Second},
 		"dead":               {life: dead, took: 51 * time.Second, meaning: "it was never seen to run"},
-		"no-pid":             {life: func(time.Duration) fleet.Status { return runs(0, "") }, took: 51 * time.Second, meaning: "its agent says that it runs, and not with which pid"},
+		"no-pid":             {life: func(time.Duration) fleet.Status { return runs(0, "") }, took: 51 * time.Second, meaning: "its agent reports that it runs, but not its pid"},
 		"starts-late":        {life: from(dead, 20*time.Second, steady), took: 30 * time.Second},
 		"starts-too-late":    {life: from(dead, 51*time.Second, steady), took: 51 * time.Second, meaning: "it began to run too late for that"},
 		"dies-at-once":       {life: from(steady, 5*time.Second, dead), took: 51 * time.Second, meaning: "it did not run when its agent was last asked"},
@@ -94,9 +94,9 @@ func TestRun_gate(t *testing.T) {
 			life: from(flaps(20*time.Second), 8*time.Second, from(dead, 20*time.Second, from(flaps(20*time.Second), 25*time.Second, dead))), took: 51 * time.Second,
 			meaning: "it died and was started again; it did not run when its agent was last asked", message: "pids seen: 2",
 		},
-		"silent":              {life: silent, took: 51 * time.Second, meaning: "its agent did not say how it is when it was last asked", message: "agent not online", code: 117},
+		"silent":              {life: silent, took: 51 * time.Second, meaning: "its agent did not report its state when it was last asked", message: "agent not online", code: 117},
 		"silent-for-a-while":  {life: from(steady, 2*time.Second, from(silent, 30*time.Second, steady)), took: 30 * time.Second},
-		"silent-at-the-end":   {life: from(steady, 9*time.Second, silent), took: time.Minute, meaning: "its agent did not say how it is when it was last asked", message: "agent not online", code: 117},
+		"silent-at-the-end":   {life: from(steady, 9*time.Second, silent), took: time.Minute, meaning: "its agent did not report its state when it was last asked", message: "agent not online", code: 117},
 		"output":              {life: printing("ok: 3 ports"), output: "^ok", took: 10 * time.Second},
 		"output-later":        {life: from(printing("starting"), 12*time.Second, printing("ok")), output: "^ok", took: 22 * time.Second},
 		"output-of-another":   {life: printing("not ok"), output: "^ok", took: 51 * time.Second, meaning: `what its health_cmd printed does not match "^ok"`, message: "not ok"},
@@ -260,7 +260,7 @@ func TestRun_gateWhenTheCallFails(t *testing.T) {
 				p := &process{live: cannotSay(test.err)}
 				wantResults(t, byHost{1: {
 					Verdict: fleet.Failed, Left: fleet.Unhealthy, Ran: true, Err: test.want,
-					Meaning: gatePrefix + "its agent did not say how it is when it was last asked",
+					Meaning: gatePrefix + "its agent did not report its state when it was last asked",
 				}}, runOne(t.Context(), p, fleet.Restart, hosts(1), nil, rollout))
 			})
 		})

@@ -18,16 +18,16 @@ func askIdle(ctx context.Context, p Process, found Results, hosts []Host, later 
 	}
 	status, err := askedBefore(ctx, p, hosts, later)
 	if err != nil {
-		return nil, Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "said not to run, but whether it does, or is still hosted, could not be asked"})
+		return nil, Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "the platform says that it does not run, but its agent could not be asked whether it runs or is still hosted"})
 	}
 	results := make(Results)
 	for _, h := range hosts {
 		switch s := status[h]; s.State {
 		case Unknown:
-			results[h] = Untold(s, nil, "said not to run, but whether it does, or is still hosted, is not known")
+			results[h] = Untold(s, nil, "the platform says that it does not run, but whether it runs or is still hosted is not known")
 		case Running:
 			o := found[h]
-			o.Verdict, o.AlreadyDone, o.Meaning = Failed, false, "said not to run, and its agent says afterwards that it runs"
+			o.Verdict, o.AlreadyDone, o.Meaning = Failed, false, "the platform says that it does not run, but its agent then reports that it runs"
 			results[h] = o
 		default: // stopped
 		}
@@ -73,9 +73,9 @@ func (o Outcome) unhosted(s Status) Outcome {
 	case !o.OK(), known && !s.Hosted:
 		return o
 	case known:
-		o.Meaning = "asked afterwards, it is hosted all the same"
+		o.Meaning = "its agent reports afterwards that it is still hosted"
 	case o.AlreadyDone:
-		o.Meaning = "said not to run, and whether it is still hosted is not known"
+		o.Meaning = "the platform says that it does not run, but whether it is still hosted is not known"
 	default:
 		return o
 	}

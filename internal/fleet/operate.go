@@ -143,7 +143,7 @@ func explainFailedStarts(ctx context.Context, p Process, results Results, hosts 
 		o := results[h]
 		switch s := status[h]; {
 		case s.State == Running:
-			o.Meaning += "; asked afterwards, it runs"
+			o.Meaning += "; its agent then reports that it runs"
 		case s.State == Stopped && s.HostedKnown && s.Hosted:
 			o.Meaning += "; it is hosted all the same, so the agent may yet start it"
 		}
@@ -191,9 +191,9 @@ func (t *turn) askRunAnew(ctx context.Context) {
 		case s.State == Stopped, runs && s.PID > 0 && t.was[h].PID > 0 && s.PID != t.was[h].PID:
 			continue
 		case runs && t.was[h].State == Running:
-			o.Meaning = "its check failed, and its agent says afterwards that it runs as before, so it was not run anew"
+			o.Meaning = "its check failed, and its agent then reports that it runs as before, so it was not run again"
 		default:
-			o.Meaning = "its check failed, and whether it was run anew is not known"
+			o.Meaning = "its check failed, and whether it was run again is not known"
 		}
 		o.Verdict, o.Ran = Failed, true
 		t.results[h] = o

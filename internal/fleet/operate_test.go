@@ -139,7 +139,7 @@ func TestRun_startFails(t *testing.T) {
 	}{
 		"told": {
 			says(byStatus{1: live(fleet.Stopped, true, 5), 4: live(fleet.Running, true, 5), 5: live(fleet.Stopped, false, 5)}),
-			byHost{1: told("; it is hosted all the same, so the agent may yet start it"), 4: told("; asked afterwards, it runs"), 5: failed},
+			byHost{1: told("; it is hosted all the same, so the agent may yet start it"), 4: told("; its agent then reports that it runs"), 5: failed},
 		},
 		"not-said":  {answer(hostingUnknown(live(fleet.Stopped, true, 5))), byHost{1: failed, 4: failed, 5: failed}},
 		"unknown":   {answer(fleet.Status{State: fleet.Unknown, Hosted: true, HostedKnown: true}), byHost{1: failed, 4: failed, 5: failed}},
@@ -222,7 +222,7 @@ func TestRun_oneShot(t *testing.T) {
 		ended   = fleet.Outcome{Verdict: fleet.Done, Code: 836}
 		broken  = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Ran: true}
 		notRun  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "away", Meaning: "not run, because its agent does not say whether it hosts it"}
-		remains = fleet.Outcome{Verdict: fleet.Failed, Meaning: "it was run, and is hosted now, so the agent may run it again: asked afterwards, it is hosted all the same"}
+		remains = fleet.Outcome{Verdict: fleet.Failed, Meaning: "it was run, and is hosted now, so the agent may run it again: its agent reports afterwards that it is still hosted"}
 		lost    = fleet.Outcome{Verdict: fleet.Lost}
 		stuck   = away
 		worked  = fleet.Task{Operation: fleet.Start, Bare: true, Worked: true} // it is not to be run a second time
@@ -268,7 +268,7 @@ func TestRun_oneShot(t *testing.T) {
 		"nothing-to-unhost": {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: noop}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: well, 2: well}},
 		"nothing-to-unhost-and-hosted-or-silent": {
 			fleet.Start, nil, byStatus{1: hosted, 2: silent}, byOp{fleet.Unsupervise: {1: noop, 2: noop}},
-			"live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: left("asked afterwards, it is hosted all the same"), 2: left("said not to run, and whether it is still hosted is not known")},
+			"live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: left("its agent reports afterwards that it is still hosted"), 2: left("the platform says that it does not run, but whether it is still hosted is not known")},
 		},
 		"hosted-afterwards": {fleet.Start, nil, byStatus{1: hosted, 2: silent}, nil, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: remains, 2: well}},
 	} {
@@ -294,11 +294,11 @@ func TestRun_oneShot(t *testing.T) {
 	}
 }
 
-// A one-shot process that runs as before its restart was not run anew, though its check
+// A one-shot process that runs as before its restart was not run again, though its check
 // counts as done. Only where it ran before is that asked.
 func TestRun_oneShotNotStopped(t *testing.T) {
 	t.Parallel()
-	const as, unknown = "its check failed, and its agent says afterwards that it runs as before, so it was not run anew", "its check failed, and whether it was run anew is not known"
+	const as, unknown = "its check failed, and its agent then reports that it runs as before, so it was not run again", "its check failed, and whether it was run again is not known"
 	runs := func(pid int64) fleet.Status {
 		s := live(fleet.Running, true, 5)
 		s.PID = pid
@@ -340,7 +340,7 @@ func TestRun_oneShotNotStopped(t *testing.T) {
 	}
 }
 
-// What ran before the restart of an earlier run is not known, so only a process that has ended was run anew.
+// What ran before the restart of an earlier run is not known, so only a process that has ended was run again.
 func TestRun_oneShotNotStoppedBefore(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -360,7 +360,7 @@ func TestRun_oneShotNotStoppedBefore(t *testing.T) {
 			p := process{oneShot: true, look: byHost{1: restarted}, live: answer(test.now)}
 			results := runOne(t.Context(), &p, fleet.Restart, hosts(1), tasks{host(1): {ID: "T", Operation: fleet.Restart}}, fleet.Rollout{})
 			if test.fails {
-				restarted.Verdict, restarted.Ran, restarted.Meaning = fleet.Failed, true, "its check failed, and whether it was run anew is not known"
+				restarted.Verdict, restarted.Ran, restarted.Meaning = fleet.Failed, true, "its check failed, and whether it was run again is not known"
 			}
 			p.wantCalls(t, test.calls)
 			wantResults(t, byHost{1: restarted}, results)
@@ -378,21 +378,21 @@ func TestRun_oneShotUnasked(t *testing.T) {
 }
 
 // restUnasked is a host that a stop is said to have found at rest, and that could not be asked.
-var restUnasked = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "said not to run, but whether it does, or is still hosted, could not be asked"}
+var restUnasked = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "the platform says that it does not run, but its agent could not be asked whether it runs or is still hosted"}
 
 // restUnknown is one whose agent does not say so.
 func restUnknown(s fleet.Status) fleet.Outcome {
-	return fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Message: s.Message, Unreachable: s.Silent(), Away: s.Away, Meaning: "said not to run, but whether it does, or is still hosted, is not known"}
+	return fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Message: s.Message, Unreachable: s.Silent(), Away: s.Away, Meaning: "the platform says that it does not run, but whether it runs or is still hosted is not known"}
 }
 
 // runsAfter is one whose agent says that the process runs, hostedAfter one that is still hosted.
 func runsAfter(o fleet.Outcome) fleet.Outcome {
-	o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "said not to run, and its agent says afterwards that it runs"
+	o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "the platform says that it does not run, but its agent then reports that it runs"
 	return o
 }
 
 func hostedAfter(o fleet.Outcome) fleet.Outcome {
-	o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "asked afterwards, it is hosted all the same"
+	o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "its agent reports afterwards that it is still hosted"
 	return o
 }
 
@@ -400,7 +400,7 @@ func hostedAfter(o fleet.Outcome) fleet.Outcome {
 func TestRun_unhostsNothing(t *testing.T) {
 	t.Parallel()
 	idle, notSaid := live(fleet.Stopped, true, 5), hostedAfter(noop)
-	notSaid.Meaning = "said not to run, and whether it is still hosted is not known"
+	notSaid.Meaning = "the platform says that it does not run, but whether it is still hosted is not known"
 	for name, test := range map[string]struct {
 		after map[fleet.Host]fleet.Status
 		err   error

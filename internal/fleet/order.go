@@ -19,7 +19,7 @@ type Member struct {
 }
 
 // meaningBlocked is the meaning of outcomes that are Blocked.
-const meaningBlocked = "not tried: it did not come out well on this host for a process whose turn is before"
+const meaningBlocked = "not tried: the operation did not succeed on this host for a process that comes before"
 
 // Order is the direction in which an operation takes the priorities.
 type Order string

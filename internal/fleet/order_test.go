@@ -113,7 +113,7 @@ func TestRun_several(t *testing.T) {
 	var (
 		failed   = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
 		tooMany  = fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
-		byOther  = fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Meaning: "not tried: it did not come out well on this host for a process whose turn is before"}
+		byOther  = fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Meaning: "not tried: the operation did not succeed on this host for a process that comes before"}
 		found    = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
 		allWell  = map[string]byHost{"db": {1: well, 2: well}, "web": {1: well, 2: well, 3: well}, "log": {1: well, 2: well, 3: well}}
 		inOrder  = []string{"start db[1 2]", "start log[1 2 3] web[1 2 3]"}

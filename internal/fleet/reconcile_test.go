@@ -175,7 +175,7 @@ func TestReconcile(t *testing.T) {
 // this object, which goes on, by another one, or not at all.
 func TestReconcile_taken(t *testing.T) {
 	t.Parallel()
-	const unread = "the process is registered already; by whom could not be read"
+	const unread = "the process is registered already; who registered it could not be read"
 	var (
 		bare      = row(fleet.Stopped, false, 5) // as a registration leaves it
 		foreign   = labelled(bare, carrying("v1-ffffffffffffffff"))
@@ -200,7 +200,7 @@ func TestReconcile_taken(t *testing.T) {
 		}
 		maybe = fleet.Outcome{
 			Verdict: fleet.Lost, Code: 850, Repeated: true, Left: fleet.NotRegistered,
-			Meaning: "registered already, and whether by an earlier request of this apply could not be read",
+			Meaning: "registered already, and whether an earlier request of this apply did that could not be read",
 		}
 		owned = theirs(taken)
 	)

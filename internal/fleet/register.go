@@ -138,7 +138,7 @@ func (d Desired) resolveExisting(o Outcome, row Status, err error, undated bool)
 		return o.undecided(err), false
 	case unread:
 		o.Unread = true
-		o.Meaning = cmp.Or(o.Meaning, "the process is registered already") + "; by whom could not be read"
+		o.Meaning = cmp.Or(o.Meaning, "the process is registered already") + "; who registered it could not be read"
 	case d.madeBefore(row):
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case sent:
@@ -202,7 +202,7 @@ func (d Desired) madeBefore(s Status) bool {
 // which, so the next apply asks again.
 func (o Outcome) undecided(err error) Outcome {
 	o.AlreadyDone, o.Verdict, o.Err, o.Left = false, Lost, err, NotRegistered
-	o.Meaning = "registered already, and whether by an earlier request of this apply could not be read"
+	o.Meaning = "registered already, and whether an earlier request of this apply did that could not be read"
 	return o
 }
 

@@ -88,7 +88,7 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Hos
 		case absent && (err != nil || s.State == Unknown):
 			results[h] = Untold(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
 		case s.Hosted && registeredSince(was[h].RegisterTime, s.RegisterTime):
-			results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, and its agent hosts the process by a registration that was made meanwhile; somebody else's is left alone"}
+			results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, but its agent hosts the process by a registration made in the meantime; another owner's is left alone"}
 		case s.Hosted, absent && !s.HostedKnown && !p.HostingRegisters():
 			hosted = append(hosted, h)
 		}
@@ -96,7 +96,7 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Hos
 	switch {
 	case len(hosted) == 0:
 	case p.HostingRegisters():
-		results.Merge(Same(hosted, Outcome{Verdict: Failed, Meaning: "the platform says that nothing is hosted there, and its agent says afterwards that it hosts the process"}))
+		results.Merge(Same(hosted, Outcome{Verdict: Failed, Meaning: "the platform says that nothing is hosted there, but its agent then reports that it hosts the process"}))
 	default:
 		results.Merge(unhost(ctx, p, hosted, live))
 	}

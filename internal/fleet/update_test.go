@@ -71,8 +71,8 @@ func TestReconcile_operation(t *testing.T) {
 		"in-doubt-without-a-trace": {restart, nil, hosts(1), due{host(1): {Tried: fleet.TryUnseen}}, process{live: runs}, "live 1, restart 1, live 1", byHost{1: well}},
 		"in-doubt-and-no-pid": {
 			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnseen}}, process{live: answer(runsAs(0))},
-			"live 1", byHost{1: {Verdict: fleet.Failed, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not say " +
-				"with which pid it runs, which would tell whether the restart of an earlier apply worked"}},
+			"live 1", byHost{1: {Verdict: fleet.Failed, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not report " +
+				"the pid, which would show whether the restart of an earlier apply worked"}},
 		},
 		"in-doubt-and-not-asked": {
 			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnseen}}, process{live: answer(silent)},
@@ -336,7 +336,7 @@ func TestRelease(t *testing.T) {
 		unreachable = away
 		all         = byHost{1: well, 2: well, 3: well}
 		stillHosted = fleet.Outcome{
-			Verdict: fleet.Failed, Meaning: "the platform says that nothing is hosted there, and its agent says afterwards that it hosts the process",
+			Verdict: fleet.Failed, Meaning: "the platform says that nothing is hosted there, but its agent then reports that it hosts the process",
 		}
 	)
 	unreachable.Unreachable = true

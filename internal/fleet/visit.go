@@ -107,7 +107,7 @@ func (v *visit) ask(ctx context.Context) {
 func (v *visit) decide(h Host, live Status, which next) (left string) {
 	switch which {
 	case pidUnknown:
-		return "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
+		return "left as it is, because its agent does not report the pid, which would show whether the " +
 			string(v.change.Operation) + " of an earlier apply worked"
 	case mayHaveRun: // it is registered nevertheless
 		delete(v.change.Runs, h)
@@ -323,8 +323,8 @@ func (v *visit) look(ctx context.Context) {
 		live, _ := LiveStatusWithin(ctx, v.process, Aftermath, unseen)
 		maps.Copy(v.after, live)
 	}
-	v.deny(NotHosted, "said to be hosted, and its agent says afterwards that it is not", func(s Status) bool { return s.HostedKnown && !s.Hosted })
-	v.deny(NotRunning, "said to run already, and its agent says afterwards that it does not run", func(s Status) bool { return s.State == Stopped })
+	v.deny(NotHosted, "the platform says that it is hosted, but its agent then reports that it is not", func(s Status) bool { return s.HostedKnown && !s.Hosted })
+	v.deny(NotRunning, "the platform says that it runs already, but its agent then reports that it does not", func(s Status) bool { return s.State == Stopped })
 	made := SetOf(v.made)
 	for _, h := range touched {
 		if at := v.before[h].RegisterTime; made[h] || at != 0 && at == v.change.Times[h] {

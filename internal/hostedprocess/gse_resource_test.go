@@ -421,7 +421,7 @@ func TestHostedProcess_existing(t *testing.T) {
 		}
 		w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403})
 		_, said = w.object().Apply(w.declares(2))
-		if !said.Failed() || !tells(said, "by whom could not be read … Where it could not be read who registered it, the host is neither changed nor unregistered. Apply again later") {
+		if !said.Failed() || !tells(said, "who registered it could not be read … Where it could not be read who registered it, the host is neither changed nor unregistered. Apply again later") {
 			w.Errorf("with a file that cannot be read: %s", said)
 		}
 		w.repair()

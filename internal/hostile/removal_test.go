@@ -210,7 +210,7 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 					once.Do(func() { h.another(providertest.Address(1)) })
 				}
 			}
-			if _, said := resource.Apply(nil); !h.process().Hosted || !h.process().Running || !strings.Contains(said.String(), "somebody else's is left alone") {
+			if _, said := resource.Apply(nil); !h.process().Hosted || !h.process().Running || !strings.Contains(said.String(), "another owner's is left alone") {
 				h.Errorf("it is %+v; said: %s", h.process(), said)
 			}
 			if _, said := resource.Apply(nil); said.Failed() || !h.process().Hosted {

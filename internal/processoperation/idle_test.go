@@ -15,7 +15,7 @@ import (
 // are asked once, and no others.
 func TestProcessOperation_nothingToStop(t *testing.T) {
 	t.Parallel()
-	const running = "829, said not to run, and its agent says afterwards that it runs"
+	const running = "829, the platform says that it does not run, but its agent then reports that it runs"
 	for name, op := range map[string]int{"stop": simulator.OpStop, "kill": simulator.OpKill} {
 		for says, want := range map[string]string{"runs": running, "silent": "is not known", "stopped": ""} { // the answer of web-2's agent afterwards
 			onFaces(t, name+"/"+says, faces, func(s trial) {
@@ -68,7 +68,7 @@ func TestProcessOperation_idleStaysHosted(t *testing.T) {
 			_, said := operationOf(t, sim, by).Apply(configOf(by, "stop", 1, nil))
 			namespace, name := by.Process()
 			process, _ := sim.Process(providertest.Address(1), namespace, name)
-			if process.Hosted != lies || said.Failed() != lies || strings.Contains(said.String(), "asked afterwards, it is hosted all the same") != lies {
+			if process.Hosted != lies || said.Failed() != lies || strings.Contains(said.String(), "its agent reports afterwards that it is still hosted") != lies {
 				t.Errorf("hosted: %t; said: %s", process.Hosted, said)
 			}
 		})
@@ -189,7 +189,7 @@ func TestProcessOperation_oneShotNotStopped(t *testing.T) {
 			providertest.NoError(s.t, sim.StartProcess(providertest.Address(1), "web", "nginx"))
 			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Code: new(836), Message: "stop process failed", Apply: !fails})
 			_, said := operationOf(s.t, sim, s.by).Apply(oneShot(s.by, "restart", 1))
-			if said.Failed() != fails || strings.Contains(said.String(), "so it was not run anew") != fails {
+			if said.Failed() != fails || strings.Contains(said.String(), "so it was not run again") != fails {
 				s.t.Errorf("said: %s", said)
 			}
 		})
