@@ -54,8 +54,8 @@ func hostingUnknown(s fleet.Status) fleet.Status {
 	return s
 }
 
-// Every row is one host; live is nil where the host must not be asked. All that differs is told, and
-// the first of it decides as if it were alone.
+// Every row is one host. live is nil if the host must not be asked. All differences are reported, and the first
+// one decides as if it were alone.
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	const (
@@ -293,8 +293,8 @@ func TestDeclared_Ours(t *testing.T) {
 	}
 }
 
-// A host in doubt is asked for, however well it looks in the cached status, and labels of an earlier
-// registration than the agent's are nobody's proof.
+// A host in doubt is asked for, however well it looks in the cached status. Labels of a registration that is
+// older than the agent's prove nothing.
 func TestInspect_inDoubt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -407,7 +407,7 @@ func TestInspect_keptUnread(t *testing.T) {
 	}
 }
 
-// A host that is adopted is not registered if it is as declared already, and nobody's.
+// A host that is adopted is not registered if it is as declared already and has no owner.
 func TestChange_FindAlike(t *testing.T) {
 	t.Parallel()
 	bare := labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"})

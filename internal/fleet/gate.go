@@ -92,7 +92,6 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 	return results
 }
 
-// wants reports whether health_cmd printed what is wanted.
 func (g *Gate) wants(s Status) bool { return g.Output == nil || g.Output.MatchString(s.Health) }
 
 // sightings are what was seen of one host.
@@ -147,7 +146,6 @@ func (s *sightings) couldPass(now time.Time) time.Time {
 	return s.since
 }
 
-// failed returns the outcome of a host that did not pass.
 func (g *Gate) failed(reached Outcome, s *sightings) Outcome {
 	o := Outcome{Verdict: Failed, Left: Unhealthy, Ran: true, TaskID: reached.TaskID, RequestID: reached.RequestID}
 	o.Meaning = fmt.Sprintf("not stable for %s within %s: %s", g.StableFor, g.Within, g.reason(s))

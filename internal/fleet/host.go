@@ -286,10 +286,8 @@ func (l location) id() HostID {
 	return HostID{string(l.ip.AppendTo(text))}
 }
 
-// next returns the location of the next IP.
 func (l location) next() location { return location{l.cloud, l.ip.Next()} }
 
-// compare orders locations by cloud area, then IP.
 func (l location) compare(other location) int {
 	return cmp.Or(cmp.Compare(l.cloud, other.cloud), l.ip.Compare(other.ip))
 }

@@ -102,7 +102,6 @@ func chunk(s string) string {
 	return s[:n]
 }
 
-// number returns the number with which s begins, or "".
 func number(s string) string {
 	if s == "" || !isDigit(s[0]) {
 		return ""

@@ -123,7 +123,7 @@ func TestRun_waves(t *testing.T) {
 	})
 }
 
-// A failed start may host the process all the same.
+// A failed start may still have hosted the process.
 func TestRun_startFails(t *testing.T) {
 	t.Parallel()
 	failed := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Ran: true}
@@ -368,7 +368,7 @@ func TestRun_oneShotNotStoppedBefore(t *testing.T) {
 	}
 }
 
-// Where nobody can be asked, nothing is run: what it leaves behind could not be told.
+// If no agent can be asked, nothing is run, because what it leaves behind would be unknown.
 func TestRun_oneShotUnasked(t *testing.T) {
 	t.Parallel()
 	p := process{oneShot: true, live: cannotSay(errDown)}

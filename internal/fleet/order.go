@@ -161,7 +161,6 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 	}
 }
 
-// failures returns how many machines count as failed.
 func (r *orderedRun) failures() int {
 	if r.rollout.Unreached+len(r.away) > r.rollout.MaxUnreachable {
 		return len(r.failed) + r.rollout.Unreached
@@ -206,7 +205,6 @@ func (r *orderedRun) wave(ctx context.Context, stage []int, machines []Host) Res
 	return results
 }
 
-// operate runs the turns of a wave.
 func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, turns []turn) {
 	ids := idsOf(machines)
 	atOnce(len(stage), func(n int) {
@@ -242,7 +240,6 @@ func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, 
 	})
 }
 
-// takes returns how long the operation may take on the members of a stage.
 func (r *orderedRun) takes(stage []int) time.Duration {
 	longest := time.Duration(0)
 	for _, i := range stage {

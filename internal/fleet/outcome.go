@@ -123,7 +123,6 @@ func (r Results) Away() []Host {
 	return away
 }
 
-// without returns the results of all other hosts.
 func (r Results) without(hosts []Host) Results {
 	others := maps.Clone(r)
 	for _, h := range hosts {

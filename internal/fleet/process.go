@@ -32,12 +32,12 @@ func Operations() []Operation { return []Operation{Start, Stop, Restart, Reload,
 // LeavesRunning reports whether the process is meant to run after the operation.
 func (op Operation) LeavesRunning() bool { return op == Start || op == Restart || op == Reload }
 
-// Starts reports whether the operation ends with a check that the process runs. The check takes
-// start_check_secs in addition to the command.
+// Starts reports whether the operation ends with a check that the process runs, which takes another
+// start_check_secs.
 func (op Operation) Starts() bool { return op == Start || op == Restart }
 
-// Stops reports whether the operation waits until the process has stopped. The wait takes up to
-// stop_check_secs in addition to the command.
+// Stops reports whether the operation waits until the process has stopped, which takes up to another
+// stop_check_secs.
 func (op Operation) Stops() bool { return op == Stop || op == Kill || op == Restart }
 
 // State is what a process is doing on one host.
@@ -48,7 +48,7 @@ const (
 	Running      State = "running"
 	Stopped      State = "stopped"
 	Unregistered State = "unregistered"
-	// Unknown means that there is no usable answer: the agent is unreachable, or its answer unreadable.
+	// Unknown means that the platform could not say: the agent is unreachable, or its answer unreadable.
 	Unknown State = "unknown"
 )
 
@@ -66,9 +66,9 @@ type Status struct {
 	Health string
 	// CPUUsage and MemUsage are percentages of the whole machine.
 	CPUUsage, MemUsage float64
-	// RegisterTime is when the process was registered, in epoch seconds, 0 if unknown. A cached status whose
-	// time is older than that of the live status is outdated. An unchanged time means the same registration,
-	// or a new one that did not renew the time.
+	// RegisterTime is when the process was registered, in epoch seconds, 0 if unknown. A cached status with
+	// an older time than the live status is outdated. The same time means the same registration, or one that
+	// did not renew it.
 	RegisterTime int64
 	// StartTime is when the agent last started the process, in epoch seconds by the agent's clock, 0 if
 	// unknown.

@@ -12,7 +12,6 @@ type Progress struct {
 	Watched int
 }
 
-// add adds n hosts with a verdict.
 func (p *Progress) add(v Verdict, n int) {
 	switch v {
 	case Done:
@@ -86,7 +85,6 @@ func (t *tally) watching(n int) {
 // left takes the verdicts of hosts that leave the gate.
 func (t *tally) left(results Results) { t.leftFor(0, results) }
 
-// leftFor is left for one of several processes.
 func (t *tally) leftFor(member int, results Results) {
 	if t == nil || len(results) == 0 {
 		return
@@ -101,7 +99,6 @@ func (t *tally) leftFor(member int, results Results) {
 // process hosted is first Done and then Failed.
 func (t *tally) count(results Results) { t.countFor(0, results) }
 
-// countFor is count for one of several processes.
 func (t *tally) countFor(member int, results Results) {
 	if t == nil {
 		return

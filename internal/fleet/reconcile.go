@@ -139,7 +139,6 @@ const (
 // Hosts returns all hosts of the change.
 func (c Change) Hosts() []Host { return slices.Concat(c.Register, c.Reregister, c.Settle, c.AsFound) }
 
-// steps returns the first step of each host.
 func (c Change) steps() map[Host]step {
 	steps := make(map[Host]step)
 	for which, hosts := range map[step][]Host{register: c.Register, registerAnew: c.Reregister, settle: c.Settle, keepFound: c.AsFound} {

@@ -171,8 +171,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// Where the platform says that a host is registered already, the cached status tells by whom: by
-// this object, which goes on, by another one, or not at all.
+// If the platform says that a host is registered already, the cached status shows by whom: by this object, which
+// goes on, by another one, or by an unknown one.
 func TestReconcile_taken(t *testing.T) {
 	t.Parallel()
 	const unread = "the process is registered already; who registered it could not be read"
@@ -221,7 +221,7 @@ func TestReconcile_taken(t *testing.T) {
 		"own-brought-up":  {desired(fleet.EnsureHosted), taken, bare, "live 1, host 1, live 1", well},
 		"by-an-owner":     {registered, taken, labelled(bare, map[string]string{label: "v1-f", label + "_owner": "them\n"}), "", owned},
 		"no-fingerprints": {unlabeled, taken, bare, "", named("team=sre, tf_spec=v1-0123456789abcdef, tf_spec_owner=us", taken)},
-		// What an operation hosted by itself names nobody.
+		// A registration that an operation made by hosting names no owner.
 		"own-without-an-owner": {registered, taken, labelled(bare, carrying(ownPrint)), "", named("team=sre", taken)},
 		// The agent knows of a later registration than the file.
 		"since-the-file":     {registered, at(6), foreign, "", unsaid(at(6))},

@@ -23,7 +23,7 @@ func goesOn(o fleet.Outcome, task fleet.Task) fleet.Outcome {
 	return o
 }
 
-// An operation that was sent before, and whose task is known, is asked for and not sent again, unless it failed or its task tells nothing.
+// An operation that was sent before, and whose task is known, is asked for and not sent again, unless it failed or its task shows nothing.
 func TestRun_resumes(t *testing.T) {
 	t.Parallel()
 	const start, restart, reload = fleet.Start, fleet.Restart, fleet.Reload

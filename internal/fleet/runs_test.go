@@ -2,7 +2,7 @@ package fleet
 
 import "testing"
 
-// What may have run already in an apply that was cut off is not run once more.
+// An operation that an interrupted apply may have run already is not run again.
 func TestRuns_cutOff(t *testing.T) {
 	t.Parallel()
 	const ours = "O"

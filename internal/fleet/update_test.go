@@ -291,7 +291,7 @@ func TestReconciliation_Registered(t *testing.T) {
 	}
 }
 
-// unasked is a host that is not registered and may be hosted all the same.
+// unasked is a host that is not registered but may still be hosted.
 func unasked(o fleet.Outcome) fleet.Outcome {
 	o.Verdict, o.Meaning = fleet.Failed, "not registered, and whether its agent hosts it all the same could not be asked"
 	return o
@@ -431,7 +431,7 @@ func TestRelease(t *testing.T) {
 			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(byStatus{1: silent, 2: idle})},
 			"stop 1 2 3, live 1 2, unregister 3", byHost{1: unreachable, 2: away, 3: well},
 		},
-		// An agent that has not answered yet may be slow, and one that nobody asked has said nothing.
+		// An agent that has not answered yet may be slow. One that was not asked has said nothing.
 		"stop-fails-and-nothing-is-known-of-agents": {
 			stop,
 			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(byStatus{1: late, 2: unsure})},
@@ -517,7 +517,7 @@ func TestRelease_silence(t *testing.T) {
 	})
 }
 
-// What is hosted by a registration that was made meanwhile is somebody else's. What was not hosted before is not asked about.
+// A registration that was made in the meantime is another owner's. Agents are not asked about what was not hosted before.
 func TestRelease_registeredMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3, 4)
