@@ -12,8 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// InBatches calls act for each batch of hosts, concurrently. The request path limits how many requests
-// are sent at once.
+// InBatches calls act for each batch of hosts concurrently and merges the results. The request path limits how
+// many requests are sent at once.
 func InBatches[M ~map[fleet.Host]V, V any](ctx context.Context, batches iter.Seq[[]fleet.Host], act func(context.Context, []fleet.Host) M) M {
 	var (
 		results = make(M)
@@ -32,7 +32,8 @@ func InBatches[M ~map[fleet.Host]V, V any](ctx context.Context, batches iter.Seq
 	return results
 }
 
-// HostsField names the hosts of a request in its log line, which must stay short.
+// HostsField returns the log field that names the hosts of a request. It names at most two, to keep the line
+// short.
 func HostsField(hosts []fleet.Host) slog.Attr {
 	text := "none"
 	switch n := len(hosts); n {

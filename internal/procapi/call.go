@@ -8,18 +8,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Call says how to read the per-host codes of a request: the same code is success for one request and
+// Call says how to read the per-host codes of a request, because a code that is success for one request is a
 // failure for another.
 type Call struct {
 	Name          string
-	SuccessCodes  []int64 // the host was already as wanted
+	SuccessCodes  []int64 // the host was already in the requested state
 	ConflictCodes []int64 // the process was already registered
-	NotRepeatable bool    // running it twice is not the same as running it once
-	MustTrack     bool    // its possible effect must not be forgotten
+	NotRepeatable bool    // running it twice has another effect than running it once
+	MustTrack     bool    // if it may have had an effect, state must record that
 }
 
-// CallOf is the call of an operation. oneShot matters for 836: a one-shot process should have ended when
-// its start or restart is checked.
+// CallOf returns the call of an operation. oneShot matters for 836: a one-shot process is expected to have
+// ended by the time that its start or restart is checked.
 func CallOf(op fleet.Operation, oneShot bool) Call {
 	c := Call{Name: string(op), NotRepeatable: !Repeatable(op), MustTrack: op == fleet.Supervise}
 	switch op {
@@ -36,12 +36,12 @@ func CallOf(op fleet.Operation, oneShot bool) Call {
 		c.SuccessCodes = []int64{CodeNotRunning}
 	case fleet.Supervise:
 		c.SuccessCodes = []int64{CodeRegistered}
-	default: // nothing but 0 is success
+	default: // only 0 is success
 	}
 	return c
 }
 
-// Outcome returns the verdict of a result. final is false while the host is in progress.
+// Outcome returns the outcome of a host's result. final is false while the host is in progress (115).
 func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 	o = fleet.Outcome{Code: r.Code, Message: r.Message, Meaning: Meaning(r.Code, r.Message)}
 	switch {
@@ -55,8 +55,8 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 	case slices.Contains(c.ConflictCodes, r.Code):
 		o.Verdict, o.AlreadyDone = fleet.Failed, true
 	case r.unreadable && (c.NotRepeatable || c.MustTrack):
-		// The platform did not say that it failed. So it must not be run again automatically, and its
-		// effect must not be forgotten.
+		// The platform did not report a failure, so the operation must not be repeated automatically, and its
+		// possible effect must not be forgotten.
 		o = fleet.Outcome{Verdict: fleet.Lost, Message: r.Message, Meaning: "the platform's result could not be read"}
 	default:
 		o.Verdict, o.Ran = fleet.Failed, r.Code == CodeCheckFailed || r.Code == CodeCommandFailed
@@ -65,7 +65,8 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 	return o, true
 }
 
-// Unfinished is the outcome of hosts for which a call ended without a verdict.
+// Unfinished returns the outcome of a host for which a call ended with err before there was a verdict. sent
+// says whether a request may have reached the platform, last is the host's last outcome.
 func Unfinished(err error, sent bool, last fleet.Outcome) fleet.Outcome {
 	last.Verdict, last.Err = fleet.Failed, err
 	switch {
@@ -79,9 +80,9 @@ func Unfinished(err error, sent bool, last fleet.Outcome) fleet.Outcome {
 	return last
 }
 
-// Unconfirmed marks registrations whose effect is not known. They may be repeated, but not forgotten, or
-// the state would lack a registration. accepted says that the platform accepted an earlier request for
-// the hosts without a verdict.
+// Unconfirmed marks failed registrations that may have had an effect as Lost. A registration may be repeated,
+// but must not be forgotten, or state would lack it. accepted says that the platform accepted an earlier
+// request for the hosts without a verdict.
 func Unconfirmed(results fleet.Results, accepted bool) fleet.Results {
 	for h, o := range results {
 		if o.Verdict == fleet.Failed && o.Err != nil && (accepted || bkapi.MayHaveActed(o.Err) || errors.Is(o.Err, errNoTask)) {
@@ -92,8 +93,9 @@ func Unconfirmed(results fleet.Results, accepted bool) fleet.Results {
 	return results
 }
 
-// InState are the results of registrations of hosts that are in state whatever becomes of them. A host whose
-// agent became unreachable meanwhile is unreachable like any other.
+// InState corrects the results of registrations on hosts that remain in state whatever the result. If the agent
+// of such a host became unreachable meanwhile, the host is unreachable like any other, and its result is not
+// Lost.
 func InState(results fleet.Results) fleet.Results {
 	for h, o := range results {
 		if o.Verdict == fleet.Lost && o.Code == CodeAgentAbnormal {
@@ -104,8 +106,8 @@ func InState(results fleet.Results) fleet.Results {
 	return results
 }
 
-// AfterRemoval are the results of registrations whose predecessors were just removed. A host that was not
-// tried has none now, so it is not as it was.
+// AfterRemoval corrects the results of registrations whose predecessors have just been removed. A host that was
+// not tried is no longer as it was, because it has no registration now. So it counts as failed.
 func AfterRemoval(results fleet.Results) fleet.Results {
 	for h, o := range results {
 		if o.Verdict == fleet.NotTried {

@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Per-host codes. 0 is success, and only 115 is "still running": JOB and GSE share that rule. A [Call]
-// says for which others a host is as wanted. They come from other clients' tables.
+// Per-host codes. JOB and GSE share the rule that 0 is success and only 115 means "still running". [Call] says
+// which other codes count as success for a request. The codes come from the tables of other clients.
 const (
 	CodeOK             = 0
 	CodeInProgress     = 115
@@ -27,16 +27,15 @@ const (
 // CodeTaskQueued is the envelope code of a task that has no result yet.
 const CodeTaskQueued = 1000115
 
-// meaningNotStarted has the causes that users found when the process did run. The agent looks for it by
-// its pid file and by the name of its executable.
+// meaningNotStarted includes the causes that users found when the process was running after all. The agent
+// finds a process by its pid file and by the name of its executable.
 const meaningNotStarted = "the process was not running when the start was checked; where it does run, start_cmd did not write its pid to pid_path, " +
 	"or proc_name is not the name of its executable (readlink /proc/<pid>/exe)"
 
-// KnownCode is a per-host code and its meaning, for diagnostics and for the glossary of the
-// documentation.
+// KnownCode is a per-host code and its meaning, for diagnostics and for the glossary in the documentation.
 type KnownCode struct {
 	Code    int64
-	Stop    bool // with a message that begins with "stop"
+	Stop    bool // only with a message that begins with "stop"
 	Sure    Words
 	Meaning Words
 	Todo    Words
@@ -44,18 +43,18 @@ type KnownCode struct {
 
 // How certain the meaning of a code is.
 var (
-	certain   = Words{"certain", "确定"}    // a document, or several clients, have it
-	likely    = Words{"likely", "很可能"}    // one client has it, with a remark
-	uncertain = Words{"uncertain", "不确定"} // one client has it, without a remark
+	certain   = Words{"certain", "确定"}    // from a document, or from several clients
+	likely    = Words{"likely", "很可能"}    // from one client, which comments on it
+	uncertain = Words{"uncertain", "不确定"} // from one client, without a comment
 )
 
-// Words are a text in the languages of the documentation.
+// Words is a text in the languages of the documentation.
 type Words struct{ English, Chinese string }
 
-// KnownCodes are all codes with a meaning.
+// KnownCodes returns every code that has a known meaning.
 func KnownCodes() []KnownCode { return slices.Clone(knownCodes) }
 
-// knownCodes are in ascending order. 836 has two meanings.
+// knownCodes is in ascending order. 836 has two meanings, depending on its message.
 var knownCodes = []KnownCode{
 	{
 		Code:    CodeInProgress,
@@ -162,8 +161,8 @@ var knownCodes = []KnownCode{
 	},
 }
 
-// Meaning is the meaning of a per-host code, or "" if it is not known. message is the platform's, because
-// 836 has two meanings.
+// Meaning returns the meaning of a per-host code, or "" if it is unknown. It needs the platform's message,
+// because 836 has two meanings.
 func Meaning(code int64, message string) string {
 	stop := strings.HasPrefix(strings.ToLower(strings.TrimSpace(message)), "stop")
 	for _, known := range knownCodes {
@@ -174,8 +173,8 @@ func Meaning(code int64, message string) string {
 	return ""
 }
 
-// Repeats reports whether a message repeats a meaning, or its first clause, apart from small words. It
-// only avoids repetition in messages.
+// Repeats reports whether a message says no more than a meaning, or than its first clause. Small words and the
+// order of words do not count. It serves only to avoid repetition in messages.
 func Repeats(message, meaning string) bool {
 	words, clause := wordsOf(message), meaning
 	if end := strings.IndexAny(meaning, ",;:"); end >= 0 {
@@ -184,15 +183,15 @@ func Repeats(message, meaning string) bool {
 	return meaning != "" && (slices.Equal(words, wordsOf(meaning)) || len(words) > 0 && slices.Equal(words, wordsOf(clause)))
 }
 
-// RepeatsOn is Repeats without the host's own address.
+// RepeatsOn is like [Repeats], but ignores the address of the host in the message.
 func RepeatsOn(h fleet.Host, message, meaning string) bool {
 	return Repeats(strings.NewReplacer(h.Address(), "", h.IP().String(), "").Replace(message), meaning)
 }
 
 var smallWords = []string{"a", "an", "the", "is", "was"}
 
-// wordsOf are the words of a text in alphabetical order, so that "is running already" and "is already
-// running" are equal.
+// wordsOf returns the words of a text in alphabetical order, so that "is running already" equals "is already
+// running".
 func wordsOf(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(smallWords, word) })

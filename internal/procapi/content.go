@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// instance is an element of process[].instance[] in the content of a query.
+// instance is an element of process[].instance[] in the content of a query result.
 type instance struct {
 	PID          Number `json:"pid"` // -1 if the process is not running
 	Version      Text   `json:"version"`
@@ -24,13 +24,13 @@ type instance struct {
 	StartTime    Time   `json:"last_start_time"`
 }
 
-// process is an element of process[] in the content of a query.
+// process is an element of process[] in the content of a query result.
 type process struct {
-	Name      Text       `json:"procname"` // that of its meta or of its identity, depending on the release
+	Name      Text       `json:"procname"` // meta.name or identity.proc_name, depending on the release
 	Instances []instance `json:"instance"`
 }
 
-// parseStatus reads the content of a finished query about the process of this name. It quotes what commands
+// parseStatus reads the content of a finished query about the process with this name. It passes what commands
 // printed through redact.
 func parseStatus(content, name string, redact func(string) string) fleet.Status {
 	processes, err := processesIn(content)
@@ -49,8 +49,8 @@ func parseStatus(content, name string, redact func(string) string) fleet.Status 
 			found = candidate
 		}
 	}
-	// A query answers with an instance even for a process that is neither hosted nor started. So a
-	// missing instance is no answer.
+	// A query returns an instance even for a process that is neither hosted nor started. So a missing instance
+	// means that the answer is unusable, not that the process is stopped.
 	if found == nil {
 		return unreadable("names no instance with a pid")
 	}
@@ -75,9 +75,9 @@ func parseStatus(content, name string, redact func(string) string) fleet.Status 
 	return status
 }
 
-// processesIn are the processes in a content.
+// processesIn returns the processes in a content.
 func processesIn(content string) ([]process, error) {
-	// As a rule the lists are lists. Checking for other forms takes six times as long.
+	// Usually both lists are JSON arrays. Allowing for other forms takes six times as long.
 	var listed struct {
 		Process []process `json:"process"`
 	}
@@ -98,8 +98,8 @@ func processesIn(content string) ([]process, error) {
 	return processes, err
 }
 
-// instancesOf are the instances of the process of this name. If there is only one name, it is taken as
-// the requested one.
+// instancesOf returns the instances of the process with this name. If the content has only one name, that
+// process is taken to be the requested one, because the name depends on the release.
 func instancesOf(name string, processes []process) (instances []instance, answered bool) {
 	several := slices.ContainsFunc(processes, func(p process) bool { return p.Name != processes[0].Name })
 	for _, p := range processes {
@@ -110,13 +110,13 @@ func instancesOf(name string, processes []process) (instances []instance, answer
 	return instances, answered || !several
 }
 
-// unreadable says why, and does not quote the content: that differs each time, and may have the start
-// command. An output may hold the message.
+// unreadable returns the status for a content that cannot be used, and says why. It does not quote the content,
+// which differs each time and may contain the start command. An output may show the message.
 func unreadable(why string) fleet.Status {
 	return fleet.Status{State: fleet.Unknown, Message: "the agent's answer " + why}
 }
 
-// CleanVersion keeps the first line of what a version command printed.
+// CleanVersion returns the first line of what a version command printed.
 func CleanVersion(output string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(output), "\n")
 	return strings.TrimSpace(line)
@@ -124,12 +124,12 @@ func CleanVersion(output string) string {
 
 const excerptBytes = 200
 
-// onOneLine returns valid UTF-8 for any input.
+// onOneLine returns s on one line, as valid UTF-8 for any input.
 func onOneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 }
 
-// excerpt is the beginning of a text, on one line.
+// excerpt returns the beginning of a text, on one line.
 func excerpt(s string) string {
 	s = onOneLine(s)
 	if len(s) <= excerptBytes {

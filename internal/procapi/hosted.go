@@ -17,14 +17,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// HostedReader reads what agents host, from their own files.
+// HostedReader reads what agents host, from the files of the agents themselves.
 type HostedReader interface {
-	// ReadHosted returns a reading for each host. It changes nothing, and waits until ctx ends for agents
-	// that do not answer. windows is true if all these hosts run Windows.
+	// ReadHosted returns a reading for each host and changes nothing. It waits for agents that do not answer
+	// until ctx ends. windows is true if all these hosts run Windows.
 	ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading
 }
 
-// Unread is a HostedReader that reads nothing. Its text says why.
+// Unread is a HostedReader that reads nothing. Its text is the reason in each reading.
 type Unread string
 
 // ReadHosted implements HostedReader.
@@ -40,16 +40,16 @@ func unread(hosts []fleet.Host, why, call string) map[fleet.Host]hostedspec.Read
 	return readings
 }
 
-// Script is a run of the script that reads what agents host, on the hosts of one batch.
+// Script is one run, on the hosts of one batch, of the script that reads what agents host.
 type Script struct {
-	// Send starts the script. Its request may be repeated, since the script only reads.
+	// Send starts the script. The request may be repeated, since the script only reads.
 	Send func(ctx context.Context) (task string, reply bkapi.Reply, err error)
-	// Look asks once for the readings of hosts, and omits those that are not there yet. Its readings
-	// count even if it also returns an error.
+	// Look asks once for the readings of hosts, and omits hosts that have none yet. Readings that it returns
+	// together with an error are valid.
 	Look func(ctx context.Context, task string, hosts []fleet.Host) (map[fleet.Host]hostedspec.Reading, error)
 }
 
-// ReadHosted runs a script on each batch of hosts, concurrently.
+// ReadHosted runs a script on each batch of hosts concurrently and returns a reading for each host.
 func ReadHosted(ctx context.Context, o Options, batches iter.Seq[[]fleet.Host], script func([]fleet.Host) Script) map[fleet.Host]hostedspec.Reading {
 	return InBatches(ctx, batches, func(ctx context.Context, batch []fleet.Host) map[fleet.Host]hostedspec.Reading {
 		return script(batch).read(ctx, o, batch)
@@ -69,7 +69,7 @@ func (s Script) read(ctx context.Context, o Options, hosts []fleet.Host) map[fle
 	ctx = bkapi.WithLogFields(ctx, slog.String("task_id", shown))
 	readings := make(map[fleet.Host]hostedspec.Reading, len(hosts))
 	pending := slices.Clone(hosts)
-	var passing error // the error of the last answer, if it had one
+	var passing error // the error of the last query, if it had one
 	err = poll.Until(ctx, o.Backoff, func(ctx context.Context) (bool, error) {
 		found, err := s.Look(ctx, task, pending)
 		maps.Copy(readings, found)
@@ -90,7 +90,7 @@ func (s Script) read(ctx context.Context, o Options, hosts []fleet.Host) map[fle
 
 const notRun = "the script that reads the agent's file was not run: "
 
-// apart is an error in two parts, as bkapi has them.
+// apart splits the text of an error into a reason and the details of the call, as [bkapi.Error.Apart] does.
 func (o Options) apart(err error) (why, call string) {
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) {
@@ -100,7 +100,8 @@ func (o Options) apart(err error) (why, call string) {
 	return o.Redact(why), o.Redact(call)
 }
 
-// Refused is the reading of a host on which a script did not complete, with the platform's message.
+// Refused returns the reading of a host on which the script did not complete. It includes the platform's
+// message.
 func (o Options) Refused(code int64, message, requestID string) hostedspec.Reading {
 	meaning, message := cmp.Or(Meaning(code, message), "the platform could not run the script"), excerpt(o.Redact(message))
 	if message != "" && !Repeats(message, meaning) {

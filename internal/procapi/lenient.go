@@ -12,11 +12,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// The types in this file read JSON leniently. Other clients have seen numbers as strings, lists as single
-// objects, and documents inside strings. A value that cannot be read becomes zero with Known = false. It
-// never fails the answer of the other hosts.
+// The types in this file read JSON leniently. Other clients have seen numbers as strings, single objects in
+// place of lists, and documents inside strings. A value that cannot be read becomes zero with Known = false. It
+// never makes the results of other hosts unreadable.
 
-// Number is a JSON number, or a string that holds one.
+// Number is a JSON number, or a string that contains one.
 type Number struct {
 	Value float64
 	Known bool
@@ -32,11 +32,11 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Int is the number without its fraction, limited to the range in which float64 has every integer.
+// Int returns the number without its fraction, limited to the range in which float64 represents every integer.
 func (n Number) Int() int64 { return int64(min(max(n.Value, -1<<53), 1<<53)) }
 
-// Time is when something happened: a JSON number of any unit, or a string that holds one, without its
-// fraction. 0 is not known. It is exact, because two times that differ are two events.
+// Time is a point in time: a JSON number of any unit, or a string that contains one, without its fraction. 0
+// means unknown. It is exact, because two different times are taken as two different events.
 type Time int64
 
 // UnmarshalJSON never fails.
@@ -45,7 +45,7 @@ func (t *Time) UnmarshalJSON(raw []byte) error {
 	if err != nil {
 		var n Number
 		_ = n.UnmarshalJSON(raw)
-		if whole = n.Int(); math.Abs(n.Value) > 1<<53 { // it would be equal to others
+		if whole = n.Int(); math.Abs(n.Value) > 1<<53 { // float64 does not distinguish it from its neighbours
 			whole = 0
 		}
 	}
@@ -53,7 +53,8 @@ func (t *Time) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Code is a whole JSON number, or a string that holds one. A number close to 0 is not success.
+// Code is a whole JSON number, or a string that contains one. A number close to 0, such as 1e-400, is not
+// success.
 type Code struct {
 	Value int64
 	Known bool
@@ -68,7 +69,7 @@ func (c *Code) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Flag is a JSON boolean, 0 or 1, or a string that holds either.
+// Flag is a JSON boolean, 0 or 1, or a string that contains either.
 type Flag struct{ Value, Known bool }
 
 // UnmarshalJSON never fails.
@@ -84,7 +85,7 @@ func (f *Flag) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Text is a JSON string, or the JSON of any other value.
+// Text is a JSON string, or the JSON text of any other value. null is "".
 type Text string
 
 // UnmarshalJSON never fails.
@@ -101,17 +102,18 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// isPlain reports whether a string has no escapes. Most have none, and an answer about a thousand hosts
-// has ten thousand strings.
+// isPlain reports whether raw is a string without escapes. Most strings are, and an answer about a thousand
+// hosts has ten thousand strings.
 func isPlain(raw []byte) bool {
 	return len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw)
 }
 
-// TaskID is the id of a task: a string in the documents, and a number from some servers. It is sent as a
+// TaskID is the id of a task. The documents have a string, some servers return a number. It is sent back as a
 // string.
 type TaskID string
 
-// UnmarshalJSON fails for any other value. The operation was accepted, so that counts as a lost answer.
+// UnmarshalJSON fails for any other value. The operation was accepted by then, so that failure counts as a lost
+// answer.
 func (id *TaskID) UnmarshalJSON(raw []byte) error {
 	var number json.Number // accepts a string only if it holds a number
 	if json.Unmarshal(raw, &number) == nil {
@@ -121,14 +123,14 @@ func (id *TaskID) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(id))
 }
 
-// Texts is a JSON object of strings. null is an empty one, as some servers write it. Any other value, or
-// none, is nil.
+// Texts is a JSON object of strings. null, which some servers write, is an empty object. Any other value, or a
+// missing one, is nil.
 type Texts map[string]string
 
 // UnmarshalJSON never fails.
 func (t *Texts) UnmarshalJSON(raw []byte) error {
 	*t = nil
-	var texts map[string]string // as a rule
+	var texts map[string]string // the usual form
 	if bkapi.Decode(raw, &texts) == nil && texts != nil {
 		*t = texts
 		return nil
@@ -143,21 +145,21 @@ func (t *Texts) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Many is a JSON array of T, or one T without the array. Any other value is empty.
+// Many is a JSON array of T, or a single T without the array. Any other value is empty.
 type Many[T any] []T
 
 // UnmarshalJSON never fails.
 func (m *Many[T]) UnmarshalJSON(raw []byte) error {
 	*m = nil
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
-		// As a rule all elements can be read. Reading them one by one takes half as long again.
+		// Usually all elements can be read. Reading them one by one takes half as long again.
 		var all []T
 		if bkapi.Decode(raw, &all) == nil {
 			*m = all
 			return nil
 		}
 		var items []json.RawMessage
-		_ = json.Unmarshal(raw, &items) // what cannot be read has no items
+		_ = json.Unmarshal(raw, &items) // an unreadable list has no items
 		for _, item := range items {
 			var one T
 			if json.Unmarshal(item, &one) == nil {

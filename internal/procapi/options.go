@@ -7,21 +7,21 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// DefaultMaxHosts is the default number of hosts in one request. The page limit of sync_proc_status
-// is the only documented limit of the platform. Other clients send 500 to 2000.
+// DefaultMaxHosts is the default number of hosts in one request. The platform documents no limit other than the
+// page limit of sync_proc_status, which is 1000. Other clients send 500 to 2000.
 const DefaultMaxHosts = 1000
 
-// Options of a client. The zero value is usable.
+// Options configures a client. The zero value is usable.
 type Options struct {
 	MaxHosts int // hosts in one request
 	Backoff  poll.Backoff
 	Logger   *slog.Logger
-	// Redact makes a text of the platform safe to display. Any member of an answer may echo credentials.
-	// Nil means [bkapi.Printable].
+	// Redact makes a text from the platform safe to display, because any member of an answer may echo
+	// credentials. Nil means [bkapi.Printable].
 	Redact func(string) string
 }
 
-// OrDefaults fills in the unset options.
+// OrDefaults returns o with defaults for the unset options.
 func (o Options) OrDefaults() Options {
 	if o.MaxHosts <= 0 {
 		o.MaxHosts = DefaultMaxHosts

@@ -10,20 +10,21 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// HostResult is one value of a result map. The English document of
-// get_proc_operate_result spells two fields errcode and errmsg.
+// HostResult is one value of a result map. The English document of get_proc_operate_result spells two fields
+// errcode and errmsg, so both spellings are read.
 type HostResult struct {
 	Code    int64
 	Message string
-	// Content is a document. The platform sends it inside a string, and on some faces as an object.
+	// Content is a JSON document. The platform sends it inside a string, and on some faces as an object.
 	Content string
 
-	silent     bool // neither code nor message nor content
+	silent     bool // an empty value, so no result yet
 	unreadable bool // no code, and so no verdict
 }
 
-// UnmarshalJSON gives an unreadable value the code -1, and never fails: one unreadable host must not fail
-// the others. It quotes the whole value, because half of a secret would not be recognized.
+// UnmarshalJSON never fails, because one unreadable host must not make the other results unreadable. An
+// unreadable value gets the code -1. The message quotes the whole value, because redaction would not recognize
+// half of a secret.
 func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	var wire wireResult[Text]
 	if err := json.Unmarshal(raw, &wire); err != nil {
@@ -32,14 +33,14 @@ func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	}
 	result, known := wire.result()
 	if !known {
-		result = HostResult{Code: -1, Message: "a result without a code: " + onOneLine(string(raw)), silent: saysNothing(raw), unreadable: true}
+		result = HostResult{Code: -1, Message: "a result without a code: " + onOneLine(string(raw)), silent: isPlaceholder(raw), unreadable: true}
 	}
 	*r = result
 	return nil
 }
 
-// wireResult is the JSON of a result. C is string if the content must be one, and Text if it may be an
-// object.
+// wireResult is the JSON form of a result. C is string if the content must be a string, and Text if it may be
+// an object.
 type wireResult[C ~string] struct {
 	ErrorCode Code `json:"error_code"`
 	ErrCode   Code `json:"errcode"`
@@ -48,7 +49,7 @@ type wireResult[C ~string] struct {
 	Content   C    `json:"content"`
 }
 
-// result is empty without a code. Of two codes, one that is not success counts.
+// result returns the result, and whether it has a code. If it has two codes, one other than success counts.
 func (w wireResult[C]) result() (result HostResult, known bool) {
 	code := w.ErrorCode
 	if !code.Known || code.Value == CodeOK && w.ErrCode.Known {
@@ -57,14 +58,15 @@ func (w wireResult[C]) result() (result HostResult, known bool) {
 	return HostResult{Code: code.Value, Message: string(cmp.Or(w.ErrorMsg, w.ErrMsg)), Content: string(w.Content)}, code.Known
 }
 
-// saysNothing reports whether a result is only a placeholder. An unreadable result is not.
-func saysNothing(raw []byte) bool {
+// isPlaceholder reports whether a result is only a placeholder, without any member. A result that cannot be read
+// is not a placeholder.
+func isPlaceholder(raw []byte) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal(raw, &members) == nil && len(members) == 0
 }
 
-// ResultMap has the results of a call or a task by host. Any value other than an object of results (null,
-// "", []) means that there is no result yet. So does an empty value of a host (null, {}).
+// ResultMap maps the keys of hosts to the results of a call or a task. Any value other than an object of
+// results (null, "", []) means that there is no result yet. So does an empty value for a host (null, {}).
 type ResultMap map[string]HostResult
 
 // UnmarshalJSON never fails.
@@ -82,7 +84,7 @@ func (m *ResultMap) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Plain implements [bkapi.Plain] for results that can all be read, as is usual.
+// Plain implements [bkapi.Plain] for the usual case, in which every result can be read.
 func (m *ResultMap) Plain() (form any, take func() bool) {
 	var wire map[string]wireResult[string]
 	return &wire, func() bool {
@@ -99,18 +101,18 @@ func (m *ResultMap) Plain() (form any, take func() bool) {
 	}
 }
 
-// Keys are the keys under which a result map may have a host, the likeliest first. They are built for the
-// host and looked up, because an IPv6 address, a Windows path or a name may contain the separator.
+// Keys returns the keys under which a result map may hold a host, the likeliest first. Keys are built and
+// looked up, never parsed, because an IPv6 address, a Windows path or a name may contain the separator.
 type Keys func(fleet.Host) iter.Seq[string]
 
-// hostAnswer is the result of a host in an answer, if there is one.
+// hostAnswer is the result of a host in an answer. found is false if the answer has none.
 type hostAnswer struct {
 	HostResult
 
 	found bool
 }
 
-// lookUp finds the results of the hosts in an answer.
+// lookUp returns the result of each host in an answer, in the order of hosts.
 func lookUp(answers ResultMap, hosts []fleet.Host, keys Keys) []hostAnswer {
 	all := make([]hostAnswer, len(hosts))
 	for i, host := range hosts {

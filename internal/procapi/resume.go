@@ -10,26 +10,26 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// enoughLooks limits the wait for an earlier run's task, which the platform may have forgotten. Such a task
-// looks like one that is queued for ever. The wait ends after so many looks in all, unless a host is in
-// progress. Hosts without a result are then forgotten if that many answers in a row lacked them. So are
-// those of a task of which the platform has refused to say anything as often. At the default interval this
-// takes half a minute.
+// enoughLooks limits how often Resume asks for an earlier run's task. The platform may have forgotten the task,
+// and a forgotten task looks like one that stays queued. After this many queries, Resume waits only for hosts
+// that are reported as in progress. A host without a result counts as forgotten if this many answers in a row
+// lacked it. The same applies if the platform refused this many queries in a row. At the default interval, 30
+// queries take half a minute.
 const enoughLooks = 30
 
-// Resumption reads the result of an operation that was sent before.
+// Resumption describes an operation that was sent before and whose result is to be read.
 type Resumption struct {
 	Task  string
 	Call  Call
 	Hosts []fleet.Host
-	// Wait waits for a verdict on each host; otherwise Resume looks once.
+	// Wait waits for a verdict on each host. Otherwise Resume asks once.
 	Wait    bool
 	Observe fleet.Observer
 }
 
-// Resume sends nothing. A host that the task does not mention is Lost, as is one whose agent is unreachable
-// and may have run it. A host that is, or may be, in
-// progress when the wait ends is Pending.
+// Resume reads the result of an operation that was sent before, and sends no operation. A host that is, or may
+// be, in progress when the wait ends is Pending. A host that the task does not mention is Lost, as is one whose
+// agent is unreachable and may have run the operation.
 func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
 	w := t.newWait(r.Task)
 	w.request, w.resumed, w.once = Request{Call: r.Call}, true, !r.Wait
@@ -40,11 +40,11 @@ func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
 	return w.run(ctx)[0]
 }
 
-// ByTask gives the hosts of each task.
+// ByTask groups hosts by their task.
 func ByTask(tasks map[fleet.Host]fleet.Task) iter.Seq[[]fleet.Host] {
 	hosts := make(map[fleet.Task][]fleet.Host)
 	for host, task := range tasks {
-		task.Fresh, task.RegisteredBefore, task.Was = false, 0, 0 // these are the host's, not the task's
+		task.Fresh, task.RegisteredBefore, task.Was = false, 0, 0 // these belong to the host, not to the task
 		hosts[task] = append(hosts[task], host)
 	}
 	return maps.Values(hosts)

@@ -11,18 +11,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Contents are the statuses in the contents of query results, by host.
+// Contents collects the statuses in the contents of query results, by host.
 type Contents struct {
-	// Name is the name of the process in contents about several processes.
+	// Name is the name of the process to look for if a content is about several processes.
 	Name string
 
 	mu     sync.Mutex
 	byHost map[fleet.Host]fleet.Status
 }
 
-// keep reads the contents before it takes the lock, so that batches are read concurrently. The log has those
-// that say nothing, redacted as a whole: a shortened text may end inside a secret, which then would not be
-// recognized.
+// keep stores the statuses of hosts. It reads the contents before it takes the lock, so that batches are read
+// concurrently. Contents that cannot be used are logged. Each is redacted before it is shortened, because a
+// shortened text may end inside a secret, which redaction would not recognize.
 func (c *Contents) keep(ctx context.Context, hosts []fleet.Host, answers []hostAnswer, o Options) {
 	statuses := make(map[fleet.Host]fleet.Status, len(hosts))
 	for i, answer := range answers {
@@ -43,8 +43,8 @@ func (c *Contents) keep(ctx context.Context, hosts []fleet.Host, answers []hostA
 	maps.Copy(c.byHost, statuses)
 }
 
-// Statuses is the result of a query. It returns an error only if no host got an answer because the call
-// itself failed.
+// Statuses returns the status of each host after a query. It returns an error only if the call itself failed
+// and no host got an answer.
 func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[fleet.Host]fleet.Status, error) {
 	var (
 		statuses = make(map[fleet.Host]fleet.Status, len(hosts))
@@ -65,7 +65,7 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 			answered = answered || (o.TaskID != "" && fleet.Ended(o.Err))
 		case fleet.Failed:
 			answered = answered || o.Err == nil
-		default: // there was no answer
+		default: // the host got no answer
 		}
 		if o.Err != nil {
 			failed = o.Err
@@ -86,11 +86,11 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 	return statuses, nil
 }
 
-// inProgressAtTheEnd reports whether the platform's last answer was that an agent had not answered. A
-// queued task, or an unreadable result, is not such an answer.
+// inProgressAtTheEnd reports whether the deadline passed while the platform reported that the agent had not
+// answered (115). A queued task or an unreadable result is not such a report.
 func inProgressAtTheEnd(o fleet.Outcome) bool {
 	var failure *bkapi.Error
-	failed := errors.As(o.Err, &failure) && failure.Kind != bkapi.KindCanceled // the end may have come during a request
+	failed := errors.As(o.Err, &failure) && failure.Kind != bkapi.KindCanceled // the deadline may interrupt a request
 	return o.Verdict == fleet.Pending && o.Code == CodeInProgress && errors.Is(o.Err, context.DeadlineExceeded) && !failed
 }
 

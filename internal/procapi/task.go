@@ -16,20 +16,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// ErrQueued is returned by Tasks.Result for a task that has not begun, if the platform uses another sign
-// than CodeTaskQueued.
+// ErrQueued is returned by Tasks.Result for a task that has not begun, if the platform indicates that by
+// something other than CodeTaskQueued.
 var ErrQueued = errors.New("the task is still queued")
 
 var errNoTask = errors.New("the platform accepted the operation and named no task, so its result cannot be asked for")
 
-// Tasks follow the operations of one process to their end.
+// Tasks follows the operations of one process to their end.
 type Tasks struct {
 	Options Options
 	Keys    Keys
-	// Result asks for the result of a task, once.
+	// Result asks once for the result of a task.
 	Result func(ctx context.Context, task string) (ResultMap, bkapi.Reply, error)
-	// Passing, if non-nil, reports whether an error of Result may pass, besides those
-	// of [bkapi.IsTransient].
+	// Passing, if non-nil, reports whether an error of Result is temporary. It adds to [bkapi.IsTransient].
 	Passing func(error) bool
 }
 
@@ -39,19 +38,20 @@ type Request struct {
 	Repeatable bool
 	// Send sends the request and returns the id of its task.
 	Send func(ctx context.Context) (task string, reply bkapi.Reply, err error)
-	// Contents, if non-nil, gets the contents of the results, which only a query needs.
+	// Contents, if non-nil, collects the contents of the results. Only a query needs them.
 	Contents *Contents
-	// Observe gets verdicts while other hosts are still waited for.
+	// Observe receives verdicts while other hosts are still pending.
 	Observe fleet.Observer
-	// StartCheck is how long after a start agents look whether the process runs, 0 if nothing is
-	// started. No host starts in less.
+	// StartCheck is how long after a start agents check whether the process runs, so no host finishes sooner.
+	// It is 0 if the operation starts nothing.
 	StartCheck time.Duration
 }
 
-// onTheWay is what a task takes besides that: it goes to agents, and their answers come back.
-const onTheWay = 100 * time.Millisecond
+// taskOverhead is the time that a task takes in addition to the start check, to reach the agents and for their
+// answers to return.
+const taskOverhead = 100 * time.Millisecond
 
-// Part is the share of one process in a request on several.
+// Part is the share of one process in a request for several processes.
 type Part struct {
 	Call    Call
 	Keys    Keys
@@ -64,8 +64,8 @@ func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host) fleet.
 	return t.SubmitParts(ctx, r, []Part{{Call: r.Call, Keys: t.Keys, Hosts: hosts, Observe: r.Observe}})[0]
 }
 
-// SubmitParts is Submit for several processes in one request, which is one task. Results are in the order
-// of parts.
+// SubmitParts is like Submit for several processes in one request, which becomes one task. It returns the
+// results in the order of parts.
 func (t Tasks) SubmitParts(ctx context.Context, r Request, parts []Part) []fleet.Results {
 	ctx = bkapi.WithLogFields(ctx, slog.String("operation", r.Call.Name))
 	task, reply, err := r.Send(ctx)
@@ -87,7 +87,7 @@ func (t Tasks) SubmitParts(ctx context.Context, r Request, parts []Part) []fleet
 	return w.run(ctx)
 }
 
-// same gives every host of every part the same outcome.
+// same returns the same outcome for every host of every part.
 func same(parts []Part, o fleet.Outcome) []fleet.Results {
 	all := make([]fleet.Results, len(parts))
 	for i, part := range parts {
@@ -96,7 +96,7 @@ func same(parts []Part, o fleet.Outcome) []fleet.Results {
 	return all
 }
 
-// codesOf counts results by code, for the log.
+// codesOf returns the number of results with each code, for the log.
 func codesOf(results fleet.Results) string {
 	counts := make(map[int64]int)
 	for _, o := range results {
@@ -109,27 +109,27 @@ func codesOf(results fleet.Results) string {
 	return strings.Join(texts, ", ")
 }
 
-// wait waits for the result of one task.
+// wait is the wait for the result of one task.
 type wait struct {
 	Tasks
 	request Request
 	task    string
-	// shown is the task's id as it may be displayed. kept is the one in outcomes, by which a later run
-	// asks: it is whole.
+	// shown is the task id for display. kept is the whole id, for outcomes: a later run asks by it.
 	shown, kept string
 	resent      bool
-	resumed     bool // an earlier run sent it
-	once        bool // one look is enough
+	resumed     bool // an earlier run sent the operation
+	once        bool // ask only once
 	parts       []waitingPart
 	looks       int
-	// answers counts answers in a row that are results or say that the task is queued, refusals those in
-	// which the platform refuses to say anything. byGateway: one of these was a gateway's own.
+	// answers counts consecutive answers that are results or say that the task is queued. refusals counts
+	// consecutive refusals to report the task. byGateway says that a gateway itself sent one of the refusals.
 	answers, refusals int
 	byGateway         bool
-	passing           error // the error of the last answer, if it had one
+	passing           error // the error of the last query, if it had one
 }
 
-// newWait is a wait without hosts. An id with a secret or with control characters in it is not kept.
+// newWait returns a wait without hosts. If the task id contains a secret or control characters, its redacted
+// form is kept in its place.
 func (t Tasks) newWait(task string) *wait {
 	redacted := t.Options.Redact(task)
 	w := &wait{Tasks: t, task: task, shown: excerpt(redacted), kept: task}
@@ -149,16 +149,17 @@ type waitingPart struct {
 func (w *wait) run(ctx context.Context) []fleet.Results {
 	backoff := w.Options.Backoff
 	if w.request.StartCheck > 0 {
-		backoff.Due = w.request.StartCheck + onTheWay
+		backoff.Due = w.request.StartCheck + taskOverhead
 	}
 	err := poll.Until(bkapi.WithLogFields(ctx, slog.String("task_id", w.shown)), backoff, w.ask)
-	silence := silenceOf(err, w.passing)
-	// A failed query does not mean that the platform has forgotten the task.
+	silence := noResultReason(err, w.passing)
+	// A failed query does not show that the platform has forgotten the task, and neither does a gateway's
+	// refusal.
 	forgotten := w.resumed && (err == nil && w.answers >= enoughLooks || isRefused(err) && !w.byGateway && !isByGateway(err))
 	if err != nil {
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
 		if w.passing != nil && fleet.Ended(err) {
-			err = fmt.Errorf("%[2]w; the answer before: %[1]w", w.passing, err) // whoever looks for an [*bkapi.Error] finds the answer's
+			err = fmt.Errorf("%[2]w; the answer before: %[1]w", w.passing, err) // errors.As finds the answer's [*bkapi.Error]
 		}
 	}
 	all := make([]fleet.Results, len(w.parts))
@@ -169,7 +170,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 			if !said {
 				outcome.Meaning = silence
 			}
-			// The operation was accepted. Whatever ended the wait, it may still run.
+			// The operation was accepted, so it may still run, whatever ended the wait.
 			outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, w.kept, err
 			if forgotten && !said {
 				outcome.Verdict = fleet.Lost
@@ -181,7 +182,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 	return all
 }
 
-// ask asks once.
+// ask asks once for the result. done reports whether the wait is over.
 func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	w.looks++
 	answers, reply, err := w.Result(ctx, w.task)
@@ -199,7 +200,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 		w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task result not there yet", "task_id", w.shown, "reason", err.Error())
 		return w.over(), nil
 	case w.resumed && isRefused(err) && w.refusals < enoughLooks-1:
-		// A failing platform also refuses, but a platform that has forgotten a task always refuses.
+		// A platform in trouble may also refuse, but one that has forgotten the task refuses every time.
 		w.refusals++
 		w.passing, w.answers, w.byGateway = err, 0, w.byGateway || isByGateway(err)
 		return w.once, nil
@@ -220,8 +221,8 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	return w.over(), nil
 }
 
-// over reports whether there is nothing left to wait for. The platform may have forgotten a task of an
-// earlier run.
+// over reports whether there is nothing left to wait for. It gives up on an earlier run's task that the
+// platform may have forgotten (see enoughLooks).
 func (w *wait) over() bool {
 	for _, part := range w.parts {
 		for _, h := range part.verdicts.Pending {
@@ -234,13 +235,13 @@ func (w *wait) over() bool {
 	return true
 }
 
-// passes reports whether to ask again after an answer without a result.
+// passes reports whether to ask again after a query that failed with err.
 func (t Tasks) passes(err error) bool {
 	return isQueued(err) || bkapi.IsTransient(err) || (t.Passing != nil && t.Passing(err))
 }
 
-// isRefused reports whether the platform answered that it has no result. A missing permission does not
-// count, nor does a page of a proxy, which has no code.
+// isRefused reports whether the platform answered that it has no result. A missing permission does not count,
+// nor does a proxy's own page, which has no code.
 func isRefused(err error) bool {
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) {
@@ -257,8 +258,8 @@ func isRefused(err error) bool {
 	return failure.Kind == bkapi.KindRefused || failure.Kind == bkapi.KindStatus && failure.Code != 0 && client
 }
 
-// isByGateway reports whether a gateway refused, which says nothing about a task. It may have no
-// permission or no API, or be in trouble.
+// isByGateway reports whether a gateway itself refused. That says nothing about a task: the gateway may lack
+// the permission or the API, or be in trouble.
 func isByGateway(err error) bool {
 	var failure *bkapi.Error
 	return errors.As(err, &failure) && failure.ByGateway()
@@ -266,9 +267,9 @@ func isByGateway(err error) bool {
 
 func isQueued(err error) bool { return errors.Is(err, ErrQueued) || bkapi.HasCode(err, CodeTaskQueued) }
 
-// silenceOf says why a host had no answer before err ended the wait. passing is the error of the last
-// answer, if it had one.
-func silenceOf(err, passing error) string {
+// noResultReason returns why a host had no result when err ended the wait. passing is the error of the last query,
+// if it had one.
+func noResultReason(err, passing error) string {
 	switch {
 	case isQueued(passing) && (err == nil || fleet.Ended(err)):
 		return "the task was still queued"

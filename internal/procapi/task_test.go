@@ -229,8 +229,8 @@ func TestTasks_Submit_startCheck(t *testing.T) {
 				return late, asked
 			}
 			late, asked := noticed(check)
-			if _, without := noticed(0); late > onTheWay || asked > without {
-				t.Errorf("noticed after %s and %d answers, want at most %s and %d", late, asked, onTheWay, without)
+			if _, without := noticed(0); late > taskOverhead || asked > without {
+				t.Errorf("noticed after %s and %d answers, want at most %s and %d", late, asked, taskOverhead, without)
 			}
 		})
 	}

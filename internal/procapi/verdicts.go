@@ -2,8 +2,8 @@ package procapi
 
 import "github.com/blueking/terraform-provider-bk/internal/fleet"
 
-// Verdicts are the outcomes of the hosts of one call, answer by answer. A host's first final
-// verdict is kept, whatever later answers say.
+// Verdicts collects the outcomes of the hosts of one call, answer by answer. It keeps the first final verdict
+// of a host, whatever later answers say.
 type Verdicts struct {
 	Results fleet.Results // of hosts with a final verdict
 	Pending []fleet.Host  // hosts without one
@@ -12,14 +12,15 @@ type Verdicts struct {
 	keys   Keys
 	redact func(string) string
 	last   fleet.Results // the last outcome of pending hosts
-	// begun: all of it may have been in progress before.
+	// begun says that every host may already have been in progress before the first answer.
 	begun bool
 }
 
-// meaningLostOnTheWay: the platform says what the agent is like now, and not what became of the operation.
+// meaningLostOnTheWay is used if the platform reports the agent's present state in place of the result of the
+// operation.
 const meaningLostOnTheWay = "its agent became unreachable while it ran"
 
-// NewVerdicts begins with all hosts pending.
+// NewVerdicts returns Verdicts in which all hosts are pending.
 func NewVerdicts(call Call, keys Keys, redact func(string) string, hosts []fleet.Host) *Verdicts {
 	return &Verdicts{
 		Results: make(fleet.Results, len(hosts)), Pending: hosts,
@@ -27,20 +28,20 @@ func NewVerdicts(call Call, keys Keys, redact func(string) string, hosts []fleet
 	}
 }
 
-// Source is the request that an answer belongs to.
+// Source identifies the request that an answer belongs to.
 type Source struct {
 	TaskID    string
 	RequestID string
-	// Repeated says that the call was made more than once.
+	// Repeated says that the call was made more than once, so an answer may reflect an earlier attempt.
 	Repeated bool
 }
 
-// Take reads one answer.
+// Take records one answer.
 func (v *Verdicts) Take(answers ResultMap, from Source) {
 	v.take(lookUp(answers, v.Pending, v.keys), from)
 }
 
-// take reads the results of the pending hosts.
+// take records the results of the pending hosts.
 func (v *Verdicts) take(answers []hostAnswer, from Source) {
 	var pending []fleet.Host
 	for i, h := range v.Pending {
@@ -64,8 +65,8 @@ func (v *Verdicts) take(answers []hostAnswer, from Source) {
 	v.Pending = pending
 }
 
-// End returns all results after a call that ended with err. sent says whether any request may have
-// reached the platform for the hosts without a verdict.
+// End returns all results after a call that ended with err. sent says whether any request for the hosts without
+// a verdict may have reached the platform.
 func (v *Verdicts) End(err error, sent bool) fleet.Results {
 	for _, h := range v.Pending {
 		v.Results[h] = Unfinished(err, sent, v.last[h])

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Ending is a context, and a function that ends it with cause: context.Canceled, or
-// context.DeadlineExceeded without a clock.
+// Ending returns a context and a function that ends it with cause. cause is context.Canceled or
+// context.DeadlineExceeded, for which no time has to pass.
 func Ending(tb testing.TB, cause error) (context.Context, func()) {
 	tb.Helper()
 	if errors.Is(cause, context.DeadlineExceeded) {
@@ -43,13 +43,13 @@ func (d *deadline) Err() error {
 	}
 }
 
-// OnCall is a logger for a bkapi.Config. It calls then after each try of an API, when its answer has been
-// read. So a test can end a context between two polls.
+// OnCall returns a logger for a bkapi.Config that calls then after each attempt of an API, once its answer has
+// been read. So a test can end a context between two polls.
 func OnCall(api string, then func(n int)) *slog.Logger {
 	return slog.New(&tries{api: api, then: then})
 }
 
-// tries is a slog.Handler that counts the tries of an API.
+// tries is a slog.Handler that counts the attempts of an API.
 type tries struct {
 	api  string
 	then func(n int)

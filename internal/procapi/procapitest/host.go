@@ -8,12 +8,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Host is 0:10.0.0.n, up to 0:10.0.255.255. Tests name hosts by that number.
+// Host returns 0:10.0.0.n, up to 0:10.0.255.255. Tests name hosts by that number.
 func Host(n int) fleet.Host {
 	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}))
 }
 
-// Hosts are those from 1 to n.
+// Hosts returns the hosts from 1 to n.
 func Hosts(n int) []fleet.Host {
 	list := make([]fleet.Host, n)
 	for i := range list {
@@ -37,7 +37,7 @@ func ByAddress[V any](byHost map[fleet.Host]V) map[string]V {
 	return named
 }
 
-// Parse parses hosts as a user writes them.
+// Parse parses hosts from the form in which a user writes them.
 func Parse(tb testing.TB, addresses ...string) []fleet.Host {
 	tb.Helper()
 	list := make([]fleet.Host, len(addresses))
@@ -51,31 +51,31 @@ func Parse(tb testing.TB, addresses ...string) []fleet.Host {
 	return list
 }
 
-// Call makes a call to a process. It returns the outcomes or statuses by address, or the error.
+// Call is a call of a method of a process. It returns the outcomes or statuses by address, or the error.
 type Call func(context.Context, fleet.Process, []fleet.Host) any
 
-// Act is a call that changes something.
+// Act returns a Call of a method that changes something.
 func Act(act func(fleet.Process, context.Context, []fleet.Host) fleet.Results) Call {
 	return func(ctx context.Context, p fleet.Process, hosts []fleet.Host) any {
 		return ByAddress(act(p, ctx, hosts))
 	}
 }
 
-// Operate is an operation.
+// Operate returns a Call of an operation.
 func Operate(op fleet.Operation) Call {
 	return Act(func(p fleet.Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
 		return p.Operate(ctx, op, hosts, nil)
 	})
 }
 
-// Ask is a call that reads statuses.
+// Ask returns a Call of a method that reads statuses.
 func Ask(ask func(fleet.Process, context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error)) Call {
 	return func(ctx context.Context, p fleet.Process, hosts []fleet.Host) any {
 		return OrError(ask(p, ctx, hosts))
 	}
 }
 
-// OrError is the result for each host, or the error.
+// OrError returns byHost by address, or the error if there is one.
 func OrError[V any](byHost map[fleet.Host]V, err error) any {
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ var (
 	CachedStatus = Ask(fleet.Process.CachedStatus)
 )
 
-// Each has the same value for every address.
+// Each maps every address to the same value.
 func Each[V any](addresses []string, v V) map[string]V {
 	all := make(map[string]V, len(addresses))
 	for _, a := range addresses {

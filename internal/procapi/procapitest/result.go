@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Said is a result map of JSON values by key.
+// Said returns the JSON of a result map. pairs alternates keys and JSON values.
 func Said(pairs ...string) string {
 	text := "{"
 	for i := 0; i < len(pairs); i += 2 {
@@ -28,12 +28,12 @@ func Said(pairs ...string) string {
 	return text + "}"
 }
 
-// Code is the result of one host as in the documents.
+// Code returns the result of one host in its documented form.
 func Code(n int) string {
 	return fmt.Sprintf(`{"error_code":%d,"error_msg":"message %d","content":""}`, n, n)
 }
 
-// DiffJSON is the difference of two documents, apart from the order of members and the spelling of
+// DiffJSON returns the difference between two documents, apart from the order of members and the spelling of
 // numbers.
 func DiffJSON(tb testing.TB, want, got []byte) string {
 	tb.Helper()
@@ -46,7 +46,7 @@ func DiffJSON(tb testing.TB, want, got []byte) string {
 	return cmp.Diff(values[0], values[1])
 }
 
-// WantEqual compares two values.
+// WantEqual reports any difference between two values as an error of the test.
 func WantEqual(tb testing.TB, what string, want, got any, options ...cmp.Option) {
 	tb.Helper()
 	if diff := cmp.Diff(want, got, options...); diff != "" {
@@ -54,7 +54,7 @@ func WantEqual(tb testing.TB, what string, want, got any, options ...cmp.Option)
 	}
 }
 
-// Check fails the test unless something holds. The text says what is the case in place of it.
+// Check fails the test unless holds is true. The text says what was found instead.
 func Check(tb testing.TB, holds bool, format string, args ...any) {
 	tb.Helper()
 	if !holds {
@@ -62,8 +62,8 @@ func Check(tb testing.TB, holds bool, format string, args ...any) {
 	}
 }
 
-// WantOf compares what a call made. That is outcomes or statuses by address, or only their verdicts or
-// states, if these are what is wanted. A failure always has a reason.
+// WantOf compares what a call returned: outcomes or statuses by address, or only their verdicts or states if
+// want has those. It also checks that every failure has a reason.
 func WantOf(tb testing.TB, want, made any) {
 	tb.Helper()
 	switch full := made.(type) {
@@ -92,7 +92,8 @@ func WantOf(tb testing.TB, want, made any) {
 	}
 }
 
-// WantSound checks what is true of any status: it fits into the state, and if it is unknown it says why.
+// WantSound checks what is true of any status: it can be stored in state, and it has a message if it is
+// unknown.
 func WantSound(tb testing.TB, s fleet.Status) {
 	tb.Helper()
 	for _, usage := range []float64{s.CPUUsage, s.MemUsage} {
@@ -114,8 +115,7 @@ func WantSound(tb testing.TB, s fleet.Status) {
 	}
 }
 
-// WantMade compares what a client returns for an answer of the corpus. Other tests check the texts of
-// outcomes.
+// WantMade compares what a client returns for an answer of the corpus. Other tests check the texts of outcomes.
 func WantMade(tb testing.TB, want, got any) {
 	tb.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
@@ -123,7 +123,7 @@ func WantMade(tb testing.TB, want, got any) {
 	}
 }
 
-// WantAllTried fails the test for each case of the corpus that a table lacks.
+// WantAllTried fails the test for each case of the corpus that a table does not try.
 func WantAllTried[C interface{ ID() string }](tb testing.TB, cases []C, tried map[string]bool) {
 	tb.Helper()
 	for _, c := range cases {
@@ -133,7 +133,7 @@ func WantAllTried[C interface{ ID() string }](tb testing.TB, cases []C, tried ma
 	}
 }
 
-// WantRequest compares a request with that of a case.
+// WantRequest compares a request with the one of a case of the corpus.
 func WantRequest(tb testing.TB, of string, got []byte) {
 	tb.Helper()
 	if diff := DiffJSON(tb, contract.Get(of).Request, got); diff != "" {

@@ -21,32 +21,31 @@ import (
 type Exchange struct {
 	API   string
 	Reply http.HandlerFunc
-	Times int // 0 means once; ForEver means any number, including none
+	Times int // 0 means once, ForEver any number, including none
 }
 
-// ForEver is for the last exchange of a script: its requests are not counted.
+// ForEver is for the last exchange of a script, whose requests are not counted.
 const ForEver = -1
 
-// Times repeats e n times.
+// Times returns e, expected n times.
 func Times(n int, e Exchange) Exchange {
 	e.Times = n
 	return e
 }
 
-// OfContract is a case of the corpus: its API, and its answer.
+// OfContract returns the API and the answer of a case of the corpus.
 func OfContract(id string) Exchange {
 	c := contract.Get(id)
 	return Exchange{API: c.Endpoint, Reply: Answer(http.StatusOK, string(c.Response))}
 }
 
-// Seen is an answer that was seen from a real platform.
+// Seen returns an answer that was observed on a real platform.
 func Seen(id string) Exchange {
 	s := contract.Answer(id)
 	return Exchange{API: s.Endpoint, Reply: Answer(http.StatusOK, string(s.Body))}
 }
 
-// Script is a server that expects certain requests in order. An unexpected request fails the test, and so
-// does a missing one.
+// Script is a server that expects certain requests in order. An unexpected or a missing request fails the test.
 type Script struct {
 	tb   testing.TB
 	path string
@@ -56,7 +55,7 @@ type Script struct {
 	bodies []json.RawMessage
 }
 
-// NewScript serves a script and returns its address. path is where an API is, with a %s for its name.
+// NewScript serves a script and returns its address. path is the path of an API, with %s in place of its name.
 func NewScript(tb testing.TB, path string, steps ...Exchange) (*Script, string) {
 	tb.Helper()
 	s := &Script{tb: tb, path: path, steps: slices.Clone(steps)}
@@ -104,7 +103,7 @@ func (s *Script) next(path string, body []byte) http.HandlerFunc {
 	return step.Reply
 }
 
-// Requests are the bodies of the requests so far.
+// Requests returns the bodies of the requests so far.
 func (s *Script) Requests() []json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +113,7 @@ func (s *Script) Requests() []json.RawMessage {
 // RequestID is the request id in every answer.
 const RequestID = "req-1"
 
-// Answer is any status and body.
+// Answer answers with any status and body.
 func Answer(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -124,12 +123,12 @@ func Answer(status int, body string) http.HandlerFunc {
 	}
 }
 
-// Data is a success with this data.
+// Data answers with success and this data.
 func Data(body string) http.HandlerFunc {
 	return Answer(http.StatusOK, `{"result":true,"code":0,"message":"success","data":`+body+`,"permission":null}`)
 }
 
-// Refusal is an answer that refuses a request.
+// Refusal answers that the platform refuses the request.
 func Refusal(code int, message, data string) http.HandlerFunc {
 	return Answer(http.StatusOK, fmt.Sprintf(`{"result":false,"code":%d,"message":%q,"data":%s}`, code, message, data))
 }
@@ -141,7 +140,7 @@ func Gone(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Hang calls then, and does not answer before the client closes the connection.
+// Hang calls then, and does not answer until the client closes the connection.
 func Hang(then func()) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
 		then()
@@ -149,8 +148,8 @@ func Hang(then func()) http.HandlerFunc {
 	}
 }
 
-// Serve serves a simulator that knows every host of 10.0.0.0/8. A request that no document describes
-// fails the test.
+// Serve serves a simulator that knows every host of 10.0.0.0/8, and returns its address. A request that no
+// document describes fails the test.
 func Serve(tb testing.TB, sim *simulator.Server) string {
 	tb.Helper()
 	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
@@ -167,8 +166,8 @@ func Serve(tb testing.TB, sim *simulator.Server) string {
 	return server.URL
 }
 
-// ClosedEndpoint is an address that refuses connections until the test ends. The port of a closed server
-// might be reused by another test. This port is held: it is the near end of a connection.
+// ClosedEndpoint returns an address that refuses connections until the test ends. Another test might reuse the
+// port of a closed server. This port is held, as the near end of a connection.
 func ClosedEndpoint(tb testing.TB) string {
 	tb.Helper()
 	far, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
