@@ -29,7 +29,7 @@ type call struct {
 	started   time.Time
 
 	attempts int
-	try      try
+	current  attempt
 	reached  bool // a try that failed may have reached the server
 	badForms int  // how many answers were not an envelope
 	wait     time.Duration
@@ -38,8 +38,8 @@ type call struct {
 	older    bool   // the answer's envelope has the older member names
 }
 
-// try is the try under way.
-type try struct {
+// attempt is the attempt under way.
+type attempt struct {
 	ctx      context.Context // of sending and reading
 	began    time.Time
 	response *http.Response
@@ -95,12 +95,12 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 		GetConn: func(string) { sent.Store(false) },
 		GotConn: func(httptrace.GotConnInfo) {
 			sent.Store(true)
-			c.client.met.Store(true)
+			c.client.connected.Store(true)
 		},
 	})
 
 	c.attempts++
-	c.try = try{ctx: ctx, began: time.Now()}
+	c.current = attempt{ctx: ctx, began: time.Now()}
 	resp, err := c.client.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		err = causeOf(ctx, err)
@@ -108,21 +108,21 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 
 		return nil, &unanswered{err: err, sent: sent.Load()}
 	}
-	resp.Body = &lastingBody{resp.Body, end}
-	c.try.response = resp
+	resp.Body = &attemptBody{resp.Body, end}
+	c.current.response = resp
 
 	return resp, nil
 }
 
-// lastingBody is an answer's body. Closing it ends the try.
-type lastingBody struct {
+// attemptBody is an answer's body. Closing it ends the try.
+type attemptBody struct {
 	io.ReadCloser
 
 	end func()
 }
 
 // Close closes the connection, or keeps it for the next request.
-func (b *lastingBody) Close() error {
+func (b *attemptBody) Close() error {
 	defer b.end()
 
 	return b.ReadCloser.Close()
@@ -150,7 +150,7 @@ func (c *call) read(resp *http.Response) answer {
 	text.Reset()
 	_, err := text.ReadFrom(io.LimitReader(body, limit+1))
 	if err != nil {
-		err = causeOf(c.try.ctx, err)
+		err = causeOf(c.current.ctx, err)
 	}
 
 	return answer{
@@ -173,7 +173,7 @@ func (c *call) answerOf(resp *http.Response, err error) answer {
 		return answer{sent: none.sent, err: none.err}
 	default:
 		// net/http closes an answer whose redirect has no valid URL, and returns an error instead of it.
-		return answer{status: c.try.response.StatusCode, header: c.try.response.Header, sent: true}
+		return answer{status: c.current.response.StatusCode, header: c.current.response.Header, sent: true}
 	}
 }
 
@@ -199,7 +199,7 @@ func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 		return envelope{}, c.newError(KindTLS, ans.err)
 	case ans.status == 0 && !ans.sent:
 		failure := c.newError(KindConnect, ans.err)
-		failure.Stranger = !c.client.met.Load()
+		failure.Stranger = !c.client.connected.Load()
 
 		return envelope{}, failure
 	case ans.status == 0:

@@ -32,9 +32,9 @@ type Client struct {
 	redact    redactor
 	log       *slog.Logger
 
-	// met is set once a connection was made, answered once the platform has answered.
+	// connected is set once a connection was made, answered once the platform has answered.
 	// Until then the endpoint may be a wrong one.
-	met, answered atomic.Bool
+	connected, answered atomic.Bool
 }
 
 // API is one endpoint of the platform.

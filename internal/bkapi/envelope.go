@@ -134,7 +134,7 @@ func (m members) envelope() (env envelope, refused bool) {
 	var inner wireEnvelope
 	refused = m.Error != nil && json.Unmarshal(m.Error, &inner) == nil && inner.isKnown()
 	env = envelope{
-		ok:        !saysNo(m.Result) && !saysNo(m.Success) && !refused,
+		ok:        !isFalse(m.Result) && !isFalse(m.Success) && !refused,
 		requestID: textOf(m.RequestID),
 		older:     m.OldCode != nil && m.Code == nil,
 	}
@@ -170,8 +170,8 @@ func (e *envelope) refuse(code, message json.RawMessage) {
 	}
 }
 
-// saysNo reports whether result is false, in any spelling. With any other result, the code decides.
-func saysNo(result json.RawMessage) bool {
+// isFalse reports whether result is false, in any spelling. With any other result, the code decides.
+func isFalse(result json.RawMessage) bool {
 	switch strings.ToLower(textOf(result)) {
 	case "false", "0":
 		return true

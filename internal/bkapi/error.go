@@ -92,7 +92,7 @@ func (e *Error) Error() string {
 		notes = append(notes, fmt.Sprintf("code %d", e.Code))
 	}
 
-	return noted(e.API+": "+e.brief(), append(notes, e.notes()...))
+	return withNotes(e.API+": "+e.brief(), append(notes, e.notes()...))
 }
 
 // Apart is Error in two parts. why is the same whenever that happens, and call names the tries and the
@@ -100,7 +100,7 @@ func (e *Error) Error() string {
 func (e *Error) Apart() (why, call string) {
 	why = e.API + ": " + e.brief()
 	if e.Code != 0 {
-		why = noted(why, []string{fmt.Sprintf("code %d", e.Code)})
+		why = withNotes(why, []string{fmt.Sprintf("code %d", e.Code)})
 	}
 
 	return why, strings.Join(e.notes(), ", ")
@@ -118,8 +118,8 @@ func (e *Error) notes() []string {
 	return notes
 }
 
-// noted is a text with notes in brackets.
-func noted(text string, notes []string) string {
+// withNotes is a text with notes in brackets.
+func withNotes(text string, notes []string) string {
 	if len(notes) == 0 {
 		return text
 	}

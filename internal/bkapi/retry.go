@@ -65,28 +65,28 @@ func (c *call) checkRetry(ctx context.Context, resp *http.Response, err error) (
 	switch isUnanswered := errors.As(err, &none); {
 	case isUnanswered && none.noTurn:
 		return false, c.interrupted(ctx, none.err)
-	case err != nil && !isUnanswered && c.try.response == nil:
+	case err != nil && !isUnanswered && c.current.response == nil:
 		return false, c.newError(KindRequest, err)
 	}
 
 	ans := c.answerOf(resp, err)
 	reply, failure := c.judge(ctx, ans)
-	c.client.logAttempt(ctx, c, ans, reply, failure, time.Since(c.try.began))
+	c.client.logAttempt(ctx, c, ans, reply, failure, time.Since(c.current.began))
 	if failure == nil {
 		c.answered, c.older = reply.requestID, reply.older
 
 		return false, nil
 	}
 	c.last = failure
-	if c.goesOn(ctx, failure) {
+	if c.shouldRetry(ctx, failure) {
 		return true, nil
 	}
 
 	return false, failure
 }
 
-// goesOn reports whether to try again, and sets how long to wait.
-func (c *call) goesOn(ctx context.Context, failure *Error) bool {
+// shouldRetry reports whether to try again, and sets how long to wait.
+func (c *call) shouldRetry(ctx context.Context, failure *Error) bool {
 	if ctx.Err() != nil {
 		return false
 	}
