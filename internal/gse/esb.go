@@ -65,8 +65,8 @@ func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 		return p.registration(ctx, callUnregister, nil, hosts)
 	}
 	results := hostBefore(ctx, p, fleet.Unsupervise, hosts, fleet.Quick)
-	if let := results.Succeeded(hosts); len(let) > 0 {
-		results.Merge(p.registration(ctx, callUnregister, nil, let))
+	if unhosted := results.Succeeded(hosts); len(unhosted) > 0 {
+		results.Merge(p.registration(ctx, callUnregister, nil, unhosted))
 	}
 	return results
 }

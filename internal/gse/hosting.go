@@ -26,7 +26,7 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 		return now.Hosted || now.RegisterTime > 0, meaningRegistered
 	})
 	for h, o := range procapi.Unconfirmed(p.client.face.supervise(ctx, p, fleet.Supervise, free), false) {
-		if refused(o) { // another owner has hosted it meanwhile
+		if alreadyHosted(o) { // another owner has hosted it meanwhile
 			o.Verdict = fleet.Failed
 		}
 		results[h] = o
@@ -39,10 +39,10 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 // unhosted first.
 func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := procapi.InState(hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick))
-	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
+	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !alreadyHosted(results[h]) })
 	results.Merge(hostBefore(ctx, p, fleet.Unsupervise, kept, fleet.Quick))
 	for h, o := range procapi.AfterRemoval(p.client.face.supervise(ctx, p, fleet.Supervise, results.Succeeded(kept))) {
-		if refused(o) && !o.Repeated {
+		if alreadyHosted(o) && !o.Repeated {
 			o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "hosted already, although it was unhosted just before, so with what is not known"
 		}
 		results[h] = o
@@ -57,6 +57,6 @@ func hostBefore(ctx context.Context, p *Process, op fleet.Operation, hosts []fle
 	return p.client.face.supervise(ctx, p, op, hosts)
 }
 
-// refused reports whether the platform left a hosting as it was (850). If our own request was sent twice,
+// alreadyHosted reports whether the platform left a hosting as it was (850). If our own request was sent twice,
 // the first one may have caused the 850, or may never have arrived.
-func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone }
+func alreadyHosted(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone }
