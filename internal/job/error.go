@@ -46,9 +46,9 @@ const (
 	meaningNoAgent = "JOB knows hosts by bk_cloud_id and IP, and not by agent id"
 )
 
-// reread corrects the verdict on a failed request by what only JOB's errors show. If the endpoint is
+// correctVerdict corrects the verdict on a failed request by what only JOB's errors show. If the endpoint is
 // missing, nothing can have begun, whatever the ESB says. If GSE fails, anything can have begun.
-func reread(o fleet.Outcome, repeatable bool) fleet.Outcome {
+func correctVerdict(o fleet.Outcome, repeatable bool) fleet.Outcome {
 	switch {
 	case o.Err == nil || o.TaskID != "": // it was accepted
 	case IsRemoved(o.Err):

@@ -201,7 +201,7 @@ func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, r procapi
 		return tasks.Submit(ctx, r, batch)
 	})
 	for h, o := range results {
-		results[h] = reread(o, s.repeatable)
+		results[h] = correctVerdict(o, s.repeatable)
 	}
 	results.Merge(fleet.Same(other, fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNoAgent}))
 	return results
