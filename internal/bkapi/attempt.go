@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// maxErrorBytes bounds what is read of an answer whose status is an error: enough for an envelope, too
+// maxErrorBytes bounds how much is read of an answer with an error status. It is enough for an envelope and too
 // little for a stream.
 const maxErrorBytes = 64 << 10
 
-// call is one Call with all of its tries. One goroutine uses it.
+// call is one Call with all of its attempts. It is used by one goroutine.
 type call struct {
 	client    *Client
 	api       API
@@ -30,12 +30,12 @@ type call struct {
 
 	attempts int
 	current  attempt
-	reached  bool // a try that failed may have reached the server
-	badForms int  // how many answers were not an envelope
+	reached  bool // a failed attempt may have reached the server
+	badForms int  // number of answers that were not an envelope
 	wait     time.Duration
-	last     *Error // of the last failed try
-	answered string // the platform's request id
-	older    bool   // the answer's envelope has the older member names
+	last     *Error // of the last failed attempt
+	answered string // request id of the answer, the platform's if it sent one
+	older    bool   // the envelope has bk_error_code in place of code
 }
 
 // attempt is the attempt under way.
@@ -45,10 +45,10 @@ type attempt struct {
 	response *http.Response
 }
 
-// unanswered is the error of a request that got no answer.
+// unanswered is the error of a request that received no answer.
 type unanswered struct {
 	err    error
-	noTurn bool // not sent, because its turn did not come
+	noTurn bool // not sent, because the context ended while it waited for its turn
 	sent   bool // there was a connection, so bytes may have been sent
 }
 
@@ -56,7 +56,7 @@ func (e *unanswered) Error() string { return e.err.Error() }
 
 func (e *unanswered) Unwrap() error { return e.err }
 
-// answer is the result of one try.
+// answer is the result of one attempt.
 type answer struct {
 	status  int
 	header  http.Header
@@ -66,8 +66,8 @@ type answer struct {
 	err     error
 }
 
-// RoundTrip waits for its turn and sends, within the time for one try. The turn and the time end when the
-// answer's body is closed. Its error is an *unanswered.
+// RoundTrip waits for its turn and sends the request, within the time for one attempt. The turn and that time
+// end when the body of the answer is closed. The error is always an *unanswered.
 func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	release, err := c.client.limits.acquire(req.Context())
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 
 	ctx, cancel := req.Context(), context.CancelFunc(func() {})
 	if c.client.timeout > 0 {
-		// With a cause of our own, the end of this try is not mistaken for the end of the operation.
+		// A cause of our own distinguishes the end of this attempt from the end of the operation.
 		ctx, cancel = context.WithTimeoutCause(ctx, c.client.timeout,
 			fmt.Errorf("no answer within %s", c.client.timeout))
 	}
@@ -87,9 +87,9 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 		release()
 	})
 
-	// GotConn comes after dial, proxy and TLS handshake, and before the first byte of the request. Before
-	// it, nothing was sent. A kept-alive connection may turn out to be dead before anything was written.
-	// Then net/http asks for another one (GetConn), and again nothing was sent.
+	// GotConn is called after dialing, proxy and TLS handshake, and before the first byte of the request. Until
+	// then nothing was sent. A kept-alive connection may turn out to be dead before anything was written. In
+	// that case net/http asks for another connection (GetConn), and again nothing was sent.
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { sent.Store(false) },
@@ -114,7 +114,7 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// attemptBody is an answer's body. Closing it ends the try.
+// attemptBody is the body of an answer. Closing it ends the attempt.
 type attemptBody struct {
 	io.ReadCloser
 
@@ -128,11 +128,11 @@ func (b *attemptBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// keepRedirects treats redirects like any other answer.
+// keepRedirects makes net/http return a redirect like any other answer.
 func keepRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// arriving are buffers for answers while they arrive. One for a thousand hosts has a megabyte, and often
-// does not say so before.
+// arriving holds buffers for answers that are being read. An answer for a thousand hosts takes a megabyte, and
+// often has no Content-Length.
 var arriving = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // read reads and closes an answer.
@@ -163,7 +163,7 @@ func (c *call) read(resp *http.Response) answer {
 	}
 }
 
-// answerOf is the answer of a try, or why there is none.
+// answerOf returns the answer to an attempt, or the reason why there is none.
 func (c *call) answerOf(resp *http.Response, err error) answer {
 	var none *unanswered
 	switch {
@@ -172,13 +172,14 @@ func (c *call) answerOf(resp *http.Response, err error) answer {
 	case errors.As(err, &none):
 		return answer{sent: none.sent, err: none.err}
 	default:
-		// net/http closes an answer whose redirect has no valid URL, and returns an error instead of it.
+		// If the target of a redirect is not a valid URL, net/http closes the answer and returns an error in
+		// its place.
 		return answer{status: c.current.response.StatusCode, header: c.current.response.Header, sent: true}
 	}
 }
 
-// causeOf replaces the error of a try that ran out of time by its cause. net/http's "context deadline
-// exceeded" would be mistaken for the operation's own deadline.
+// causeOf returns the cause of an attempt that ran out of time, in place of its error. net/http's "context
+// deadline exceeded" would be mistaken for the deadline of the operation.
 func causeOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -187,7 +188,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// judge is the only place that decides the result of a try.
+// judge decides the result of an attempt. Nothing else does.
 func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 	switch {
 	case ans.status == 0 && ctx.Err() != nil:
@@ -228,8 +229,8 @@ func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 	return c.judgeEnvelope(ans)
 }
 
-// judgeEnvelope judges an answer that arrived whole and with status 2xx. The platform refuses with HTTP
-// 200 as well.
+// judgeEnvelope decides the result of a complete answer with a status of 2xx. The platform also refuses
+// requests with HTTP 200.
 func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
 	if env, read := readAtOnce(ans.body, c.out); read {
 		c.client.answered.Store(true)
@@ -263,7 +264,7 @@ func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
 	return env, nil
 }
 
-// isUntrusted reports whether there is a server that is not trusted, which no retry will change.
+// isUntrusted reports whether there is a server that is not trusted. A retry would not change that.
 func isUntrusted(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -271,18 +272,18 @@ func isUntrusted(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch) || isOutdated(err)
 }
 
-// isNoHTTP reports whether the server speaks another protocol. net/http has no type for that error.
+// isNoHTTP reports whether the server speaks a protocol other than HTTP. net/http has no type for that error.
 func isNoHTTP(err error) bool {
 	return strings.HasPrefix(reasonOf(err), "malformed HTTP ")
 }
 
-// isOutdated reports whether a server has no TLS version in common with us. Neither the server's alert
-// nor the error of crypto/tls has a type of its own.
+// isOutdated reports whether the server and the client have no TLS version in common. Neither the server's
+// alert nor the error of crypto/tls has a type of its own.
 func isOutdated(err error) bool {
 	return strings.HasPrefix(reasonOf(err), "tls: ") && strings.Contains(reasonOf(err), "protocol version")
 }
 
-// reasonOf is the last error of a chain. The errors around it quote what others have said.
+// reasonOf returns the text of the innermost error of a chain. The errors around it quote text of other origin.
 func reasonOf(err error) string {
 	for {
 		inner := errors.Unwrap(err)

@@ -15,8 +15,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// Client calls the APIs of one endpoint with one identity. It is safe for
-// concurrent use.
+// Client calls the APIs of one endpoint with one identity. It is safe for concurrent use.
 type Client struct {
 	endpoint    string
 	gateway     Gateway
@@ -32,8 +31,8 @@ type Client struct {
 	redact    redactor
 	log       *slog.Logger
 
-	// connected is set once a connection was made, answered once the platform has answered.
-	// Until then the endpoint may be a wrong one.
+	// connected is set once a connection was made, and answered once the platform has answered. Until then the
+	// endpoint may be wrong.
 	connected, answered atomic.Bool
 }
 
@@ -43,28 +42,28 @@ type API struct {
 	Name string
 	// Path is joined to Config.Endpoint: "api/c/compapi/v2/gse/register_proc_info/".
 	Path string
-	// Repeatable says that calling it twice has the same effect as calling it once. It depends on the
-	// endpoint: every call is a POST, so the verb says nothing.
+	// Repeatable says that two calls have the same effect as one. It depends on the endpoint: every call is a
+	// POST, so the verb says nothing.
 	Repeatable bool
-	// Private says that its answers may contain secrets of others, so no error quotes one.
+	// Private says that an answer may contain secrets of other owners, so no error quotes it.
 	Private bool
 }
 
-// Reply is what is known of a successful call, besides its data.
+// Reply describes a successful call, apart from its data.
 type Reply struct {
-	// RequestID is the platform's, or ours if it sent none.
+	// RequestID is the platform's id of the request, or ours if the platform sent none.
 	RequestID string
-	// Attempts counts the tries, Elapsed is the time for all of them.
+	// Attempts is the number of attempts, Elapsed the time for all of them.
 	Attempts int
 	Elapsed  time.Duration
-	// Resent says that an earlier try may have reached the server. An answer of "already exists" may then
+	// Resent says that an earlier attempt may have reached the server. An answer of "already exists" may then
 	// be an effect of this call.
 	Resent bool
 	// Older says that the envelope had bk_error_code in place of code.
 	Older bool
 }
 
-// New returns a client, or a [ConfigError] for the first field that cannot be used. It sends nothing.
+// New returns a client, or a [ConfigError] for the first invalid field. It sends nothing.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -103,14 +102,14 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Close closes idle connections. The client can still be used.
+// Close closes idle connections. The client remains usable.
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 }
 
-// Call posts in, which must marshal to a JSON object, and decodes the data of the answer into out. It
-// replaces *out, so nothing of an earlier answer remains. If the call fails or there is no data, *out
-// does not change. out may be nil. Every error is an [*Error].
+// Call posts in, which must marshal to a JSON object, and decodes the data of the answer into out, which may be
+// nil. It replaces *out, so nothing of an earlier answer remains. If the call fails or returns no data, *out
+// does not change. Every error is an [*Error].
 func (c *Client) Call(ctx context.Context, api API, in, out any) (Reply, error) {
 	call := &call{
 		client:    c,
@@ -126,21 +125,21 @@ func (c *Client) Call(ctx context.Context, api API, in, out any) (Reply, error) 
 		return Reply{}, call.finish(call.newError(KindRequest, err))
 	}
 
-	// go-retryablehttp runs the loop, and call.checkRetry decides. It gets no logger, because a call
-	// writes its own lines.
+	// go-retryablehttp runs the loop, and call.checkRetry decides. It has no logger, because a call writes its
+	// own log lines.
 	loop := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: call, CheckRedirect: keepRedirects},
 		RetryMax:   c.retry.max,
 		CheckRetry: call.checkRetry,
 		Backoff:    call.backoff,
-		// Keep the last error: the library would replace it by its own.
+		// Keep the last error, which the library would replace with its own.
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	if _, err := loop.Do(req); err != nil { //nolint:bodyclose // checkRetry reads and closes it
 		var failure *Error
 		switch {
 		case errors.As(err, &failure):
-		case ctx.Err() != nil: // while waiting for the next try
+		case ctx.Err() != nil: // while waiting for the next attempt
 			failure = call.interrupted(ctx, ctx.Err())
 		default:
 			failure = call.newError(KindRequest, err)
@@ -158,7 +157,7 @@ func (c *Client) Call(ctx context.Context, api API, in, out any) (Reply, error) 
 	}, nil
 }
 
-// newRequest builds the request that every try of the call sends.
+// newRequest returns the request that every attempt of the call sends.
 func (c *call) newRequest(ctx context.Context, in any) (*retryablehttp.Request, error) {
 	if err := checkOut(c.out); err != nil {
 		return nil, err
@@ -183,11 +182,10 @@ func (c *call) newRequest(ctx context.Context, in any) (*retryablehttp.Request, 
 	return req, nil
 }
 
-// newRequestID returns 32 hexadecimal characters, the form that the platform's
-// own clients send.
+// newRequestID returns 32 hexadecimal characters, the form that the platform's own clients send.
 func newRequestID() string {
 	var id [16]byte
-	// crypto/rand.Read never fails: it ends the program instead.
+	// crypto/rand.Read never returns an error: it ends the program instead.
 	_, _ = rand.Read(id[:])
 
 	return hex.EncodeToString(id[:])

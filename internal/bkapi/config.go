@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Gateway says how credentials travel to the platform.
+// Gateway says how credentials are sent to the platform.
 type Gateway string
 
 // The two gateways of BlueKing.
@@ -26,11 +26,11 @@ func Gateways() []Gateway {
 	return []Gateway{ESB, APIGW}
 }
 
-// DefaultMaxResponseBytes bounds an answer if Config does not. A result for 1,000 hosts is about 1 MiB.
+// DefaultMaxResponseBytes bounds an answer if Config sets no bound. A result for 1,000 hosts is about 1 MiB.
 const DefaultMaxResponseBytes = 64 << 20
 
-// Config is what a [Client] needs to know. Endpoint, Gateway, AppCode, AppSecret
-// and exactly one of Username, Token and AccessToken are required.
+// Config configures a [Client]. Endpoint, Gateway, AppCode, AppSecret and exactly one of Username, Token and
+// AccessToken are required.
 type Config struct {
 	// Endpoint is the absolute http or https URL that API paths are joined to.
 	// It may have a path, but no query, fragment or user information.
@@ -43,52 +43,51 @@ type Config struct {
 	Token       string
 	AccessToken string
 
-	// TenantID is sent as X-Bk-Tenant-Id when it is set.
+	// TenantID is sent as X-Bk-Tenant-Id if it is set.
 	TenantID  string
 	UserAgent string
 
-	// MaxRetries is how often a call is repeated at most, so a call makes one try more. Zero means none.
+	// MaxRetries is the maximum number of retries, so a call makes at most one attempt more. Zero means none.
 	MaxRetries int
-	// RetryWaitMin and RetryWaitMax bound the wait before a retry, unless the server asks for another
-	// one. With a RetryWaitMin of zero there is no wait.
+	// RetryWaitMin and RetryWaitMax bound the wait before a retry, unless the server asks for a longer one. If
+	// RetryWaitMin is zero there is no wait.
 	RetryWaitMin time.Duration
 	RetryWaitMax time.Duration
 
-	// RequestTimeout is the time for one try, including reading the answer. The context bounds the call.
-	// Zero means no limit.
+	// RequestTimeout limits one attempt, including reading the answer. The context limits the whole call. Zero
+	// means no limit.
 	RequestTimeout time.Duration
 
-	// Limits is shared by all clients of one provider instance. Nil means none.
+	// Limits is shared by all clients of one provider instance. Nil means no limits.
 	Limits *Limits
 
-	// CACert holds PEM certificates that are trusted in addition to the system's.
+	// CACert holds PEM certificates to trust in addition to those of the system.
 	CACert             []byte
 	InsecureSkipVerify bool
 
-	// MaxResponseBytes bounds the answer, after decompression. Zero means
-	// DefaultMaxResponseBytes.
+	// MaxResponseBytes bounds an answer after decompression. Zero means DefaultMaxResponseBytes.
 	MaxResponseBytes int64
 
 	// Dial makes connections. Nil means [net.Dialer.DialContext].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 
-	// Logger gets a line per try. Nil discards them.
+	// Logger receives a line for each attempt. Nil discards them.
 	Logger *slog.Logger
 }
 
-// ConfigError says which field of a [Config] cannot be used, and why. It never
-// quotes the value, which may hold a secret.
+// ConfigError names the invalid field of a [Config] and the reason. It never quotes the value, which may
+// contain a secret.
 type ConfigError struct {
 	Field  string
 	Reason string
 }
 
-// Error names the field and then the reason.
+// Error returns the name of the field and the reason.
 func (e *ConfigError) Error() string {
 	return e.Field + ": " + e.Reason
 }
 
-// validate reports the first field that cannot be used.
+// validate returns an error for the first invalid field.
 func (cfg Config) validate() error {
 	if err := validateEndpoint(cfg.Endpoint); err != nil {
 		return err
@@ -120,7 +119,7 @@ func (cfg Config) validate() error {
 	return cfg.validateUser()
 }
 
-// validateUser allows one identity only: with two, the gateways differ in which one they take.
+// validateUser allows exactly one identity, because the gateways differ in which of two they use.
 func (cfg Config) validateUser() error {
 	var set []string
 	for _, user := range []struct{ field, value string }{
@@ -144,7 +143,7 @@ func (cfg Config) validateUser() error {
 }
 
 func validateEndpoint(endpoint string) error {
-	// The error of url.Parse is dropped: it quotes the URL, which may have a password.
+	// The error of url.Parse is dropped, because it quotes the URL, which may contain a password.
 	u, err := url.Parse(endpoint)
 
 	switch {
@@ -163,7 +162,7 @@ func validateEndpoint(endpoint string) error {
 	return nil
 }
 
-// hasControl reports whether s cannot be the value of a header.
+// hasControl reports whether s has a control character and so cannot be the value of a header.
 func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }

@@ -9,14 +9,14 @@ import (
 	json "github.com/go-json-experiment/json/v1"
 )
 
-// The platform's header names.
+// Headers that the platform defines.
 const (
 	headerAuthorization = "X-Bkapi-Authorization"
 	headerRequestID     = "X-Bkapi-Request-Id"
 	headerTenantID      = "X-Bk-Tenant-Id"
 )
 
-// credentials has the names that both gateways use. One of the last three is set.
+// credentials has the member names that both gateways use. Exactly one of the last three is set.
 type credentials struct {
 	AppCode     string `json:"bk_app_code"`
 	AppSecret   string `json:"bk_app_secret"`
@@ -41,7 +41,7 @@ func marshalCredentials(cfg Config) ([]byte, error) {
 	return creds, nil
 }
 
-// marshalRequest returns in as a JSON object; a nil in is an empty one.
+// marshalRequest returns in as a JSON object. A nil in becomes an empty object.
 func marshalRequest(in any) ([]byte, error) {
 	object, err := json.Marshal(in)
 	switch {
@@ -56,8 +56,8 @@ func marshalRequest(in any) ([]byte, error) {
 	return object, nil
 }
 
-// joinObjects returns one JSON object with the members of both, unchanged. It splices instead of
-// decoding, because a request for 1,000 hosts need not be parsed to add three members.
+// joinObjects returns one JSON object with the unchanged members of both. It splices the texts, so that a
+// request for 1,000 hosts is not parsed just to add three members.
 func joinObjects(a, b []byte) []byte {
 	if bytes.Equal(b, []byte("{}")) {
 		return a
@@ -70,13 +70,13 @@ func joinObjects(a, b []byte) []byte {
 	return append(joined, b[1:]...)
 }
 
-// setHeaders sets all headers that the platform reads.
+// setHeaders sets every header that the platform reads.
 func (c *Client) setHeaders(header http.Header, requestID string) {
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json")
 	header.Set(headerRequestID, requestID)
 
-	// An empty value sends no header, rather than Go's own user agent.
+	// An empty value sends no header, instead of Go's own user agent.
 	header.Set("User-Agent", c.userAgent)
 
 	if c.tenantID != "" {

@@ -10,8 +10,8 @@ import (
 	json "github.com/go-json-experiment/json/v1"
 )
 
-// encodedForms are a secret in base64 and in hexadecimal, by itself or as part of a JSON text. These
-// encodings cannot be decoded character by character.
+// encodedForms returns a secret in base64 and in hexadecimal, both by itself and as part of a JSON text. Unlike
+// escapes, these encodings cannot be decoded character by character.
 func encodedForms(secret string) []string {
 	var forms []string
 	for _, text := range append(jsonForms(secret), secret) {
@@ -23,11 +23,11 @@ func encodedForms(secret string) []string {
 	return forms
 }
 
-// escapedRune is a character that JSON writes as a number.
+// escapedRune matches a character that JSON writes as a number.
 var escapedRune = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
 
-// jsonForms are the spellings of s inside a JSON string. Go writes it with and without escapes for HTML,
-// and Python in ASCII only. Either has hexadecimal numbers in upper or lower case. PHP escapes slashes.
+// jsonForms returns the spellings of s inside a JSON string. Go writes it with or without escapes for HTML, and
+// Python in ASCII only. Either may use upper or lower case in hexadecimal numbers. PHP escapes slashes.
 func jsonForms(s string) []string {
 	var forms []string
 	for _, form := range []string{quoteJSON(s, true), quoteJSON(s, false), quoteASCII(s)} {
@@ -42,8 +42,8 @@ func jsonForms(s string) []string {
 	return forms
 }
 
-// base64Forms are the base64 characters that depend on s alone, for each of the three positions at which
-// it may begin, in either alphabet.
+// base64Forms returns the base64 characters that depend on s alone. They differ in each of the three positions
+// at which s may begin, and in the two alphabets.
 func base64Forms(s string) []string {
 	var forms []string
 	for before := range 3 {
@@ -59,7 +59,7 @@ func base64Forms(s string) []string {
 	return forms
 }
 
-// quoteJSON returns s as it is inside a JSON string.
+// quoteJSON returns s as it appears inside a JSON string.
 func quoteJSON(s string, escapeHTML bool) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -71,12 +71,12 @@ func quoteJSON(s string, escapeHTML bool) string {
 	return unquote(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// quoteASCII returns s as it is inside an ASCII-only JSON string.
+// quoteASCII returns s as it appears inside a JSON string that is ASCII only.
 func quoteASCII(s string) string {
 	return unquote(strconv.QuoteToASCII(s))
 }
 
-// unquote removes the quotes around s, and nothing else.
+// unquote removes the quotes around s and changes nothing else.
 func unquote(s string) string {
 	return s[1 : len(s)-1]
 }

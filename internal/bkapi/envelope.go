@@ -19,12 +19,12 @@ type envelope struct {
 	code      int64
 	message   string
 	requestID string
-	older     bool // it has the older names of code and message, and not the present ones
+	older     bool // it has bk_error_code, and no code
 	data      json.RawMessage
 }
 
-// members are the members of an envelope besides data, undecoded. Gateways differ in which are present
-// and in their types, and so do success and failure.
+// members holds the members of an envelope other than data, undecoded. Gateways differ in which members they
+// send and in the types of these. So do successes and failures.
 type members struct {
 	Result    json.RawMessage `json:"result"`
 	Code      json.RawMessage `json:"code"`
@@ -32,36 +32,37 @@ type members struct {
 	Message   json.RawMessage `json:"message"`
 	RequestID json.RawMessage `json:"request_id"`
 
-	// The older names, to which the ESB rewrites the envelope of most backends.
+	// The older names. The ESB rewrites them to those above, and so does CMDB behind the gateway, except in
+	// older releases.
 	OldCode    json.RawMessage `json:"bk_error_code"`
 	OldMessage json.RawMessage `json:"bk_error_msg"`
 
-	// Error is the gateway's own refusal: {"code": …, "message": …}.
+	// Error is the refusal of a gateway itself: {"code": …, "message": …}.
 	Error json.RawMessage `json:"error"`
 }
 
-// wireEnvelope is an envelope whose data is not decoded yet.
+// wireEnvelope is an envelope with undecoded data.
 type wireEnvelope struct {
 	members
 
 	Data json.RawMessage `json:"data"`
 }
 
-// Reasons why an answer is not the platform's, or not a whole one.
+// Reasons why an answer is not an envelope of the platform.
 var (
 	errNoObject  = errors.New("not a JSON object")
 	errNoMembers = errors.New("neither result nor code")
 )
 
-// isForeign reports whether an answer without an envelope comes from another server: it is a page, or
-// another service's JSON. An empty or a broken answer may be the platform's.
+// isForeign reports whether an answer without an envelope comes from another server, because it is a page or
+// another service's JSON. An empty or broken answer may be the platform's.
 func isForeign(err error) bool {
 	return errors.Is(err, errNoObject) || errors.Is(err, errNoMembers)
 }
 
-// parseEnvelope is the only function that decides whether the platform accepted a call. It did if no
-// member says otherwise. Then result is absent, null or true, and the code is absent, null, empty or zero
-// in any spelling. No success may be false, which other services write.
+// parseEnvelope decides whether the platform accepted a call. Nothing else does but readAtOnce, for the usual
+// form. The platform accepted it unless a member says otherwise. So result must be absent, null or true, and
+// the code absent, null, empty or zero in any spelling. success, which other services write, must not be false.
 func parseEnvelope(body []byte) (envelope, error) {
 	trimmed := bytes.TrimSpace(body)
 	if len(trimmed) == 0 {
@@ -84,24 +85,24 @@ func parseEnvelope(body []byte) (envelope, error) {
 	return env, nil
 }
 
-// Plain is implemented by data that has a usual form. An answer in that form is decoded in one pass,
-// including the envelope. Any other form is decoded by the destination itself.
+// Plain is implemented by data that has a usual form. An answer in that form is decoded in one pass, together
+// with its envelope. An answer in any other form is decoded by the destination itself.
 type Plain interface {
-	// Plain returns what to decode the usual form into, and a function that takes it from there. take
-	// reports whether there was data, and all of it could be read.
+	// Plain returns a destination for the usual form, and a function that takes the data from there. take
+	// reports whether there was data, all of which could be read.
 	Plain() (form any, take func() bool)
 }
 
-// Decode is json.Unmarshal in one pass, for a destination that nobody looks at after an error. Unmarshal reads
-// the whole text before that, so that one with a wrong syntax leaves its destination alone. Of two members with one name the last
-// one counts, and nothing of the other is kept.
+// Decode is json.Unmarshal in one pass, for a destination that the caller discards after an error. Unmarshal
+// first reads the whole text, so that a syntax error leaves the destination unchanged. If two members have the
+// same name, the last one counts, and nothing of the other remains.
 func Decode(text []byte, to any) error { return jsonv2.Unmarshal(text, to, inOnePass) }
 
 var inOnePass = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false), json.MergeWithLegacySemantics(false))
 
-// readAtOnce reads an answer that accepts and has data in its plain form. It leaves any other to
-// parseEnvelope and decodeData, which scan the data four times. Of two members with the name data it
-// takes both.
+// readAtOnce reads an answer that accepts the call and has data in its plain form. Any other answer is left to
+// parseEnvelope and decodeData, which scan the data four times. Of two members with the name data it reads
+// both.
 func readAtOnce(body []byte, out any) (env envelope, read bool) {
 	if out == nil {
 		return envelope{}, false
@@ -129,7 +130,7 @@ func readAtOnce(body []byte, out any) (env envelope, read bool) {
 	return env, true
 }
 
-// envelope is the content of the members, and whether the gateway refused.
+// envelope returns the content of the members, and whether a gateway itself refused.
 func (m members) envelope() (env envelope, refused bool) {
 	var inner wireEnvelope
 	refused = m.Error != nil && json.Unmarshal(m.Error, &inner) == nil && inner.isKnown()
@@ -145,18 +146,18 @@ func (m members) envelope() (env envelope, refused bool) {
 	return env, refused
 }
 
-// isKnown reports whether an object is the platform's. {"message": …} could be a web framework's error
-// page, and {"data": …} any service's answer. So could both of them if data has nothing in it.
+// isKnown reports whether an object is an envelope of the platform. {"message": …} alone may be the error page
+// of a web framework, and {"data": …} an answer of any service. So may both together, if data is empty.
 func (w wireEnvelope) isKnown() bool {
 	var data map[string]json.RawMessage
 	return w.areKnown() || w.Message != nil && w.Success == nil && json.Unmarshal(w.Data, &data) == nil && len(data) > 0
 }
 
-// areKnown reports whether only the platform has such members.
+// areKnown reports whether there is a member that only the platform sends.
 func (m members) areKnown() bool { return m.Result != nil || m.Code != nil || m.OldCode != nil }
 
-// refuse reads one of the places where an envelope may refuse. The first one that
-// has something to say is the one that is quoted.
+// refuse reads one of the places where an envelope may refuse a call. The first code and the first message
+// found are the ones that are reported.
 func (e *envelope) refuse(code, message json.RawMessage) {
 	number, word := parseCode(code)
 	if number != 0 || word != "" {
@@ -170,7 +171,7 @@ func (e *envelope) refuse(code, message json.RawMessage) {
 	}
 }
 
-// isFalse reports whether result is false, in any spelling. With any other result, the code decides.
+// isFalse reports whether result is false in any spelling. With any other result, the code decides.
 func isFalse(result json.RawMessage) bool {
 	switch strings.ToLower(textOf(result)) {
 	case "false", "0":
@@ -180,8 +181,8 @@ func isFalse(result json.RawMessage) bool {
 	}
 }
 
-// parseCode returns the code as a number, whether it was sent as 115, "115", "00", "" or null. A code
-// that is not a number is returned as text.
+// parseCode returns the code as a number, whether it was sent as 115, "115", "00", "" or null. It returns a
+// code that is not a number as word.
 func parseCode(raw json.RawMessage) (number int64, word string) {
 	text := textOf(raw)
 	if text == "" {
@@ -197,8 +198,8 @@ func parseCode(raw json.RawMessage) (number int64, word string) {
 	return 0, text
 }
 
-// textOf returns a JSON value as text: the content of a string, "" for null, and any other value
-// unchanged.
+// textOf returns a JSON value as text: the trimmed content of a string, "" for null, and the JSON of any other
+// value.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -208,7 +209,7 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// checkOut rejects a destination that cannot be decoded into, before anything is sent.
+// checkOut rejects an invalid destination before anything is sent.
 func checkOut(out any) error {
 	if out == nil {
 		return nil
@@ -220,9 +221,9 @@ func checkOut(out any) error {
 	return nil
 }
 
-// decodeData decodes data into what out points to, unless there is none: null, or the empty string that
-// some backends send instead. It decodes into a fresh value first. json.Unmarshal adds to maps and leaves
-// absent fields alone. So a host missing from one answer would keep its verdict from an earlier one.
+// decodeData decodes data into what out points to. There may be no data: null, or the empty string that some
+// backends send instead. It decodes into a fresh value, because json.Unmarshal adds to maps and leaves absent
+// fields alone. Otherwise a host missing from one answer would keep its verdict from an earlier one.
 func decodeData(data json.RawMessage, out any) error {
 	switch string(data) {
 	case "", "null", `""`:
@@ -234,8 +235,8 @@ func decodeData(data json.RawMessage, out any) error {
 
 	target := reflect.ValueOf(out).Elem()
 	fresh := reflect.New(target.Type())
-	// data is part of a JSON text that was decoded already. So a type with its own UnmarshalJSON need not
-	// check the syntax again, which saves a tenth of an answer's time.
+	// data is part of a JSON text that was decoded before. So a type with its own UnmarshalJSON need not check
+	// the syntax again, which saves a tenth of the time for an answer.
 	decode := func() error { return json.Unmarshal(data, fresh.Interface()) }
 	if own, ok := fresh.Interface().(json.Unmarshaler); ok {
 		decode = func() error { return own.UnmarshalJSON(data) }

@@ -8,84 +8,84 @@ import (
 	"time"
 )
 
-// Kind says how far a call went.
+// Kind says how far a failed call got.
 type Kind string
 
-// CodeNoPermission is what every system behind a gateway answers if the permission center refuses, whatever
-// was asked. Source: CMDB, src/common/errInfo.go (CCNoPermission).
+// CodeNoPermission is the code that any system behind a gateway returns if the permission center refuses a
+// call. Source: CMDB, src/common/errInfo.go (CCNoPermission).
 const CodeNoPermission = 9900403
 
-// Every way in which a call can fail.
+// The kinds of failure.
 const (
-	// KindRequest: the request could not be built; nothing was sent.
+	// KindRequest: the request could not be built. Nothing was sent.
 	KindRequest Kind = "request"
-	// KindConnect: no connection (DNS, dial, TLS handshake); nothing was sent.
+	// KindConnect: there was no connection (DNS, dial, TLS handshake). Nothing was sent.
 	KindConnect Kind = "connect"
-	// KindTLS: there is a server, but it is not trusted. Its certificate is not accepted, or it
-	// does not speak TLS 1.2 or later. Nothing was sent.
+	// KindTLS: there is a server, but it is not trusted. Its certificate is not accepted, or it does not speak
+	// TLS 1.2 or later. Nothing was sent.
 	KindTLS Kind = "tls"
-	// KindLost: sent, but no usable answer (reset, timeout, half a body).
+	// KindLost: the request was sent, but no usable answer was received (reset, timeout, half a body).
 	KindLost Kind = "lost"
-	// KindStatus: answered with an HTTP status other than 2xx.
+	// KindStatus: the HTTP status was not 2xx.
 	KindStatus Kind = "status"
-	// KindRedirect: answered with a redirect, which is never followed.
+	// KindRedirect: the answer was a redirect, which is never followed.
 	KindRedirect Kind = "redirect"
-	// KindFormat: answered with something other than the platform's envelope.
+	// KindFormat: the answer was not an envelope of the platform.
 	KindFormat Kind = "format"
-	// KindRefused: the envelope refuses; see Code and Message.
+	// KindRefused: the envelope refuses the call; see Code and Message.
 	KindRefused Kind = "refused"
-	// KindCanceled: our context ended before there was a verdict.
+	// KindCanceled: the caller's context ended before there was a verdict.
 	KindCanceled Kind = "canceled"
 )
 
-// Error is the one type of error that [Client.Call] returns, always as a pointer. It contains no secret,
-// even if the server echoed one.
+// Error is the only type of error that [Client.Call] returns, always as a pointer. It contains no secret, even
+// if the server echoed one.
 type Error struct {
-	// API is the name of the endpoint. URL is its address, without query and user.
+	// API is the name of the endpoint. URL is its address, without query or user.
 	API string
 	URL string
-	// Gateway is the way into the platform that the call took.
+	// Gateway is the gateway that the call went through.
 	Gateway Gateway
 
 	Kind Kind
 
-	// Status, Code, Message and RequestID are from the answer, as far as there was one. If the context
-	// ended during the wait for the next try, Status, Code and RequestID are from the try before, and Err
+	// Status, Code, Message and RequestID are those of the answer, if there was one. If the context ended
+	// during the wait for the next attempt, Status, Code and RequestID are from the attempt before, and Err
 	// quotes it.
 	Status    int
 	Code      int64
 	Message   string
 	RequestID string
 
-	// Attempts counts the tries, Elapsed is the time for all of them.
+	// Attempts is the number of attempts, Elapsed the time for all of them.
 	Attempts int
 	Elapsed  time.Duration
 
 	// Repeatable is that of the API.
 	Repeatable bool
 
-	// Sent is false only if the server certainly did not get the request in any of the tries, or
-	// refused all but the last (429).
+	// Sent is false only if the server certainly did not receive the request in any attempt, or refused all but
+	// the last (429).
 	Sent bool
 
-	// Stranger says that the endpoint looks wrong. Either nothing is there, or a server that does not
-	// answer like the platform. No call of this client had another answer.
+	// Stranger says that the endpoint looks wrong: nothing is there, or the server there does not answer like
+	// the platform. No call of this client has had a better answer.
 	Stranger bool
 
 	// Older says that the envelope had bk_error_code in place of code.
 	Older bool
 
-	// Err is the cause, if there is one besides the server's message.
+	// Err is the cause, if there is one in addition to the server's message.
 	Err error
 
-	// reached says that a try before the last one may have had an effect.
+	// reached says that an attempt before the last one may have had an effect.
 	reached bool
 
-	// retryAfter is how long the server asked us to wait.
+	// retryAfter is the wait that the server asked for.
 	retryAfter time.Duration
 }
 
-// Error gives in one line the API, what happened and the platform's message.
+// Error returns the API, what happened and the platform's message in one line.
 func (e *Error) Error() string {
 	var notes []string
 	if e.Code != 0 {
@@ -95,8 +95,8 @@ func (e *Error) Error() string {
 	return withNotes(e.API+": "+e.brief(), append(notes, e.notes()...))
 }
 
-// Apart is Error in two parts. why is the same whenever that happens, and call names the tries and the
-// request.
+// Apart returns the text of Error in two parts. why is the same for every call that failed in this way, and
+// call describes this call by its attempts and request id.
 func (e *Error) Apart() (why, call string) {
 	why = e.API + ": " + e.brief()
 	if e.Code != 0 {
@@ -118,7 +118,7 @@ func (e *Error) notes() []string {
 	return notes
 }
 
-// withNotes is a text with notes in brackets.
+// withNotes returns text with notes in parentheses.
 func withNotes(text string, notes []string) string {
 	if len(notes) == 0 {
 		return text
@@ -127,7 +127,7 @@ func withNotes(text string, notes []string) string {
 	return text + " (" + strings.Join(notes, ", ") + ")"
 }
 
-// brief says what happened, without the API and without the number and time of tries.
+// brief says what happened, without the API, the code, the attempts and the request id.
 func (e *Error) brief() string {
 	text := e.summary()
 	if e.Message != "" {
@@ -140,7 +140,7 @@ func (e *Error) brief() string {
 	return text
 }
 
-// summary is the part of the message that depends only on the kind.
+// summary returns the part of the text that comes before the platform's message and the cause.
 func (e *Error) summary() string {
 	switch e.Kind {
 	case KindRequest:
@@ -164,7 +164,7 @@ func (e *Error) summary() string {
 	}
 }
 
-// answered is the summary of an answer that says nothing about the request.
+// answered returns the summary of a failure in which nothing is known about the request itself.
 func (e *Error) answered() string {
 	switch e.Kind {
 	case KindLost:
@@ -178,7 +178,7 @@ func (e *Error) answered() string {
 	}
 }
 
-// status is the HTTP status of the answer, "" if there was none.
+// status returns the HTTP status of the answer, or "" if there was none.
 func (e *Error) status() string {
 	if e.Status == 0 {
 		return ""
@@ -192,30 +192,30 @@ func (e *Error) Unwrap() error {
 	return e.Err
 }
 
-// HasCode reports whether the platform answered with this code, in an envelope or with an HTTP status.
+// HasCode reports whether the platform returned this code in an envelope, whatever the HTTP status.
 func HasCode(err error, code int64) bool {
 	var e *Error
 
 	return errors.As(err, &e) && code != 0 && e.Code == code
 }
 
-// IsTransient reports whether the same call may succeed later and can safely be made again. It is never
-// true together with [IsOutcomeUnknown].
+// IsTransient reports whether the same call may succeed later and can safely be made again. It is never true
+// together with [IsOutcomeUnknown].
 func IsTransient(err error) bool {
 	var e *Error
 
 	return errors.As(err, &e) && e.transient() && !e.outcomeUnknown()
 }
 
-// IsOutcomeUnknown reports whether it is not known if the server has acted on a request that must not be
-// repeated. To go on, read the live state first.
+// IsOutcomeUnknown reports whether the server may have acted on a request that must not be repeated. Before
+// going on, the caller should read the live state.
 func IsOutcomeUnknown(err error) bool {
 	var e *Error
 
 	return errors.As(err, &e) && e.outcomeUnknown()
 }
 
-// MayHaveActed is [IsOutcomeUnknown] that includes repeatable requests: one of the tries may have had its
+// MayHaveActed is like [IsOutcomeUnknown], but includes repeatable requests: an attempt may have had its
 // effect.
 func MayHaveActed(err error) bool {
 	var e *Error
@@ -223,7 +223,7 @@ func MayHaveActed(err error) bool {
 	return errors.As(err, &e) && e.mayHaveActed()
 }
 
-// transient reports whether the cause of e may go away by itself. It does not say whether the call may be
+// transient reports whether the cause of e may disappear by itself. It does not say whether the call may be
 // repeated.
 func (e *Error) transient() bool {
 	if e.Stranger {
@@ -242,7 +242,7 @@ func (e *Error) transient() bool {
 	}
 }
 
-// TurnedAway reports whether the server was too busy to pass the request on, so nothing was done.
+// TurnedAway reports whether the server was too busy to pass the request on. Nothing was done in that case.
 func (e *Error) TurnedAway() bool {
 	switch e.Kind {
 	case KindStatus:
@@ -265,8 +265,8 @@ func (e *Error) mayHaveActed() bool {
 	case KindLost, KindFormat, KindCanceled:
 		return true
 	case KindStatus:
-		// A gateway sends 502 or 504 for a backend that may be working, and some send 408. Any other 4xx
-		// means that the request was not accepted.
+		// A gateway sends 502 or 504 for a backend that may still be working, and some gateways send 408. Any
+		// other 4xx means that the request was not accepted.
 		return e.Status >= http.StatusInternalServerError || e.Status == http.StatusRequestTimeout
 	case KindRefused:
 		return esbTrouble(e.Code)

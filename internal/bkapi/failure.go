@@ -16,7 +16,7 @@ const (
 	maxExcerptBytes = 120
 )
 
-// newError returns an error of this call without an answer.
+// newError returns an error of this call for which there was no answer.
 func (c *call) newError(kind Kind, cause error) *Error {
 	return &Error{
 		API:        c.api.Name,
@@ -29,7 +29,7 @@ func (c *call) newError(kind Kind, cause error) *Error {
 	}
 }
 
-// answerError returns an error of a try that was sent.
+// answerError returns the error of an attempt whose request was sent.
 func (c *call) answerError(kind Kind, ans answer, cause error) *Error {
 	failure := c.newError(kind, cause)
 	failure.Sent = true
@@ -40,8 +40,8 @@ func (c *call) answerError(kind Kind, ans answer, cause error) *Error {
 	return failure
 }
 
-// statusError returns the error for a status other than 2xx. It has the platform's code and message if
-// the body has any, otherwise a line of the body.
+// statusError returns the error for a status other than 2xx. It has the platform's code and message if the body
+// contains them, and otherwise a line of the body.
 func (c *call) statusError(ans answer) *Error {
 	failure := c.answerError(KindStatus, ans, nil)
 
@@ -59,14 +59,14 @@ func (c *call) statusError(ans answer) *Error {
 	return failure
 }
 
-// ownPage reports whether a proxy in front of the right platform may answer with this status and a page
-// of its own. The backend is down, or the requests are too many or too long.
+// ownPage reports whether a proxy in front of the platform may answer with this status and a page of its own.
+// It does so if the backend is down, or if requests are too many or too long.
 func ownPage(status int) bool {
 	return passingStatus(status) || status == http.StatusTooManyRequests || status == http.StatusRequestEntityTooLarge
 }
 
-// redirectError names the target of a redirect: a login page, or the same host with another scheme. The
-// path is left out, since that of a login page contains the first URL and sometimes more.
+// redirectError names the target of a redirect, which is a login page or the same host with another scheme. It
+// omits the path, since that of a login page contains the original URL and sometimes more.
 func redirectError(from, location string) error {
 	base, err := url.Parse(from)
 	if err != nil {
@@ -81,8 +81,8 @@ func redirectError(from, location string) error {
 		target.Scheme, target.Host)
 }
 
-// interrupted returns the error for a context that ended, or is about to. If there was a try before, it
-// names that try's error, which is the reason for the wait.
+// interrupted returns the error for a context that has ended, or is about to. If there was an attempt before,
+// it quotes the error of that attempt, which is the reason for the wait.
 func (c *call) interrupted(ctx context.Context, err error) *Error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, err) {
 		err = fmt.Errorf("%w: %w", err, cause)
@@ -97,7 +97,7 @@ func (c *call) interrupted(ctx context.Context, err error) *Error {
 	return failure
 }
 
-// finish adds the number of tries and their total time to the last error.
+// finish adds the number of attempts and their total time to the last error.
 func (c *call) finish(failure *Error) *Error {
 	failure.Attempts = c.attempts
 	failure.Elapsed = time.Since(c.started)
@@ -106,7 +106,7 @@ func (c *call) finish(failure *Error) *Error {
 	return failure
 }
 
-// requestIDOf returns the id by which the platform identifies the request.
+// requestIDOf returns the id by which the platform identifies the request, or ours if it returned none.
 func (c *call) requestIDOf(ans answer, env envelope) string {
 	for _, id := range []string{ans.header.Get(headerRequestID), env.requestID} {
 		if id != "" {
@@ -117,13 +117,13 @@ func (c *call) requestIDOf(ans answer, env envelope) string {
 	return c.requestID
 }
 
-// words returns a message of the platform that may be displayed.
+// words returns a message of the platform in a form that may be displayed.
 func (c *call) words(message string) string {
 	return cut(c.client.redact.text(message), maxMessageBytes)
 }
 
-// excerpt describes a body without an envelope: its content type, and its beginning. Secrets are removed
-// before it is shortened, which could leave half of one.
+// excerpt describes a body that could not be read: its content type and its beginning. Secrets are removed
+// before the text is shortened, which could leave half of one.
 func (c *call) excerpt(ans answer) string {
 	begin := bytes.TrimSpace(ans.body[:min(len(ans.body), maxErrorBytes)])
 	if len(begin) == 0 {

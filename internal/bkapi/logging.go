@@ -17,8 +17,8 @@ const maxLoggedBytes = 16 << 10
 // fieldsKey is the key of log fields in a context.
 type fieldsKey struct{}
 
-// WithLogFields returns a context in which every call is also logged with these fields. Only the
-// caller knows what a call is for.
+// WithLogFields returns a context in which every call is logged with these fields as well. Only the caller
+// knows what a call is for.
 func WithLogFields(ctx context.Context, fields ...slog.Attr) context.Context {
 	return context.WithValue(ctx, fieldsKey{}, append(logFields(ctx), fields...))
 }
@@ -29,8 +29,8 @@ func logFields(ctx context.Context) []slog.Attr {
 	return slices.Clip(fields)
 }
 
-// logBody logs the caller's request, before the credentials are added. It still removes them: a start
-// command may contain the same token.
+// logBody logs the request of the caller, before the credentials are added. It redacts them all the same,
+// because a start command may contain the same token.
 func (c *Client) logBody(ctx context.Context, call *call, body []byte) {
 	if !c.log.Enabled(ctx, LevelTrace) {
 		return
@@ -44,8 +44,9 @@ func (c *Client) logBody(ctx context.Context, call *call, body []byte) {
 	)
 }
 
-// logAttempt writes one line per try, without values that are the same for most tries. Bodies of answers
-// are never logged. The caller may decode an answer into a [slog.LogValuer], which chooses what to log.
+// logAttempt writes one line for each attempt, without values that are the same for most attempts. It never
+// logs the body of an answer. The caller may decode an answer into a [slog.LogValuer], which chooses what to
+// log.
 func (c *Client) logAttempt(
 	ctx context.Context, call *call, ans answer, env envelope, failure *Error, took time.Duration,
 ) {

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// Printable returns a foreign text without characters that control a terminal or reverse the reading
-// order. It removes control characters (including C1), direction marks, and other invisible characters.
-// Line ends and tabs are kept, and invalid UTF-8 becomes U+FFFD.
+// Printable returns a text of other origin without characters that control a terminal or reverse the reading
+// order. It removes control characters (including C1), direction marks and other invisible characters. It keeps
+// line feeds and tabs, and replaces invalid UTF-8 by U+FFFD.
 func Printable(text string) string {
 	if isASCIIPrint(text) {
 		return text
@@ -16,7 +16,7 @@ func Printable(text string) string {
 	return strings.Map(printable, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
 }
 
-// isASCIIPrint reports whether there is nothing to remove, as in most texts.
+// isASCIIPrint reports whether a text has nothing to remove, as is true of most.
 func isASCIIPrint(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' && c != '\n' && c != '\t') || c > '~' {

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// maxRetryAfter is the longest wait that a server may ask for. A longer one comes from a wrong clock, and
-// the user would wait for nothing.
+// maxRetryAfter is the longest wait that a server may ask for. A longer one is the result of a wrong clock, and
+// the user would wait in vain.
 const maxRetryAfter = time.Hour
 
-// retryPolicy is the budget of a call.
+// retryPolicy limits the retries of a call.
 type retryPolicy struct {
 	max     int
 	waitMin time.Duration
 	waitMax time.Duration
 }
 
-// passingStatus reports whether a status means an error that may pass, and does not say what happened to
-// the request.
+// passingStatus reports whether a status stands for a temporary error, and does not show what happened to the
+// request.
 func passingStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout,
@@ -36,8 +36,8 @@ func passingStatus(status int) bool {
 	}
 }
 
-// worthRetry is the retry table of the package documentation. badForms is how many answers of this call
-// had no envelope, including this one.
+// worthRetry implements the retry table of the package documentation. badForms is the number of answers of this
+// call that had no envelope, including this one.
 func worthRetry(e *Error, badForms int) bool {
 	if e.Stranger {
 		return false
@@ -59,7 +59,7 @@ func worthRetry(e *Error, badForms int) bool {
 	}
 }
 
-// checkRetry judges a try, and decides whether to try again. If not, its error is the call's *Error.
+// checkRetry judges an attempt and decides whether to make another. If not, it returns the *Error of the call.
 func (c *call) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	var none *unanswered
 	switch isUnanswered := errors.As(err, &none); {
@@ -85,7 +85,7 @@ func (c *call) checkRetry(ctx context.Context, resp *http.Response, err error) (
 	return false, failure
 }
 
-// shouldRetry reports whether to try again, and sets how long to wait.
+// shouldRetry reports whether to make another attempt, and sets the wait before it.
 func (c *call) shouldRetry(ctx context.Context, failure *Error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -112,14 +112,14 @@ func (c *call) shouldRetry(ctx context.Context, failure *Error) bool {
 	return true
 }
 
-// backoff is the wait that goesOn has set.
+// backoff returns the wait that shouldRetry has set.
 func (c *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
 	return c.wait
 }
 
-// wait returns the pause after the given try, counted from 1. It doubles with each try and is drawn from
-// the upper half, so that requests that failed together are not repeated together. The server's own wait
-// counts if it is longer than the shortest wait.
+// wait returns the wait after the given attempt, counted from 1. It doubles with each attempt, and is drawn
+// from the upper half, so that requests that failed together are not repeated together. If the server asks for
+// a wait of at least waitMin, that one is used.
 func (p retryPolicy) wait(attempt int, asked time.Duration) time.Duration {
 	if asked > 0 && asked >= p.waitMin {
 		return asked
@@ -139,8 +139,7 @@ func (p retryPolicy) wait(attempt int, asked time.Duration) time.Duration {
 	return shortest + time.Duration(rand.Float64()*float64(longest-shortest))
 }
 
-// retryAfter returns how long the server asks to wait, in either of the header's two forms, and 0
-// if it does not ask.
+// retryAfter returns the wait that the server asks for, in either form of the header, or 0 if it asks for none.
 func retryAfter(ans answer, now time.Time) time.Duration {
 	if ans.status != http.StatusTooManyRequests && ans.status != http.StatusServiceUnavailable {
 		return 0

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// minSecretLen is the shortest length of a secret that is looked for. A shorter one would be found inside
+// minSecretLen is the length of the shortest secret that is looked for. A shorter one would be found inside
 // ordinary words.
 const minSecretLen = 4
 
-// secret is a text to look for, character by character.
+// secret is a text that is looked for character by character.
 type secret struct {
 	chars []rune
-	// lossy says that the secret is found even if its characters beyond ASCII were lost. Without ASCII
-	// characters, it would then match every row of question marks.
+	// lossy says that the secret is found even if its characters beyond ASCII were lost. A secret without
+	// enough ASCII characters is not lossy, because it would match every row of question marks.
 	lossy bool
 }
 
@@ -31,7 +31,7 @@ func newSecret(text string) secret {
 	return s
 }
 
-// chars are the characters of a text that is not encoded.
+// chars returns the characters of a text that is not encoded.
 func (s spelling) chars() []rune {
 	var chars []rune
 	for next := s.plain(0); next.char != nothing; next = s.plain(next.end) {
@@ -41,13 +41,13 @@ func (s spelling) chars() []rune {
 	return chars
 }
 
-// maxLost is how many marks may replace one lost character: some encoders leave one for each byte.
+// maxLost is the number of marks that may replace one lost character. Some encoders leave one for each byte.
 const maxLost = utf8.UTFMax
 
-// find returns the end of the secret that begins at place in the text, or -1 if none does. Of several
-// ends it returns the last.
+// find returns the end of the secret that begins at place in the text, or -1 if it does not begin there. If it
+// may end in several places, find returns the last.
 func (s secret) find(text spelling, place int) int {
-	// Most texts that begin like a secret continue differently, in plain characters.
+	// Most texts that begin like a secret soon differ from it in a plain character.
 	known := 0
 	for known < len(s.chars) && place < len(text) && isPlain(text[place]) {
 		if rune(text[place]) != s.chars[known] {
@@ -63,12 +63,12 @@ func (s secret) find(text spelling, place int) int {
 	return s.findRest(text, place, known)
 }
 
-// isPlain reports whether a byte is a character with one reading only.
+// isPlain reports whether a byte is a character that can be read in one way only.
 func isPlain(octet byte) bool {
 	return octet < utf8.RuneSelf && strings.IndexByte(`\%&+?`, octet) < 0
 }
 
-// findRest continues find after the known characters. The rest may have several readings, and so several
+// findRest continues find after the known characters. The rest may be read in several ways, and so have several
 // ends.
 func (s secret) findRest(text spelling, place, known int) int {
 	var (
@@ -102,7 +102,7 @@ func (s secret) findRest(text spelling, place, known int) int {
 	return places[len(places)-1]
 }
 
-// isLost reports whether a character replaces one that could not be decoded or encoded.
+// isLost reports whether a character stands for one that could not be decoded or encoded.
 func isLost(char rune) bool { return char == utf8.RuneError || char == '?' }
 
 // appendLost appends the places where the marks of one lost character may end.
@@ -118,19 +118,19 @@ func (s spelling) appendLost(ends []int, mark sign) []int {
 	return ends
 }
 
-// secrets are several secrets that are looked for together.
+// secrets holds several secrets that are looked for together.
 type secrets struct {
-	// plain are the secrets by first character. It has all of them at first, and then those that may
-	// begin with a byte with one reading only.
+	// first holds the secrets by their first character. plain has the same lists by ASCII byte, for a faster
+	// lookup.
 	plain [utf8.RuneSelf][]secret
 	first map[rune][]secret
-	// beyond says that a secret begins with a character beyond ASCII. lossy are the secrets whose first
+	// beyond says that a secret begins with a character beyond ASCII. lossy holds the secrets whose first
 	// character may have been lost.
 	beyond bool
 	lossy  []secret
 }
 
-// newSecrets looks for every text that is long enough not to match ordinary words.
+// newSecrets returns the texts that are long enough not to match ordinary words.
 func newSecrets(texts []string) *secrets {
 	s := &secrets{first: make(map[rune][]secret)}
 	texts = slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return len(text) < minSecretLen })
@@ -154,7 +154,7 @@ func newSecrets(texts []string) *secrets {
 	return s
 }
 
-// replace replaces each secret in text, in any spelling, by mark.
+// replace replaces each secret in text, in any spelling, with mark.
 func (s *secrets) replace(text, mark string) string {
 	if len(s.first) == 0 {
 		return text
@@ -180,8 +180,8 @@ func (s *secrets) replace(text, mark string) string {
 	return clean.String()
 }
 
-// find returns the end of the longest secret that begins at place, or -1 if none does. size is the length
-// of the character there.
+// find returns the end of the longest secret that begins at place, or -1 if none does. size is the length of
+// the character at place.
 func (s *secrets) find(text spelling, place int) (end, size int) {
 	octet := text[place]
 	switch {

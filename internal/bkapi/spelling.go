@@ -8,25 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// maxEncodings is how often a text may have been encoded. A request that is echoed whole is a text in the
-// answer, which a page or another service may quote. UTF-8 that was read as Latin-1, or escaped byte by
-// byte, counts once.
+// maxEncodings is how many times a text may have been encoded. A request that is echoed whole is a text in the
+// answer, which a page or another service may quote. UTF-8 that was read as Latin-1, or escaped byte by byte,
+// counts as one encoding.
 const maxEncodings = 4
 
-// spelling is a text whose characters may be escaped, as servers do when they quote a request. JSON,
-// Python and shells use a backslash, URLs a percent sign, HTML an ampersand.
+// spelling is a text whose characters may be escaped, because servers escape what they quote. JSON, Python and
+// shells use a backslash, URLs a percent sign, and HTML an ampersand.
 type spelling string
 
-// sign is one character of such a text, and the end of its spelling.
+// sign is one character of a spelling, and the place where it ends.
 type sign struct {
 	char rune
 	end  int
 }
 
-// nothing is the character read after the end.
+// nothing is the character that is read at the end of the text.
 const nothing rune = -1
 
-// at reads a character after removing the given number of encodings.
+// at returns the character at place after the given number of encodings is removed.
 func (s spelling) at(place, encodings int) sign {
 	read := s.plain(place)
 	for inner := range encodings {
@@ -36,8 +36,8 @@ func (s spelling) at(place, encodings int) sign {
 	return read
 }
 
-// all appends every reading of the character at place. A text does not show how often it was encoded, and
-// a secret may itself look like an escape.
+// all appends every reading of the character at place. A text does not show how often it was encoded, and a
+// secret may itself look like an escape.
 func (s spelling) all(readings []sign, place int) []sign {
 	read := s.plain(place)
 	readings = append(readings, read)
@@ -51,7 +51,7 @@ func (s spelling) all(readings []sign, place int) []sign {
 	return readings
 }
 
-// plain reads a character without decoding. A byte that is not UTF-8 is Latin-1.
+// plain returns the character at place without decoding it. A byte that is not UTF-8 is taken as Latin-1.
 func (s spelling) plain(place int) sign {
 	if place >= len(s) {
 		return sign{nothing, place}
@@ -64,8 +64,8 @@ func (s spelling) plain(place int) sign {
 	return sign{char, place + size}
 }
 
-// decode continues if first begins an escape, whose other characters may be encoded themselves. Otherwise
-// it returns first.
+// decode returns the character of the escape that first begins, or first if it begins none. The other
+// characters of an escape may themselves be encoded.
 func (s spelling) decode(first sign, inner int) sign {
 	decoded, ok := first, false
 	switch {
@@ -153,8 +153,7 @@ func (s spelling) entity(place, inner int) (sign, bool) {
 	return sign{char, next.end}, size == len(named)
 }
 
-// number reads a character's number, beginning with the first digit. It has between least and most
-// digits.
+// number reads the number of a character, from its first digit. It has between least and most digits.
 func (s spelling) number(next sign, inner, base, least, most int) (sign, bool) {
 	value, digits, end := 0, 0, next.end
 	for digits < most {
@@ -169,8 +168,8 @@ func (s spelling) number(next sign, inner, base, least, most int) (sign, bool) {
 	return sign{rune(value), end}, digits >= least && value <= unicode.MaxRune
 }
 
-// joined reads a character that was split into the halves of UTF-16, or into the bytes of UTF-8. Those
-// bytes were escaped one by one or read as Latin-1.
+// joined reads a character that was split into the halves of UTF-16 or into the bytes of UTF-8. Such bytes were
+// escaped one by one, or read as Latin-1.
 func (s spelling) joined(first sign, inner int) (sign, bool) {
 	if first.char >= 0xD800 && first.char < 0xDC00 {
 		second := s.at(first.end, inner)
@@ -200,16 +199,16 @@ func (s spelling) joined(first sign, inner int) (sign, bool) {
 	return sign{}, false
 }
 
-// couldBegin reports whether bytes may begin a character in UTF-8.
+// couldBegin reports whether bytes may be the beginning of a character in UTF-8.
 func couldBegin(bytes []byte) bool {
 	return bytes[0] >= 0xC2 && bytes[0] <= 0xF4 && !utf8.FullRune(bytes)
 }
 
-// windows1252 is how browsers, and others like them, read the bytes from 0x80 to 0x9F in a text declared
-// as Latin-1.
+// windows1252 holds the characters that browsers and other programs read for the bytes from 0x80 to 0x9F in a
+// text declared as Latin-1.
 var windows1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
 
-// octetOf is the byte of a character in Latin-1.
+// octetOf returns the byte that Latin-1, or Windows-1252 in its place, decodes to char.
 func octetOf(char rune) (byte, bool) {
 	if char >= 0 && char <= 0xFF {
 		return byte(char), true

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Bounds of the connection that are not configurable. RequestTimeout applies in addition.
+// Bounds of a connection that are not configurable. RequestTimeout applies in addition.
 const (
 	dialTimeout      = 15 * time.Second
 	handshakeTimeout = 15 * time.Second
 
-	// idleTimeout is well below the 60 s after which load balancers commonly drop a connection. If the
-	// client closes first, it never loses a request to a closed connection.
+	// idleTimeout is well below the 60 s after which load balancers commonly close a connection. A client that
+	// closes it first never loses a request to a closed connection.
 	idleTimeout = 30 * time.Second
 
 	maxIdleConnections = 64
 	maxHeaderBytes     = 1 << 20
 )
 
-// newTransport returns a transport that verifies the server, takes the proxy from
-// the environment and speaks HTTP/1.1 only.
+// newTransport returns a transport that verifies the server, uses the proxy of the environment and speaks only
+// HTTP/1.1.
 func newTransport(cfg Config) (*http.Transport, error) {
 	roots, err := rootCertificates(cfg.CACert)
 	if err != nil {
 		return nil, err
 	}
 
-	// HTTP/1.1 only. Go's HTTP/2 client may repeat a request that the server has acted on, after a
-	// PROTOCOL_ERROR from the peer (golang/go#47635). The HTTP/1.1 client repeats a POST only if no byte
-	// was written.
+	// HTTP/1.1 only. Go's HTTP/2 client may repeat a request on which the server has acted, after a
+	// PROTOCOL_ERROR from the peer (golang/go#47635). The HTTP/1.1 client repeats a POST only if no byte was
+	// written.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 
@@ -58,8 +58,8 @@ func newTransport(cfg Config) (*http.Transport, error) {
 	}, nil
 }
 
-// rootCertificates returns the system's roots and those of the PEM text. Without a text it returns nil,
-// which means the system's.
+// rootCertificates returns the system's roots and those in pem. For an empty pem it returns nil, which means
+// the system's.
 func rootCertificates(pem []byte) (*x509.CertPool, error) {
 	if len(pem) == 0 {
 		return nil, nil
@@ -67,7 +67,7 @@ func rootCertificates(pem []byte) (*x509.CertPool, error) {
 
 	roots, err := x509.SystemCertPool()
 	if err != nil {
-		// Without a certificate store, as in some containers, the given certificates still count.
+		// In containers without a certificate store, the given certificates alone are trusted.
 		roots = x509.NewCertPool()
 	}
 	if !roots.AppendCertsFromPEM(pem) {
@@ -77,8 +77,8 @@ func rootCertificates(pem []byte) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// Transport connects to the server as a [Client] with this configuration does. It neither compresses nor
-// decompresses bodies.
+// Transport returns a transport that connects to the server as a [Client] with this configuration does. It
+// neither compresses nor decompresses bodies.
 func Transport(cfg Config) (http.RoundTripper, error) {
 	transport, err := newTransport(cfg)
 	if err != nil {
