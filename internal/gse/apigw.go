@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// apigw is the face behind the bk-gse API gateway of GSE 2.0. Known clients register no process there.
-// They host it (operation 3 of operate_proc_multi), so registering means hosting on this face.
+// apigw is the face behind the bk-gse API gateway of GSE 2.0. No known client registers a process there. They
+// host it (operation 3 of operate_proc_multi), so on this face registering means hosting.
 type apigw struct{}
 
 func (apigw) endpoint(name string, repeatable bool) bkapi.API {
@@ -22,8 +22,8 @@ func (apigw) hostingRegisters() bool { return true }
 
 func (apigw) limitsOperations() bool { return true }
 
-// place prefers the agent id. A process registered by agent id is another one than the process registered
-// by the same machine's address, although its row may have both.
+// place prefers the agent id. A process registered by agent id is distinct from one registered by the address
+// of the same machine, although its row may contain both.
 func (apigw) place(row procRow, supplier int) (fleet.Host, bool) {
 	if h, ok := row.byAgent(); ok {
 		return h, true
@@ -39,8 +39,9 @@ func (apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 	return p.hostAgain(ctx, hosts)
 }
 
-// unregister first learns the other names of hosts, because results may come under those. Once a host is
-// unhosted, no row has them any more. The result of a query has the same key as that of any operation.
+// unregister first learns the other names of hosts, because results may use those. Once a host is unhosted, it
+// has no row from which to learn them. The result of any operation has the same key as that of a query. So a
+// host whose agent has answered a query under its own name is not looked up.
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if p.spec != nil {
 		p.learnFromCache(ctx, p.client.unanswered(hosts))

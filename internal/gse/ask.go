@@ -10,15 +10,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// askPatience limits how long agents are asked before registering, and for their names. A silent agent
-// must not use up the time of the others.
+// askPatience limits how long agents are asked before registering, and for their names. Otherwise an agent that
+// does not answer would use up the time of the others.
 const askPatience = 30 * time.Second
 
 const meaningRegistered = "the process is registered already"
 
-// askAgents asks the agents, since the cached status may be late, or not name the host. It returns the
-// hosts on which the process is free to be registered, their agents' answers, and the outcomes of the
-// others. A host whose agent does not answer is left alone.
+// askAgents asks the agents, since the cached status may be outdated or not name the host. It returns the hosts
+// on which the process is free to be registered, the answers of their agents, and the outcomes of the other
+// hosts. A host whose agent does not answer is left alone.
 func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(fleet.Status) (taken bool, meaning string)) (
 	free []fleet.Host, live map[fleet.Host]fleet.Status, results fleet.Results,
 ) {
@@ -47,7 +47,8 @@ func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(
 	return free, live, results
 }
 
-// noteIdle notes on which of these hosts the agent had said that the process was not registered.
+// noteIdle sets WasIdle for the hosts whose agents had reported that the process was neither hosted nor
+// running.
 func noteIdle(results fleet.Results, live map[fleet.Host]fleet.Status) {
 	for h, o := range results {
 		s := live[h]
@@ -56,7 +57,7 @@ func noteIdle(results fleet.Results, live map[fleet.Host]fleet.Status) {
 	}
 }
 
-// meaningNotAsked is the outcome's meaning if the provider could not ask whether the process is
+// meaningNotAsked returns the meaning of an outcome if the provider could not ask whether the process is
 // registered already.
 func meaningNotAsked(err error) string {
 	var failure *bkapi.Error

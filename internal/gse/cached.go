@@ -20,15 +20,15 @@ type cachedRows struct {
 	unreadable bool
 }
 
-// namedStatus is the status in a row, and the names of the row's host.
+// namedStatus is the status in a row, with the names of the row's host.
 type namedStatus struct {
 	names  []fleet.HostID
 	status fleet.Status
 }
 
-// CachedStatus implements fleet.Process. A host without a row is not registered, unless a row without a
-// known host may belong to it. The agents are asked once for their other names, to find the host of such
-// a row. Without a spec they cannot be asked.
+// CachedStatus implements fleet.Process. A host without a row is not registered, unless it may be the host of a
+// row whose host is unknown. To find that host, the agents are asked once for their other names. They cannot be
+// asked without a spec.
 func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	cached, err := p.readCached(ctx, hosts)
 	if err != nil {
@@ -45,13 +45,13 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		}
 	}
 	if len(ask) > 0 {
-		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // an agent that does not answer gives no name
+		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // an agent that does not answer has no other name
 		statuses, _ = placeAll(cached)
 	}
 	return statuses, nil
 }
 
-// readCached gets the rows of hosts, and learns the hosts' other names from them.
+// readCached returns the rows of hosts, and learns the other names of hosts from them.
 func (p *Process) readCached(ctx context.Context, hosts []fleet.Host) ([]cachedRows, error) {
 	var (
 		cached []cachedRows
@@ -62,7 +62,7 @@ func (p *Process) readCached(ctx context.Context, hosts []fleet.Host) ([]cachedR
 	for batch := range p.client.batches(hosts) {
 		group.Go(func() error {
 			var answer statusAnswer
-			// The labels do not matter in the query.
+			// The query ignores labels.
 			meta := Meta{Namespace: p.meta.Namespace, Name: p.meta.Name}
 			ctx := bkapi.WithLogFields(ctx, procapi.HostsField(batch))
 			if _, err := p.client.api.Call(ctx, api, statusRequest{Meta: meta, target: targetOf(batch)}, &answer); err != nil {
@@ -90,8 +90,8 @@ func (p *Process) readCached(ctx context.Context, hosts []fleet.Host) ([]cachedR
 	return cached, nil
 }
 
-// placeAll returns the status of every host. unplaced are the hosts without a row that may have one of
-// the rows whose host is not known.
+// placeAll returns the status of every host. unplaced are the hosts without a row that may be the host of a row
+// whose host is unknown.
 func placeAll(cached []cachedRows) (statuses map[fleet.Host]fleet.Status, unplaced []fleet.Host) {
 	statuses = make(map[fleet.Host]fleet.Status)
 	for _, c := range cached {
@@ -114,9 +114,9 @@ func placeAll(cached []cachedRows) (statuses map[fleet.Host]fleet.Status, unplac
 	return statuses, unplaced
 }
 
-// place finds the hosts of rows by their names in the request. A row with that very name takes precedence
-// over a row with the host's other name. lost reports whether a row may belong to any host of the
-// request.
+// place returns the status of each host of the request that has a row. A row with the name used in the request
+// takes precedence over a row with the host's other name. lost reports whether some row may belong to any host
+// of the request.
 func (c cachedRows) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	asked := make(map[fleet.HostID]bool, len(c.hosts))
 	for _, h := range c.hosts {
@@ -134,7 +134,7 @@ func (c cachedRows) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 			case asked[other]:
 				add(byAlias, other, row.status)
 			}
-			// Two names of the same kind are two machines. A name in the request is of that kind.
+			// A name of the same kind as those in the request, but not among them, is another machine's.
 			known = known || named || c.sameKind(name)
 		}
 		lost = lost || !known && row.status.State != fleet.Unregistered
@@ -147,7 +147,7 @@ func (c cachedRows) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	return placed, lost
 }
 
-// add adds a row's status to that of its host.
+// add adds the status of a row to that of its host.
 func add(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet.Status) {
 	if before, twice := placed[host]; twice {
 		status = later(before, status)
@@ -155,14 +155,14 @@ func add(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet.S
 	placed[host] = status
 }
 
-// succeeds reports whether a row is of a later registration than another one. At the same time, what is
-// unregistered is left over.
+// succeeds reports whether a row is of a later registration than the one before. If both have the same time and
+// the one before is unregistered, that one is a leftover.
 func succeeds(status, before fleet.Status) bool {
 	return status.RegisterTime > before.RegisterTime || status.RegisterTime == before.RegisterTime && before.State == fleet.Unregistered
 }
 
-// later is the status of a host that has two rows. The later registration counts. If two rows differ at
-// the same time, neither is known to be later.
+// later returns the status of a host that has two rows. The later registration counts. If the rows differ but
+// have the same time, it is unknown which one is later.
 func later(one, other fleet.Status) fleet.Status {
 	switch {
 	case succeeds(one, other):
@@ -178,7 +178,7 @@ func later(one, other fleet.Status) fleet.Status {
 	}
 }
 
-// sameKind reports whether name is of the same kind as those of the request: agent id or address.
+// sameKind reports whether name is of the same kind as the names in the request: an agent id or an address.
 func (c cachedRows) sameKind(name fleet.HostID) bool {
 	return name.IsAgentID() == (c.hosts[0].AgentID() != "")
 }

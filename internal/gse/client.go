@@ -13,13 +13,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// Client speaks to one platform. It is safe for concurrent use.
+// Client is a client of one platform. It is safe for concurrent use.
 type Client struct {
 	api     *bkapi.Client
 	face    face
 	opts    procapi.Options
 	aliases sync.Map // fleet.HostID to fleet.HostID
-	// answersBy are the names by which agents have answered questions.
+	// answersBy holds the names under which agents have answered queries.
 	answersBy sync.Map // fleet.HostID to true
 	asked     sync.Map // fleet.HostID of hosts whose agents were asked for their names
 
@@ -29,11 +29,11 @@ type Client struct {
 
 	askPatience time.Duration
 
-	// Hosted reads what agents host. Nil reads nothing. Set it before the client is used.
+	// Hosted reads what agents host. If it is nil, nothing is read. It must be set before the client is used.
 	Hosted procapi.HostedReader
 }
 
-// ReadHosted implements procapi.HostedReader, by Hosted.
+// ReadHosted implements procapi.HostedReader by means of Hosted.
 func (c *Client) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	if c.Hosted == nil {
 		return procapi.Unread("nothing says how to read what agents host").ReadHosted(ctx, hosts, windows)
@@ -41,7 +41,7 @@ func (c *Client) ReadHosted(ctx context.Context, hosts []fleet.Host, windows boo
 	return c.Hosted.ReadHosted(ctx, hosts, windows)
 }
 
-// NewClient speaks the face that the gateway leads to, by the same request path.
+// NewClient returns a client for the face behind this gateway. That face and api use the same gateway.
 func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *Client {
 	opts.Redact = api.Redact
 	client := &Client{api: api, face: esb{}, opts: opts.OrDefaults(), now: time.Now, patience: sharedPatience, askPatience: askPatience}
@@ -51,14 +51,14 @@ func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *
 	return client
 }
 
-// Process is one process on the platform of this client. spec may be nil where
-// only CachedStatus and Unregister are called.
+// Process returns one process on the platform of this client. spec may be nil if only CachedStatus and
+// Unregister are called.
 func (c *Client) Process(meta Meta, spec *Spec) *Process {
 	return &Process{client: c, meta: meta, spec: spec}
 }
 
-// WithStartLabels is the process with these labels for starts that do not carry the limits: a start
-// may replace what is registered.
+// WithStartLabels returns the process with other labels for starts that do not carry the limits, because such a
+// start may replace what is registered.
 func (p *Process) WithStartLabels(labels map[string]string) *Process {
 	started := *p
 	started.startLabels = labels
@@ -70,7 +70,7 @@ type Process struct {
 	client *Client
 	meta   Meta
 	spec   *Spec
-	// startLabels are those of a start that does not carry the limits, nil if they are the same.
+	// startLabels are the labels of a start that does not carry the limits. Nil means those of meta.
 	startLabels map[string]string
 }
 
@@ -103,20 +103,20 @@ func (p *Process) Settles() (command, startCheck, stopCheck time.Duration) { ret
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return p.client.face.hostingRegisters() || p.unlimited() }
 
-// unlimited reports whether a process has no limits. The agent takes 0 or nothing as none, but
+// unlimited reports whether a process has no limits. To the agent, 0 or no value means no limit, but
 // register_proc_info accepts neither.
 func (p *Process) unlimited() bool { return p.spec != nil && p.spec.Resource == nil }
 
-// changed is called after a change. Listings made before it are outdated.
+// changed is called after a change by this client, which makes earlier listings of the namespace outdated.
 func (p *Process) changed() { p.client.namespace(p.meta.Namespace).changes.Add(1) }
 
-// batches are hosts cut to what one request takes, each named in one way.
+// batches splits hosts into batches of at most one request, each with hosts named in one way.
 func (c *Client) batches(hosts []fleet.Host) iter.Seq[[]fleet.Host] {
 	forms, n := byForm(hosts), c.opts.MaxHosts
 	return slices.Values(slices.AppendSeq(slices.Collect(slices.Chunk(forms[0], n)), slices.Chunk(forms[1], n)))
 }
 
-// byForm splits hosts into those named by address and those named by agent id.
+// byForm splits hosts into those named by address and those named by agent id, in this order.
 func byForm(hosts []fleet.Host) [2][]fleet.Host {
 	var forms [2][]fleet.Host
 	for _, h := range hosts {

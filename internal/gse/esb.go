@@ -8,8 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// esb is the face behind the enterprise service bus. Source: gse.yaml of the ESB
-// and the ESB API documents.
+// esb is the face behind the enterprise service bus. Source: gse.yaml of the ESB and the ESB API documents.
 type esb struct{}
 
 func (esb) endpoint(name string, repeatable bool) bkapi.API {
@@ -24,9 +23,9 @@ func (esb) hostingRegisters() bool { return false }
 
 func (esb) limitsOperations() bool { return false }
 
-// register asks the agents first. A process that was hosted without being registered is in no cached
-// status, so the platform would silently replace it. For a registered one it answers 850. If an agent does not
-// say whether it hosts the process, the time of a registration tells.
+// register asks the agents first. A process that is hosted without being registered is not in the cached
+// status, and the platform would silently replace it. For a registered one, the platform returns 850. If an
+// agent does not say whether it hosts the process, a registration time shows that the process is registered.
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if p.unlimited() {
 		return p.hostAnew(ctx, hosts)
@@ -51,8 +50,9 @@ func (esb) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet
 	return p.registration(ctx, callUpdate, p.spec, hosts)
 }
 
-// unregister also unhosts where hosting registers, because no document says that unregister_proc_info
-// does. The process may have had limits before.
+// unregister also unhosts a process without limits, because hosting registered it, and no document says that
+// unregister_proc_info unhosts. It calls unregister_proc_info as well, because the process may have had limits
+// before.
 func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	switch {
 	case p.spec == nil:

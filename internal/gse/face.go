@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Endpoint names, the same on every face that has them.
+// Names of endpoints, which are the same on every face that has them.
 const (
 	apiRegister   = "register_proc_info"
 	apiUpdate     = "update_proc_info"
@@ -21,25 +21,25 @@ const (
 	apiSync       = "sync_proc_status"
 )
 
-// face is one face of the platform.
+// face is one way to reach GSE, with its own paths and requests.
 type face interface {
-	// endpoint returns where an API is. repeatable says whether calling it twice does no harm.
+	// endpoint returns the API of this name. repeatable says whether calling it twice is safe.
 	endpoint(name string, repeatable bool) bkapi.API
-	// register, reregister and unregister are fleet.Process's, whose endpoints
-	// differ most between the faces.
+	// register, reregister and unregister implement the methods of fleet.Process, whose endpoints differ most
+	// between the faces.
 	register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
-	// supervise hosts or unhosts a process (operation 3 or 4), if that is what registering means.
+	// supervise hosts or unhosts a process (operation 3 or 4), if hosting is all that registering means for it.
 	supervise(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results
-	// place is the host of a listed row, as requests on this face name it.
+	// place returns the host of a listed row, by the name that requests on this face use for it.
 	place(row procRow, supplier int) (fleet.Host, bool)
-	// renames reports whether a result may name a host by another name than the request did.
+	// renames reports whether a result may name a host differently from the request.
 	renames() bool
-	// hostingRegisters reports whether hosting registers on this face, also a process with limits.
+	// hostingRegisters reports whether hosting registers a process on this face even if it has limits.
 	hostingRegisters() bool
-	// limitsOperations reports whether an operation that leaves the process running carries the limits,
-	// in case it registers. No document lists them there, but NodeMan sends them.
+	// limitsOperations reports whether an operation that leaves the process running carries the limits, in case
+	// it registers the process. No document lists limits there, but NodeMan sends them.
 	limitsOperations() bool
 }
 
@@ -64,14 +64,14 @@ func hostsV1(hosts []fleet.Host) []hostV1 {
 	return list
 }
 
-// target names the hosts of a v2 request by agent id or by address. With both, the platform ignores the
+// target names the hosts of a v2 request by agent id or by address. If both are given, the platform ignores the
 // addresses.
 type target struct {
 	Hosts    []hostV2 `json:"hosts,omitempty"`
 	AgentIDs []string `json:"agent_id_list,omitempty"`
 }
 
-// targetOf requires hosts that are all named in one way (see batches).
+// targetOf returns the target for hosts that are all named in the same way (see batches).
 func targetOf(hosts []fleet.Host) target {
 	var t target
 	for _, h := range hosts {
@@ -84,12 +84,12 @@ func targetOf(hosts []fleet.Host) target {
 	return t
 }
 
-// keyV1 is bk_cloud_id:bk_supplier_id:ip:namespace:name.
+// keyV1 returns bk_cloud_id:bk_supplier_id:ip:namespace:name.
 func keyV1(h fleet.Host, m Meta) string {
 	return strings.Join([]string{strconv.Itoa(h.CloudID()), strconv.Itoa(h.SupplierID()), h.IP().String(), m.Namespace, m.Name}, ":")
 }
 
-// keyV2 is bk_cloud_id:ip:namespace:name, or bk_agent_id:namespace:name if the request named the host by
+// keyV2 returns bk_cloud_id:ip:namespace:name, or bk_agent_id:namespace:name if the request named the host by
 // agent id.
 func keyV2(id fleet.HostID, m Meta) string {
 	return strings.Join([]string{id.Address(), m.Namespace, m.Name}, ":")

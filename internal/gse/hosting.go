@@ -9,12 +9,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// In this file hosting is all that registering means. That is so at the API gateway, and on the ESB for a
-// process without limits, which register_proc_info does not accept.
+// In this file, registering means only hosting. That is so at the API gateway, and on the ESB for a process
+// without limits, which register_proc_info does not accept.
 
-// hostAnew asks the agents first. Hosting silently replaces a process that another object hosts, while
-// register_proc_info would answer 850. If an agent does not say whether it hosts the process, it may host
-// a process of any owner.
+// hostAnew registers by hosting. It asks the agents first, because hosting silently replaces a process that
+// another object hosts, while register_proc_info would return 850. If an agent does not say whether it hosts
+// the process, it may host one of another owner, so the host is left alone.
 func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.spec == nil || len(hosts) == 0 {
 		return p.client.face.supervise(ctx, p, fleet.Supervise, hosts)
@@ -35,8 +35,8 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 	return results
 }
 
-// hostAgain replaces by hosting again. If the platform says that the process is hosted already, it is
-// unhosted first.
+// hostAgain replaces a registration by hosting again. If the platform reports that the process is hosted
+// already, it is unhosted first.
 func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := procapi.InState(hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick))
 	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !alreadyHosted(results[h]) })
@@ -50,13 +50,13 @@ func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Resul
 	return results
 }
 
-// hostBefore hosts or unhosts. It allows the next step the time later on hosts where that worked.
+// hostBefore hosts or unhosts, and leaves the time later for the next step on the hosts where that succeeded.
 func hostBefore(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host, later time.Duration) fleet.Results {
 	ctx, cancel := fleet.Share(ctx, 2*fleet.Quick, later)
 	defer cancel()
 	return p.client.face.supervise(ctx, p, op, hosts)
 }
 
-// alreadyHosted reports whether the platform left a hosting as it was (850). If our own request was sent twice,
-// the first one may have caused the 850, or may never have arrived.
+// alreadyHosted reports whether the platform returned that the process was hosted already (850), and left it as
+// it was. If the request was sent twice, the first one may have caused the 850, or may never have arrived.
 func alreadyHosted(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone }

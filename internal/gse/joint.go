@@ -11,21 +11,21 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// multiRequest is the body of operate_proc_multi. The whole list is one task.
+// multiRequest is the body of operate_proc_multi. The whole list becomes one task.
 type multiRequest struct {
 	Requests []operateRequest `json:"proc_operate_req"`
 }
 
 var _ fleet.Joint = (*Process)(nil)
 
-// share is the hosts of one process in one request, all named in one way.
+// share is a number of hosts of one process in one request, all named in one way.
 type share struct {
 	*Process
-	part  int // which of the processes
+	part  int // index of the part, of which there is one for each process
 	hosts []fleet.Host
 }
 
-// OperateJointly implements fleet.Joint. It splits what is too large for one request.
+// OperateJointly implements fleet.Joint. It splits what does not fit into one request.
 func (p *Process) OperateJointly(ctx context.Context, op fleet.Operation, parts []fleet.Part) []fleet.Results {
 	var (
 		results = make([]fleet.Results, len(parts))
@@ -55,8 +55,8 @@ func (p *Process) OperateJointly(ctx context.Context, op fleet.Operation, parts 
 	return results
 }
 
-// requests splits parts into requests that are as full as possible. others are the parts of other
-// clients.
+// requests splits parts into requests that are as full as possible. others are the indexes of the parts that
+// belong to other clients.
 func (c *Client) requests(parts []fleet.Part) (requests [][]share, others []int) {
 	var (
 		request []share
@@ -92,7 +92,7 @@ func (p *Process) submitJointly(ctx context.Context, op fleet.Operation, shares 
 		asked   = make([]procapi.Part, len(shares))
 		readers = make([]*taskResults, len(shares))
 		all     []fleet.Host
-		check   time.Duration // the longest
+		check   time.Duration // the longest of all processes
 	)
 	for i, s := range shares {
 		defer s.changed()
@@ -114,7 +114,7 @@ func (p *Process) submitJointly(ctx context.Context, op fleet.Operation, shares 
 	return tasks.SubmitParts(bkapi.WithLogFields(ctx, procapi.HostsField(all)), r, asked)
 }
 
-// own are the answers about this process.
+// own returns the answers about this process.
 func (t *taskResults) own(answers procapi.ResultMap) procapi.ResultMap {
 	own := make(procapi.ResultMap)
 	for key, answer := range answers {

@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// pageLimit is the largest page of sync_proc_status, by its document.
+// pageLimit is the largest page of sync_proc_status, according to its document.
 const pageLimit = 1000
 
 // syncRequest is the body of sync_proc_status.
@@ -25,14 +25,14 @@ type syncRequest struct {
 	} `json:"page"`
 }
 
-// Row is one registered process on one host as sync_proc_status lists it.
+// Row is one registered process on one host, as listed by sync_proc_status.
 type Row struct {
 	Name   string
 	Host   fleet.Host
 	Status fleet.Status
-	// Earlier is the same host with other supplier ids, under which it was registered before.
+	// Earlier holds the same host with other supplier ids, under which it was registered before.
 	Earlier []fleet.Host
-	// Other is the other name of the host: its address or its agent id. It is the zero HostID if the
+	// Other is the other name of the host, which is its address or its agent id. It is the zero HostID if the
 	// platform has not given one.
 	Other fleet.HostID
 }
@@ -52,13 +52,12 @@ func (r Row) merge(next Row) Row {
 	return last
 }
 
-// UnplacedError says that a namespace has rows without a known host. All other rows have been yielded by
-// then.
+// UnplacedError says that a namespace has rows whose host is unknown. All other rows have been yielded by then.
 type UnplacedError struct {
 	Namespace string
-	// Processes are the names in such rows, without duplicates.
+	// Processes holds the names of the processes in such rows, without duplicates.
 	Processes []string
-	// Unreadable says that some rows do not even have a name.
+	// Unreadable says that some rows do not even have the name of a process.
 	Unreadable bool
 }
 
@@ -78,7 +77,7 @@ func (e *UnplacedError) MayHave(name string) bool {
 	return e.may(func(p string) bool { return p == name })
 }
 
-// MayHavePrefix reports whether a process whose name begins so may have such a row.
+// MayHavePrefix reports whether a process whose name has this prefix may have such a row.
 func (e *UnplacedError) MayHavePrefix(prefix string) bool {
 	return e.may(func(p string) bool { return strings.HasPrefix(p, prefix) })
 }
@@ -97,15 +96,20 @@ func (e *UnplacedError) orNil() error {
 	return e
 }
 
-// readings is how often a namespace that keeps changing is listed before List returns an error.
+// readings is the number of times that a changing namespace is listed before List returns an error.
 const readings = 3
 
-// List yields every registered process of a namespace, each host once, after all pages are read. A platform
-// may keep the row of what was unregistered: of two rows the later registration counts. A host may have a registration
-// for each of its supplier ids, of which the latest counts. Rows move between pages while others come and go. A row on two pages, or a count that changes, means that another row may
-// be missing. Then List starts again, and returns an error after the last attempt. Pages with fewer rows
-// than their count are an error too. If one row appeared and another disappeared between two pages, List
-// cannot notice. supplier is the supplier id of rows without one.
+// List yields every registered process of a namespace, each host once, after all pages are read. supplier is
+// the supplier id of rows without one.
+//
+// A platform may keep the row of a process that was unregistered. Of two rows of one host, the later
+// registration counts. A host may have a registration for each of its supplier ids, and the latest of those
+// counts.
+//
+// Rows move between pages while others are added or removed. A row on two pages, or a count that changes, means
+// that another row may be missing. Then List starts again, and returns an error after the last attempt. Pages
+// with fewer rows than their count are an error too. List cannot notice that one row was added and another
+// removed between two pages.
 func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
 	l := lister{client: c, namespace: namespace, supplier: supplier}
 	err := l.list(ctx)
@@ -115,7 +119,7 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 	rows := merged(l.rows, func(row Row) entryOn { return entryOn{row.Name, row.Host} })
 	registered := slices.DeleteFunc(rows, func(row Row) bool { return row.Status.State == fleet.Unregistered })
 	for _, row := range merged(registered, func(row Row) processOn { return processOn{row.Name, row.Host.WithoutSupplier()} }) {
-		row.Other, _ = c.alias(row.Host.WithoutSupplier()) // a later row may have given it
+		row.Other, _ = c.alias(row.Host.WithoutSupplier()) // a later row may have shown it
 		if !yield(row) {
 			return nil
 		}
@@ -123,13 +127,13 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 	return err
 }
 
-// entryOn identifies a registration: a supplier id of a host has its own.
+// entryOn identifies a registration. Each supplier id of a host has its own.
 type entryOn struct {
 	process string
 	host    fleet.Host
 }
 
-// merged are rows without those that are merged with an earlier one, as they are of the same.
+// merged returns rows after merging those for which of returns the same key.
 func merged[K comparable](rows []Row, of func(Row) K) []Row {
 	at, kept := make(map[K]int), make([]Row, 0, len(rows))
 	for _, row := range rows {
@@ -143,8 +147,8 @@ func merged[K comparable](rows []Row, of func(Row) K) []Row {
 	return kept
 }
 
-// Each yields rows as their pages arrive, for callers that may need only the first ones. It neither leaves out
-// repeated rows nor compares those of one host.
+// Each yields rows as their pages arrive, for callers that may need only the first ones. Unlike List, it
+// neither omits repeated rows nor merges those of one host.
 func (c *Client) Each(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
 	l := lister{client: c, namespace: namespace, supplier: supplier, yield: yield}
 	return l.list(ctx)
@@ -157,7 +161,7 @@ type rowID struct {
 	placed                     bool
 }
 
-// entryID identifies a machine's entry, if the platform has one for each of its names.
+// entryID identifies one entry of a machine. The platform may have an entry for each of the machine's names.
 type entryID struct {
 	rowID
 
@@ -169,7 +173,7 @@ type lister struct {
 	client    *Client
 	namespace string
 	supplier  int
-	yield     func(Row) bool // nil if rows are kept until all are read
+	yield     func(Row) bool // nil to keep rows until all are read
 
 	rows     []Row
 	unplaced UnplacedError
@@ -200,11 +204,11 @@ func (l *lister) list(ctx context.Context) error {
 	}
 }
 
-// reading is what one listing from the first page to the last has shown.
+// reading is the result of listing a namespace once, from the first page to the last.
 type reading struct {
 	ids     []entryID
-	rows    int     // without those also found in earlier pages
-	count   float64 // in the last page, 0 if it is not known
+	rows    int     // without those that earlier pages had
+	count   float64 // according to the last page, 0 if unknown
 	moved   bool    // a row was on two pages, or the count changed
 	starved bool    // a page that should have had more rows had no new ones
 }
@@ -241,11 +245,11 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 			r.rows++
 		}
 		fresh := r.rows > before
-		count := answer.Count.Value // 0 if it is not known
+		count := answer.Count.Value // 0 if unknown
 		r.moved = r.moved || start > 0 && count != r.count
 		r.count = count
-		// A full page may not be the last, whatever its count is. But if a server ignores the start of
-		// the page, the loop would never end.
+		// A full page may not be the last, whatever its count is. Without the check for new rows, the loop
+		// would not end if a server ignores the start of the page.
 		last := answer.Count.Known && float64(start+pageLimit) >= count && len(answer.ProcInfos.rows) < pageLimit
 		if fresh && !last {
 			continue
@@ -255,7 +259,7 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 	}
 }
 
-// add yields or keeps a row, or notes that its host is not known.
+// add yields or keeps a row, or records that its host is unknown.
 func (l *lister) add(info procRow) rowID {
 	l.client.learnNames(info)
 	host, placed := l.client.face.place(info, l.supplier)
@@ -265,7 +269,7 @@ func (l *lister) add(info procRow) rowID {
 	}
 	switch {
 	case id.namespace == "" || placed && id.name == "":
-		l.unplaced.Unreadable = true // it may be of any process
+		l.unplaced.Unreadable = true // it may belong to any process
 	case id.namespace != l.namespace:
 	case !placed:
 		l.unplaced.Processes = append(l.unplaced.Processes, id.name)
@@ -281,7 +285,7 @@ func (l *lister) add(info procRow) rowID {
 	return id
 }
 
-// page asks for one page of a namespace.
+// page requests one page of a namespace.
 func (c *Client) page(ctx context.Context, api bkapi.API, namespace string, start int) (statusAnswer, error) {
 	var (
 		request syncRequest

@@ -10,19 +10,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// learn remembers two names that the platform gave to one host.
+// learn remembers that the platform gave two names to one host.
 func (c *Client) learn(agent, address fleet.HostID) {
 	c.aliases.Store(agent, address)
 	c.aliases.Store(address, agent)
 }
 
-// learnNames returns the names of a row's host. If it has two, they are learned.
+// learnNames returns the names of a row's host. If it has two, they are remembered as names of one host.
 func (c *Client) learnNames(row procRow) []fleet.HostID {
 	agent, byAgent := row.byAgent()
 	address, byAddress := row.byAddress(0)
 	switch {
 	case byAgent && byAddress:
-		if !row.assumed { // this address of the agent may belong to another machine, in another area
+		if !row.assumed { // the address may be another machine's, in another cloud area
 			c.learn(agent.WithoutSupplier(), address.WithoutSupplier())
 		}
 		return []fleet.HostID{agent.WithoutSupplier(), address.WithoutSupplier()}
@@ -34,13 +34,13 @@ func (c *Client) learnNames(row procRow) []fleet.HostID {
 	return nil
 }
 
-// learnFromCache learns the other names of hosts, under which results may come. If it fails, results may
-// still come under the names that were asked for.
+// learnFromCache learns the other names of hosts, because results may use those. Errors are ignored, because
+// results may also use the names in the request.
 func (p *Process) learnFromCache(ctx context.Context, hosts []fleet.Host) {
 	_, _ = p.readCached(ctx, hosts)
 }
 
-// alias is the other name of a host, if the platform has given one.
+// alias returns the other name of a host, if the platform has given one.
 func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
 	other, known := c.aliases.Load(id)
 	if !known {
@@ -50,8 +50,8 @@ func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
 	return alias, ok
 }
 
-// claims counts the hosts that have each name. For a reinstalled machine, the cached status may give its
-// address to two agents. A result under that address belongs to neither.
+// claims returns the number of hosts that have each name. After a machine was reinstalled, the cached status
+// may list its address for two agents. A result under that address then belongs to neither.
 func (c *Client) claims(hosts []fleet.Host) map[fleet.HostID]int {
 	claims := make(map[fleet.HostID]int)
 	for _, h := range hosts {
@@ -63,8 +63,8 @@ func (c *Client) claims(hosts []fleet.Host) map[fleet.HostID]int {
 	return claims
 }
 
-// unanswered are the hosts whose other name is not known, and whose agents have not answered under their
-// own name.
+// unanswered returns the hosts whose other name is unknown, and whose agents have not answered under their own
+// name.
 func (c *Client) unanswered(hosts []fleet.Host) []fleet.Host {
 	return slices.DeleteFunc(c.unnamed(hosts), func(h fleet.Host) bool {
 		_, answers := c.answersBy.Load(h.WithoutSupplier())
@@ -72,7 +72,7 @@ func (c *Client) unanswered(hosts []fleet.Host) []fleet.Host {
 	})
 }
 
-// unnamed are the hosts whose other name is not known.
+// unnamed returns the hosts whose other name is unknown.
 func (c *Client) unnamed(hosts []fleet.Host) []fleet.Host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
 		_, known := c.alias(h.WithoutSupplier())
@@ -80,8 +80,8 @@ func (c *Client) unnamed(hosts []fleet.Host) []fleet.Host {
 	})
 }
 
-// OtherNames implements fleet.Process. A row has both names of a host. Where none has, the host's agent
-// may give them, whether it has the process or not.
+// OtherNames implements fleet.Process. The names come from rows that have both. If no row of a host does, its
+// agent may report them, whether it hosts the process or not.
 func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.HostID, error) {
 	if !p.client.face.renames() {
 		return nil, nil //nolint:nilnil // no host has another name here
@@ -90,7 +90,7 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 		return nil, err
 	}
 	if p.spec != nil {
-		// Agents that do not answer give no name.
+		// Agents that do not answer report no name.
 		_, err := fleet.LiveStatusWithin(ctx, p, p.client.askPatience, p.client.unnamed(hosts))
 		if outOfPatience := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; err != nil && !outOfPatience {
 			return nil, err
@@ -102,7 +102,7 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 // KnownNames implements fleet.Process.
 func (p *Process) KnownNames(hosts []fleet.Host) map[fleet.Host]fleet.HostID {
 	if !p.client.face.renames() {
-		return nil // the agent could not be asked for it here either
+		return nil // agents could not be asked for another name here either
 	}
 	others := make(map[fleet.Host]fleet.HostID, len(hosts))
 	for _, h := range hosts {
@@ -113,8 +113,9 @@ func (p *Process) KnownNames(hosts []fleet.Host) map[fleet.Host]fleet.HostID {
 	return others
 }
 
-// learnFrom learns the names of hosts from their agents' answers. The key of a result has one, and its
-// content may have the other. A result under one agent's id with another agent's content is ignored.
+// learnFrom learns the names of hosts from the answers of their agents. The key of a result contains one name,
+// and its content may contain the other. A result under one agent's id with another agent's content becomes a
+// failure.
 func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 	process := ":" + p.meta.Namespace + ":" + p.meta.Name
 	for key, answer := range answers {
@@ -148,8 +149,8 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 	}
 }
 
-// among completes a row without a cloud area from the hosts in the request. 0 is an area like any other.
-// So such an address is a host's only if exactly one host of the request has it.
+// among completes a row that names no cloud area from the hosts in the request. It does so only if exactly one
+// host in the request has the row's address. The area must not be taken as 0, which is an area like any other.
 func (r procRow) among(asked []fleet.Host) procRow {
 	if r.Host.CloudID.Known || !r.ip().IsValid() {
 		return r

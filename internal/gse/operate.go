@@ -19,13 +19,13 @@ type operateRequest struct {
 	Spec   operateSpec `json:"spec"`
 }
 
-// task is `data` of operate_proc_v2 and the body of get_proc_operate_result_v2. The id is sent as text,
-// as documented, whether the platform sent text or a number.
+// task is `data` of operate_proc_v2 and the body of get_proc_operate_result_v2. The id is sent as a string, as
+// documented, even if the platform returned a number.
 type task struct {
 	ID procapi.TaskID `json:"task_id"`
 }
 
-// LogValue is what is logged of it.
+// LogValue returns what is logged of a task.
 func (t *task) LogValue() slog.Value { return slog.GroupValue(slog.String("task_id", string(t.ID))) }
 
 // Operate implements fleet.Process.
@@ -34,7 +34,7 @@ func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	return p.operate(ctx, op, hosts, procapi.Request{Observe: observe})
 }
 
-// operate sends a request for each batch.
+// operate sends one request for each batch of hosts.
 func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	api := p.client.face.endpoint(apiOperate, procapi.Repeatable(op))
 	return procapi.InBatches(ctx, p.client.batches(hosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
@@ -60,8 +60,8 @@ func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest
 		request.Meta.Labels = p.startLabels
 	}
 	if op == fleet.Supervise || op.LeavesRunning() && p.client.face.limitsOperations() {
-		// The documents list no limits here, but clients send them. Hosting makes the agent enforce them,
-		// so it must carry them.
+		// The documents list no limits here, but clients send them. Hosting makes the agent enforce limits, so
+		// it must carry them.
 		request.Spec.Resource = p.spec.Resource
 	}
 	return request
@@ -75,7 +75,7 @@ func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation,
 	return procapi.Tasks{Options: p.client.opts, Keys: results.keys, Result: results.ask}.Submit(ctx, r, hosts)
 }
 
-// send sends a request that becomes a task.
+// send returns a function that sends a request which becomes a task.
 func (c *Client) send(api bkapi.API, body any) func(context.Context) (string, bkapi.Reply, error) {
 	return func(ctx context.Context) (string, bkapi.Reply, error) {
 		var accepted task
@@ -84,30 +84,30 @@ func (c *Client) send(api bkapi.API, body any) func(context.Context) (string, bk
 	}
 }
 
-// taskResult asks for the result of a task, once.
+// taskResult asks once for the result of a task.
 func (c *Client) taskResult(ctx context.Context, id string) (answers procapi.ResultMap, reply bkapi.Reply, err error) {
 	reply, err = c.api.Call(ctx, c.face.endpoint(apiResult, true), task{ID: procapi.TaskID(id)}, &answers)
 	return answers, reply, err
 }
 
-// taskResults are the results of one task.
+// taskResults reads the results of one task.
 type taskResults struct {
 	*Process
 	hosts   []fleet.Host
-	as      string // fleet.Task's
+	as      string // fleet.Task.As
 	query   bool
-	learned bool // whether other names were asked for
+	learned bool // the other names were already looked up
 	claims  map[fleet.HostID]int
 }
 
-// ask asks once.
+// ask asks once for the result.
 func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
 	answers, reply, err := t.client.taskResult(ctx, id)
 	t.look(ctx, answers)
 	return answers, reply, err
 }
 
-// keys are the keys under which an answer may have the result of a host.
+// keys returns the keys under which an answer may contain the result of a host.
 func (t *taskResults) keys(h fleet.Host) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		id := h.WithoutSupplier()
@@ -117,7 +117,7 @@ func (t *taskResults) keys(h fleet.Host) iter.Seq[string] {
 		if t.as != "" && !yield(strings.Join([]string{t.as, t.meta.Namespace, t.meta.Name}, ":")) {
 			return
 		}
-		// The gateway sometimes answers with the address for an agent id.
+		// For an agent id, the gateway sometimes returns a result under the address.
 		if other, known := t.client.alias(id); known && t.claims[other] == 1 && !yield(keyV2(other, t.meta)) {
 			return
 		}
@@ -125,8 +125,8 @@ func (t *taskResults) keys(h fleet.Host) iter.Seq[string] {
 	}
 }
 
-// look asks for the other names of hosts, the first time that an answer seems to use names that are not
-// known.
+// look learns other names of hosts. The first time that an answer seems to use unknown names, it reads them
+// from the cached status.
 func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
 	defer func() { t.claims = t.client.claims(t.hosts) }()
 	if t.query && t.client.face.renames() {
@@ -141,8 +141,8 @@ func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
 	}
 }
 
-// unnamed are the hosts that an answer may have under a name that is not known yet. That is so if the
-// answer has results that match no host, and none for these.
+// unnamed returns the hosts whose result an answer may have under an unknown name. That may be so if the answer
+// has no result for them, but has results that match no host.
 func (t *taskResults) unnamed(answers procapi.ResultMap) []fleet.Host {
 	if !t.client.face.renames() || len(answers) == 0 {
 		return nil

@@ -10,26 +10,26 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// registrationRequest is the body of register_proc_info, update_proc_info and unregister_proc_info. They
-// answer per host at once. There is no task to ask for: 115 means that the call is to be repeated for that
-// host.
+// registrationRequest is the body of register_proc_info, update_proc_info and unregister_proc_info. Their
+// answers contain the result of each host, and name no task. 115 means that the call has to be repeated for
+// that host.
 type registrationRequest struct {
 	Meta  Meta     `json:"meta"`
 	Hosts []hostV1 `json:"hosts"`
 	Spec  *Spec    `json:"spec,omitempty"`
 }
 
-// What a per-host code means for a registration.
+// What the per-host codes mean for each call.
 var (
 	callRegister   = procapi.Call{Name: apiRegister, MustTrack: true, ConflictCodes: []int64{procapi.CodeRegistered}}
 	callUpdate     = procapi.Call{Name: apiUpdate}
 	callUnregister = procapi.Call{Name: apiUnregister, SuccessCodes: []int64{procapi.CodeNotRunning}}
 )
 
-// keepUnconfirmed keeps hosts for which the platform knew no registration. unregister_proc_info does not count a
-// process that was only hosted. Asking its agent, or unhosting it, needs a spec. A missing row may be
-// outdated. It is sufficient only if the call was repeated, because the first one may have removed the
-// registration.
+// keepUnconfirmed fails the hosts for which the platform knew no registration, so that they remain in state.
+// unregister_proc_info does not see a process that was only hosted, and asking its agent or unhosting it
+// requires a spec. The cached status may be outdated. So a missing row is sufficient only if the call was
+// repeated, because the first call may have removed the registration.
 func (p *Process) keepUnconfirmed(ctx context.Context, results fleet.Results) {
 	var absent []fleet.Host
 	for h, o := range results {
@@ -65,20 +65,20 @@ func (p *Process) registration(ctx context.Context, call procapi.Call, spec *Spe
 
 func (p *Process) registrationKeys(h fleet.Host) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		// Platforms differ in whether a key contains the supplier's id. With IPv6, one text may be the
-		// first form of one host and the second form of another, so there the documented form is used.
+		// Platforms differ in whether a key contains the supplier id. With IPv6, the first form for one host
+		// may equal the second form for another. So only the documented form is used there.
 		_ = yield(keyV1(h, p.meta)) && h.IP().Is4() && yield(keyV2(h.WithoutSupplier(), p.meta))
 	}
 }
 
-// registration is one call for the hosts of one batch, repeated until each has a result.
+// registration is one call for the hosts of one batch. It is repeated until each host has a result.
 type registration struct {
 	*Process
 	call     procapi.Call
 	spec     *Spec
 	api      bkapi.API
 	verdicts *procapi.Verdicts
-	answered int // rounds
+	answered int // number of calls that were answered
 }
 
 func (r *registration) run(ctx context.Context) fleet.Results {
@@ -91,7 +91,7 @@ func (r *registration) run(ctx context.Context) fleet.Results {
 	return results
 }
 
-// round makes the call for the hosts that have no verdict yet.
+// round makes the call for the hosts that do not have a verdict yet.
 func (r *registration) round(ctx context.Context) (done bool, err error) {
 	var answers procapi.ResultMap
 	request := registrationRequest{Meta: r.meta, Hosts: hostsV1(r.verdicts.Pending), Spec: r.spec}

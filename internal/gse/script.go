@@ -14,13 +14,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// The script API of GSE 2.0, by the names that its permissions have. Source: BSCP and nodemgr.
+// The script API of GSE 2.0, by the names of its permissions. Source: BSCP and nodemgr.
 const (
 	apiRunScript    = "async_extensions_execute_script"
 	apiScriptResult = "get_extensions_execute_script_result"
 )
 
-// HostedFiles reads what agents host by the script API, which only the gateway has.
+// HostedFiles reads what agents host by means of the script API, which only the gateway has.
 type HostedFiles struct {
 	Client *Client
 	Source hostedspec.Source
@@ -28,10 +28,11 @@ type HostedFiles struct {
 
 var _ procapi.HostedReader = HostedFiles{}
 
-// scriptSeconds is how long the script may take on a host.
+// scriptSeconds is the time limit of the script on a host.
 const scriptSeconds = 60
 
-// scriptEndpoint is not among the process APIs. Its answers contain commands of other owners.
+// scriptEndpoint returns an API outside the process API. It is private, because its answers contain commands of
+// other owners.
 func scriptEndpoint(name string) bkapi.API {
 	return bkapi.API{Name: name, Path: "api/v2/task/extensions/" + strings.Replace(name, "extensions_", "", 1), Repeatable: true, Private: true}
 }
@@ -67,12 +68,12 @@ type scriptRelation struct {
 	After []int `json:"atomic_task_id_idx"`
 }
 
-// scriptTask is `data` of a script that was accepted.
+// scriptTask is `data` of the answer that accepts a script.
 type scriptTask struct {
 	Result task `json:"result"`
 }
 
-// LogValue is what is logged of a task: never its output.
+// LogValue returns what is logged of a task. Output is never logged.
 func (t *scriptTask) LogValue() slog.Value { return t.Result.LogValue() }
 
 type scriptQuery struct {
@@ -92,7 +93,7 @@ type scriptLog struct {
 	Limit  int `json:"limit"`
 }
 
-// scriptRows is `data` of a result.
+// scriptRows is `data` of the answer to a scriptQuery.
 type scriptRows struct {
 	Result procapi.Many[scriptRow] `json:"result"`
 }
@@ -112,8 +113,8 @@ const (
 	statusFailed   = 5
 )
 
-// ends are the states in which a script has ended without complete output. The numbers are nodemgr's; 0
-// is received and 1 running.
+// ends holds the statuses of a script that has ended without complete output. The numbers are nodemgr's, in
+// which 0 means received and 1 running.
 var ends = map[int64]string{
 	3: "the script took longer than " + strconv.Itoa(scriptSeconds) + " seconds", 4: "the script was stopped",
 	statusFailed: "the script failed", 6: "the agent was restarted while the script ran",
@@ -127,12 +128,12 @@ func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows
 	})
 }
 
-// scriptRun is one task, and what its hosts have printed so far.
+// scriptRun is one task, with the output of its hosts so far.
 type scriptRun struct {
 	client *Client
 	run    hostedspec.Run
 	hosts  []fleet.Host
-	// screens is the output read so far on hosts whose output has several pages.
+	// screens holds the output read so far of hosts whose output has several pages.
 	screens map[fleet.Host]string
 }
 
@@ -150,8 +151,8 @@ func (r *scriptRun) send(ctx context.Context) (string, bkapi.Reply, error) {
 	return string(accepted.Result.ID), reply, err
 }
 
-// A page is so small that an answer stays well below the limit of what the client reads. Files of a few
-// entries fit into the first page, with any number of hosts.
+// Pages are small enough that an answer stays well below the limit of what the client reads. A file of a few
+// entries fits into one page, whatever the number of hosts.
 const (
 	pageBudget = 24 << 20
 	minPage    = 16 << 10
@@ -159,7 +160,7 @@ const (
 	maxPages   = hostedspec.MaxBytes / minPage
 )
 
-// look asks once, and again at once for the next pages of hosts whose output has more.
+// look asks once for the output of hosts, and then asks at once for further pages of those that have more.
 func (r *scriptRun) look(ctx context.Context, id string, hosts []fleet.Host) (map[fleet.Host]hostedspec.Reading, error) {
 	readings := make(map[fleet.Host]hostedspec.Reading)
 	for range maxPages {
@@ -177,7 +178,7 @@ func (r *scriptRun) look(ctx context.Context, id string, hosts []fleet.Host) (ma
 		}
 		byAgent := make(map[string]scriptRow, len(rows.Result))
 		for _, row := range rows.Result {
-			if row.TaskID.Int() == 0 { // the one of the request
+			if row.TaskID.Int() == 0 { // the only atomic task in the request
 				byAgent[string(row.AgentID)] = row
 			}
 		}
@@ -203,7 +204,8 @@ func (r *scriptRun) look(ctx context.Context, id string, hosts []fleet.Host) (ma
 	return readings, nil
 }
 
-// rowOf is the row of a host, which may be under the host's other name, if that is no other host's.
+// rowOf returns the row of a host. It may be under the host's other name, unless another host has that name
+// too.
 func (r *scriptRun) rowOf(h fleet.Host, byAgent map[string]scriptRow, claims map[fleet.HostID]int) (scriptRow, bool) {
 	row, found := byAgent[h.WithoutSupplier().Address()]
 	if other, known := r.client.alias(h.WithoutSupplier()); !found && known && claims[other] == 1 {
@@ -212,7 +214,7 @@ func (r *scriptRun) rowOf(h fleet.Host, byAgent map[string]scriptRow, claims map
 	return row, found
 }
 
-// take reads a row. over says that the host is done, more that its output has further pages.
+// take reads a row. over says that the host is finished, and more that its output has further pages.
 func (r *scriptRun) take(h fleet.Host, row scriptRow, requestID string) (reading hostedspec.Reading, over, more bool) {
 	status := row.Status.Int()
 	switch {

@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// sharedFrom is how many calls a namespace takes before the client considers a listing. With fewer
+	// sharedFrom is the number of calls in a namespace after which the client considers a listing. With fewer
 	// calls, a listing saves nothing.
 	sharedFrom = 5
-	// sharedFor is how long a listing answers for other processes. It is long enough for those of one
-	// refresh, which follow each other in milliseconds. It is far less than the minutes by which the
-	// cached status lags.
+	// sharedFor is how long a listing is used for other processes. It is long enough for those of one refresh,
+	// which follow each other within milliseconds. It is far less than the minutes by which the cached status
+	// lags.
 	sharedFor = 10 * time.Second
-	// sharedPatience is the longest that a listing may take.
+	// sharedPatience limits the time that a listing may take.
 	sharedPatience = 10 * time.Second
 )
 
-// SharedStatus implements fleet.Process. get_proc_status_v2 takes one process a call, so many small
-// processes pay a call each. sync_proc_status lists a namespace, a thousand rows a call. Where that is
-// cheaper, the processes share one listing. CachedStatus is asked for what the listing lacks: rows move
-// between its pages, and may not name their host. After a change by this client in the namespace, earlier
-// listings are no longer shared.
+// SharedStatus implements fleet.Process. get_proc_status_v2 is about one process, so many small processes cost
+// one call each. sync_proc_status lists a namespace, a thousand rows per call. If that is cheaper, the
+// processes share one listing. CachedStatus is called for hosts that the listing lacks, because rows move
+// between its pages and may not name their host. After this client changed something in the namespace, earlier
+// listings are no longer used.
 func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	n := p.client.namespace(p.meta.Namespace)
 	listed, err := n.share(ctx)
@@ -47,8 +47,8 @@ func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		case !found, status.State == fleet.Unknown:
 			rest = append(rest, h)
 		case !status.HostedKnown, status.Labels == nil:
-			// The listing has fewer documented members than the status. If it lacks any, it saves no
-			// call.
+			// The document of the listing has fewer members than that of the status. If the listing does lack
+			// any, it saves no call.
 			n.off.Store(true)
 			rest = append(rest, h)
 		default:
@@ -69,7 +69,7 @@ func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 	return statuses, err
 }
 
-// namespace is what the client knows about refreshes in one namespace.
+// namespace holds what the client knows about refreshes in one namespace.
 type namespace struct {
 	client  *Client
 	name    string
@@ -77,18 +77,18 @@ type namespace struct {
 
 	latest  atomic.Pointer[listing]
 	changes atomic.Int64 // made by this client
-	// asked holds the names of the processes that asked without a listing, in calls about hosts. A
-	// process that asks again counts once, because it shares with no other. due is how many calls a
-	// listing of the known size must save.
+	// asked holds the names of the processes that asked without a listing, which took calls about hosts. A
+	// process that asks again is not counted again, because it would share with no other. due is the number of
+	// calls that a listing of the known size has to save.
 	asked             sync.Map
 	calls, hosts, due atomic.Int64
-	// off: no more listings are made. One failed or took too long, even once, or it lacked members.
+	// off says that no more listings are made, because one failed, took too long, or lacked members.
 	off atomic.Bool
 }
 
-// listing is what sync_proc_status says of a namespace.
+// listing is what sync_proc_status returned for a namespace.
 type listing struct {
-	changes int64 // number of changes before the listing
+	changes int64 // number of changes made before the listing began
 	at      time.Time
 	rows    map[processOn]fleet.Status
 }
@@ -103,8 +103,8 @@ func (c *Client) namespace(name string) *namespace {
 	return n.(*namespace) //nolint:forcetypeassert // nothing else is stored
 }
 
-// share returns the listed statuses, or nil if the process should ask by itself. The first process that
-// wants a listing makes it, and the others wait.
+// share returns the listed statuses, or nil if the process should ask for its own. The first process that needs
+// a listing makes it, and the others wait for it.
 func (n *namespace) share(ctx context.Context) (map[processOn]fleet.Status, error) {
 	for {
 		changes := n.changes.Load()
@@ -114,8 +114,8 @@ func (n *namespace) share(ctx context.Context) (map[processOn]fleet.Status, erro
 		if !n.pays() {
 			return nil, nil
 		}
-		// With changes as the key, a process that asks after a change does not join a listing begun
-		// before.
+		// The key is the number of changes, so a process that asks after a change does not join a listing that
+		// began before it.
 		flight := n.flights.DoChan(strconv.FormatInt(changes, 10), func() (any, error) { return n.list(ctx, changes) })
 		select {
 		case <-ctx.Done():
@@ -127,12 +127,12 @@ func (n *namespace) share(ctx context.Context) (map[processOn]fleet.Status, erro
 			if ctx.Err() != nil || !errors.Is(result.Err, context.Canceled) {
 				return nil, ctx.Err()
 			}
-			// The process that was making the listing was interrupted, so the next one makes it.
+			// The process that was making the listing was interrupted, so another one makes it.
 		}
 	}
 }
 
-// fresh is the listing that can be used now, or nil.
+// fresh returns the listing that can be used now, or nil.
 func (n *namespace) fresh() *listing {
 	l := n.latest.Load()
 	if l == nil || n.off.Load() || l.changes != n.changes.Load() || n.client.now().Sub(l.at) > sharedFor {
@@ -141,21 +141,21 @@ func (n *namespace) fresh() *listing {
 	return l
 }
 
-// pays reports whether a listing saves calls. It does once the calls so far have cost half as much, since
-// it is not known which processes will still ask. It does not if these calls are about more hosts each
-// than half a page has rows.
+// pays reports whether a listing saves calls. Since it is unknown which processes will still ask, it does once
+// the calls so far number half of those that a listing takes. It does not if these calls are on average about
+// more hosts than half a page has rows.
 func (n *namespace) pays() bool {
 	calls := n.calls.Load()
 	return !n.off.Load() && calls >= max(sharedFrom, n.due.Load()) && 2*n.hosts.Load() <= pageLimit*calls
 }
 
-// list makes a listing, unless another process has made one meanwhile. It returns nil if the first page
-// shows that the other pages cost more than they save.
+// list makes a listing, unless another process has made one meanwhile. It returns nil if the first page shows
+// that the other pages cost more than they save.
 func (n *namespace) list(ctx context.Context, changes int64) (*listing, error) {
 	if latest := n.fresh(); latest != nil || !n.pays() {
 		return latest, nil
 	}
-	// The listing only saves time, so it has its own deadline besides that of the waiting processes.
+	// A listing only saves time, so it has its own deadline in addition to that of the waiting processes.
 	patience := n.client.patience
 	if deadline, bounded := ctx.Deadline(); bounded {
 		patience = min(patience, time.Until(deadline)/4)
@@ -165,7 +165,7 @@ func (n *namespace) list(ctx context.Context, changes int64) (*listing, error) {
 	pages, err := n.pages(bounded)
 	switch {
 	case err != nil:
-		// Sharing only saves calls. If it fails, each process asks by itself, and gets the error then.
+		// Sharing only saves calls. If it fails, each process asks for its own status, and gets the error then.
 		n.client.opts.Logger.DebugContext(ctx, "namespace not listed", "namespace", n.name, "reason", err.Error())
 		if ctx.Err() == nil {
 			n.off.Store(true)
@@ -179,8 +179,8 @@ func (n *namespace) list(ctx context.Context, changes int64) (*listing, error) {
 	return made, nil
 }
 
-// pages gets the first page, which says how many there are, and the others if they save calls. A page
-// that fails is not asked for again, because other processes wait.
+// pages returns the first page, which says how many there are, and the others if they save calls. A page that
+// fails is not requested again, because other processes are waiting.
 func (n *namespace) pages(ctx context.Context) ([]statusAnswer, error) {
 	api := n.client.face.endpoint(apiSync, false)
 	first, err := n.client.page(ctx, api, n.name, 0)
@@ -210,8 +210,9 @@ func (n *namespace) pages(ctx context.Context) ([]statusAnswer, error) {
 	return pages, nil
 }
 
-// rows merges the rows of all pages. At the gateway, a process registered by agent id and again by
-// address has two rows for one machine. Only a call of its own can show which one is meant.
+// rows merges the rows of all pages. At the gateway, a process registered both by agent id and by address has
+// two rows for one machine. Only a call about that process shows which one is meant, so its status is Unknown
+// here.
 func (n *namespace) rows(pages []statusAnswer) map[processOn]fleet.Status {
 	rows := make(map[processOn]fleet.Status)
 	for _, page := range pages {

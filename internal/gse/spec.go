@@ -2,16 +2,16 @@ package gse
 
 import "time"
 
-// Meta names a process. Source: register_proc_info, `meta`.
+// Meta identifies a process. Source: register_proc_info, `meta`.
 type Meta struct {
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
 	Labels    map[string]string `json:"labels,omitempty"`
 }
 
-// Spec is what the agent needs to know of a process. Its JSON is the `spec` of
-// register_proc_info; operate_proc_v2 wants another shape (see operateSpec). A nil
-// pointer is left out of the request, so that the server's default applies.
+// Spec is what the agent needs to know about a process. Its JSON is the `spec` of register_proc_info.
+// operate_proc_v2 has another form (see operateSpec). A nil pointer is omitted from the request, so that the
+// server's default applies.
 type Spec struct {
 	Identity         Identity          `json:"identity"`
 	Control          Control           `json:"control"`
@@ -19,14 +19,14 @@ type Spec struct {
 	MonitorPolicy    MonitorPolicy     `json:"monitor_policy"`
 	WarnReportPolicy *WarnReportPolicy `json:"warn_report_policy,omitempty"`
 	ConfigMap        []ConfigFile      `json:"configmap,omitempty"`
-	// OpTimeout (seconds a command may take) belongs to the policy in the
-	// operate document and does not exist in the register document.
+	// OpTimeout (seconds that a command may take) is part of the policy in the operate document. The register
+	// document does not have it.
 	OpTimeout *int64 `json:"-"`
 }
 
-// Settles is how long the command of an operation may take on a host. startCheck is the check that
-// follows it if it starts the process, and stopCheck the one if it stops it. Unset values are the documented
-// defaults, 60 and 5 seconds. stop_check_secs has none.
+// Settles returns how long the command of an operation may take on a host. startCheck is the time of the check
+// after an operation that starts the process, and stopCheck after one that stops it. The defaults are the
+// documented 60 and 5 seconds. stop_check_secs has no documented default.
 func (s *Spec) Settles() (command, startCheck, stopCheck time.Duration) {
 	opTimeout, check, stop := int64(60), int64(5), int64(0)
 	if s != nil && s.OpTimeout != nil {
@@ -52,7 +52,7 @@ type Identity struct {
 	User       string  `json:"user"`
 }
 
-// Control is `spec.control`: commands, which the agent runs in SetupPath.
+// Control is `spec.control`: the commands, which the agent runs in SetupPath.
 type Control struct {
 	StartCmd   *string `json:"start_cmd,omitempty"`
 	StopCmd    *string `json:"stop_cmd,omitempty"`
@@ -63,8 +63,8 @@ type Control struct {
 	HealthCmd  *string `json:"health_cmd,omitempty"`
 }
 
-// Resource is `spec.resource`: limits. CPU and Mem are percent of the whole machine; the document
-// reserves the others.
+// Resource is `spec.resource`: the limits. CPU and Mem are percent of the whole machine. The document says that
+// the other fields are reserved.
 type Resource struct {
 	CPU  float64 `json:"cpu"`
 	Mem  float64 `json:"mem"`
@@ -80,8 +80,8 @@ const (
 	AutoOneShot  = 2
 )
 
-// MonitorPolicy is `spec.monitor_policy` of register_proc_info. Times are seconds. CrontabRule is spelt
-// as in the documents' tables; their samples say crotab_rule.
+// MonitorPolicy is `spec.monitor_policy` of register_proc_info. Times are in seconds. CrontabRule is spelled as
+// in the tables of the documents, whose samples have crotab_rule.
 type MonitorPolicy struct {
 	AutoType       int64   `json:"auto_type"`
 	StartCheckSecs *int64  `json:"start_check_secs,omitempty"`
@@ -102,7 +102,7 @@ type ConfigFile struct {
 	MD5  *string `json:"md5,omitempty"`
 }
 
-// operateSpec is the `spec` of operate_proc_v2. Its policy has another name and a timeout, and whether it
+// operateSpec is the `spec` of operate_proc_v2. Its policy has another name and includes a timeout. Whether it
 // has limits depends on the face.
 type operateSpec struct {
 	Identity           Identity           `json:"identity"`

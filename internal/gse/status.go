@@ -24,7 +24,7 @@ type statusAnswer struct {
 	ProcInfos procRows       `json:"proc_infos"`
 }
 
-// Plain implements [bkapi.Plain]: rows that can all be read.
+// Plain implements [bkapi.Plain] for the usual case, in which every row can be read.
 func (a *statusAnswer) Plain() (form any, take func() bool) {
 	var wire struct {
 		Count     procapi.Number `json:"count"`
@@ -36,8 +36,8 @@ func (a *statusAnswer) Plain() (form any, take func() bool) {
 	}
 }
 
-// UnmarshalJSON reads any other form. An object that neither counts rows nor has a member for them, but
-// others, answers another question.
+// UnmarshalJSON reads any other form. A non-empty object with neither a count nor a member for rows is the
+// answer to another question, so it counts as unreadable.
 func (a *statusAnswer) UnmarshalJSON(raw []byte) error {
 	var wire struct {
 		Count     procapi.Number `json:"count"`
@@ -54,13 +54,14 @@ func (a *statusAnswer) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// isList reports whether the answer lists rows, or says how many there are. null may stand for none.
+// isList reports whether the answer lists rows, or says how many there are. With a count, null may stand for no
+// rows.
 func (a *statusAnswer) isList() bool {
 	return a.Count.Known || len(a.ProcInfos.rows) > 0 || a.ProcInfos.listed
 }
 
-// procRows are the rows that could be read, and whether any could not. If any could not, a host without a
-// row may have one. given says that there is such a member, and listed that it is not null.
+// procRows holds the rows that could be read. unreadable says that some could not, so a host without a row may
+// have one of those. given says that the answer has a member for rows, and listed that it is not null.
 type procRows struct {
 	rows          []procRow
 	unreadable    bool
@@ -70,7 +71,7 @@ type procRows struct {
 // UnmarshalJSON never fails.
 func (r *procRows) UnmarshalJSON(raw []byte) error {
 	*r = procRows{given: true, listed: string(raw) != "null"}
-	if json.Unmarshal(raw, &r.rows) == nil { // as a rule, all can be read
+	if json.Unmarshal(raw, &r.rows) == nil { // usually all can be read
 		return nil
 	}
 	r.rows = nil
@@ -87,8 +88,8 @@ func (r *procRows) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// procRow is one process on one host in the cached status. In the document, flag is the wanted state and
-// status the actual one: 0 unregistered, 1 running, 2 stopped.
+// procRow is one process on one host in the cached status. According to the document, flag is the desired state
+// and status the actual one: 0 unregistered, 1 running, 2 stopped.
 type procRow struct {
 	Meta struct {
 		Namespace procapi.Text  `json:"namespace"`
@@ -111,18 +112,18 @@ type procRow struct {
 	CPUUsage     procapi.Number `json:"cpu_usage"`
 	MemUsage     procapi.Number `json:"mem_usage"`
 
-	assumed bool // its cloud area is that of a host in the request
+	assumed bool // the cloud area was taken from a host in the request
 }
 
-// rowNames are the members that name a host, in the content of a row or of a row's host.
+// rowNames returns a row with only the members that name a host, from the content of a result.
 func rowNames(content string) procRow {
 	var row procRow
 	_ = json.Unmarshal([]byte(content), &row.Host) // unreadable content has no names
 	return row
 }
 
-// byAddress is the host of a row by its address and cloud area. The gateway may omit the address, put the
-// agent id inside it, or give it in place of the agent id.
+// byAddress returns the host of a row by its address and cloud area. The gateway may omit `host`, put
+// bk_agent_id inside it, or put the address in place of the agent id.
 func (r procRow) byAddress(supplier int) (fleet.Host, bool) {
 	ip, cloud := r.ip(), r.Host.CloudID
 	if whole := cloud.Known && cloud.Value == float64(cloud.Int()); !whole || !ip.IsValid() {
@@ -135,13 +136,13 @@ func (r procRow) byAddress(supplier int) (fleet.Host, bool) {
 	return fleet.NewHost(int(cloud.Int()), supplier, ip), true
 }
 
-// ip is the zero Addr if a row has none.
+// ip returns the address of a row, or the zero Addr if it has none.
 func (r procRow) ip() netip.Addr {
 	ip, _ := netip.ParseAddr(string(r.Host.IP))
 	return ip.Unmap()
 }
 
-// byAgent is the host of a row by its agent id.
+// byAgent returns the host of a row by its agent id.
 func (r procRow) byAgent() (fleet.Host, bool) {
 	id := r.agentID()
 	if id == "" {
@@ -153,7 +154,7 @@ func (r procRow) byAgent() (fleet.Host, bool) {
 
 func (r procRow) agentID() string { return cmp.Or(string(r.AgentID), string(r.Host.AgentID)) }
 
-// statusOf is what a row says of its process.
+// statusOf returns the status of a process according to a row.
 func (c *Client) statusOf(r procRow) fleet.Status {
 	s := fleet.Status{
 		State:        fleet.Unknown,
@@ -182,8 +183,8 @@ func (c *Client) statusOf(r procRow) fleet.Status {
 	return s
 }
 
-// LiveStatus implements fleet.Process: operation 2, and its result. It returns an error only if no host
-// got an answer because the call itself failed.
+// LiveStatus implements fleet.Process by means of operation 2 and its result. It returns an error only if the
+// call itself failed and no host got an answer.
 func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	if p.spec == nil {
 		return nil, fleet.ErrNoSpec

@@ -10,9 +10,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 )
 
-// Differences are the fields in which an agent hosts another spec. They are compared as far as the
-// agent's file keeps them. A number of seconds may be undeclared, or 0 on either side. Then it is a
-// default of the server or of the agent. White space around a text is ignored.
+// Differences returns the fields in which the agent hosts another spec, among those that the agent's file
+// keeps. A number of seconds is not compared if it is undeclared, or 0 on either side. It is then a default of
+// the server or of the agent. White space around a text is ignored.
 func (s *Spec) Differences(e hostedspec.Entry, sendsTimeout bool) []fleet.Difference {
 	var limits Resource
 	if s.Resource != nil {
@@ -56,7 +56,7 @@ func orBlank(text *string) string {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// percent has the digits of a float of 32 bits: an agent may keep 10.1 as 10.100000381469727.
+// percent formats n with the digits of a 32-bit float, because an agent may keep 10.1 as 10.100000381469727.
 func percent(n float64) string { return strconv.FormatFloat(n, 'f', -1, 32) }
 
 var _ fleet.Verifier = (*Process)(nil)
@@ -76,7 +76,7 @@ func (p *Process) Hosting(ctx context.Context, hosts []fleet.Host) map[fleet.Hos
 	return found
 }
 
-// hosting is what a reading says of this process. If its key has two entries, one that differs counts.
+// hosting returns what a reading shows about this process. If its key has two entries, one that differs counts.
 func (p *Process) hosting(reading hostedspec.Reading) fleet.Hosting {
 	found := fleet.Hosting{Why: reading.Reason()}
 	for _, e := range reading.Entries {
