@@ -8,7 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// API is a generation of JOB: the path segment that names it.
+// API is a generation of JOB, named as in the path of its endpoints.
 type API string
 
 // The generations of JOB.
@@ -17,17 +17,17 @@ const (
 	V2 API = "job"
 )
 
-// APIs are all generations, the default one first.
+// APIs returns every generation, the default one first.
 func APIs() []API { return []API{V3, V2} }
 
-// Endpoint names, the same in each generation.
+// Names of endpoints, which are the same in each generation.
 const (
 	apiManage  = "manage_proc"
 	apiOperate = "operate_process"
 	apiResult  = "get_proc_result"
 )
 
-// Options of a Client. The zero value is usable.
+// Options configures a Client. The zero value is usable.
 type Options struct {
 	API      API
 	MaxHosts int // hosts in one request
@@ -35,14 +35,14 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// Client speaks to one JOB server. It is safe for concurrent use.
+// Client is a client of one JOB server. It is safe for concurrent use.
 type Client struct {
 	api  *bkapi.Client
 	base string
 	opts procapi.Options
 }
 
-// NewClient calls JOB through api, whose gateway must be the ESB.
+// NewClient returns a client that calls JOB through api, whose gateway must be the ESB.
 func NewClient(api *bkapi.Client, opts Options) *Client {
 	if opts.API == "" {
 		opts.API = APIs()[0]

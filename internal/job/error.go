@@ -10,10 +10,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// codeGSEError is JOB's only code for errors of GSE, from a refusal to a late answer.
+// codeGSEError is the only code that JOB has for errors of GSE, from a refusal to a late answer.
 const codeGSEError = 1210001
 
-// Codes of the ESB for something that is missing. Source: paas2/esb/common/errors.py and
+// Codes with which the ESB reports that something is missing. Source: paas2/esb/common/errors.py and
 // paas2/esb/esb/outgoing.py of TencentBlueKing/legacy-bk-paas.
 const (
 	esbNoComponent  = 1306404
@@ -23,8 +23,8 @@ const (
 	esbBackendMissing = "Status Code: 404"
 )
 
-// IsRemoved reports whether err says that the platform lacks the endpoint, as JOB does from 3.7 on. Only
-// the GSE objects work there. A wrong job_api or job_endpoint looks the same.
+// IsRemoved reports whether err shows that the platform lacks the endpoint, as JOB does from release 3.7 on.
+// Only the GSE objects work there. A wrong job_api or job_endpoint has the same effect.
 func IsRemoved(err error) bool {
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) || !slices.Contains([]string{apiManage, apiOperate, apiResult}, failure.API) {
@@ -39,15 +39,15 @@ func IsRemoved(err error) bool {
 	return failure.Kind == bkapi.KindStatus && failure.Status == http.StatusNotFound
 }
 
-// Meanings of outcomes without a code of GSE.
+// Meanings of outcomes that have no code of GSE.
 const (
 	meaningRemoved = "this platform's JOB does not have the process API"
 	meaningUnsure  = "JOB had trouble with GSE and does not say whether the operation began"
 	meaningNoAgent = "JOB knows hosts by bk_cloud_id and IP, and not by agent id"
 )
 
-// correctVerdict corrects the verdict on a failed request by what only JOB's errors show. If the endpoint is
-// missing, nothing can have begun, whatever the ESB says. If GSE fails, anything can have begun.
+// correctVerdict corrects the verdict on a failed request from what only JOB's errors show. If the endpoint is
+// missing, no operation began, whatever the ESB reports. If GSE failed, the operation may have begun.
 func correctVerdict(o fleet.Outcome, repeatable bool) fleet.Outcome {
 	switch {
 	case o.Err == nil || o.TaskID != "": // it was accepted

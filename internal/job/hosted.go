@@ -16,14 +16,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// Scripts through jobv3. Source: the ESB documents of the APIs of these names.
+// The script API of jobv3. Source: the ESB documents of the APIs with these names.
 const (
 	apiRunScript    = "fast_execute_script"
 	apiScriptStatus = "get_job_instance_status"
 	apiScriptLog    = "batch_get_job_instance_ip_log"
 )
 
-// HostedFiles reads what agents host by scripts that JOB runs.
+// HostedFiles reads what agents host by means of scripts that JOB runs.
 type HostedFiles struct {
 	Client *Client
 	Source hostedspec.Source
@@ -32,8 +32,8 @@ type HostedFiles struct {
 
 var _ procapi.HostedReader = HostedFiles{}
 
-// scriptSeconds is how long the script may take on a host. maxLogs is how many hosts one request for logs
-// may name, by JOB's public code.
+// scriptSeconds is the time limit of the script on a host. maxLogs is the number of hosts that one request for
+// logs may name, according to JOB's public code.
 const (
 	scriptSeconds = 60
 	maxLogs       = 500
@@ -45,7 +45,7 @@ const (
 	languagePowerShell = 5
 )
 
-// States of a script on a host. In a finished job, any other number is a failure.
+// Statuses of a script on a host. In a finished job, any other number means a failure.
 const (
 	hostAway      = 1
 	hostWaiting   = 5
@@ -68,13 +68,13 @@ type servers struct {
 	IPList []address `json:"ip_list"`
 }
 
-// instance is `data` of a script that was accepted. Its numbers are sent back unchanged.
+// instance is `data` of the answer that accepts a script. Its numbers are sent back unchanged.
 type instance struct {
 	Job  json.Number `json:"job_instance_id"`
 	Step json.Number `json:"step_instance_id"`
 }
 
-// LogValue is what is logged of it.
+// LogValue returns what is logged of an instance.
 func (i *instance) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("task_id", i.Job.String()))
 }
@@ -91,7 +91,7 @@ type logQuery struct {
 	IPList []address `json:"ip_list"`
 }
 
-// hostRow is a host in an answer: how the script ended there, or what it printed.
+// hostRow is a host in an answer. It says how the script ended there, or what it printed.
 type hostRow struct {
 	CloudID  procapi.Number `json:"bk_cloud_id"`
 	IP       procapi.Text   `json:"ip"`
@@ -112,7 +112,7 @@ type scriptLogs struct {
 	Hosts procapi.Many[hostRow] `json:"script_task_logs"`
 }
 
-// Plain implements [bkapi.Plain]: logs that can all be read.
+// Plain implements [bkapi.Plain] for the usual case, in which every log can be read.
 func (l *scriptLogs) Plain() (form any, take func() bool) {
 	var wire struct {
 		Hosts []hostRow `json:"script_task_logs"`
@@ -137,14 +137,14 @@ func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows
 	return readings
 }
 
-// scriptRun is the script on the hosts of one job.
+// scriptRun is the run of the script on the hosts of one job.
 type scriptRun struct {
 	HostedFiles
 	started instance
-	printed map[address]procapi.Text // logs without their end, when they were seen first
+	printed map[address]procapi.Text // incomplete logs, as last returned
 }
 
-// endpoint is private, because its answers contain commands of other owners.
+// endpoint returns a private API, because the answers contain commands of other owners.
 func (r *scriptRun) endpoint(name string) bkapi.API {
 	api := r.Client.endpoint(name, true)
 	api.Private = true
@@ -164,7 +164,7 @@ func (r *scriptRun) send(ctx context.Context, hosts []fleet.Host, windows bool) 
 	return r.started.Job.String(), reply, err
 }
 
-// look asks how the script ended on each host, and for the output where it succeeded.
+// look asks how the script ended on each host, and for its output where it succeeded.
 func (r *scriptRun) look(ctx context.Context, _ string, hosts []fleet.Host) (map[fleet.Host]hostedspec.Reading, error) {
 	var status scriptStatus
 	readings := make(map[fleet.Host]hostedspec.Reading)
@@ -203,7 +203,7 @@ func (r *scriptRun) look(ctx context.Context, _ string, hosts []fleet.Host) (map
 			if log := printed[at].Log; log != "" && (hostedspec.Whole(string(log)) || r.printed[at] == log) {
 				readings[h] = hostedspec.Parse(string(log))
 			} else {
-				r.printed[at] = log // logs come behind what is known of their end, and may come in parts
+				r.printed[at] = log // logs may lag behind the script's status, and be returned in parts
 			}
 		}
 	}

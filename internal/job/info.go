@@ -6,8 +6,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Scope is the set of hosts that JOB allows a request to touch. It has Type ("biz" or "biz_set") and ID,
-// or only BizID, as in older documents.
+// Scope is the set of hosts that JOB allows a request to affect. It has Type ("biz" or "biz_set") and ID, or
+// only BizID as in older documents.
 type Scope struct {
 	Type  string `json:"bk_scope_type,omitempty"`
 	ID    string `json:"bk_scope_id,omitempty"`
@@ -21,11 +21,11 @@ const (
 	TypeOneShot  = 2
 )
 
-// Info is what the agent needs to know about a process: an element of `process_infos` without its hosts.
-// A nil pointer is left out of the request, so that the server's default applies.
+// Info is what the agent needs to know about a process: an element of `process_infos` without its hosts. A nil
+// pointer is omitted from the request, so that the server's default applies.
 //
-// SetupPath and PIDPath are optional in the document of manage_proc, but the server refuses a request
-// without them.
+// SetupPath and PIDPath are optional in the document of manage_proc, but the server refuses a request without
+// them.
 type Info struct {
 	ProcName  string  `json:"proc_name"`
 	ProcOwner *string `json:"proc_owner,omitempty"` // manage_proc only
@@ -34,8 +34,8 @@ type Info struct {
 	PIDPath   string  `json:"pid_path"`
 	CfgPath   *string `json:"cfg_path,omitempty"`
 	LogPath   *string `json:"log_path,omitempty"`
-	// Account runs the commands. The document of manage_proc lacks it, but its server reads it: without
-	// it the process would run as root.
+	// Account runs the commands. The document of manage_proc does not have it, but the server reads it. Without
+	// it, the process would run as root.
 	Account    *string `json:"account,omitempty"`
 	StartCmd   *string `json:"start_cmd,omitempty"`
 	StopCmd    *string `json:"stop_cmd,omitempty"`
@@ -47,7 +47,7 @@ type Info struct {
 	// ValueKey distinguishes processes with the same SetupPath and ProcName.
 	ValueKey *string `json:"value_key,omitempty"`
 	Type     *int64  `json:"type,omitempty"`
-	// CPULmt and MemLmt are percent. The server treats a limit outside [0, 100] as 0.
+	// CPULmt and MemLmt are in percent. The server treats a limit outside [0, 100] as 0.
 	CPULmt              *int64 `json:"cpu_lmt,omitempty"`
 	MemLmt              *int64 `json:"mem_lmt,omitempty"`
 	CycleTime           *int64 `json:"cycle_time,omitempty"` // the interval of TypePeriodic
@@ -57,9 +57,9 @@ type Info struct {
 	StartCheckEndTime   *int64 `json:"start_check_end_time,omitempty"`
 }
 
-// Settles is how long the command of an operation may take on a host. startCheck is the check that
-// follows it if it starts the process. JOB documents no defaults. Unset values are the defaults of GSE's
-// documents, 60 and 5 seconds. It has no check after a stop.
+// Settles returns how long the command of an operation may take on a host. startCheck is the time of the check
+// after an operation that starts the process. JOB documents no defaults, so those of GSE's documents are used:
+// 60 and 5 seconds. JOB has no check after a stop.
 func (i Info) Settles() (command, startCheck, stopCheck time.Duration) {
 	opTimeout, check := int64(60), int64(5)
 	if i.OpTimeout != nil {
@@ -90,7 +90,7 @@ type address struct {
 	IP      string `json:"ip"`
 }
 
-// requestOf has the fields that the endpoint's document has (see Account).
+// requestOf returns a request with only those fields that the endpoint's document has (but see Account).
 func requestOf(api string, scope Scope, opType int, info Info, hosts []fleet.Host) request {
 	if api == apiManage {
 		info.Contact = nil

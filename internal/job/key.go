@@ -8,15 +8,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// keysOf returns every key under which a result is known to name a host. The document of get_proc_result
-// has setup_path/proc_name:bk_cloud_id:ip. A value_key replaces the path. Clients have seen the two
-// halves in the other order. No document says whether a "/" at the end of setup_path is kept. Keys are
-// never parsed, because a Windows path contains a colon.
+// keysOf returns every key under which a result is known to name a host. The document of get_proc_result has
+// setup_path/proc_name:bk_cloud_id:ip, in which a value_key replaces the path. Clients have seen the two halves
+// in the other order. No document says whether a "/" at the end of setup_path is kept. Keys are never parsed,
+// because a Windows path contains a colon.
 func keysOf(info Info) procapi.Keys {
 	names := []string{
 		strings.TrimRight(info.SetupPath, `/\`) + "/" + info.ProcName,
 		info.SetupPath + "/" + info.ProcName,
-		info.SetupPath + info.ProcName, // "setup_path+proc_name", by the document of value_key
+		info.SetupPath + info.ProcName, // "setup_path+proc_name", according to the document of value_key
 	}
 	if info.ValueKey != nil && *info.ValueKey != "" {
 		names = append([]string{*info.ValueKey}, names...)

@@ -11,22 +11,22 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// Registration is the endpoint that registers.
+// Registration is the endpoint that registers a process.
 type Registration string
 
 const (
 	// RegisterByOperate is operate_process with operations 3 and 4.
 	RegisterByOperate Registration = apiOperate
-	// RegisterByManage is manage_proc with operations 1 and 2. The servers whose code is public (3.4 to
-	// 3.6) pass these numbers on to GSE. There, 1 stops the process and 2 queries its status, and the
-	// answer looks like a success.
+	// RegisterByManage is manage_proc with operations 1 and 2. The servers whose code is public (3.4 to 3.6)
+	// pass these numbers on to GSE. GSE stops the process for 1 and queries its status for 2, and the answer
+	// looks like a success.
 	RegisterByManage Registration = apiManage
 )
 
-// Registrations are all registrations, the default one first.
+// Registrations returns every Registration, the default one first.
 func Registrations() []Registration { return []Registration{RegisterByOperate, RegisterByManage} }
 
-// Process is one process on the hosts of a scope.
+// Process returns one process on the hosts of a scope.
 func (c *Client) Process(scope Scope, registration Registration, info Info) *Process {
 	return &Process{client: c, scope: scope, registration: registration, info: info}
 }
@@ -41,22 +41,22 @@ type Process struct {
 
 var _ fleet.Process = (*Process)(nil)
 
-// What a per-host code means for a registration.
+// What the per-host codes mean for each call.
 var (
 	callRegister   = procapi.Call{Name: "register", MustTrack: true, ConflictCodes: []int64{procapi.CodeRegistered}}
 	callUnregister = procapi.Call{Name: "unregister", SuccessCodes: []int64{procapi.CodeNotRunning}}
 )
 
-// Register implements fleet.Process. If another owner hosts the process already, only the server can say
-// so, because there is no cached status.
+// Register implements fleet.Process. Only the server can report that another owner hosts the process already,
+// because JOB has no cached status.
 func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := p.register(ctx, hosts)
 	for h, o := range results {
-		// The ESB reports a missing backend like a failing one, which could have acted.
+		// The ESB reports a missing backend like a failed one, which may have acted.
 		if IsRemoved(o.Err) && (bkapi.HasCode(o.Err, esbBackendError) || !bkapi.MayHaveActed(o.Err)) {
 			continue
 		}
-		// JOB does not say how GSE failed, so the operation may have begun.
+		// JOB does not report how GSE failed, so the operation may have begun.
 		inTrouble := bkapi.HasCode(o.Err, codeGSEError)
 		results.Merge(procapi.Unconfirmed(fleet.Results{h: o}, inTrouble))
 	}
@@ -70,8 +70,8 @@ func (p *Process) register(ctx context.Context, hosts []fleet.Host) fleet.Result
 	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Supervise), callRegister, true}, hosts, procapi.Request{})
 }
 
-// Reregister implements fleet.Process. JOB has no update. Registering again replaces, unless the server
-// says that the process exists: then it is removed first.
+// Reregister implements fleet.Process. JOB has no update. Registering again replaces the registration, unless
+// the server reports that the process exists. In that case it is unregistered first.
 func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	registering, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
 	defer cancel()
@@ -103,8 +103,8 @@ func (p *Process) Settles() (command, startCheck, stopCheck time.Duration) { ret
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return true }
 
-// meaningManageBug explains a manage_proc that succeeded without its documented effect.
-// meaningManageUnseen is for one whose effect was not seen.
+// meaningManageBug is for a manage_proc that succeeded without its documented effect, meaningManageUnseen for
+// one whose effect was not confirmed.
 const (
 	meaningManageBug = "JOB answered as if manage_proc had worked, and it had not: this release runs its operations 1 and 2 as stop and query; " +
 		"set registration_api to operate_process"
@@ -112,12 +112,12 @@ const (
 		"set registration_api to operate_process"
 )
 
-// readBack asks the agents whether manage_proc had its documented effect. With the public server code it
-// does not, so JOB's answer is not sufficient.
+// readBack asks the agents whether manage_proc had its documented effect. According to the public code of the
+// server it has not, so JOB's answer is not sufficient.
 func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []fleet.Host, hosted bool) fleet.Results {
 	for _, h := range hosts {
 		if o := results[h]; hosted && o.Code == procapi.CodeNotRunning && !o.OK() {
-			// A registration reports that there is nothing to stop.
+			// A registration that reports "not running" was run as a stop.
 			o.Meaning = meaningManageBug
 			results[h] = o
 		}
@@ -128,13 +128,13 @@ func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []f
 	}
 	unseen := fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageUnseen}
 	if hosted {
-		unseen.Verdict = fleet.Lost // a possible registration is not forgotten
+		unseen.Verdict = fleet.Lost // a possible registration must not be forgotten
 	}
 	live, err := p.LiveStatus(ctx, claimed)
 	for _, h := range claimed {
 		o := fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug}
 		switch now := live[h]; {
-		case !now.HostedKnown: // the agent did not answer, or does not say
+		case !now.HostedKnown: // the agent did not answer, or did not report it
 			o = unseen
 			o.Message, o.Err = now.Message, err
 		case now.Hosted == hosted:
@@ -167,7 +167,7 @@ func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	return p.run(ctx, step{apiOperate, procapi.OpType(op), call, procapi.Repeatable(op)}, hosts, r)
 }
 
-// step is one request of an endpoint, without its hosts.
+// step is one request to an endpoint, without its hosts.
 type step struct {
 	api        string
 	opType     int
@@ -180,10 +180,10 @@ type task struct {
 	ID procapi.TaskID `json:"bk_gse_taskid"`
 }
 
-// LogValue is what is logged of it.
+// LogValue returns what is logged of a task.
 func (t *task) LogValue() slog.Value { return slog.GroupValue(slog.String("task_id", string(t.ID))) }
 
-// run makes a step on the hosts that JOB can name, with one request per batch.
+// run runs a step on the hosts that JOB can name, with one request for each batch.
 func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	var (
 		api              = p.client.endpoint(s.api, s.repeatable)
@@ -207,7 +207,7 @@ func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, r procapi
 	return results
 }
 
-// runBefore is run, but leaves time to read back the effect.
+// runBefore is like run, but leaves time to read back the effect.
 func (p *Process) runBefore(ctx context.Context, s step, hosts []fleet.Host) fleet.Results {
 	ctx, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
 	defer cancel()

@@ -13,7 +13,7 @@ type resultRequest struct {
 	TaskID string `json:"bk_gse_taskid"`
 }
 
-// resultAnswer is `data` of get_proc_result. By the document, Status is reserved. In its sample, Status
+// resultAnswer is `data` of get_proc_result. The document says that Status is reserved. In its sample, Status
 // is 115 (in progress) although a host has finished.
 type resultAnswer struct {
 	Status procapi.Number    `json:"status"`
@@ -33,7 +33,7 @@ func (a *resultAnswer) Plain() (form any, take func() bool) {
 	}
 }
 
-// queued reports whether the task has not begun. Status is used only for this: JOB turns GSE's 1000115
+// queued reports whether the task has not begun. Status is used only for this, because JOB turns GSE's 1000115
 // into a success with this status and no result.
 func (a *resultAnswer) queued() bool {
 	return a.Status.Int() == procapi.CodeInProgress && len(a.Result) == 0
@@ -52,7 +52,7 @@ func (p *Process) tasks() procapi.Tasks {
 			}
 			return answer.Result, reply, err
 		},
-		// For a result, JOB answers this code if GSE gave no answer at all.
+		// For a result, JOB returns this code if GSE gave no answer at all.
 		Passing: func(err error) bool { return bkapi.HasCode(err, codeGSEError) },
 	}
 }

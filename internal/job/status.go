@@ -8,12 +8,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// CachedStatus implements fleet.Process. There is no cache: the agents are asked,
-// and a process that is not hosted counts as not registered (see the package
-// documentation).
+// CachedStatus implements fleet.Process. JOB has no cache, so the agents are asked. A process that is not
+// hosted counts as not registered (see the package documentation).
 //
-// A caller that reads the cached status has more to do afterwards. So a silent agent does not use up all
-// the time.
+// A caller that reads the cached status has more to do afterwards. So patience bounds the wait for agents that
+// do not answer.
 func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	statuses, err := fleet.LiveStatusWithin(ctx, p, patience, hosts)
 	return hostedOnly(statuses), err
@@ -22,7 +21,7 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 // patience bounds how long agents are asked in place of a cached status.
 const patience = 2 * time.Minute
 
-// hostedOnly treats a process that is not hosted as not registered.
+// hostedOnly returns statuses in which a process that is not hosted is not registered.
 func hostedOnly(statuses map[fleet.Host]fleet.Status) map[fleet.Host]fleet.Status {
 	for h, s := range statuses {
 		if s.State != fleet.Unknown && s.HostedKnown && !s.Hosted {
@@ -33,14 +32,15 @@ func hostedOnly(statuses map[fleet.Host]fleet.Status) map[fleet.Host]fleet.Statu
 	return statuses
 }
 
-// SharedStatus implements fleet.Process. A query to the agents is about one process only.
+// SharedStatus implements fleet.Process. It shares nothing, because a query to the agents is about one process
+// only.
 func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	statuses, err := p.LiveStatus(ctx, hosts)
 	return hostedOnly(statuses), err
 }
 
-// LiveStatus implements fleet.Process: operation 2, and its result. It returns an error only if no host
-// got an answer because the call itself failed.
+// LiveStatus implements fleet.Process by means of operation 2 and its result. It returns an error only if the
+// call itself failed and no host got an answer.
 func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	var (
 		kept             = procapi.Contents{Name: p.info.ProcName}
@@ -52,8 +52,8 @@ func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 		return nil, err
 	}
 	for h, s := range statuses {
-		// The registration time shows whether a cached status is outdated, and that there is a
-		// registration. JOB has no cached status, and only hosting is a registration.
+		// Elsewhere, the registration time shows that there is a registration, and whether the cached status is
+		// outdated. JOB has no cached status, and only hosting is a registration.
 		s.RegisterTime = 0
 		statuses[h] = s
 	}
