@@ -38,7 +38,6 @@ type call struct {
 	older    bool   // the envelope has bk_error_code in place of code
 }
 
-// attempt is the attempt under way.
 type attempt struct {
 	ctx      context.Context // of sending and reading
 	began    time.Time
@@ -135,7 +134,6 @@ func keepRedirects(*http.Request, []*http.Request) error { return http.ErrUseLas
 // often has no Content-Length.
 var arriving = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// read reads and closes an answer.
 func (c *call) read(resp *http.Response) answer {
 	body := resp.Body
 	resp.Body = http.NoBody // nothing is left to read

@@ -25,7 +25,6 @@ type credentials struct {
 	AccessToken string `json:"access_token,omitempty"`
 }
 
-// marshalCredentials returns the credentials as a JSON object.
 func marshalCredentials(cfg Config) ([]byte, error) {
 	creds, err := json.Marshal(credentials{
 		AppCode:     cfg.AppCode,
@@ -70,7 +69,6 @@ func joinObjects(a, b []byte) []byte {
 	return append(joined, b[1:]...)
 }
 
-// setHeaders sets every header that the platform reads.
 func (c *Client) setHeaders(header http.Header, requestID string) {
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json")

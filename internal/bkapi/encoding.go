@@ -76,7 +76,6 @@ func quoteASCII(s string) string {
 	return unquote(strconv.QuoteToASCII(s))
 }
 
-// unquote removes the quotes around s and changes nothing else.
 func unquote(s string) string {
 	return s[1 : len(s)-1]
 }

@@ -13,7 +13,6 @@ import (
 	json "github.com/go-json-experiment/json/v1"
 )
 
-// envelope is the decoded envelope of an answer.
 type envelope struct {
 	ok        bool
 	code      int64
@@ -41,7 +40,6 @@ type members struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// wireEnvelope is an envelope with undecoded data.
 type wireEnvelope struct {
 	members
 

@@ -118,7 +118,6 @@ func (e *Error) notes() []string {
 	return notes
 }
 
-// withNotes returns text with notes in parentheses.
 func withNotes(text string, notes []string) string {
 	if len(notes) == 0 {
 		return text
@@ -178,7 +177,6 @@ func (e *Error) answered() string {
 	}
 }
 
-// status returns the HTTP status of the answer, or "" if there was none.
 func (e *Error) status() string {
 	if e.Status == 0 {
 		return ""

@@ -117,7 +117,6 @@ func (c *call) requestIDOf(ans answer, env envelope) string {
 	return c.requestID
 }
 
-// words returns a message of the platform in a form that may be displayed.
 func (c *call) words(message string) string {
 	return cut(c.client.redact.text(message), maxMessageBytes)
 }

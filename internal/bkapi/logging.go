@@ -84,7 +84,6 @@ func (c *Client) logAttempt(
 	c.log.LogAttrs(ctx, slog.LevelDebug, "called API", attrs...)
 }
 
-// logRetry logs why a call is made again.
 func (c *Client) logRetry(ctx context.Context, call *call, failure *Error) {
 	c.log.LogAttrs(ctx, slog.LevelWarn, "repeating API call",
 		slog.String("api", call.api.Name),

@@ -74,7 +74,6 @@ func (r redactor) text(s string) string {
 	return s
 }
 
-// withoutSecrets returns s without secrets.
 func (r redactor) withoutSecrets(s string) string {
 	s = r.secrets.replace(s, redacted)
 	if slices.ContainsFunc(secretMembers, func(name string) bool { return strings.Contains(s, name) }) {
@@ -103,7 +102,6 @@ func (r redactor) error(err error) error {
 	return err
 }
 
-// oneLine returns s on one line, without control characters.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || !unicode.IsPrint(r) {

@@ -14,7 +14,6 @@ import (
 // the user would wait in vain.
 const maxRetryAfter = time.Hour
 
-// retryPolicy limits the retries of a call.
 type retryPolicy struct {
 	max     int
 	waitMin time.Duration
@@ -112,7 +111,6 @@ func (c *call) shouldRetry(ctx context.Context, failure *Error) bool {
 	return true
 }
 
-// backoff returns the wait that shouldRetry has set.
 func (c *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
 	return c.wait
 }

@@ -68,7 +68,7 @@ func isPlain(octet byte) bool {
 	return octet < utf8.RuneSelf && strings.IndexByte(`\%&+?`, octet) < 0
 }
 
-// findRest continues find after the known characters. The rest may be read in several ways, and so have several
+// findRest continues find after the known characters. Text that can be read in several ways may have several
 // ends.
 func (s secret) findRest(text spelling, place, known int) int {
 	var (
@@ -118,7 +118,6 @@ func (s spelling) appendLost(ends []int, mark sign) []int {
 	return ends
 }
 
-// secrets holds several secrets that are looked for together.
 type secrets struct {
 	// first holds the secrets by their first character. plain has the same lists by ASCII byte, for a faster
 	// lookup.
