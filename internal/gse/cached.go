@@ -20,7 +20,6 @@ type cachedRows struct {
 	unreadable bool
 }
 
-// namedStatus is the status in a row, with the names of the row's host.
 type namedStatus struct {
 	names  []fleet.HostID
 	status fleet.Status
@@ -147,7 +146,6 @@ func (c cachedRows) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	return placed, lost
 }
 
-// add adds the status of a row to that of its host.
 func add(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet.Status) {
 	if before, twice := placed[host]; twice {
 		status = later(before, status)

@@ -71,7 +71,7 @@ type target struct {
 	AgentIDs []string `json:"agent_id_list,omitempty"`
 }
 
-// targetOf returns the target for hosts that are all named in the same way (see batches).
+// targetOf requires that all hosts are named in the same way (see batches).
 func targetOf(hosts []fleet.Host) target {
 	var t target
 	for _, h := range hosts {

@@ -85,7 +85,6 @@ func (c *Client) requests(parts []fleet.Part) (requests [][]share, others []int)
 	return requests, others
 }
 
-// submitJointly sends one request and waits for its result.
 func (p *Process) submitJointly(ctx context.Context, op fleet.Operation, shares []share, parts []fleet.Part) []fleet.Results {
 	var (
 		body    multiRequest
@@ -114,7 +113,6 @@ func (p *Process) submitJointly(ctx context.Context, op fleet.Operation, shares 
 	return tasks.SubmitParts(bkapi.WithLogFields(ctx, procapi.HostsField(all)), r, asked)
 }
 
-// own returns the answers about this process.
 func (t *taskResults) own(answers procapi.ResultMap) procapi.ResultMap {
 	own := make(procapi.ResultMap)
 	for key, answer := range answers {

@@ -154,7 +154,6 @@ func (c *Client) Each(ctx context.Context, namespace string, supplier int, yield
 	return l.list(ctx)
 }
 
-// rowID identifies a row.
 type rowID struct {
 	namespace, name, ip, agent string
 	cloud, supplier            int64
@@ -168,7 +167,6 @@ type entryID struct {
 	registered int64
 }
 
-// lister lists a namespace.
 type lister struct {
 	client    *Client
 	namespace string
@@ -215,7 +213,6 @@ type reading struct {
 
 func (r *reading) short() bool { return float64(r.rows) < r.count || r.starved }
 
-// read lists the namespace once.
 func (l *lister) read(ctx context.Context) (reading, error) {
 	var (
 		r      reading
@@ -285,7 +282,6 @@ func (l *lister) add(info procRow) rowID {
 	return id
 }
 
-// page requests one page of a namespace.
 func (c *Client) page(ctx context.Context, api bkapi.API, namespace string, start int) (statusAnswer, error) {
 	var (
 		request syncRequest

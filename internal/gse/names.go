@@ -10,7 +10,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// learn remembers that the platform gave two names to one host.
 func (c *Client) learn(agent, address fleet.HostID) {
 	c.aliases.Store(agent, address)
 	c.aliases.Store(address, agent)

@@ -34,7 +34,6 @@ func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	return p.operate(ctx, op, hosts, procapi.Request{Observe: observe})
 }
 
-// operate sends one request for each batch of hosts.
 func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	api := p.client.face.endpoint(apiOperate, procapi.Repeatable(op))
 	return procapi.InBatches(ctx, p.client.batches(hosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
@@ -67,7 +66,6 @@ func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest
 	return request
 }
 
-// submit sends an operation once and waits for its result.
 func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation, body any, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	r.Call, r.Repeatable, r.StartCheck = procapi.CallOf(op, p.spec.oneShot()), api.Repeatable, fleet.StartCheck(p, op)
 	r.Send = p.client.send(api, body)
@@ -84,7 +82,6 @@ func (c *Client) send(api bkapi.API, body any) func(context.Context) (string, bk
 	}
 }
 
-// taskResult asks once for the result of a task.
 func (c *Client) taskResult(ctx context.Context, id string) (answers procapi.ResultMap, reply bkapi.Reply, err error) {
 	reply, err = c.api.Call(ctx, c.face.endpoint(apiResult, true), task{ID: procapi.TaskID(id)}, &answers)
 	return answers, reply, err
@@ -100,7 +97,6 @@ type taskResults struct {
 	claims  map[fleet.HostID]int
 }
 
-// ask asks once for the result.
 func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
 	answers, reply, err := t.client.taskResult(ctx, id)
 	t.look(ctx, answers)

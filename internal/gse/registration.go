@@ -91,7 +91,6 @@ func (r *registration) run(ctx context.Context) fleet.Results {
 	return results
 }
 
-// round makes the call for the hosts that do not have a verdict yet.
 func (r *registration) round(ctx context.Context) (done bool, err error) {
 	var answers procapi.ResultMap
 	request := registrationRequest{Meta: r.meta, Hosts: hostsV1(r.verdicts.Pending), Spec: r.spec}

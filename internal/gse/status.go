@@ -142,7 +142,6 @@ func (r procRow) ip() netip.Addr {
 	return ip.Unmap()
 }
 
-// byAgent returns the host of a row by its agent id.
 func (r procRow) byAgent() (fleet.Host, bool) {
 	id := r.agentID()
 	if id == "" {
@@ -154,7 +153,6 @@ func (r procRow) byAgent() (fleet.Host, bool) {
 
 func (r procRow) agentID() string { return cmp.Or(string(r.AgentID), string(r.Host.AgentID)) }
 
-// statusOf returns the status of a process according to a row.
 func (c *Client) statusOf(r procRow) fleet.Status {
 	s := fleet.Status{
 		State:        fleet.Unknown,
