@@ -137,7 +137,6 @@ func (f HostedFiles) ReadHosted(ctx context.Context, hosts []fleet.Host, windows
 	return readings
 }
 
-// scriptRun is the run of the script on the hosts of one job.
 type scriptRun struct {
 	HostedFiles
 	started instance
@@ -164,7 +163,6 @@ func (r *scriptRun) send(ctx context.Context, hosts []fleet.Host, windows bool) 
 	return r.started.Job.String(), reply, err
 }
 
-// look asks how the script ended on each host, and for its output where it succeeded.
 func (r *scriptRun) look(ctx context.Context, _ string, hosts []fleet.Host) (map[fleet.Host]hostedspec.Reading, error) {
 	var status scriptStatus
 	readings := make(map[fleet.Host]hostedspec.Reading)

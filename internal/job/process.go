@@ -167,7 +167,6 @@ func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	return p.run(ctx, step{apiOperate, procapi.OpType(op), call, procapi.Repeatable(op)}, hosts, r)
 }
 
-// step is one request to an endpoint, without its hosts.
 type step struct {
 	api        string
 	opType     int
