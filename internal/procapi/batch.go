@@ -32,8 +32,7 @@ func InBatches[M ~map[fleet.Host]V, V any](ctx context.Context, batches iter.Seq
 	return results
 }
 
-// HostsField returns the log field that names the hosts of a request. It names at most two, to keep the line
-// short.
+// HostsField returns the log field for the hosts of a request. To keep the line short, it names at most two.
 func HostsField(hosts []fleet.Host) slog.Attr {
 	text := "none"
 	switch n := len(hosts); n {

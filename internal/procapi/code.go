@@ -161,8 +161,8 @@ var knownCodes = []KnownCode{
 	},
 }
 
-// Meaning returns the meaning of a per-host code, or "" if it is unknown. It needs the platform's message,
-// because 836 has two meanings.
+// Meaning returns the meaning of a per-host code, or "" if it is unknown. 836 has two, by the platform's
+// message.
 func Meaning(code int64, message string) string {
 	stop := strings.HasPrefix(strings.ToLower(strings.TrimSpace(message)), "stop")
 	for _, known := range knownCodes {
@@ -173,8 +173,8 @@ func Meaning(code int64, message string) string {
 	return ""
 }
 
-// Repeats reports whether a message says no more than a meaning, or than its first clause. Small words and the
-// order of words do not count. It serves only to avoid repetition in messages.
+// Repeats reports whether a message only repeats a meaning, or its first clause, apart from small words and the
+// order of words. It serves only to avoid repetition in messages.
 func Repeats(message, meaning string) bool {
 	words, clause := wordsOf(message), meaning
 	if end := strings.IndexAny(meaning, ",;:"); end >= 0 {

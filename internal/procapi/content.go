@@ -75,7 +75,6 @@ func parseStatus(content, name string, redact func(string) string) fleet.Status 
 	return status
 }
 
-// processesIn returns the processes in a content.
 func processesIn(content string) ([]process, error) {
 	// Usually both lists are JSON arrays. Allowing for other forms takes six times as long.
 	var listed struct {
@@ -129,7 +128,6 @@ func onOneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 }
 
-// excerpt returns the beginning of a text, on one line.
 func excerpt(s string) string {
 	s = onOneLine(s)
 	if len(s) <= excerptBytes {

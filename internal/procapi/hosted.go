@@ -100,8 +100,7 @@ func (o Options) apart(err error) (why, call string) {
 	return o.Redact(why), o.Redact(call)
 }
 
-// Refused returns the reading of a host on which the script did not complete. It includes the platform's
-// message.
+// Refused returns the reading of a host on which the script did not complete.
 func (o Options) Refused(code int64, message, requestID string) hostedspec.Reading {
 	meaning, message := cmp.Or(Meaning(code, message), "the platform could not run the script"), excerpt(o.Redact(message))
 	if message != "" && !Repeats(message, meaning) {

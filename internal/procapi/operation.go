@@ -11,8 +11,7 @@ var opTypes = map[fleet.Operation]int{
 	fleet.Restart: 7, fleet.Reload: 8, fleet.Kill: 9,
 }
 
-// OpType returns the `op_type` of an operation, or a number that the platform refuses if there is no such
-// operation.
+// OpType returns the `op_type` of an operation. One that does not exist has a number that the platform refuses.
 func OpType(op fleet.Operation) int {
 	if number, exists := opTypes[op]; exists {
 		return number

@@ -112,7 +112,6 @@ type hostAnswer struct {
 	found bool
 }
 
-// lookUp returns the result of each host in an answer, in the order of hosts.
 func lookUp(answers ResultMap, hosts []fleet.Host, keys Keys) []hostAnswer {
 	all := make([]hostAnswer, len(hosts))
 	for i, host := range hosts {

@@ -87,7 +87,6 @@ func (t Tasks) SubmitParts(ctx context.Context, r Request, parts []Part) []fleet
 	return w.run(ctx)
 }
 
-// same returns the same outcome for every host of every part.
 func same(parts []Part, o fleet.Outcome) []fleet.Results {
 	all := make([]fleet.Results, len(parts))
 	for i, part := range parts {
@@ -96,7 +95,6 @@ func same(parts []Part, o fleet.Outcome) []fleet.Results {
 	return all
 }
 
-// codesOf returns the number of results with each code, for the log.
 func codesOf(results fleet.Results) string {
 	counts := make(map[int64]int)
 	for _, o := range results {
@@ -109,7 +107,6 @@ func codesOf(results fleet.Results) string {
 	return strings.Join(texts, ", ")
 }
 
-// wait is the wait for the result of one task.
 type wait struct {
 	Tasks
 	request Request
@@ -182,7 +179,6 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 	return all
 }
 
-// ask asks once for the result. done reports whether the wait is over.
 func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	w.looks++
 	answers, reply, err := w.Result(ctx, w.task)
@@ -235,7 +231,6 @@ func (w *wait) over() bool {
 	return true
 }
 
-// passes reports whether to ask again after a query that failed with err.
 func (t Tasks) passes(err error) bool {
 	return isQueued(err) || bkapi.IsTransient(err) || (t.Passing != nil && t.Passing(err))
 }

@@ -41,7 +41,6 @@ func (v *Verdicts) Take(answers ResultMap, from Source) {
 	v.take(lookUp(answers, v.Pending, v.keys), from)
 }
 
-// take records the results of the pending hosts.
 func (v *Verdicts) take(answers []hostAnswer, from Source) {
 	var pending []fleet.Host
 	for i, h := range v.Pending {
