@@ -157,7 +157,7 @@ func (e *Error) summary() string {
 	case KindRefused:
 		return "refused by the platform"
 	case KindCanceled:
-		return "stopped before the answer was in"
+		return "stopped before the answer arrived"
 	default:
 		return "failed at " + e.URL
 	}

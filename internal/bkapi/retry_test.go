@@ -282,7 +282,7 @@ func TestError_text(t *testing.T) {
 		"tls":        {bkapi.Error{Kind: bkapi.KindTLS, Err: cause}, "x: the server at " + url + " is not to be trusted: cause of it"},
 		"redirect":   {bkapi.Error{Kind: bkapi.KindRedirect, Status: 302, Err: cause}, "x: HTTP 302 from " + url + ": cause of it"},
 		"format":     {bkapi.Error{Kind: bkapi.KindFormat, Err: cause}, "x: the answer from " + url + " is not one of the platform's: cause of it"},
-		"canceled":   {bkapi.Error{Kind: bkapi.KindCanceled, Err: cause}, "x: stopped before the answer was in: cause of it"},
+		"canceled":   {bkapi.Error{Kind: bkapi.KindCanceled, Err: cause}, "x: stopped before the answer arrived: cause of it"},
 		"odd-status": {bkapi.Error{Kind: bkapi.KindStatus, Status: 599}, "x: HTTP 599 from " + url},
 		"status": {
 			bkapi.Error{Kind: bkapi.KindStatus, Status: 403, Code: 1640301, Message: "no permission", Sent: true, RequestID: "r1"},
