@@ -203,7 +203,7 @@ func TestGateway_lostAnswer(t *testing.T) {
 	ended := func(with int) exchange { return result(said(v2(1), code(with))) }
 	idle := result(said(agentSays(host12[0], `{"pid":-1,"isAuto":false}`)...))
 	otherwise := byTask(outcome(fleet.Failed, 850))
-	otherwise.Meaning = "hosted already, although it was unhosted just before, so with what is not known"
+	otherwise.Meaning = "hosted already, although it was just unhosted, so the hosted spec is unknown"
 	play(t, map[string]scene{
 		"register": {
 			face: "apigw", retries: 1, call: procapitest.Register, steps: []exchange{accepted, idle, lost, hosting, ended(850)},
@@ -242,7 +242,7 @@ func TestGateway_endsUnhosted(t *testing.T) {
 		})
 	}, hosting, ended(850), hosting, ended(0))
 	got := p.Reregister(ctx, hosts(1))[host(1)]
-	if got.Verdict != fleet.Failed || got.Meaning != "its registration was taken away, and it is not registered again" || !errors.Is(got.Err, context.DeadlineExceeded) {
+	if got.Verdict != fleet.Failed || got.Meaning != "its registration was removed, and it was not registered again" || !errors.Is(got.Err, context.DeadlineExceeded) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -102,7 +102,7 @@ func placeAll(cached []cachedRows) (statuses map[fleet.Host]fleet.Status, unplac
 			case c.unreadable:
 				status = fleet.Status{State: fleet.Unknown, Unread: true, Message: "the cached status could not be read"}
 			case lost:
-				status = fleet.Status{State: fleet.Unknown, Message: "the cached status has this process for a host that it does not name as the request did"}
+				status = fleet.Status{State: fleet.Unknown, Message: "the cached status has a row of this process whose host matches none in the request"}
 				unplaced = append(unplaced, h)
 			default:
 				status = fleet.Status{State: fleet.Unregistered}

@@ -36,7 +36,7 @@ type Client struct {
 // ReadHosted implements procapi.HostedReader by means of Hosted.
 func (c *Client) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	if c.Hosted == nil {
-		return procapi.Unread("nothing says how to read what agents host").ReadHosted(ctx, hosts, windows)
+		return procapi.Unread("reading what agents host is not configured").ReadHosted(ctx, hosts, windows)
 	}
 	return c.Hosted.ReadHosted(ctx, hosts, windows)
 }

@@ -43,7 +43,7 @@ func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Resul
 	results.Merge(hostBefore(ctx, p, fleet.Unsupervise, kept, fleet.Quick))
 	for h, o := range procapi.AfterRemoval(p.client.face.supervise(ctx, p, fleet.Supervise, results.Succeeded(kept))) {
 		if alreadyHosted(o) && !o.Repeated {
-			o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "hosted already, although it was unhosted just before, so with what is not known"
+			o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "hosted already, although it was just unhosted, so the hosted spec is unknown"
 		}
 		results[h] = o
 	}

@@ -130,7 +130,7 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 		p.client.answersBy.Store(id, true)
 		agent, byAgent := said.byAgent()
 		if byAgent && id.IsAgentID() && agent.WithoutSupplier() != id {
-			answers[key] = procapi.HostResult{Code: -1, Message: "the answer is that of agent " + agent.AgentID()}
+			answers[key] = procapi.HostResult{Code: -1, Message: "the answer came from agent " + agent.AgentID()}
 			continue
 		}
 		if _, known := p.client.alias(id); known {

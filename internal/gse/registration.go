@@ -47,7 +47,7 @@ func (p *Process) keepUnconfirmed(ctx context.Context, results fleet.Results) {
 			continue
 		}
 		o.Verdict, o.AlreadyDone, o.Err = fleet.Failed, false, err
-		o.Meaning = "there was no registration to take away, and its agent may host the process, which takes a spec to ask and to end; " +
+		o.Meaning = "there was no registration to remove, but the agent may still host the process, which cannot be checked or ended without a spec; " +
 			"apply first, or remove it from state (terraform state rm) if nothing is hosted there"
 		results[h] = o
 	}

@@ -92,7 +92,7 @@ func TestUnregister_withoutSpec(t *testing.T) {
 			return scene{edit: withoutSpec, retries: 1, call: procapitest.Unregister, steps: steps, want: want}
 		}
 	)
-	kept.Meaning = "there was no registration to take away, and its agent may host the process, which takes a spec to ask and to end; " +
+	kept.Meaning = "there was no registration to remove, but the agent may still host the process, which cannot be checked or ended without a spec; " +
 		"apply first, or remove it from state (terraform state rm) if nothing is hosted there"
 	play(t, map[string]scene{
 		"registered":         unregister(on1(fleet.Done), answer(0)),

@@ -82,7 +82,7 @@ func TestHostedFiles(t *testing.T) {
 		"rows of other steps":        {[]exchange{scriptAccepted, screens(ended(1, web), but(ended(1, ""), `"atomic_task_id":1`, `"status":5`, `"script_exit_code":1`))}, ""},
 		"in pages":                   {[]exchange{scriptAccepted, screens(ended(1, web[:20])), screens(ended(1, web[20:30])), screens(ended(1, web[30:]))}, ""},
 		"answer lost":                {[]exchange{{API: runScript, Reply: procapitest.Gone}, scriptAccepted, {API: scriptResult, Reply: procapitest.Gone}, screens(ended(1, web))}, ""},
-		"a page unread":              {[]exchange{scriptAccepted, screens(ended(1, web[:20])), {API: scriptResult, Reply: refusal(1011003)}}, "the answer could not be had: get_extensions_execute_script_result: refused"},
+		"a page unread":              {[]exchange{scriptAccepted, screens(ended(1, web[:20])), {API: scriptResult, Reply: refusal(1011003)}}, "the answer could not be obtained: get_extensions_execute_script_result: refused"},
 		"cut off":                    {[]exchange{scriptAccepted, screens(ended(1, web[:30])), screens(ended(1, ""))}, "what the script printed was cut off"},
 		"offset ignored":             {[]exchange{scriptAccepted, screens(ended(1, web[:30])), screens(ended(1, web[:30]))}, "what the script printed was cut off"},
 		"null screen":                {[]exchange{scriptAccepted, screens(strings.Replace(ended(1, ""), `""}`, `null}`, 1))}, "the script printed nothing that it should"},

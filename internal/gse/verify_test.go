@@ -119,7 +119,7 @@ func (r *readerOf) ReadHosted(_ context.Context, hosts []fleet.Host, windows boo
 func TestProcess_Hosting_unread(t *testing.T) {
 	t.Parallel()
 	client := newTestClient(t, "http://127.0.0.1:1", func(cfg *bkapi.Config, _ *procapi.Options) { cfg.Gateway = bkapi.APIGW })
-	if got := client.Process(sampleMeta, sampleSpec()).Hosting(t.Context(), hosts(2)); len(got) != 2 || got[host(2)].Why != "nothing says how to read what agents host" {
+	if got := client.Process(sampleMeta, sampleSpec()).Hosting(t.Context(), hosts(2)); len(got) != 2 || got[host(2)].Why != "reading what agents host is not configured" {
 		t.Errorf("without a reader: %+v", got)
 	}
 	asked := &readerOf{reading: hostedspec.Reading{Why: "away"}}

@@ -265,7 +265,7 @@ func TestReregister_endsUnregistered(t *testing.T) {
 		})
 	})
 	got := client.Process(scope, RegisterByOperate, operateInfo()).Reregister(ctx, hosts(1))[host(1)]
-	if got.Verdict != fleet.Failed || got.Meaning != "its registration was taken away, and it is not registered again" || !errors.Is(got.Err, context.DeadlineExceeded) {
+	if got.Verdict != fleet.Failed || got.Meaning != "its registration was removed, and it was not registered again" || !errors.Is(got.Err, context.DeadlineExceeded) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -106,9 +106,9 @@ func (p *Process) HostingRegisters() bool { return true }
 // meaningManageBug is for a manage_proc that succeeded without its documented effect, meaningManageUnseen for
 // one whose effect was not confirmed.
 const (
-	meaningManageBug = "JOB answered as if manage_proc had worked, and it had not: this release runs its operations 1 and 2 as stop and query; " +
+	meaningManageBug = "JOB answered as if manage_proc had worked, but it had not: this release runs its operations 1 and 2 as stop and query; " +
 		"set registration_api to operate_process"
-	meaningManageUnseen = "JOB answered as if manage_proc had worked, and the agent has not confirmed it: some releases run its operations 1 and 2 as stop and query; " +
+	meaningManageUnseen = "JOB answered as if manage_proc had worked, but the agent has not confirmed it: some releases run its operations 1 and 2 as stop and query; " +
 		"set registration_api to operate_process"
 )
 

@@ -111,7 +111,7 @@ func InState(results fleet.Results) fleet.Results {
 func AfterRemoval(results fleet.Results) fleet.Results {
 	for h, o := range results {
 		if o.Verdict == fleet.NotTried {
-			o.Verdict, o.Meaning = fleet.Failed, "its registration was taken away, and it is not registered again"
+			o.Verdict, o.Meaning = fleet.Failed, "its registration was removed, and it was not registered again"
 			results[h] = o
 		}
 	}

@@ -82,7 +82,7 @@ func (s Script) read(ctx context.Context, o Options, hosts []fleet.Host) map[fle
 	why, call := "the agent had not answered", "task "+shown
 	if failure := cmp.Or(passing, err); failure != nil && (passing != nil || !fleet.Ended(err)) {
 		text, more := o.apart(failure)
-		why, call = "the answer could not be had: "+text, strings.TrimSuffix(call+", "+more, ", ")
+		why, call = "the answer could not be obtained: "+text, strings.TrimSuffix(call+", "+more, ", ")
 	}
 	maps.Copy(readings, unread(pending, why, call))
 	return readings

@@ -19,7 +19,7 @@ import (
 // read stay read.
 func TestReadHosted(t *testing.T) {
 	t.Parallel()
-	const notRead = "the answer could not be had: result: "
+	const notRead = "the answer could not be obtained: result: "
 	refused := *noSuchTask
 	refused.RequestID = "r2"
 	forbidden := &bkapi.Error{API: "run", Kind: bkapi.KindStatus, Status: http.StatusForbidden, URL: "here", RequestID: "r1", Sent: true}
