@@ -18,8 +18,8 @@ import (
 
 var takenAlready = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
 
-// Hosting replaces what is there, and the cached status may be late. So a host gets a request only where
-// its agent says that nothing is hosted.
+// Hosting replaces an existing registration, and the cached status may be outdated. So a host gets a request
+// only if its agent reports that nothing is hosted.
 func TestGateway_registerAsksFirst(t *testing.T) {
 	t.Parallel()
 	var (
@@ -68,8 +68,8 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 	})
 }
 
-// A process that was hosted but not registered is in no cached status, so the ESB's agents are asked as well.
-// A process that is registered but not hosted is the platform's to refuse.
+// A process that is hosted but not registered is not in the cached status, so the agents are asked at the ESB
+// as well. If a process is registered but not hosted, the platform refuses.
 func TestRegister_asksFirst(t *testing.T) {
 	t.Parallel()
 	registered := outcome(fleet.Failed, 850)
@@ -92,7 +92,7 @@ func TestRegister_asksFirst(t *testing.T) {
 	})
 }
 
-// Where the agents cannot be asked, or have not answered when the apply is interrupted, nothing is registered.
+// Nothing is registered if the agents cannot be asked, or have not answered when the apply is interrupted.
 func TestGateway_registerCannotAsk(t *testing.T) {
 	t.Parallel()
 	refused := func(reply http.HandlerFunc) []exchange { return []exchange{{API: apiOperate, Reply: reply}} }
@@ -150,7 +150,7 @@ func TestGateway_withoutSpec(t *testing.T) {
 
 func withoutSpec(p *Process) { p.spec = nil }
 
-// A silent agent costs its own host alone, and only for a while: not the time until the deadline.
+// An agent that does not answer fails only its own host, and takes only part of the time until the deadline.
 func TestAsking_patience(t *testing.T) {
 	t.Parallel()
 	const (
@@ -195,8 +195,9 @@ func TestAsking_patience(t *testing.T) {
 	}
 }
 
-// Hosting and unhosting can be repeated without harm. The second request may find what the first one did, or what was there before. So a
-// new process is judged by the cached status of then, and an earlier one is hosted once more.
+// Hosting and unhosting can be repeated safely. The second request may find the effect of the first, or an
+// earlier registration. So a new process is judged by the cached status from before, and an earlier one is
+// hosted once more.
 func TestGateway_lostAnswer(t *testing.T) {
 	t.Parallel()
 	lost := exchange{API: apiMulti, Reply: procapitest.Gone}
@@ -229,7 +230,8 @@ func TestGateway_lostAnswer(t *testing.T) {
 	})
 }
 
-// A process that was unhosted to be hosted anew, when the time was up, is not hosted any more. So it is not as it was before.
+// If the time is up after a process was unhosted to be hosted again, it is no longer hosted. So it is not as it
+// was before.
 func TestGateway_endsUnhosted(t *testing.T) {
 	t.Parallel()
 	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)

@@ -112,7 +112,7 @@ var (
 	begun   = fleet.Outcome{Verdict: fleet.Pending, TaskID: sampleTask} // and no more is known
 )
 
-// The client reads every answer that platforms were seen to give.
+// The client reads every answer that was observed on a platform.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	const (
@@ -178,8 +178,8 @@ func TestSeen(t *testing.T) {
 	procapitest.WantAllTried(t, contract.Answered(), tried)
 }
 
-// This fixes the form of the fingerprint. A change makes every host of every user look changed, and
-// needs another fleet.FingerprintVersion. What is sent only with operations, OpTimeout, does not count.
+// The test fixes the form of the fingerprint. A change makes every host of every user look changed, and
+// requires another fleet.FingerprintVersion. OpTimeout does not count, because it is sent only with operations.
 func TestSpec_fingerprintGolden(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

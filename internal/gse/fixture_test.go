@@ -256,7 +256,7 @@ func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	return fleet.Outcome{Verdict: verdict, Code: int64(n), Message: message, Meaning: procapi.Meaning(int64(n), message), RequestID: "req-1", Away: n == procapi.CodeAgentAbnormal && verdict == fleet.Failed}
 }
 
-// already is an outcome of a host that was already as wanted, or already taken.
+// already is the outcome of a host that was already in the requested state, or already registered.
 func already(o fleet.Outcome) fleet.Outcome {
 	o.AlreadyDone = true
 	return o
@@ -267,7 +267,7 @@ func again(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
-// wasIdle is the outcome of a host whose agent had said that nothing was there.
+// wasIdle is the outcome of a host whose agent had reported that the process was neither hosted nor running.
 func wasIdle(o fleet.Outcome) fleet.Outcome {
 	o.WasIdle = true
 	return o

@@ -36,7 +36,7 @@ func rows(first, last int) []string {
 	return list
 }
 
-// slips are two pages of a list that moved between them: one row is on both, so row 1001 is on neither.
+// slips returns two pages of a list that changed between them: one row is on both, so row 1001 is on neither.
 func slips(repeated int) []exchange {
 	return []exchange{page("1002", rows(1, 1000)...), page("1002", append(rows(repeated, repeated), rows(1002, 1002)...)...)}
 }
@@ -147,7 +147,7 @@ func wantPages(t *testing.T, bodies []json.RawMessage) {
 	}
 }
 
-// Which rows are listed, and for which hosts. None is left out silently.
+// The test checks which rows are listed, and for which hosts. None is omitted silently.
 func TestList_rows(t *testing.T) {
 	t.Parallel()
 	row := rows(1, 1)[0]
@@ -363,7 +363,7 @@ func (c *crowd) waitFor(api string) {
 	}
 }
 
-// How many calls it takes to ask each of some processes in turn.
+// The test counts the calls that it takes to ask each of some processes in turn.
 func TestSharedStatus_calls(t *testing.T) {
 	t.Parallel()
 	type asking struct {
@@ -433,7 +433,7 @@ func TestSharedStatus_change(t *testing.T) {
 	}
 }
 
-// A listing made during a change answers no process that asks after it.
+// A listing made during a change is not used for a process that asks after the change.
 func TestSharedStatus_duringChange(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 12, 3)
@@ -488,7 +488,7 @@ func TestSharedStatus_givesUp(t *testing.T) {
 	c.want(0, 1)
 }
 
-// If two rows claim a host, or a row names none, the listing says nothing about it.
+// If two rows claim a host, or a row names no host, the listing is not used for it.
 func TestListing_rows(t *testing.T) {
 	t.Parallel()
 	foreign := strings.Replace(cachedRow(4, 1), `"gse"`, `"other"`, 1)

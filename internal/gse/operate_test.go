@@ -17,7 +17,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A request whose answer is lost is sent again only if it can be repeated without harm. Package procapi tests how a request can fail.
+// A request whose answer is lost is sent again only if it can safely be repeated. Package procapi tests how a
+// request can fail.
 func TestOperate_accepting(t *testing.T) {
 	t.Parallel()
 	var (
@@ -39,8 +40,8 @@ func TestOperate_accepting(t *testing.T) {
 	})
 }
 
-// Resume asks for earlier operations by task, host by host, and sends nothing. The task may be of an
-// operation on more hosts, or on more processes. Package procapi tests how long it waits.
+// Resume asks for the results of earlier operations by task, host by host, and sends no operation. The task may
+// be of an operation on more hosts or more processes. Package procapi tests how long it waits.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	const others = `"0:10.0.0.9:gse:proc-test":{"error_code":0},"0:10.0.0.1:gse:other":{"error_code":65535}`

@@ -51,8 +51,8 @@ func TestRegister_repeats(t *testing.T) {
 	})
 }
 
-// A process without limits is hosted, once its agent has said that it is not hosted yet. It is unhosted
-// as well as unregistered. What hosting sends has no limits either.
+// A process without limits is hosted after its agent has reported that it is not hosted yet. It is unhosted as
+// well as unregistered. Hosting sends no limits either.
 func TestRegister_unlimited(t *testing.T) {
 	t.Parallel()
 	var (
@@ -78,8 +78,9 @@ func TestRegister_unlimited(t *testing.T) {
 	procapitest.Check(t, !strings.Contains(body, `"resource"`), "sent %s", body)
 }
 
-// The ESB tells what it had registered. A process that was only hosted it does not count, and without a spec
-// its agent cannot be asked. So such a host is kept, unless our own first call may have removed the registration.
+// The ESB reports what it had registered. That does not include a process that was only hosted, and without a
+// spec its agent cannot be asked. So such a host is kept, unless our own first call may have removed the
+// registration.
 func TestUnregister_withoutSpec(t *testing.T) {
 	t.Parallel()
 	var (

@@ -38,7 +38,7 @@ func ended(n int, screen string) string {
 	return fmt.Sprintf(`{"bk_agent_id":"0:10.0.0.%d","atomic_task_id":0,"status":2,"error_code":0,"error_msg":"success","script_exit_code":0,"tag":"","screen":%s}`, n, strconv.Quote(screen))
 }
 
-// but is a row with some members replaced.
+// but returns a row with some members replaced.
 func but(row string, members ...string) string {
 	for _, member := range members {
 		name, _, _ := strings.Cut(member, ":")

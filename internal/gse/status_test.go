@@ -159,9 +159,10 @@ func TestFlow_lag(t *testing.T) {
 	procapitest.WantEqual(t, "calls", []string{apiStatus, apiOperate, apiResult}, slices.Compact(sim.Calls().APIs()))
 }
 
-// Which host a row belongs to. At the gateway, clients disagree on whether a row has an address, and on where the agent id is. A row that
-// has only the other name of a host is placed once that name is known. Until then no host is reported as not registered. On the ESB, hosts
-// have addresses, and a row without one may belong to any host.
+// The test checks which host a row belongs to. Clients of the gateway disagree on whether a row has an address,
+// and on where the agent id is. A row that has only the other name of a host is placed once that name is known.
+// Until then no host is reported as not registered. On the ESB, hosts have addresses, and a row without one may
+// belong to any host.
 func TestCachedStatus_placing(t *testing.T) {
 	t.Parallel()
 	const (
@@ -340,7 +341,7 @@ func named(key, members string) []string {
 	return []string{key + ":gse:proc-test", `{"error_code":0,"content":` + content + `}`}
 }
 
-// A row has both names of a host. Where none has, the agents are asked.
+// A row may have both names of a host. If none has, the agents are asked.
 func TestGateway_otherNames(t *testing.T) {
 	t.Parallel()
 	const addressA = "0:10.0.0.1"
@@ -395,7 +396,7 @@ func TestGateway_otherNames(t *testing.T) {
 	}
 }
 
-// What another agent says is ignored, under any key.
+// An answer that names another agent makes the status unknown.
 func TestGateway_contentOfAnotherAgent(t *testing.T) {
 	t.Parallel()
 	answer := func(key, id string, want fleet.State) scene {
