@@ -18,8 +18,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// JOB's answers while a task is in progress: after each of them the client asks again. The status of a result
-// is reserved: only the results of the hosts count. Package procapi tests the wait itself.
+// These are JOB's answers while a task is in progress, after each of which the client asks again. The status of
+// a result is reserved, so only the results of the hosts count. Package procapi tests the wait itself.
 func TestOperate_waits(t *testing.T) {
 	t.Parallel()
 	raw := func(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
@@ -43,8 +43,8 @@ func TestOperate_waits(t *testing.T) {
 	})
 }
 
-// A request whose answer is lost is sent again only if it can be repeated without harm. Through manage_proc
-// nothing can. Package procapi tests how a request can fail.
+// A request whose answer is lost is sent again only if it can safely be repeated. A request to manage_proc
+// never is. Package procapi tests how a request can fail.
 func TestProcess_accepting(t *testing.T) {
 	t.Parallel()
 	var (
@@ -167,8 +167,8 @@ func TestInfo_Settles(t *testing.T) {
 	}
 }
 
-// On the hosts for which manage_proc reports success, the agents are asked whether they host the process.
-// If an agent does not say, the effect is not known.
+// The agents of hosts for which manage_proc reports success are asked whether they host the process. If an
+// agent does not say, the effect is unknown.
 func TestRegistration_readBack(t *testing.T) {
 	t.Parallel()
 	var (
@@ -251,7 +251,7 @@ func TestReregister_replaces(t *testing.T) {
 	}
 }
 
-// Where the time is up once it was removed, the process is not registered any more.
+// If the time is up after the process was unregistered, it is no longer registered.
 func TestReregister_endsUnregistered(t *testing.T) {
 	t.Parallel()
 	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
@@ -270,8 +270,8 @@ func TestReregister_endsUnregistered(t *testing.T) {
 	}
 }
 
-// A retry after a lost answer: the 850 may be our own, and an endpoint that is missing now may have
-// acted. An endpoint that was missing at once has done nothing.
+// After a retry, the 850 may be the effect of our own lost request, and an endpoint that is missing now may
+// have acted. An endpoint that was missing at once has done nothing.
 func TestRegister_resent(t *testing.T) {
 	t.Parallel()
 	var (

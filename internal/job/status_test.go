@@ -68,7 +68,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// For any answer of JOB, readable results are kept and no other host gets one.
+// For any answer of JOB, results that can be read are kept, and no other host gets one.
 func FuzzResultAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"status":115,"result":{"a":{"error_code":0,"content":{"process":[]}}}}`, `{"status":"115","result":null}`, `{"result":[]}`,
@@ -92,8 +92,8 @@ func FuzzResultAnswer(f *testing.F) {
 	})
 }
 
-// A result is looked for under each form of key in the document or in a client, and under no other. An empty
-// value_key must not make a key of the address alone.
+// A result is looked for under each form of key that the document or a client has, and under no other. An empty
+// value_key must not produce a key of the address alone.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	const linux, windows = "/data/nginx/bin", `C:\gse\plugins`
@@ -176,7 +176,8 @@ func TestHostedFiles(t *testing.T) {
 	}
 }
 
-// The output of hosts that are done is read while others still run, once per host. JOB does not know agent ids.
+// The output of hosts that have finished is read while others still run, once per host. JOB does not know agent
+// ids.
 func TestHostedFiles_requests(t *testing.T) {
 	t.Parallel()
 	agent := procapitest.Parse(t, "020000000052540000000117000000000001")[0]
