@@ -15,8 +15,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
-// What an agent hosts is asked for until it is read, an error does not pass, or the time is up. Hosts that have been
-// read stay read.
+// The client asks what an agent hosts until it has read that, a permanent error occurs, or the time is up.
+// Hosts that have been read stay read.
 func TestReadHosted(t *testing.T) {
 	t.Parallel()
 	const notRead = "the answer could not be obtained: result: "
@@ -94,7 +94,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// What may be registered must not be forgotten. A failure that the platform gave, or that certainly did nothing, may be.
+// A registration that may exist must not be forgotten. One that the platform refused, or that certainly did
+// nothing, may be.
 func TestUnconfirmed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -240,7 +240,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// An answer without a labels member means something else than one with empty labels.
+// An answer without a labels member differs from one with empty labels.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]Texts{
@@ -273,7 +273,7 @@ func TestNumber_Int(t *testing.T) {
 	}
 }
 
-// Times that differ never become equal. What is no time is 0.
+// Times that differ never become equal. A value that is no time becomes 0.
 func TestTime(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]Time{

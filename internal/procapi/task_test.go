@@ -136,7 +136,8 @@ func TestTasks_Submit_waits(t *testing.T) {
 	}
 }
 
-// What was in progress when its agent became unreachable may have taken effect. A query has none.
+// An operation that was in progress when its agent became unreachable may have taken effect. A query has no
+// effect.
 func TestVerdicts_awayInProgress(t *testing.T) {
 	t.Parallel()
 	lost := fleet.Outcome{Verdict: fleet.Lost, Code: CodeAgentAbnormal, Meaning: meaningLostOnTheWay}
@@ -158,8 +159,8 @@ func TestVerdicts_awayInProgress(t *testing.T) {
 	}
 }
 
-// An agent that was in progress counts as one that does not answer only if no answer has failed since, whether the time
-// is up between two requests or during one.
+// An agent that was in progress when the time ran out counts as one that does not answer. It does not if a
+// query has failed since, whether the time ran out between two requests or during one.
 func TestTasks_Submit_inProgressAtTheEnd(t *testing.T) {
 	t.Parallel()
 	busy := said(map[string]int64{one1: 115})
@@ -197,8 +198,8 @@ func TestTasks_Submit_inProgressAtTheEnd(t *testing.T) {
 	}
 }
 
-// Agents look whether a process runs when its start check is over. The platform is asked just
-// after that, and no more often than without.
+// Agents check that a process runs once the time of its start check is over. The platform is asked just after
+// that, and no more often than without a start check.
 func TestTasks_Submit_startCheck(t *testing.T) {
 	t.Parallel()
 	steady := poll.DefaultBackoff()
@@ -351,8 +352,8 @@ func TestTasks_Submit_observed(t *testing.T) {
 	procapitest.WantEqual(t, "result", []map[string]int64{{one1: 0}, {one1: 0, two2: 117}}, observed)
 }
 
-// The reason why a host's status is unknown, and when the query as a whole fails instead. If another host
-// got an answer, the error of the failed batch is the reason.
+// The test checks why the status of a host is unknown, and when the query as a whole fails instead. If another
+// host got an answer, the reason is the error of the failed batch.
 func TestContents_Statuses_reasons(t *testing.T) {
 	t.Parallel()
 	var (
@@ -417,8 +418,8 @@ func TestInBatches(t *testing.T) {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Resume asks for an earlier run's operation, once or until it is over, and sends nothing. It waits for a
-// host in progress. It does not wait for ever for a host that the task does not mention, since a
+// Resume asks for the result of an earlier run's operation, once or until it is over, and sends no operation.
+// It waits for a host in progress. For a host that the task does not mention it waits only for a while, since a
 // forgotten task may look like a queued one.
 func TestTasks_Resume(t *testing.T) {
 	t.Parallel()
