@@ -44,7 +44,7 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		}
 	}
 	if len(ask) > 0 {
-		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // an agent that does not answer has no other name
+		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // agents that do not answer report no name
 		statuses, _ = placeAll(cached)
 	}
 	return statuses, nil
