@@ -77,12 +77,13 @@ type namespace struct {
 
 	latest  atomic.Pointer[listing]
 	changes atomic.Int64 // made by this client
-	// asked holds the names of the processes that asked without a listing, which took calls about hosts. A
-	// process that asks again is not counted again, because it would share with no other. due is the number of
-	// calls that a listing of the known size has to save.
+	// asked holds the names of the processes that asked without a listing. calls and hosts say how many calls
+	// that took, about how many hosts. A process that asks again is not counted again, because it would share
+	// with no other. due is the number of calls that a listing of the known size has to save.
 	asked             sync.Map
 	calls, hosts, due atomic.Int64
-	// off says that no more listings are made, because one failed, took too long, or lacked members.
+	// off says that no more listings are made, because one failed or took too long, even once, or lacked
+	// members.
 	off atomic.Bool
 }
 
