@@ -3,13 +3,13 @@ package ownership
 // Known is what state and ledger know of a machine.
 type Known struct {
 	Claim Claim
-	// At is the agent's time of the registration after this object's last call, 0 if it is not
-	// known. Overtaken is the time of another object's later registration in the cached status.
+	// At is the agent's registration time after this object's last call, 0 if it is unknown. Overtaken is the
+	// time of another object's later registration in the cached status, 0 if there is none.
 	At, Overtaken int64
 }
 
-// Compare classifies the agent's time of the registration, 0 if the agent gives none. idle says
-// that the agent does not host the process.
+// Compare classifies an agent's answer. at is its registration time, 0 if it gives none. idle reports that the
+// agent does not host the process.
 func (k Known) Compare(at int64, idle bool) Answer {
 	switch {
 	case at == 0 && idle:
@@ -27,9 +27,9 @@ func (k Known) Compare(at int64, idle bool) Answer {
 	}
 }
 
-// Aged is a row, or its old form. at is the time of the row, and live that of the agent, each 0 if
-// it is not known. The clocks of platform and agent may differ. So if the ledger has a time, only
-// that very time is current.
+// Aged returns r, or its old form if the row is older than the agent's registration or from before this object
+// was overtaken. at is the time of the row and live that of the agent, 0 if unknown. The clocks of platform and
+// agent may differ, so if the ledger has a time, only a row with the agent's very time is current.
 func (k Known) Aged(r Row, at, live int64) Row {
 	if r&(Own|Others|Unlabelled) == 0 {
 		return r
@@ -41,15 +41,15 @@ func (k Known) Aged(r Row, at, live int64) Row {
 	return r
 }
 
-// regained reports whether an own row of that time is later than another object's registration. If
-// a registration does not renew the time, both have the same.
+// regained reports whether a row that names this object, with that time, is later than the other object's
+// registration. If registering again does not renew the time, the times are the same.
 func (k Known) regained(at int64) bool {
 	return at > k.Overtaken || k.At != 0 && at == k.At && k.Overtaken <= k.At
 }
 
-// OvertakenAfter is Overtaken after a look at the cached status, which may be older than this
-// object's own registration. at is the time of the row, and live that of the agent, each 0 if it is
-// not known. A missing row has no owner and changes nothing.
+// OvertakenAfter returns Overtaken after a look at the cached status, which may be older than this object's own
+// registration. at is the time of the row and live that of the agent, 0 if unknown. A missing row names no
+// owner, and changes nothing.
 func (k Known) OvertakenAfter(r Row, at, live int64) int64 {
 	since := live != 0 && k.At != 0 && live != k.At
 	switch {

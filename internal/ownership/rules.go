@@ -1,14 +1,13 @@
-// Package ownership decides who owns the registration of a process on a machine: this object,
-// another or nobody. It decides from values only: what state and ledger know of the machine, what
-// its agent answers, and what the cached status shows. It calls nobody and knows neither Terraform
-// nor HTTP. So one table serves every apply and destroy, the test of all small worlds, and the page
-// of rules in the documentation.
+// Package ownership decides who owns the registration of a process on a machine: this object, another one, or
+// none. It decides from values alone: what state and ledger know of the machine, what its agent answers, and
+// what the cached status shows. It makes no calls and knows neither Terraform nor HTTP. So one table serves
+// every apply and destroy, the test of all small worlds, and the page of rules in the documentation.
 //
-// The cached status may be any earlier picture. Agents know when the process was registered, and
-// that time shows whether a picture is old.
+// The cached status may be any earlier picture. Agents know when the process was registered, and that time
+// shows whether a picture is old.
 package ownership
 
-// Claim is what state knows of an object's registration on a machine.
+// Claim is what state says of an object's registration on a machine.
 type Claim uint8
 
 // The claims of an object.
@@ -17,45 +16,43 @@ const (
 	Registered Claim = 1 << iota
 	// Overtaken: another object has registered it since.
 	Overtaken
-	// Foreign: it belonged to another object when this object was to register it.
+	// Foreign: it was another object's when this one was to register it.
 	Foreign
 	// Refused: registering it was refused.
 	Refused
-	// Unconfirmed: whether registering it worked is not known.
+	// Unconfirmed: whether registering it worked is unknown.
 	Unconfirmed
 )
 
-// Answer is what the agent of a machine says, compared with the ledger.
+// Answer is what the agent of a machine reports, compared with the ledger.
 type Answer uint16
 
 // The answers of an agent.
 const (
 	Unasked Answer = 1 << iota
-	// NoSpec: agents cannot be asked without a spec.
+	// NoSpec: there is no spec, without which agents cannot be asked.
 	NoSpec
-	// Silent: it did not answer.
+	// Silent: the agent did not answer.
 	Silent
-	// AskFailed: the platform could not ask it, so nothing is known of the agent.
+	// AskFailed: the platform could not ask the agent, so nothing is known of it.
 	AskFailed
-	// Idle: it neither hosts the process nor knows when it was registered.
+	// Idle: the agent does not host the process and gives no registration time.
 	Idle
-	// SameTime: it was registered at the very time that the ledger has.
+	// SameTime: the registration time is the one in the ledger.
 	SameTime
-	// OtherTime: it was registered at another time than the ledger has.
+	// OtherTime: the registration time is not the one in the ledger.
 	OtherTime
-	// NewTime: it was registered at a time, and the ledger has none.
+	// NewTime: there is a registration time, and none in the ledger.
 	NewTime
-	// Untimed: it hosts the process, or does not say, and has never said when it was registered.
+	// Untimed: the agent gives no registration time and never has. It hosts the process, or does not say.
 	Untimed
-	// TimeLost: it hosts the process, or does not say, and does not say any more when it was
-	// registered.
+	// TimeLost: the agent no longer gives a registration time. It hosts the process, or does not say.
 	TimeLost
 
 	anyTime = SameTime | OtherTime | NewTime
 )
 
-// Row is what the cached status shows of a machine. An old row is of an earlier registration
-// than the agent's.
+// Row is what the cached status shows of a machine. An old row shows an earlier registration than the agent's.
 type Row uint16
 
 // The rows of the cached status.
@@ -63,32 +60,32 @@ const (
 	Unread Row = 1 << iota
 	// Failed: the cached status could not be read.
 	Failed
-	// Unplaced: there is a row that may be of this machine.
+	// Unplaced: there is a row that may be this machine's, or that has no labels.
 	Unplaced
 	// Absent: there is no row.
 	Absent
-	// Own rows name this object, Others' rows another one, and Unlabelled rows none. The same
-	// shifted by one is an old row.
+	// An Own row names this object, an Others row another one, and an Unlabelled row none. Their old forms are
+	// the same values shifted by one.
 	Own
 	OwnOld
 	Others
 	OthersOld
 	Unlabelled
 	UnlabelledOld
-	// Beside: another object has registered the machine since, by its other name. An agent hosts
-	// one process, so unregistering one name may end the hosting of the other.
+	// Beside: another object has registered the machine since, under its other name. An agent hosts one
+	// process, so unregistering one name may end the hosting of the other.
 	Beside
 
 	anyOthers     = Others | OthersOld
 	anyUnlabelled = Unlabelled | UnlabelledOld
 )
 
-// Face is which API registers.
+// Face is the API that registers.
 type Face uint8
 
 // The faces of the platform.
 const (
-	// ESB registers, and hosts what is registered.
+	// ESB registers, and hosts what is registered, in two steps.
 	ESB Face = 1 << iota
 	// Gateway registers by hosting.
 	Gateway
@@ -96,7 +93,7 @@ const (
 	Blind
 )
 
-// Evidence is all that a decision depends on.
+// Evidence is everything that a decision depends on.
 type Evidence struct {
 	Face   Face
 	Claim  Claim
@@ -104,24 +101,24 @@ type Evidence struct {
 	Row    Row
 }
 
-// Verdict is who owns the registration on a machine, or what is needed to know it.
+// Verdict is who owns the registration on a machine, or what is needed to decide that.
 type Verdict uint8
 
 // The verdicts.
 const (
 	// Ours: this object may unregister it.
 	Ours Verdict = iota
-	// Theirs: it is another's and is left alone.
+	// Theirs: it is another's, and is left alone.
 	Theirs
 	// Nobodys: there is nothing to unregister.
 	Nobodys
-	// AskAgent and AskFile: not decided before that is known.
+	// AskAgent and AskRow: the agent's answer, or the row, is needed first.
 	AskAgent
 	AskRow
-	// Wait: the cached status may be older than the registration, and may catch up. If it does not
-	// in time, the machine is held.
+	// Wait: the cached status may be older than the registration, and may catch up. If it does not in time, the
+	// machine is held.
 	Wait
-	// Hold: it cannot be known, so nothing is done.
+	// Hold: the owner cannot be determined, so nothing is done.
 	Hold
 )
 
@@ -133,11 +130,11 @@ const (
 	None Reason = iota
 	// Unreadable: who registered it could not be read.
 	Unreadable
-	// NoAnswer: its agent did not answer, or did not say when it was registered.
+	// NoAnswer: its agent did not answer, or gave no registration time.
 	NoAnswer
-	// Outdated: the registration is not the one that the cached status shows.
+	// Outdated: the cached status does not show the present registration.
 	Outdated
-	// TookEffect: registering it was refused, and its agent has the process all the same.
+	// TookEffect: registering it was refused, but its agent has the process.
 	TookEffect
 )
 
@@ -151,12 +148,12 @@ type rule struct {
 	why    Reason
 }
 
-// doubtful are the claims of machines whose registration may be this object's.
+// doubtful are the claims to a registration that may or may not be this object's.
 var doubtful = Overtaken | Refused | Unconfirmed
 
-// rules are read from the top, and the first that matches decides.
+// rules are read from the top; the first that matches decides.
 var rules = []rule{
-	// Without labels the owner is not known, and what this object registered counts as its own.
+	// Without labels the owner is unknown, and what this object registered counts as its own.
 	{face: Blind, claim: Foreign, then: Theirs},
 	{face: Blind, claim: Registered | Overtaken | Unconfirmed, then: Ours},
 	{face: Blind, answer: Unasked, then: AskAgent},
@@ -164,7 +161,7 @@ var rules = []rule{
 	{face: Blind, answer: anyTime | Untimed | TimeLost, then: Hold, why: TookEffect},
 	{face: Blind, then: Nobodys},
 
-	// What could not be asked is no answer, and shows nothing.
+	// If the agent could not be asked, that is no answer and shows nothing.
 	{answer: AskFailed, then: Hold, why: Unreadable},
 
 	{claim: Registered, answer: Unasked, then: AskAgent},
@@ -172,14 +169,14 @@ var rules = []rule{
 	{row: Unread, then: AskRow},
 	{row: Failed, then: Hold, why: Unreadable},
 
-	// Another object's registration by the other name of the machine.
+	// Another object's registration under the machine's other name.
 	{row: Beside, answer: Unasked, then: AskAgent},
 	{row: Beside, answer: Silent, then: Hold, why: NoAnswer},
 	{row: Beside, then: Theirs},
 
-	// If the agent has the very time that the ledger has, the registration is this object's,
-	// however old the cached status is. A row of another object with that very time may be of a
-	// registration that did not renew it.
+	// If the agent has the very time of the ledger, the registration is this object's, however old the cached
+	// status is. Only a row of another object with that very time leaves a doubt: its registration may not have
+	// renewed the time.
 	{claim: Registered, answer: SameTime, row: Others, then: Wait, why: Outdated},
 	{claim: Registered, answer: SameTime, then: Ours},
 
@@ -189,21 +186,21 @@ var rules = []rule{
 	// Everything else depends on the agent as well.
 	{answer: Unasked, then: AskAgent},
 
-	// A row that names another object. If the agent has the time of the ledger, another may have
-	// registered without renewing it.
+	// A row that names another object. If the agent has the time of the ledger, that object may have registered
+	// without renewing it.
 	{row: anyOthers, answer: Silent, then: Hold, why: Unreadable},
 	{row: anyOthers, answer: SameTime | TimeLost, then: Wait, why: Outdated},
 	{row: OthersOld, then: Wait, why: Outdated},
 	{row: Others, then: Theirs},
 
-	// A row without an owner says nothing new: a registration that was this object's stays so (the last rule), and
-	// a doubtful one is not this object's.
+	// A row without an owner decides nothing by itself: a registration that was this object's stays so (by the
+	// last rule), and an uncertain one is not this object's.
 	{claim: doubtful, row: anyUnlabelled, answer: Silent, then: Hold, why: Unreadable},
 	{claim: doubtful, row: anyUnlabelled, answer: TimeLost, then: Wait, why: NoAnswer},
 	{claim: doubtful, row: UnlabelledOld, then: Wait, why: Outdated},
 	{claim: doubtful, row: Unlabelled, then: Theirs},
 
-	// No row: the agent may have anybody's registration.
+	// Without a row, the registration that the agent has may be anyone's.
 	{claim: Refused, row: Absent, answer: Idle | Silent | NoSpec, then: Nobodys},
 	{claim: Refused, row: Absent, then: Hold, why: TookEffect},
 	{face: ESB, claim: doubtful, row: Unplaced, then: Hold, why: Unreadable},
@@ -224,8 +221,8 @@ func (r rule) matches(e Evidence) bool {
 		(r.answer == 0 || r.answer&e.Answer != 0) && (r.row == 0 || r.row&e.Row != 0)
 }
 
-// Decide returns who owns the registration on a machine, or what is to be asked first. If it is to
-// wait or hold, it also returns why.
+// Decide returns who owns the registration on a machine, or what has to be asked first. With Wait and Hold it
+// also returns why.
 func Decide(e Evidence) (Verdict, Reason) { return decide(rules, e) }
 
 func decide(table []rule, e Evidence) (Verdict, Reason) {
@@ -234,5 +231,5 @@ func decide(table []rule, e Evidence) (Verdict, Reason) {
 			return r.then, r.why
 		}
 	}
-	return Hold, Unreadable // not reached, as the last rule matches everything
+	return Hold, Unreadable // not reached: the last rule matches everything
 }
