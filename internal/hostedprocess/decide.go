@@ -5,29 +5,29 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// step is what an apply does on a host that is declared. Plan and apply decide it by stepsOn.
+// step is what an apply does on a declared host. Plan and apply both decide it by stepsOn.
 type step int
 
 const (
 	keepAsIs step = iota
+	// A wave does the same for register, registerUnowned and takeOver. registerUnowned registers the host, and
+	// fails while it still has another owner. takeOver replaces another owner's registration.
 	register
-	// What a wave does on the first three is the same. registerUnowned registers, and fails where another owner still has it. takeOver registers over
-	// another owner's registration.
 	registerUnowned
 	takeOver
 	reregister
 	// settle hosts, starts or operates, and does not register.
 	settle
-	// Only a plan has the last two. With compare the apply decides, after a look at the host. With
-	// rename the platform decides whether a host that comes is one that goes.
+	// Only a plan has these two. With compare the apply decides once it has looked at the host. With rename the
+	// platform decides whether a host that comes is the machine of one that goes.
 	compare
 	rename
 )
 
-// steps are hosts by what is done to them.
+// steps maps each step to its hosts.
 type steps map[step][]fleet.Host
 
-// of are the hosts of some steps.
+// of returns the hosts of some steps.
 func (s steps) of(some ...step) []fleet.Host {
 	var hosts []fleet.Host
 	for _, which := range some {
@@ -36,43 +36,43 @@ func (s steps) of(some ...step) []fleet.Host {
 	return hosts
 }
 
-// registering are the steps that register what is not known to be registered.
+// registering are the steps for hosts on which no registration of this object is known.
 var registering = []step{register, registerUnowned, takeOver}
 
-// wanted is what an update asks of hosts that stay.
+// wanted is what an update asks of the hosts that stay.
 type wanted struct {
-	changes bool // what is registered changes
+	changes bool // what is to be registered has changed
 	raises  bool // ensure asks for more than before
 	adopts  bool // adopt_existing
 }
 
-// situation is what is known of a host that stays: the code of out_of_sync, "" if there is none, and
-// whether another object has registered it since.
+// situation is what is known of a host that stays: its code in out_of_sync, "" if it has none, and whether
+// another object has registered it since this one did.
 type situation struct {
 	code      fleet.Code
 	overtaken bool
-	// away: its agent does not answer. That is no reason for an apply.
+	// away: its agent does not answer, which is no reason for an apply.
 	away bool
-	// late: what was sent before may have registered something else since, or may yet.
+	// late: a request of an earlier apply may have registered something else there since, or may still do so.
 	late bool
-	// looked: nothing is kept of the last apply, so the cached status was read. absent: it has no
-	// row. other: its row is not as declared.
+	// looked: the ledger is lost, so the cached status was read. absent: it has no row of the host. other: the
+	// row is not as declared.
 	looked, absent, other bool
 }
 
-// situationOf is what state and the ledger say of a host that stays.
+// situationOf returns what state and the ledger say of a host that stays.
 func situationOf(status diagnose.HostStatus, last ledger, host fleet.Host) situation {
 	return situation{code: status.Code, away: status.Away(), overtaken: last.isOvertaken(host), late: last.mayGetAnother(host)}
 }
 
-// lookedUp adds what the cached status shows of a host of which nothing is kept.
+// lookedUp adds the row of a host in the cached status, for an object whose ledger is lost.
 func (s situation) lookedUp(want fleet.Desired, row fleet.Status) situation {
 	s.looked, s.absent = true, row.State == fleet.Unregistered
 	s.other = !want.AsFound(row) && (!want.Ours(row) || want.OwnerLabel() != "" && !want.Owns(row))
 	return s
 }
 
-// stepsOn decides what is to be done on hosts that stay: the one decision of plan and apply.
+// stepsOn decides what is done on the hosts that stay, for plan and apply alike.
 func (w wanted) stepsOn(hosts []fleet.Host, known func(fleet.Host) situation) steps {
 	decided := make(steps)
 	for _, host := range hosts {
@@ -82,7 +82,7 @@ func (w wanted) stepsOn(hosts []fleet.Host, known func(fleet.Host) situation) st
 	return decided
 }
 
-// stepOn decides it of one.
+// stepOn decides it for one host.
 func (w wanted) stepOn(s situation) step {
 	out := s.code != ""
 	switch {
@@ -96,7 +96,7 @@ func (w wanted) stepOn(s situation) step {
 		return register
 	case w.changes, outdated(s.code), s.other:
 		return reregister
-	case (out || w.raises) && (s.overtaken || s.late): // to host or start it as it is would leave half of the registration the other's
+	case (out || w.raises) && (s.overtaken || s.late): // hosting or starting it alone would keep the other's registration
 		return reregister
 	case out, w.raises, s.looked:
 		return settle
@@ -105,35 +105,34 @@ func (w wanted) stepOn(s situation) step {
 	}
 }
 
-// unproven reports whether state says of a host that a registration there is not this object's, or
-// does not know that it is.
+// unproven reports whether, by what state says, the registration on a host is not or may not be this object's.
 func unproven(code fleet.Code) bool {
 	return code == fleet.NotRegistered || code == fleet.Unconfirmed || code == fleet.RegisteredByOther
 }
 
-// unheld reports whether no registration of this object is known on a host of that code. outdated
-// says that it is not as declared.
+// unheld reports whether no registration of this object is known on a host with that code.
 func unheld(code fleet.Code) bool { return unproven(code) || code == fleet.NoLongerRegistered }
 
+// outdated reports whether a host with that code is registered, and not as declared.
 func outdated(code fleet.Code) bool {
 	return code == fleet.OtherSpec || code == fleet.OtherLabels
 }
 
-// refreshed is what a refresh found of a host, beside what state said before.
+// refreshed is what a refresh found on a host, beside what state said before.
 type refreshed struct {
-	was, found diagnose.HostStatus // zero where it is in sync
+	was, found diagnose.HostStatus // zero if the host is in sync
 	away       bool                // its agent does not answer
 	row        fleet.Status
-	made       bool // the cached status shows what is declared, registered by this object
-	alike      bool // it shows what is declared, registered by another tool that names no owner
-	ours       bool // it shows something that this object registered
-	labelled   bool
-	owner      string // that the cached status names
+	made       bool   // the row shows what is declared, registered by this object
+	alike      bool   // the row shows what is declared, registered by another tool that names no owner
+	ours       bool   // the row shows something that this object registered
+	labelled   bool   // registrations carry labels
+	owner      string // the owner that the row names
 }
 
-// status is what state says of the host then. For the same drift it keeps the longer text. It also
-// keeps what a refresh cannot know better: hosts that could not be asked, earlier owners, and
-// failed registrations that nothing shows as repaired.
+// status returns what state says of the host after the refresh. It keeps what a refresh cannot know better:
+// hosts that could not be asked, earlier owners, and failed registrations that nothing shows as repaired. If
+// the drift is the same, it keeps the reason why an apply failed.
 func (r refreshed) status() diagnose.HostStatus {
 	var (
 		drifted  = r.found.Code != ""
@@ -155,8 +154,8 @@ func (r refreshed) status() diagnose.HostStatus {
 	}
 }
 
-// doubted is the status of a host whose registration was uncertain, and on which something is
-// registered: by another object, or with an earlier declaration. An old row does not show which.
+// doubted returns the status of a host whose registration was uncertain and that now has one: another object's,
+// or an earlier one of this object. A row without labels does not show whose it is.
 func (r refreshed) doubted() diagnose.HostStatus {
 	switch {
 	case r.row.State == fleet.Unregistered, r.row.State == fleet.Unknown, r.row.Labels == nil:
@@ -168,14 +167,14 @@ func (r refreshed) doubted() diagnose.HostStatus {
 	}
 }
 
-// kept is the status of a host that differs in another way than before, or not any more.
+// kept returns the status of a host that no longer differs, or differs in another way than before.
 func (r refreshed) kept(missing bool) diagnose.HostStatus {
-	// Registered, but not hosted, not running or not operated, is a lesser difference. It is
-	// repaired along with the rest.
+	// A host that is registered, but not hosted, running or operated, differs less. That is repaired along with
+	// the rest.
 	lesser := r.found.Code == "" || registeredOnly[r.found.Code]
 	keep := false
 	switch r.was.Code {
-	case fleet.Unhealthy: // that it runs at this moment does not say that it goes on
+	case fleet.Unhealthy: // it runs now, but may not keep running
 		keep = r.found.Code == ""
 	case fleet.RegisteredByOther:
 		if missing {
@@ -188,7 +187,7 @@ func (r refreshed) kept(missing bool) diagnose.HostStatus {
 		keep = lesser && !r.made
 	case fleet.NoLongerRegistered, fleet.OtherSpec, fleet.OtherLabels:
 		keep = lesser && !r.made && !r.alike
-	case fleet.NotHosted, fleet.NotRunning: // both are repaired alike, and only the apply knows why
+	case fleet.NotHosted, fleet.NotRunning: // both are repaired alike, and only the apply knows the reason
 		keep = (r.found.Code == fleet.NotHosted || r.found.Code == fleet.NotRunning) && !r.was.ToldByRefresh()
 	default:
 	}

@@ -19,54 +19,53 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// ledger is what an object did on its machines. It is kept in private state; DESIGN.md says why.
-// The zero value is an object of which nothing is known.
+// ledger records what an object did on its machines. It is kept in private state; DESIGN.md says why. The zero
+// value knows nothing.
 type ledger struct {
 	declared
 
-	// owner is the id that the object's registrations carry: the attribute. object is the id of the object
-	// itself, "" if that is the owner. An import has the owner of what it found, and another object may
-	// have it as well.
+	// owner is the id that the object's registrations carry as a label (the attribute owner). object is the
+	// object's own id, "" if that is owner. An import takes over the owner of what it finds, which another
+	// object may have as well.
 	owner, object string
-	// kept is false if nothing was kept. That is so after an import (state then has no spec
-	// either), and after a provider was killed in an update. It is so in the destroy of a tainted
-	// object that is replaced.
+	// kept is false if private state has no ledger. That is so after an import (state then has no spec either),
+	// after the provider was killed in an update, and in the destroy of a tainted object that is replaced.
 	kept  bool
 	hosts map[fleet.HostID]entry
 }
 
-// declared is what was last registered. A registration also depends on the provider block
-// (default_labels), whose earlier values are nowhere else.
+// declared is what was last registered. It also depends on the provider block (default_labels), whose earlier
+// values are stored nowhere else.
 type declared struct {
 	FingerprintLabel string            `json:"fingerprint_label"`
 	Fingerprint      string            `json:"fingerprint"`
 	Labels           map[string]string `json:"labels"`
-	// Uncounted is what registering sent beyond the fingerprint.
+	// Uncounted is what registering sent beyond what the fingerprint covers.
 	Uncounted string `json:"uncounted,omitempty"`
-	// Earlier are fingerprints that this object sent before. They are kept until the cached status
-	// shows Fingerprint on every host. They may include Fingerprint itself.
+	// Earlier are fingerprints that this object registered before. They are kept until the cached status shows
+	// Fingerprint on every host. If a declaration came back, Fingerprint is among them.
 	Earlier []string `json:"earlier,omitempty"`
 }
 
-// entry is what an object did on one machine, and knows of it.
+// entry is what an object did on one machine, and what it learned there.
 type entry struct {
-	// Supplier is the bk_supplier_id that it is registered with.
+	// Supplier is the bk_supplier_id that the machine is registered with.
 	Supplier int `json:"supplier,omitempty"`
-	// At is the agent's time of the registration after this object's last call, 0 if it is not
-	// known. It shows who owns a registration while the cached status is old.
+	// At is the agent's registration time after this object's last call, 0 if it is unknown. It shows who owns
+	// a registration while the cached status is out of date.
 	At int64 `json:"at,omitempty"`
-	// Overtaken is the time of a later registration by another object, 0 for none. When that is
-	// gone, nothing of this object is left.
+	// Overtaken is the time of a later registration by another object, 0 if there is none. Once that
+	// registration is gone, nothing of this object is left on the machine.
 	Overtaken int64 `json:"overtaken,omitempty"`
 	// Task is a hosting or a start whose end was not seen.
 	Task fleet.Task `json:"task,omitzero"`
-	// Runs is what the process runs. It is kept if on_update is an operation.
+	// Runs is what the process runs. It is kept only if on_update is an operation.
 	Runs fleet.Runs `json:"runs,omitzero"`
 }
 
 const ledgerKey = "ledger"
 
-// group is machines with the same entry: most of a fleet are alike.
+// group is the machines that share an entry: most machines of a fleet do.
 type group struct {
 	entry
 
@@ -80,9 +79,9 @@ type encodedLedger struct {
 	Hosts  []group `json:"hosts"`
 }
 
-// MarshalJSON writes a text that is compressed: the addresses of a large fleet, which are in state
-// already, take a fifth of their length then, and nearly nothing where they follow each other. An
-// older release cannot read spans, and takes the ledger for lost.
+// MarshalJSON implements json.Marshaler. The text is compressed: the addresses of a large fleet, which are in
+// state already, then take a fifth of their length, and next to nothing if they are consecutive. A release that
+// cannot read spans treats the ledger as lost.
 func (l ledger) MarshalJSON() ([]byte, error) {
 	on := make(map[entry][]fleet.HostID)
 	for id, e := range l.hosts {
@@ -130,12 +129,13 @@ func (l *ledger) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// declaredAs is what registering sends.
+// declaredAs returns what registering d sends.
 func declaredAs(d fleet.Desired) declared {
 	return declared{FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels, Uncounted: d.Uncounted}
 }
 
-// orElse is the ledger. If nothing was kept, it is what state and today's provider block say.
+// orElse returns l. If l was not kept, what was last registered is taken from d and from the fingerprint in
+// state.
 func (l ledger) orElse(d fleet.Desired, fingerprint string) ledger {
 	if !l.kept {
 		l.declared = declaredAs(d)
@@ -144,7 +144,7 @@ func (l ledger) orElse(d fleet.Desired, fingerprint string) ledger {
 	return l
 }
 
-// newOwner is the id of a resource object that has none yet.
+// newOwner returns a new random id for a resource object.
 func newOwner() string { return rand.Text()[:16] }
 
 type privateWriter interface {
@@ -163,11 +163,11 @@ func (l ledger) save(ctx context.Context, to privateWriter) diag.Diagnostics {
 	return to.SetKey(ctx, ledgerKey, raw)
 }
 
-// loadLedger returns the ledger of an object. If it cannot be read, it is empty, and hosts are
-// looked at again.
+// loadLedger returns the ledger of an object. If it cannot be read, the ledger is empty, and the apply looks at
+// the hosts again.
 func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) ledger {
 	var l ledger
-	raw, _ := from.GetKey(ctx, ledgerKey) // which fails for keys of the framework alone
+	raw, _ := from.GetKey(ctx, ledgerKey) // fails only for the framework's own keys
 	if json.Unmarshal(raw, &l) != nil {
 		l = ledger{}
 	}
@@ -175,13 +175,13 @@ func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) 
 	return l
 }
 
-// on is the entry of a host.
+// on returns the entry of a host.
 func (l ledger) on(host fleet.Host) entry { return l.hosts[host.WithoutSupplier()] }
 
-// inventory is the hosts of state with the supplier ids that they are registered with. Hosts
-// without an entry have the provider's.
+// inventory returns the hosts of state with the supplier ids that they are registered with, which default to
+// the provider's.
 func (l ledger) inventory(hosts reference.HostMap, supplier int) fleet.Inventory {
-	inventory, _ := reference.InventoryOf(hosts, supplier) // what cannot be read is reported elsewhere
+	inventory, _ := reference.InventoryOf(hosts, supplier) // invalid addresses are reported elsewhere
 	ids := make(map[fleet.HostID]int, len(l.hosts))
 	for id, e := range l.hosts {
 		ids[id] = e.Supplier
@@ -189,7 +189,7 @@ func (l ledger) inventory(hosts reference.HostMap, supplier int) fleet.Inventory
 	return inventory.WithSuppliers(ids)
 }
 
-// hostings are the hostings and starts on hosts whose end was not seen.
+// hostings returns the tasks of hostings and starts whose end was not seen.
 func (l ledger) hostings(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 	tasks := make(map[fleet.Host]fleet.Task)
 	for _, host := range hosts {
@@ -200,7 +200,7 @@ func (l ledger) hostings(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 	return tasks
 }
 
-// tries are the operations of on_update of which the same is true.
+// tries returns the tasks of operations of on_update whose end was not seen.
 func (l ledger) tries(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 	tasks := make(map[fleet.Host]fleet.Task)
 	for _, host := range hosts {
@@ -211,7 +211,7 @@ func (l ledger) tries(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 	return tasks
 }
 
-// times are when hosts were registered by this object, of those of which it is known.
+// times returns when this object registered the hosts, for those whose time is known.
 func (l ledger) times(hosts []fleet.Host) map[fleet.Host]int64 {
 	times := make(map[fleet.Host]int64)
 	for _, host := range hosts {
@@ -222,15 +222,17 @@ func (l ledger) times(hosts []fleet.Host) map[fleet.Host]int64 {
 	return times
 }
 
-// mayGetAnother reports whether a hosting whose end was not seen may register something else on a host than was sent last.
+// mayGetAnother reports whether a hosting whose end was not seen may put a registration on the host that
+// differs from the one that was sent last.
 func (l ledger) mayGetAnother(host fleet.Host) bool {
 	task := l.on(host).Task
 	return task.Operation == fleet.Supervise && task.Fingerprint != l.Fingerprint
 }
 
+// isOvertaken reports whether another object has registered the host since this one did.
 func (l ledger) isOvertaken(host fleet.Host) bool { return l.on(host).Overtaken != 0 }
 
-// afterApply is the entry of a host after an apply with the outcome o, and with what was found.
+// afterApply returns the entry of a host after an apply that ended with the outcome o and learned found.
 func (e entry) afterApply(host fleet.Host, o fleet.Outcome, found fleet.Found) entry {
 	before := e
 	if at, seen := found.Registered[host]; seen {
@@ -240,11 +242,12 @@ func (e entry) afterApply(host fleet.Host, o fleet.Outcome, found fleet.Found) e
 		e.Task = fleet.Task{}
 	}
 	task := o.Underway
-	ofOnUpdate := o.Left == fleet.OperationUnconfirmed || task == before.Runs.Task // Runs has that
+	ofOnUpdate := o.Left == fleet.OperationUnconfirmed || task == before.Runs.Task // kept in Runs instead
 	if task.ID == "" || ofOnUpdate {
 		return e
 	}
-	// A hosting that was sent over this object's registration has taken effect once the agent tells another time.
+	// A hosting that replaces a registration of this object has taken effect once the agent reports another
+	// time.
 	if over := task.Operation == fleet.Supervise && !task.Fresh && before.Overtaken == 0; over && task.RegisteredBefore == 0 && task.ID != before.Task.ID {
 		task.RegisteredBefore = before.At
 	}
@@ -252,9 +255,8 @@ func (e entry) afterApply(host fleet.Host, o fleet.Outcome, found fleet.Found) e
 	return e
 }
 
-// seen is the ledger after a look at the cached status. That may be older than this object's own
-// registrations, whose times the agents know. It reports whether anything changed that decides
-// something.
+// seen returns the ledger after a refresh, and whether a change in it affects what is done next. The cached
+// status in rows may be older than this object's own registrations, whose times the agents know.
 func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, rows, live map[fleet.Host]fleet.Status) (ledger, bool) {
 	before, held := l.declared, l.lastSent(d)
 	if !slices.Contains(l.Earlier, l.Fingerprint) && !slices.ContainsFunc(hosts, func(host fleet.Host) bool { return !held.Made(rows[host]) }) {
@@ -264,7 +266,7 @@ func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, rows, live map[fleet.H
 	if l.owner == "" {
 		return l, changed
 	}
-	entries := make(map[fleet.HostID]entry, len(l.hosts)) // a ledger that is lost has none
+	entries := make(map[fleet.HostID]entry, len(l.hosts)) // l.hosts is nil if the ledger is lost
 	maps.Copy(entries, l.hosts)
 	l.hosts = entries
 	for host, row := range rows {
@@ -284,14 +286,15 @@ func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, rows, live map[fleet.H
 	return l, changed
 }
 
-// registeredAs reports whether a declaration is what was last registered. It compares what
-// registering sends and not attributes, so that a change of anything else makes no call.
+// registeredAs reports whether d is what was last registered. It compares what registering sends, not
+// attributes, so that changing anything else makes no call.
 func (a declared) registeredAs(d fleet.Desired) bool {
 	return a.FingerprintLabel == d.FingerprintLabel && a.Fingerprint == d.Fingerprint && maps.Equal(a.Labels, d.Labels) && a.Uncounted == d.Uncounted
 }
 
-// after is what is declared now, once that was sent after a. A declaration that comes back stays
-// among the earlier ones, because an old row may show it too. Without labels no row shows any.
+// after returns what is declared once d was registered in place of a. The fingerprint of a becomes an earlier
+// one, which an old row may still show. A declaration that comes back stays among them for the same reason.
+// Without a fingerprint label no row shows any.
 func (a declared) after(d fleet.Desired) declared {
 	now := declaredAs(d)
 	if d.FingerprintLabel == "" {
@@ -304,23 +307,23 @@ func (a declared) after(d fleet.Desired) declared {
 	return now
 }
 
-// lastSent is d with what was last registered. Drift is a difference from what was applied, and a plan
-// shows the rest.
+// lastSent returns d with what was last registered. Drift is a difference from what was applied; the plan shows
+// what differs from the configuration.
 func (l ledger) lastSent(d fleet.Desired) fleet.Desired {
 	d.FingerprintLabel, d.Fingerprint, d.Labels, d.Owner, d.Earlier = l.FingerprintLabel, l.Fingerprint, l.Labels, l.owner, l.Earlier
 	return d
 }
 
-// namesAnother reports whether a registration names another object as its owner, by the label
-// of before or by that of today.
+// namesAnother reports whether a registration names another object as its owner, under the label name of the
+// last apply or today's.
 func (l ledger) namesAnother(d fleet.Desired, s fleet.Status) bool {
 	held := l.lastSent(d)
 	d.Owner = l.owner
 	return held.OwnedByOther(s) || d.OwnedByOther(s)
 }
 
-// ours reports whether this object sent a registration. An object that does not know its own id, as
-// after an import, compares the fingerprint.
+// ours reports whether this object made a registration, with the last declaration or an earlier one. An object
+// that does not know its own id, as after an import, goes by the fingerprint.
 func (l ledger) ours(d fleet.Desired, s fleet.Status) bool {
 	held := l.lastSent(d)
 	if l.namesAnother(d, s) && (l.owner != "" || !held.Ours(s)) {

@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// looks is how often the cached status is read while it is older than a registration. With the
-// default backoff that takes three minutes.
+// looks is how often the cached status is read while it is older than a registration. With the default backoff
+// that takes three minutes.
 const looks = 60
 
 // meanings say why a host is held.
@@ -29,10 +29,11 @@ const (
 	meaningSilent = meaningUnread + ": its agent did not answer, or did not say when that was"
 )
 
-// meaningTakesOver: where nothing shows an owner, registering once more replaces what is there.
+// meaningTakesOver follows TookEffect if there are no labels: nothing shows an owner then, and registering once
+// more replaces what is there.
 const meaningTakesOver = " if this resource registered it. If another tool did, do not: that would take it over, and then end it. Leave the host in hosts until the other tool has given it up"
 
-// sight is what is known of a host that is to be unregistered.
+// sight is what is known of one host that is to be unregistered.
 type sight struct {
 	ownership.Known
 	evidence ownership.Evidence
@@ -40,14 +41,12 @@ type sight struct {
 	liveErr  error
 	row      fleet.Status
 	rowErr   error
-	// twin is the machine by its other name, if the platform has said that it has one. beside is
-	// its row.
+	// twin is the machine's other name, if the platform has reported one. beside is the row of that name.
 	twin   fleet.Host
 	beside fleet.Status
 }
 
-// observation is what is known of hosts that are to be unregistered, as far as the decision needs
-// it.
+// observation is what is known of hosts that are to be unregistered, as far as the decision needs it.
 type observation struct {
 	departure
 
@@ -56,8 +55,8 @@ type observation struct {
 	looked int
 }
 
-// observe asks agents and reads the cached status, as far as ownership depends on it. If the cached
-// status is older than a registration, it waits.
+// observe asks the agents and reads the cached status, as far as ownership depends on them. It waits while the
+// cached status is older than a registration.
 func (l departure) observe(ctx context.Context, hosts []fleet.Host) (observation, error) {
 	o := observation{departure: l, hosts: hosts, sights: make(map[fleet.Host]*sight, len(hosts))}
 	face := ownership.ESB
@@ -73,7 +72,7 @@ func (l departure) observe(ctx context.Context, hosts []fleet.Host) (observation
 		s.evidence = ownership.Evidence{Face: face, Claim: s.Claim, Answer: ownership.Unasked, Row: ownership.Unread}
 		o.sights[host] = s
 	}
-	// At most half of the remaining time: what is decided must still be sent.
+	// Waiting takes at most half of the remaining time: the rest is for acting on the decision.
 	waits, cancel := ctx, context.CancelFunc(func() {})
 	if deadline, bounded := ctx.Deadline(); bounded {
 		waits, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
@@ -83,13 +82,13 @@ func (l departure) observe(ctx context.Context, hosts []fleet.Host) (observation
 	if ctx.Err() != nil {
 		return o, err
 	}
-	if o.looked > 1 { // what was this object's before the wait may be another's by now
+	if o.looked > 1 { // a registration may have changed hands during the wait
 		o.ask(ctx, o.having(ownership.Ours))
 	}
-	return o, nil // at most the wait is over
+	return o, nil // any error is the end of the wait
 }
 
-// claimOn is what state says of the registration on a host.
+// claimOn returns what state and the ledger say of the registration on a host.
 func (k known) claimOn(host fleet.Host) ownership.Claim {
 	switch k.statuses[host.WithoutSupplier()].Code {
 	case fleet.NotRegistered:
@@ -106,18 +105,18 @@ func (k known) claimOn(host fleet.Host) ownership.Claim {
 	}
 }
 
-// verdict is what is decided about a host by now.
+// verdict returns the decision about a host by what is known so far.
 func (o *observation) verdict(host fleet.Host) (ownership.Verdict, ownership.Reason) {
 	return ownership.Decide(o.sights[host].evidence)
 }
 
-// having are the hosts with a verdict.
+// having returns the hosts with a verdict.
 func (o *observation) having(wanted ownership.Verdict) []fleet.Host {
 	return fleet.Where(o.hosts, func(host fleet.Host) bool { v, _ := o.verdict(host); return v == wanted })
 }
 
-// look finds out what the decision needs. It is done when no host waits for the cached status, or
-// when that was read often enough.
+// look finds out what the decision needs. It is done when no host waits for the cached status, or when that was
+// read often enough.
 func (o *observation) look(ctx context.Context) (done bool, _ error) {
 	if o.looked > 0 {
 		o.read(ctx, o.having(ownership.Wait))
@@ -156,7 +155,7 @@ func (o *observation) ask(ctx context.Context, hosts []fleet.Host) {
 		default:
 			s.evidence.Answer = s.Compare(s.live.RegisterTime, s.live.HostedKnown && !s.live.Hosted)
 		}
-		if s.evidence.Row != ownership.Unread { // the answer shows how old it is
+		if s.evidence.Row != ownership.Unread { // the answer shows whether the row is old
 			o.place(host)
 		}
 	}
@@ -201,14 +200,14 @@ func (o *observation) place(host fleet.Host) {
 		kind = ownership.Own
 	}
 	s.evidence.Row = s.Aged(kind, s.row.RegisterTime, s.live.RegisterTime)
-	// What this object has registered in this run by the other name is its own.
+	// What this object registered under the other name in this run is its own.
 	if overtaken := s.row.RegisterTime < s.beside.RegisterTime && s.live.RegisterTime <= s.beside.RegisterTime &&
 		o.last.namesAnother(o.Desired, s.beside) && o.registrant(s.twin.WithoutSupplier()) == ""; overtaken {
 		s.evidence.Row = ownership.Beside
 	}
 }
 
-// stillOurs are the hosts whose registration is this object's. It notes the outcome of the others.
+// stillOurs returns the hosts whose registration is this object's, and notes the outcome of the others.
 func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	o, err := l.observe(ctx, l.notReplaced(hosts))
 	return fleet.Where(o.hosts, func(host fleet.Host) bool {
@@ -229,7 +228,7 @@ func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Ho
 	})
 }
 
-// theirs notes a host with a registration that is not this object's, if state did not say so.
+// theirs notes a host whose registration is not this object's, unless state said so already.
 func (l departure) theirs(host fleet.Host, s *sight) {
 	switch {
 	case s.evidence.Row == ownership.Beside:
@@ -244,7 +243,7 @@ func (l departure) theirs(host fleet.Host, s *sight) {
 
 const meaningAnothers = "registered by another resource since"
 
-// nobodys notes a host on which nothing is registered, where there is more to be said of it.
+// nobodys notes a host on which nothing is registered, if a warning has to say more of it.
 func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 	switch {
 	case claim == ownership.Overtaken:
@@ -254,7 +253,8 @@ func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 	}
 }
 
-// holdOutcome is the outcome of a host whose owner cannot be determined. err is why that was not awaited.
+// holdOutcome returns the outcome of a host whose owner cannot be determined. err is why the wait for the
+// cached status was given up.
 func (s *sight) holdOutcome(why ownership.Reason, err error) fleet.Outcome {
 	if s.evidence.Answer == ownership.Silent {
 		return fleet.Untold(s.live, s.liveErr, meanings[why])
