@@ -25,10 +25,10 @@ type effect struct {
 	steps steps
 	// adopts: registrations of others are taken over on hosts that join.
 	adopts bool
-	// changed hosts stay, and what is declared for them is something else than before.
+	// changed are the hosts that stay and for which something else is declared than before.
 	changed []fleet.Host
 	ensure  fleet.Ensure // how far hosts that stay or come are brought up
-	// operation, if there is one, runs on the operated hosts where the process runs.
+	// operation, if any, runs on the operated hosts where the process runs.
 	operation fleet.Operation
 	operated  []fleet.Host
 	leaves    leaves
@@ -39,33 +39,33 @@ type leaves struct {
 	first   fleet.OnDestroy
 	forgets bool // forget_unreachable
 	hosts   []fleet.Host
-	// going hosts may be renamed instead.
+	// going are hosts that may be renamed instead.
 	going []fleet.Host
-	// unsure are those whose registration may be another object's. refused are those on which
-	// registering was refused.
+	// unsure are hosts whose registration may be another object's. refused are hosts on which registering was
+	// refused.
 	unsure, refused []fleet.Host
 }
 
-// leavesAs are none yet, in the way of a model.
+// leavesAs returns leaves without hosts, with the settings of m.
 func leavesAs(m *lifecycleModel) leaves {
 	return leaves{first: fleet.OnDestroy(m.OnDestroy.ValueString()), forgets: m.ForgetUnreachable.ValueBool()}
 }
 
-// created is the effect of a create.
+// created returns the effect of a create.
 func created(ctx context.Context, plan hostedModel) effect {
-	next, _ := reference.InventoryOf(plan.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
+	next, _ := reference.InventoryOf(plan.HostsMap(ctx), 0) // invalid addresses are reported elsewhere
 	values := plan.lifecycle()
 	return effect{id: plan.Identifier(ctx).ValueString(), next: next, steps: steps{register: next.Hosts()}, adopts: values.AdoptExisting.ValueBool(), ensure: values.ensures()}
 }
 
-// destroyed is the effect of a destroy.
+// destroyed returns the effect of a destroy.
 func destroyed(ctx context.Context, state hostedModel, last ledger) effect {
 	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)
 	values := state.lifecycle()
 	return effect{id: state.Identifier(ctx).ValueString(), prior: prior, leaves: leavesAs(values).of(prior.Hosts(), values.statuses(prior), last)}
 }
 
-// updated is the effect of an update, in which what is registered changes or not.
+// updated returns the effect of an update. changes reports whether what is registered changes.
 func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, last ledger, changes bool) effect {
 	after, before := plan.lifecycle(), state.lifecycle()
 	e := effect{id: plan.Identifier(ctx).ValueString(), adopts: after.AdoptExisting.ValueBool(), ensure: after.ensures()}
@@ -86,7 +86,7 @@ func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, l
 	return e
 }
 
-// of are the hosts that leave, by what is known of them.
+// of returns l for these hosts, sorted by what is known of them.
 func (l leaves) of(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus, last ledger) leaves {
 	l.hosts = hosts
 	for _, host := range hosts {
@@ -100,8 +100,7 @@ func (l leaves) of(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostSt
 	return l
 }
 
-// operating is the effect with where the operation of on_update will run, as the update
-// decides it.
+// operating adds the hosts on which the operation of on_update will run, as the update decides it.
 func (e effect) operating(operation fleet.Operation, still remains) effect {
 	e.operation = operation
 	for _, host := range e.touched() {
@@ -112,10 +111,10 @@ func (e effect) operating(operation fleet.Operation, still remains) effect {
 	return e
 }
 
-// renames reports whether hosts that come may be hosts that go, by another name.
+// renames reports whether hosts that come may be hosts that go, under another name.
 func (e effect) renames() bool { return len(otherForm(e.leaves.hosts, e.next.Hosts())) > 0 }
 
-// unnamed is the effect while it is not known which hosts are renamed.
+// unnamed returns the effect while it is unknown which hosts are renamed.
 func (e effect) unnamed() effect {
 	e.steps = maps.Clone(e.steps)
 	e.steps[rename], e.leaves.going = otherForm(e.next.Without(e.prior), e.leaves.hosts), otherForm(e.leaves.hosts, e.next.Hosts())
@@ -127,7 +126,7 @@ func (e effect) unnamed() effect {
 	return e
 }
 
-// comparing is the effect of an update that looks at all hosts that stay before it decides.
+// comparing returns the effect of an update that looks at all hosts that stay before it decides.
 func (e effect) comparing() effect {
 	stays := make(steps)
 	for which, hosts := range e.steps {
@@ -138,7 +137,7 @@ func (e effect) comparing() effect {
 	return e
 }
 
-// callsNothing reports whether no host is to be called. Then describe is "".
+// callsNothing reports whether no host is called. describe then returns "".
 func (e effect) callsNothing() bool {
 	return !anyOn(e.next, e.brings()) && !anyOn(e.prior, e.leaves.parts())
 }
@@ -148,8 +147,8 @@ func anyOn(inventory fleet.Inventory, parts []part) bool {
 	return slices.ContainsFunc(parts, func(p part) bool { return len(p.on(inventory)) > 0 })
 }
 
-// describe is the effect in the words of rollout_plan: a line for each thing that is done, and one
-// for the waves. It is "" where nothing is.
+// describe returns the effect in the words of rollout_plan: a line for each thing that is done, and one for the
+// waves. It returns "" if nothing is done.
 func (e effect) describe(rollout fleet.Rollout) string {
 	lines, last := told(e.next, e.brings()), told(e.prior, e.leaves.parts())
 	if len(lines) > 0 {
@@ -164,19 +163,20 @@ func (e effect) describe(rollout fleet.Rollout) string {
 	return diagnose.Lines(lines)
 }
 
-// part is something that is done, and to which hosts.
+// part is one thing that is done, and the hosts to which it is done.
 type part struct {
 	does  string
 	hosts []fleet.Host
 }
 
-// on are its hosts in the order of their keys.
+// on returns the hosts of the part in the order of their keys.
 func (p part) on(inventory fleet.Inventory) []fleet.Host {
 	hosts := fleet.SetOf(p.hosts)
 	return inventory.Pick(func(host fleet.Host) bool { return hosts[host] })
 }
 
-// told are the lines of parts. Those of the same hosts share one, which names the hosts once.
+// told returns the lines of parts. Consecutive parts with the same hosts share a line, which names the hosts
+// once.
 func told(inventory fleet.Inventory, parts []part) []string {
 	var lines []string
 	before, named := []fleet.Host(nil), ""
@@ -196,8 +196,8 @@ func told(inventory fleet.Inventory, parts []part) []string {
 	return lines
 }
 
-// brings is what is done to hosts that stay or come, in the order in which it is done. To
-// register is also to host there, as far as ensure asks for it.
+// brings returns what is done to hosts that stay or come, in the order in which it is done. Registering a host
+// includes hosting the process there, as far as ensure asks for it.
 func (e effect) brings() []part {
 	var hosted, started, idle []fleet.Host
 	come := "register"
@@ -227,13 +227,13 @@ func (e effect) brings() []part {
 		{"host what is not hosted on", hosted},
 		{"start what does not run on", started},
 	}
-	if len(idle) > 0 && slices.ContainsFunc(called, func(p part) bool { return len(p.hosts) > 0 }) { // they have their place in the waves
+	if len(idle) > 0 && slices.ContainsFunc(called, func(p part) bool { return len(p.hosts) > 0 }) { // such hosts count in the waves
 		called = append(called, part{"leave alone", idle})
 	}
 	return called
 }
 
-// parts are what is done to hosts that leave.
+// parts returns what is done to hosts that leave.
 func (l leaves) parts() []part {
 	const ours = " what is this resource's on"
 	ends, unregister := wordsOf(l.first), wordsOf(fleet.DestroyUnregister)
@@ -253,12 +253,12 @@ func (l leaves) parts() []part {
 // touching are the steps that call a host.
 var touching = append(slices.Clone(registering), rename, compare, reregister, settle)
 
-// touched are the hosts that something is registered on, in the order of their keys.
+// touched returns the hosts that are called, in the order of their keys.
 func (e effect) touched() []fleet.Host {
 	return part{hosts: e.steps.of(touching...)}.on(e.next)
 }
 
-// wavesOf says in which waves hosts go, nothing of a single one.
+// wavesOf returns a line that says in which waves hosts go, or none for a single wave.
 func wavesOf(rollout fleet.Rollout, inventory fleet.Inventory, hosts []fleet.Host) []string {
 	waves := strings.TrimPrefix(diagnose.InWaves(rollout.Sizes(hosts)), " ")
 	if waves == "" {
@@ -278,7 +278,7 @@ func keysOf(inventory fleet.Inventory, hosts []fleet.Host) string {
 	return diagnose.Keys(keys)
 }
 
-// safetyModel is safety, which says how far a change may go.
+// safetyModel is the attribute safety, which limits how far a change may go.
 type safetyModel struct {
 	MaxRemovedHosts    types.String `tfsdk:"max_removed_hosts"`
 	MaxChangedHosts    types.String `tfsdk:"max_changed_hosts"`
@@ -302,13 +302,13 @@ const (
 		". Where its key is gone from for_each, add a `moved` block to the key that has its hosts now, and raise the number in the same change"
 )
 
-// untaint is the way out of a destroy that no plan showed to the provider.
+// untaint is the way out of a destroy of which the provider was shown no plan.
 const untaint = "Where Terraform has tainted the resource, `terraform untaint` comes before"
 
-// nowhere reports whether everything that leaves was never registered.
+// nowhere reports whether registering was refused on every host that leaves.
 func (e effect) nowhere() bool { return len(e.leaves.refused) == len(e.leaves.hosts) }
 
-// within refuses an effect that goes beyond what is safe.
+// within returns an error for each safety limit that the effect exceeds.
 func (e effect) within(ctx context.Context, safety types.Object, raise string) diag.Diagnostics {
 	m, diags := safetyOf(ctx, safety)
 	for _, limit := range []struct {
@@ -332,7 +332,7 @@ func (e effect) within(ctx context.Context, safety types.Object, raise string) d
 	return diags
 }
 
-// protected refuses to destroy or replace what is protected.
+// protected returns an error if deletion_protection forbids destroying or replacing the object.
 func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnostics {
 	m, diags := safetyOf(ctx, safety)
 	if m.DeletionProtection.ValueBool() {
@@ -345,13 +345,13 @@ func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnos
 	return diags
 }
 
-// refused reports whether safety lets no replacement of a tainted object unregister its hosts.
+// refused reports whether safety keeps the replacement of a tainted object from unregistering its hosts.
 func (e effect) refused(ctx context.Context, safety types.Object) bool {
 	return !e.nowhere() && (e.protected(ctx, safety).HasError() || e.within(ctx, safety, raiseBefore).HasError())
 }
 
-// owned warns of hosts that another owner has registered: their update fails while that is so.
-// statuses are what state says of hosts.
+// owned warns of hosts that another owner has registered: their update fails as long as that is so. statuses
+// are what state says of hosts.
 func (e effect) owned(adopt types.Bool, statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
 	if len(e.steps[registerUnowned]) == 0 || adopt.IsUnknown() {
 		return nil
@@ -370,8 +370,8 @@ func (e effect) owned(adopt types.Bool, statuses map[fleet.HostID]diagnose.HostS
 // fewHosts is how many hosts may be changed at once without a warning.
 const fewHosts = 100
 
-// manyAtOnce warns of a change of many hosts without waves. All agents get the new spec before the
-// first host has shown that it works.
+// manyAtOnce warns of a change of many hosts without waves: all agents get the new spec before the first host
+// has shown that it works.
 func (e effect) manyAtOnce(plan *lifecycleModel) diag.Diagnostics {
 	hosts, inventory, does := e.changed, e.next, "registered with something else"
 	if ends := fleet.OnDestroy(plan.OnDestroy.ValueString()); len(hosts) <= fewHosts && (ends == fleet.DestroyStop || ends == fleet.DestroyKill) {
@@ -386,7 +386,7 @@ func (e effect) manyAtOnce(plan *lifecycleModel) diag.Diagnostics {
 		e.id, len(hosts), does, keysOf(inventory, hosts))))}
 }
 
-// warnings are those of a plan that changes or removes hosts.
+// warnings returns the warnings of a plan that changes or removes hosts.
 func (e effect) warnings(plan *lifecycleModel) diag.Diagnostics {
 	if many := e.manyAtOnce(plan); len(many) > 0 {
 		return many
@@ -394,8 +394,9 @@ func (e effect) warnings(plan *lifecycleModel) diag.Diagnostics {
 	return e.unlimited(plan.Safety, noLimit, limitRemoved)
 }
 
-// unlimited warns if more than one host leaves and no safety limits that. limit says what to set. Of several warnings
-// with one summary Terraform prints the first: where rollout_plan tells nothing, the summary has the process in it.
+// unlimited warns if more than one host leaves and no safety limits that. limit says what to set. Terraform
+// prints only the first of several warnings with one summary, so for a destroy, which has no rollout_plan, the
+// summary names the process.
 func (e effect) unlimited(safety types.Object, summary, limit string) diag.Diagnostics {
 	if len(e.leaves.hosts) < 2 || !safety.IsNull() {
 		return nil
@@ -411,8 +412,8 @@ const (
 	limitDestroyed = `with safety = { deletion_protection = true }, applied before, a destroy is refused.`
 )
 
-// replaced warns of a replacement. It says what is done, and whether the process runs meanwhile.
-// next is the effect of the create.
+// replaced warns of a replacement. It says what is done, and whether the process runs meanwhile. next is the
+// effect of the create.
 func (e effect) replaced(next effect) diag.Diagnostics {
 	if len(e.leaves.hosts) == 0 {
 		return nil
@@ -425,7 +426,7 @@ func (e effect) replaced(next effect) diag.Diagnostics {
 			meanwhile = "In between, the process does not run; then it is started. "
 		case fleet.EnsureRegistered, fleet.EnsureHosted:
 			meanwhile = fmt.Sprintf("In between and after that, the process does not run: with ensure = %q nothing starts it. ", next.ensure)
-		default: // not known yet
+		default: // unknown until the apply
 			meanwhile = "In between, the process does not run. "
 		}
 		meanwhile += `To leave it running, set on_destroy = "unregister" and apply that first.`

@@ -10,13 +10,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// registeredOnly is what may be left to do on a host that is registered as declared.
+// registeredOnly holds the codes of what may be left to do on a host that is registered as declared.
 var registeredOnly = map[fleet.Code]bool{
 	fleet.NotHosted: true, fleet.NotRunning: true, fleet.Unhealthy: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
 }
 
-// mayRunAnother is what state says of a host whose process may run something else than is declared. A ledger tells
-// more: these count where it is lost.
+// mayRunAnother holds the codes of hosts whose process may run another spec than the declared one. They count
+// only if the ledger is lost, which otherwise knows what runs there.
 var mayRunAnother = map[fleet.Code]bool{
 	fleet.OtherSpec: true, fleet.NoLongerRegistered: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
 }
@@ -24,7 +24,7 @@ var mayRunAnother = map[fleet.Code]bool{
 // isRegistered reports whether a host is registered as declared, whatever else is left to do.
 func isRegistered(o fleet.Outcome) bool { return o.OK() || registeredOnly[o.Left] }
 
-// stillDue are the hosts of the update on which the operation is to run, with what runs there.
+// stillDue returns the hosts of the update on which the operation is to run, with what runs there.
 func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Runs {
 	if u.operation == "" {
 		return nil
@@ -38,28 +38,28 @@ func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Runs {
 	return all
 }
 
-// remains says where the operation of on_update is due: what was left of it, and whether there is a
-// new reason.
+// remains decides where the operation of on_update is due: where an earlier one is left to do, or where there
+// is a new reason for it.
 type remains struct {
 	last     ledger
 	statuses map[fleet.HostID]diagnose.HostStatus
 	prior    fleet.Desired
-	spec     string // that is declared now
+	spec     string // the spec that is declared now
 }
 
 func (u *update) remains() remains {
 	return remains{u.last, u.statuses, u.prior.Desired, u.h.Desired.Spec}
 }
 
-// changes reports whether the agents are to run something else. A changed label or op_timeout is nothing
+// changes reports whether the agents are to run another spec. A changed label or op_timeout changes nothing
 // that they run.
 func (r remains) changes() bool { return r.prior.HasSpec && r.prior.Spec != r.spec }
 
-// on reports whether it is due on a host, and what runs there.
+// on reports whether the operation is due on a host, and what runs there.
 func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 	code, runs := r.statuses[host.WithoutSupplier()].Code, r.last.on(host).Runs
-	lost := code == fleet.Unconfirmed && runs.Due(r.prior.Spec) // it was this object's before
-	if unproven(code) && !lost || !r.prior.HasSpec {            // and so is what runs there
+	lost := code == fleet.Unconfirmed && runs.Due(r.prior.Spec) // the host was this object's before
+	if unproven(code) && !lost || !r.prior.HasSpec {            // what runs there is not known to be this object's
 		return fleet.Runs{}, false
 	}
 	if r.changes() {
@@ -72,13 +72,14 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 	return runs, behind || r.changes() || runs.Due(r.spec)
 }
 
-// meaningCutOff: an apply that is killed saves nothing.
+// meaningCutOff is said of a host that an apply may have operated before it was killed: it saved nothing.
 const meaningCutOff = "since the last apply that is in state it was started, or registered, and whether an apply that was " +
 	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
 
-// traces are those of the hosts on which an apply that was cut off may have run the operation. What the last apply
-// in state has tried, or registered, needs none, unless its pid is known and a restart gives another. rows are
-// the cached status, nil if it was not read yet.
+// traces returns what may show, for the hosts where the operation is due, that an interrupted apply has run it
+// already. State is from before such an apply. A host needs no trace if its last try worked, or ended unseen.
+// Nor does it if the last apply in state registered it as it is declared now, unless a restart would have
+// changed its known pid. rows are the cached status, nil if it was not read yet.
 func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
 	registered := func(host fleet.Host) bool { // by the last apply in state, as it is declared now
 		tried := u.due[host].Tried
@@ -114,34 +115,33 @@ func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (
 	return traces, nil
 }
 
-// keepUnsure says of hosts that were not operated because an apply which was cut off may have
-// done it.
+// keepUnsure fails the hosts that were not operated because an interrupted apply may have done so already.
 func keepUnsure(unsure map[fleet.Host]int64, results fleet.Results) {
 	for host := range unsure {
 		switch o := results[host]; {
 		case o.OK():
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: "registered and not operated: " + meaningCutOff, Left: fleet.OperationUnconfirmed}
 		default:
-			o.Meaning, o.Away = strings.TrimPrefix(o.Meaning+"; ", "; ")+meaningCutOff, false // it must be said, and what is away is not
+			o.Meaning, o.Away = strings.TrimPrefix(o.Meaning+"; ", "; ")+meaningCutOff, false // a host that is away may not fail the apply, and this must
 			results[host] = o
 		}
 	}
 }
 
-// untouched reports whether nothing was sent to a host, by its outcome: an agent that does not answer when it
-// is asked first gets nothing. What was refused may have taken effect.
+// untouched reports whether an outcome shows that nothing was sent to its host. An agent that does not answer
+// when it is asked beforehand is sent nothing. A request that was refused may have taken effect.
 func untouched(o fleet.Outcome) bool {
 	return o.Verdict == fleet.NotTried || o.Away && o.TaskID == "" && o.RequestID == ""
 }
 
-// operationOver reports whether nothing of the operation is left, whatever else is, by the outcome of a host.
+// operationOver reports whether an outcome leaves nothing of the operation to do, whatever else it leaves.
 func operationOver(o fleet.Outcome) bool {
 	return o.OK() || o.Left == fleet.Unhealthy || o.Left == fleet.NotHosted || o.Left == fleet.NotRunning
 }
 
-// runsAfter is what runs on a host after the update, and what is left of the operation.
+// runsAfter returns what runs on a host after the update, and what is left of the operation.
 func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
-	o := u.failures[host] // the zero value where it did not fail: Done
+	o := u.failures[host] // the zero value, Done, if it did not fail
 	runs, due := u.due[host]
 	_, operated := u.found.Operated[host]
 	was, unsure := u.found.Unsure[host]
@@ -169,16 +169,17 @@ func (u *update) runsAfter(host fleet.Host, before fleet.Runs) fleet.Runs {
 	return u.untried(host, o, runs)
 }
 
-// runsOn is what runs on a host on which nothing of the operation is left.
+// runsOn returns what runs on a host on which nothing of the operation is left to do.
 func (u *update) runsOn(host fleet.Host, before fleet.Runs, pid int64) fleet.Runs {
 	runs := fleet.Runs{PID: pid, Task: before.Task}
-	if _, due := u.due[host]; due { // and so is what was tried before
+	if _, due := u.due[host]; due { // an earlier try is over as well
 		runs.Task = fleet.Task{}
 	}
 	return runs
 }
 
-// untried is what runs on a host on which the operation was not run. If it is not due, what is declared runs already.
+// untried returns what runs on a host on which the operation was not run. If it is not due, the declared spec
+// runs there already.
 func (u *update) untried(host fleet.Host, o fleet.Outcome, runs fleet.Runs) fleet.Runs {
 	switch {
 	case o.Left == fleet.OtherSpec:
@@ -192,7 +193,7 @@ func (u *update) untried(host fleet.Host, o fleet.Outcome, runs fleet.Runs) flee
 	return runs
 }
 
-// tried is what runs on a host after a try of the operation with the outcome o.
+// tried returns what runs on a host on which the operation was tried, with the outcome o.
 func (u *update) tried(host fleet.Host, o fleet.Outcome) fleet.Runs {
 	if o.Left == fleet.OperationUnconfirmed {
 		return fleet.Runs{Spec: fleet.SpecUnknown, PID: u.found.Operated[host], Tried: fleet.TryUnseen, Task: o.Underway}

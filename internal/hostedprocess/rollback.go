@@ -16,16 +16,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// wantsBack reports whether the hosts that the update has changed are to get the previous declaration
-// back. Too many must have failed, the declaration must have changed, and no interrupt or deadline may
-// have ended the update.
+// wantsBack reports whether the hosts that the update has changed are to get the previous declaration back: too
+// many have failed, the declaration has changed, and no interrupt or deadline ended the update.
 func (u *update) wantsBack(ctx context.Context, r *fleet.Reconciliation, results fleet.Results) bool {
 	return u.h.rollback && ctx.Err() == nil && !r.Found().OutOfTime && r.TooManyFailed(results) && !u.last.registeredAs(u.h.Desired)
 }
 
-// knowsBefore reports whether the previous declaration can be registered again as it was. Nothing is
-// known of it after an import, and after a provider was killed. Its labels may be gone from the provider
-// block.
+// knowsBefore reports whether the previous declaration can be registered again as it was. It is unknown after
+// an import and after the provider was killed, and its labels may be gone from the provider block.
 func (u *update) knowsBefore() bool {
 	return u.last.kept && u.prior.Desired.HasSpec && u.last.registeredAs(u.prior.Desired)
 }
@@ -34,16 +32,15 @@ func (u *update) knowsBefore() bool {
 const notRolledBack = "\n\nNot rolled back, because what was registered before this update cannot be registered again as it was: nothing is known of the last apply " +
 	"(as after an import, or if the provider was killed in it), or default_labels or the label's name have changed since."
 
-// meaningBehind: a host can only go back to what it had.
+// meaningBehind is said of a host that cannot go back to a declaration which it never ran.
 const meaningBehind = "it did not run with the previous declaration either"
 
-// rollBack gives the previous declaration back.
 func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
 	found := r.Found()
 	still, before := u.remains(), u.prior.Desired.Spec
 	had := func(host fleet.Host) bool {
 		runs, _ := still.on(host)
-		_, operated := found.Operated[host] // and so it is once more on the way back
+		_, operated := found.Operated[host] // it is operated once more on the way back
 		_, unsure := found.Unsure[host]
 		behind := u.statuses[host.WithoutSupplier()].Code == fleet.OtherSpec && runs.Spec != fleet.SpecUnknown && runs.Spec != before
 		return !unsure && !behind && (operated || !runs.Due(before))
@@ -60,7 +57,7 @@ func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
 	}
 }
 
-// saveRolledBack saves the previous declaration, with the hosts that joined: this object owns what
+// saveRolledBack saves the previous declaration. Hosts that joined stay in state, because this object owns what
 // was registered there.
 func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, resp *resource.UpdateResponse) diag.Diagnostics {
 	unconfirmed := maps.Clone(u.failures)
@@ -91,7 +88,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	return append(diags, u.h.takenOver(u.results, u.found.Taken, u.retaken())...)
 }
 
-// withJoined adds hosts of the plan to those of state, by their keys where these are free.
+// withJoined adds hosts of the plan to those of state, under their own keys if these are free.
 func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Host) reference.HostMap {
 	all, addresses := maps.Collect(hosts.Known()), maps.Collect(planned.Known())
 	for _, host := range joined {
@@ -101,7 +98,7 @@ func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Hos
 	return reference.NewHostMap(all)
 }
 
-// ledgerBack is the ledger with the previous declaration.
+// ledgerBack returns the ledger with the previous declaration.
 func (u *update) ledgerBack(hosts fleet.Inventory) ledger {
 	now := u.last
 	now.declared = u.last.after(u.h.Desired).after(u.prior.Desired)
@@ -111,7 +108,7 @@ func (u *update) ledgerBack(hosts fleet.Inventory) ledger {
 	return now
 }
 
-// runsBack is what runs on a host after going back, and what is left of the operation.
+// runsBack returns what runs on a host after going back, and what is left of the operation.
 func (u *update) runsBack(host fleet.Host, before fleet.Runs) fleet.Runs {
 	o, went := u.back[host]
 	_, operated := u.found.Operated[host]
@@ -120,7 +117,7 @@ func (u *update) runsBack(host fleet.Host, before fleet.Runs) fleet.Runs {
 		return before
 	case operationOver(o):
 		return u.runsOn(host, before, u.found.Running[host])
-	case o.Verdict == fleet.NotTried && u.results[host].OK(): // it keeps what the update gave it
+	case o.Verdict == fleet.NotTried && u.results[host].OK(): // it keeps what the update did
 		return fleet.Runs{Spec: u.h.Desired.Spec, PID: u.found.Running[host], Task: before.Task}
 	case operated:
 		return u.tried(host, o)
@@ -130,8 +127,8 @@ func (u *update) runsBack(host fleet.Host, before fleet.Runs) fleet.Runs {
 	}
 }
 
-// failedAtLast are the failures of the update without the hosts that are well again. What going
-// back has sent replaces what came before.
+// failedAtLast returns the failures of the update that going back has not repaired. A request that was sent
+// while going back replaces an earlier one.
 func (u *update) failedAtLast() fleet.Results {
 	failures := maps.Clone(u.failures)
 	for host, o := range u.back {
@@ -145,7 +142,7 @@ func (u *update) failedAtLast() fleet.Results {
 	return failures
 }
 
-// rollbackError says what was tried, and how each host ended.
+// rollbackError says what was tried, and how it ended on each host.
 func (u *update) rollbackError(joined []fleet.Host) diag.Diagnostic {
 	failures := u.back.Failures()
 	summary, where := "Hosted Process Rolled Back", ""
@@ -171,7 +168,7 @@ func (u *update) rollbackError(joined []fleet.Host) diag.Diagnostic {
 		u.h.Title, diagnose.CountFailures(u.failures, len(u.results)), diagnose.Rows(u.h.Hosts, u.failures), where, u.h.raise(u.statusesAfter())))
 }
 
-// operatedAs is what was done by the operations of on_update.
+// operatedAs says what an operation of on_update did.
 var operatedAs = map[fleet.Operation]string{fleet.Reload: "reloaded", fleet.Restart: "restarted"}
 
 func (u *update) keys(hosts []fleet.Host) []string {

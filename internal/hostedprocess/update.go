@@ -13,24 +13,24 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// update brings a process from what it was to what is declared.
+// update brings a process from what was last applied to what is declared.
 type update struct {
-	known // of the prior hosts
+	known // about the prior hosts
 	leave
 
 	h, prior    hostedProcess
 	priorEnsure fleet.Ensure
 	adopt       bool                      // adopt_existing
 	operation   fleet.Operation           // of on_update, "" for none
-	due         map[fleet.Host]fleet.Runs // on which that is to run, with what runs there
+	due         map[fleet.Host]fleet.Runs // where operation is to run, with what runs there
 	names       renaming
 	outcome
 }
 
-// renaming are hosts that get another name.
+// renaming is the hosts that get another name.
 type renaming struct {
-	// old are the old names by the new ones. open are those that are still registered by the old
-	// one. dropped is the outcome of the old names.
+	// old has the old names by the new ones. open has those that are still registered by the old name. dropped
+	// is the outcome of the old names.
 	old, open map[fleet.Host]fleet.Host
 	dropped   released
 }
@@ -39,19 +39,19 @@ type renaming struct {
 type outcome struct {
 	did      fleet.Change
 	results  fleet.Results
-	failures fleet.Results // those of them that are not as declared
+	failures fleet.Results // the results of hosts that are not as declared
 	found    fleet.Found
 	// registered are the hosts that this update has registered as declared.
 	registered map[fleet.Host]bool
-	gone       released      // hosts that left
-	stuck      fleet.Results // those of them that could not
-	// back is the outcome of the hosts that were to get the previous declaration back, nil if the
-	// update was not rolled back. stays: it was to be, and that was not possible.
+	gone       released      // the hosts that were to leave
+	stuck      fleet.Results // the ones that could not leave
+	// back is the outcome of the hosts that were to get the previous declaration back, nil if the update was
+	// not rolled back. stays is true if it should have been, and could not.
 	back  fleet.Results
 	stays bool
 }
 
-// run does it. An error means that nothing was begun.
+// run carries out the update. An error means that nothing was begun.
 func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.h.announce(u.h.Hosts.Hosts(), u.prior.Hosts.Without(u.h.Hosts), u.known)
 	unlock, err := u.h.hold(ctx, u.prior.Hosts.Hosts()...)
@@ -77,7 +77,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	reconciling, cancel := u.beforeRelease(ctx)
 	defer cancel()
 	reconciliation, results := u.h.reconcile(reconciling, "update", change)
-	rollback := u.wantsBack(ctx, reconciliation, results) // what may have worked has not failed
+	rollback := u.wantsBack(ctx, reconciliation, results) // before keepUnsure: a host that may have been operated has not failed
 	u.keepDoubt(results)
 	u.keepHeld(results)
 	keepUnsure(reconciliation.Found().Unsure, results)
@@ -86,7 +86,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.stays = rollback && !u.knowsBefore()
 	if rollback && !u.stays {
 		u.rollBack(ctx, reconciliation)
-		return nil // nothing leaves before the change is done
+		return nil // hosts leave only once the change is done
 	}
 	u.gone = u.release(ctx, results)
 	u.stuck = u.gone.results.Failures()
@@ -98,8 +98,8 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	return nil
 }
 
-// beforeRelease bounds the steps before hosts leave. If waves have no time of their own, they share
-// that of the update.
+// beforeRelease bounds the steps before hosts leave. Unless waves have a timeout of their own, these steps
+// share the time of the update with the release.
 func (u *update) beforeRelease(ctx context.Context) (context.Context, context.CancelFunc) {
 	if u.h.rollout.WaveTimeout > 0 || len(u.prior.Hosts.Without(u.h.Hosts)) == 0 {
 		return context.WithCancel(ctx)
@@ -113,14 +113,14 @@ func raises(from, to fleet.Ensure) bool {
 	return slices.Index(fleet.Ensures(), to) > slices.Index(fleet.Ensures(), from)
 }
 
-// ledger is that of the object after the update, for the hosts that are left in state.
+// ledger returns the object's ledger after the update, for the hosts that are left in state.
 func (u *update) ledger(left fleet.Inventory) ledger {
-	failure := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value where it did not fail
+	failure := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value if it did not fail
 	return ledger{declared: u.last.after(u.h.Desired), object: u.last.object, hosts: u.entries(left, failure, u.runsAfter)}
 }
 
-// entries are those of the ledger for the remaining hosts, each made of the previous one and the
-// host's outcome.
+// entries returns the ledger entries of the hosts that are left in state. Each follows from the host's previous
+// entry and its outcome.
 func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Outcome, runs func(fleet.Host, fleet.Runs) fleet.Runs) map[fleet.HostID]entry {
 	entries := make(map[fleet.HostID]entry, left.Len())
 	for _, host := range left.Hosts() {
@@ -131,7 +131,7 @@ func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Ou
 		}
 		_, stuck := u.stuck[host]
 		switch {
-		case stuck, u.leftAlone(host): // nothing was done there
+		case stuck, u.leftAlone(host): // the host was not updated
 			if u.remains().changes() {
 				e.Runs = e.Runs.Redeclared(u.prior.Desired.Spec)
 			}
@@ -143,9 +143,9 @@ func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Ou
 	return entries
 }
 
-// keepDoubt keeps hosts in doubt on which a registration is, and whose could not be read. It may be one
-// that this object sent in an earlier apply, and need not be another object's. Without labels a doubt
-// counts as this object's, so a host that joins is not kept in one.
+// keepDoubt keeps a host uncertain if something is registered there and its owner could not be read. An earlier
+// apply of this object may have sent that registration, so it need not be another object's. Without labels an
+// uncertain registration counts as this object's, so a host that joins does not become uncertain.
 func (u *update) keepDoubt(results fleet.Results) {
 	labelled := u.h.Desired.FingerprintLabel != ""
 	for host, o := range results {
@@ -156,12 +156,12 @@ func (u *update) keepDoubt(results fleet.Results) {
 	}
 }
 
-// keepHeld tells hosts on which this object was registered from those on which it never was. What runs there is its own. Where
-// an answer was lost, it may be registered again.
+// keepHeld replaces NotRegistered by NoLongerRegistered on hosts where this object was registered before: what
+// runs there is its own. It does not if an answer was lost, as the host may be registered again.
 func (u *update) keepHeld(results fleet.Results) {
 	for host, o := range results {
 		e := u.last.on(host)
-		awaited := o.Underway.ID != "" && (o.Underway == e.Task || o.Underway == e.Runs.Task) // and nothing was sent
+		awaited := o.Underway.ID != "" && (o.Underway == e.Task || o.Underway == e.Runs.Task) // so nothing new was sent
 		known := o.Verdict == fleet.Failed && !o.Unread || o.Verdict == fleet.NotTried || awaited
 		if known && o.Left == fleet.NotRegistered && u.prior.Hosts.Has(host) && !unproven(u.statuses[host.WithoutSupplier()].Code) {
 			o.Left = fleet.NoLongerRegistered
@@ -170,11 +170,11 @@ func (u *update) keepHeld(results fleet.Results) {
 	}
 }
 
-// change is the difference that the update has to make. Hosts that are as declared are not in it,
-// and so are not called.
+// change returns the difference that the update has to make. A host that is as declared is not in it, and so is
+// not called.
 func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	change := fleet.Change{
-		// New hosts are judged as at create, and so are new names.
+		// New hosts are treated as in a create, and so are new names.
 		Register: u.h.Hosts.Pick(u.joins),
 		Order:    u.h.Hosts.Hosts(),
 		Adopt:    u.adopt,
@@ -218,13 +218,13 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	return change.FindAlike(ctx, u.h.Process, u.h.Desired), nil
 }
 
-// joins reports whether a host was not registered before by its name.
+// joins reports whether a host was not registered before by its present name.
 func (u *update) joins(host fleet.Host) bool {
 	_, renamed := u.names.old[host]
 	return renamed || !u.prior.Hosts.Has(host)
 }
 
-// sent are the hosts that an earlier apply has registered, or may have.
+// sent returns the hosts that an earlier apply has registered, or may have.
 func (u *update) sent(kept []fleet.Host) map[fleet.Host]bool {
 	return fleet.SetOf(fleet.Where(kept, func(host fleet.Host) bool {
 		code := u.statuses[host.WithoutSupplier()].Code
@@ -232,8 +232,8 @@ func (u *update) sent(kept []fleet.Host) map[fleet.Host]bool {
 	}))
 }
 
-// rows is the cached status, for a process whose last registration is not known. That is so in
-// the first apply after an import, and after a provider was killed.
+// rows returns the cached status of hosts if their last registration is not known: in the first apply after an
+// import, and after the provider was killed.
 func (u *update) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	if u.last.kept || len(hosts) == 0 {
 		return nil, nil
@@ -245,8 +245,8 @@ func (u *update) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]f
 	return fleet.WithKept(ctx, u.h.Process, u.h.Desired, hosts, rows), nil
 }
 
-// release unregisters the hosts that left, as they were registered. Failures of the update count
-// for the rollout's limits here as well.
+// release unregisters the hosts that leave, by their previous declaration. The failures of the update count
+// toward the limits of the rollout here as well.
 func (u *update) release(ctx context.Context, done fleet.Results) released {
 	removed := u.prior.notReplaced(leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old))
 	rollout := u.h.rollout
@@ -262,7 +262,7 @@ func (u *update) release(ctx context.Context, done fleet.Results) released {
 	return u.prior.release(ctx, removed, u.known, u.leave, rollout)
 }
 
-// leaving are those of removed hosts that are not renamed.
+// leaving returns those of the removed hosts that are not renamed.
 func leaving(removed []fleet.Host, renamed map[fleet.Host]fleet.Host) []fleet.Host {
 	old := make(map[fleet.Host]bool, len(renamed))
 	for _, was := range renamed {
@@ -271,9 +271,9 @@ func leaving(removed []fleet.Host, renamed map[fleet.Host]fleet.Host) []fleet.Ho
 	return fleet.Where(removed, func(host fleet.Host) bool { return !old[host] })
 }
 
-// stuckStatuses is what state says of hosts that could not leave, and might come back. If this
-// object had nothing there, that still decides what may be done to them. The others did not get a
-// changed declaration.
+// stuckStatuses returns what state says of hosts that could not leave, and might come back. If this object had
+// no registration there, state keeps saying so, as that decides what may be done to the host. The other hosts
+// did not get a changed declaration.
 func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	changed := !u.last.registeredAs(u.h.Desired)
@@ -299,7 +299,7 @@ func (u *update) leftAlone(host fleet.Host) bool {
 	return !tried && u.statuses[host.WithoutSupplier()].Away()
 }
 
-// statusesAfter are what state says of the hosts after the update.
+// statusesAfter returns what state says of the hosts after the update.
 func (u *update) statusesAfter() map[fleet.HostID]diagnose.HostStatus {
 	statuses := u.h.statusesOf(u.failures, u.statuses)
 	for _, host := range u.h.Hosts.Hosts() {
@@ -311,12 +311,12 @@ func (u *update) statusesAfter() map[fleet.HostID]diagnose.HostStatus {
 	return statuses
 }
 
-// diagnostics are what is said of it. statuses are those after it.
+// diagnostics returns the warnings and errors of the update. statuses is what state says after it.
 func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
 	diags := u.gone.warnings(u.h, u.prior.Hosts)
 	diags.Append(u.h.takenOver(u.results, u.found.Taken, u.retaken())...)
 	declared := maps.Clone(statuses)
-	for host := range u.stuck { // they have an error of their own
+	for host := range u.stuck { // these have an error of their own
 		delete(declared, host.WithoutSupplier())
 	}
 	failures, warning := u.h.judge(u.failures, declared)
@@ -334,8 +334,8 @@ func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag
 	return diags
 }
 
-// retaken are the hosts that another object had registered since the last apply, with what state
-// said of them.
+// retaken returns the hosts that another object had registered since the last apply and that this update took
+// back, with what state said of them.
 func (u *update) retaken() map[fleet.Host]diagnose.HostStatus {
 	back := make(map[fleet.Host]diagnose.HostStatus)
 	for _, host := range u.did.Reregister {
@@ -346,9 +346,9 @@ func (u *update) retaken() map[fleet.Host]diagnose.HostStatus {
 	return back
 }
 
-// withStuck keeps hosts in state that could not be unregistered, so that the next plan shows them
-// leaving again. If the plan gave their key to another host, their address is the key. A host that
-// could not be renamed keeps its old name.
+// withStuck keeps hosts in state that could not be unregistered, so that the next plan shows them leaving
+// again. If the plan gave the key of one to another host, its address becomes its key. A host that could not be
+// renamed keeps its old name.
 func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
 	if len(u.stuck)+len(u.names.open) == 0 {
 		return hosts
@@ -364,8 +364,8 @@ func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
 	return reference.NewHostMap(all)
 }
 
-// freeKey is a key for a host that stays in state: its own, or one made of its address if another
-// host has that.
+// freeKey returns a key for a host that stays in state: its own, or one made of its address if its own is
+// taken.
 func freeKey(taken map[string]string, key string, host fleet.Host) string {
 	if _, found := taken[key]; !found {
 		return key
