@@ -9,21 +9,22 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// note is what a warning says of hosts that left state otherwise than by being unregistered as asked.
+// note is the reason why a host left state in another way than by being unregistered as asked. Each has a
+// warning.
 type note int
 
 const (
 	anothers  note = iota // another object owns the registration
 	besides               // another object owns one by the machine's other name
-	unowned               // somebody registered it without an owner
-	lapsed                // it was another object's, and is not there now
-	unstopped             // it was unregistered, and not stopped or killed
-	elsewhere             // nothing ran there by the declaration in state, and it had another one
-	unseen                // a task whose id is lost may register it yet
+	unowned               // another tool registered it without an owner
+	lapsed                // another object's registration is gone
+	unstopped             // it was unregistered without being stopped or killed
+	elsewhere             // nothing ran by the declaration in state, but another one was registered
+	unseen                // a task whose id is lost may still register it
 	forgotten             // its agent does not answer
 )
 
-// notes are the warnings in their order. %[1]s is the process, %[2]s how many of the hosts.
+// notes are the warnings, in their order. %[1]s is the process, %[2]s is how many hosts out of how many.
 var notes = []struct {
 	of            note
 	summary, text string
@@ -52,10 +53,10 @@ var notes = []struct {
 		"here knows of it."},
 }
 
-// left is the outcome of a host to which nothing was done.
+// left returns the outcome of a host to which nothing was done.
 func left(why string) fleet.Outcome { return fleet.Outcome{Verdict: fleet.NotTried, Meaning: why} }
 
-// note adds a host to those of a warning.
+// note adds a host to a warning.
 func (r *released) note(as note, host fleet.Host, o fleet.Outcome) {
 	if r.noted[as] == nil {
 		r.noted[as] = make(fleet.Results)
@@ -63,7 +64,7 @@ func (r *released) note(as note, host fleet.Host, o fleet.Outcome) {
 	r.noted[as][host] = o
 }
 
-// warnings name the noted hosts. keys are all hosts of the object.
+// warnings returns the warnings, which name the noted hosts. keys are all hosts of the object.
 func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, n := range notes {

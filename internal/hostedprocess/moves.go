@@ -9,14 +9,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// A host may move between two objects of one process in one apply. Terraform runs both at the same
-// time, in any order. So each announces what it is about to do before it does so.
+// A host may move between two objects of one process in one apply. Terraform applies both concurrently, in any
+// order, so each announces what it will do before it does so.
 
-// looksForLeaver is how often an object that finds a host registered by another looks whether
-// that one is leaving it. With the default backoff that takes three seconds.
+// looksForLeaver is how often an object that finds another object's registration on a host looks whether that
+// object is leaving it. With the default backoff that takes three seconds.
 const looksForLeaver = 10
 
-// announce says on which hosts this object registers the process, and which leave it. It does not
+// announce says on which hosts this object registers the process, and which of its hosts leave. It does not
 // offer a host whose registration may not be its own.
 func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 	left := make(map[fleet.Host]fleet.Owned, len(leaves))
@@ -28,15 +28,16 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 	h.owners.Announce(h.OnHost, h.object, joins, left)
 }
 
-// withdrawUnless takes back what was announced, unless state keeps the hosts.
+// withdrawUnless withdraws what was announced, unless state keeps the hosts.
 func (h hostedProcess) withdrawUnless(saved *bool) {
 	if !*saved {
 		h.owners.Withdraw(h.OnHost, h.object)
 	}
 }
 
-// taking returns those of hosts with another's registration that the other object is leaving. That
-// object may not have announced it yet. How often this looks counts for all waves together.
+// taking returns a function that finds, among hosts with another object's registration, those which that object
+// is leaving. It may not have announced so yet, so the function looks again, looksForLeaver times in all waves
+// together.
 func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned) []fleet.Host {
 	looked := 0
 	return func(ctx context.Context, found map[fleet.Host]fleet.Owned) []fleet.Host {
@@ -51,12 +52,12 @@ func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned
 			looked++
 			return len(taken) == len(found) || looked >= looksForLeaver, nil
 		}
-		_ = poll.Until(ctx, h.platform.Backoff, look) // its end is that of the wait
+		_ = poll.Until(ctx, h.platform.Backoff, look) // an error only means that the wait is over
 		return taken
 	}
 }
 
-// moving completes a change with what other objects of this run do on its hosts.
+// moving adds to a change what other objects of this run do on its hosts.
 func (h hostedProcess) moving(change fleet.Change) fleet.Change {
 	change.Leaving, change.Stopped = h.taking(), make(map[fleet.Host]bool)
 	for _, host := range change.Register {
@@ -67,21 +68,21 @@ func (h hostedProcess) moving(change fleet.Change) fleet.Change {
 	return change
 }
 
-// moves reports whether another object of this run is to register a host that leaves, so that
-// its process is not to be stopped.
+// moves reports whether another object of this run will register a host that leaves, so that its process must
+// not be stopped.
 func (l departure) moves(host fleet.Host) bool {
 	joins := l.owners.Joins(l.OnHost, host.WithoutSupplier())
 	return joins != "" && joins != l.object
 }
 
-// leftByOther reports whether another object of this run leaves a host, or has left it. That is so
-// of an import whose owner is the other one's as well.
+// leftByOther reports whether another object of this run leaves a host, or has left it. If this object was
+// imported, both may have the same owner.
 func (h hostedProcess) leftByOther(host fleet.Host) bool {
 	return h.owners.LeftByOther(h.OnHost, host.WithoutSupplier(), h.object)
 }
 
-// noteStopped notes where the process ran until it was stopped, for an object that registers it
-// there later in this run.
+// noteStopped notes on which hosts a running process was stopped, for an object that registers it there later
+// in this run.
 func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 	if l.first == fleet.DestroyUnregister {
 		return
@@ -91,23 +92,22 @@ func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 	}))
 }
 
-// meaningNameUnread: whether it is a machine that was registered by its other name since
-// could not be found out.
+// meaningNameUnread is said of a host that another object may have registered under another name in this run.
 const meaningNameUnread = "whether another resource has just registered it by another name could not be asked"
 
-// registrant is the object that registered the process on a host last in this run, "" where none did.
+// registrant returns the object that last registered the process on a host in this run, "" if none did.
 func (h hostedProcess) registrant(host fleet.HostID) string {
 	return h.owners.Of(h.OnHost, host)
 }
 
-// notReplaced leaves out the hosts that another object has registered in this run. It needs no
-// label and no cached status. The configuration moves them, so no message says so.
+// notReplaced leaves out the hosts that another object has registered in this run. It needs no label and no
+// cached status. No message mentions them, as the configuration moves them.
 func (h hostedProcess) notReplaced(hosts []fleet.Host) []fleet.Host {
 	return fleet.Where(hosts, func(host fleet.Host) bool { return !h.replaced(host.WithoutSupplier()) })
 }
 
-// notRenamed leaves out the hosts that another object has registered in this run by the other name
-// of the machine. To unregister one name may unregister both.
+// notRenamed leaves out the hosts that another object has registered in this run under the machine's other
+// name. Unregistering one name may unregister both.
 func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	suspects := otherForm(hosts, l.owners.OfOthers(l.OnHost, l.object))
 	if len(suspects) == 0 {
@@ -130,7 +130,7 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 	})
 }
 
-// replaced reports whether another object has registered a host in this run by that name.
+// replaced reports whether another object has registered a host in this run under that name.
 func (h hostedProcess) replaced(name fleet.HostID) bool {
 	registrant := h.registrant(name)
 	return registrant != "" && registrant != h.object

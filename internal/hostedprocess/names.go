@@ -21,9 +21,9 @@ type before struct {
 	hosts fleet.Inventory
 }
 
-// renames are hosts whose name changes form, between agent id and address: their old names by the
-// new ones. It refuses a rename if anything else is to be done to the host. It also refuses what
-// may be a rename if the platform does not say.
+// renames returns the hosts whose name changes form, between agent id and address: the old names by the new
+// ones. It refuses a rename if anything else is to be done to the host. If the platform does not say which
+// names are one machine, it also refuses what may be a rename.
 func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fleet.Host, diag.Diagnostics) {
 	removed, added := b.hosts.Without(h.Hosts), h.Hosts.Without(b.hosts)
 	suspects := otherForm(removed, h.Hosts.Hosts())
@@ -45,7 +45,7 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 		case known && declared:
 			now, _ := h.Hosts.HostOf(key)
 			renamed[now] = was
-			if !b.hosts.Has(now) { // otherwise state has the machine by both names, and one of them goes
+			if !b.hosts.Has(now) { // otherwise state has the machine under both names, and one of them leaves
 				why = b.hinders(h, was, sent[was].Verdict == fleet.Pending || tried[was].Verdict == fleet.Pending)
 			}
 		case !known:
@@ -66,8 +66,8 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 		h.Title, diagnose.CountHosts(len(refused), b.hosts.Len()), diagnose.Rows(b.hosts, refused)))}
 }
 
-// hinders is why a host cannot be renamed in this apply, "" where it can. underWay: what an earlier
-// apply has sent there has not ended.
+// hinders says why a host cannot be renamed in this apply. It returns "" if it can. underWay reports whether a
+// request of an earlier apply has not ended there.
 func (b before) hinders(h hostedProcess, host fleet.Host, underWay bool) string {
 	const first = "; apply with its old name until it is as declared, then rename it and apply again"
 	status, out := b.statuses[host.WithoutSupplier()]
@@ -90,7 +90,7 @@ func (b before) hinders(h hostedProcess, host fleet.Host, underWay bool) string 
 	return ""
 }
 
-// otherForm are those of the hosts that are named in another form than some of others.
+// otherForm returns the hosts that are named in another form than some of others.
 func otherForm(hosts, others []fleet.Host) []fleet.Host {
 	var byID, byAddress bool
 	for _, h := range others {
@@ -105,11 +105,11 @@ func otherForm(hosts, others []fleet.Host) []fleet.Host {
 	return found
 }
 
-// meaningNewNameTaken: to end what is hosted by the old name would be to end what is by the new one.
+// meaningNewNameTaken: unregistering the old name would end the hosting of the new one.
 const meaningNewNameTaken = "somebody else has registered it by its new name"
 
-// dropOld unregisters the hosts of a wave by their old names, as hosts that leave are. It gives
-// those on which that failed, which keep their old names.
+// dropOld unregisters the hosts of a wave under their old names, as hosts that leave are. It returns the hosts
+// on which that failed, which keep their old names.
 func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	failed := make(fleet.Results)
 	var old, now []fleet.Host
@@ -137,27 +137,27 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 		u.names.dropped.results.Merge(results)
 	}
 	for i, was := range old {
-		o := u.names.dropped.results[was] // the zero value where there was nothing to do: Done
+		o := u.names.dropped.results[was] // the zero value, Done, if there was nothing to do
 		if o.OK() {
 			delete(u.names.open, now[i])
 			continue
 		}
-		o.Left, o.Away = fleet.NotRegistered, false // a rename that did not happen fails the apply, whatever max_unreachable_hosts allows
+		o.Left, o.Away = fleet.NotRegistered, false // a failed rename fails the apply, whatever max_unreachable_hosts allows
 		o.Meaning = strings.TrimSuffix("not renamed, because its old name could not be unregistered: "+o.Meaning, ": ")
 		failed[now[i]] = o
 	}
 	return failed
 }
 
-// anothers reports whether the row of a host's new name is another object's registration, and not
-// that of its old name.
+// anothers reports whether the row of a host's new name is another object's registration, and not the one that
+// the row of its old name shows.
 func (u *update) anothers(now, old fleet.Status) bool {
 	same := now.RegisterTime > 0 && now.RegisterTime == old.RegisterTime && maps.Equal(now.Labels, old.Labels)
 	return now.State != fleet.Unregistered && now.Labels != nil && !same && !u.last.ours(u.h.Desired, now)
 }
 
-// checkSuppliers refuses an address with another supplier id than its host is registered with. That
-// is another registration, and the platform takes neither for the other.
+// checkSuppliers refuses an address with another supplier id than the one that its host is registered with. To
+// the platform these are two registrations.
 func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnostics {
 	const none = -1
 	wrong := make(map[string]fleet.Host)

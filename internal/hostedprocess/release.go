@@ -22,11 +22,11 @@ type leave struct {
 
 // released is the outcome of hosts that were to be unregistered.
 type released struct {
-	// results hold those that needed a call, and those that could not go.
+	// results are of the hosts that needed a call, and of those that could not be unregistered.
 	results fleet.Results
-	// noted are those of which a warning says more.
+	// noted are the hosts that a warning names.
 	noted map[note]fleet.Results
-	// was is what the agents of this object's own hosts said before.
+	// was is what the agents of this object's own hosts reported before.
 	was map[fleet.Host]fleet.Status
 }
 
@@ -34,12 +34,12 @@ func newReleased() released {
 	return released{results: make(fleet.Results), noted: make(map[note]fleet.Results), was: make(map[fleet.Host]fleet.Status)}
 }
 
-// mayBeGone reports whether a host could not be unregistered and its agent has given no answer.
+// mayBeGone reports whether a host could not be unregistered and its agent gave no answer.
 func mayBeGone(o fleet.Outcome) bool {
 	return !o.OK() && (o.Unreachable || o.Away || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
 }
 
-// departure is the unregistering of hosts: how it is done, and its outcome.
+// departure unregisters hosts: it knows how that is done, and notes its outcome.
 type departure struct {
 	hostedProcess
 	known
@@ -47,11 +47,11 @@ type departure struct {
 	gone *released
 }
 
-// release unregisters hosts, and only those that this object owns. It leaves alone what this object
-// never registered, and what another owns by now.
+// release unregisters those of the hosts that this object owns. It leaves alone what this object never
+// registered, and what another owner has registered since.
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known, how leave, rollout fleet.Rollout) released {
 	gone := newReleased()
-	rollout.MaxUnreachable = 0 // forget_unreachable is the rule for hosts that leave
+	rollout.MaxUnreachable = 0 // for hosts that leave, forget_unreachable decides
 	l := departure{h, k, how, &gone}
 	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.notRenamed(ctx, l.unhindered(ctx, hosts))))
 	logged := platform.Run{Process: h.ID, Operation: wordsOf(l.first), Keys: h.Hosts, Rollout: rollout}
@@ -67,12 +67,13 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known,
 	return gone
 }
 
-// meaningHindered: what was sent before would take place after a host was unregistered.
+// meaningHindered is said of a host on which a request of an earlier apply might still take effect after the
+// host was unregistered.
 const meaningHindered = "not unregistered, because an earlier apply has sent what would host or start it there, and the platform has not said that this is over. " +
 	"Do this again once it is. If it never is, restart the process there by hand and do this again. The last way out is `terraform state rm`, and to look at the host"
 
-// unhindered leaves out the hosts on which something from an earlier run is still under way. It
-// would host or start the process after they were unregistered.
+// unhindered returns the hosts on which no request of an earlier run is under way. Such a request would host or
+// start the process after it was unregistered.
 func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	l.hinder(ctx, l.last.hostings(hosts))
 	l.hinder(ctx, l.last.tries(hosts))
@@ -87,7 +88,7 @@ func (l departure) hinder(ctx context.Context, tasks map[fleet.Host]fleet.Task) 
 	u := underway{l, tasks, make(map[fleet.Host]bool)}
 	for host, o := range fleet.StillUnderWay(ctx, l.Process, fleet.Patience, tasks, u.tookEffect, nil) {
 		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningHindered, TaskID: o.TaskID, RequestID: o.RequestID, Unreachable: u.silent[host]}
-		if ctx.Err() != nil || !fleet.Ended(o.Err) || diagnose.Troubled(o.Err) { // it is not only the wait that is over
+		if ctx.Err() != nil || !fleet.Ended(o.Err) || diagnose.Troubled(o.Err) { // more went wrong than that the wait is over
 			hindered.Err = o.Err
 		}
 		l.gone.results[host] = hindered
@@ -99,10 +100,10 @@ type underway struct {
 	departure
 
 	tasks  map[fleet.Host]fleet.Task
-	silent map[fleet.Host]bool // whose agents do not answer
+	silent map[fleet.Host]bool // hosts whose agents do not answer
 }
 
-// tookEffect returns the hosts whose agents show that it has taken effect.
+// tookEffect returns the hosts whose agents show that the task has taken effect.
 func (u underway) tookEffect(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	live, err := fleet.LiveStatusWithin(ctx, u.Process, fleet.Patience, hosts)
 	results := fleet.TookEffect(ctx, u.Process, u.last.lastSent(u.Desired), u.tasks, hosts, live)
@@ -120,8 +121,8 @@ func wordsOf(first fleet.OnDestroy) string {
 	return "unregister"
 }
 
-// releaseWave unregisters the hosts of one wave. It asks again who owns the hosts of later waves,
-// because another object may register there between two waves.
+// releaseWave unregisters the hosts of one wave. From the second wave on it asks again who owns them, because
+// another object may register there between two waves.
 func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fleet.Host]bool) fleet.Results {
 	ours := wave.Hosts
 	if wave.Number > 1 {
@@ -132,7 +133,7 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 	results, idle := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.was)
 	found := fleet.SetOf(idle)
 	for _, host := range ours {
-		if l.gone.was[host].State == "" && !found[host] && results[host].OK() { // nobody was asked, and what was stopped ran
+		if l.gone.was[host].State == "" && !found[host] && results[host].OK() { // no agent was asked, and a process that could be stopped ran
 			l.gone.was[host] = fleet.Status{State: fleet.Running}
 		}
 	}
@@ -149,9 +150,9 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 	return results
 }
 
-// spared are the hosts on which nothing is stopped before they leave. A process that was never
-// registered was not started by this object. A host that moves to another object runs on. A machine
-// that state has under both of its names is stopped under one of them.
+// spared returns those of the hosts that may be unregistered, and where nothing is stopped before that. A
+// process that was never registered was not started by this object. A host that moves to another object runs
+// on. A machine that state has under both of its names is stopped under one of them.
 func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {
@@ -177,7 +178,7 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 	others, err := l.Process.OtherNames(ctx, mixed)
 	if err != nil {
 		l.gone.results.Merge(fleet.Same(mixed, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningTwinsUnread}))
-		return nil, spared // all of them, as both forms are there
+		return nil, spared // mixed is all of the hosts, as both forms occur
 	}
 	stopped := make(map[fleet.HostID]bool)
 	for _, host := range ours {
@@ -189,15 +190,15 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 	return ours, spared
 }
 
-// meaningTwinsUnread: a machine that state may have by two names is not to be stopped twice.
+// meaningTwinsUnread is said of a host that may be another one by a second name: no machine is stopped twice.
 const meaningTwinsUnread = "not stopped, because whether another of the hosts is the same machine could not be asked"
 
 // meaningUnasked is said of a host that forget_unreachable does not forget.
 const meaningUnasked = "whether its agent answers could not be asked"
 
-// forgetGone asks once more about the hosts that could not be unregistered and gave no answer. It
-// forgets those of which the platform says that their agents do not answer. Of the others that is
-// not known: the platform may be slow, or fail.
+// forgetGone asks once more about the hosts that could not be unregistered because their agents did not answer.
+// It forgets a host only if the platform says that its agent does not answer. Otherwise that is unknown: the
+// platform may be slow, or fail.
 func (l departure) forgetGone(ctx context.Context) {
 	var stuck []fleet.Host
 	for host, o := range l.gone.results {

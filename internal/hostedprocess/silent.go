@@ -11,11 +11,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// silentKey is where the hosts are kept whose agents did not answer the last refresh, by
-// address. They are no drift, and no reason for a plan; only waves take them into account.
+// silentKey is where private state keeps the addresses of hosts whose agents did not answer the last refresh.
+// They are no drift and cause no plan; only the order of waves depends on them.
 const silentKey = "silent"
 
-// saveSilent keeps them. If there are none and before kept none, it writes nothing.
+// saveSilent saves the addresses of these hosts. It writes nothing if there are none and before has none.
 func saveSilent(ctx context.Context, before privateReader, to privateWriter, unreachable map[fleet.Host]fleet.Status) diag.Diagnostics {
 	addresses := make([]string, 0, len(unreachable))
 	for host := range unreachable {
@@ -33,12 +33,12 @@ func saveSilent(ctx context.Context, before privateReader, to privateWriter, unr
 	return append(diags, to.SetKey(ctx, silentKey, raw)...)
 }
 
-// loadSilent gives those of the hosts that are kept.
+// loadSilent returns those of the hosts that saveSilent has saved.
 func loadSilent(ctx context.Context, from privateReader, hosts ...[]fleet.Host) map[fleet.HostID]bool {
 	raw, _ := from.GetKey(ctx, silentKey)
 	var addresses []string
 	if len(raw) == 0 || json.Unmarshal(raw, &addresses) != nil {
-		return nil // nobody is known to be silent
+		return nil // no host is known to be silent
 	}
 	silent := make(map[fleet.HostID]bool)
 	for _, host := range slices.Concat(hosts...) {
