@@ -18,7 +18,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// createFailed is a create after which nothing is registered.
+// createFailed is the error of a create after which nothing is registered.
 func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Fix the cause and apply again. Nothing was saved, so the next apply begins anew."
 	if advice := takenAdvice(failures); advice != "" {
@@ -37,9 +37,9 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), todo))
 }
 
-// createPartial is a create that failed on some hosts. It is a warning by default: after an error,
-// Terraform would unregister the hosts on which it worked.
-// refused: safety does not let a tainted resource be replaced.
+// createPartial reports a create that failed on some hosts. It is a warning by default: after an error,
+// Terraform would unregister the hosts on which it worked. refused: safety does not let a tainted resource be
+// replaced.
 func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate, raise string, refused bool) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which are in out_of_sync.\n\n%s\n",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
@@ -55,9 +55,9 @@ func createPartial(h hostedProcess, failures fleet.Results, as reference.OnParti
 		"The next plan shows an update that retries these hosts alone."+taken)
 }
 
-// createNowhere is a create after which no host is as declared, although some may be registered. It
-// is an error, since there is nothing to keep. State must remember what is there, so Terraform
-// taints the resource. refused: safety does not let a tainted resource be replaced.
+// createNowhere is the error of a create after which no host is as declared. Some hosts may be registered,
+// which state must remember, so Terraform taints the resource. refused: safety does not let a tainted resource
+// be replaced.
 func createNowhere(h hostedProcess, failures fleet.Results, refused bool) diag.Diagnostic {
 	todo := "Fix the cause and apply again. What is or may be registered is in state, and Terraform taints the resource: the next apply unregisters what is " +
 		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are."
@@ -75,8 +75,8 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation 
 		h.Title, diagnose.CountFailures(failures, tried), diagnose.Rows(h.Hosts, failures), todo))
 }
 
-// unconfirmedAdvice is what the next apply does on hosts on which the end of the operation of
-// on_update was not seen. It is "" if there are none.
+// unconfirmedAdvice says what the next apply does on hosts where the end of the operation of on_update was not
+// seen. It returns "" if there are none.
 func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string {
 	for _, o := range failures {
 		if o.Left == fleet.OperationUnconfirmed {
@@ -91,16 +91,15 @@ func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string
 	return ""
 }
 
-// What to do about a machine that is gone for good: for a host that was to leave, and for a
-// destroy. After a destroy, the hosts that are done are still in the configuration, and no longer
-// in state.
+// What to do about a machine that is gone for good, for a host that was to leave and for a destroy. After a
+// destroy, the hosts that were unregistered are still in the configuration, but no longer in state.
 const (
 	goneLeaves    = "\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent."
 	goneDestroyed = "\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent: reduce hosts to " +
 		"the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew."
 )
 
-// goneUnknown is what to do if the platform does not say that an agent does not answer.
+// goneUnknown says what to do if the platform does not report that an agent does not answer.
 const goneUnknown = " An agent that is still in progress (115) may be slow, and a host that nobody could ask is not gone: do the same again later. " +
 	"If a machine is gone for good and the platform never says so (117), remove the resource with terraform state rm, and import the other hosts."
 
@@ -108,8 +107,8 @@ const goneUnknown = " An agent that is still in progress (115) may be slow, and 
 const goneKept = "\n\nforget_unreachable is set, and forgets only hosts whose agents do not answer, as the platform says (117). It forgets no host whose agent answers " +
 	"when it is asked once more."
 
-// wayOut is what to do about machines that may be gone for good, gone where an agent does not
-// answer and that was not said yet.
+// wayOut says what to do about machines that may be gone for good. gone is the advice if the platform reports
+// that an agent does not answer and forget_unreachable is not set.
 func (l leave) wayOut(stuck fleet.Results, gone string) string {
 	silent, open := false, false
 	for _, o := range stuck {
@@ -132,8 +131,8 @@ func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet
 		h.Title, diagnose.CountFailures(stuck, tried), purpose, diagnose.Rows(keys, stuck), todo))
 }
 
-// judge returns the failures that fail an apply, and the warning of unreachable hosts if there are
-// no more than allowed. statuses are what is known of all hosts.
+// judge returns the failures that fail an apply, and a warning of unreachable hosts if no more of them than
+// allowed. statuses are what is known of all hosts.
 func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]diagnose.HostStatus) (fleet.Results, diag.Diagnostics) {
 	away := diagnose.CountUnreachable(statuses)
 	if away == 0 || away > h.unreachable.Hosts {
@@ -153,9 +152,8 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 	}
 }
 
-// takenOver warns of hosts that an apply has taken over. results are the outcomes of the apply, and
-// taken is what the cached status showed before. back is what state said of hosts that another
-// object had taken over.
+// takenOver warns of hosts that an apply has taken over. results are the outcomes of the apply, taken is what
+// the cached status showed before, and back is what state said of hosts that another object had taken over.
 func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fleet.Status, back map[fleet.Host]diagnose.HostStatus) diag.Diagnostics {
 	rows := make(fleet.Results)
 	for host, s := range taken {
@@ -183,8 +181,8 @@ func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fle
 		h.Title, diagnose.CountHosts(len(rows), h.Hosts.Len()), diagnose.RowsInFull(h.Hosts, rows)))}
 }
 
-// raise says which max_unreachable_hosts would have been enough, "" where it was. Hosts on which nothing is
-// registered may have a wrong address, and a larger number would only hide that.
+// raise says which max_unreachable_hosts would have been enough. It returns "" if the present one is. For hosts
+// on which nothing is registered it advises to check the address, which a larger number would only hide.
 func (h hostedProcess) raise(statuses map[fleet.HostID]diagnose.HostStatus) string {
 	away := diagnose.CountUnreachable(statuses)
 	if away <= h.unreachable.Hosts {
@@ -200,8 +198,8 @@ func (h hostedProcess) raise(statuses map[fleet.HostID]diagnose.HostStatus) stri
 	}
 }
 
-// checkAddresses is said of hosts on which nothing is registered, and whose agents do not answer: the platform
-// says the same of an address that it does not know.
+// checkAddresses is said of hosts on which nothing is registered and whose agents do not answer: the platform
+// reports the same for an address that it does not know.
 const checkAddresses = "\n\nWhere nothing is registered and no agent answers, the address may be wrong: check it and its bk_cloud_id, then the agent in NodeMan."
 
 func unregistered(statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
@@ -210,8 +208,8 @@ func unregistered(statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.HostI
 	return never
 }
 
-// unreachable warns of hosts that look changed in the cached status, and whose agents could not be asked. Those
-// that are in out_of_sync are not among them.
+// unreachable warns of hosts that look changed in the cached status and whose agents could not be asked. Hosts
+// in out_of_sync are not among them.
 func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, raise string) diag.Diagnostic {
 	failures := make(fleet.Results, len(hosts))
 	for host, status := range hosts {
@@ -222,8 +220,8 @@ func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, raise strin
 		h.Title, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), raise))
 }
 
-// takenAdvice is what to do about hosts on which the process was registered already, each in a
-// paragraph. It is "" if there are none.
+// takenAdvice says what to do about hosts on which the process was registered already, in a paragraph for each
+// case. It returns "" if there are none.
 func takenAdvice(failures fleet.Results) string {
 	var owned, taken, unread bool
 	for _, o := range failures {
@@ -258,12 +256,12 @@ func allOwned(failures fleet.Results) bool {
 	return true
 }
 
-// listedLate ends what is said of an import that finds no registration.
+// listedLate ends the message of an import that finds no registration.
 const listedLate = "Check the namespace, the name and the hosts. The platform's cached status may lack a registration of the last minutes: import it later, or create the " +
 	"resource with adopt_existing = true, which takes over what is registered."
 
-// importMissing is an import that names hosts on which the process is not registered, an error
-// where that is all of them.
+// importMissing reports an import of hosts on which the process is not registered. It is an error if that is
+// all of them.
 func importMissing(title string, named fleet.Inventory, missing []fleet.Host) diag.Diagnostic {
 	if len(missing) == named.Len() {
 		return diag.NewErrorDiagnostic("Hosted Process Not Found", fmt.Sprintf("%s is not registered on any of the hosts that the import names: %s. "+
@@ -284,7 +282,8 @@ func importEarlier(f *foundProcess) diag.Diagnostics {
 		diagnose.ProcessTitle(f.namespace, f.name), diagnose.Keys(f.earlier)))}
 }
 
-// importUnplaced is an import that leaves hosts out, or may. A destroy would leave those running.
+// importUnplaced is the error of an import that would or may leave hosts out: a destroy would not unregister
+// them.
 func importUnplaced(f foundProcess, unplaced *gse.UnplacedError) diag.Diagnostic {
 	title := diagnose.ProcessTitle(f.namespace, f.name)
 	return diag.NewErrorDiagnostic("Unable to Import Hosted Process", title+" may be on hosts that the platform does not name: "+
@@ -292,15 +291,15 @@ func importUnplaced(f foundProcess, unplaced *gse.UnplacedError) diag.Diagnostic
 		"it with all of its hosts: "+bkapi.Printable(f.id())+"@0:10.0.0.1,0:10.0.0.2.")
 }
 
-// listedInPart is a listing that lacks rows.
+// listedInPart warns of a list that lacks rows.
 func listedInPart(unplaced *gse.UnplacedError) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Hosted Processes Listed In Part", diagnose.Sentence(unplaced.Error())+
 		"\n\nThese rows are left out: a process may be missing from the list, or have more hosts than are listed.")
 }
 
-// keptOtherwise are the warnings of a refresh that read what agents host: hosts whose file could not
-// be read, and entries that start the process again after it was stopped. A host whose agent does
-// not answer has a warning of its own.
+// keptOtherwise returns the warnings of a refresh that read the agents' own files: hosts whose file could not
+// be read, and entries that start the process again after it was stopped. A host whose agent does not answer
+// has a warning of its own.
 func keptOtherwise(h hostedProcess, report fleet.Report) diag.Diagnostics {
 	unread, beside := make(fleet.Results), make(fleet.Results)
 	for host, status := range report.Cached {
@@ -327,8 +326,8 @@ func keptOtherwise(h hostedProcess, report fleet.Report) diag.Diagnostics {
 	return diags
 }
 
-// hostedAgain warns of hosts that the apply before this plan has registered already, and whose agents
-// host another spec all the same.
+// hostedAgain warns of hosts that the last apply registered anew, and whose agents host another spec all the
+// same.
 func hostedAgain(ctx context.Context, does effect, state hostedModel, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	var rollout types.String
 	if diags := resp.Plan.GetAttribute(ctx, path.Root("rollout_plan"), &rollout); diags.HasError() || !diagnose.IsAgain(rollout.ValueString()) {

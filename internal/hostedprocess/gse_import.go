@@ -26,8 +26,8 @@ import (
 const importForms = "an import id is `namespace:name`, which finds the hosts on the platform, or `namespace:name@address,address`, " +
 	"such as `web:nginx@0:10.0.0.1,0:10.0.0.2`, or with host keys `web:nginx@web-1=0:10.0.0.1,web-2=0:10.0.0.2`"
 
-// importID is an import id taken apart: namespace, name, and addresses by host key. The namespace
-// ends at the first colon, the name at the first `@`. A key is the address unless the id gives one.
+// importID is a parsed import id: namespace, name, and addresses by host key. The namespace ends at the first
+// colon, the name at the first `@`. A key is the address unless the id gives one.
 type importID struct {
 	namespace, name string
 	hosts           map[string]string
@@ -127,8 +127,8 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("owner"), found.owner())...)
 }
 
-// readSpecs reads from the agents what they host of processes, if the provider is to. A process gets
-// the spec that all of its hosts have of which it is known.
+// readSpecs reads from the agents what they host of the processes, if the provider has verify = "agent". A
+// process gets a spec if all of its hosts whose spec is known agree on one.
 func readSpecs(ctx context.Context, p *platform.Platform, processes ...*foundProcess) diag.Diagnostics {
 	if p.Verify != fleet.VerifyAgent {
 		return nil
@@ -151,8 +151,8 @@ func readSpecs(ctx context.Context, p *platform.Platform, processes ...*foundPro
 	return diags
 }
 
-// readHosted reads what agents host of whatever system. Hosts on which the script of Linux cannot be
-// run are tried with that of Windows.
+// readHosted reads what agents host, on any operating system. Hosts on which the script for Linux cannot be run
+// are tried with the one for Windows.
 func readHosted(ctx context.Context, p *platform.Platform, hosts []fleet.Host) map[fleet.Host]hostedspec.Reading {
 	first, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout/2) // leaves time for Windows
 	defer cancel()
@@ -213,8 +213,8 @@ func (f *foundProcess) hostedAs(hosts fleet.Inventory, readings map[fleet.Host]h
 	return diags
 }
 
-// checkNamed says on which of the hosts that an import names the process is not registered, and
-// notes the labels of the registrations.
+// checkNamed notes the labels of the registrations, and reports the hosts of an import on which the process is
+// not registered.
 func (r *hostedProcessResource) checkNamed(ctx context.Context, found *foundProcess, named fleet.Inventory) diag.Diagnostics {
 	ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 	defer cancel()
@@ -236,15 +236,15 @@ func (r *hostedProcessResource) checkNamed(ctx context.Context, found *foundProc
 	return diag.Diagnostics{importMissing(title, named, missing)}
 }
 
-// foundProcess is a hosted process as the platform lists it: all but the spec, which no API
-// returns. That is nil unless the agents were asked for it.
+// foundProcess is a hosted process as the platform lists it. No API returns spec, so it is nil unless the
+// agents were asked for it.
 type foundProcess struct {
 	namespace, name string
 	spec            *hostedspec.Entry
 	hosts           map[string]string            // addresses by host key
 	labels          map[string]map[string]string // of the registration on each host
-	fingerprints    map[string]string            // that these registrations carry
-	owners          map[string]string            // that they name
+	fingerprints    map[string]string            // fingerprints that these registrations carry
+	owners          map[string]string            // owners that they name
 	earlier         []string                     // hosts with supplier ids under which they were registered before
 	outOfSync       map[string]string            // by host key
 }
@@ -262,8 +262,7 @@ func (f *foundProcess) identity() hostedProcessIdentityModel {
 	return hostedProcessIdentityModel{Namespace: types.StringValue(f.namespace), Name: types.StringValue(f.name)}
 }
 
-// add takes a row of the listing. A host that has another supplier id than the
-// provider's keeps it in its address.
+// add adds a row of the list. The address of a host includes its supplier id if that is not the provider's.
 func (f *foundProcess) add(row gse.Row, p *platform.Platform) {
 	key, address := row.Host.Address(), row.Host.Address()
 	if row.Host.SupplierID() != p.Supplier {
@@ -276,7 +275,7 @@ func (f *foundProcess) add(row gse.Row, p *platform.Platform) {
 	f.label(address, row.Status.Labels, p)
 }
 
-// label notes the labels of a registration, nil if they are not known.
+// label notes the labels of a registration, nil if they are unknown.
 func (f *foundProcess) label(host string, labels map[string]string, p *platform.Platform) {
 	if labels != nil {
 		f.labels[host] = p.OwnLabels(labels)
@@ -287,8 +286,8 @@ func (f *foundProcess) label(host string, labels map[string]string, p *platform.
 	}
 }
 
-// owner is the one that all registrations name which name any, null if there is none or more than one. An
-// import goes on as the object that registered. Who registers there later is somebody else.
+// owner returns the only owner that the registrations name, null if they name none or several. An import
+// continues the object that registered them; whoever registers there later is another owner.
 func (f *foundProcess) owner() types.String {
 	owners := slices.Compact(slices.Sorted(maps.Values(f.owners)))
 	if len(owners) != 1 {
@@ -309,8 +308,7 @@ type attributeWriter interface {
 	SetAttribute(ctx context.Context, at path.Path, value any) diag.Diagnostics
 }
 
-// write fills in what is known. What has a default takes it, so that the first
-// plan is about the spec.
+// write fills in what is known. Attributes with a default get it, so that the first plan is about the spec.
 func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for name, value := range map[string]any{
@@ -336,8 +334,8 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platfor
 	return diags
 }
 
-// sharedLabels are the labels that have the same value on every host, which meta.labels can
-// hold, and the names of all others.
+// sharedLabels returns the labels that have the same value on every host, which meta.labels can hold, and the
+// names of all others.
 func sharedLabels(byHost map[string]map[string]string) (shared map[string]string, differing []string) {
 	names := make(map[string]bool)
 	for _, labels := range byHost {
@@ -368,7 +366,7 @@ func sharedLabels(byHost map[string]map[string]string) (shared map[string]string
 // maxLabelValues is how many values of one label a message shows.
 const maxLabelValues = 5
 
-// labelsDiffer is the warning for labels that an import leaves out.
+// labelsDiffer warns of labels that an import leaves out.
 func labelsDiffer(title string, byHost map[string]map[string]string, differing []string) diag.Diagnostic {
 	var rows strings.Builder
 	for _, name := range differing {

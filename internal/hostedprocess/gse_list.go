@@ -26,7 +26,7 @@ var (
 	_ list.ListResourceWithConfigure = (*hostedProcessListResource)(nil)
 )
 
-// NewListResource makes the list resource bk_hosted_process.
+// NewListResource returns the list resource bk_hosted_process.
 func NewListResource() list.ListResource { return &hostedProcessListResource{} }
 
 type hostedProcessListResource struct{ platform *platform.Platform }
@@ -85,7 +85,7 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 			return
 		}
 		processes, err := l.whole(ctx, config)
-		// Warnings first: nobody reads results beyond the limit.
+		// Warnings come first, because nothing reads results beyond the limit.
 		if !pushTrouble(push, config, err) {
 			return
 		}
@@ -104,8 +104,8 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 	}
 }
 
-// names yields each process at its first row, which has all that is needed. So pages beyond the
-// limit stay unread.
+// names yields each process at its first row, which has all that is needed. Pages beyond the limit are not
+// read.
 func (l *hostedProcessListResource) names(ctx context.Context, config hostedProcessListModel, yield func(*foundProcess) bool) error {
 	seen := make(map[string]bool)
 	return l.platform.GSE.Each(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
@@ -117,8 +117,8 @@ func (l *hostedProcessListResource) names(ctx context.Context, config hostedProc
 	})
 }
 
-// whole returns processes with their hosts, sorted by name. Any page may hold another host of any
-// process, so all are read first. With a gse.UnplacedError it returns those whose hosts are known.
+// whole returns processes with their hosts, sorted by name. Any page may hold another host of any process, so
+// all pages are read first. With a gse.UnplacedError it returns the processes whose hosts are known.
 func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProcessListModel) ([]*foundProcess, error) {
 	byName := make(map[string]*foundProcess)
 	err := l.platform.GSE.List(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
@@ -134,13 +134,12 @@ func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProc
 		return true
 	})
 	if unplaced := (*gse.UnplacedError)(nil); err != nil && !errors.As(err, &unplaced) {
-		return nil, err // half of its hosts would look like all of them
+		return nil, err // some hosts of a process would look like all of them
 	}
 	return slices.SortedFunc(maps.Values(byName), func(a, b *foundProcess) int { return strings.Compare(a.name, b.name) }), err
 }
 
-// pushTrouble says what is wrong with a listing, if anything is, and reports whether
-// to go on.
+// pushTrouble pushes a diagnostic if a list failed or lacks rows, and reports whether to go on.
 func pushTrouble(push func(list.ListResult) bool, config hostedProcessListModel, err error) bool {
 	var unplaced *gse.UnplacedError
 	switch {

@@ -36,7 +36,7 @@ var (
 	_ resource.ResourceWithValidateConfig = (*hostedProcessResource)(nil)
 )
 
-// NewResource makes bk_hosted_process.
+// NewResource returns the resource bk_hosted_process.
 func NewResource() resource.Resource {
 	return &hostedProcessResource{hostedResource{newModel: func() hostedModel { return new(hostedProcessModel) }}}
 }
@@ -94,7 +94,7 @@ func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource
 	resp.Diagnostics.Append(config.checkResident("auto_type", autoType, gse.AutoResident)...)
 }
 
-// ModifyPlan adds what only GSE has: hosts that the ESB does not take.
+// ModifyPlan adds the check that only GSE needs: hosts that the ESB does not accept.
 func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if !req.Plan.Raw.IsNull() && r.platform.Ready() && r.platform.Gateway == bkapi.ESB {
 		var hosts reference.HostMap
@@ -104,13 +104,13 @@ func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.Mod
 	r.hostedResource.ModifyPlan(ctx, req, resp)
 }
 
-// checkESBHosts refuses IPv6 addresses. The ESB's calls that register do not take them (those that
-// operate do), and no document has another name for such a host.
+// checkESBHosts refuses IPv6 addresses. The ESB's calls that register do not accept them (those that operate
+// do), and no document gives another name for such a host.
 func checkESBHosts(hosts reference.HostMap) diag.Diagnostics {
 	var diags diag.Diagnostics
 	refused := make(map[string]fleet.Host)
 	for key, address := range hosts.Known() {
-		if host, err := fleet.ParseHost(address, 0); err == nil && host.IP().Is6() { // what cannot be read is reported elsewhere
+		if host, err := fleet.ParseHost(address, 0); err == nil && host.IP().Is6() { // invalid addresses are reported elsewhere
 			refused[key] = host
 		}
 	}
@@ -129,7 +129,7 @@ type hostedProcessModel struct {
 	lifecycleModel
 }
 
-// Check refuses what the ESB cannot do: it only hosts a process without limits, and runs no script.
+// Check refuses what the ESB cannot do: register a process without limits and not host it, and run scripts.
 func (m *hostedProcessModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	diags := m.GSEModel.Check(ctx, p)
 	if p.Ready() && p.Gateway == bkapi.ESB && m.Ensure.ValueString() == string(fleet.EnsureRegistered) && m.Unlimited() {
@@ -143,12 +143,12 @@ func (m *hostedProcessModel) Check(ctx context.Context, p *platform.Platform) di
 	return diags
 }
 
-// verify is that of the resource, or of the provider.
+// verify returns verify of the resource, or else of the provider.
 func (m *hostedProcessModel) verify(p *platform.Platform) fleet.Verify {
 	return cmp.Or(fleet.Verify(m.Verify.ValueString()), p.Verify)
 }
 
-// Open adds what is compared beyond the cached status.
+// Open adds whether more is compared than the cached status.
 func (m *hostedProcessModel) Open(ctx context.Context, p *platform.Platform, owner string) (reference.Target, diag.Diagnostics) {
 	target, diags := m.GSEModel.Open(ctx, p, owner)
 	target.Desired.Verify = m.verify(p) == fleet.VerifyAgent
@@ -184,9 +184,8 @@ func (m *hostedProcessModel) replaces(ctx context.Context, state hostedModel) bo
 
 func (m *hostedProcessModel) vanishes() bool { return true }
 
-// complete gives an import the labels that are in the cached status, less those that the
-// provider adds, so that a generated configuration has them. What is not the same on
-// every host is left out, with a warning.
+// complete gives an import the labels of the cached status, without those that the provider adds, so that a
+// generated configuration has them. Labels that differ between hosts are left out, with a warning.
 func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics {
 	labelled := make(map[string]map[string]string)
 	for host, status := range report.Cached {
@@ -209,7 +208,7 @@ func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform,
 	return diags
 }
 
-// complement shows what is registered as registering would show it.
+// complement takes fingerprint from a registration. If the import has a spec, setSent then replaces it.
 func (m *hostedProcessModel) complement(p *platform.Platform, report fleet.Report) {
 	m.Fingerprint, m.LabelsAll = types.StringNull(), types.MapNull(types.StringType)
 	for _, status := range report.Cached {

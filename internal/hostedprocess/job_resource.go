@@ -40,13 +40,12 @@ func (m *jobHostedProcessModel) Open(ctx context.Context, p *platform.Platform, 
 	return m.JobModel.Open(ctx, p, owner)
 }
 
-// Check refuses what the agents could not run as well.
+// Check also refuses what the agents could not run.
 func (m *jobHostedProcessModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	return append(m.JobModel.Check(ctx, p), m.CheckPeriod(ctx)...)
 }
 
-// resourceIdentity is nil: nothing on the platform finds a process again by less
-// than its whole definition and its hosts.
+// resourceIdentity is nil: the platform finds a process only by its whole definition and its hosts.
 func (m *jobHostedProcessModel) resourceIdentity(context.Context) (any, diag.Diagnostics) {
 	return nil, nil
 }
@@ -65,8 +64,7 @@ func (m *jobHostedProcessModel) replaces(ctx context.Context, state hostedModel)
 	return false
 }
 
-// vanishes is false: on JOB registered is hosted, and a stop on every host is no
-// end of the process.
+// vanishes is false: on JOB registered means hosted, and a stop on every host does not end the resource.
 func (m *jobHostedProcessModel) vanishes() bool { return false }
 
 func (m *jobHostedProcessModel) setSent(d fleet.Desired) {
@@ -86,7 +84,7 @@ func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, ho
 	return nil
 }
 
-// NewJobResource makes bk_job_hosted_process.
+// NewJobResource returns the resource bk_job_hosted_process.
 func NewJobResource() resource.Resource {
 	return &jobHostedProcessResource{hostedResource{newModel: func() hostedModel { return new(jobHostedProcessModel) }}}
 }
@@ -120,7 +118,7 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 	}
 }
 
-// ImportState says why not, in place of the framework's request to call us.
+// ImportState says why there is no import, in place of the framework's request to report a defect.
 func (r *jobHostedProcessResource) ImportState(_ context.Context, _ resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	resp.Diagnostics.AddError("Import Not Supported",
 		"JOB cannot be asked which processes there are or how they are defined, so there is nothing to import. Write the resource and apply it: "+

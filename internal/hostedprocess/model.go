@@ -24,25 +24,25 @@ import (
 type hostedModel interface {
 	reference.Model
 	lifecycle() *lifecycleModel
-	// resourceIdentity is nil where the resource has none.
+	// resourceIdentity returns nil if the resource has no identity.
 	resourceIdentity(ctx context.Context) (any, diag.Diagnostics)
-	// replaces reports whether it is another object than the one in state.
+	// replaces reports whether the model is another object than the one in state.
 	replaces(ctx context.Context, state hostedModel) bool
-	// vanishes reports whether a process that is registered nowhere is gone, so that the next plan
-	// creates it. Otherwise the next plan is an update.
+	// vanishes reports whether a process that is registered nowhere is gone, so that the next plan creates it.
+	// Otherwise the next plan is an update.
 	vanishes() bool
-	// complete adds what a first refresh after an import learnt.
+	// complete adds what the first refresh after an import learned.
 	complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics
 	// setSent writes what registering sends into the attributes that show it.
 	setSent(d fleet.Desired)
-	// setWhole writes the whole declaration into the attribute that hands it on, and
-	// returns its name and value.
+	// setWhole writes the whole declaration into the attribute that hands it on, and returns the attribute's
+	// name and value.
 	setWhole(ctx context.Context) (attribute string, value types.String)
-	// sent are those attributes by name.
+	// sent returns the attributes of setSent by name.
 	sent() map[string]attr.Value
 }
 
-// lifecycleModel is what such resources have in common.
+// lifecycleModel is what these resources have in common.
 type lifecycleModel struct {
 	Ensure            types.String   `tfsdk:"ensure"`
 	AdoptExisting     types.Bool     `tfsdk:"adopt_existing"`
@@ -66,32 +66,30 @@ func (m *lifecycleModel) lifecycle() *lifecycleModel { return m }
 
 func (m *lifecycleModel) ensures() fleet.Ensure { return fleet.Ensure(m.Ensure.ValueString()) }
 
-// statuses are what out_of_sync and unreachable say of the hosts.
+// statuses returns what out_of_sync and unreachable say of the hosts.
 func (m *lifecycleModel) statuses(hosts fleet.Inventory) map[fleet.HostID]diagnose.HostStatus {
 	statuses := diagnose.Statuses(reference.StringMap(m.OutOfSync), hosts, fleet.NotRegistered)
 	maps.Copy(statuses, diagnose.Unreachable(reference.StringMap(m.Unreachable), hosts))
 	return statuses
 }
 
-// setStatuses writes them.
+// setStatuses writes statuses into out_of_sync and unreachable.
 func (m *lifecycleModel) setStatuses(hosts fleet.Inventory, statuses map[fleet.HostID]diagnose.HostStatus) {
 	m.OutOfSync = reference.StringMapValue(diagnose.StatusesByKey(hosts, statuses))
 	m.Unreachable = reference.StringMapValue(diagnose.UnreachableByKey(hosts, statuses))
 }
 
-// checkLifecycleCommands refuses what the resource would need a command for that
-// is not there.
+// checkLifecycleCommands refuses settings that need a command which is not declared.
 func checkLifecycleCommands(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Diagnostics {
 	diags := checkGate(ctx, m, config)
 	diags.Append(reference.CheckHosting(ctx, m, config, m.lifecycle().Ensure)...)
-	// The two that run a command are called like the operation.
+	// The values of on_destroy and on_update that run a command have the name of the operation.
 	diags.Append(reference.CheckCommand(ctx, m, config, m.lifecycle().OnDestroy)...)
 	diags.Append(reference.CheckCommand(ctx, m, config, m.lifecycle().OnUpdate)...)
 	return diags
 }
 
-// checkResident refuses what only a process that goes on running can have. attribute names
-// what says so.
+// checkResident refuses settings that need a process which keeps running. attribute is the one that says so.
 func (m *lifecycleModel) checkResident(attribute string, kind types.Int64, resident int64) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if kind.IsNull() || kind.IsUnknown() || kind.ValueInt64() == resident {
@@ -110,7 +108,7 @@ func (m *lifecycleModel) checkResident(attribute string, kind types.Int64, resid
 	return diags
 }
 
-// checkGate refuses a gate that no host could pass, or that applies to none.
+// checkGate refuses a health gate that no host could pass, or that applies to none.
 func checkGate(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Diagnostics {
 	var diags diag.Diagnostics
 	ensure, onUpdate, gate := m.lifecycle().Ensure, m.lifecycle().OnUpdate, reference.GateOf(m.lifecycle().Rollout)
@@ -129,15 +127,15 @@ func checkGate(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Dia
 	return append(reference.CheckGate(ctx, m, config, m.lifecycle().Rollout), reference.CheckGateEnds(m.lifecycle().Rollout, m.lifecycle().Timeouts.Object, deadlines...)...)
 }
 
-// hostedProcess is a model as the clients need it.
+// hostedProcess is a model in the form that the clients need.
 type hostedProcess struct {
 	reference.Target
 	platform *platform.Platform
 	rollout  fleet.Rollout
 	rollback bool // on_failure
 	owners   *platform.Owners
-	object   string // its id for other objects of this run
-	// unreachable is how many hosts may have agents that do not answer.
+	object   string // the id by which other objects of this run know it
+	// unreachable is how many hosts may be unreachable.
 	unreachable reference.MaxUnreachable
 }
 
@@ -148,8 +146,8 @@ func (r *hostedResource) openAs(ctx context.Context, m hostedModel, last ledger,
 	return h
 }
 
-// open converts a model for the clients, or says why it cannot. owner is the id of the
-// resource object, prior are the hosts in its state.
+// open converts a model for the clients, or says why it cannot. owner is the id of the resource object, and
+// prior are the hosts in its state.
 func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, prior fleet.Inventory, diags *diag.Diagnostics) hostedProcess {
 	var h hostedProcess
 	p := r.platform
@@ -178,7 +176,7 @@ func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, 
 	return h
 }
 
-// supplier is the bk_supplier_id of hosts that join.
+// supplier returns the bk_supplier_id of hosts that join.
 func (r *hostedResource) supplier() int {
 	if r.platform == nil {
 		return 0
@@ -186,12 +184,12 @@ func (r *hostedResource) supplier() int {
 	return r.platform.Supplier
 }
 
-// within are statuses as far as so many hosts may have agents that do not answer.
+// within returns statuses in which at most as many hosts as allowed count as unreachable.
 func (h hostedProcess) within(statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	return diagnose.Within(h.unreachable.Hosts, statuses)
 }
 
-// now is the time by the clock of rollouts.
+// now returns the time by the clock of rollouts.
 func (h hostedProcess) now() time.Time {
 	if h.platform.Clock == nil {
 		return time.Now()
@@ -199,7 +197,8 @@ func (h hostedProcess) now() time.Time {
 	return h.platform.Clock.Now()
 }
 
-// hold keeps other objects of this provider from changing the process on its hosts in the meantime.
+// hold keeps other objects of this provider from changing the process on the same hosts until release is
+// called.
 func (h hostedProcess) hold(ctx context.Context, more ...fleet.Host) (release func(), err error) {
 	return h.owners.Hold(ctx, h.OnHost, append(h.Hosts.Hosts(), more...))
 }

@@ -23,10 +23,10 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	plan, state := r.newModel(), r.newModel()
 	switch {
 	case req.Plan.Raw.IsNull() && req.State.Raw.IsNull():
-		return // it is gone already
+		return // the object is gone already
 	case req.Plan.Raw.IsNull():
 		resp.Diagnostics.Append(r.planDestroy(ctx, req)...)
-		return // nothing is to be computed
+		return // there is nothing to compute
 	}
 	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), plan)...)
 	if resp.Diagnostics.HasError() {
@@ -34,7 +34,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	id := plan.Identifier(ctx)
 	resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "id", id)...)
-	whole, value := plan.setWhole(ctx) // needs no platform to be known
+	whole, value := plan.setWhole(ctx) // is known without a platform
 	resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, whole, value)...)
 	resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, plan)...)
 	resp.Diagnostics.Append(reference.CheckRollout(plan.HostsMap(ctx), plan.lifecycle().Rollout)...)
@@ -49,8 +49,9 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
 	}
 	if req.State.Raw.IsNull() {
-		// Terraform (1.11) loses what the schema marks as sensitive in an object that it replaces, and
-		// would print it. It shows the state to the first of its two plans, which hands on the ledger.
+		// In a replacement Terraform (1.11) forgets what the schema marks as sensitive, and would print it. The
+		// first of its two plans is given the state, and hands on the ledger, by which the second knows that it
+		// is a replacement.
 		if kept, _ := req.Private.GetKey(ctx, ledgerKey); len(kept) > 0 {
 			resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, whole, types.StringUnknown())...)
 		}
@@ -81,12 +82,12 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	r.planUpdate(ctx, req, resp, planned{plan, state, last, desired, known, settled})
 }
 
-// refusedKey is where a plan keeps why its object must not be replaced. With -replace Terraform
-// plans twice: first as without it, and then with no state but this. It prints only errors of the
-// second plan.
+// refusedKey is where a plan keeps why its object must not be replaced. With -replace Terraform plans twice:
+// first as without it, and then without any state but private state. It prints only the errors of the second
+// plan.
 const refusedKey = "replace_refused"
 
-// saveRefused keeps that. If there is no reason and before kept none, it writes nothing.
+// saveRefused saves the reasons. It writes nothing if there are none and before has none.
 func saveRefused(ctx context.Context, before privateReader, to privateWriter, refused diag.Diagnostics) diag.Diagnostics {
 	reasons := make([][2]string, 0, len(refused))
 	for _, d := range refused.Errors() {
@@ -103,7 +104,7 @@ func saveRefused(ctx context.Context, before privateReader, to privateWriter, re
 	return append(diags, to.SetKey(ctx, refusedKey, raw)...)
 }
 
-// loadRefused gives the reasons as errors.
+// loadRefused returns the saved reasons as errors.
 func loadRefused(ctx context.Context, from privateReader) diag.Diagnostics {
 	raw, diags := from.GetKey(ctx, refusedKey)
 	var reasons [][2]string
@@ -118,7 +119,7 @@ func loadRefused(ctx context.Context, from privateReader) diag.Diagnostics {
 // raisedKey is where a plan keeps that its configuration allows a replacement which the limits in state refuse.
 const raisedKey = "limit_raised"
 
-// saveRaised keeps that. Where it is not so and was not before, it writes nothing.
+// saveRaised saves that. It writes nothing if it is false and before has no value.
 func saveRaised(ctx context.Context, before privateReader, to privateWriter, raised bool) diag.Diagnostics {
 	kept, diags := before.GetKey(ctx, raisedKey)
 	if !raised && len(kept) == 0 {
@@ -127,11 +128,12 @@ func saveRaised(ctx context.Context, before privateReader, to privateWriter, rai
 	return append(diags, to.SetKey(ctx, raisedKey, strconv.AppendBool(nil, raised))...)
 }
 
-// checkUnplanned refuses a destroy that goes too far. Terraform shows no plan of the destroy of a tainted object to the provider,
-// and hands on nothing that was kept. Every other destroy was checked by its plan, in the same way or by raised limits.
+// checkUnplanned refuses a destroy that goes too far. Terraform does not show the provider a plan of the
+// destroy of a tainted object, and hands on nothing that a plan kept. Every other destroy was checked by its
+// plan, against the same limits or raised ones.
 func checkUnplanned(ctx context.Context, kept privateReader, gone effect, safety types.Object) diag.Diagnostics {
 	if gone.nowhere() {
-		return nil // there is nothing to protect
+		return nil // nothing was registered, so there is nothing to protect
 	}
 	diags := gone.protected(ctx, safety)
 	raised, d := kept.GetKey(ctx, raisedKey)
@@ -146,7 +148,7 @@ type planned struct {
 	plan, state    hostedModel
 	last           ledger
 	desired        fleet.Desired
-	known, settled bool // what is declared for the platform, and every value of the configuration
+	known, settled bool // whether desired is known, and whether every value of the configuration is
 }
 
 // planUpdate plans what an update does to hosts.
@@ -158,7 +160,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	if r.platform.Ready() {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
-	words := does.unnamed() // whether hosts are renamed is asked again by the apply, and may be answered otherwise
+	words := does.unnamed() // the apply asks again whether hosts are renamed, and may get another answer
 	does, diags := r.withoutRenames(ctx, plan, does, before{known{last, state.lifecycle().statuses(does.prior)}, does.prior})
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(does.owned(plan.lifecycle().AdoptExisting, state.lifecycle().statuses(does.prior))...)
@@ -183,8 +185,8 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	resp.Diagnostics.Append(hostedAgain(ctx, does, state, resp)...)
 }
 
-// changedWithoutLedger are the hosts for which something else is declared than state says, where no ledger tells more: a
-// provider that was killed leaves none, and neither does an import. The update compares each host, and may find fewer.
+// changedWithoutLedger returns the hosts that stay, if the ledger is lost (the provider was killed, or the
+// object imported) and the declaration differs from state. The update compares each host, and may change fewer.
 func (r *hostedResource) changedWithoutLedger(ctx context.Context, p planned, does effect) []fleet.Host {
 	if p.last.kept || !p.known || !p.state.HasSpec(ctx) {
 		return nil
@@ -205,31 +207,31 @@ func planOwner(ctx context.Context, state hostedModel, sameHosts bool, req resou
 	return reference.SetPlanned(ctx, &resp.Plan, "owner", types.StringUnknown())
 }
 
-// planStatuses plans out_of_sync and unreachable. Terraform plans an update if a planned value
-// differs from state, and unknown differs from anything. So out_of_sync is unknown if hosts are to
-// be repaired, or if an update registers again and may fail. Unreachable hosts are no reason for an
-// update, as long as there are no more than allowed. The update decides what is not predicted.
+// planStatuses plans out_of_sync and unreachable. Terraform plans an update if a planned value differs from
+// state, and unknown differs from anything. So out_of_sync is unknown if hosts are to be repaired, or if an
+// update registers again, which may fail. Unreachable hosts cause no update as long as there are no more than
+// allowed. If predicted is false, only the update can tell.
 func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedModel, does effect, changes, predicted bool) (outOfSync, unreachable types.Map) {
 	before, unknown := state.lifecycle(), types.MapUnknown(types.StringType)
 	outOfSync, unreachable = before.OutOfSync, before.Unreachable
-	if unreachable.IsNull() { // what was not refreshed may come from before there was this attribute
+	if unreachable.IsNull() { // a state that was not refreshed may be older than this attribute
 		unreachable = reference.StringMapValue(nil)
 	}
 	limit, away := reference.MaxUnreachableOf(r.platform, plan.lifecycle().MaxUnreachable, does.next.Len()).Hosts, len(unreachable.Elements())
-	repairs := changes || len(outOfSync.Elements()) > 0 || away > limit // those beyond the limit have failed
+	repairs := changes || len(outOfSync.Elements()) > 0 || away > limit // beyond the limit, unreachable hosts have failed
 	if repairs {
 		outOfSync = unknown
 	}
 	sameKeys := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
-	// Not by the limit: the provider block of the apply may have another one.
+	// The limit does not decide this: the provider block may have another one in the apply.
 	if repairs || !predicted || !does.callsNothing() || away > 0 && !sameKeys {
 		unreachable = unknown
 	}
 	return outOfSync, unreachable
 }
 
-// planRollout writes the effect of a plan into rollout_plan, unless it is not known yet. before is
-// the value in state, of the change before. It stays if nothing changes.
+// planRollout plans rollout_plan, which is unknown until everything else is known. before is the value in
+// state, from the last change. It stays if nothing changes.
 func planRollout(ctx context.Context, e effect, plan hostedModel, before types.String, known, sameHosts bool, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	const at = "rollout_plan"
 	if !known {
@@ -247,8 +249,8 @@ func planRollout(ctx context.Context, e effect, plan hostedModel, before types.S
 	return diags
 }
 
-// same reports whether a plan is what is in state. Their hosts are compared apart: each comes as one
-// text, in any order.
+// same reports whether a plan is what is in state. Their hosts are compared separately: each is one text, in
+// any order.
 func same(plan, state tftypes.Value, sameHosts bool) bool {
 	var planned, stored map[string]tftypes.Value
 	if plan.As(&planned) != nil || state.As(&stored) != nil {
@@ -257,17 +259,17 @@ func same(plan, state tftypes.Value, sameHosts bool) bool {
 	return sameHosts && maps.EqualFunc(without(planned, "hosts"), without(stored, "hosts"), tftypes.Value.Equal)
 }
 
-// without is a copy of a map that lacks a key.
+// without returns a copy of a map without a key.
 func without[V any](all map[string]V, key string) map[string]V {
 	rest := maps.Clone(all)
 	delete(rest, key)
 	return rest
 }
 
-// callsNoHost is the rollout_plan of an apply that only records.
+// callsNoHost is the rollout_plan of an apply that only changes state.
 const callsNoHost = "calls no host"
 
-// remains is where the operation of on_update is due in an update to what is desired.
+// remains decides where the operation of on_update is due in an update to desired.
 func (r *hostedResource) remains(ctx context.Context, state hostedModel, last ledger, desired fleet.Desired) remains {
 	var failed diag.Diagnostics // the update reports it
 	prior := r.openAs(ctx, state, last, &failed)
@@ -277,7 +279,7 @@ func (r *hostedResource) remains(ctx context.Context, state hostedModel, last le
 	return remains{last, state.lifecycle().statuses(prior.Hosts), prior.Desired, desired.Spec}
 }
 
-// planDestroy refuses a destroy beyond the safety limits, and says what a large one does.
+// planDestroy refuses a destroy beyond the safety limits, and warns of one that no limit covers.
 func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
 	state := r.newModel()
 	diags := reference.Get(ctx, req.State, state)
@@ -291,12 +293,12 @@ func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPla
 	return append(append(diags, gone.within(ctx, safety, raiseBefore)...), gone.unlimited(safety, r.destroyTitle(gone.id), limitDestroyed)...)
 }
 
-// namedDestroys is how many objects of one plan are each warned of by name.
+// namedDestroys is how many objects of one plan get a warning with their name in its summary.
 const namedDestroys = 3
 
-// destroyTitle is the summary of a warning of a destroy. Terraform prints the first of those with
-// one summary and counts the others. For each that it prints it parses the file of the resource
-// anew: with 200 resources in one file, that took 20 times as long as the plan.
+// destroyTitle returns the summary of the warning of a destroy. Of warnings with the same summary Terraform
+// prints the first and counts the others. For each that it prints, it parses the file of the resource again:
+// with 200 resources in one file, that took 20 times as long as the plan.
 func (r *hostedResource) destroyTitle(id string) string {
 	if r.platform != nil && r.platform.Owners != nil && r.platform.Owners.Destroys.Add(1) > namedDestroys {
 		return noLimit
@@ -304,8 +306,8 @@ func (r *hostedResource) destroyTitle(id string) string {
 	return noLimit + ": " + id
 }
 
-// withoutRenames is the effect in which hosts that are renamed do not leave. It refuses renames
-// that cannot be done.
+// withoutRenames returns the effect in which hosts that are renamed do not leave. It refuses renames that
+// cannot be done.
 func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, does effect, b before) (effect, diag.Diagnostics) {
 	if !does.renames() || !plan.HostsMap(ctx).IsFullyKnown() || !r.platform.Ready() || !reference.DefinitionKnown(ctx, plan) {
 		return does, nil
@@ -320,8 +322,8 @@ func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, d
 	return does, diags
 }
 
-// planSent plans the attributes that show what registering sends, so that a change of
-// the provider block is a line of the plan. They are unknown while any part of it is.
+// planSent plans the attributes that show what registering sends, so that a change of the provider block is a
+// line of the plan. They are unknown as long as any part of it is.
 func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *resource.ModifyPlanResponse) (fleet.Desired, bool) {
 	unknown := map[string]attr.Value{}
 	for name := range plan.sent() {
@@ -334,7 +336,7 @@ func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *r
 	known := r.platform.Ready() && reference.DefinitionKnown(ctx, plan)
 	if known {
 		target, diags := plan.Open(ctx, r.platform, "")
-		resp.Diagnostics.Append(diags...) // the apply must not be the first to say it
+		resp.Diagnostics.Append(diags...) // so that not only the apply reports it
 		known = !diags.HasError()
 		desired = target.Desired
 	}
@@ -349,8 +351,8 @@ func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *r
 	return desired, known
 }
 
-// keysRenamed warns of the first plan after an import, in which hosts with a new key look like
-// hosts that leave.
+// keysRenamed warns of the first plan after an import, in which hosts with a new key look like hosts that
+// leave.
 func keysRenamed(ctx context.Context, plan, state hostedModel) diag.Diagnostics {
 	next, _ := reference.InventoryOf(plan.HostsMap(ctx), 0)
 	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)

@@ -21,8 +21,8 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		return
 	}
 	state := model.lifecycle()
-	// First, because a state without identity (an older Terraform, or OpenTofu before 1.12) must
-	// not fail if the resource turns out to be gone.
+	// This comes first, because a state without identity (an older Terraform, or OpenTofu before 1.12) must not
+	// fail if the resource turns out to be gone.
 	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	if r.platform != nil && len(r.platform.Unknown) > 0 {
 		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
@@ -71,7 +71,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	resp.Diagnostics.Append(h.notAnswering(report, statuses)...)
 }
 
-// notAnswering warns of the hosts whose agents did not answer, and of which statuses say nothing else.
+// notAnswering warns of the hosts whose agents did not answer, unless statuses say something else of them.
 func (h hostedProcess) notAnswering(report fleet.Report, statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
 	_, diags := h.judge(nil, statuses)
 	allowed := len(diags) > 0
@@ -85,7 +85,7 @@ func (h hostedProcess) notAnswering(report fleet.Report, statuses map[fleet.Host
 	return diags
 }
 
-// completeImport adds what a first refresh after an import has learnt.
+// completeImport adds what the first refresh after an import learned.
 func (r *hostedResource) completeImport(ctx context.Context, model hostedModel, h hostedProcess, last ledger, report fleet.Report) diag.Diagnostics {
 	diags := model.complete(ctx, r.platform, h, report)
 	if h.Desired.HasSpec {
@@ -94,7 +94,7 @@ func (r *hostedResource) completeImport(ctx context.Context, model hostedModel, 
 	return diags
 }
 
-// unreachableSince adds to statuses the hosts whose agents did not answer. was is what state said.
+// unreachableSince adds to statuses the hosts whose agents did not answer. was is what state said before.
 func (h hostedProcess) unreachableSince(statuses map[fleet.HostID]diagnose.HostStatus, report fleet.Report, was map[fleet.HostID]diagnose.HostStatus) {
 	for host, s := range report.Unreachable {
 		id := host.WithoutSupplier()
@@ -106,8 +106,8 @@ func (h hostedProcess) unreachableSince(statuses map[fleet.HostID]diagnose.HostS
 	}
 }
 
-// overtaken adds to statuses the hosts that are as declared, but were registered by another object
-// since with the same declaration.
+// overtaken adds to statuses the hosts that are as declared, but that another object has registered since, with
+// the same declaration.
 func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fleet.HostID]diagnose.HostStatus) {
 	for host, row := range report.Cached {
 		_, out := statuses[host.WithoutSupplier()]
@@ -118,8 +118,9 @@ func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fle
 	}
 }
 
-// drifted notes the hosts on which another spec was found: what runs there is not known, whatever was tried before, unless it
-// is the same process and the operation would give another. It reports whether there are any. was is what state said before.
+// drifted updates the ledger for hosts on which another spec was found. What runs there is then unknown,
+// whatever was tried before, unless the process is the same and the operation would give it another pid. It
+// reports whether it changed anything. was is what state said before.
 func (l ledger) drifted(h hostedProcess, operation fleet.Operation, report fleet.Report, statuses, was map[fleet.HostID]diagnose.HostStatus) bool {
 	found := false
 	for host, row := range report.Cached {
@@ -139,27 +140,27 @@ func (l ledger) drifted(h hostedProcess, operation fleet.Operation, report fleet
 	return found
 }
 
-// comparedWith is what refreshed hosts are compared with.
+// comparedWith returns what refreshed hosts are compared with.
 func (l ledger) comparedWith(h hostedProcess) fleet.Desired {
 	held := h.Desired
 	switch {
 	case l.kept:
 		held = l.lastSent(h.Desired)
 	case !h.Desired.HasSpec:
-		held.FingerprintLabel = "" // nothing was registered by this resource yet
+		held.FingerprintLabel = "" // this resource has registered nothing yet
 	}
 	return held
 }
 
-// gone reports whether the process is registered on no host, and nothing needs to be done before it
-// is removed from state. If the ledger is lost, nobody knows what an apply that was killed has sent.
+// gone reports whether the process is registered on no host, and can be removed from state without doing
+// anything first. If the ledger is lost, what a killed apply has sent is unknown.
 func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *lifecycleModel, last ledger) bool {
 	first := fleet.OnDestroy(state.OnDestroy.ValueString())
 	return last.kept && (first == "" || first == fleet.DestroyUnregister) && agentsTell(h, last) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
-// inDoubt are the hosts whose registration is unproven or not as declared, and those whose agents did not answer. A
-// cached status that lags may still show an earlier registration of this object, by its labels.
+// inDoubt returns the hosts whose registration is unproven or not as declared, and those whose agents did not
+// answer. An outdated cached status may show an earlier registration of this object, by its labels.
 func inDoubt(hosts []fleet.Host, held fleet.Desired, statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.Host]bool {
 	doubt := make(map[fleet.Host]bool)
 	for _, host := range hosts {
@@ -169,18 +170,16 @@ func inDoubt(hosts []fleet.Host, held fleet.Desired, statuses map[fleet.HostID]d
 	return doubt
 }
 
-// agentsTell reports whether agents can say that nothing is left. A cached status without a
-// row is not sufficient. Some agents know nothing of a process that is registered and not
-// hosted, and without a spec none can be asked. One that has never said when the process was registered
-// does not say that it is not.
+// agentsTell reports whether agents can show that nothing is left; a missing row in the cached status is not
+// sufficient. Without a spec no agent can be asked. Some agents do not know a process that is registered but
+// not hosted. An agent that has never given a registration time does not show that there is no registration.
 func agentsTell(h hostedProcess, last ledger) bool {
 	untimed := func(host fleet.Host) bool { return last.on(host).At == 0 }
 	return h.Desired.HasSpec && (h.Process.HostingRegisters() || h.Desired.Ensure != fleet.EnsureRegistered && !slices.ContainsFunc(h.Hosts.Hosts(), untimed))
 }
 
-// allGone reports whether nothing is left on any host. An agent must say that it does not host the
-// process. If registering is not hosting, no agent can say that a registration whose answer was
-// lost did not happen.
+// allGone reports whether nothing is left on any host. Each agent must say that it does not host the process.
+// If registering is not hosting, no agent can rule out a registration whose answer was lost.
 func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h hostedProcess) bool {
 	return !slices.ContainsFunc(h.Hosts.Hosts(), func(host fleet.Host) bool {
 		doubtful := known[host.WithoutSupplier()].Code == fleet.Unconfirmed && !h.Process.HostingRegisters()
@@ -188,8 +187,8 @@ func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h 
 	})
 }
 
-// mayCome reports whether something that an earlier run has sent may still host or start the
-// process. It may also have done so since the agents were asked.
+// mayCome reports whether a request of an earlier run may still host or start the process, or has done so since
+// the agents were asked.
 func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 	for _, o := range h.Process.Resume(ctx, last.hostings(h.Hosts.Hosts()), false, nil) {
 		if o.Verdict != fleet.Failed {
@@ -197,16 +196,16 @@ func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 		}
 	}
 	for _, o := range h.Process.Resume(ctx, last.tries(h.Hosts.Hosts()), false, nil) {
-		if o.Verdict == fleet.Pending { // others may be long over
+		if o.Verdict == fleet.Pending { // an operation of which the platform says nothing may be long over
 			return true
 		}
 	}
 	return false
 }
 
-// driftStatuses are what state says of hosts after a refresh. known is what it said before. A host that the
-// report lacks is still as known. operates: on_update is an operation. Without a ledger it stays due where an apply that was
-// cut off has repaired the rest.
+// driftStatuses returns what state says of hosts after a refresh. known is what it said before, and still holds
+// for a host that the report lacks. operates reports whether on_update is an operation. If the ledger is lost,
+// the operation stays due where an interrupted apply has repaired everything else.
 func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus, operates bool) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	for _, host := range hosts {
@@ -225,7 +224,7 @@ func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, 
 			was: was, found: found, away: away, row: row, made: held.Made(row), alike: held.AsFound(row), ours: last.ours(held, row),
 			labelled: held.FingerprintLabel != "", owner: row.Labels[held.OwnerLabel()],
 		}.status()
-		if status.Code == "" && due { // registered as declared after all, and not operated
+		if status.Code == "" && due { // it is registered as declared after all, but not operated
 			status = diagnose.StillDue(runs)
 		}
 		if status.Code != "" {
@@ -235,8 +234,8 @@ func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, 
 	return statuses
 }
 
-// driftOn is how a host differs from what was last registered, and who registered that if it was
-// another owner. An import becomes the owner that it found.
+// driftOn returns how a host differs from what was last registered, and who registered it if that is another
+// owner. An import becomes the owner that it found.
 func driftOn(host fleet.Host, report fleet.Report, held fleet.Desired, last ledger) diagnose.HostStatus {
 	drift, drifted := report.Drift[host]
 	if !drifted {

@@ -17,8 +17,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// hostedResource is the life of a resource that keeps a process registered,
-// whichever API it goes through.
+// hostedResource is the life cycle of a resource that keeps a process registered, through either API.
 type hostedResource struct {
 	platform *platform.Platform
 	newModel func() hostedModel
@@ -34,7 +33,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	plan := model.lifecycle()
 	plan.Owner = types.StringValue(newOwner())
 	h := r.open(ctx, model, plan.Owner.ValueString(), fleet.Inventory{}, &resp.Diagnostics)
-	resp.Diagnostics.Append(model.Check(ctx, r.platform)...) // the plan may have been made without the provider's settings
+	resp.Diagnostics.Append(model.Check(ctx, r.platform)...) // the plan may not have known the provider's settings
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
@@ -108,8 +107,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	}
 	owner := cmp.Or(last.owner, newOwner())
 	plan.Owner = types.StringValue(owner)
-	// Hosts that leave are unregistered as they were registered. If that cannot be read any more,
-	// nothing is begun, or the hosts would be forgotten.
+	// Hosts that leave are unregistered by their previous declaration. If it can no longer be read, nothing is
+	// begun: those hosts would be forgotten.
 	prior := r.openAs(ctx, before, last, &resp.Diagnostics)
 	h := r.open(ctx, model, owner, prior.Hosts, &resp.Diagnostics)
 	h.object = prior.object
@@ -121,7 +120,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	}
 	last = last.orElse(prior.Desired, prior.Desired.Fingerprint)
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts(), prior.Hosts.Hosts())
-	if !prior.Desired.HasSpec { // imported and never applied: what is declared now unregisters its hosts
+	if !prior.Desired.HasSpec { // imported and never applied: its hosts are unregistered by what is declared now
 		prior.Process = h.Process
 	}
 	statuses := h.within(before.lifecycle().statuses(prior.Hosts))
@@ -147,7 +146,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	plan.ID = types.StringValue(h.ID)
 	if plan.RolloutPlan.IsUnknown() {
-		plan.RolloutPlan = types.StringNull() // not reached, as the last plan before an apply knows all
+		plan.RolloutPlan = types.StringNull() // not reached: the last plan before an apply knows everything
 	}
 	model.setSent(h.Desired)
 	model.SetHosts(ctx, u.withStuck(model.HostsMap(ctx), before.HostsMap(ctx)))
@@ -176,7 +175,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	last = last.orElse(h.Desired, state.Fingerprint.ValueString())
 	k, l := known{last, state.statuses(h.Hosts)}, leave{fleet.OnDestroy(state.OnDestroy.ValueString()), state.ForgetUnreachable.ValueBool()}
 	if !h.Desired.HasSpec {
-		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
+		l.first = fleet.DestroyUnregister // imported and never applied: no operation works without a spec
 	}
 	h.announce(nil, h.Hosts.Hosts(), k)
 	unlock, err := h.hold(ctx)
@@ -195,8 +194,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	if len(stuck) == 0 {
 		return
 	}
-	// Hosts that are done leave the state, so that the next destroy asks only for
-	// the others.
+	// Hosts that were unregistered leave state, so that the next destroy is about the others alone.
 	model.SetHosts(ctx, reference.NewHostMap(reference.Only(maps.Collect(model.HostsMap(ctx).Known()), h.Hosts, stuck)))
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	state.Unreachable = reference.StringMapValue(reference.Only(reference.StringMap(state.Unreachable), h.Hosts, stuck))
@@ -204,7 +202,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone+l.wayOut(stuck, goneDestroyed)))
 }
 
-// reconcile makes hosts as declared, and notes who owns them now.
+// reconcile brings hosts to what is declared, and notes which of them this object has registered.
 func (h hostedProcess) reconcile(ctx context.Context, operation string, change fleet.Change) (*fleet.Reconciliation, fleet.Results) {
 	var reconciliation *fleet.Reconciliation
 	logged := platform.Run{Process: h.ID, Operation: operation, Keys: h.Hosts, Rollout: change.Rollout}
@@ -244,7 +242,7 @@ func (h hostedProcess) checkNames(ctx context.Context) diag.Diagnostics {
 	return diags
 }
 
-// saveIdentity does nothing for a resource without identity.
+// saveIdentity saves the identity of model. It does nothing for a resource without one.
 func saveIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, model hostedModel) diag.Diagnostics {
 	identity, diags := model.resourceIdentity(ctx)
 	if to == nil || identity == nil {
@@ -253,8 +251,8 @@ func saveIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, model hostedM
 	return append(diags, to.Set(ctx, identity)...)
 }
 
-// doubt asks the agents of hosts on which registering was refused. If one has the process all the
-// same, it may have taken effect.
+// doubt asks the agents of hosts on which registering was refused. If an agent has the process all the same,
+// registering may have taken effect.
 func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	refused := h.Hosts.Pick(func(host fleet.Host) bool {
 		o := results[host]
@@ -263,7 +261,7 @@ func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	if len(refused) == 0 {
 		return
 	}
-	live, _ := fleet.LiveStatusWithin(ctx, h.Process, fleet.Aftermath, refused) // who does not answer was refused
+	live, _ := fleet.LiveStatusWithin(ctx, h.Process, fleet.Aftermath, refused) // if an agent does not answer, the refusal counts
 	for _, host := range refused {
 		if s, o := live[host], results[host]; s.Hosted || s.RegisterTime > 0 {
 			o.Verdict, o.Meaning = fleet.Lost, "refused, and its agent has the process all the same"
@@ -272,8 +270,8 @@ func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	}
 }
 
-// anyRegistered reports whether a create left anything that state must remember: hosts that are
-// registered, or may be.
+// anyRegistered reports whether a create left anything that state must remember: hosts that are or may be
+// registered.
 func anyRegistered(results fleet.Results) bool {
 	for _, o := range results {
 		if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.RegisteredByOther) || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost {
@@ -283,8 +281,8 @@ func anyRegistered(results fleet.Results) bool {
 	return false
 }
 
-// statusesOf are what state says of failures. They say what is left to do, by which the next update
-// chooses its call, and why the last attempt failed. was is what state said before.
+// statusesOf returns what state says of failures: what is left to do, by which the next update chooses its
+// call, and why the last attempt failed. was is what state said before.
 func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
 	for host, o := range failures {
@@ -296,7 +294,7 @@ func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]d
 	}
 	for _, host := range failures.Away() {
 		id := host.WithoutSupplier()
-		if was[id].Code == fleet.Unconfirmed { // what it was in doubt about is open
+		if was[id].Code == fleet.Unconfirmed { // the host is as uncertain as before
 			statuses[id] = diagnose.HostStatus{Code: was[id].Code, Text: statuses[id].Text}
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// lifecycleAttributes are those of lifecycleModel. ownerText says what the owner is for.
+// lifecycleAttributes returns the attributes of lifecycleModel. ownerText says what the owner is for.
 func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["ensure"] = reference.ChoiceAttribute(fleet.EnsureHosted, fleet.Ensures(),
