@@ -53,8 +53,8 @@ type situation struct {
 	overtaken bool
 	// away: its agent does not answer, which is no reason for an apply.
 	away bool
-	// late: a request of an earlier apply may have registered something else there since, or may still do so.
-	late bool
+	// inFlight: a request of an earlier apply may have registered something else there since, or may still do so.
+	inFlight bool
 	// looked: the ledger is lost, so the cached status was read. absent: it has no row of the host. other: the
 	// row is not as declared.
 	looked, absent, other bool
@@ -62,7 +62,7 @@ type situation struct {
 
 // situationOf returns what state and the ledger say of a host that stays.
 func situationOf(status diagnose.HostStatus, last ledger, host fleet.Host) situation {
-	return situation{code: status.Code, away: status.Away(), overtaken: last.isOvertaken(host), late: last.mayGetAnother(host)}
+	return situation{code: status.Code, away: status.Away(), overtaken: last.isOvertaken(host), inFlight: last.otherInFlight(host)}
 }
 
 // lookedUp adds the row of a host in the cached status, for an object whose ledger is lost.
@@ -96,7 +96,7 @@ func (w wanted) stepOn(s situation) step {
 		return register
 	case w.changes, outdated(s.code), s.other:
 		return reregister
-	case (out || w.raises) && (s.overtaken || s.late): // hosting or starting it alone would keep the other's registration
+	case (out || w.raises) && (s.overtaken || s.inFlight): // hosting or starting it alone would keep the other's registration
 		return reregister
 	case out, w.raises, s.looked:
 		return settle

@@ -297,10 +297,10 @@ func listedInPart(unplaced *gse.UnplacedError) diag.Diagnostic {
 		"\n\nThese rows are left out: a process may be missing from the list, or have more hosts than are listed.")
 }
 
-// keptOtherwise returns the warnings of a refresh that read the agents' own files: hosts whose file could not
+// hostedSpecWarnings returns the warnings of a refresh that read the agents' own files: hosts whose file could not
 // be read, and entries that start the process again after it was stopped. A host whose agent does not answer
 // has a warning of its own.
-func keptOtherwise(h hostedProcess, report fleet.Report) diag.Diagnostics {
+func hostedSpecWarnings(h hostedProcess, report fleet.Report) diag.Diagnostics {
 	unread, beside := make(fleet.Results), make(fleet.Results)
 	for host, status := range report.Cached {
 		_, silent := report.Unreachable[host]

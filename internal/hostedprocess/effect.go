@@ -150,7 +150,7 @@ func anyOn(inventory fleet.Inventory, parts []part) bool {
 // describe returns the effect in the words of rollout_plan: a line for each thing that is done, and one for the
 // waves. It returns "" if nothing is done.
 func (e effect) describe(rollout fleet.Rollout) string {
-	lines, last := told(e.next, e.brings()), told(e.prior, e.leaves.parts())
+	lines, last := linesOf(e.next, e.brings()), linesOf(e.prior, e.leaves.parts())
 	if len(lines) > 0 {
 		lines = append(lines, wavesOf(rollout, e.next, e.touched())...)
 	}
@@ -175,9 +175,9 @@ func (p part) on(inventory fleet.Inventory) []fleet.Host {
 	return inventory.Pick(func(host fleet.Host) bool { return hosts[host] })
 }
 
-// told returns the lines of parts. Consecutive parts with the same hosts share a line, which names the hosts
+// linesOf returns the lines of parts. Consecutive parts with the same hosts share a line, which names the hosts
 // once.
-func told(inventory fleet.Inventory, parts []part) []string {
+func linesOf(inventory fleet.Inventory, parts []part) []string {
 	var lines []string
 	before, named := []fleet.Host(nil), ""
 	for _, p := range parts {
@@ -402,7 +402,7 @@ func (e effect) unlimited(safety types.Object, summary, limit string) diag.Diagn
 		return nil
 	}
 	return diag.Diagnostics{diagnose.About(path.Root("safety"), diag.NewWarningDiagnostic(summary, fmt.Sprintf(
-		"%s: %s. No safety limits how many hosts may leave: %s", e.id, strings.Join(told(e.prior, e.leaves.parts()), "; "), limit)))}
+		"%s: %s. No safety limits how many hosts may leave: %s", e.id, strings.Join(linesOf(e.prior, e.leaves.parts()), "; "), limit)))}
 }
 
 // What to set in safety, for a plan that removes hosts and for a destroy.
@@ -433,5 +433,5 @@ func (e effect) replaced(next effect) diag.Diagnostics {
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosted Process Is Replaced: "+e.id, fmt.Sprintf(
 		"%s: first %s; then %s. %s With create_before_destroy in lifecycle, the new process comes first.",
-		e.id, strings.Join(told(e.prior, e.leaves.parts()), "; "), strings.Join(told(next.next, next.brings()), "; "), meanwhile))}
+		e.id, strings.Join(linesOf(e.prior, e.leaves.parts()), "; "), strings.Join(linesOf(next.next, next.brings()), "; "), meanwhile))}
 }

@@ -222,9 +222,9 @@ func (l ledger) times(hosts []fleet.Host) map[fleet.Host]int64 {
 	return times
 }
 
-// mayGetAnother reports whether a hosting whose end was not seen may put a registration on the host that
+// otherInFlight reports whether a hosting whose end was not seen may put a registration on the host that
 // differs from the one that was sent last.
-func (l ledger) mayGetAnother(host fleet.Host) bool {
+func (l ledger) otherInFlight(host fleet.Host) bool {
 	task := l.on(host).Task
 	return task.Operation == fleet.Supervise && task.Fingerprint != l.Fingerprint
 }

@@ -41,9 +41,10 @@ type sight struct {
 	liveErr  error
 	row      fleet.Status
 	rowErr   error
-	// twin is the machine's other name, if the platform has reported one. beside is the row of that name.
-	twin   fleet.Host
-	beside fleet.Status
+	// otherName is the machine's other name, if the platform has reported one. otherRow is the row of that
+	// name.
+	otherName fleet.Host
+	otherRow  fleet.Status
 }
 
 // observation is what is known of hosts that are to be unregistered, as far as the decision needs it.
@@ -177,8 +178,8 @@ func (o *observation) read(ctx context.Context, hosts []fleet.Host) {
 	}
 	for _, host := range hosts {
 		s := o.sights[host]
-		s.row, s.rowErr, s.twin = rows[host], err, twins[host]
-		s.beside = beside[s.twin]
+		s.row, s.rowErr, s.otherName = rows[host], err, twins[host]
+		s.otherRow = beside[s.otherName]
 		o.place(host)
 	}
 }
@@ -201,8 +202,8 @@ func (o *observation) place(host fleet.Host) {
 	}
 	s.evidence.Row = s.Aged(kind, s.row.RegisterTime, s.live.RegisterTime)
 	// What this object registered under the other name in this run is its own.
-	if overtaken := s.row.RegisterTime < s.beside.RegisterTime && s.live.RegisterTime <= s.beside.RegisterTime &&
-		o.last.namesAnother(o.Desired, s.beside) && o.registrant(s.twin.WithoutSupplier()) == ""; overtaken {
+	if overtaken := s.row.RegisterTime < s.otherRow.RegisterTime && s.live.RegisterTime <= s.otherRow.RegisterTime &&
+		o.last.namesAnother(o.Desired, s.otherRow) && o.registrant(s.otherName.WithoutSupplier()) == ""; overtaken {
 		s.evidence.Row = ownership.Beside
 	}
 }
@@ -232,7 +233,7 @@ func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Ho
 func (l departure) theirs(host fleet.Host, s *sight) {
 	switch {
 	case s.evidence.Row == ownership.Beside:
-		l.gone.note(besides, host, left("registered by another resource since, as "+s.twin.Address()))
+		l.gone.note(besides, host, left("registered by another resource since, as "+s.otherName.Address()))
 	case s.Claim == ownership.Foreign:
 	case s.evidence.Row == ownership.Others:
 		l.gone.note(anothers, host, left(meaningAnothers))

@@ -72,8 +72,8 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 	return runs, behind || r.changes() || runs.Due(r.spec)
 }
 
-// meaningCutOff is said of a host that an apply may have operated before it was killed: it saved nothing.
-const meaningCutOff = "since the last apply that is in state it was started, or registered, and whether an apply that was " +
+// meaningInterrupted is said of a host that an apply may have operated before it was killed: it saved nothing.
+const meaningInterrupted = "since the last apply that is in state it was started, or registered, and whether an apply that was " +
 	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
 
 // traces returns what may show, for the hosts where the operation is due, that an interrupted apply has run it
@@ -120,9 +120,9 @@ func keepUnsure(unsure map[fleet.Host]int64, results fleet.Results) {
 	for host := range unsure {
 		switch o := results[host]; {
 		case o.OK():
-			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: "registered and not operated: " + meaningCutOff, Left: fleet.OperationUnconfirmed}
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: "registered and not operated: " + meaningInterrupted, Left: fleet.OperationUnconfirmed}
 		default:
-			o.Meaning, o.Away = strings.TrimPrefix(o.Meaning+"; ", "; ")+meaningCutOff, false // a host that is away may not fail the apply, and this must
+			o.Meaning, o.Away = strings.TrimPrefix(o.Meaning+"; ", "; ")+meaningInterrupted, false // a host that is away may not fail the apply, and this must
 			results[host] = o
 		}
 	}

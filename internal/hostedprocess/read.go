@@ -67,7 +67,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	state.setStatuses(h.Hosts, h.within(statuses))
 	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
 	resp.Diagnostics.Append(saveSilent(ctx, req.Private, resp.Private, report.Unreachable)...)
-	resp.Diagnostics.Append(keptOtherwise(h, report)...)
+	resp.Diagnostics.Append(hostedSpecWarnings(h, report)...)
 	resp.Diagnostics.Append(h.notAnswering(report, statuses)...)
 }
 
@@ -156,7 +156,7 @@ func (l ledger) comparedWith(h hostedProcess) fleet.Desired {
 // anything first. If the ledger is lost, what a killed apply has sent is unknown.
 func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *lifecycleModel, last ledger) bool {
 	first := fleet.OnDestroy(state.OnDestroy.ValueString())
-	return last.kept && (first == "" || first == fleet.DestroyUnregister) && agentsTell(h, last) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
+	return last.kept && (first == "" || first == fleet.DestroyUnregister) && agentsDecide(h, last) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
 // inDoubt returns the hosts whose registration is unproven or not as declared, and those whose agents did not
@@ -170,10 +170,10 @@ func inDoubt(hosts []fleet.Host, held fleet.Desired, statuses map[fleet.HostID]d
 	return doubt
 }
 
-// agentsTell reports whether agents can show that nothing is left; a missing row in the cached status is not
+// agentsDecide reports whether agents can show that nothing is left; a missing row in the cached status is not
 // sufficient. Without a spec no agent can be asked. Some agents do not know a process that is registered but
 // not hosted. An agent that has never given a registration time does not show that there is no registration.
-func agentsTell(h hostedProcess, last ledger) bool {
+func agentsDecide(h hostedProcess, last ledger) bool {
 	untimed := func(host fleet.Host) bool { return last.on(host).At == 0 }
 	return h.Desired.HasSpec && (h.Process.HostingRegisters() || h.Desired.Ensure != fleet.EnsureRegistered && !slices.ContainsFunc(h.Hosts.Hosts(), untimed))
 }

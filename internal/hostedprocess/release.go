@@ -177,7 +177,7 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 	}
 	others, err := l.Process.OtherNames(ctx, mixed)
 	if err != nil {
-		l.gone.results.Merge(fleet.Same(mixed, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningTwinsUnread}))
+		l.gone.results.Merge(fleet.Same(mixed, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningMachineUnread}))
 		return nil, spared // mixed is all of the hosts, as both forms occur
 	}
 	stopped := make(map[fleet.HostID]bool)
@@ -190,8 +190,8 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 	return ours, spared
 }
 
-// meaningTwinsUnread is said of a host that may be another one by a second name: no machine is stopped twice.
-const meaningTwinsUnread = "not stopped, because whether another of the hosts is the same machine could not be asked"
+// meaningMachineUnread is said of a host that may be another one by a second name: no machine is stopped twice.
+const meaningMachineUnread = "not stopped, because whether another of the hosts is the same machine could not be asked"
 
 // meaningUnasked is said of a host that forget_unreachable does not forget.
 const meaningUnasked = "whether its agent answers could not be asked"

@@ -22,9 +22,9 @@ func (u *update) wantsBack(ctx context.Context, r *fleet.Reconciliation, results
 	return u.h.rollback && ctx.Err() == nil && !r.Found().OutOfTime && r.TooManyFailed(results) && !u.last.registeredAs(u.h.Desired)
 }
 
-// knowsBefore reports whether the previous declaration can be registered again as it was. It is unknown after
+// canGoBack reports whether the previous declaration can be registered again as it was. It is unknown after
 // an import and after the provider was killed, and its labels may be gone from the provider block.
-func (u *update) knowsBefore() bool {
+func (u *update) canGoBack() bool {
 	return u.last.kept && u.prior.Desired.HasSpec && u.last.registeredAs(u.prior.Desired)
 }
 

@@ -46,9 +46,9 @@ type outcome struct {
 	gone       released      // the hosts that were to leave
 	stuck      fleet.Results // the ones that could not leave
 	// back is the outcome of the hosts that were to get the previous declaration back, nil if the update was
-	// not rolled back. stays is true if it should have been, and could not.
-	back  fleet.Results
-	stays bool
+	// not rolled back. cannotGoBack is true if it should have been, and could not be.
+	back         fleet.Results
+	cannotGoBack bool
 }
 
 // run carries out the update. An error means that nothing was begun.
@@ -79,12 +79,12 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	reconciliation, results := u.h.reconcile(reconciling, "update", change)
 	rollback := u.wantsBack(ctx, reconciliation, results) // before keepUnsure: a host that may have been operated has not failed
 	u.keepDoubt(results)
-	u.keepHeld(results)
+	u.markNoLongerRegistered(results)
 	keepUnsure(reconciliation.Found().Unsure, results)
 	u.results, u.failures, u.found = results, results.Failures(), reconciliation.Found()
 	u.registered = fleet.SetOf(fleet.Where(slices.Concat(change.Register, change.Reregister), func(host fleet.Host) bool { return isRegistered(u.failures[host]) }))
-	u.stays = rollback && !u.knowsBefore()
-	if rollback && !u.stays {
+	u.cannotGoBack = rollback && !u.canGoBack()
+	if rollback && !u.cannotGoBack {
 		u.rollBack(ctx, reconciliation)
 		return nil // hosts leave only once the change is done
 	}
@@ -156,9 +156,9 @@ func (u *update) keepDoubt(results fleet.Results) {
 	}
 }
 
-// keepHeld replaces NotRegistered by NoLongerRegistered on hosts where this object was registered before: what
-// runs there is its own. It does not if an answer was lost, as the host may be registered again.
-func (u *update) keepHeld(results fleet.Results) {
+// markNoLongerRegistered replaces NotRegistered by NoLongerRegistered on hosts where this object was registered
+// before: what runs there is its own. It does not if an answer was lost, as the host may be registered again.
+func (u *update) markNoLongerRegistered(results fleet.Results) {
 	for host, o := range results {
 		e := u.last.on(host)
 		awaited := o.Underway.ID != "" && (o.Underway == e.Task || o.Underway == e.Runs.Task) // so nothing new was sent
@@ -323,7 +323,7 @@ func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag
 	diags.Append(warning...)
 	if len(failures) > 0 {
 		advice := u.h.raise(statuses)
-		if u.stays {
+		if u.cannotGoBack {
 			advice += notRolledBack
 		}
 		diags.Append(updateFailed(u.h, len(u.results), failures, u.operation, advice))
