@@ -80,10 +80,10 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation 
 func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string {
 	for _, o := range failures {
 		if o.Left == fleet.OperationUnconfirmed {
-			advice := fmt.Sprintf("\n\nWhere nobody saw how the %s ended, the next apply asks the platform for its result first, and waits for it where it is still under way. "+
-				"Where the platform tells nothing of it, it is sent again if the process has the same pid as before", operation)
+			advice := fmt.Sprintf("\n\nWhere the end of the %s was not seen, the next apply first asks the platform for its result, and waits for it if it is still under way. "+
+				"If the platform does not report one, it is sent again if the process has the same pid as before", operation)
 			if operation == fleet.Reload {
-				advice += ", which a reload may well leave"
+				advice += ", which a reload may not change"
 			}
 			return advice + ". To leave such hosts alone, apply once with on_update = \"register\"."
 		}
@@ -100,7 +100,7 @@ const (
 )
 
 // goneUnknown says what to do if the platform does not report that an agent does not answer.
-const goneUnknown = " An agent that is still in progress (115) may be slow, and a host that nobody could ask is not gone: do the same again later. " +
+const goneUnknown = " An agent that is still in progress (115) may be slow, and a host whose agent could not be asked is not gone: do the same again later. " +
 	"If a machine is gone for good and the platform never says so (117), remove the resource with terraform state rm, and import the other hosts."
 
 // goneKept is said if forget_unreachable is set already.
@@ -176,8 +176,8 @@ func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fle
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosts Taken Over: "+h.ID, fmt.Sprintf(
 		"%s was registered by somebody else on %s, and this apply has taken them over.\n\n%s\n"+
 			"If a resource with that owner id still names them, it plans drift at its next refresh, and its apply takes them back. Declare each host in one resource only. "+
-			"If the owner is an apply of this resource that was cut off, the object that it replaces (create_before_destroy), or a resource that this apply takes the host "+
-			"out of, all is well.",
+			"If the owner is an interrupted apply of this resource, the object that it replaces (create_before_destroy), or a resource that this apply takes the host "+
+			"out of, nothing needs to be done.",
 		h.Title, diagnose.CountHosts(len(rows), h.Hosts.Len()), diagnose.RowsInFull(h.Hosts, rows)))}
 }
 

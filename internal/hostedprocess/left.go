@@ -41,16 +41,16 @@ var notes = []struct {
 		"Nothing of this resource's was left to unregister, and nothing was stopped or killed: what may still run there was the other one's."},
 	{unstopped, "Processes Not Stopped", "%[1]s was to be stopped or killed on %[2]s, where the platform does not show it. What this resource had kept " +
 		"to tell its own process from another resource's is lost, as it is when a tainted one is replaced, so what may run there was left running. " +
-		"Look whether it is to run on, and stop it there if not."},
+		"Check whether it should keep running, and stop it there if not."},
 	{elsewhere, "Processes May Run On", "%[1]s was to be stopped or killed on %[2]s, where it was registered with another declaration than the one in state. By the one in " +
-		"state nothing runs there. A process that was started with other paths has not been stopped. Look whether one runs, and stop it there if it is not to run on."},
+		"state nothing runs there. A process that was started with other paths has not been stopped. Check whether one runs, and stop it there if it should not."},
 	{unseen, "Registration May Come Yet", "%[1]s was sent to be registered on %[2]s, and how that ended was not seen. Their agents do not host it " +
 		"now, so there was nothing to unregister. What this resource had kept to ask the platform for the end is lost, as it is when a tainted one is replaced: " +
 		"if the platform is only late, the process will be hosted there as this resource declared it, over what its replacement registers. " +
 		"The next plans will show that."},
 	{forgotten, "Unreachable Hosts Forgotten", "%[1]s could not be unregistered on %[2]s, whose agents do not answer, and " +
-		"forget_unreachable is set: they are no longer in state. If one of these machines comes back, its agent goes on hosting the process, and nobody " +
-		"here knows of it."},
+		"forget_unreachable is set: they are no longer in state. If one of these machines comes back, its agent still hosts the process, and no " +
+		"resource manages it."},
 }
 
 // left returns the outcome of a host to which nothing was done.

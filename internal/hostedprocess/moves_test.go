@@ -97,7 +97,7 @@ func TestMove_imported(t *testing.T) {
 // ends with *Hosts Taken Over*.
 func TestMove_alike(t *testing.T) {
 	t.Parallel()
-	const fine = "or a resource that this apply takes the host out of, all is well."
+	const fine = "or a resource that this apply takes the host out of, nothing needs to be done."
 	oneByOne := func(m *moving) { m.applyGainer(); m.applyLeaver() }
 	for _, by := range gse {
 		for order, apply := range map[string]func(*moving){"gained-first": (*moving).gainedFirst, "left-first": (*moving).leftFirst, "one-by-one": oneByOne} {

@@ -21,12 +21,12 @@ var meanings = map[ownership.Reason]string{
 	ownership.NoAnswer:   meaningSilent,
 	ownership.Outdated: "its agent knows of a later registration than the platform's cached status shows, so whose that is cannot be read yet; " +
 		"the cached status may take minutes",
-	ownership.TookEffect: "registering it was refused, its agent has the process all the same, and whose that is could not be read; apply once more before it goes",
+	ownership.TookEffect: "registering it was refused, its agent has the process all the same, and whose that is could not be read; apply once more before you remove it",
 }
 
 const (
 	meaningUnread = "who registered it could not be read"
-	meaningSilent = meaningUnread + ": its agent did not answer, or did not say when that was"
+	meaningSilent = meaningUnread + ": its agent did not answer, or gave no registration time"
 )
 
 // meaningTakesOver follows TookEffect if there are no labels: nothing shows an owner then, and registering once

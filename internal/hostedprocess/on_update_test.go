@@ -177,7 +177,7 @@ func TestOnUpdate_retryKilledAlone(t *testing.T) {
 				restarted := w.at(1).PID
 				o.Protocol = w.open()
 				_, said := o.Apply(w.changed(2, more))
-				providertest.Check(t, w.at(1).PID == restarted && tells(said, "whether an apply that was cut off has operated it already"),
+				providertest.Check(t, w.at(1).PID == restarted && tells(said, "whether an interrupted apply has operated it"),
 					"process %d became %d; said: %s", restarted, w.at(1).PID, said)
 				o.Protocol = w.open()
 				_, said = o.Apply(w.changed(2, more))
@@ -202,8 +202,8 @@ func TestOnUpdate_due(t *testing.T) {
 		relabels  bool // labels change while it is under way
 	}{
 		"fails":            {"restart", restarts, func(w *world) { w.onOp(restarts, failing, 1) }, "not_operated", "Fix the cause and apply again: only these hosts are called.", false},
-		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where nobody saw how the restart ended, the next apply asks … the same pid as before. To leave such hosts alone, apply once with on_update = \"register\".", false},
-		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where nobody saw how the reload ended … the same pid as before, which a reload may well leave. To", false}, // its pid tells nothing
+		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where the end of the restart was not seen, the next apply first asks … the same pid as before. To leave such hosts alone, apply once with on_update = \"register\".", false},
+		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where the end of the reload was not seen … the same pid as before, which a reload may not change. To", false}, // its pid tells nothing
 		"not-registered":   {"restart", restarts, func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec", "is not as declared on 1 of 2 hosts of this update.", false},
 		"relabelled":       {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "other_spec", "web-1 (0:10.0.0.2): interrupted (115, still in progress)", true},
 	} {
@@ -260,7 +260,7 @@ func TestOnUpdate_due(t *testing.T) {
 // nothing of that update is kept. Where nothing tells, the apply after that restarts it.
 func TestOnUpdate_killed(t *testing.T) {
 	t.Parallel()
-	const cutOff = "whether an apply that was cut off has operated it already is not known"
+	const cutOff = "it is unknown whether an interrupted apply has operated it"
 	for name, c := range map[string]struct {
 		says  string
 		again int // restarted by the apply after that
@@ -474,7 +474,7 @@ func TestOnUpdate_awaited(t *testing.T) {
 // An apply that may have been cut off says so also of a host that cannot be registered then, whatever for.
 func TestOnUpdate_unsureAndRefused(t *testing.T) {
 	t.Parallel()
-	const unsure = "since the last apply that is in state it was started, or registered, and whether an apply that was cut off has operated it already is not known"
+	const unsure = "it was started or registered after the last apply in state, and it is unknown whether an interrupted apply has operated it"
 	for name, c := range map[string]struct {
 		fails simulator.Fault
 		says  string

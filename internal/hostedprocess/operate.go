@@ -73,8 +73,8 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 }
 
 // meaningInterrupted is said of a host that an apply may have operated before it was killed: it saved nothing.
-const meaningInterrupted = "since the last apply that is in state it was started, or registered, and whether an apply that was " +
-	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
+const meaningInterrupted = "it was started or registered after the last apply in state, and it is unknown whether an interrupted apply " +
+	"has operated it; apply once more to operate it, or once with on_update = \"register\" if you know that it was operated"
 
 // traces returns what may show, for the hosts where the operation is due, that an interrupted apply has run it
 // already. State is from before such an apply. A host needs no trace if its last try worked, or ended unseen.

@@ -210,7 +210,7 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 	frozen := func(w *world) { w.sim.FreezeStatus() }
 	unplaced := func(w *world) { w.sim.RowsWithoutHost = true }
 	asked := func(f simulator.Fault) func(*world) { return func(w *world) { w.onOp(simulator.OpQuery, f) } }
-	const later, untold = "cannot be read yet", "did not say when that was"
+	const later, untold = "cannot be read yet", "gave no registration time"
 	for name, c := range map[string]struct {
 		by            providertest.Face
 		before, after func(*world) // this object's apply
@@ -609,7 +609,7 @@ func TestOwnership_refusedThroughJob(t *testing.T) {
 	w.colleague(2)
 	o.Protocol = w.open()
 	_, said := o.ApplyUnrefreshed(w.declares(1))
-	providertest.Check(t, w.at(2).Hosted && strings.Contains(words(said.String()), "apply once more before it goes if this resource registered it. If another tool did, do not"), "said: %s", said)
+	providertest.Check(t, w.at(2).Hosted && strings.Contains(words(said.String()), "apply once more before you remove it if this resource registered it. If another tool did, do not"), "said: %s", said)
 }
 
 // An agent that goes down while its host is registered again is unreachable like any other, and stops no rollout.

@@ -70,7 +70,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known,
 // meaningHindered is said of a host on which a request of an earlier apply might still take effect after the
 // host was unregistered.
 const meaningHindered = "not unregistered, because an earlier apply has sent what would host or start it there, and the platform has not said that this is over. " +
-	"Do this again once it is. If it never is, restart the process there by hand and do this again. The last way out is `terraform state rm`, and to look at the host"
+	"Try again once it is over. If that never happens, restart the process there by hand and try again. As a last resort, use `terraform state rm` and check the host"
 
 // unhindered returns the hosts on which no request of an earlier run is under way. Such a request would host or
 // start the process after it was unregistered.

@@ -63,7 +63,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.update("./v2.sh", "on 1 of 2 hosts")
 			r.sim.Repair()
 			*r.kept = providertest.Kept{State: before.State, Identity: before.Identity} // private state is not kept then
-			r.apply("whether an apply that was cut off has operated it already is not known", "v2", "v2")
+			r.apply("it is unknown whether an interrupted apply has operated it", "v2", "v2")
 			r.wantPlanned("register anew what differs on 2 hosts, restart what runs on 2 hosts, host what is not hosted on 2 hosts: web-1, web-2\nin 2 waves of 1")
 			r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "operation_unconfirmed"})
 
@@ -164,7 +164,7 @@ func TestOnUpdate_cutOff(t *testing.T) {
 				r.apply("", "v2 reload", "v2 reload", "v2 reload", "v2 reload")
 				return
 			}
-			said := r.apply("whether an apply that was cut off")
+			said := r.apply("whether an interrupted apply")
 			if operation == "restart" { // another pid shows which were restarted
 				r.want("v2", "v2 restart", "v2 restart", "v2 restart")
 				r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
