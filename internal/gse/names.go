@@ -127,12 +127,12 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 			continue
 		}
 		id, said := host.WithoutSupplier(), rowNames(answer.Content)
-		p.client.answersBy.Store(id, true)
 		agent, byAgent := said.byAgent()
 		if byAgent && id.IsAgentID() && agent.WithoutSupplier() != id {
 			answers[key] = procapi.HostResult{Code: -1, Message: "the answer came from agent " + agent.AgentID()}
 			continue
 		}
+		p.client.answersBy.Store(id, true)
 		if _, known := p.client.alias(id); known {
 			continue
 		}

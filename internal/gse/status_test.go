@@ -414,6 +414,17 @@ func TestGateway_contentOfAnotherAgent(t *testing.T) {
 	})
 }
 
+// A host whose result had another agent's content has not answered under its own name, so that its other name is
+// looked up before it is unregistered.
+func TestGateway_namesAfterAnotherAgentsAnswer(t *testing.T) {
+	t.Parallel()
+	p, _ := scripted(t, "apigw", accepted, result(said(named(agentA, `"bk_agent_id":"`+agentB+`"`)...)),
+		cached(gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)), hosting, result(said("0:10.0.0.1:gse:proc-test", code(0))))
+	host := procapitest.Parse(t, agentA)
+	procapitest.LiveStatus(t.Context(), p, host)
+	procapitest.WantEqual(t, "unregister", map[string]fleet.Outcome{agentA: byTask(outcome(fleet.Done, 0))}, procapitest.Unregister(t.Context(), p, host))
+}
+
 // Without a spec there is no query, and for hosts with one name there is no call.
 func TestOtherNames_notAsked(t *testing.T) {
 	t.Parallel()
