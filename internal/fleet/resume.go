@@ -160,10 +160,14 @@ func (r *Reconciliation) resumeUnderway(ctx context.Context, hosts []Host, later
 	still := StillUnderWay(ctx, r.process, Patience, tasks, r.tookEffect(tasks), observe)
 	for h := range tasks {
 		o, goesOn := still[h]
-		if r.found.Ended[h] = !goesOn; goesOn && tasks[h].Operation == Start {
-			o.Meaning = "a start of an earlier apply is still under way; if that never ends, start the process by hand, and apply again"
-			still[h] = o
+		if r.found.Ended[h] = !goesOn; !goesOn {
+			continue
 		}
+		o.Meaning = "registering it by an earlier apply is still under way; if that never ends, remove the resource with terraform state rm, and create it again with adopt_existing = true"
+		if tasks[h].Operation == Start {
+			o.Meaning = "a start of an earlier apply is still under way; if that never ends, start the process by hand, and apply again"
+		}
+		still[h] = o
 	}
 	return still
 }

@@ -379,7 +379,7 @@ func TestHostedProcess_destroyUnappliedHosting(t *testing.T) {
 
 	said := resource.DestroyUnrefreshed()
 
-	providertest.Fails(t, said, "its agent may host the process", "on 2 of 2 hosts")
+	providertest.Fails(t, said, "the agent may still host the process", "on 2 of 2 hosts")
 	hosts := resource.Reasons("hosts")
 	providertest.Check(t, cmp.Equal(hosts, before) && len(hosts) == 2, "hosts of the state: %v", hosts)
 	expectHosted(t, w.sim, 2)
