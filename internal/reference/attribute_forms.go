@@ -7,7 +7,7 @@ import (
 )
 
 // attributeForms converts the attributes of a resource to those of another kind of object, whose
-// attribute interface is A. The framework has separate types for each kind; one schema per kind would
+// attribute interface is A. The framework has separate types for each kind, and separate schemas would
 // drift apart. Only attributes that a user sets are converted. They keep every property that the other
 // kind also has. Only resources have defaults and plan modifiers, and an action has no sensitive
 // attributes.
@@ -49,6 +49,6 @@ func (f attributeForms[A]) attribute(name string, attribute schema.Attribute) A 
 	case schema.MapNestedAttribute:
 		return f.objects(a, f.attributes(a.NestedObject.Attributes))
 	}
-	// A schema is built when the provider starts, so any test finds this.
+	// Schemas are built when the provider starts, so any test would fail here.
 	panic(fmt.Sprintf("attribute %q: no other form for %T", name, attribute))
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 )
 
-// Typed sets the type of each object in attributes that has none, and returns attributes. The framework
-// would derive it from the attributes of the object, every time that it looks at a path in the schema.
+// Typed sets the type of each object in attributes that has none, and returns attributes. Without it, the
+// framework derives the type from the object's attributes every time that it looks up a path in the schema.
 func Typed(attributes map[string]schema.Attribute) map[string]schema.Attribute {
 	for name, attribute := range attributes {
 		switch a := attribute.(type) {

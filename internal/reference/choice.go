@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
-// OneOf is the sentence of a description that lists the allowed values, such as
-// "One of `a`, `b`." It takes the slice that validates them.
+// OneOf returns the sentence of a description that lists the allowed values, such as
+// "One of `a`, `b`." Pass it the slice that the validator uses.
 func OneOf[T ~string](values []T) string {
 	quoted := make([]string, len(values))
 	for i, v := range values {
@@ -19,8 +19,7 @@ func OneOf[T ~string](values []T) string {
 	return "One of " + strings.Join(quoted, ", ") + "."
 }
 
-// ChoiceAttribute is an optional string attribute that takes one of all, and is
-// fallback if it is not set.
+// ChoiceAttribute returns an optional string attribute that accepts one of all and defaults to fallback.
 func ChoiceAttribute[T ~string](fallback T, all []T, description string) schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: description,
@@ -40,15 +39,15 @@ func AsStrings[T ~string](values []T) []string {
 	return plain
 }
 
-// OnPartialCreate says how a create ends if it failed on some of its hosts.
+// OnPartialCreate selects how a create ends if it failed on some of its hosts.
 type OnPartialCreate string
 
 const (
-	// PartialWarn ends it with a warning. The next apply runs only on the failed hosts.
+	// PartialWarn ends the create with a warning. The next apply runs only on the failed hosts.
 	PartialWarn OnPartialCreate = "warn"
-	// PartialError ends it with an error, so that Terraform taints the resource.
+	// PartialError ends the create with an error, so that Terraform taints the resource.
 	PartialError OnPartialCreate = "error"
 )
 
-// OnPartialCreates are the values of on_partial_create, the default first.
+// OnPartialCreates lists the values of on_partial_create, the default first.
 var OnPartialCreates = []OnPartialCreate{PartialWarn, PartialError}

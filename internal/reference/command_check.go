@@ -11,20 +11,21 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// commandAttributes is the name of each operation's command: a field of spec.control for GSE, of process
-// for JOB.
+// commandAttributes names the attribute with the command of each operation. For GSE it is a field of
+// spec.control, for JOB of process.
 var commandAttributes = map[fleet.Operation]string{
 	fleet.Start: "start_cmd", fleet.Stop: "stop_cmd", fleet.Restart: "restart_cmd",
 	fleet.Reload: "reload_cmd", fleet.Kill: "kill_cmd",
 }
 
-// CheckOperation reports, before anything runs, that the operation of an object lacks its command. That
-// is an error, or a warning if the platform's documents have an example without it. Unknown values pass.
+// CheckOperation reports, before anything runs, that an operation lacks its command. That is an error, or
+// a warning if the platform's documents have an example without the command. Unknown values pass.
 func CheckOperation(ctx context.Context, m Model, config tfsdk.Config, operation types.String) diag.Diagnostics {
 	return checkCommand(ctx, m, config, operation, m.needsCommand(fleet.Operation(operation.ValueString())))
 }
 
-// CheckCommand is CheckOperation for an operation that runs later by itself. It always needs its command.
+// CheckCommand is CheckOperation for an operation that the provider runs later on its own. A missing
+// command is always an error.
 func CheckCommand(ctx context.Context, m Model, config tfsdk.Config, operation types.String) diag.Diagnostics {
 	return checkCommand(ctx, m, config, operation, true)
 }
@@ -46,8 +47,8 @@ func checkCommand(ctx context.Context, m Model, config tfsdk.Config, operation t
 	return diags
 }
 
-// CheckHosting reports commands that the agent needs for a process that it hosts. It is an error if the
-// agent could not restart the process. It is a warning if the agent could not stop a process that exceeds
+// CheckHosting reports missing commands that the agent needs for a process that it hosts. It is an error if
+// the agent could not restart the process, and a warning if the agent could not stop a process that exceeds
 // its limits. Unknown values pass.
 func CheckHosting(ctx context.Context, m Model, config tfsdk.Config, ensure types.String) diag.Diagnostics {
 	var diags diag.Diagnostics

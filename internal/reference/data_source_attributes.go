@@ -5,8 +5,8 @@ import (
 	resource "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// DataSourceAttributes converts attributes of a resource to those of a data source, without Computed,
-// Default and plan modifiers, since users set them.
+// DataSourceAttributes converts attributes of a resource to those of a data source, which have no Default
+// and no plan modifiers.
 func DataSourceAttributes(attributes map[string]resource.Attribute) map[string]datasource.Attribute {
 	return dataSourceForms.attributes(attributes)
 }

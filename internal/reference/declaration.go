@@ -21,14 +21,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
-// parts are the attributes that identify a process and its hosts, by name.
+// parts holds the attributes that identify a process and its hosts, by name.
 type parts map[string]attr.Value
 
 // hostsPart is the only part that every API has.
 const hostsPart = "hosts"
 
-// encode encodes all parts as one value. It is JSON without null attributes, so that an attribute of a
-// later release changes nothing. Policies read it from plans. It is unknown while any part is.
+// encode encodes all parts as one JSON text, which policies read from plans. Null attributes are left out,
+// so an attribute that a later release adds does not change the text. The result is unknown while any part is.
 func (p parts) encode(ctx context.Context) types.String {
 	plain := make(map[string]any, len(p))
 	for name, value := range p {
@@ -57,15 +57,15 @@ func (p parts) encode(ctx context.Context) types.String {
 	return types.StringValue(string(text))
 }
 
-// declaration is an attribute that contains all parts in one value.
+// declaration describes an attribute that contains all parts in one value.
 type declaration struct {
 	name string // of the attribute
 	from string // the type of the resource that computes it
-	// parts are its content. Of the parts in one group, one is required.
+	// parts groups the names of the parts. One part of each group is required.
 	parts [][]string
-	// instead is how a description names the parts.
+	// instead names the parts in descriptions.
 	instead string
-	// several is the attribute that may have several processes instead, "" for none.
+	// several is the attribute that accepts several processes in place of one, "" if there is none.
 	several string
 }
 
@@ -80,10 +80,10 @@ var (
 	}
 )
 
-// specPart is the part that a process lacks between its import and the first apply.
+// specPart is missing from a process between its import and the first apply.
 const specPart = "spec"
 
-// decode reads a value that encode wrote. attributes are the declarations of the parts.
+// decode reads a value that encode wrote. attributes are the schemas of the parts.
 func (d declaration) decode(ctx context.Context, text string, attributes map[string]schema.Attribute) (parts, error) {
 	var encoded map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &encoded); err != nil {
@@ -131,7 +131,7 @@ func decodePart(ctx context.Context, text json.RawMessage, typ attr.Type) (attr.
 	return typ.ValueFromTerraform(ctx, value)
 }
 
-// plainValue is a known value in the form that encoding/json encodes.
+// plainValue converts a known value to a form that encoding/json can encode.
 func plainValue(v tftypes.Value) (any, error) {
 	if v.IsNull() {
 		return nil, nil
@@ -181,12 +181,12 @@ func plainValue(v tftypes.Value) (any, error) {
 	return object, nil
 }
 
-// replaced says that the parts must be set in place of the declaration.
+// replaced is the part of a message which says to set the parts in place of the declaration.
 func (d declaration) replaced() string { return d.plainly() + " in the place of " + d.name }
 
-// computed declares the attribute of the resource that computes it. It is sensitive for two reasons. A
+// computed declares the attribute for the resource that computes it. It is sensitive for two reasons. A
 // start command may contain a secret that the configuration marks as sensitive, and Terraform does not
-// pass that mark to a provider. And a long value then prints as one short line, with any number of hosts.
+// pass that mark to a provider. Also, the value then prints as one short line, however many hosts it has.
 func (d declaration) computed() schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: d.instead + " as one JSON text, for the `" + d.name + "` of an operation or a status. A command may hold a secret.",
@@ -195,9 +195,10 @@ func (d declaration) computed() schema.StringAttribute {
 	}
 }
 
-// accepted declares the attribute of an object that accepts a declaration in place of its parts. optional
-// are the parts that may be missing. Terraform makes it as sensitive as its value. An attribute that is
-// always sensitive would make the object so even if it is null, and no output could contain the object.
+// accepted declares the attribute for an object that accepts a declaration in place of its parts. optional
+// names the parts that may be missing. The attribute is only as sensitive as the value that it is given. If
+// it were declared sensitive, the object would be sensitive even when the attribute is null, and no output
+// could contain the object.
 func (d declaration) accepted(optional ...string) schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: "The process and its hosts in one sensitive value: the `" + d.name + "` of a `" + d.from + "`. Set it in place of " + d.instead + ".",
@@ -206,11 +207,11 @@ func (d declaration) accepted(optional ...string) schema.StringAttribute {
 	}
 }
 
-// wholePart is the attribute that takes a resource as it is.
+// wholePart is the attribute that accepts a whole resource.
 const wholePart = "hosted_process"
 
-// whole declares it; nested are the parts other than hosts. Unlike a declaration, it is sensitive only
-// where the configuration says so: Terraform keeps those marks for each part.
+// whole declares hosted_process; nested are the parts other than hosts. Unlike a declaration, only what the
+// configuration marks as sensitive is sensitive in it: Terraform keeps those marks for each part.
 func (d declaration) whole(nested map[string]schema.Attribute) schema.SingleNestedAttribute {
 	attributes := maps.Clone(nested)
 	attributes[hostsPart] = nestedHosts()
@@ -231,10 +232,11 @@ func (d declaration) orWhole(optional ...string) schema.StringAttribute {
 	return process
 }
 
-// holds is what a message says of a value that has all parts.
+// holds is the part of a message which says that a value contains all parts.
 func (d declaration) holds() string { return "holds " + d.plainly() }
 
-// CheckWhole is what the validator of hosted_process finds, once more where everything is known. m are the attributes in its place.
+// CheckWhole repeats the validation of hosted_process once all values are known. m holds the attributes
+// that may be set in its place.
 func CheckWhole(m Model, whole types.Object) diag.Diagnostics {
 	values, d := m.given()
 	values[wholePart] = whole
@@ -264,10 +266,10 @@ func (v wholeValidator) ValidateObject(_ context.Context, req validator.ObjectRe
 	}
 }
 
-// plainly is how a message names the parts.
+// plainly names the parts in messages.
 func (d declaration) plainly() string { return strings.ReplaceAll(d.instead, "`", "") }
 
-// orMore is the end of a message that also names the attribute for several processes.
+// orMore ends a message with the attribute for several processes, if the object has one.
 func (d declaration) orMore() string {
 	if d.several == "" {
 		return ""
@@ -275,8 +277,8 @@ func (d declaration) orMore() string {
 	return ", or " + d.several + " for several processes"
 }
 
-// declarationValidator requires a declaration or its parts. The content of a declaration is checked when
-// it is used: a test with a mocked provider validates one that it made up.
+// declarationValidator requires a declaration or its parts. The content of a declaration is checked only
+// when it is used, because a test with a mocked provider validates made-up content.
 type declarationValidator struct {
 	declaration
 	optional []string
@@ -297,7 +299,7 @@ func (v declarationValidator) ValidateString(ctx context.Context, req validator.
 	}
 }
 
-// valuesIn are the declaration and its parts, and more attributes.
+// valuesIn returns the values of the declaration, of its parts and of the attributes named by more.
 func (d declaration) valuesIn(ctx context.Context, req validator.StringRequest, more ...string) (parts, diag.Diagnostics) {
 	values := parts{d.name: req.ConfigValue}
 	var diags diag.Diagnostics
@@ -309,7 +311,7 @@ func (d declaration) valuesIn(ctx context.Context, req validator.StringRequest, 
 	return values, diags
 }
 
-// check requires a declaration or its parts, among values at a path. Optional parts may be missing.
+// check requires that values, found at a path, have a declaration or its parts. Optional parts may be missing.
 func (d declaration) check(diags *diag.Diagnostics, at path.Path, values parts, optional []string) {
 	var missing []string
 	for _, alternatives := range d.parts {
@@ -325,13 +327,14 @@ func (d declaration) check(diags *diag.Diagnostics, at path.Path, values parts, 
 	diags.Append(d.once(at, values)...)
 }
 
-// once refuses parts beside the declaration that holds them, among values at a path. An unknown value may turn out null, as an
-// argument of a module does that its caller leaves out.
+// once refuses parts that are set beside the declaration that contains them. An unknown value passes: it may
+// turn out to be null, such as a module's variable that the caller leaves out.
 func (d declaration) once(at path.Path, values parts) diag.Diagnostics {
 	return d.besides(d.name, d.holds(), slices.Concat(d.parts...), at, values)
 }
 
-// besides refuses attributes that are set beside one that takes their place. says is what that one does.
+// besides refuses the attributes others if name, which takes their place, is set as well. says describes what
+// name does, for the message.
 func (d declaration) besides(name, says string, others []string, at path.Path, values parts) diag.Diagnostics {
 	set := slices.DeleteFunc(slices.Clone(others), func(name string) bool { return !isGiven(values[name]) })
 	var diags diag.Diagnostics
@@ -341,7 +344,7 @@ func (d declaration) besides(name, says string, others []string, at path.Path, v
 	return diags
 }
 
-// inPlaceOf is besides for an attribute that also takes the place of the declaration.
+// inPlaceOf is besides for an attribute that takes the place of the parts and of the declaration.
 func (d declaration) inPlaceOf(name, says string, values parts) diag.Diagnostics {
 	return d.besides(name, says, append(slices.Concat(d.parts...), d.name), path.Empty(), values)
 }

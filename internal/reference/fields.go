@@ -15,15 +15,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// The functions of this file do what methods of the framework do, for models whose fields are values of
-// the attributes. The framework compiles a pattern for each field of each model, and converts each value
-// three times. Whatever is not as usual is left to it, and so are its messages.
+// The functions of this file are faster versions of methods of the framework, for models whose fields have
+// the types of the attributes. The framework compiles a pattern for each field of each model, and converts
+// each value three times. In any other case, and to report errors, these functions call the framework.
 
-// fieldsOf caches the fields of models by their tags, for each type of a model.
+// fieldsOf caches the result of taggedFields for each type of model.
 var fieldsOf sync.Map
 
-// taggedFields are the fields of a model by the names of their attributes, those of embedded models
-// included.
+// taggedFields returns the fields of a model by the names of their attributes, including those of embedded
+// models.
 func taggedFields(model reflect.Type) map[string][]int {
 	if known, is := fieldsOf.Load(model); is {
 		return known.(map[string][]int) //nolint:forcetypeassert // nothing else is stored
@@ -38,7 +38,7 @@ func taggedFields(model reflect.Type) map[string][]int {
 	return fields
 }
 
-// Get is the method Get of a state. A plan or a configuration converts to one.
+// Get does what state.Get does. A plan or a configuration can be converted to a state.
 func Get(ctx context.Context, state tfsdk.State, model any) diag.Diagnostics {
 	if raw := make(map[string]tftypes.Value); state.Raw.IsKnown() && state.Raw.As(&raw) == nil && getAll(ctx, state.Schema.GetAttributes(), raw, model) {
 		return nil
@@ -46,7 +46,7 @@ func Get(ctx context.Context, state tfsdk.State, model any) diag.Diagnostics {
 	return state.Get(ctx, model)
 }
 
-// getAll reports whether each field of a model has a value, and each value a field.
+// getAll sets the fields of a model, and reports whether each field got a value and each value has a field.
 func getAll[A interface{ GetType() attr.Type }](ctx context.Context, attributes map[string]A, raw map[string]tftypes.Value, model any) bool {
 	to := reflect.ValueOf(model).Elem()
 	fields := taggedFields(to.Type())
@@ -64,13 +64,13 @@ func getAll[A interface{ GetType() attr.Type }](ctx context.Context, attributes 
 	return true
 }
 
-// isValid asks a type as the framework does, if it checks values.
+// isValid reports whether a type accepts a value. As in the framework, not every type checks values.
 func isValid(ctx context.Context, typ attr.Type, raw tftypes.Value) bool {
 	checks, is := typ.(xattr.TypeWithValidate) //nolint:staticcheck // as long as the framework has it
 	return !is || len(checks.Validate(ctx, raw, path.Empty())) == 0
 }
 
-// As is the method As of an object.
+// As does what object.As does.
 func As(ctx context.Context, object types.Object, model any) diag.Diagnostics {
 	if assign(object, reflect.ValueOf(model).Elem()) {
 		return nil
@@ -78,7 +78,7 @@ func As(ctx context.Context, object types.Object, model any) diag.Diagnostics {
 	return object.As(ctx, model, basetypes.ObjectAsOptions{})
 }
 
-// assign reports whether a value could be assigned to a field. A null object is only that of a pointer.
+// assign assigns a value to a field, and reports whether it could. A null object fits only a pointer.
 func assign(value attr.Value, to reflect.Value) bool {
 	if _, checks := value.(xattr.ValidateableAttribute); checks || value == nil {
 		return false
@@ -137,7 +137,7 @@ func assignElements(list types.List, to reflect.Value) bool {
 	return true
 }
 
-// Set is the method Set of a state.
+// Set does what state.Set does.
 func Set(ctx context.Context, state *tfsdk.State, model any) diag.Diagnostics {
 	from, raw := reflect.ValueOf(model).Elem(), make(map[string]tftypes.Value)
 	for name, index := range taggedFields(from.Type()) {

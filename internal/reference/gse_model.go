@@ -28,7 +28,7 @@ type GSEModel struct {
 	Spec    types.Object `tfsdk:"spec"`
 	Process types.String `tfsdk:"process"`
 
-	// at is where they are in the configuration.
+	// at is the path of these attributes in the configuration.
 	at path.Path
 }
 
@@ -43,7 +43,7 @@ func (m *GSEModel) read(ctx context.Context, at path.Path, attributes map[string
 	m.Hosts = fold.MapOf(ctx, hosts)
 }
 
-// GSEOf is the process of a hosted_process.
+// GSEOf returns the process in a value of hosted_process.
 func GSEOf(ctx context.Context, hosted types.Object) *GSEModel {
 	m := new(GSEModel)
 	m.read(ctx, path.Root(wholePart), hosted.Attributes())
@@ -57,7 +57,7 @@ func (m *GSEModel) write(attributes map[string]attr.Value) {
 	}
 }
 
-// gseParts are the parts of a process for GSE, in whichever way the configuration gives them.
+// gseParts holds the parts of a process for GSE, in whichever form the configuration has them.
 type gseParts struct {
 	meta  types.Object
 	hosts HostMap
@@ -68,7 +68,7 @@ func (p gseParts) encode(ctx context.Context) types.String {
 	return parts{"meta": p.meta, hostsPart: p.hosts, specPart: p.spec}.encode(ctx)
 }
 
-// parts are the declared parts. A process that cannot be read has none.
+// parts returns the declared parts, which are zero if the process cannot be read.
 func (m *GSEModel) parts(ctx context.Context) (gseParts, error) {
 	switch {
 	case !m.Meta.IsNull() || m.Process.IsNull():
@@ -84,12 +84,12 @@ func (m *GSEModel) parts(ctx context.Context) (gseParts, error) {
 	return p, err
 }
 
-// SetProcess sets process to the values of meta, hosts and spec. It is unknown while one of them is.
+// SetProcess sets process to the values of meta, hosts and spec, or to unknown while one of them is.
 func (m *GSEModel) SetProcess(ctx context.Context) {
 	m.Process = gseParts{meta: m.Meta, hosts: m.Hosts, spec: m.Spec}.encode(ctx)
 }
 
-// Identifier is "<namespace>:<name>".
+// Identifier returns "<namespace>:<name>".
 func (m *GSEModel) Identifier(ctx context.Context) types.String {
 	parts, _ := m.parts(ctx)
 	namespace, _ := parts.meta.Attributes()["namespace"].(types.String)
@@ -130,7 +130,7 @@ func (m *GSEModel) commands(ctx context.Context, config tfsdk.Config) (types.Obj
 	}
 	control := types.ObjectNull(nil)
 	if diags := config.GetAttribute(ctx, at, &control); diags.HasError() {
-		control = types.ObjectNull(nil) // the spec is not known yet
+		control = types.ObjectNull(nil) // the spec is unknown
 	}
 	return control, at
 }
@@ -143,7 +143,7 @@ func (m *GSEModel) ChecksHealth(ctx context.Context) bool {
 	return set && command.ValueString() != ""
 }
 
-// Unlimited reports whether there is a spec without limits.
+// Unlimited reports whether there is a spec and it sets no limits.
 func (m *GSEModel) Unlimited() bool {
 	limits, known := m.Spec.Attributes()["resource"]
 	return known && limits.IsNull()
@@ -175,13 +175,13 @@ func (m *GSEModel) limited(ctx context.Context, config tfsdk.Config) bool {
 	return !diags.HasError() && !limits.IsNull() && !limits.IsUnknown()
 }
 
-// HostsMap is the value of hosts.
+// HostsMap returns the value of hosts.
 func (m *GSEModel) HostsMap(ctx context.Context) HostMap {
 	parts, _ := m.parts(ctx)
 	return parts.hosts
 }
 
-// SetHosts replaces hosts in the attribute that has them.
+// SetHosts replaces the hosts in the attribute that contains them, which is hosts or process.
 func (m *GSEModel) SetHosts(ctx context.Context, hosts HostMap) {
 	parts, _ := m.parts(ctx)
 	parts.hosts = hosts
@@ -215,15 +215,15 @@ func (m *GSEModel) given() (parts, declaration) {
 	return parts{"meta": m.Meta, hostsPart: m.Hosts, specPart: m.Spec, gseDeclaration.name: m.Process}, gseDeclaration
 }
 
-// Open converts the model for GSE's API. With a null spec, only the cached status of the process can be
-// read.
+// Open converts the model for GSE's API. With a null spec, the Target can only be used to read the cached
+// status of the process.
 func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string) (Target, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	hosts, d := checkedInventory(ctx, p, m)
 	diags.Append(d...)
 	parts, err := m.parts(ctx)
 	if err != nil {
-		return Target{}, diags // diags has the error
+		return Target{}, diags // checkedInventory has reported the error
 	}
 	meta, d := MetaToAPI(ctx, parts.meta)
 	diags.Append(d...)
@@ -237,11 +237,11 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		diags.Append(diagnose.Bug(err))
 	}
 	if spec != nil && spec.OpTimeout != nil && (p.Gateway == bkapi.APIGW || spec.Resource == nil) {
-		// For such a process hosting registers, and it sends the timeout.
+		// Such a process is registered by hosting it, and only that request contains the timeout.
 		desired.Uncounted = strconv.FormatInt(*spec.OpTimeout, 10)
 	}
 	process := p.GSE.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec)
-	if owner != "" && desired.FingerprintLabel != "" { // a registration without an object has no owner label, which shows that as well
+	if owner != "" && desired.FingerprintLabel != "" { // without an owner, the missing owner label shows the same
 		process = process.WithStartLabels(desired.StartLabels())
 	}
 	o := Target{
@@ -249,8 +249,8 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		Title:   diagnose.ProcessTitle(meta.Namespace, meta.Name),
 		Hosts:   hosts,
 		Desired: desired,
-		// Every call carries the labels as registering sends them: a start registers hosting, and must
-		// not do so with other labels.
+		// Every call has the labels of the registration: a start also registers hosting, and must not do so
+		// with other labels.
 		Process: process,
 	}
 	o.OnHost = o.ID

@@ -4,20 +4,20 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// Options are the differences between the objects that have the attributes of a process.
+// Options distinguishes the objects that have the attributes of a process.
 type Options struct {
-	// ReplaceOnRename makes a change of the process's name replace the object.
+	// ReplaceOnRename replaces the object when the name of its process changes.
 	ReplaceOnRename bool
-	// Registers says that the limits of spec.resource are sent. It also makes process, or JOB's
-	// declaration, computed. Any other object accepts one in place of its parts.
+	// Registers is set for an object that sends the limits of spec.resource. Its process, or JOB's
+	// declaration, is computed. Any other object accepts one in place of the parts.
 	Registers bool
-	// Several adds processes.
+	// Several adds the attribute processes.
 	Several bool
-	// Whole adds hosted_process, and makes spec optional: GSE's cached status can be read without one.
+	// Whole adds hosted_process and makes spec optional: GSE's cached status can be read without a spec.
 	Whole bool
 }
 
-// GSEAttributes declares meta, hosts and spec, and process, by name.
+// GSEAttributes declares meta, hosts, spec and process, by name.
 func GSEAttributes(o Options) map[string]schema.Attribute {
 	hosts := hostsAttribute()
 	hosts.Required, hosts.Optional = o.Registers, !o.Registers

@@ -85,7 +85,7 @@ func (gateValidator) ValidateObject(_ context.Context, req validator.ObjectReque
 	}
 }
 
-// GateOf is the gate of a rollout, null where it has none.
+// GateOf returns the gate of a rollout, null if it has none.
 func GateOf(rollout types.Object) types.Object {
 	gate, found := rollout.Attributes()["healthy"].(types.Object)
 	if !found {
@@ -94,7 +94,7 @@ func GateOf(rollout types.Object) types.Object {
 	return gate
 }
 
-// gateOf converts a gate, which is known.
+// gateOf converts a gate, whose values must be known.
 func gateOf(gate types.Object) (*fleet.Gate, error) {
 	text := func(name string) types.String {
 		value, _ := gate.Attributes()[name].(types.String)
@@ -111,9 +111,8 @@ func gateOf(gate types.Object) (*fleet.Gate, error) {
 	return g, err
 }
 
-// CheckGate rejects a gate that the process cannot pass. A process that ends by itself does not keep
-// running, and without a health command there is no output to match. The gate itself is known; other
-// unknown values pass.
+// CheckGate rejects a gate that the process cannot pass: one that ends by itself does not keep running, and
+// without a health command there is no output to match. The gate must be known; other unknown values pass.
 func CheckGate(ctx context.Context, m Model, config tfsdk.Config, rollout types.Object) diag.Diagnostics {
 	var diags diag.Diagnostics
 	gate, at := GateOf(rollout), GatePath()
@@ -136,7 +135,8 @@ func CheckGate(ctx context.Context, m Model, config tfsdk.Config, rollout types.
 	return diags
 }
 
-// CheckGateEnds rejects a gate that the object's own deadline always cuts off: these of its timeouts, or their default. Unknown values pass.
+// CheckGateEnds rejects a gate that cannot end before the object's own deadline. deadlines names the timeouts
+// that apply; one that is not set has its default. Unknown values pass.
 func CheckGateEnds(rollout, timeouts types.Object, deadlines ...string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	object := GateOf(rollout)
@@ -144,7 +144,7 @@ func CheckGateEnds(rollout, timeouts types.Object, deadlines ...string) diag.Dia
 		return diags
 	}
 	gate, err := gateOf(object)
-	if err != nil { // not known, or another validator rejects it
+	if err != nil { // unknown, or rejected by another validator
 		return diags
 	}
 	for _, name := range deadlines {
@@ -152,7 +152,7 @@ func CheckGateEnds(rollout, timeouts types.Object, deadlines ...string) diag.Dia
 		deadline, source := DefaultChangeTimeout, ", which is "+DefaultChangeTimeout.String()+" by default"
 		if !value.IsNull() {
 			var err error
-			if deadline, err = time.ParseDuration(value.ValueString()); err != nil { // not known, or another validator rejects it
+			if deadline, err = time.ParseDuration(value.ValueString()); err != nil { // as above
 				continue
 			}
 			source = ", which is " + value.ValueString()
@@ -170,5 +170,5 @@ func CheckGateEnds(rollout, timeouts types.Object, deadlines ...string) diag.Dia
 	return diags
 }
 
-// GatePath is where the gate is.
+// GatePath is the path of the gate.
 func GatePath() path.Path { return path.Root("rollout").AtName("healthy") }

@@ -17,11 +17,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// hostsDescription describes hosts, which every object has.
+// hostsDescription describes the attribute hosts of every object.
 const hostsDescription = "Host key to address. A key is a name of your choice; renaming it makes no calls. An address is `<bk_cloud_id>:<ip>`, " +
 	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` or a GSE 2.0 agent id ([forms](../functions/parse_host.md)). At least one, each only once."
 
-// hostsAttribute is a map of strings to users and a string to the framework: see package fold.
+// hostsAttribute declares hosts: a map of strings to users, a string to the framework. See package fold.
 func hostsAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: hostsDescription,
@@ -31,12 +31,12 @@ func hostsAttribute() schema.StringAttribute {
 	}
 }
 
-// HostsOfDataSource is the attribute hosts of a data source that has no process.
+// HostsOfDataSource declares hosts for a data source that has no process.
 func HostsOfDataSource() datasource.Attribute {
 	return DataSourceAttributes(map[string]schema.Attribute{"hosts": hostsAttribute()})["hosts"]
 }
 
-// jobHostsAttribute is hosts for JOB, which does not accept agent ids.
+// jobHostsAttribute declares hosts for JOB, which does not accept agent ids.
 func jobHostsAttribute() schema.StringAttribute {
 	attribute := hostsAttribute()
 	attribute.MarkdownDescription += " JOB takes no agent ids."
@@ -46,7 +46,7 @@ func jobHostsAttribute() schema.StringAttribute {
 // manyHosts is the number of hosts above which a resource is better split into shards.
 const manyHosts = 50000
 
-// NullAddress says that a host has no address.
+// NullAddress is the message for a host without an address.
 const NullAddress = "the address is null; give the host an address or leave it out; " + fleet.AddressForms
 
 // hostsValidator checks a folded hosts map.
@@ -91,7 +91,7 @@ func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost, NullAddress)
 		}
 	}
-	// Duplicates are found without the supplier id: see fleet.HostID.
+	// Duplicates are found without regard to the supplier id: see fleet.HostID.
 	_, faults := inventories.of(hosts, 0)
 	for _, fault := range faults {
 		AddInvalid(&diags, at.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
@@ -100,8 +100,8 @@ func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 }
 
 // InventoryOf parses a hosts map; supplier is the supplier id of addresses without one. An invalid
-// address is an error at its key. Hosts with an unknown address are left out, so all must be known before
-// an apply acts on the result.
+// address is an error at its key. Hosts with an unknown address are left out, so an apply must not use the
+// result before all are known.
 func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics) {
 	return inventoryAt(HostsPath(), hosts, supplier)
 }
@@ -119,8 +119,8 @@ func inventoryAt(at path.Path, hosts HostMap, supplier int) (fleet.Inventory, di
 func HostsPath() path.Path { return path.Root("hosts") }
 
 // CheckHosts reports errors in hosts that depend on the provider's settings, such as an agent id that the
-// platform does not accept. It also reports labels that the provider writes itself, and a process without
-// a spec. It reports nothing while the provider is not configured, and skips unknown hosts.
+// platform does not accept. It also reports reserved labels and a process without a spec. It reports
+// nothing while the provider is not configured, and skips unknown hosts.
 func CheckHosts(ctx context.Context, p *platform.Platform, m Model) diag.Diagnostics {
 	if !p.Ready() {
 		return nil

@@ -6,11 +6,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// inventories has the hosts that were parsed last. A refresh and a plan of one object parse its hosts six
-// times, and nearly always they are the same.
+// inventories caches the hosts that were parsed last. A refresh and a plan of one object parse its hosts six
+// times, and they are nearly always the same.
 var inventories recentInventories
 
-// manyInventories are as many as Terraform has objects in progress at a time, by default.
+// manyInventories is the size of the cache: by default, Terraform handles that many objects at a time.
 const manyInventories = 10
 
 type recentInventories struct {
@@ -19,7 +19,7 @@ type recentInventories struct {
 	oldest int
 }
 
-// parsedHosts are hosts with their inventory, which nothing changes.
+// parsedHosts is an entry of the cache. Its inventory must not be changed.
 type parsedHosts struct {
 	hosts     HostMap
 	supplier  int
@@ -27,7 +27,7 @@ type parsedHosts struct {
 	faults    []*fleet.AddressError
 }
 
-// of parses hosts, unless it did so lately.
+// of parses hosts, or returns the cached result.
 func (r *recentInventories) of(hosts HostMap, supplier int) (fleet.Inventory, []*fleet.AddressError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

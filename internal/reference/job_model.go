@@ -29,14 +29,14 @@ type JobModel struct {
 	Hosts       HostMap      `tfsdk:"hosts"`
 	Declaration types.String `tfsdk:"declaration"`
 
-	// Registration is the API that registers. Only the object that offers a choice sets it.
+	// Registration is the API that registers. It is set only by the object that offers a choice.
 	Registration job.Registration `tfsdk:"-"`
 
-	// at is where they are in the configuration.
+	// at is the path of these attributes in the configuration.
 	at path.Path
 }
 
-// jobParts are the parts of a process for JOB, in whichever way the configuration gives them.
+// jobParts holds the parts of a process for JOB, in whichever form the configuration has them.
 type jobParts struct {
 	scope   types.Object
 	bizID   types.Int64
@@ -48,7 +48,7 @@ func (p jobParts) encode(ctx context.Context) types.String {
 	return parts{"scope": p.scope, "bk_biz_id": p.bizID, "process": p.process, hostsPart: p.hosts}.encode(ctx)
 }
 
-// parts are the declared parts. A declaration that cannot be read has none.
+// parts returns the declared parts, which are zero if the declaration cannot be read.
 func (m *JobModel) parts(ctx context.Context) (jobParts, error) {
 	switch {
 	case !m.declared():
@@ -68,7 +68,7 @@ func (m *JobModel) parts(ctx context.Context) (jobParts, error) {
 // declared reports whether a declaration replaces the parts.
 func (m *JobModel) declared() bool { return m.Process.IsNull() && !m.Declaration.IsNull() }
 
-// processPath is where the process is given.
+// processPath is the path of the process in the configuration.
 func (m *JobModel) processPath() path.Path {
 	if m.declared() {
 		return m.at.AtName(jobDeclaration.name).AtName("process")
@@ -76,14 +76,12 @@ func (m *JobModel) processPath() path.Path {
 	return m.at.AtName("process")
 }
 
-// SetDeclaration sets declaration to the values of the other attributes. It is unknown while one of them
-// is.
+// SetDeclaration sets declaration to the values of the other attributes, or to unknown while one of them is.
 func (m *JobModel) SetDeclaration(ctx context.Context) {
 	m.Declaration = jobParts{scope: m.Scope, bizID: m.BizID, process: m.Process, hosts: m.Hosts}.encode(ctx)
 }
 
-// Identifier is "<scope>:<key>", where the key is value_key or else the path of the
-// binary.
+// Identifier returns "<scope>:<key>". The key is value_key or, if that is not set, the path of the binary.
 func (m *JobModel) Identifier(ctx context.Context) types.String {
 	parts, err := m.parts(ctx)
 	if err != nil || !Known(ctx, parts.scope, parts.bizID) || !parts.keyKnown(ctx) {
@@ -96,7 +94,7 @@ func (m *JobModel) Identifier(ctx context.Context) types.String {
 	return types.StringValue(id)
 }
 
-// name returns the id, and the beginning of a sentence about the process.
+// name also returns the title, which begins sentences about the process.
 func (p jobParts) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
 	_, scope, diags := p.scopeToAPI(ctx)
 	key, info, d := p.processToAPI(ctx)
@@ -112,7 +110,7 @@ func (p jobParts) processToAPI(ctx context.Context) (key string, info job.Info, 
 	return cmp.Or(process.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName), info, diags
 }
 
-// keyKnown reports whether the parts are known that make the key of the process on a host.
+// keyKnown reports whether everything that makes up the key of the process on a host is known.
 func (p jobParts) keyKnown(ctx context.Context) bool {
 	attributes := p.process.Attributes()
 	for _, name := range []string{"proc_name", "setup_path", "value_key"} {
@@ -123,7 +121,7 @@ func (p jobParts) keyKnown(ctx context.Context) bool {
 	return true
 }
 
-// onHost implements Model: on a host it is the same process in any scope.
+// onHost implements Model: a key names the same process on a host in any scope.
 func (m *JobModel) onHost(ctx context.Context) types.String {
 	parts, err := m.parts(ctx)
 	if err != nil || !parts.keyKnown(ctx) {
@@ -136,8 +134,7 @@ func (m *JobModel) onHost(ctx context.Context) types.String {
 	return types.StringValue(key)
 }
 
-// Check reports a declaration that cannot be read, and a provider whose configuration has no access to
-// JOB.
+// Check reports a declaration that cannot be read, and a provider that is configured without access to JOB.
 func (m *JobModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if _, err := m.parts(ctx); err != nil && p != nil {
@@ -179,7 +176,7 @@ func (m *JobModel) read(ctx context.Context, at path.Path, attributes map[string
 	m.Hosts = fold.MapOf(ctx, hosts)
 }
 
-// JobOf is the process of a hosted_process.
+// JobOf returns the process in a value of hosted_process.
 func JobOf(ctx context.Context, hosted types.Object) *JobModel {
 	m := new(JobModel)
 	m.read(ctx, path.Root(wholePart), hosted.Attributes())
@@ -195,13 +192,13 @@ func (m *JobModel) write(attributes map[string]attr.Value) {
 
 func (m *JobModel) takesAgentIDs(*platform.Platform) bool { return false }
 
-// HostsMap is the value of hosts.
+// HostsMap returns the value of hosts.
 func (m *JobModel) HostsMap(ctx context.Context) HostMap {
 	parts, _ := m.parts(ctx)
 	return parts.hosts
 }
 
-// SetHosts replaces them in the attribute that has them.
+// SetHosts replaces the hosts in the attribute that contains them, which is hosts or declaration.
 func (m *JobModel) SetHosts(ctx context.Context, hosts HostMap) {
 	parts, _ := m.parts(ctx)
 	parts.hosts = hosts
@@ -225,7 +222,7 @@ func (m *JobModel) InOneValue() string {
 	return jobDeclaration.replaced()
 }
 
-// HasSpec is true: JOB's process is its spec.
+// HasSpec returns true: JOB's process is its spec.
 func (m *JobModel) HasSpec(context.Context) bool { return true }
 
 func (m *JobModel) given() (parts, declaration) {
@@ -273,17 +270,17 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	hosts, diags := checkedInventory(ctx, p, m)
 	parts, err := m.parts(ctx)
 	if err != nil {
-		return Target{}, diags // the error is among them
+		return Target{}, diags // checkedInventory has reported the error
 	}
 	scope, _, d := parts.scopeToAPI(ctx)
 	diags.Append(d...)
 	id, title, info, d := parts.name(ctx)
 	diags.Append(d...)
-	key, _, _ := parts.processToAPI(ctx) // what is wrong with it is among them
+	key, _, _ := parts.processToAPI(ctx) // name has reported its errors
 	if diags.HasError() {
 		return Target{}, diags
 	}
-	// JOB has no labels for a fingerprint. The fingerprint still distinguishes declarations.
+	// JOB has no labels to keep a fingerprint in, but it still distinguishes declarations.
 	fingerprint, err := fleet.Fingerprint(info, nil)
 	if err != nil {
 		diags.Append(diagnose.Bug(err))

@@ -15,13 +15,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
-// JobNote begins the description of each JOB object. It ends with a space.
+// JobNote begins the description of each JOB object, and ends with a space.
 const JobNote = "For platforms whose JOB is older than 3.7. Later releases no longer have these APIs: there, use the object without `job` in its " +
 	"name. "
 
-// JobAttributes are scope, bk_biz_id, process and hosts, which identify a process for JOB, and
+// JobAttributes declares scope, bk_biz_id, process and hosts, which identify a process for JOB, and
 // declaration. The object that registers computes declaration. Any other object accepts a declaration in
-// place of the four, or several of either.
+// place of the four, or several processes in either form.
 func JobAttributes(o Options) map[string]schema.Attribute {
 	hosts := jobHostsAttribute()
 	hosts.Required, hosts.Optional = o.Registers, !o.Registers

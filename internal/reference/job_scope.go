@@ -26,8 +26,8 @@ var scopeTypes = []scopeType{"biz", "biz_set"}
 
 const scopeNote = "Changing this forces replacement, except when switching between `bk_biz_id` and a `scope` that names the same business."
 
-// scopeMoves reports whether a plan changes the scope. A bk_biz_id and a scope can name the same
-// business, because JOB's documents changed the form.
+// scopeMoves reports whether a plan changes the scope. A bk_biz_id and a scope may name the same business:
+// JOB's documents changed from one form to the other.
 func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
 	var next, prior jobParts
 	for _, from := range []struct {
@@ -95,7 +95,7 @@ type jobScopeModel struct {
 	ID   types.String `tfsdk:"id"`
 }
 
-// scopeToAPI also returns the scope as in ids and messages, "biz:2".
+// scopeToAPI also returns the name of the scope in ids and messages, such as "biz:2".
 func (p jobParts) scopeToAPI(ctx context.Context) (scope job.Scope, name string, diags diag.Diagnostics) {
 	if p.scope.IsNull() {
 		return job.Scope{BizID: p.bizID.ValueInt64Pointer()}, "biz:" + strconv.FormatInt(p.bizID.ValueInt64(), 10), nil

@@ -84,7 +84,7 @@ func (labelsValidator) ValidateMap(_ context.Context, req validator.MapRequest, 
 	}
 }
 
-// ReservedLabels are the labels that the provider writes itself, with what they hold.
+// ReservedLabels returns the labels that the provider writes itself, and what each contains.
 func ReservedLabels(fingerprintLabel string) map[string]string {
 	if fingerprintLabel == "" {
 		return nil
@@ -92,8 +92,8 @@ func ReservedLabels(fingerprintLabel string) map[string]string {
 	return map[string]string{fingerprintLabel: "fingerprint of the spec", fleet.OwnerLabel(fingerprintLabel): "owner of the registration"}
 }
 
-// checkLabels refuses labels of the object that the provider writes itself. Labels in state may be from before their
-// names were reserved, so only plans are checked.
+// checkLabels refuses reserved labels. Only plans are checked, because the labels in state may be older than
+// the reservation.
 func (m *GSEModel) checkLabels(p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
 	labels, _ := m.Meta.Attributes()["labels"].(types.Map)
@@ -113,8 +113,7 @@ type metaModel struct {
 	Labels    types.Map    `tfsdk:"labels"`
 }
 
-// MetaToAPI converts meta. The labels are the object's own, without the provider's
-// default labels and fingerprint.
+// MetaToAPI converts meta. The labels are the object's own, without those that the provider adds.
 func MetaToAPI(ctx context.Context, meta types.Object) (gse.Meta, diag.Diagnostics) {
 	var m metaModel
 	diags := As(ctx, meta, &m)

@@ -14,8 +14,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// WholeNumber is the type of attributes that take whole numbers. The framework's own type reports a
-// fraction as a bug of the provider.
+// WholeNumber is the type of attributes for whole numbers. The framework's own type reports a fraction as a
+// bug of the provider.
 type WholeNumber struct{ basetypes.Int64Type }
 
 // Equal implements attr.Type. Values are those of the framework's type.
@@ -24,7 +24,7 @@ func (WholeNumber) Equal(other attr.Type) bool {
 	return same || basetypes.Int64Type{}.Equal(other)
 }
 
-// ValueFromTerraform turns a fraction into an unknown value. Validate reports it.
+// ValueFromTerraform turns a fraction, which Validate reports, into an unknown value.
 func (t WholeNumber) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Value, error) {
 	if fractionOf(in) != nil {
 		return basetypes.NewInt64Unknown(), nil
@@ -44,7 +44,7 @@ func (t WholeNumber) Validate(ctx context.Context, in tftypes.Value, at path.Pat
 	return diags
 }
 
-// fractionOf is nil unless the value is a number that is not whole.
+// fractionOf returns a number that is not whole, and nil for any other value.
 func fractionOf(in tftypes.Value) *big.Float {
 	var number *big.Float
 	if !in.IsKnown() || in.IsNull() || in.As(&number) != nil || number.IsInt() {
@@ -53,7 +53,7 @@ func fractionOf(in tftypes.Value) *big.Float {
 	return number
 }
 
-// percentValidator does not accept 0: the platform does, and then stops the process again and again.
+// percentValidator rejects 0, which the platform accepts: it then stops the process again and again.
 func percentValidator() validator.Float64 {
 	return aboveZero{
 		max: 100, summary: "Invalid Percentage", unit: "percent of the whole machine",
@@ -83,7 +83,7 @@ func RateValidator() validator.Float64 {
 // aboveZero accepts numbers above 0, up to a maximum.
 type aboveZero struct {
 	max                 float64
-	summary, unit, zero string // zero is the advice for the value 0, or its effect
+	summary, unit, zero string // zero is the effect of the value 0, or advice for it
 }
 
 func (v aboveZero) Description(context.Context) string {
@@ -110,12 +110,12 @@ func (v aboveZero) ValidateFloat64(ctx context.Context, req validator.Float64Req
 // DurationValidator accepts a Go duration, such as "30s", of at least Min.
 type DurationValidator struct{ Min time.Duration }
 
-// Description says what is accepted, in plain text.
+// Description implements validator.String.
 func (v DurationValidator) Description(context.Context) string {
 	return fmt.Sprintf(`must be a duration of at least %s, such as "500ms", "30s" or "2m"`, v.Min)
 }
 
-// MarkdownDescription is Description: nothing in it needs Markdown.
+// MarkdownDescription implements validator.String.
 func (v DurationValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
 // ValidateString adds an error for anything else; null and unknown values pass.

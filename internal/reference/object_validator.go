@@ -15,11 +15,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 )
 
-// droppedNote explains the usual reasons for a command that is missing.
+// droppedNote names the usual reasons for a missing command.
 const droppedNote = "If it comes from CMDB, set it there. If you have written it, check the spelling: Terraform silently drops attributes that an object does not have"
 
-// NotEmpty warns of an object without any attribute: they were probably misspelt, and Terraform dropped
-// them.
+// NotEmpty warns of an object in which no attribute is set: probably they were misspelt, and Terraform
+// dropped them.
 func NotEmpty() validator.Object { return notEmpty{} }
 
 type notEmpty struct{}
@@ -48,10 +48,10 @@ func warnEmpty(diags *diag.Diagnostics, at path.Path, object types.Object) {
 // NoNulls rejects null elements, which the framework reports as a bug of the provider.
 type NoNulls struct{}
 
-// Description says what is accepted, in plain text.
+// Description implements validator.Describer.
 func (NoNulls) Description(context.Context) string { return "must have no null elements" }
 
-// MarkdownDescription is Description: nothing in it needs Markdown.
+// MarkdownDescription implements validator.Describer.
 func (v NoNulls) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
 // ValidateList implements validator.List.
@@ -77,8 +77,8 @@ func addNull(diags *diag.Diagnostics, at path.Path) {
 }
 
 // AddInvalid adds an error about the attribute at a path. what is the fault without a full stop, or a
-// question about the intention. The text contains the path too. Inside an object, or for a sensitive
-// value, Terraform shows only the first line of the block.
+// question about the intention. The text also names the path, because Terraform shows only the first line
+// of the block for an attribute of an object or for a sensitive value.
 func AddInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
 	if !strings.HasSuffix(what, "?") {
 		what += "."
@@ -86,7 +86,7 @@ func AddInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
 	diags.Append(diagnose.About(at, diag.NewErrorDiagnostic(summary, "Attribute "+at.String()+": "+what)))
 }
 
-// addWarning adds a warning in the same form.
+// addWarning is AddInvalid for warnings.
 func addWarning(diags *diag.Diagnostics, at path.Path, summary, what string) {
 	diags.Append(diagnose.About(at, diag.NewWarningDiagnostic(summary, "Attribute "+at.String()+": "+what+".")))
 }

@@ -20,30 +20,31 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
-// Processes is the part of an object's values that identifies its processes, if there may be several.
+// Processes is Model for an object that may have several processes.
 type Processes interface {
-	// Entries are the processes in order of their names. known is false while the processes or their
-	// order are not known.
+	// Entries returns the processes, sorted by name. known is false while the processes or their
+	// priorities are unknown.
 	Entries(ctx context.Context) (entries []Entry, known bool)
-	// KeepHosts keeps these hosts of each process, by its name, and removes processes without
-	// hosts.
+	// KeepHosts reduces each process to these hosts, given by its name, and removes processes that hosts
+	// lacks.
 	KeepHosts(ctx context.Context, hosts map[string]HostMap)
-	// CheckOnce refuses a process that is given in two forms, as validators do: what was unknown to them may be known now.
+	// CheckOnce refuses a process that is given in two forms. It repeats what validators do, for which some
+	// values may have been unknown.
 	CheckOnce(ctx context.Context) diag.Diagnostics
 }
 
 // Entry is one process of an object.
 type Entry struct {
 	Model
-	// Name is its key in processes, "" for the one that an object without processes has.
+	// Name is the key of the process in processes, "" for the process of an object without processes.
 	Name     string
 	Priority int64
 }
 
-// HostKey is the key of a host of the process in failed_hosts.
+// HostKey returns the key in failed_hosts of a host of the process.
 func (e Entry) HostKey(key string) string { return HostKey(e.Name, key) }
 
-// HostKey is the key in failed_hosts of a host of the process with this name in processes.
+// HostKey returns the key in failed_hosts of a host. process is the name in processes, or "".
 func HostKey(process, key string) string {
 	if process == "" {
 		return key
@@ -103,7 +104,7 @@ func (m *JobProcesses) CheckOnce(ctx context.Context) diag.Diagnostics {
 	return m.several().checkOnce(ctx)
 }
 
-// several is the value of processes in an object with one or several processes.
+// several holds the values of an object with one or several processes. If processes is null, one applies.
 type several struct {
 	one       Model
 	processes types.Map
@@ -113,7 +114,7 @@ type several struct {
 // element is a Model inside processes.
 type element interface {
 	Model
-	// read reads the values of an element at a path. write returns them with its current hosts.
+	// read reads the values of an element at a path. write sets in attributes what has its current hosts.
 	read(ctx context.Context, at path.Path, attributes map[string]attr.Value)
 	write(attributes map[string]attr.Value)
 }
@@ -187,8 +188,8 @@ func SameProcesses(ctx context.Context, a, b Processes) bool {
 	})
 }
 
-// CheckEntries reports what cannot be distinguished: a machine with one process in two entries, and two
-// hosts with the same key in failed_hosts. Unknown values pass.
+// CheckEntries reports a process that two entries have on one machine, and two hosts that have the same key
+// in failed_hosts. Unknown values pass.
 func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
 	type place struct {
 		process string
@@ -201,7 +202,7 @@ func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
 	)
 	for _, entry := range entries {
 		id := entry.onHost(ctx)
-		inventory, _ := InventoryOf(entry.HostsMap(ctx), 0) // another check reports what cannot be read
+		inventory, _ := InventoryOf(entry.HostsMap(ctx), 0) // another check reports invalid addresses
 		for key, host := range inventory.All {
 			at := entry.base().AtName("hosts").AtMapKey(key)
 			key := entry.HostKey(key)
@@ -224,7 +225,7 @@ func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
 }
 
 // processesAttribute declares processes. parts are the attributes of an entry besides hosts. together
-// says how processes of equal priority run. more is a sentence with a space before it.
+// describes how processes of equal priority run. more is a sentence that begins with a space, or "".
 func processesAttribute(d declaration, parts map[string]schema.Attribute, together, more string) schema.MapNestedAttribute {
 	process := d.accepted()
 	process.Validators = nil // the entry is checked as a whole
@@ -259,7 +260,7 @@ func nestedHosts() schema.MapAttribute {
 	}
 }
 
-// orSeveral is accepted for objects that may have several processes.
+// orSeveral is accepted for objects that may also have several processes.
 func (d declaration) orSeveral() schema.StringAttribute {
 	process := d.accepted()
 	process.MarkdownDescription += " Or set `processes`."
@@ -268,11 +269,10 @@ func (d declaration) orSeveral() schema.StringAttribute {
 	return process
 }
 
-// saysWhich is what a message says of processes.
+// saysWhich describes the attribute processes in messages.
 const saysWhich = "says which processes the operation is for"
 
-// insteadValidator requires an attribute that replaces a declaration and its parts, or the required
-// parts.
+// insteadValidator requires a declaration, its required parts, or the attribute that replaces both.
 type insteadValidator struct {
 	declarationValidator
 
@@ -285,14 +285,14 @@ func (v insteadValidator) ValidateString(ctx context.Context, req validator.Stri
 	switch instead := values[v.name]; {
 	case instead == nil || instead.IsNull():
 		v.declarationValidator.ValidateString(ctx, req, resp)
-	case instead.IsUnknown(): // it may stay out
+	case instead.IsUnknown(): // it may turn out to be null
 		resp.Diagnostics.Append(v.once(path.Empty(), values)...)
 	default:
 		resp.Diagnostics.Append(v.inPlaceOf(v.name, v.says, values)...)
 	}
 }
 
-// entryNames requires processes, each with a name.
+// entryNames requires at least one process, and that each has a name.
 type entryNames struct{}
 
 func (entryNames) Description(context.Context) string {
@@ -315,7 +315,7 @@ func (entryNames) ValidateMap(_ context.Context, req validator.MapRequest, resp 
 	}
 }
 
-// entryHosts checks the hosts of an entry as hostsValidator does those of an object.
+// entryHosts checks the hosts of an entry as hostsValidator checks those of an object.
 type entryHosts struct{}
 
 func (entryHosts) Description(ctx context.Context) string { return hostsValidator{}.Description(ctx) }
@@ -327,7 +327,7 @@ func (entryHosts) ValidateMap(ctx context.Context, req validator.MapRequest, res
 	resp.Diagnostics.Append(diags...)
 }
 
-// entryValidator requires the process of an entry, or its parts.
+// entryValidator requires an entry to have a process, or its parts.
 type entryValidator struct{ declaration }
 
 func (v entryValidator) Description(context.Context) string {
@@ -343,7 +343,7 @@ func (v entryValidator) ValidateObject(_ context.Context, req validator.ObjectRe
 	v.check(&resp.Diagnostics, req.Path, req.ConfigValue.Attributes(), nil)
 }
 
-// checkCanary rejects a canary that is not one of the hosts with these keys.
+// checkCanary rejects a canary that is not among keys.
 func checkCanary(keys map[string]bool, rollout types.Object) diag.Diagnostics {
 	var diags diag.Diagnostics
 	canary, _ := rollout.Attributes()["canary"].(types.List)
@@ -371,12 +371,12 @@ func CheckRolloutOf(ctx context.Context, entries []Entry, rollout types.Object) 
 	return checkCanary(keys, rollout)
 }
 
-// AddMissingSpec adds the error for a process that cannot be operated.
+// AddMissingSpec adds the error for a process without a spec, which cannot be operated.
 func AddMissingSpec(diags *diag.Diagnostics, m Model) {
 	AddInvalid(diags, m.base().AtName("process"), "Missing Spec", "it was imported and not applied yet, and so has no spec; apply the bk_hosted_process first")
 }
 
-// NoHosts is the error for an operation that would run nowhere.
+// NoHosts returns the error for an operation without hosts.
 func NoHosts(m Model) diag.Diagnostics {
 	var diags diag.Diagnostics
 	AddInvalid(&diags, m.base().AtName("hosts"), diagnose.SummaryInvalidHost, "there is no host to run the operation on")

@@ -19,8 +19,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// RolloutAttribute declares rollout; description is the sentence that says what happens
-// in waves.
+// RolloutAttribute declares rollout; description is a sentence on what happens in waves.
 func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	waves := path.MatchRelative().AtParent().AtName("waves")
 	return schema.SingleNestedAttribute{
@@ -72,15 +71,15 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	}
 }
 
-// ToleranceAttribute declares a number of hosts, or a percentage, that something may happen to.
+// ToleranceAttribute declares a number or percentage of hosts that may fail, or the like.
 func ToleranceAttribute(description string) schema.StringAttribute {
 	return schema.StringAttribute{MarkdownDescription: description, Optional: true, Validators: []validator.String{toleranceValidator{}}}
 }
 
-// ToleranceValidator rejects what is not a number or percentage of hosts.
+// ToleranceValidator accepts a number or percentage of hosts.
 func ToleranceValidator() validator.String { return toleranceValidator{} }
 
-// OnFailure is what a rollout does once more hosts have failed than it allows.
+// OnFailure selects what a rollout does once more hosts have failed than it allows.
 type OnFailure string
 
 const (
@@ -107,8 +106,8 @@ func RollsBack(rollout types.Object) bool {
 	return onFailure.ValueString() == string(OnFailureRollback)
 }
 
-// noRollbackValidator rejects a rollback for objects without a previous declaration. Without the
-// attribute, Terraform would drop it silently.
+// noRollbackValidator rejects a rollback for objects without a previous declaration. If the attribute did
+// not exist, Terraform would drop it silently.
 type noRollbackValidator struct{}
 
 func (noRollbackValidator) Description(context.Context) string { return `must be "stop"` }
@@ -145,7 +144,7 @@ func (wavesValidator) ValidateList(ctx context.Context, req validator.ListReques
 	}
 }
 
-// toleranceValidator rejects what is not a number or percentage of hosts.
+// toleranceValidator accepts a number or percentage of hosts.
 type toleranceValidator struct{}
 
 func (toleranceValidator) Description(context.Context) string {
@@ -165,8 +164,8 @@ func (toleranceValidator) ValidateString(_ context.Context, req validator.String
 	}
 }
 
-// rolloutValidator warns of a rollout without waves. Terraform drops attributes that an object does not
-// have. So a misspelt batch_size would not be noticed until the whole fleet restarts at once.
+// rolloutValidator warns of a rollout without waves. Terraform drops attributes that an object does not have,
+// so a misspelt batch_size would not be noticed until the whole fleet restarts at once.
 type rolloutValidator struct{}
 
 func (rolloutValidator) Description(context.Context) string { return "should set waves or batch_size" }
@@ -212,7 +211,7 @@ type rolloutModel struct {
 	OnFailure      types.String `tfsdk:"on_failure"`
 }
 
-// CheckRollout rejects a canary that is not one of the hosts.
+// CheckRollout rejects a canary that is not a key of hosts.
 func CheckRollout(hosts HostMap, rollout types.Object) diag.Diagnostics {
 	if hosts.IsUnknown() {
 		return nil
@@ -224,7 +223,7 @@ func CheckRollout(hosts HostMap, rollout types.Object) diag.Diagnostics {
 	return checkCanary(keys, rollout)
 }
 
-// Rollout converts rollout for the clients. A null value is one wave of all hosts.
+// Rollout converts the attribute rollout. A null value is one wave of all hosts.
 func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollout, diag.Diagnostics) {
 	if rollout.IsNull() {
 		return fleet.Rollout{}, nil
@@ -232,8 +231,8 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 	var m rolloutModel
 	diags := As(ctx, rollout, &m)
 	r := fleet.Rollout{Canary: make(map[fleet.Host]bool)}
-	// Validators have checked these. A value that cannot be read is an error all the same, because its
-	// default would be one wave of all hosts.
+	// Validators have checked these values. One that cannot be read is still an error, because the default
+	// would be one wave of all hosts.
 	read := func(name string, value attr.Value, parse func() error) {
 		if value.IsNull() || !Known(ctx, value) {
 			return
@@ -266,8 +265,8 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 			r.Canary[host] = true
 		}
 	}
-	if r.InWaves() && r.WaveTimeout == 0 && t.Process != nil { // in a plan there is none
-		longest := fleet.Takes(t.Process, fleet.Reload) // takes as long as any operation without a check
+	if r.InWaves() && r.WaveTimeout == 0 && t.Process != nil { // a plan has no process
+		longest := fleet.Takes(t.Process, fleet.Reload) // stands for any operation without a check
 		for _, operation := range t.Runs {
 			longest = max(longest, fleet.Takes(t.Process, operation))
 		}
@@ -276,7 +275,7 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 	return r, diags
 }
 
-// texts are the known elements of a list of strings.
+// texts returns the known elements of a list of strings.
 func texts(list types.List) []string {
 	var texts []string
 	for _, element := range list.Elements() {

@@ -16,16 +16,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 )
 
-// Settled reports whether a configuration has no unknown value. While it has one, Terraform plans again
-// during the apply, and then all known values must stay the same.
+// Settled reports whether a configuration has no unknown value. If it has one, Terraform plans again during
+// the apply, and that plan must keep all known values of the first.
 func Settled(ctx context.Context, config tfsdk.Config) (bool, diag.Diagnostics) {
 	var hosts HostMap
-	diags := config.GetAttribute(ctx, HostsPath(), &hosts) // to the framework, hosts is one known string
+	diags := config.GetAttribute(ctx, HostsPath(), &hosts) // config.Raw has hosts as one string, which is known
 	return config.Raw.IsFullyKnown() && hosts.IsFullyKnown(), diags
 }
 
-// SetPlanned plans a value of an attribute at the top level. Plan.SetAttribute does so at any path, for
-// which it copies the whole plan and looks up each attribute in it.
+// SetPlanned plans a value of an attribute at the top level. Plan.SetAttribute accepts any path, and for that
+// copies the whole plan and looks up each attribute in it.
 func SetPlanned(ctx context.Context, plan *tfsdk.Plan, name string, value attr.Value) diag.Diagnostics {
 	raw, err := value.ToTerraformValue(ctx)
 	var planned map[string]tftypes.Value
@@ -35,7 +35,7 @@ func SetPlanned(ctx context.Context, plan *tfsdk.Plan, name string, value attr.V
 	if planned[name].Equal(raw) {
 		return nil
 	}
-	attributes := maps.Clone(planned) // As returns the map of the value itself
+	attributes := maps.Clone(planned) // As returns the map that the value uses
 	attributes[name] = raw
 	if err := tftypes.ValidateValue(plan.Raw.Type(), attributes); err != nil {
 		return diag.Diagnostics{diagnose.Bug(fmt.Errorf("planning %s: %w", name, err))}
@@ -44,11 +44,11 @@ func SetPlanned(ctx context.Context, plan *tfsdk.Plan, name string, value attr.V
 	return nil
 }
 
-// effects are the attributes that say what an apply does and how it ended. Any value of the configuration
-// may affect them. Each of the other computed attributes depends on a few values.
+// effects names the attributes that say what an apply does and how it ended. They may depend on any value of
+// the configuration. Each of the other computed attributes depends on a few values.
 var effects = []string{"failed_hosts", "out_of_sync", "rollout_plan", "unreachable"}
 
-// PlanUnsettled plans the effects of a plan that Terraform will make again.
+// PlanUnsettled makes the effects unknown in a plan that Terraform will make again.
 func PlanUnsettled(ctx context.Context, plan *tfsdk.Plan) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, name := range effects {
@@ -67,8 +67,8 @@ func PlanUnsettled(ctx context.Context, plan *tfsdk.Plan) diag.Diagnostics {
 	return diags
 }
 
-// replaceIfUnknown is for an object with an attribute whose change forces replacement. While the whole
-// object is unknown, that attribute's own plan modifier does not run.
+// replaceIfUnknown is for an object with an attribute whose change forces replacement. The plan modifier of
+// that attribute does not run while the whole object is unknown.
 var replaceIfUnknown = []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(
 	func(_ context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
 		resp.RequiresReplace = req.PlanValue.IsUnknown()

@@ -132,17 +132,16 @@ func (m specModel) toAPI() *gse.Spec {
 	return spec
 }
 
-// The platform's documented defaults, in seconds. The agent's file has them for values that were not
-// sent.
+// The platform's documented defaults, in seconds. The agent's file has these for values that were not sent.
 const (
 	defaultStartCheckSecs = 5
 	defaultOpTimeout      = 60
 )
 
-// HostedSpec is the value of spec for what an agent hosts. Values that its file does not keep, and
-// defaults, are null. One limit cannot be declared without the other, so then both are null.
-// registered reports whether a spec is the registered one. A default that was declared is not null
-// then, as the fingerprint counts it.
+// HostedSpec returns the value of spec for a process that an agent hosts. Defaults, and values that the
+// agent's file does not contain, are null. If it lacks one limit, both are null, because neither can be
+// declared alone. registered reports whether a spec has the registered fingerprint, which includes declared
+// defaults: if it matches only with the default of start_check_secs, that default is kept.
 func HostedSpec(ctx context.Context, e hostedspec.Entry, registered func(*gse.Spec) bool) any {
 	besides := func(standard, n int64) types.Int64 {
 		if n == 0 || n == standard {
@@ -180,8 +179,8 @@ func HostedSpec(ctx context.Context, e hostedspec.Entry, registered func(*gse.Sp
 	return m
 }
 
-// asWritten is a number as a configuration has it, which is another one than the nearest float.
-// An agent may keep it in 32 bits.
+// asWritten returns a number with the precision of a number in a configuration, to which a plain float64
+// would not be equal. An agent may keep only 32 bits of it.
 func asWritten(ctx context.Context, n float64) types.Float64 {
 	number, _, err := big.ParseFloat(strconv.FormatFloat(n, 'f', -1, 32), 10, 512, big.ToNearestEven) // 512 as Terraform does
 	if err == nil {

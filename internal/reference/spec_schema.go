@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
-// reservedNote ends the description of a field whose effect is not known.
+// reservedNote ends the description of a field whose effect is unknown.
 const reservedNote = " Reserved by the platform."
 
 // unsetNote ends the description of an object with optional fields.

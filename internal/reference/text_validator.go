@@ -23,18 +23,18 @@ func optionalPath(description string) schema.StringAttribute {
 
 const summaryInvalidText = "Invalid Value"
 
-// Bounds beyond all real values. GSE's documents name no length.
+// GSE documents no maximum lengths. These are larger than any real value.
 const (
-	// maxNameLength bounds names. They mostly come from CMDB, which stores at most 256 characters of one,
-	// and tools add prefixes and numbers. Source: FieldTypeSingleLenChar in src/common/definitions.go of
-	// TencentBlueKing/bk-cmdb.
+	// maxNameLength bounds names. Most come from CMDB, which stores at most 256 characters of one
+	// (FieldTypeSingleLenChar in src/common/definitions.go of TencentBlueKing/bk-cmdb), and tools add prefixes
+	// and numbers.
 	maxNameLength = 512
-	// maxFileName is NAME_MAX of Linux, in bytes; that of Windows is not larger.
+	// maxFileName is NAME_MAX of Linux, in bytes. The limit of Windows is not larger.
 	maxFileName = 255
 )
 
-// textValidator rejects texts with a fault. fault says what is wrong and what is valid, without a full
-// stop; it returns "" for a valid text.
+// textValidator rejects texts for which fault returns a message: what is wrong and what is valid, without a
+// full stop. It returns "" for a valid text.
 type textValidator struct {
 	summary, description string
 	fault                func(text string) string
@@ -53,8 +53,8 @@ func (v textValidator) ValidateString(_ context.Context, req validator.StringReq
 	}
 }
 
-// NameValidator accepts a part of a process's name: at least one character, no white
-// space and none of the forbidden characters.
+// NameValidator accepts a namespace or name of a process: at least one character, no white space and none of
+// the forbidden characters.
 func NameValidator(forbidden string) validator.String {
 	return textValidator{
 		"Invalid Name", fmt.Sprintf("must contain neither white space nor %q", forbidden),
@@ -76,8 +76,8 @@ func NameValidator(forbidden string) validator.String {
 	}
 }
 
-// accountValidator accepts the name of a system account: Windows allows white space inside the name, but
-// not around it.
+// accountValidator accepts the name of a system account. Windows allows white space inside of it, but not
+// around it.
 func accountValidator() validator.String {
 	return textValidator{
 		summaryInvalidText, "must be the name of a system account",
@@ -119,7 +119,7 @@ func binaryValidator() validator.String {
 	}
 }
 
-// blankOrPadded is the fault of a text that is empty, or has white space around it.
+// blankOrPadded returns a fault if a text is empty or has white space around it.
 func blankOrPadded(text, wanted string) string {
 	switch trimmed := strings.TrimSpace(text); {
 	case trimmed == "":
@@ -130,8 +130,8 @@ func blankOrPadded(text, wanted string) string {
 	return ""
 }
 
-// absolutePathValidator accepts absolute paths of Linux and of Windows, because the provider does not
-// know which one a host runs. With file, it rejects a path that ends like a directory. With optional, an
+// absolutePathValidator accepts absolute paths of Linux and Windows, because the provider does not know which
+// of them a host runs. If file is set, it rejects a path that ends like a directory. If optional is set, an
 // empty path counts as not set.
 type absolutePathValidator struct{ file, optional bool }
 

@@ -11,18 +11,18 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
-// Timeouts if the configuration sets none. A healthy platform answers a registration in seconds; a broken
-// agent may never answer.
+// These timeouts apply if the configuration sets none. A healthy platform answers a registration in seconds; a
+// broken agent may never answer.
 const (
 	DefaultChangeTimeout = 10 * time.Minute
 	DefaultReadTimeout   = 2 * time.Minute
 )
 
-// TimeoutsDescription describes the timeouts of every object that asks hosts.
+// TimeoutsDescription describes the timeouts of every object that queries hosts.
 const TimeoutsDescription = "Deadlines, such as `\"15m\"`. When one expires, everything known so far is kept, and hosts without a result are named."
 
-// TimeoutsAttribute declares timeouts, with the description that the library lacks, and with a validator
-// that rejects a deadline of zero.
+// TimeoutsAttribute declares timeouts. It adds what the library lacks: a description, and a validator that
+// rejects a deadline of zero.
 func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute {
 	attribute := timeouts.Attributes(ctx, opts)
 	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
@@ -53,7 +53,7 @@ func DataSourceTimeouts(ctx context.Context, what string) datasource.Attribute {
 	return dataSourceTimeouts(ctx, what, TimeoutsDescription)
 }
 
-// ReadTimeouts declares the timeouts of a data source that has a whole answer or none.
+// ReadTimeouts declares the timeouts of a data source whose result is complete or an error.
 func ReadTimeouts(ctx context.Context) datasource.Attribute {
 	return dataSourceTimeouts(ctx, "the whole read", "Deadlines, such as `\"15m\"`. When one expires, the read ends with an error: what is known by then would look like everything.")
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// MaxUnreachableAttribute declares max_unreachable_hosts. more is empty, or says what happens to these
-// hosts and ends with a space.
+// MaxUnreachableAttribute declares max_unreachable_hosts. more says what happens to these hosts and ends with
+// a space, or is empty.
 func MaxUnreachableAttribute(more string) schema.StringAttribute {
 	return ToleranceAttribute("How many hosts may be [unreachable](../guides/drift-in-ci.md#agents-that-are-always-down) without failing the apply: a number or a percentage, rounded down. " +
 		more + "Defaults to the provider's `max_unreachable_hosts`, and that to `0`.")
@@ -22,13 +22,13 @@ func UnreachableAttribute(more string) schema.MapAttribute {
 	return schema.MapAttribute{MarkdownDescription: "Unreachable hosts that `max_unreachable_hosts` allows: host key to " + more, Computed: true, ElementType: types.StringType}
 }
 
-// MaxUnreachable is max_unreachable_hosts of an object: as configured, and as a number of its hosts.
+// MaxUnreachable is the max_unreachable_hosts of an object: as configured, and as a number of its hosts.
 type MaxUnreachable struct {
 	Set   string
 	Hosts int
 }
 
-// MaxUnreachableOf is that of an object with this many hosts, from its attribute or the provider's.
+// MaxUnreachableOf returns it for an object with this many hosts, from its own setting or the provider's.
 func MaxUnreachableOf(p *platform.Platform, value types.String, hosts int) MaxUnreachable {
 	set := value.ValueString()
 	if p != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// StringMap converts a map of strings, without its null and unknown elements. A null or
-// unknown map is nil.
+// StringMap converts a map of strings, without its null and unknown elements. A null or unknown map becomes nil.
 func StringMap(m types.Map) map[string]string {
 	if m.IsNull() || m.IsUnknown() {
 		return nil
@@ -31,8 +30,8 @@ func StringMapValue(plain map[string]string) types.Map {
 	return types.MapValueMust(types.StringType, elements)
 }
 
-// given is an optional text as a request has it, nil if it is not set. The platform's own samples have
-// empty texts for unset values, so an empty text counts as not set.
+// given converts an optional text for a request, nil if it is not set. The platform's own samples have empty
+// texts for unset values, so an empty text counts as not set.
 func given(text types.String) *string {
 	if Unset(text) {
 		return nil
