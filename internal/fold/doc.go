@@ -1,30 +1,29 @@
-// Package fold carries a large map of strings through terraform-plugin-framework
-// in one piece.
+// Package fold passes a large map of strings through terraform-plugin-framework in one piece.
 //
-// For each request, the framework (v1.19) walks every element of every value several times. Each time it
+// For each request, the framework (v1.19) walks every element of every value several times, and each time
 // looks up the element's path in the schema. In a plain map of strings, none of those walks can find
 // anything.
 //
-// So [Server] is between Terraform and the framework. Terraform sees a map of strings. The framework gets
+// So [Server] sits between Terraform and the framework. Terraform sees a map of strings. The framework gets
 // one string, whose content is the map's own encoding (MessagePack), and passes it on unchanged. [Map] is
-// that string in a schema and in a model, and reads its elements where they are needed. In an answer, the
-// string is replaced by its bytes.
+// that string in schemas and models, and decodes elements only when they are read. In a response, the
+// string is replaced by its content.
 //
-// An attribute is folded if its schema has the custom type [Type]. It must be at the top level of a
-// resource, a data source or an action. Its name does not matter. A data source may also compute a map of
-// maps ([MapsType]) or of objects ([ObjectsType]). A state is folded by the schema of its version, so an
-// upgrader of states reads and writes a [Map]. An upgrader without a PriorSchema gets the state as it was
-// stored. So does a mover of states, whatever its SourceSchema, which must have an ordinary map.
+// An attribute of any name is folded if its schema has the custom type [Type]. It must be at the top level
+// of a resource, a data source or an action. A data source may also compute a map of maps ([MapsType]) or
+// of objects ([ObjectsType]). A state is folded by the schema of its version, so a state upgrader reads and
+// writes a [Map]. An upgrader without a PriorSchema gets the state as it was stored. So does a state mover,
+// and its SourceSchema must have an ordinary map.
 //
-// The price is what the framework could do with elements: validators, plan modifiers and defaults below
-// the map. Those of the whole map work on [Map].
+// The price is what the framework does with elements: there can be no validators, plan modifiers or
+// defaults below the map. Those of the whole map work on [Map].
 //
 // # What it saves
 //
-// This compares the same provider with hosts folded and as an ordinary map, measured by make bench. Times
-// are multiples of the time of a provider that does nothing (medians of 3 runs, Terraform 1.11.4). The
-// early exits are explained below. The two cores were busy with other work, so single figures are off by
-// a third, and the last column's by more.
+// This table compares the same provider with hosts folded and as an ordinary map, measured by make bench.
+// Times are multiples of the time of a provider that does nothing (medians of 3 runs, Terraform 1.11.4).
+// The early exits are explained below. The two cores were busy with other work, so single figures are off
+// by a third, and those of the last column by more.
 //
 //	                                   folded  ordinary  with early exits
 //	 1000 hosts: create                  1.59      2.07      1.44
@@ -38,8 +37,8 @@
 //	             its apply               1.20      2.66      3.18
 //	             destroy                 1.68      1.95      1.30
 //
-// The number of allocations does not depend on the load. By request with 10,000 hosts, in thousands, from
-// make gobench (BenchmarkHostedProcess):
+// The number of allocations does not depend on the load. In thousands for each request with 10,000 hosts,
+// from make gobench (BenchmarkHostedProcess):
 //
 //	           folded  ordinary  with early exits
 //	validate       45       526       154
@@ -50,36 +49,36 @@
 //
 // # When this package can be removed
 //
-// In the framework:
+// It can be removed once the framework avoids these walks:
 //
 //   - NullifyCollectionBlocks and ReifyNullCollectionBlocks (internal/fwschemadata)
-//     compute the expressions of the schema's blocks, and then walk everything
-//     without looking whether there are any. An early exit is one line in each.
-//   - NullifyWriteOnlyAttributes (internal/fwserver) is asked about each element.
-//     It could look first whether the schema has a write-only attribute.
+//     compute the expressions of the schema's blocks, and then walk everything even
+//     if there are none. An early exit is one line in each.
+//   - NullifyWriteOnlyAttributes (internal/fwserver) is called for each element.
+//     It could first check whether the schema has a write-only attribute.
 //   - SchemaModifyPlan (internal/fwserver) sets each attribute in the plan, changed
-//     or not, and each time that copies the whole value, elements and all.
+//     or not, and each time copies the whole value with all elements.
 //   - TransformDefaults and MarkComputedNilsAsUnknown look up the path of each
-//     element, to find that it is inside of an attribute without a schema of its own.
-//     They could walk the schema in place of the value.
+//     element, only to find an attribute without a nested schema. They could walk the
+//     schema in place of the value.
 //
 // The column of early exits is a framework with the first two changes. They are small, but not enough:
-// half of a plan's allocations remain. The third is a quarter of the time that such a plan still takes.
-// When the framework has it, measure again.
+// half of a plan's allocations remain. The third would save a quarter of the time that such a plan still
+// takes. When the framework has it, measure again.
 //
 // # The cost of small resources
 //
-// With 200 resources of 50 hosts, most of the provider's time is the framework's, folded or not.
+// With 200 resources of 50 hosts, most of the provider's time is spent in the framework, folded or not.
 // These four changes, 16 lines in all, halve the time of a plan:
 //
 //   - Schema.ApplyTerraform5AttributePathStep (resource/schema) copies all attributes for each step of
 //     each path. It could look in s.Attributes first.
 //   - isValidFieldName (internal/reflect) compiles its expression for each field of each model. A
-//     variable would do that once.
+//     package variable would be compiled once.
 //   - NullifyCollectionBlocks and ReifyNullCollectionBlocks, as above.
 //
-// By request with 50 hosts, with a replace in go.mod by a copy of v1.19.0. Measured by go test -bench
-// 'HostedProcess/.*/hosts=50$', the least of 4 runs. A create waits, so its time means little:
+// For each request with 50 hosts, with go.mod replacing the framework by a copy of v1.19.0, measured by go
+// test -bench 'HostedProcess/.*/hosts=50$', the least of 4 runs. A create waits, so its time means little:
 //
 //	             as it is                    with the changes
 //	validate      1.2 ms   6,700 allocations   0.9 ms   4,200
@@ -87,30 +86,29 @@
 //	no-op plan   10.4 ms  36,900               5.1 ms  25,900
 //	create                69,400                       52,400
 //
-// By make bench, idle, as multiples of a provider that does nothing and without the simulator: create 1.60
-// becomes 1.46, a no-op plan 1.55 becomes 1.37, and a destroy 1.61 becomes 1.54. These are means of three or
-// four medians, with Terraform 1.11.4. To set a planned attribute only if it changed (SchemaModifyPlan) brings nothing beyond that.
-// Most of what is left of a destroy is Terraform's: it writes the whole state after each resource.
+// By make bench on an idle machine, as multiples of a provider that does nothing and without the simulator:
+// create 1.60 becomes 1.46, a no-op plan 1.55 becomes 1.37, and a destroy 1.61 becomes 1.54. These are means
+// of three or four medians, with Terraform 1.11.4. Setting a planned attribute only if it changed
+// (SchemaModifyPlan) saves no more. Most of the rest of a destroy is Terraform writing the whole state after
+// each resource.
 //
 // Since then, internal/reference derives the types of nested attributes once, and reads and writes models
 // without the framework: a validate has 5,200 allocations, a read 14,300 and a no-op plan 27,900. So the
-// second change matters less, and the others as before.
+// second change matters less now, and the others as much as before.
 //
 // # How to delete it
 //
-// Only internal/reference imports this package. Terraform and its states see an ordinary map in either
-// case, so no state has to be upgraded.
+// Only internal/reference imports this package. Terraform and its states have an ordinary map with or
+// without it, so no state has to be upgraded.
 //
 //  1. In internal/reference/host_map.go, make HostMap a struct around
 //     basetypes.MapValue with a type around basetypes.MapType, and give it Len, All,
 //     Known and IsFullyKnown as [Map] has them. NewServer becomes
 //     providerserver.NewProtocol6(p)(), asserted to have actions and lists.
-//  2. Make hostsAttribute (gse_schema.go) and jobHostsAttribute (job_schema.go) a
-//     MapAttribute with that type, and hostsValidator (validators.go) a validator of
-//     maps. Let action_schema.go and data_source_schema.go pass on the CustomType of
-//     a MapAttribute.
+//  2. In hosts.go there, make hostsAttribute and jobHostsAttribute a MapAttribute with
+//     that type, and hostsValidator a validator of maps.
 //  3. Make ComputedObjects a MapNestedAttribute, and Objects a basetypes.MapValue of objects.
-//  4. Delete this folder, its rules in .golangci.yml and what README.md says of it
-//     and of msgpack; run go mod tidy.
+//  4. Delete this folder, its rules in .golangci.yml and what README.md says about it
+//     and msgpack; run go mod tidy.
 //  5. Run make check, and make bench before and after.
 package fold

@@ -16,11 +16,11 @@ import (
 
 var errJSON = errors.New("the value came as JSON; this provider takes MessagePack")
 
-// anUnknown is an unknown value without the refinements that Terraform may send: those of a map mean
-// nothing for a string.
+// anUnknown is an unknown value without refinements. Those that Terraform may send for a map mean nothing for
+// a string.
 var anUnknown = msgpack.RawMessage{msgpcode.FixExt1, 0, 0}
 
-// cut reads one value from the beginning of text with the library, and returns the rest.
+// cut reads one value from the beginning of text, and returns the rest.
 func cut[T any](text string, read func(*msgpack.Decoder) (T, error)) (value T, rest string, err error) {
 	from := strings.NewReader(text)
 	value, err = read(msgpack.NewDecoder(from))
@@ -31,8 +31,8 @@ func cutMapLen(text string) (n int, rest string, err error) {
 	return cut(text, (*msgpack.Decoder).DecodeMapLen)
 }
 
-// cutString reads a string. A string of less than 256 bytes, like keys and addresses, is sliced without a
-// copy: the library would copy each.
+// cutString reads a string. A string of less than 256 bytes, such as a key or an address, is a slice of text,
+// where the library would make a copy.
 func cutString(text string) (value, rest string, err error) {
 	begin, end := 0, 0
 	switch {
@@ -48,7 +48,7 @@ func cutString(text string) (value, rest string, err error) {
 	return text[begin:end], text[end:], nil
 }
 
-// cutElement reads a string, null or an unknown.
+// cutElement reads a string, null or an unknown value.
 func cutElement(text string) (element Element, rest string, err error) {
 	switch {
 	case text == "":
@@ -68,7 +68,7 @@ type dynamicValues struct {
 	err    error
 }
 
-// fold is a value of Terraform, as the framework gets it.
+// fold converts a value from Terraform for the framework.
 func (d *dynamicValues) fold(value *tfprotov6.DynamicValue) *tfprotov6.DynamicValue {
 	return d.rewrite(value, func(content msgpack.RawMessage, to *msgpack.Encoder) error {
 		switch {
@@ -81,7 +81,7 @@ func (d *dynamicValues) fold(value *tfprotov6.DynamicValue) *tfprotov6.DynamicVa
 	})
 }
 
-// unfold is a value of the framework, as Terraform gets it.
+// unfold converts a value from the framework for Terraform.
 func (d *dynamicValues) unfold(value *tfprotov6.DynamicValue) *tfprotov6.DynamicValue {
 	return d.rewrite(value, func(content msgpack.RawMessage, to *msgpack.Encoder) error {
 		if content[0] == msgpcode.Nil || msgpcode.IsExt(content[0]) {
@@ -98,8 +98,8 @@ func (d *dynamicValues) unfold(value *tfprotov6.DynamicValue) *tfprotov6.Dynamic
 	})
 }
 
-// rewrite copies an object and rewrites its attributes. A value that is not an object stays unchanged
-// (null, as in a destroy).
+// rewrite copies an object and rewrites its folded attributes. A value that is not an object, such as null
+// in a destroy, stays unchanged.
 func (d *dynamicValues) rewrite(value *tfprotov6.DynamicValue, write func(msgpack.RawMessage, *msgpack.Encoder) error) *tfprotov6.DynamicValue {
 	if d.err != nil || value == nil || len(d.folded) == 0 {
 		return value

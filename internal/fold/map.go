@@ -21,7 +21,7 @@ var (
 	_ basetypes.StringValuable = Map{}
 )
 
-// Type is the custom type of a string attribute that is a folded map.
+// Type is the custom type of a string attribute that contains a folded map.
 type Type struct{ basetypes.StringType }
 
 // Equal implements attr.Type.
@@ -93,7 +93,7 @@ func MapOf(ctx context.Context, m basetypes.MapValue) Map {
 	return Map{basetypes.NewStringValue(string(folded))}
 }
 
-// encode writes elements in Terraform's order; nil is null.
+// encode encodes elements in Terraform's order. A nil element is null.
 func encode(elements map[string]*string) string {
 	var (
 		buffer bytes.Buffer
@@ -129,7 +129,7 @@ func (m Map) String() string {
 	return fmt.Sprintf("<%d elements>", m.Len())
 }
 
-// Len is the number of elements; 0 if the map is null or unknown.
+// Len returns the number of elements, 0 if the map is null or unknown.
 func (m Map) Len() int {
 	if m.ValueString() == "" {
 		return 0
@@ -144,12 +144,11 @@ func (m Map) Len() int {
 // Element is the value of a key.
 type Element struct {
 	Value string
-	// Null and Unknown: there is no value, or none yet.
+	// Null and Unknown report that there is no value, or none yet.
 	Null, Unknown bool
 }
 
-// All yields keys and elements in Terraform's order. The texts are slices of the folded one, without
-// copies.
+// All yields keys and elements in Terraform's order, without copying their texts.
 func (m Map) All() iter.Seq2[string, Element] {
 	return func(yield func(string, Element) bool) {
 		if m.ValueString() == "" {
@@ -182,7 +181,7 @@ func (m Map) Known() iter.Seq2[string, string] {
 	}
 }
 
-// SameAs reports whether both have the same known elements, whatever order they were folded in.
+// SameAs reports whether both maps have the same known elements, whatever order they were folded in.
 func (m Map) SameAs(other Map) bool {
 	if m.ValueString() == other.ValueString() {
 		return true

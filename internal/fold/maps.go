@@ -19,8 +19,8 @@ var (
 	_ basetypes.StringValuable = Maps{}
 )
 
-// MapsType is the custom type of a string attribute that is a folded map of maps. Only data sources
-// compute one: no method reads one, and no state of a resource has one.
+// MapsType is the custom type of a string attribute that contains a folded map of maps. Only data sources
+// compute such an attribute, so no method reads its elements and no state of a resource contains it.
 type MapsType struct{ basetypes.StringType }
 
 // Equal implements attr.Type.
@@ -54,7 +54,7 @@ func (t MapsType) ValueFromTerraform(ctx context.Context, raw tftypes.Value) (at
 	return Maps{s}, nil
 }
 
-// Maps are maps of strings by name, folded. The zero value is null.
+// Maps is a folded map of maps of strings. The zero value is null.
 type Maps struct{ basetypes.StringValue }
 
 // NewMaps folds maps.

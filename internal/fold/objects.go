@@ -25,8 +25,8 @@ type Attribute struct {
 	Description string // in Markdown
 }
 
-// ObjectsType is the custom type of a string attribute that is a folded map of objects. Like [MapsType],
-// it is only for what a data source computes.
+// ObjectsType is the custom type of a string attribute that contains a folded map of objects. Like
+// [MapsType], it is only for attributes that a data source computes.
 type ObjectsType struct {
 	basetypes.StringType
 
@@ -76,17 +76,17 @@ func (t ObjectsType) ValueFromTerraform(ctx context.Context, raw tftypes.Value) 
 	return Objects{s}, nil
 }
 
-// Objects are objects by key, folded. The zero value is null.
+// Objects is a folded map of objects. The zero value is null.
 type Objects struct{ basetypes.StringValue }
 
-// NewObjects folds n objects. Each has the values of its attributes in order. A value is a string, a
-// bool, an int64, a float64 or nil.
+// NewObjects folds n objects. Each has its values in the order of attributes. A value is a string, a bool, an
+// int64, a float64 or nil.
 func NewObjects(attributes []Attribute, n int, objects iter.Seq2[string, []any]) (Objects, error) {
 	var (
 		buffer bytes.Buffer
 		to     = msgpack.NewEncoder(&buffer)
 	)
-	// Writing to a buffer cannot fail. A value of another type can.
+	// Writing to a buffer cannot fail, but a value may have another type.
 	_ = to.EncodeMapLen(n)
 	for key, values := range objects {
 		_ = to.EncodeString(key)
@@ -101,8 +101,8 @@ func NewObjects(attributes []Attribute, n int, objects iter.Seq2[string, []any])
 	return Objects{basetypes.NewStringValue(buffer.String())}, nil
 }
 
-// NewNested folds objects that contain others: maps of strings to any, with the values that [NewObjects]
-// takes.
+// NewNested folds objects that contain others. They are of type map[string]any, down to values that
+// [NewObjects] accepts.
 func NewNested(objects map[string]any) (Objects, error) {
 	var buffer bytes.Buffer
 	to := msgpack.NewEncoder(&buffer)

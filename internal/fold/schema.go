@@ -15,21 +15,21 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// attributes are the folded attributes, by name.
+// attributes holds the folded attributes of a schema, by name.
 type attributes map[string]pieceType
 
-// folded are the folded attributes of a provider. Each schema is searched on first use: most runs of a
-// provider need only one or two.
+// folded holds the folded attributes of a provider. Each schema is searched on first use, because most runs
+// need only one or two.
 type folded struct {
 	resources   schemas[foldedResource]
 	dataSources schemas[attributes]
 	actions     schemas[attributes]
 }
 
-// schemas search schemas, by the name of their type.
+// schemas holds the functions that search the schemas, by the name of the schema's type.
 type schemas[T any] map[string]func() (T, error)
 
-// of is what was found in a schema, or the error why it cannot be served.
+// of returns what was found in a schema, or an error if the schema cannot be served.
 func (s schemas[T]) of(name string) (found T, err error) {
 	if find, has := s[name]; has {
 		return find()
@@ -37,19 +37,19 @@ func (s schemas[T]) of(name string) (found T, err error) {
 	return found, nil
 }
 
-// foldedResource has the folded attributes of a resource now, and those in its states by the version of
-// their schema.
+// foldedResource holds the folded attributes in a resource's current schema, and in its states by their
+// schema's version.
 type foldedResource struct {
 	current attributes
 	states  map[int64]attributes
 
-	// version and types are of the schema now. types, of its attributes by name, is nil if it has blocks, of
-	// which a state may need changes.
+	// version and types, by attribute, are those of the current schema. types is nil if it has blocks,
+	// because the framework may change blocks in a state.
 	version int64
 	types   map[string]tftypes.Type
 }
 
-// find prepares the search of a provider's schemas, by type name.
+// find prepares the search of a provider's schemas.
 func find(ctx context.Context, p provider.Provider) folded {
 	f := folded{resources: make(schemas[foldedResource]), dataSources: make(schemas[attributes]), actions: make(schemas[attributes])}
 	var metadata provider.MetadataResponse
@@ -95,14 +95,14 @@ func resourceOf(ctx context.Context, name string, r resource.Resource) (foldedRe
 	}
 	if upgraded, ok := r.(resource.ResourceWithUpgradeState); ok {
 		for version, upgrader := range upgraded.UpgradeState(ctx) {
-			// Without a schema, an upgrader reads the stored state itself.
+			// An upgrader without a schema reads the stored state itself.
 			if upgrader.PriorSchema != nil {
 				prior, wrong := attributesIn(name, upgrader.PriorSchema.Type())
 				found.states[version], err = prior, cmp.Or(err, wrong)
 			}
 		}
 	}
-	// The framework calls no upgrader for a current state.
+	// The framework calls no upgrader for a state of the current version.
 	found.states[schema.Schema.Version] = current
 	return found, err
 }
@@ -120,10 +120,10 @@ func attributesIn(of string, schema attr.Type) (attributes, error) {
 	return found, nil
 }
 
-// pieceType is a type of this package, whose values are sent in one piece.
+// pieceType is a type of this package. Its values pass through the framework in one piece.
 type pieceType interface {
 	attr.Type
-	// show changes an attribute to what Terraform sees.
+	// show sets the type that Terraform sees in the attribute's schema.
 	show(*tfprotov6.SchemaAttribute)
 }
 

@@ -17,8 +17,7 @@ type Framework interface {
 	tfprotov6.ListResourceServer
 }
 
-// Server is the framework's server, for schemas with attributes of [Type] at the top level of a resource,
-// a data source or an action.
+// Server is the framework's server for a provider with folded attributes.
 type Server struct {
 	Framework
 
@@ -27,17 +26,17 @@ type Server struct {
 	found    folded
 }
 
-// NewServer serves a provider.
+// NewServer returns a server for a provider.
 func NewServer(p provider.Provider) *Server {
 	serves := providerserver.NewProtocol6(p)()
 	framework, ok := serves.(Framework)
 	if !ok {
-		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // shown at the first start of such a provider
+		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // depends on the framework alone, so every test would fail
 	}
 	return &Server{Framework: framework, provider: p}
 }
 
-// folded has the provider's folded attributes.
+// folded returns the provider's folded attributes.
 func (s *Server) folded(ctx context.Context) *folded {
 	s.once.Do(func() { s.found = find(context.WithoutCancel(ctx), s.provider) })
 	return &s.found
@@ -97,7 +96,7 @@ func (s *Server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportR
 	d := s.resource(ctx, req.TypeName)
 	return call(ctx, d, s.Framework.ImportResourceState, req, func(resp *tfprotov6.ImportResourceStateResponse) {
 		for _, imported := range resp.ImportedResources {
-			imported.State = d.unfold(imported.State) // the framework imports only into the type of the request
+			imported.State = d.unfold(imported.State) // the framework imports only objects of the requested type
 		}
 	})
 }
@@ -178,7 +177,7 @@ func (s *Server) ListResource(ctx context.Context, req *tfprotov6.ListResourceRe
 	}}, nil
 }
 
-// call calls the framework and unfolds its answer.
+// call calls the framework and unfolds its response.
 func call[Req, Resp any](ctx context.Context, d *dynamicValues, ask func(context.Context, *Req) (*Resp, error), req *Req, unfold func(*Resp)) (*Resp, error) {
 	if d.err != nil {
 		return nil, d.err

@@ -11,15 +11,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// A state is JSON, whose strings cannot contain MessagePack. So in a state the string has this encoding,
-// which is ASCII. MessagePack of a map begins with a byte that is not ASCII.
+// inState encodes folded maps in a state, which is JSON and whose strings cannot contain MessagePack. The two
+// can be told apart: this encoding is ASCII, and MessagePack of a map begins with a byte that is not.
 var inState = base64.StdEncoding
 
-// UpgradeResourceState folds a state by the schema of its version. So the provider's upgraders read and
-// write a [Map] like any method.
+// UpgradeResourceState folds a state by the schema of its version, so the provider's upgraders read and write
+// a [Map] like any method.
 func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	d, in := s.resource(ctx, req.TypeName), *req
-	found, _ := s.folded(ctx).resources.of(req.TypeName) // d has its error
+	found, _ := s.folded(ctx).resources.of(req.TypeName) // d has the error
 	if found.isCurrent(req.Version, req.RawState) {
 		return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &tfprotov6.DynamicValue{JSON: req.RawState.JSON}}, nil
 	}
@@ -33,8 +33,8 @@ func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.Upgrad
 	})
 }
 
-// isCurrent reports whether a state is one of the schema now, without anything else in it. Such a state is
-// returned as it is. The framework would write it anew.
+// isCurrent reports whether a state fits the current schema and has nothing else in it. Such a state is
+// returned as it is, where the framework would decode and encode it.
 func (r foldedResource) isCurrent(version int64, state *tfprotov6.RawState) bool {
 	if version != r.version || r.types == nil || state == nil || len(state.JSON) == 0 {
 		return false
@@ -44,7 +44,7 @@ func (r foldedResource) isCurrent(version int64, state *tfprotov6.RawState) bool
 		return false
 	}
 	for name, content := range values {
-		// Long values are checked here: the SDK reads each of them several times.
+		// Folded maps and texts may be long. They are checked here, because the SDK reads each value several times.
 		switch _, folded := r.current[name]; {
 		case folded:
 			var elements map[string]*string
@@ -66,12 +66,12 @@ func (r foldedResource) isCurrent(version int64, state *tfprotov6.RawState) bool
 // isText reports whether a JSON value is a string.
 func isText(value json.RawMessage) bool { return len(value) > 0 && value[0] == '"' }
 
-// inOnePiece is a folded map in a state.
+// inOnePiece returns a folded map for a state.
 func inOnePiece(elements map[string]*string) json.RawMessage {
 	return json.RawMessage(`"` + inState.EncodeToString([]byte(encode(elements))) + `"`)
 }
 
-// foldState folds attributes of a state.
+// foldState folds the attributes of a state.
 func foldState(state *tfprotov6.RawState, folded attributes) (*tfprotov6.RawState, error) {
 	if state == nil || len(state.JSON) == 0 || len(folded) == 0 {
 		return state, nil
@@ -97,7 +97,7 @@ func foldState(state *tfprotov6.RawState, folded attributes) (*tfprotov6.RawStat
 	return &tfprotov6.RawState{JSON: rewritten}, err
 }
 
-// fromState returns a folded map as MessagePack, whether it was in a state or not.
+// fromState returns a folded map as MessagePack, whether it comes from a state or not.
 func fromState(folded string) (string, error) {
 	if folded == "" || folded[0] >= utf8.RuneSelf {
 		return folded, nil
