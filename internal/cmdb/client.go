@@ -15,18 +15,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// Client asks one CMDB. It is safe for concurrent use.
+// Client calls one CMDB. It is safe for concurrent use.
 type Client struct {
 	api     *bkapi.Client
 	gateway bkapi.Gateway
 }
 
-// NewClient asks by this request path, which leads to the ESB or to CMDB's own gateway.
+// NewClient returns a client that sends requests through api, to the ESB or to CMDB's own gateway.
 func NewClient(api *bkapi.Client, gateway bkapi.Gateway) *Client {
 	return &Client{api: api, gateway: gateway}
 }
 
-// endpoint is an API: its name, by which the ESB knows it, and its path at the gateway.
+// endpoint is an API: its name, which the ESB uses, and its path at the gateway.
 type endpoint struct{ name, path string }
 
 var (
@@ -43,7 +43,7 @@ var (
 	supplierAccount = "0"
 )
 
-// params are what a request says. Behind the gateway, some of it is in the path.
+// params holds the parameters of a request. At the gateway, some of them are in the path.
 type params map[string]any
 
 func (p params) with(more params) params {
@@ -68,7 +68,7 @@ func (c *Client) call(ctx context.Context, to endpoint, p params, out any) error
 	return decode(data, out, to.name, "data.")
 }
 
-// decode reads a part of an API's answer. at is where it stands.
+// decode decodes a part of an API's answer. at is the path to that part, for errors.
 func decode(data json.RawMessage, out any, api, at string) error {
 	err := json.Unmarshal(data, out)
 	if odd := (*json.UnmarshalTypeError)(nil); errors.As(err, &odd) {
@@ -77,7 +77,7 @@ func decode(data json.RawMessage, out any, api, at string) error {
 	return err
 }
 
-// native is the path at the gateway, and what is left for the body.
+// native returns the path at the gateway, and the parameters that remain for the body.
 func (e endpoint) native(p params) (path string, body params) {
 	path, body = e.path, maps.Clone(p)
 	for name, value := range p {
@@ -89,13 +89,13 @@ func (e endpoint) native(p params) (path string, body params) {
 	return path, body
 }
 
-// refusedByESB are the codes with which the ESB itself refuses an API. The user or the application may
-// not call it, or it is missing or switched off. Source: paas2/esb/common/errors.py.
+// refusedByESB are the codes with which the ESB itself refuses a call: the user or the application may not
+// call the API, or it is missing or switched off. Source: paas2/esb/common/errors.py.
 var refusedByESB = []int64{1306402, 1306403, 1306404, 1306405}
 
-// IsProcessInfoRefused reports whether [Client.Processes] failed because the platform did
-// not grant list_process_related_info, or does not have it. That API is hidden, so a site
-// may not grant it, and [Client.ProcessesOfInstances] needs another one.
+// IsProcessInfoRefused reports whether [Client.Processes] failed because the platform did not grant
+// list_process_related_info, or does not have it. That API is hidden, so some sites cannot grant it.
+// [Client.ProcessesOfInstances] does without it.
 func IsProcessInfoRefused(err error) bool {
 	var e *bkapi.Error
 	if !errors.As(err, &e) || e.API != listProcesses.name || e.Stranger {
@@ -105,8 +105,7 @@ func IsProcessInfoRefused(err error) bool {
 		e.Gateway == bkapi.ESB && slices.Contains(refusedByESB, e.Code)
 }
 
-// IsNoPermission reports whether CMDB refused because the call is not granted. The error names the
-// API.
+// IsNoPermission reports whether CMDB refused a call for lack of permission. The error names the API.
 func IsNoPermission(err error) bool {
 	return bkapi.HasCode(err, bkapi.CodeNoPermission)
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// UnknownError says that something is not there, and what is.
+// UnknownError reports that something does not exist, and names what does.
 type UnknownError struct {
 	// What is the kind of thing: "business", "dynamic group".
 	What string
 	Name string
-	// Business has none by that name; 0 where it is itself unknown.
+	// Business was searched, 0 if it is itself what does not exist.
 	Business int64
-	// Nearby are those that exist.
+	// Nearby names things of that kind that exist.
 	Nearby []string
 }
 
@@ -29,7 +29,7 @@ func (e *UnknownError) Error() string {
 	return text + "; there are " + strings.Join(firstFew(nearest(e.Name, e.Nearby)), ", ")
 }
 
-// few is how many of what exists a message names.
+// few is the number of names in a message.
 const few = 10
 
 func firstFew(names []string) []string {
@@ -39,8 +39,7 @@ func firstFew(names []string) []string {
 	return append(slices.Clone(names[:few]), fmt.Sprintf("and %d more", len(names)-few))
 }
 
-// nearest sorts names by how much of their beginning they share with the one that was
-// looked for.
+// nearest sorts names by the length of the prefix that they share with the wanted one, longest first.
 func nearest(wanted string, names []string) []string {
 	wanted = strings.Trim(wanted, `"`)
 	shared := func(name string) int {

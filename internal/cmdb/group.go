@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Group is a dynamic group: a saved question.
+// Group is a dynamic group: a saved query.
 type Group struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Object is what it asks for: "host" or "set".
+	// Object is what the group selects: "host" or "set".
 	Object string `json:"bk_obj_id"`
 }
 
-// Groups are the dynamic groups of a business.
+// Groups returns the dynamic groups of a business.
 func (c *Client) Groups(ctx context.Context, biz int64) ([]Group, error) {
 	list := listing[Group, string]{
 		endpoint: searchGroups, limit: 200, sort: "id", id: func(g Group) string { return g.ID },
@@ -22,7 +22,7 @@ func (c *Client) Groups(ctx context.Context, biz int64) ([]Group, error) {
 	return list.read(ctx, c)
 }
 
-// Members are the ids of the hosts or sets that a dynamic group finds.
+// Members returns the ids of the hosts or sets that a dynamic group selects.
 func (c *Client) Members(ctx context.Context, biz int64, group Group) ([]int64, error) {
 	type member struct {
 		Host int64 `json:"bk_host_id"`

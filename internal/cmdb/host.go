@@ -11,20 +11,20 @@ import (
 // Host is a host of a business.
 type Host struct {
 	ID int64
-	// CloudID is nil if it is not filled in.
+	// CloudID is nil if CMDB has none.
 	CloudID *int64
-	// IP and IPv6 are the first of its inner addresses, "" where it has none.
+	// IP and IPv6 are the first of the host's inner addresses, "" if it has none.
 	IP, IPv6 string
-	// AgentID is "" where it has no agent, or one older than GSE 2.0.
+	// AgentID is "" if the host has no agent, or one older than GSE 2.0.
 	AgentID string
-	// Dynamic says that others may have its addresses at other times.
+	// Dynamic reports that the host's addresses may later belong to other hosts.
 	Dynamic bool
 	Name    string
-	// OS is CMDB's number: "1" for Linux, "" if it is not filled in.
+	// OS is CMDB's number: "1" for Linux, "" if CMDB has none.
 	OS string
-	// Places are all modules that it is in.
+	// Places are all modules that the host is in.
 	Places []Place
-	// unplaced says that CMDB did not name them all.
+	// unplaced reports that CMDB did not name them all.
 	unplaced bool
 }
 
@@ -36,13 +36,13 @@ type Place struct {
 	ModuleName string
 }
 
-// String is how people and maps call it.
+// String returns "<set>/<module>", as in messages and map keys.
 func (p Place) String() string { return p.SetName + "/" + p.ModuleName }
 
-// hostFields are those that are asked for: CMDB returns a hundred otherwise.
+// hostFields names the fields to return. Without it, CMDB returns a hundred.
 var hostFields = []string{"bk_host_id", "bk_cloud_id", "bk_host_innerip", "bk_host_innerip_v6", "bk_agent_id", "bk_addressing", "bk_host_name", "bk_os_type"}
 
-// hostFieldsRow are these fields. A field that is not filled in is null.
+// hostFieldsRow holds these fields. An empty field is null.
 type hostFieldsRow struct {
 	ID         int64  `json:"bk_host_id"`
 	CloudID    *int64 `json:"bk_cloud_id"`
@@ -88,16 +88,16 @@ func (r hostRow) host() Host {
 	return h
 }
 
-// firstOf is the first of several addresses, which CMDB joins by commas.
+// firstOf returns the first of several addresses, which CMDB separates with commas.
 func firstOf(addresses string) string {
 	first, _, _ := strings.Cut(addresses, ",")
 	return strings.TrimSpace(first)
 }
 
-// BeyondError says that CMDB returned more than was asked for: it ignored the filter.
+// BeyondError reports a row that was not requested: CMDB ignored the filter.
 type BeyondError struct {
 	API string
-	// What was returned.
+	// What describes the row.
 	What string
 }
 
@@ -105,29 +105,28 @@ func (e *BeyondError) Error() string {
 	return fmt.Sprintf("the answer of %s has %s, which was not asked for: CMDB ignored the filter", e.API, e.What)
 }
 
-// UnplacedError says that CMDB did not give the modules of a host.
+// UnplacedError reports that CMDB did not return the modules of a host.
 type UnplacedError struct{ API, Host string }
 
 func (e *UnplacedError) Error() string {
 	return fmt.Sprintf("the answer of %s does not say in which modules %s is, so its processes cannot be read", e.API, e.Host)
 }
 
-// maxFilter is how many ids one filter may name.
+// maxFilter is the largest number of ids in one filter.
 const maxFilter = 500
 
-// HostsInModules are the hosts of some modules, each once, in the order of their ids. Other
-// modules that they are in are left out of their places.
+// HostsInModules returns the hosts of some modules, each once, sorted by id. Their places are only these
+// modules.
 func (c *Client) HostsInModules(ctx context.Context, biz int64, modules []int64) ([]Host, error) {
 	return c.hosts(ctx, biz, "module_property_filter", "bk_module_id", modules, func(p Place) int64 { return p.ModuleID })
 }
 
-// HostsInSets are those of some sets, likewise.
+// HostsInSets does the same for sets.
 func (c *Client) HostsInSets(ctx context.Context, biz int64, sets []int64) ([]Host, error) {
 	return c.hosts(ctx, biz, "set_property_filter", "bk_set_id", sets, func(p Place) int64 { return p.SetID })
 }
 
-// HostsByID are hosts by their ids. Ids that the business does not have are an
-// [UnknownError].
+// HostsByID returns hosts by their ids. An id that the business does not have is an [UnknownError].
 func (c *Client) HostsByID(ctx context.Context, biz int64, ids []int64) ([]Host, error) {
 	found, err := c.hosts(ctx, biz, "host_property_filter", "bk_host_id", ids, nil)
 	if err != nil {
@@ -149,8 +148,8 @@ func (c *Client) HostsByID(ctx context.Context, biz int64, ids []int64) ([]Host,
 	return found, nil
 }
 
-// hosts asks for those with one of these values in a field, many values in several requests, and
-// merges the answers. of is the value that a place has, nil if the field is the host's id.
+// hosts returns the hosts with one of these values in a field, in as many requests as that takes. of returns
+// the field's value of a place; it is nil if the field is the host's id.
 func (c *Client) hosts(ctx context.Context, biz int64, filter, field string, values []int64, of func(Place) int64) ([]Host, error) {
 	values = slices.Compact(slices.Sorted(slices.Values(values)))
 	chunks := slices.Collect(slices.Chunk(values, maxFilter))
@@ -194,7 +193,7 @@ func (c *Client) hosts(ctx context.Context, biz int64, filter, field string, val
 	return hosts, nil
 }
 
-// String names a host for people.
+// String names a host in messages.
 func (h Host) String() string {
 	for _, name := range []string{h.IP, h.IPv6, h.Name} {
 		if name != "" {

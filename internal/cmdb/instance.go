@@ -17,7 +17,7 @@ type instanceRow struct {
 	ID       int64 `json:"id"`
 	HostID   int64 `json:"bk_host_id"`
 	ModuleID int64 `json:"bk_module_id"`
-	// Processes is null where it has none.
+	// Processes is null if the instance has none.
 	Processes json.RawMessage `json:"process_instances"`
 }
 
@@ -40,9 +40,8 @@ func (r instanceRow) processes() ([]processFieldsRow, error) {
 	return processes, nil
 }
 
-// ProcessesOfInstances returns the same as [Client.Processes], by APIs that every site may grant. It
-// reads the hosts of the scope, and the service instances of each of their modules, with a call for each
-// module.
+// ProcessesOfInstances returns the same as [Client.Processes], but uses APIs that every site can grant. It
+// reads the hosts of the scope, then the service instances of each of their modules, with a call for each.
 func (c *Client) ProcessesOfInstances(ctx context.Context, s Scope) ([]Process, error) {
 	return settled(listInstances.name, func() (located, error) {
 		to, err := c.resolve(ctx, s)
@@ -70,7 +69,7 @@ func (c *Client) processesOf(ctx context.Context, biz int64, on located) ([]Proc
 	if err != nil {
 		return nil, err
 	}
-	if on.ofHosts() { // a module has other hosts, too
+	if on.ofHosts() { // the modules have other hosts, too
 		instances = slices.DeleteFunc(instances, func(in instanceRow) bool { _, wanted := byID[in.HostID]; return !wanted })
 	}
 	var processes []Process
@@ -102,7 +101,7 @@ func (c *Client) processesOf(ctx context.Context, biz int64, on located) ([]Proc
 	return processes, nil
 }
 
-// instances are the service instances of modules.
+// instances returns the service instances of modules.
 func (c *Client) instances(ctx context.Context, biz int64, modules []int64) ([]instanceRow, error) {
 	answers := make([][]instanceRow, len(modules))
 	requests, within := errgroup.WithContext(ctx)

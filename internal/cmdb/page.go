@@ -12,25 +12,25 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// readings is how often a listing that moves meanwhile is read before that is an error.
+// readings is how often a list that keeps changing is read before that is an error.
 const readings = 3
 
-// maxRows is how many rows a list may count. No business comes near it, and a wrong count must not
-// cause a million pages.
+// maxRows is the largest count that is accepted. No business comes near it, and a wrong count must not
+// cause a million requests.
 const maxRows = 1_000_000
 
-// listing says how to read a list of an API to its end. T are its rows, and K identifies one.
+// listing describes how to read all pages of an API. T is the type of a row, K of its id.
 type listing[T any, K comparable] struct {
 	endpoint endpoint
 	params   params
-	// limit is the largest page by the documents. sort is the field of the order, which must be
-	// unique: equal rows change their order from page to page.
+	// limit is the largest documented page size. sort is the field to sort by, which must be unique: rows
+	// with equal values change their order from page to page.
 	limit int
 	sort  string
 	id    func(T) K
 }
 
-// rows is an answer: {"count": n, "info": […]}, or the array alone.
+// rows is a page: {"count": n, "info": […]}, or the array alone.
 type rows[T any] struct {
 	Count *int
 	Info  []T
@@ -49,11 +49,10 @@ func (r *rows[T]) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// ListError says that the pages of a list do not fit: rows are missing, too many, or repeated.
+// ListError reports that the pages of a list are not consistent: rows are missing, too many, or repeated.
 type ListError struct {
-	API string
-	// Start is that of the page.
-	Start int
+	API   string
+	Start int // of the page
 	Why   string
 }
 
@@ -61,7 +60,7 @@ func (e *ListError) Error() string {
 	return fmt.Sprintf("the page of %s from row %d on %s", e.API, e.Start, e.Why)
 }
 
-// read returns all rows in their order: the first page, and then the others at once.
+// read returns all rows in order. It reads the first page, and then the others in parallel.
 func (l listing[T, K]) read(ctx context.Context, c *Client) ([]T, error) {
 	for reading := 1; ; reading++ {
 		all, err := l.readOnce(ctx, c)
@@ -105,7 +104,7 @@ func (l listing[T, K]) readOnce(ctx context.Context, c *Client) ([]T, error) {
 	return l.joined(pages, count)
 }
 
-// inChunks reads the rows of each chunk of ids, all at once.
+// inChunks reads the rows of each chunk of ids, all in parallel.
 func inChunks[T any](chunks [][]int64, read func([]int64) ([]T, error)) ([]T, error) {
 	var (
 		answers  = make([][]T, len(chunks))
@@ -123,8 +122,8 @@ func inChunks[T any](chunks [][]int64, read func([]int64) ([]T, error)) ([]T, er
 	return slices.Concat(answers...), nil
 }
 
-// steady reads what takes several requests, until two readings in a row are alike. What moves from the
-// modules of one request to those of another meanwhile may be in neither answer.
+// steady repeats a reading that takes several requests until two in a row are equal. A host that meanwhile
+// moves from the modules of one request to those of another may be in neither answer.
 func steady[T any](api string, requests int, read func() ([]T, error)) ([]T, error) {
 	all, err := read()
 	for again := 1; requests > 1 && err == nil; again++ {
@@ -139,8 +138,8 @@ func steady[T any](api string, requests int, read func() ([]T, error)) ([]T, err
 	return all, err
 }
 
-// settled reads what depends on where hosts are, until that is the same before and after. What moves meanwhile to a
-// module that was not asked for may be in no answer.
+// settled repeats a reading until where, which it depends on, is the same before and after. A host that
+// meanwhile moves to a module that was not requested may be in no answer.
 func settled[W, T any](api string, where func() (W, error), read func(W) (T, error)) (T, error) {
 	var none T
 	before, err := where()
@@ -171,7 +170,7 @@ func (l listing[T, K]) page(ctx context.Context, c *Client, start int) (rows[T],
 	return page, err
 }
 
-// check compares a page with the count of the first.
+// check compares a page with the count of the first page.
 func (l listing[T, K]) check(page rows[T], start, count int) error {
 	want := min(l.limit, count-start)
 	switch {
@@ -209,8 +208,8 @@ func (l listing[T, K]) joined(pages [][]T, count int) ([]T, error) {
 	return all, nil
 }
 
-// start is where a page begins: with the last row of the page before. If one row goes and another comes
-// while they are read, the count stays, and the rows between the two have moved.
+// start returns the row at which a page begins: the last one of the page before. If one row is removed and
+// another added while pages are read, the count stays the same, but the rows between the two have moved.
 func (l listing[T, K]) start(page int) int { return page * (l.limit - 1) }
 
 func (l listing[T, K]) fault(start int, why string) error {

@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// Process is a process of a service instance, as its fields are kept. "" and 0 stand for
-// null as well.
+// Process is a process of a service instance, with CMDB's values. "" and 0 also stand for null.
 type Process struct {
 	ID   int64
 	Name string
-	// Host has no name, system or places.
+	// Host has no Name, OS or Places.
 	Host  Host
 	Place Place
 
@@ -21,12 +20,12 @@ type Process struct {
 	ProcNum, Priority, Timeout, StartCheckSecs         int64
 }
 
-// String names a process for people.
+// String names a process in messages.
 func (p Process) String() string {
 	return fmt.Sprintf("process %d (%s) of %s in %s", p.ID, p.Name, p.Host, p.Place)
 }
 
-// processFields are those that are asked for.
+// processFields names the fields to return.
 var processFields = []string{
 	"bk_process_id", "bk_process_name", "bk_func_name", "work_path", "pid_file", "user", "start_cmd", "stop_cmd", "restart_cmd", "reload_cmd",
 	"face_stop_cmd", "proc_num", "priority", "timeout", "bk_start_check_secs",
@@ -46,7 +45,7 @@ type processRow struct {
 	Process processFieldsRow `json:"process"`
 }
 
-// processFieldsRow are these fields. A field that is not filled in is null.
+// processFieldsRow holds these fields. An empty field is null.
 type processFieldsRow struct {
 	ID             int64  `json:"bk_process_id"`
 	Name           string `json:"bk_process_name"`
@@ -84,8 +83,8 @@ func (p processFieldsRow) process(on Host, in Place) Process {
 	}
 }
 
-// Processes are those of a scope, in the order of their ids. Processes without a module are left
-// out, as GSEKit does.
+// Processes returns the processes of a scope, sorted by id. Like GSEKit, it leaves out processes without a
+// module.
 func (c *Client) Processes(ctx context.Context, s Scope) ([]Process, error) {
 	return settled(listProcesses.name, func() (located, error) {
 		to, err := c.resolve(ctx, s)
@@ -119,9 +118,9 @@ func (c *Client) processesIn(ctx context.Context, biz int64, in located) ([]Proc
 	return slices.DeleteFunc(all, func(p Process) bool { return !wanted[p.Host.ID] }), err
 }
 
-// processes asks for those in some modules or sets, many in several requests.
-// list_process_related_info has its own form of filter. CMDB ignores the documented filter by
-// process, so there is none here.
+// processes returns the processes in some modules or sets, in as many requests as that takes.
+// list_process_related_info has a form of filter of its own. CMDB ignores the documented filter by process,
+// so it is not used.
 func (c *Client) processes(ctx context.Context, biz int64, object, field string, ids []int64) ([]Process, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	chunks := slices.Collect(slices.Chunk(ids, maxFilter))
@@ -150,7 +149,7 @@ func (c *Client) processes(ctx context.Context, biz int64, object, field string,
 		switch {
 		case row.Set.ID == nil:
 			return nil, fmt.Errorf("the answer of %s does not say in which set %s is", listProcesses.name, p)
-		case p.Place.SetID == 0: // its service instance has no module any more
+		case p.Place.SetID == 0: // the module of its service instance no longer exists
 		case p.ID <= 0 || p.Host.ID <= 0 || !asked[id]:
 			return nil, &BeyondError{API: listProcesses.name, What: p.String()}
 		default:

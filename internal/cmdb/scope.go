@@ -10,8 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/expression"
 )
 
-// Scope is which hosts of a business are wanted. One of Topology, Group, Template and
-// HostIDs is set.
+// Scope selects hosts of a business. One of Topology, Group, Template and HostIDs is set.
 type Scope struct {
 	Business int64
 	Topology *Topology
@@ -21,28 +20,28 @@ type Scope struct {
 	HostIDs  []int64
 }
 
-// Topology selects modules by expressions; nil stands for all.
+// Topology selects modules by expressions. A nil expression matches all.
 type Topology struct {
-	// Environment is CMDB's number of it, "" for all.
+	// Environment is CMDB's number of an environment, "" for all.
 	Environment string
 	Set, Module *expression.Expression
 }
 
-// target is the result of a scope: the ids of modules, of sets or of hosts.
+// target is what a scope resolves to: ids of modules, of sets or of hosts.
 type target struct{ modules, sets, hosts []int64 }
 
 func (t target) ofHosts() bool { return t.modules == nil && t.sets == nil }
 
-// located is a target, and the hosts where these say which modules are read.
+// located is a target, and its hosts if they determine which modules are read.
 type located struct {
 	target
 
 	hosts []Host
 }
 
-// Select returns the hosts of a scope, in the order of their ids. Their places are those of the
-// scope, or all of them if it names hosts. A scope without hosts is no error here. One that names
-// what does not exist is an [UnknownError].
+// Select returns the hosts of a scope, sorted by id. Their places are those in the scope, or all if the
+// scope names hosts. A scope without hosts is not an error. One that names something that does not exist is
+// an [UnknownError].
 func (c *Client) Select(ctx context.Context, s Scope) ([]Host, error) {
 	return settled(listHosts.name, func() (target, error) { return c.resolve(ctx, s) }, func(to target) ([]Host, error) { return c.hostsIn(ctx, s, to) })
 }
@@ -72,8 +71,8 @@ func (c *Client) resolve(ctx context.Context, s Scope) (target, error) {
 	return target{hosts: s.HostIDs}, nil
 }
 
-// knownHosts are hosts by their ids. A business that does not exist is reported as such, and not by
-// its missing hosts.
+// knownHosts returns hosts by their ids. If the business does not exist, the error says so and does not
+// name the hosts.
 func (c *Client) knownHosts(ctx context.Context, s Scope, ids []int64) ([]Host, error) {
 	hosts, err := c.HostsByID(ctx, s.Business, ids)
 	if err != nil {
@@ -82,8 +81,8 @@ func (c *Client) knownHosts(ctx context.Context, s Scope, ids []int64) ([]Host, 
 	return hosts, nil
 }
 
-// placed fails if CMDB does not say in which modules one of these hosts is. Every host of a business is in one, so
-// its processes would be missing.
+// placed returns an error if CMDB did not return the modules of a host. Every host of a business is in one,
+// so processes would be missing.
 func placed(hosts []Host) error {
 	for _, h := range hosts {
 		if h.unplaced {
@@ -93,8 +92,8 @@ func placed(hosts []Host) error {
 	return nil
 }
 
-// selectModules are the modules that match a topology's expressions. An expression that matches
-// nothing is an error that names it.
+// selectModules returns the modules that match a topology's expressions. An expression that matches nothing
+// is an error.
 func (c *Client) selectModules(ctx context.Context, s Scope) ([]int64, error) {
 	sets, err := c.Topology(ctx, s.Business)
 	if err != nil {
@@ -131,11 +130,11 @@ func (c *Client) selectModules(ctx context.Context, s Scope) ([]int64, error) {
 	if e := s.Topology.Module; len(modules) == 0 && e != nil {
 		return nil, &UnknownError{What: "module", Name: strconv.Quote(e.String()) + " in these sets", Business: s.Business, Nearby: distinct(names)}
 	}
-	slices.Sort(modules) // the order of the tree says nothing
+	slices.Sort(modules) // the order of the tree has no meaning
 	return modules, nil
 }
 
-// within says in which sets a set was looked for.
+// within names the environment, if any, in which a set was searched for.
 func (t Topology) within() string {
 	if t.Environment == "" {
 		return ""
@@ -155,7 +154,7 @@ func distinct(names []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
-// selectGroup runs a dynamic group. One of sets means the hosts of all their modules.
+// selectGroup executes a dynamic group. A group of sets selects the hosts of all their modules.
 func (c *Client) selectGroup(ctx context.Context, s Scope) (target, error) {
 	groups, err := c.Groups(ctx, s.Business)
 	if err != nil {
@@ -180,7 +179,7 @@ func (c *Client) selectGroup(ctx context.Context, s Scope) (target, error) {
 	return target{hosts: ids}, err
 }
 
-// selectTemplate are the modules that were made from a service template.
+// selectTemplate returns the modules that were created from a service template.
 func (c *Client) selectTemplate(ctx context.Context, s Scope) ([]int64, error) {
 	templates, err := c.Templates(ctx, s.Business)
 	if err != nil {
@@ -208,7 +207,7 @@ func (c *Client) selectTemplate(ctx context.Context, s Scope) ([]int64, error) {
 // named is something that has an id and a name.
 type named struct{ id, name string }
 
-// find returns the one with this id, or else with this name. Two with one name are an error.
+// find returns the index of the item with the wanted id, or else name. A name that is not unique is an error.
 func find(what, wanted string, biz int64, all []named) (int, error) {
 	var (
 		exist []string

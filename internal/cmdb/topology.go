@@ -15,13 +15,13 @@ type Set struct {
 	Modules []Module
 }
 
-// Module is where hosts are.
+// Module is a module of a set. It contains hosts.
 type Module struct {
 	ID   int64
 	Name string
 }
 
-// node is one of the tree. A business is at its top, modules are at its ends, and a platform may
+// node is a node of the topology tree. The root is a business, the leaves are modules, and a platform may
 // have any levels in between.
 type node struct {
 	Object   string `json:"bk_obj_id"`
@@ -31,8 +31,8 @@ type node struct {
 	Children []node `json:"child"`
 }
 
-// Topology are the sets of a business, without those that come with it (of idle, faulty
-// and recycled hosts). A business that does not exist is an [UnknownError].
+// Topology returns the sets of a business, without the built-in ones (of idle, faulty and recycled hosts).
+// A business that does not exist is an [UnknownError].
 func (c *Client) Topology(ctx context.Context, biz int64) ([]Set, error) {
 	var tree []node
 	if err := c.call(ctx, searchTopology, params{"bk_biz_id": biz}, &tree); err != nil {
@@ -81,8 +81,8 @@ type business struct {
 	Name string `json:"bk_biz_name"`
 }
 
-// orUnknown distinguishes a business that does not exist from another error, or from an empty
-// result. That costs a call, so it is only asked then.
+// orUnknown returns an [UnknownError] if the business does not exist, and else err. That takes a call, so it
+// is only used after an error.
 func (c *Client) orUnknown(ctx context.Context, biz int64, err error) error {
 	if IsNoPermission(err) {
 		return err
@@ -93,7 +93,7 @@ func (c *Client) orUnknown(ctx context.Context, biz int64, err error) error {
 	}
 	all, searchErr := list.read(ctx, c)
 	if searchErr != nil {
-		return err // which says more than that this could not be found out either
+		return err // it says more than searchErr
 	}
 	unknown := UnknownError{What: "business", Name: fmt.Sprint(biz)}
 	for _, b := range all {
@@ -105,8 +105,7 @@ func (c *Client) orUnknown(ctx context.Context, biz int64, err error) error {
 	return &unknown
 }
 
-// SetsOf are the ids of the sets of an environment: "1" for test, "2" for experience,
-// "3" for production.
+// SetsOf returns the ids of the sets of an environment: "1" for test, "2" for experience, "3" for production.
 func (c *Client) SetsOf(ctx context.Context, biz int64, environment string) ([]int64, error) {
 	type set struct {
 		ID  int64  `json:"bk_set_id"`
@@ -130,11 +129,11 @@ func (c *Client) SetsOf(ctx context.Context, biz int64, environment string) ([]i
 	return ids, nil
 }
 
-// TemplatesOf are the service templates of modules, by the ids of these.
+// TemplatesOf returns the ids of the service templates of modules, by module id.
 func (c *Client) TemplatesOf(ctx context.Context, biz int64, modules []int64) (map[int64]int64, error) {
 	type module struct {
 		ID       int64  `json:"bk_module_id"`
-		Template *int64 `json:"service_template_id"` // 0 where it is of none
+		Template *int64 `json:"service_template_id"` // 0 if there is none
 	}
 	chunks := slices.Collect(slices.Chunk(modules, maxFilter))
 	answers := make([]rows[module], len(chunks))
@@ -173,7 +172,7 @@ type Template struct {
 	Name string `json:"name"`
 }
 
-// Templates are the service templates of a business.
+// Templates returns the service templates of a business.
 func (c *Client) Templates(ctx context.Context, biz int64) ([]Template, error) {
 	list := listing[Template, int64]{
 		endpoint: listTemplates, limit: 500, sort: "id", id: func(t Template) int64 { return t.ID },
