@@ -1,10 +1,10 @@
 package simulator
 
-// Changes by others: a user at a console, another tool, the process itself. None of them is recorded as a
-// call, and faults do not apply.
+// The methods of this file make changes as others do: a user at a console, another tool, the process
+// itself. None of them is recorded as a call, and faults do not apply.
 
-// Register registers a process, whether or not it is registered already. spec is a JSON object as a
-// request has it. Without one, the process keeps its spec.
+// Register registers a process, whether or not it is registered already. spec is a JSON object as in a
+// request. If it is empty, the process keeps its spec.
 func (s *Server) Register(addr, namespace, name string, labels map[string]string, spec string) error {
 	s.begin()
 	return s.core.Register(addr, namespace, name, labels, spec)
@@ -41,8 +41,8 @@ func (s *Server) StopProcess(addr, namespace, name string) error {
 	return s.core.StopProcess(addr, namespace, name)
 }
 
-// KillProcess makes a process die. If it is hosted, supervision restarts it: a virtual one at the next
-// Tick.
+// KillProcess makes a process die. If it is hosted, supervision restarts it, which for a virtual process
+// happens at the next Tick.
 func (s *Server) KillProcess(addr, namespace, name string) error {
 	s.begin()
 	return s.core.KillProcess(addr, namespace, name)

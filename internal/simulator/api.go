@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/scenario"
 )
 
-// What users of the simulator see of the packages below it.
+// These aliases export types of the packages below.
 type (
 	// Call is one recorded request.
 	Call = record.Call
@@ -23,7 +23,7 @@ type (
 	Fault = fault.Fault
 	// Machine is the real state of one machine, under all its names.
 	Machine = core.Machine
-	// MachineProcess is one process there.
+	// MachineProcess is one process of a machine.
 	MachineProcess = core.MachineProcess
 	// Entry is the cached status of a process under one name of its machine.
 	Entry = core.Entry
@@ -33,7 +33,7 @@ type (
 	TopologyHosts = cmdb.Hosts
 	// Scenario is a series of faults; see [ParseScenario].
 	Scenario = scenario.Scenario
-	// ProcFile is how the file in which an agent keeps what it hosts differs from the usual form.
+	// ProcFile is an unusual form of the file in which an agent keeps what it hosts.
 	ProcFile = core.ProcFile
 	// TaskInfo is a copy of the simulator's data about one task.
 	TaskInfo = core.TaskInfo
@@ -66,7 +66,7 @@ const (
 	OpKill    = core.OpKill
 )
 
-// Codes of a whole answer, and of the gateway and JOB themselves; see the package face.
+// Codes of a whole response, and of the gateway and JOB themselves; see the package face.
 const (
 	CodeTaskQueued          = face.CodeTaskQueued
 	CodeSystemError         = face.CodeSystemError
@@ -105,6 +105,5 @@ func ParseTopology(data []byte) (*Topology, error) { return cmdb.ParseTopology(d
 // ParseScenario reads a scenario from JSON. Errors name the file.
 func ParseScenario(file string, data []byte) (*Scenario, error) { return scenario.Parse(file, data) }
 
-// CheckHost reports an invalid address of a host, for callers whose address is from a user, because
-// AddHost panics.
+// CheckHost returns an error for an invalid address, for which AddHost panics. Use it for input of users.
 func CheckHost(addr string) error { return core.CheckHost(addr) }

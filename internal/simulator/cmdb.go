@@ -17,8 +17,8 @@ func (s *Server) openCMDB() {
 	must(s.cmdb.Admit(s.core.AddMachine))
 }
 
-// CMDB is the simulator's CMDB, which can be changed at any time. The process service knows hosts added
-// there at once.
+// CMDB returns the simulator's CMDB, which can be changed at any time. Hosts that are added to it exist at
+// once in the process service.
 func (s *Server) CMDB() *cmdb.CMDB {
 	s.begin()
 	return s.cmdb

@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// deliver writes a body, or as much of it as the client takes.
+// deliver writes a body as the fault says, until the client closes the connection.
 func (s *Server) deliver(w http.ResponseWriter, r *http.Request, call *record.Call, out []byte, f fault.Wire) {
 	flusher := http.NewResponseController(w)
 	switch {
@@ -41,8 +41,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, call *record.Ca
 	}
 }
 
-// resetConnection ends a connection so that the client's read fails at once, and
-// not at an end.
+// resetConnection resets a connection, so that the client's read fails with an error other than io.EOF.
 func resetConnection(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// bodyLimit is far beyond 1,000 hosts, and keeps a mistake from using up the memory.
+// bodyLimit is far more than 1,000 hosts need, and keeps a faulty client from using up the memory.
 const bodyLimit = 64 << 20
 
-// exchange takes one request through a face, the faults and the core.
+// exchange passes one request through a face, the faults and the core.
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face.Face, api string) {
 	call := &record.Call{
 		Face: f.Name(), API: api, Method: r.Method, Path: r.URL.Path, Op: core.NoOp,
@@ -27,7 +27,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face.Face, a
 
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 	if err != nil {
-		// The client closed the connection or sent too much: there is nothing to answer.
+		// The client closed the connection or sent too much, so there is no response to send.
 		panic(http.ErrAbortHandler)
 	}
 	call.Body = record.Redact(body)
@@ -70,7 +70,7 @@ func refusalReply(f face.Face, refused *face.Refusal, requestID string) reply {
 	return rep
 }
 
-// about are the items of a request: those of its task, for a poll.
+// about returns the items of a request, or for a poll those of its task.
 func (s *Server) about(req *face.Request) []*core.Item {
 	switch req.Verb {
 	case face.VerbPoll, face.VerbTask, face.VerbScript, face.VerbLog:
@@ -133,7 +133,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f face.Face, req
 	s.send(w, r, call, rep)
 }
 
-// hold waits, and reports whether the client still waits.
+// hold waits for d, and reports whether the client is still waiting.
 func (s *Server) hold(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -188,7 +188,7 @@ func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
 	return ans
 }
 
-// targetsOf are the hosts named by a question about a task, nil for all.
+// targetsOf returns the hosts that a query about a task names, nil for all.
 func targetsOf(req *face.Request) []core.Target {
 	if len(req.Items) == 0 {
 		return nil
@@ -196,7 +196,7 @@ func targetsOf(req *face.Request) []core.Target {
 	return req.Items[0].Targets
 }
 
-// complete finishes the record of a call. Status 0 means that no answer was sent.
+// complete finishes the record of a call. Status 0 means that no response was sent.
 func (s *Server) complete(call *record.Call, status, code int, message string) {
 	done := s.record.Complete(call, status, code, message, s.now())
 	s.play.Saw(done)

@@ -9,11 +9,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 )
 
-// stranger returns why a request is not answered, "" if it is. A simulator runs commands for every
-// caller, and its credentials are in its documentation. So only a program on this machine may reach it,
-// and neither another machine nor a web page in this machine's browser. A page shows by its origin, or by
-// a host name that resolves to this machine (DNS rebinding). A browser sends a form with JSON in it
-// without a preflight request.
+// stranger returns why a request is refused, or "". A simulator runs commands for every caller, and its
+// credentials are in its documentation. So only a program on this machine may reach it, and neither another
+// machine nor a web page in this machine's browser. A page is recognized by its origin, or by a host name
+// that resolves to this machine (DNS rebinding). A browser sends a form with JSON in it without a preflight
+// request.
 func stranger(r *http.Request) string {
 	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
 		return "the simulator answers this machine only"
@@ -21,7 +21,7 @@ func stranger(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" && (origin != "http://"+r.Host || !isControl(r)) {
 		return "the simulator does not answer web pages"
 	}
-	// A browser identifies the origin even without the Origin header. "none" is an address that the user
+	// Browsers send Sec-Fetch-Site even without an Origin header. It is "none" for an address that the user
 	// typed.
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
@@ -34,8 +34,8 @@ func stranger(r *http.Request) string {
 // isControl reports whether a request is for the control endpoint.
 func isControl(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, controlPrefix) }
 
-// maySwitch reports whether a request may use the control endpoint. A simulator with its own secret
-// requires it there too. Otherwise, the control endpoint would allow what the faces refuse.
+// maySwitch reports whether a request may use the control endpoint. A simulator with a secret of its own
+// requires it there too, or the control endpoint would allow what the faces refuse.
 func maySwitch(r *http.Request, c face.Credentials) bool {
 	if !c.Secret() {
 		return true

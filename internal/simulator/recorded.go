@@ -25,22 +25,21 @@ func (s *Server) MaxInFlight() int {
 	return s.record.MaxInFlight()
 }
 
-// Violations lists what no document allows of the requests, each as "api: path: what is
-// wrong", whether it was refused or not. Refused credentials are not among them.
+// Violations lists everything in requests that no document allows, refused or not, each as "api: path: what
+// is wrong". Refused credentials are not violations.
 func (s *Server) Violations() []string {
 	s.init()
 	return s.record.Violations()
 }
 
-// ResetViolations deletes them, for tests that cause some.
+// ResetViolations deletes the violations, for tests that cause some.
 func (s *Server) ResetViolations() {
 	s.init()
 	s.record.ResetViolations()
 }
 
-// Inject adds a fault and returns its number. It panics on an invalid fault: a fault in a test is a
-// constant. Faults apply in the order they were injected; of two that answer the same request, the first
-// one does.
+// Inject adds a fault and returns its number. It panics on an invalid fault, because faults are constants in
+// tests. Faults apply in the order they were injected; if two answer the same request, the first one does.
 func (s *Server) Inject(f fault.Fault) int {
 	s.init()
 	id, err := s.faults.Inject(f)
@@ -50,7 +49,7 @@ func (s *Server) Inject(f fault.Fault) int {
 	return id
 }
 
-// ClearFaults removes every fault. Effects on a task so far stay; a first generation call, which has no
+// ClearFaults removes every fault. Effects that a task already has stay. A first generation call, which has no
 // task, starts afresh.
 func (s *Server) ClearFaults() {
 	s.init()

@@ -8,7 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// reply is an answer ready to be sent.
+// reply is a response ready to be sent.
 type reply struct {
 	status  int
 	header  map[string]string

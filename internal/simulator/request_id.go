@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// requestID is the client's id, or a new one.
+// requestID returns the client's id of a request, or a new one.
 func requestID(r *http.Request) string {
 	for _, name := range []string{"X-Bkapi-Request-Id", "X-Request-Id"} {
 		if id := r.Header.Get(name); id != "" {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// switches are the permanent differences between platforms, by the names of With. Temporary ones are
-// faults.
+// switches are the permanent differences between platforms, by the names that With accepts. Temporary ones
+// are faults.
 var switches = map[string]func(*Server){
 	"admit-agents":             func(s *Server) { s.AdmitAgents = true },
 	"agents-without-times":     func(s *Server) { s.AgentsWithoutTimes = true },
@@ -33,10 +33,10 @@ var switches = map[string]func(*Server){
 	"update-refuses":           func(s *Server) { s.UpdateRefuses = true },
 }
 
-// Switches are the names of With, in alphabetical order.
+// Switches returns the names that With accepts, in alphabetical order.
 func Switches() []string { return slices.Sorted(maps.Keys(switches)) }
 
-// With turns switches on, each the field of its name, before the server serves.
+// With sets the fields of these switches. Call it before the first request.
 func (s *Server) With(names ...string) error {
 	for _, name := range names {
 		turnOn, known := switches[name]
