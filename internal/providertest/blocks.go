@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// Blocks are the schemas of all that a configuration can have: "provider", and the names of objects with
-// "resource", "data", "action" or "list" before them.
+// Blocks returns the schemas of everything that a configuration can contain. The keys are "provider", and
+// the names of objects with "resource", "data", "action" or "list" before them.
 func (p *Protocol) Blocks() map[string]*tfprotov6.Schema {
 	all := map[string]*tfprotov6.Schema{"provider": p.Schema.Provider}
 	for name, schema := range p.Schema.ResourceSchemas {
@@ -25,7 +25,7 @@ func (p *Protocol) Blocks() map[string]*tfprotov6.Schema {
 	return all
 }
 
-// EachAttribute visits attributes and those inside them, with their paths.
+// EachAttribute visits attributes and those nested in them, with their paths.
 func EachAttribute(attributes []*tfprotov6.SchemaAttribute, visit func(path string, a *tfprotov6.SchemaAttribute)) {
 	for _, a := range attributes {
 		visit(a.Name, a)
@@ -35,7 +35,7 @@ func EachAttribute(attributes []*tfprotov6.SchemaAttribute, visit func(path stri
 	}
 }
 
-// ValidateBlock validates the configuration of an object of Blocks.
+// ValidateBlock validates the configuration of a block, named as in Blocks.
 func (p *Protocol) ValidateBlock(block string, config map[string]any) Diagnostics {
 	p.T.Helper()
 	kind, typ, _ := strings.Cut(block, " ")

@@ -27,7 +27,7 @@ func ReadFile(tb testing.TB, path ...string) string {
 	return string(text)
 }
 
-// Glob returns the files of all patterns, each of which must match one.
+// Glob returns the files of all patterns, each of which must match at least one.
 func Glob(tb testing.TB, patterns ...string) []string {
 	tb.Helper()
 	var all []string
@@ -41,7 +41,7 @@ func Glob(tb testing.TB, patterns ...string) []string {
 	return all
 }
 
-// Says fails the test unless a text has all parts. A CLI may have wrapped the text.
+// Says fails the test unless a text, which a CLI may have wrapped, contains all parts.
 func Says(tb testing.TB, text string, parts ...string) {
 	tb.Helper()
 	for _, part := range parts {
@@ -51,7 +51,7 @@ func Says(tb testing.TB, text string, parts ...string) {
 	}
 }
 
-// SaysNot fails the test if a text has one of the parts.
+// SaysNot fails the test if a text contains one of the parts.
 func SaysNot(tb testing.TB, text string, parts ...string) {
 	tb.Helper()
 	for _, part := range parts {
@@ -65,12 +65,12 @@ func has(text, part string) bool {
 	return strings.Contains(text, part) || strings.Contains(unwrapped(text), unwrapped(part))
 }
 
-// unwrapped is a text with one space in place of all white space, and without the frame of a CLI's messages.
+// unwrapped returns a text with single spaces for all white space, and without the frame of a CLI's messages.
 func unwrapped(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "│", " ")), " ")
 }
 
-// NewSimOf starts a simulator whose CMDB has a topology.
+// NewSimOf starts a simulator with a topology in its CMDB.
 func NewSimOf(tb testing.TB, topology string) *Sim {
 	tb.Helper()
 	sim := NewSim(tb)
@@ -80,7 +80,7 @@ func NewSimOf(tb testing.TB, topology string) *Sim {
 	return sim
 }
 
-// Decode reads JSON.
+// Decode decodes JSON.
 func Decode(tb testing.TB, text string, into any) {
 	tb.Helper()
 	if err := json.Unmarshal([]byte(text), into); err != nil {
@@ -88,13 +88,13 @@ func Decode(tb testing.TB, text string, into any) {
 	}
 }
 
-// Output is an output as JSON.
+// Output returns an output as JSON.
 func (c *CLI) Output(name string) string {
 	c.T.Helper()
 	return strings.TrimSpace(c.Expect(0, "output", "-json", name))
 }
 
-// ExpectOperated fails the test unless operations, by op type, were called for so many hosts.
+// ExpectOperated fails the test unless each operation, by op type, was called for that number of hosts.
 func (s *Sim) ExpectOperated(tb testing.TB, hosts map[int]int) {
 	tb.Helper()
 	got := make(map[int]int)
@@ -104,7 +104,7 @@ func (s *Sim) ExpectOperated(tb testing.TB, hosts map[int]int) {
 	Same(tb, "hosts by operation", hosts, got)
 }
 
-// Rendered compares a file with the text that is rendered for it, or writes it.
+// Rendered compares a file with the text that is rendered for it or, if write is set, writes the file.
 func Rendered(tb testing.TB, write bool, file, text string) {
 	tb.Helper()
 	if write {
@@ -116,7 +116,7 @@ func Rendered(tb testing.TB, write bool, file, text string) {
 	}
 }
 
-// Silent ends the test if something was said.
+// Silent ends the test if there are any diagnostics.
 func Silent(tb testing.TB, said Diagnostics) {
 	tb.Helper()
 	if len(said) > 0 {
@@ -124,7 +124,7 @@ func Silent(tb testing.TB, said Diagnostics) {
 	}
 }
 
-// Fails fails the test unless something failed and the diagnostics have all parts.
+// Fails fails the test unless the diagnostics have an error and contain all parts.
 func Fails(tb testing.TB, said Diagnostics, parts ...string) {
 	tb.Helper()
 	Check(tb, said.Failed(), "it did not fail: %s", said)
@@ -138,7 +138,7 @@ func (c *Core) Destroyed() {
 	Silent(c.T, said)
 }
 
-// Settled fails the test unless the next plan of a configuration shows nothing, without a word.
+// Settled fails the test unless the next plan of a configuration has no changes and no diagnostics.
 func (c *Core) Settled(config map[string]any) {
 	c.T.Helper()
 	if plan, said := c.Plan(config); plan.Action != PlanNothing || len(said) > 0 {

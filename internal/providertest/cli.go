@@ -15,16 +15,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// CLI runs a real CLI with a real provider process, for signals, exit codes and output. A provider in the
-// test's own process cannot show those.
+// CLI runs a real CLI with a real provider process, for tests of signals, exit codes and output. These do not
+// show with a provider in the test's own process.
 type CLI struct {
 	T   *testing.T
 	Dir string   // working directory, with the configuration and the state
 	Env []string // whole environment of the CLI
 }
 
-// ProviderBinary returns the directory of the provider binary. It is BK_TEST_PROVIDER, into which make
-// has built it for all packages. Without that, the provider is built once for this package.
+// ProviderBinary returns the directory of the provider binary: BK_TEST_PROVIDER, into which make has built it
+// for all packages. If that is not set, the provider is built once for this package.
 var ProviderBinary = sync.OnceValues(func() (string, error) {
 	if built := os.Getenv("BK_TEST_PROVIDER"); built != "" {
 		return built, nil
@@ -40,8 +40,8 @@ var ProviderBinary = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// NewCLI returns a CLI with a configuration. The provider block is empty: settings for the simulator are
-// in the environment.
+// NewCLI returns a CLI with a configuration. The provider block is empty: the environment has the settings
+// for the simulator.
 func NewCLI(t *testing.T, sim *Sim, config string) *CLI {
 	t.Helper()
 	c := NewEmptyCLI(t)
@@ -52,7 +52,7 @@ func NewCLI(t *testing.T, sim *Sim, config string) *CLI {
 	return c
 }
 
-// NewEmptyCLI returns a CLI without a configuration. It skips the test unless acceptance tests run.
+// NewEmptyCLI returns a CLI without a configuration. It skips the test unless TF_ACC is set.
 func NewEmptyCLI(t *testing.T) *CLI {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" {
@@ -85,8 +85,7 @@ func (c *CLI) Write(name, text string) {
 	NoError(c.T, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 }
 
-// Command returns a command of the CLI that is not started yet, and the builder that will have its
-// output.
+// Command returns a command of the CLI, not started yet, and the builder that will contain its output.
 func (c *CLI) Command(ctx context.Context, args ...string) (*exec.Cmd, *strings.Builder) {
 	path := os.Getenv("TF_ACC_TERRAFORM_PATH")
 	if path == "" {
@@ -99,7 +98,7 @@ func (c *CLI) Command(ctx context.Context, args ...string) (*exec.Cmd, *strings.
 	return cmd, &out
 }
 
-// Run returns the exit code, and the output on stdout and stderr.
+// Run runs a command and returns its exit code, and its output on stdout and stderr.
 func (c *CLI) Run(args ...string) (int, string) {
 	c.T.Helper()
 	cmd, out := c.Command(c.T.Context(), args...)
@@ -111,7 +110,7 @@ func (c *CLI) Run(args ...string) (int, string) {
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// Expect is Run, and fails the test unless the exit code is as given.
+// Expect is Run for an expected exit code. Any other one ends the test.
 func (c *CLI) Expect(code int, args ...string) string {
 	c.T.Helper()
 	got, out := c.Run(args...)
@@ -121,8 +120,8 @@ func (c *CLI) Expect(code int, args ...string) string {
 	return out
 }
 
-// Interrupt runs a command, interrupts it as Ctrl-C does once isTime returns true, and returns the
-// output. It fails the test if the command does not end soon after: uninterrupted, it would take an hour.
+// Interrupt runs a command, interrupts it like Ctrl-C once isTime returns true, and returns the output. It
+// fails the test if the command does not end soon after: uninterrupted, it would take an hour.
 func (c *CLI) Interrupt(command string, isTime func() bool, more ...string) string {
 	c.T.Helper()
 	cmd, out := c.Command(c.T.Context(), append([]string{command, "-auto-approve"}, more...)...)
@@ -138,7 +137,7 @@ func (c *CLI) Interrupt(command string, isTime func() bool, more ...string) stri
 	return out.String()
 }
 
-// Eventually polls until check is true, and fails the test after a generous time.
+// Eventually polls until check returns true, and ends the test after a generous time.
 func Eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

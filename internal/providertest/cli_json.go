@@ -19,8 +19,8 @@ type Object struct {
 	Config map[string]any
 }
 
-// ConfigureJSON replaces the configuration by one object. It writes Terraform's JSON, which takes the
-// same maps as Protocol.
+// ConfigureJSON replaces the configuration by one object, in Terraform's JSON, for which the maps are the same
+// as for Protocol.
 func (c *CLI) ConfigureJSON(settings map[string]any, o Object) {
 	c.T.Helper()
 	text, err := json.MarshalIndent(map[string]any{

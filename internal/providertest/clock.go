@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// Clock is a clock for rollouts on which only pauses take time: those between waves, and those between
-// two checks of the process. They take none of the test's time.
+// Clock is a clock for rollouts that advances only by pauses, between waves and between two checks of the
+// process. They take none of the test's time.
 type Clock struct {
 	mu     sync.Mutex
 	passed time.Duration
@@ -42,14 +42,14 @@ func (c *Clock) Pause(ctx context.Context, d time.Duration) error {
 	return poll.Pause(ctx, 0)
 }
 
-// Passed is the total time of pauses.
+// Passed returns the total time of all pauses.
 func (c *Clock) Passed() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.passed
 }
 
-// ConfiguredBy is ConfiguredWith with a clock of the test's for rollouts.
+// ConfiguredBy is ConfiguredWith, with the test's own clock for rollouts.
 func ConfiguredBy(tb testing.TB, clock *Clock, settings map[string]any) *Protocol {
 	tb.Helper()
 	return configured(tb, newProtocol(tb, clock), settings)

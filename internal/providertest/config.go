@@ -19,7 +19,7 @@ const (
 // WithSpec is the spec in a StatusConfig.
 const WithSpec = "spec = bk_hosted_process.test.spec"
 
-// HostedConfigOf is a bk_hosted_process on addresses by host key, for Protocol.
+// HostedConfigOf returns a bk_hosted_process on addresses by host key, for Protocol.
 func HostedConfigOf(addresses map[string]string) map[string]any {
 	return map[string]any{
 		"meta":  map[string]any{"namespace": "web", "name": "nginx"},
@@ -42,20 +42,20 @@ func AddressList(numbers []int) []string {
 	return list
 }
 
-// Addresses is AddressList sorted and in one string, in the form of Sim.Changes.
+// Addresses returns AddressList sorted and in one string, as in Sim.Changes.
 func Addresses(numbers ...int) string {
 	return strings.Join(slices.Sorted(slices.Values(AddressList(numbers))), " ")
 }
 
-// Invocation is a configuration of the action bk_process_operation on hosts web-1 to
-// web-n, for Protocol; more holds further attributes.
+// Invocation returns a configuration of the action bk_process_operation on hosts web-1 to web-n, for
+// Protocol; more holds further attributes.
 func Invocation(operation string, hosts int, more map[string]any) map[string]any {
 	config := map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": HostsOf(hosts), "spec": Spec("./start.sh"), "operation": operation}
 	maps.Copy(config, more)
 	return config
 }
 
-// HostsOf is a hosts map of web-1 to web-n, for Protocol; n is at most 9.
+// HostsOf returns a hosts map of web-1 to web-n, for Protocol; n is at most 9.
 func HostsOf(n int) map[string]string {
 	hosts := make(map[string]string, n)
 	for _, number := range HostNumbers(n) {
@@ -64,8 +64,8 @@ func HostsOf(n int) map[string]string {
 	return hosts
 }
 
-// Spec is a spec without resource limits whose start_cmd is start, for Protocol. It has no
-// reload_cmd and no kill_cmd.
+// Spec returns a spec with start as its start_cmd, for Protocol. It has no resource limits, reload_cmd or
+// kill_cmd.
 func Spec(start string) map[string]any {
 	return map[string]any{
 		"identity":       map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
@@ -97,8 +97,7 @@ resource "bk_process_operation" "test" {
 `, c.Hosts, c.Operation, c.More)
 }
 
-// StatusConfig is a bk_process_status of the hosted process, in HCL; more holds further
-// attributes.
+// StatusConfig returns a bk_process_status of the hosted process, in HCL; more holds further attributes.
 func StatusConfig(more string) string {
 	return fmt.Sprintf(`
 data "bk_process_status" "test" {
@@ -109,7 +108,7 @@ data "bk_process_status" "test" {
 `, more)
 }
 
-// ProviderBlock is a provider block with settings that are separated by ", ".
+// ProviderBlock returns a provider block with settings that are separated by ", ".
 func ProviderBlock(settings string) string {
 	return "provider \"bk\" {\n" + commaToLine.Replace(settings) + "\n}\n"
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// invalidPlan returns what Terraform would reject in a plan ("Provider produced invalid plan"), as its
-// objchange.AssertPlanValid does. A configured value must be planned unchanged, or keep its prior value.
-// Any other value must be null or computed.
+// invalidPlan returns what Terraform's objchange.AssertPlanValid would reject in a plan ("Provider produced
+// invalid plan"). A configured value must be planned unchanged, or keep its prior value. Any other value must
+// be null or computed.
 func invalidPlan(tb testing.TB, attributes []*tfprotov6.SchemaAttribute, prior, config, planned tftypes.Value, at string) []string {
 	tb.Helper()
 	was, wanted, will := AttributesOf(tb, prior), AttributesOf(tb, config), AttributesOf(tb, planned)
@@ -41,8 +41,8 @@ func invalidPlan(tb testing.TB, attributes []*tfprotov6.SchemaAttribute, prior, 
 	return faults
 }
 
-// incompatible returns what Terraform would reject in a value that follows a planned one, as its
-// objchange.AssertObjectCompatible does: known values must be the same.
+// incompatible returns what Terraform's objchange.AssertObjectCompatible would reject in a value that replaces
+// a planned one: known values must stay the same.
 func incompatible(tb testing.TB, planned, actual tftypes.Value, at string) []string {
 	tb.Helper()
 	switch {
@@ -77,8 +77,7 @@ func isPrimitive(v tftypes.Value) bool {
 	return v.Type().Is(tftypes.String) || v.Type().Is(tftypes.Number) || v.Type().Is(tftypes.Bool)
 }
 
-// elementsOf are the elements of a list by number, those of a map or an object by name, and none for
-// null.
+// elementsOf returns the elements of a list by number, those of a map or object by name, and none for null.
 func elementsOf(tb testing.TB, v tftypes.Value) map[string]tftypes.Value {
 	tb.Helper()
 	if v.Type() == nil || v.IsNull() {
@@ -98,7 +97,7 @@ func elementsOf(tb testing.TB, v tftypes.Value) map[string]tftypes.Value {
 	return elements
 }
 
-// Inconsistent returns what Terraform would reject in the plan that it makes during an apply, when all
+// Inconsistent returns what Terraform would reject in the second plan, which it makes during an apply when all
 // values are known ("Provider produced inconsistent final plan").
 func Inconsistent(tb testing.TB, planned, again Plan) []string {
 	tb.Helper()

@@ -11,24 +11,24 @@ import (
 )
 
 // Core simulates Terraform for one resource: refresh, plan, apply, and the state between them. It is for
-// tests with hundreds of runs, for which a CLI is too slow. On errors it does what Terraform was seen to
-// do (TestAccFaultMatrix runs the same cases with a real CLI).
+// tests with hundreds of runs, for which a CLI is too slow. On errors it behaves as was observed of Terraform
+// (TestAccFaultMatrix runs the same cases with a real CLI).
 type Core struct {
 	*Protocol
 	typ string
 	*Kept
 	// Between, if not nil, is called between a plan and its apply.
 	Between func()
-	// Fresh, if not nil, starts the provider that applies. Terraform starts a second provider for an
-	// apply, which knows nothing that the plan's provider has learnt.
+	// Fresh, if not nil, starts another provider for an apply, as Terraform does. It does not have what the
+	// plan's provider has cached.
 	Fresh func() *Protocol
 	// Notices are the warnings of the last apply that only report what it did to hosts.
 	Notices Diagnostics
-	// Replacing is the option -replace.
+	// Replacing sets the option -replace.
 	Replacing bool
 }
 
-// Kept is the state of one resource. Runs pass it on to each other, and each run has its own provider.
+// Kept is the state of one resource, which one run passes on to the next. Each run has its own provider.
 type Kept struct {
 	State    tftypes.Value // null if the resource is not in state
 	Private  []byte
@@ -48,11 +48,10 @@ const (
 	PlanDestroy PlanKind = "destroy"
 )
 
-// Changes reports whether there is a plan that changes something.
+// Changes reports whether there is a plan and it changes something.
 func (k PlanKind) Changes() bool { return k != "" && k != PlanNothing }
 
-// CoreOf returns a Core for one resource of a type. k is its state: a pointer to a zero Kept if it does
-// not exist yet.
+// CoreOf returns a Core for one resource of a type. k is its state, a zero Kept if it does not exist yet.
 func (p *Protocol) CoreOf(typ string, k *Kept) *Core {
 	p.T.Helper()
 	if k.State.Type() == nil {
@@ -112,8 +111,8 @@ func (c *Core) Plan(config map[string]any) (Plan, Diagnostics) {
 	return p, append(refreshed, said...)
 }
 
-// PlanUnrefreshed is Plan with -refresh=false. A tainted resource is planned as if it did
-// not exist, and is replaced.
+// PlanUnrefreshed is Plan with -refresh=false. A tainted resource is planned as if it did not exist, and is
+// replaced.
 func (c *Core) PlanUnrefreshed(config map[string]any) (Plan, Diagnostics) {
 	c.T.Helper()
 	c.Tainted = c.Tainted && !c.State.IsNull()
@@ -134,7 +133,7 @@ func (c *Core) PlanUnrefreshed(config map[string]any) (Plan, Diagnostics) {
 	case c.State.IsNull():
 		p.Action = PlanCreate
 	case replaces, c.Replacing:
-		// The new object is planned as if there had been none.
+		// The new object is planned as if there had been no old one.
 		anew, _, failed := c.planFrom(Kept{State: nothing, Private: p.private, Identity: p.identity}, config)
 		if failed.Failed() {
 			return Plan{}, failed
@@ -187,8 +186,7 @@ func (p Plan) Planned(tb testing.TB) map[string]tftypes.Value {
 	return AttributesOf(tb, p.value)
 }
 
-// proposedState is the configuration, with computed attributes taken from the prior state if there is
-// one.
+// proposedState returns the configuration, with computed attributes from the prior state if there is one.
 func proposedState(tb testing.TB, schema *tfprotov6.Schema, prior, config tftypes.Value) tftypes.Value {
 	tb.Helper()
 	if config.IsNull() {
@@ -241,8 +239,8 @@ func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 // notices are warnings that only report what a plan or an apply does to hosts.
 var notices = []string{"Hosts Leave Without A Limit", "Hosted Process Is Replaced", "Hosts Taken Over", "Operation On Destroy"}
 
-// ApplyResolved is ApplyUnrefreshed of a configuration with values that are not known before the apply.
-// It returns the kind of plan. Notices are kept separately.
+// ApplyResolved is ApplyUnrefreshed of a configuration that has unknown values before the apply. It returns
+// the kind of plan. Notices are kept separately.
 func (c *Core) ApplyResolved(unknown, config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
 	kind, said := c.applyResolved(unknown, config)
@@ -277,8 +275,7 @@ func (c *Core) applyResolved(unknown, config map[string]any) (PlanKind, Diagnost
 		c.Until = until
 	}
 	if p.Action == PlanReplace || p.Action == PlanDestroy {
-		// The destroy of a tainted object gets the private state from the plan of the new object, which
-		// is empty.
+		// The destroy of a tainted object gets the private state in the plan of the new object, which is empty.
 		nothing := tftypes.NewValue(c.State.Type(), nil)
 		said = append(said, c.execute(Plan{Action: PlanDestroy, config: nothing, value: nothing, private: p.private, identity: c.Identity})...)
 		if said.Failed() || p.Action == PlanDestroy {
@@ -323,14 +320,14 @@ func (c *Core) execute(p Plan) Diagnostics {
 	return applied
 }
 
-// DestroyUnrefreshed is `terraform destroy -refresh=false`.
+// DestroyUnrefreshed does what `terraform destroy -refresh=false` does.
 func (c *Core) DestroyUnrefreshed() Diagnostics {
 	c.T.Helper()
 	_, said := c.ApplyUnrefreshed(nil)
 	return said
 }
 
-// Untaint is `terraform untaint`. It fails the test if the resource is not tainted.
+// Untaint does what `terraform untaint` does. It fails the test if the resource is not tainted.
 func (c *Core) Untaint() {
 	c.T.Helper()
 	if !c.Tainted {
@@ -339,7 +336,7 @@ func (c *Core) Untaint() {
 	c.Tainted = false
 }
 
-// Imports is `terraform import`, which also refreshes.
+// Imports does what `terraform import` does, which also refreshes.
 func (c *Core) Imports(id string) Diagnostics {
 	c.T.Helper()
 	resp, err := c.Server.ImportResourceState(c.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: c.typ, ID: id})
@@ -392,7 +389,7 @@ func (d Diagnostics) Failed() bool {
 	return slices.ContainsFunc(d, func(one *tfprotov6.Diagnostic) bool { return one.Severity == tfprotov6.DiagnosticSeverityError })
 }
 
-// with appends those of more that were not reported before.
+// with appends the diagnostics of more that d does not have.
 func (d Diagnostics) with(more Diagnostics) Diagnostics {
 	for _, one := range more {
 		reported := func(before *tfprotov6.Diagnostic) bool {
@@ -407,7 +404,7 @@ func (d Diagnostics) with(more Diagnostics) Diagnostics {
 
 func (d Diagnostics) String() string { return DiagnosticsText(d) }
 
-// Severity is the worst severity, "error" or "warning", and "" if there are no diagnostics.
+// Severity returns the worst severity, "error" or "warning", or "" if there are no diagnostics.
 func (d Diagnostics) Severity() string {
 	switch {
 	case d.Failed():

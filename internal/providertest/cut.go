@@ -13,8 +13,8 @@ type Cut struct {
 	end    atomic.Pointer[context.CancelFunc]
 }
 
-// CutAt interrupts an apply while a call for which isTime is true waits for its answer. The simulator
-// must not have been called before.
+// CutAt returns a Cut that interrupts an apply while a call for which isTime returns true waits for its
+// response. The simulator must not have been called before.
 func (s *Sim) CutAt(isTime func(simulator.Call) bool) *Cut {
 	c := &Cut{isTime: isTime}
 	s.OnCall = c.called
@@ -27,7 +27,7 @@ func (c *Cut) called(call simulator.Call) {
 	}
 }
 
-// Apply is the core's Apply, interrupted at that call.
+// Apply calls the core's Apply and interrupts it at that call.
 func (c *Cut) Apply(core *Core, config map[string]any) Diagnostics {
 	core.T.Helper()
 	ctx, end := context.WithCancel(core.T.Context())

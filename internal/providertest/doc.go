@@ -1,10 +1,10 @@
-// Package providertest is what tests of the provider share: a simulator (Sim), and three ways to run a
+// Package providertest has what tests of the provider share: a simulator (Sim), and three ways to run a
 // provider against it.
 //
-//   - Factories and Sim.Step, for terraform-plugin-testing and a real CLI that talks to a
-//     provider in the test's own process
+//   - Factories, for terraform-plugin-testing: a real CLI that calls a provider in the
+//     test's own process
 //   - CLI, for a real CLI and a provider process of its own: signals, exit codes, output
-//   - Protocol and Core, which speak to the provider as Terraform does, without a CLI:
+//   - Protocol and Core, which call the provider as Terraform does, without a CLI:
 //     fast enough for hundreds of runs
 //
 // Tests use hosts web-1, web-2, … with the addresses of Address, and by default the process nginx in

@@ -23,9 +23,8 @@ func EndpointTableInChinese() (map[string]map[bkapi.Gateway][]string, error) {
 	return endpointsOf(filepath.Join("..", "..", "docs", "guides", "zh-permissions.md"))
 }
 
-// endpointsOf reads the rows of a page: the API, its purpose, whether it changes anything, and the
-// objects that call it. A section whose heading contains ESB is about the ESB, others are about the
-// gateway.
+// endpointsOf reads the rows of a page: the API, its purpose, whether it changes anything, and the objects
+// that call it. A section with ESB in its heading is about the ESB, any other about the gateway.
 func endpointsOf(page string) (map[string]map[bkapi.Gateway][]string, error) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -58,13 +57,13 @@ func endpointsOf(page string) (map[string]map[bkapi.Gateway][]string, error) {
 	return table, nil
 }
 
-// recorded are the APIs that the tests of this run called, by gateway.
+// recorded holds the APIs that the tests of this run called, by gateway.
 var recorded = struct {
 	mu   sync.Mutex
 	apis map[bkapi.Gateway]map[string]bool
 }{apis: map[bkapi.Gateway]map[string]bool{bkapi.ESB: {}, bkapi.APIGW: {}}}
 
-// record notes which APIs of a simulator were called.
+// record adds the APIs that were called to recorded.
 func (s *Sim) record() {
 	recorded.mu.Lock()
 	defer recorded.mu.Unlock()

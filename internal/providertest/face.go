@@ -48,11 +48,11 @@ const (
 	// reads the owners of the registrations. No refresh precedes it, because that reads the same.
 	OnAskFirst  Operation = "create, agents asked"
 	OnReadOwner Operation = "destroy, owner read"
-	// OnConfirm and OnWait read the result of a task, which can fail by itself.
+	// OnConfirm and OnWait read the result of a task, which can fail on its own.
 	OnConfirm Operation = "create, result asked for"
 	OnWait    Operation = "start, result asked for"
-	// OnHost and OnRun go on from registering to hosting or starting, and OnReadRun and OnKeepRun read
-	// more, because of ensure. All others have ensure = "registered".
+	// OnHost and OnRun host or start after registering, and OnReadRun and OnKeepRun read more, because of
+	// their ensure. All others have ensure = "registered".
 	OnHost    Operation = "create, hosted"
 	OnRun     Operation = "create, running"
 	OnReadRun Operation = "refresh, running"
@@ -76,10 +76,10 @@ var Commands = map[Operation]Command{
 	OnRestart: {simulator.OpRestart, "restart"}, OnReload: {simulator.OpReload, "reload"},
 }
 
-// Path is the operation as part of a test's name.
+// Path returns the operation as part of a test's name.
 func (o Operation) Path() string { return strings.NewReplacer(", ", "-", " ", "-").Replace(string(o)) }
 
-// Target is the request on which an operation depends.
+// Target is a request on which an operation depends.
 type Target struct {
 	API string
 	Op  *int // op type; nil if the API has none
@@ -112,7 +112,7 @@ func (f Face) Target(o Operation) *Target {
 		gse[OnUpdate] = Target{"operate_proc_multi", new(simulator.OpHost)}
 		gse[OnDelete] = Target{"operate_proc_multi", new(simulator.OpUnhost)}
 		gse[OnKeepRun] = gse[OnUpdate]
-		delete(gse, OnHost) // on the gateway, registering is hosting
+		delete(gse, OnHost) // at the gateway, hosting is what registers
 	case FaceJOB:
 		operate = "operate_process"
 		gse = map[Operation]Target{
@@ -153,7 +153,7 @@ func (f Face) Process() (namespace, name string) {
 	return "web", "nginx"
 }
 
-// SettingsFor is a provider block for the simulator on this face.
+// SettingsFor returns a provider block for the simulator on a face.
 func (s *Sim) SettingsFor(f Face) map[string]any {
 	settings := s.Settings()
 	settings["gateway"] = string(FaceESB)
@@ -164,7 +164,7 @@ func (s *Sim) SettingsFor(f Face) map[string]any {
 	return settings
 }
 
-// Reference is the part of an object's configuration that identifies the process, on hosts web-1 to
+// Reference returns the part of an object's configuration that identifies the process, on hosts web-1 to
 // web-n.
 func (f Face) Reference(start string, hosts int) map[string]any {
 	addresses := make(map[string]string, hosts)
@@ -192,7 +192,7 @@ func (f Face) Reference(start string, hosts int) map[string]any {
 	}
 }
 
-// TypeName is the type of the object that does an operation.
+// TypeName returns the type of the object for an operation.
 func (f Face) TypeName(o Operation) string {
 	prefix := "bk_"
 	if f == FaceJOB {
@@ -208,10 +208,10 @@ func (f Face) TypeName(o Operation) string {
 	}
 }
 
-// HostKey is the key of host n.
+// HostKey returns the key of host n.
 func HostKey(n int) string { return "web-" + strconv.Itoa(n) }
 
-// ResultAPI is the API that returns the result of a task.
+// ResultAPI returns the API for the result of a task.
 func (f Face) ResultAPI() string {
 	if f == FaceJOB {
 		return "get_proc_result"
@@ -219,8 +219,8 @@ func (f Face) ResultAPI() string {
 	return "get_proc_operate_result_v2"
 }
 
-// Answers reports whether an operation is a call that answers for each host at once. Such a call is
-// repeated for hosts whose answer is 115. Other calls start tasks.
+// Answers reports whether an operation is a call that directly returns a result for each host. It is repeated
+// for hosts with the result 115. Other calls start tasks.
 func (f Face) Answers(o Operation) bool {
 	return f == FaceESB && slices.Contains([]Operation{OnCreate, OnUpdate, OnKeepRun, OnDelete}, o)
 }
@@ -246,7 +246,7 @@ func (o Operation) Destroys() bool { return o == OnDelete || o == OnReadOwner }
 // Refreshes reports whether it is the refresh of a resource.
 func (o Operation) Refreshes() bool { return o == OnRead || o == OnAsk || o == OnReadRun }
 
-// Stateless reports whether it leaves nothing in the state of a resource.
+// Stateless reports whether it does not change the state of a resource.
 func (o Operation) Stateless() bool {
 	return slices.Contains([]Operation{OnStatus, OnCached, OnImport, OnList}, o)
 }
@@ -256,11 +256,11 @@ func (o Operation) BeginsWithoutState() bool {
 	return o.Operates() || slices.Contains([]Operation{OnCreate, OnAskFirst, OnConfirm, OnHost, OnRun}, o)
 }
 
-// OnCLI reports whether the tests with a CLI include it. A list may need a newer CLI. An import that
-// finds nothing needs another configuration than the steps after it.
+// OnCLI reports whether the tests with a CLI include it. A list may need a newer CLI, and an import that finds
+// nothing needs another configuration than the steps after it.
 func (o Operation) OnCLI() bool { return o != OnImport && o != OnList }
 
-// Method is the attribute of timeouts that applies to it.
+// Method returns the attribute of timeouts that applies to it.
 func (o Operation) Method() string {
 	switch o {
 	case OnRead, OnAsk, OnReadRun, OnStatus, OnCached:
@@ -274,7 +274,7 @@ func (o Operation) Method() string {
 	}
 }
 
-// ExitCode is the exit code of a plan with -detailed-exitcode.
+// ExitCode returns the exit code of a plan with -detailed-exitcode.
 func (k PlanKind) ExitCode() int {
 	if k == PlanNothing {
 		return 0

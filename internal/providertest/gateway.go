@@ -10,15 +10,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// Gateway is the gateway that tests use, from BK_TEST_GATEWAY. The same tests run with both: only the
+// Gateway is the gateway that tests use, from BK_TEST_GATEWAY. The same tests run with both. Only the
 // provider block differs, and expected calls are written as calls of the ESB.
 var Gateway = bkapi.Gateway(cmp.Or(os.Getenv("BK_TEST_GATEWAY"), string(bkapi.ESB)))
 
 // OnGateway translates calls of the ESB, as Sim.Changes lists them, to those of Gateway.
 func OnGateway(esb []string) []string { return Face(Gateway).Changes(esb...) }
 
-// Changes translates calls of the ESB, as Sim.Changes lists them, to those of a face. The API gateway and
-// JOB have no endpoints that register: hosting does it (op 3), so no second call hosts.
+// Changes translates calls of the ESB, as Sim.Changes lists them, to those of a face. The API gateway and JOB
+// have no endpoint to register: hosting (op 3) also registers, so there is no second call to host.
 func (f Face) Changes(esb ...string) []string {
 	if f == FaceESB {
 		return esb
@@ -54,12 +54,10 @@ func (f Face) Changes(esb ...string) []string {
 	return translated
 }
 
-// FaultOn translates an API of the ESB, for a fault, to that of Gateway and its op type, nil if it has
-// none.
+// FaultOn translates an API of the ESB, for a fault, to an API of Gateway and its op type, nil if it has none.
 func FaultOn(api string) (string, *int) { return Face(Gateway).FaultOn(api) }
 
-// FaultOn translates an API of the ESB, for a fault, to that of a face and its op type, nil if it has
-// none.
+// FaultOn translates an API of the ESB, for a fault, to an API of a face and its op type, nil if it has none.
 func (f Face) FaultOn(api string) (string, *int) {
 	operate := map[Face]string{FaceGateway: "operate_proc_multi", FaceJOB: "operate_process"}[f]
 	switch {
@@ -72,7 +70,7 @@ func (f Face) FaultOn(api string) (string, *int) {
 	return api, nil
 }
 
-// ESBOnly skips a test about something that the API gateway does not have.
+// ESBOnly skips a test of something that the API gateway does not have.
 func ESBOnly(t *testing.T, why string) {
 	t.Helper()
 	if Gateway != bkapi.ESB {

@@ -2,13 +2,13 @@ package providertest
 
 import "fmt"
 
-// JobConfig is a bk_job_hosted_process, in HCL. Scope and Process have defaults; More holds
-// further attributes.
+// JobConfig is a bk_job_hosted_process, in HCL. Scope and Process have defaults; More holds further
+// attributes.
 type JobConfig struct {
 	Scope, Process, Hosts, More string
 }
 
-// Reference is scope, hosts and process, in HCL.
+// Reference returns scope, hosts and process, in HCL.
 func (c JobConfig) Reference() string {
 	if c.Scope == "" {
 		c.Scope = `scope = { type = "biz", id = "2" }`
@@ -19,7 +19,7 @@ func (c JobConfig) Reference() string {
 	return fmt.Sprintf("  %s\n  hosts = %s\n  process = %s\n", c.Scope, c.Hosts, c.Process)
 }
 
-// JobProcess is the HCL of process with start as its start_cmd.
+// JobProcess returns the HCL of a process with start as its start_cmd.
 func JobProcess(start string) string {
 	return fmt.Sprintf(`{
     proc_name   = "nginx"

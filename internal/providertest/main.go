@@ -10,16 +10,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main is the TestMain of a package that serves the provider. The run fails if a test called an API that
-// the docs do not list, or left a goroutine running. Host names are not resolved: tests send nothing to
+// Main is the TestMain of a package that serves the provider. The run fails if a test called an API that the
+// docs do not list, or left a goroutine running. Host names are not resolved, so that tests send nothing to
 // other machines.
 func Main(m *testing.M) {
-	debug.SetGCPercent(400) // tests run for seconds, and garbage collection took a third of that
+	debug.SetGCPercent(400) // garbage collection took a third of the seconds that tests run
 	knowNoHost()
 	code := m.Run()
 	err := checkRecorded()
 	if code == 0 { // failed tests may leave goroutines
-		// go-plugin, in the test's own process, never closes the pipes of the output.
+		// In the test's own process, go-plugin never closes the pipes of the output.
 		err = errors.Join(err, goleak.Find(goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.copyChan")))
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// UseMirror makes the CLI find the provider as users' CLIs do: in a mirror, under the registries of both
-// CLIs, instead of a development override. So init works.
+// UseMirror makes the CLI find the provider as users' CLIs do, so that init works: not by a development
+// override but in a mirror, under the registries of both CLIs.
 func (c *CLI) UseMirror() {
 	c.T.Helper()
 	built, err := ProviderBinary()

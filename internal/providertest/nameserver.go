@@ -23,8 +23,8 @@ func knowNoHost() {
 	}}
 }
 
-// answerNoSuchHost answers DNS over TCP, where a length precedes the query. Two bits and a code turn the
-// query into its answer.
+// answerNoSuchHost answers DNS over TCP, where a length precedes the query. Setting one bit and a code turns
+// the query into its answer.
 func answerNoSuchHost(conn net.Conn) {
 	const answer, noSuchHost = 0x80, 3
 	for {

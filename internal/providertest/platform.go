@@ -23,8 +23,8 @@ var profiled = sync.OnceValues(func() (belief.Profile, error) {
 	return belief.ParseProfile(file, text)
 })
 
-// onPlatform makes a simulator behave like the platform whose profile BK_TEST_PLATFORM names. A lag of
-// one second there is one millisecond here, as for the provider's waits.
+// onPlatform makes a simulator behave like the platform of the profile that BK_TEST_PLATFORM names. Like the
+// provider's waits, a lag of one second becomes one millisecond.
 func onPlatform(tb testing.TB, sim *simulator.Server) {
 	tb.Helper()
 	profile, err := profiled()
@@ -41,13 +41,13 @@ func onPlatform(tb testing.TB, sim *simulator.Server) {
 	}
 }
 
-// Platform differs from what the provider assumes.
+// Platform is a platform that differs from the provider's assumptions.
 type Platform struct {
 	Switches []string // of the simulator, in addition to those of BK_TEST_PLATFORM
-	Faces    []Face   // on which that matters
+	Faces    []Face   // on which the difference matters
 }
 
-// Platforms are those on which the usual operations must work: the one that BK_TEST_PLATFORM names, or
+// Platforms returns those on which the usual operations must work: the one that BK_TEST_PLATFORM names, or
 // one for each switch of the simulator.
 func Platforms() map[string]Platform {
 	faces := []Face{FaceESB, FaceGateway, FaceJOB}
@@ -63,7 +63,7 @@ func Platforms() map[string]Platform {
 				p.Faces = append(p.Faces, face)
 			}
 		}
-		if name != "job-removed" { // on that one nothing works
+		if name != "job-removed" { // nothing works on that one
 			platforms[name] = p
 		}
 	}

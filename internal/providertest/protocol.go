@@ -21,19 +21,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Protocol speaks to the provider as Terraform does. It needs no CLI, and supports what the installed CLI
-// may be too old for.
+// Protocol calls the provider as Terraform does. It needs no CLI, and supports features for which the
+// installed CLI may be too old.
 type Protocol struct {
 	T      testing.TB
 	Server *provider.Server
 	// Over is set when an action has reported its end.
 	Over   atomic.Bool
 	Schema *tfprotov6.GetProviderSchemaResponse
-	// Until, if not nil, is the context of its calls instead of the test's own.
+	// Until, if not nil, is the context of calls in place of the test's own.
 	Until context.Context
 }
 
-// Context is the context of its calls.
+// Context returns the context of calls to the provider.
 func (p *Protocol) Context() context.Context {
 	if p.Until != nil {
 		return p.Until
@@ -66,7 +66,7 @@ func newProtocol(tb testing.TB, clock poll.Clock) *Protocol {
 	return p
 }
 
-// served is the schema, requested once, because that takes longer than most tests.
+// served caches the schema, because requesting it takes longer than most tests.
 var served struct {
 	once   sync.Once
 	schema *tfprotov6.GetProviderSchemaResponse
@@ -106,7 +106,7 @@ func configured(tb testing.TB, p *Protocol, settings map[string]any) *Protocol {
 	return p
 }
 
-// Settings is a provider block for the simulator, for Protocol.
+// Settings returns a provider block for the simulator, for Protocol.
 func (s *Sim) Settings() map[string]any {
 	return map[string]any{
 		"endpoint": s.URL, "cmdb_endpoint": s.CMDBEndpoint(), "app_code": simulator.DefaultAppCode, "app_secret": simulator.DefaultAppSecret, "username": "admin",
@@ -131,8 +131,8 @@ func (p *Protocol) Dynamic(schema *tfprotov6.Schema, config map[string]any) *tfp
 	return &value
 }
 
-// ValueOf converts a Go value to a Terraform value of a type: nil to null, NotKnown to
-// unknown. It panics if the value does not fit.
+// ValueOf converts a Go value to a Terraform value of a type: nil to null, NotKnown to unknown. It panics if
+// the value does not fit the type.
 func ValueOf(typ tftypes.Type, v any) tftypes.Value {
 	switch v := v.(type) {
 	case nil:
@@ -189,7 +189,7 @@ func ValueOf(typ tftypes.Type, v any) tftypes.Value {
 	panic(fmt.Sprintf("no value for %T", v))
 }
 
-// DiagnosticsText is all diagnostics, as a terminal would show them without wrapping.
+// DiagnosticsText returns all diagnostics, as a terminal would show them without wrapping.
 func DiagnosticsText(diags []*tfprotov6.Diagnostic) string {
 	texts := make([]string, len(diags))
 	for i, d := range diags {
@@ -198,8 +198,8 @@ func DiagnosticsText(diags []*tfprotov6.Diagnostic) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Plain converts a Terraform value back to Go, for comparisons: null to nil, numbers to
-// int, objects and maps to map[string]any.
+// Plain converts a Terraform value back to Go, for comparisons: null to nil, numbers to int, objects and maps
+// to map[string]any.
 func Plain(tb testing.TB, v tftypes.Value) any {
 	tb.Helper()
 	if v.IsNull() {
@@ -282,15 +282,14 @@ func (p *Protocol) PlanAction(name string, config map[string]any) string {
 	return DiagnosticsText(resp.Diagnostics)
 }
 
-// Listed is one result of a list. Identity and Resource are as Plain returns them, nil if
-// the result has none.
+// Listed is one result of a list. Identity and Resource are as Plain returns them, nil if the result has none.
 type Listed struct {
 	Name     string
 	Identity any
 	Resource any
 }
 
-// List lists bk_hosted_process and returns the results, and diagnostics about others.
+// List lists bk_hosted_process. It returns the results, and as text the diagnostics in place of others.
 func (p *Protocol) List(request tfprotov6.ListResourceRequest, config map[string]any) (results []Listed, said string) {
 	p.T.Helper()
 	request.TypeName, request.Config = HostedType, p.Dynamic(p.Schema.ListResourceSchemas[HostedType], config)

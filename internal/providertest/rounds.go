@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// InRounds runs a test ordinary times, a third of that with -short, or BK_TEST_ROUNDS times. Each round
-// has its own random source. Seeds begin at 1 in every run, so a change that breaks something fails at
-// once. The long job uses other seeds. A round is named after its seed. With that in BK_TEST_SEED, the
-// first round is the same again:
+// InRounds runs a test as many times as ordinary says, a third of that with -short, or BK_TEST_ROUNDS times.
+// Each round has its own random source. Seeds begin at 1 in every run, so that a change that breaks something
+// fails at once. The long job uses other seeds. A round is named after its seed. Set BK_TEST_SEED to run it
+// again:
 //
 //	BK_TEST_SEED=4711 BK_TEST_ROUNDS=1 go test -run TestLostConnections ./internal/interruption
 //
@@ -33,8 +33,8 @@ func InRounds(t *testing.T, ordinary int, round func(t *testing.T, chance *rand.
 	}
 }
 
-// Through are the faces that a row of a test uses: all of them, or with -short one, selected by the name
-// of the row.
+// Through returns the faces that a row of a test uses: all of them or, with -short, one that depends on the
+// name of the row.
 func Through(t *testing.T, row string, faces []Face) []Face {
 	t.Helper()
 	if len(faces) == 0 || !testing.Short() {

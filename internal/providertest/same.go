@@ -16,7 +16,7 @@ func Same(tb testing.TB, what string, want, got any) {
 	}
 }
 
-// Check fails the test unless something holds. The text says what is the case in place of it.
+// Check fails the test, with this message, unless something holds.
 func Check(tb testing.TB, holds bool, format string, args ...any) {
 	tb.Helper()
 	if !holds {
@@ -24,13 +24,13 @@ func Check(tb testing.TB, holds bool, format string, args ...any) {
 	}
 }
 
-// Changed fails the test unless the calls that changed something, as Changes lists them, are these.
+// Changed fails the test unless Changes returns exactly these calls.
 func (s *Sim) Changed(tb testing.TB, want ...string) {
 	tb.Helper()
 	Same(tb, "calls that change something", want, s.Changes())
 }
 
-// Operated is an operation of GSE on hosts by number, as Changes lists it.
+// Operated returns an operation of GSE on hosts by number, as Changes lists it.
 func Operated(op int, hosts ...int) string {
 	return fmt.Sprintf("operate_proc_v2/%d %s", op, Addresses(hosts...))
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Factories serve the provider in the test's own process, for terraform-plugin-testing. It waits
-// milliseconds where users wait seconds.
+// Factories serve the provider in the test's own process, for terraform-plugin-testing. Where it waits seconds
+// for users, it waits milliseconds.
 var Factories = map[string]func() (tfprotov6.ProviderServer, error){
 	"bk": func() (tfprotov6.ProviderServer, error) {
 		options := provider.DefaultOptions("test")
@@ -61,7 +61,7 @@ func NewSimBehind(tb testing.TB, front func(http.Handler) http.Handler) *Sim {
 	return served
 }
 
-// CMDBEndpoint is where CMDB is: its gateway has a URL of its own.
+// CMDBEndpoint returns the endpoint of CMDB, whose gateway has a URL of its own.
 func (s *Sim) CMDBEndpoint() string {
 	if Gateway == bkapi.APIGW {
 		return s.URL + "/api/bk-cmdb/prod"
@@ -69,8 +69,7 @@ func (s *Sim) CMDBEndpoint() string {
 	return s.URL
 }
 
-// ProviderConfig is a provider block for the simulator, in HCL; more holds further
-// attributes.
+// ProviderConfig returns a provider block for the simulator, in HCL; more holds further attributes.
 func (s *Sim) ProviderConfig(more ...string) string {
 	return fmt.Sprintf(`
 provider "bk" {
@@ -90,7 +89,7 @@ provider "bk" {
 `, s.URL, simulator.DefaultAppCode, simulator.DefaultAppSecret, strings.Join(more, "\n  "), Gateway, s.CMDBEndpoint())
 }
 
-// HostsConfig is a hosts map of web-1 to web-n, in HCL.
+// HostsConfig returns a hosts map of web-1 to web-n, in HCL.
 func HostsConfig(n int) string { return HostsConfigOf(HostNumbers(n)...) }
 
 // HostNumbers returns 1 to n.
@@ -102,7 +101,7 @@ func HostNumbers(n int) []int {
 	return numbers
 }
 
-// HostsConfigOf is a hosts map of hosts by number, in HCL.
+// HostsConfigOf returns a hosts map of hosts by number, in HCL.
 func HostsConfigOf(numbers ...int) string {
 	var text strings.Builder
 	text.WriteString("{\n")
@@ -113,10 +112,10 @@ func HostsConfigOf(numbers ...int) string {
 	return text.String()
 }
 
-// Address is the address of host web-n.
+// Address returns the address of host web-n.
 func Address(n int) string { return fmt.Sprintf("0:10.0.%d.%d", n/250, n%250+1) }
 
-// SpecConfig is a spec with every command and resource limits, in HCL; start is its
+// SpecConfig returns a spec with every operation's command and resource limits, in HCL; start is its
 // start_cmd.
 func SpecConfig(start string) string {
 	return fmt.Sprintf(`{

@@ -10,18 +10,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Slow is a platform on which an operation takes an hour, by a clock that the test sets. It counts how
-// often the result is asked for.
+// Slow is a simulator on which an operation takes an hour, by a clock that the test sets. It counts the polls
+// for the result.
 type Slow struct {
 	*Sim
 	op     int
 	passed atomic.Int64
 	polls  atomic.Int64
-	// then is given each poll by its number, if it is set.
+	// then, if set, is called with the number of each poll.
 	then atomic.Pointer[func(int64)]
 }
 
-// NewSlow is NewSim for an operation.
+// NewSlow returns a Slow for an operation, given by its op type.
 func NewSlow(tb testing.TB, op int) *Slow {
 	tb.Helper()
 	s := &Slow{Sim: NewSim(tb), op: op}
@@ -40,18 +40,18 @@ func (s *Slow) count(call simulator.Call) {
 	}
 }
 
-// Hangs has the operation take an hour on hosts by number, or on all of them.
+// Hangs makes the operation take an hour on hosts by number, or on all if there are none.
 func (s *Slow) Hangs(hosts ...int) {
 	s.Inject(simulator.Fault{API: "operate_*", Op: &s.op, Hosts: AddressList(hosts), Takes: time.Hour})
 }
 
-// Ends ends what is under way.
+// Ends ends the operations that are in progress.
 func (s *Slow) Ends() { s.passed.Add(int64(2 * time.Hour)) }
 
-// EndsWhileAsked ends it at the fourth poll from now.
+// EndsWhileAsked ends them at the fourth poll from now.
 func (s *Slow) EndsWhileAsked() { s.onPoll(4, s.Ends) }
 
-// Fails ends it, and the platform says once for each host that it failed.
+// Fails ends them, and the next result of each of these hosts is a failure.
 func (s *Slow) Fails(hosts ...int) {
 	for _, n := range hosts {
 		s.Inject(simulator.Fault{API: "get_proc*", Op: &s.op, Hosts: AddressList([]int{n}), Code: new(simulator.CodeCommandFailed), Times: 1})
@@ -59,14 +59,14 @@ func (s *Slow) Fails(hosts ...int) {
 	s.Ends()
 }
 
-// Forgets has the platform forget its tasks.
+// Forgets makes the simulator forget its tasks.
 func (s *Slow) Forgets() {
 	for _, task := range s.Tasks() {
 		s.ExpireTask(task.ID)
 	}
 }
 
-// onPoll does something once, at the n-th poll from now.
+// onPoll calls do once, at the n-th poll from now.
 func (s *Slow) onPoll(n int64, do func()) {
 	at := s.polls.Load() + n
 	then := func(polls int64) {
@@ -77,7 +77,7 @@ func (s *Slow) onPoll(n int64, do func()) {
 	s.then.Store(&then)
 }
 
-// Cut is an apply that is interrupted at the n-th poll from now.
+// Cut applies a configuration and interrupts the apply at the n-th poll from now.
 func (s *Slow) Cut(core *Core, config map[string]any, n int64) Diagnostics {
 	core.T.Helper()
 	ctx, end := context.WithCancel(core.T.Context())

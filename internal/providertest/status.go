@@ -14,14 +14,14 @@ func (p *Protocol) CachedStatus(ctx context.Context) string {
 	return p.Status(ctx, map[string]any{"mode": "cached"})
 }
 
-// LiveStatus reads bk_process_status, which asks the agents; see Status.
+// LiveStatus reads bk_process_status in its default mode, which queries the agents; see Status.
 func (p *Protocol) LiveStatus(ctx context.Context) string {
 	p.T.Helper()
 	return p.Status(ctx, map[string]any{"spec": Spec("./start.sh")})
 }
 
-// Status reads bk_process_status on host web-1 and returns the diagnostics and the values
-// as text; more holds further attributes.
+// Status reads bk_process_status on host web-1 and returns the diagnostics and the values as text; more holds
+// further attributes.
 func (p *Protocol) Status(ctx context.Context, more map[string]any) string {
 	p.T.Helper()
 	const name = "bk_process_status"
@@ -45,7 +45,7 @@ func (p *Protocol) Configure(settings map[string]any) string {
 	return DiagnosticsText(resp.Diagnostics)
 }
 
-// Validate validates a configuration, as a plan does first. nil is a destroy.
+// Validate validates a configuration, as Terraform does before a plan. nil stands for a destroy.
 func (c *Core) Validate(config map[string]any) Diagnostics {
 	c.T.Helper()
 	if config == nil {
@@ -79,7 +79,7 @@ func (p *Protocol) IdentityOf(identity *tfprotov6.ResourceIdentityData) any {
 	return p.Read(identity.IdentityData, schemas.IdentitySchemas[HostedType].ValueType())
 }
 
-// Applied validates and applies a configuration. It fails the test if there are any diagnostics.
+// Applied validates and applies a configuration. It ends the test if there are any diagnostics.
 func (c *Core) Applied(config map[string]any) {
 	c.T.Helper()
 	if said := c.Validate(config); len(said) > 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Changes returns the calls that change something, each with its hosts:
-// "register_proc_info 0:10.0.0.2 0:10.0.0.3", or "operate_proc_v2/3 …" with the op type.
-// They are sorted, because concurrent calls have no fixed order.
+// Changes returns the calls that change something, each with its hosts: "register_proc_info 0:10.0.0.2
+// 0:10.0.0.3", or "operate_proc_v2/3 …" with the op type. They are sorted, because concurrent calls have no
+// fixed order.
 func (s *Sim) Changes() []string {
 	changes := []string{}
 	for _, call := range s.Calls() {
@@ -34,8 +34,8 @@ func (s *Sim) Changes() []string {
 // readers are the APIs of scripts. The simulator only runs scripts that read.
 var readers = []string{"async_execute_script", "fast_execute_script", "batch_get_job_instance_ip_log"}
 
-// ExpectChanges checks that Changes since the step began are exactly these, written as calls of the ESB
-// (see OnGateway). No argument means no changes.
+// ExpectChanges checks that Changes returns exactly these calls, written as calls of the ESB (see OnGateway).
+// Without arguments, there must be none.
 func (s *Sim) ExpectChanges(want ...string) resource.TestCheckFunc {
 	return func(*terraform.State) error {
 		if diff := cmp.Diff(append([]string{}, OnGateway(want)...), s.Changes()); diff != "" {
@@ -61,7 +61,7 @@ func (s *Sim) FailOperation(op int, hosts []int, code int, message string) {
 	s.Inject(simulator.Fault{API: "operate_proc_v2", Op: &op, Hosts: AddressList(hosts), Code: &code, Message: message})
 }
 
-// Repair ends all faults, and forgets the calls so far.
+// Repair removes all faults, and forgets the calls so far.
 func (s *Sim) Repair() {
 	s.ClearFaults()
 	s.ResetCalls()

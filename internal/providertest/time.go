@@ -17,21 +17,21 @@ import (
 )
 
 // InTime runs a test with a simulator on the clock of [synctest]. Every wait of the provider and of the
-// simulator takes its full time, and none of the test's. The simulator is reached in memory, since
-// waiting for a socket stops that clock.
+// simulator takes its full time on that clock, and no real time. The simulator is reached in memory, because
+// the clock stops while a goroutine waits for a socket.
 func InTime(t *testing.T, test func(t *testing.T, sim *Timed)) {
 	t.Helper()
-	if _, err := servedSchema(t.Context()); err != nil { // it is kept longer than the test's clock
+	if _, err := servedSchema(t.Context()); err != nil { // cached here, because it outlives the test's clock
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		sim := &Timed{Sim: &Sim{Server: &simulator.Server{}, URL: "http://127.0.0.1"}, wire: make(wire)}
 		sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
 		server := &http.Server{Handler: sim.Server, ReadHeaderTimeout: time.Hour}
-		go func() { _ = server.Serve(sim.wire) }() // until it is closed
+		go func() { _ = server.Serve(sim.wire) }() // returns when the server is closed
 		t.Cleanup(func() {
 			sim.record()
-			<-time.After(time.Hour) // by then the provider's connections are idle and closed
+			<-time.After(time.Hour) // by then the provider has closed its idle connections
 			if err := server.Close(); err != nil {
 				t.Errorf("closing the server: %s", err)
 			}
@@ -53,8 +53,8 @@ type Timed struct {
 	wire wire
 }
 
-// ConfiguredFor serves a provider that reaches the simulator on a face, and waits as long as it does for
-// users. more has further settings.
+// ConfiguredFor serves a provider that calls the simulator on a face, with the waits that users have. more
+// holds further settings.
 func (s *Timed) ConfiguredFor(t *testing.T, by Face, more ...map[string]any) *Protocol {
 	t.Helper()
 	settings := s.SettingsFor(by)
@@ -67,7 +67,7 @@ func (s *Timed) ConfiguredFor(t *testing.T, by Face, more ...map[string]any) *Pr
 	return configured(t, p, settings)
 }
 
-// wire is a listener in memory. Each connection is the other end of a dialled one.
+// wire is a listener in memory. It accepts the other ends of dialled connections.
 type wire chan net.Conn
 
 func (w wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -98,7 +98,7 @@ func (w wire) Close() error {
 // Addr implements [net.Listener].
 func (w wire) Addr() net.Addr { return loopback }
 
-// local is a connection from this machine.
+// local is a connection that seems to come from this machine.
 type local struct{ net.Conn }
 
 func (local) RemoteAddr() net.Addr { return loopback }

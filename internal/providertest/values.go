@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// StatesOf returns state by host key from the values of a status data source.
+// StatesOf returns the states by host key from the values of a status data source.
 func StatesOf(values map[string]any) map[string]string {
 	if values == nil {
 		return nil
@@ -66,7 +66,7 @@ func ReasonRows(said string) map[string]string {
 	return rows
 }
 
-// WholeSpec is Spec with every operation's command and resource limits.
+// WholeSpec returns Spec with every operation's command and resource limits.
 func WholeSpec(start string) map[string]any {
 	spec := Spec(start)
 	spec["control"] = map[string]any{
@@ -109,7 +109,7 @@ func (b *LogBuffer) String() string {
 	return text.String()
 }
 
-// AttributeText is a path as it is written in a configuration.
+// AttributeText returns a path as it is written in a configuration.
 func AttributeText(path *tftypes.AttributePath) string {
 	var text strings.Builder
 	for _, step := range path.Steps() {
