@@ -6,7 +6,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// api is an API that the provider calls, with the features that need it.
+// api is an API that the provider calls, and what it is used for.
 type api struct {
 	name, use string
 }
@@ -65,7 +65,7 @@ var cmdbAPIs = []struct{ api, path string }{
 	{"list_service_instance_detail", "api/v3/findmany/proc/service_instance/details"},
 }
 
-// gseAPI is an API of GSE. The doctor repeats only what the provider repeats.
+// gseAPI returns an API of GSE. Like the provider, the doctor repeats only what is repeatable.
 func (p *Platform) gseAPI(name string, repeatable bool) bkapi.API {
 	path := "api/c/compapi/v2/gse/" + name + "/"
 	if p.Gateway == bkapi.APIGW {

@@ -21,28 +21,28 @@ import (
 // Questions are the optional parts of Check.
 type Questions struct {
 	Hosts []fleet.Host
-	// Namespace is a namespace whose cached status is checked for its age; "" for none.
+	// Namespace is the namespace in which the age of the cached status is checked; "" for none.
 	Namespace string
 	// Business is a business of CMDB; 0 for none.
 	Business int64
-	// Files runs a script on Hosts that reads what their agents host.
+	// Files runs the script on Hosts that reads what their agents host.
 	Files bool
-	// Calls is how many concurrent calls are made to find a limit; 0 for none.
+	// Calls is the number of concurrent calls to find a rate limit; 0 for none.
 	Calls int
 }
 
-// Codes of the gateways about a request that they have accepted.
+// Codes of the gateways for invalid arguments of a call that is granted.
 const (
 	esbArguments     = 1306406
 	gatewayArguments = 1640001
 )
 
-// esbTrouble are the codes of the ESB for a backend that failed, an answer that it cannot read, and too many
+// esbTrouble are the codes of the ESB for a backend that failed, a response that it cannot read, and too many
 // requests.
 var esbTrouble = []int64{1306201, 1306208, 1306429}
 
-// Check examines a platform and changes nothing. A call that tests a permission has an empty body, which
-// names neither a process nor a host.
+// Check examines a platform and changes nothing. Calls that test a permission have an empty body, without a
+// process or host.
 func (p *Platform) Check(ctx context.Context, q Questions, report *Report) error {
 	report.add(p.tls())
 	if !p.enter(ctx, report) {
@@ -72,8 +72,8 @@ func (p *Platform) tls() Line {
 	return l
 }
 
-// enter makes the first call, for the result of a task that does not exist. It shows whether the platform
-// answers, accepts the application, and what it says of such a task. If it fails, no other call is made.
+// enter makes the first call, for the result of a task that does not exist. It shows whether the platform can
+// be reached and accepts the application, and what it returns for such a task. If it fails, Check ends.
 func (p *Platform) enter(ctx context.Context, report *Report) bool {
 	var results procapi.ResultMap
 	reply, err := p.Raw.Call(ctx, p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": noTask}, &results)
@@ -87,7 +87,7 @@ func (p *Platform) enter(ctx context.Context, report *Report) bool {
 			there.Next = "Check BK_ENDPOINT and BK_GATEWAY, the proxy and the firewall between this machine and the platform, and the platform itself."
 			report.add(there)
 			return false
-		case bkapi.DenialOf(err) == bkapi.DeniedPermission, failure.Code == bkapi.CodeNoPermission: // the line of the API reports it
+		case bkapi.DenialOf(err) == bkapi.DeniedPermission, failure.Code == bkapi.CodeNoPermission: // the line about this API reports it
 		case says == denied, failure.Status == http.StatusBadRequest:
 			let.State, let.Found = Found, err.Error()
 			let.Next = "Check BK_APP_CODE, BK_APP_SECRET and the user (BK_USERNAME, BK_TOKEN or BK_ACCESS_TOKEN). A bk_username takes an application that needs no login."
@@ -105,7 +105,7 @@ func (p *Platform) enter(ctx context.Context, report *Report) bool {
 // noTask is the id of a task that does not exist, in the form of the platform's ids.
 const noTask = "GSETASK:S:200001010000000000:1"
 
-// expired is the belief about tasks that the platform does not know.
+// expired returns the line about tasks that the platform does not know.
 func expired(err error, results procapi.ResultMap) Line {
 	switch {
 	case bkapi.HasCode(err, procapi.CodeTaskQueued):
@@ -118,11 +118,11 @@ func expired(err error, results procapi.ResultMap) Line {
 	return unsettled("expired-empty", err.Error())
 }
 
-// judgement is what an answer shows about an API.
+// judgement is what a response shows about an API.
 type judgement string
 
 const (
-	granted    judgement = "granted" // what is behind the gateway has read the request
+	granted    judgement = "granted" // the system behind the gateway has read the request
 	denied     judgement = "denied"
 	apiMissing judgement = "missing"
 	untelling  judgement = "untelling"
@@ -135,7 +135,7 @@ func judge(err error) judgement {
 		return granted
 	case e.Stranger, slices.Contains(esbTrouble, e.Code):
 		return untelling
-	case e.Code != 0 && !e.ByGateway() && e.Code != bkapi.CodeNoPermission && bkapi.DenialOf(err) == bkapi.NotDenied: // with any status of HTTP
+	case e.Code != 0 && !e.ByGateway() && e.Code != bkapi.CodeNoPermission && bkapi.DenialOf(err) == bkapi.NotDenied: // whatever the HTTP status
 		return granted
 	case e.Status == http.StatusNotFound, e.Code == 1306404, e.Code == 1306405:
 		return apiMissing
@@ -147,7 +147,7 @@ func judge(err error) judgement {
 	return untelling
 }
 
-// permission reports whether an API may be called.
+// permission returns the line about whether an API may be called.
 func permission(ctx context.Context, c *bkapi.Client, s system, gateway bkapi.Gateway, to bkapi.API, use string, body any) Line {
 	l := Line{ID: to.Name, What: to.Name, State: Well, Found: "granted; for " + use}
 	reply, err := c.Call(ctx, to, body, nil)
@@ -240,7 +240,7 @@ func (p *Platform) checkCMDB(ctx context.Context, q Questions, report *Report) {
 	}
 }
 
-// eitherWay are the lines about the two APIs from which bk_cmdb_processes can read processes. One of them
+// eitherWay returns the lines about the two APIs with which bk_cmdb_processes can read processes. One of them
 // is sufficient.
 func eitherWay(related, instances Line) []Line {
 	const enough = "not granted, and not needed: "
@@ -256,7 +256,7 @@ func eitherWay(related, instances Line) []Line {
 	return []Line{related, instances}
 }
 
-// askHosts asks the agents of hosts about a process that does not exist, which runs nothing.
+// askHosts queries the agents of hosts for a process that does not exist. This runs nothing.
 func (p *Platform) askHosts(ctx context.Context, hosts []fleet.Host, report *Report) {
 	if len(hosts) == 0 {
 		report.add(Line{ID: "agents", What: "agents", State: Untold, Found: "no host is given", Next: "Give some with -host."})
@@ -307,7 +307,7 @@ func (p *Platform) readFiles(ctx context.Context, hosts []fleet.Host, report *Re
 	}
 }
 
-// age is the age of the cached status, from the newest report in it.
+// age reports the age of the cached status, by the newest row in it.
 func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 	l := Line{ID: "status-age", What: "age of the cached status", State: Untold}
 	if namespace == "" {
@@ -335,7 +335,7 @@ func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 	report.add(l)
 }
 
-// rate makes concurrent calls, and counts those that are turned away.
+// rate makes concurrent calls, and counts those that the platform rejects for a rate limit.
 func (p *Platform) rate(ctx context.Context, calls int) Line {
 	l := Line{ID: "rate", What: "limit on calls", State: Untold, Found: "not asked for", Next: "-calls 50 makes 50 calls that read nothing, at once."}
 	if calls == 0 {
@@ -377,7 +377,7 @@ func (p *Platform) rate(ctx context.Context, calls int) Line {
 	return l
 }
 
-// settled is a line about a belief.
+// settled returns a line about a belief that was checked.
 func settled(id, value, found string) Line {
 	b, _ := belief.Find(id)
 	l := Line{ID: id, What: strings.TrimSuffix(b.Holds.English, "."), State: Well, Found: "yes: " + found, Value: value}
@@ -387,7 +387,7 @@ func settled(id, value, found string) Line {
 	return l
 }
 
-// unsettled is a line about a belief that cannot be checked, with the reason.
+// unsettled returns a line about a belief that cannot be checked, with the reason.
 func unsettled(id, why string) Line {
 	b, _ := belief.Find(id)
 	return Line{ID: id, What: strings.TrimSuffix(b.Holds.English, "."), State: Untold, Found: why, Value: belief.Unknown}

@@ -8,15 +8,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// Configs are the configurations of the platform's systems. JOB and CMDB have no Endpoint if no setting
-// says where they are.
+// Configs are the configurations of the platform's systems. JOB and CMDB have no Endpoint if none is set.
 type Configs struct {
 	GSE, JOB, CMDB bkapi.Config
 	JOBAPI         string
 	Warnings       []string
 }
 
-// Connect makes clients for a platform that the provider has resolved, and sends nothing.
+// Connect makes clients for a platform whose settings the provider has resolved. It sends nothing.
 func Connect(p *platform.Platform, c Configs) (*Platform, error) {
 	stranger := c.GSE
 	stranger.AppSecret = "wrong-" + rand.Text()

@@ -1,4 +1,4 @@
-// Package doctor checks on a platform what the provider assumes about it. Check changes nothing. Probe
+// Package doctor checks the provider's assumptions on a real platform. Check changes nothing. Probe
 // registers, starts and stops one scratch process, and removes it. Both use the provider's own clients
 // and request path, and report lines.
 //
@@ -19,19 +19,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// Platform is the clients of a platform.
+// Platform holds the clients of a platform.
 type Platform struct {
 	Gateway bkapi.Gateway
 	GSE     *gse.Client
-	// Raw, JOB and CMDB send requests that the provider's clients do not. JOB and CMDB are nil if no
-	// setting says where they are. JOBAPI is the segment of JOB's paths, and CMDBGateway the gateway of
-	// CMDB.
+	// Raw, JOB and CMDB send requests that the provider's clients do not. JOB and CMDB are nil if they have
+	// no endpoint. JOBAPI is the segment of JOB's paths, and CMDBGateway the gateway of CMDB.
 	Raw, JOB, CMDB *bkapi.Client
 	JOBAPI         string
 	CMDBGateway    bkapi.Gateway
-	// Stranger calls as the same application with a wrong secret.
+	// Stranger is the same application with a wrong secret.
 	Stranger *bkapi.Client
-	// Hasty keeps no limits of the provider's, and repeats nothing.
+	// Hasty has none of the provider's limits, and repeats nothing.
 	Hasty *bkapi.Client
 	// Warnings are the provider's warnings about the settings: insecure connections.
 	Warnings []string
@@ -60,12 +59,12 @@ type Line struct {
 	State State  `json:"state"`
 	Found string `json:"found"`          // the finding, or why there is none
 	Next  string `json:"next,omitempty"` // the consequence, and what to do
-	// Value is the value in the profile.
+	// Value is the line's value in the profile.
 	Value        string `json:"value,omitempty"`
 	Milliseconds int64  `json:"milliseconds,omitempty"`
 }
 
-// String is the line as text.
+// String returns the line as text.
 func (l Line) String() string {
 	text := marks[l.State] + " " + l.What + ": "
 	if l.State == Untold {
@@ -85,7 +84,7 @@ func (l Line) String() string {
 type Report struct {
 	Command string `json:"command"`
 	Lines   []Line `json:"lines"`
-	// Say, if non-nil, gets each line at once.
+	// Say, if non-nil, is called with each line as soon as it is known.
 	Say func(Line) `json:"-"`
 }
 
@@ -97,7 +96,7 @@ func (r *Report) add(l Line) {
 	}
 }
 
-// Count is how many lines have this state.
+// Count returns the number of lines with a state.
 func (r *Report) Count(state State) int {
 	count := 0
 	for _, l := range r.Lines {
@@ -116,7 +115,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// took is the milliseconds of a call, at least 1.
+// took returns the milliseconds of a call, at least 1.
 func took(d time.Duration) int64 { return max(d.Milliseconds(), 1) }
 
 // pause waits by the platform's clock.

@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
-// onJOB checks whether manage_proc registers, with a scratch process of JOB's.
+// onJOB checks with a scratch process of JOB whether manage_proc registers.
 func (r *probe) onJOB(ctx context.Context) (err error) {
 	host := r.host
 	if host.AgentID() != "" && r.trial.Other != nil {
@@ -91,7 +91,7 @@ func (r *probe) offJOB(ctx context.Context, process *job.Process, host fleet.Hos
 // unseen reports whether an operation may have an effect later.
 func unseen(o fleet.Outcome) bool { return o.Verdict == fleet.Lost || o.Verdict == fleet.Pending }
 
-// told is an outcome in words.
+// told returns an outcome as an error.
 func told(o fleet.Outcome) error {
 	if o.Err != nil {
 		return o.Err

@@ -25,7 +25,7 @@ func (r *probe) starting(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.timed { // a second apart, so that an agent that starts what it hosts has time to
+	if r.timed { // the times must differ, and an agent that starts what it hosts needs time to do so
 		if err := r.p.pause(ctx, apart); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (r *probe) starting(ctx context.Context) error {
 	return r.started(ctx, before, registered)
 }
 
-// started checks the state after a start. registered says that the process was registered before.
+// started checks the state after a start. registered reports whether the process was registered before.
 func (r *probe) started(ctx context.Context, before fleet.Status, registered bool) error {
 	began := r.p.Clock.Now()
 	after, err := r.live(ctx)
@@ -124,7 +124,7 @@ func (r *probe) runs(ctx context.Context) error {
 		return nil
 	}
 	got, err := r.operate(ctx, opHost)
-	if err == nil && got.Code == procapi.CodeRegistered { // it was hosted by the start
+	if err == nil && got.Code == procapi.CodeRegistered { // the start has hosted it
 		return nil
 	}
 	return unexpected("hosting", got, err)
@@ -186,7 +186,7 @@ func (r *probe) killing(ctx context.Context) error {
 	return err
 }
 
-// onceOnly starts a process that ends at once, like one with auto_type 2.
+// onceOnly starts a one-shot process (auto_type 2) that ends at once.
 func (r *probe) onceOnly(ctx context.Context) error {
 	if err := r.calm(ctx); err != nil {
 		return err

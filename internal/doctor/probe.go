@@ -23,29 +23,29 @@ import (
 // Trial is the input of Probe.
 type Trial struct {
 	Host fleet.Host
-	// Other is another name of the same machine, for platforms that do not give it.
+	// Other is another name of the same machine, for platforms that do not return it.
 	Other *fleet.Host
 	// Namespace is an unused namespace.
 	Namespace string
 	User      string
-	// Business is that of the host, which JOB requires; with 0, JOB is not checked.
+	// Business is the host's business, which JOB requires; with 0, JOB is not checked.
 	Business int64
-	// Watch is how long Probe watches whether an agent starts what it hosts. Patience is how long it
-	// waits for the cached status.
+	// Watch is how long Probe waits for an agent to start what it hosts, Patience for the cached status to
+	// show a change.
 	Watch, Patience time.Duration
 }
 
-// errLeft says that the removal of something was not confirmed.
+// errLeft reports that the removal of the scratch process was not confirmed.
 var errLeft = errors.New("the scratch process may be left")
 
-// cleanup is how long the removal of the scratch process may take, before the cached status is waited for.
+// cleanup is how long the removal of the scratch process may take, without the wait for the cached status.
 const cleanup = 5 * time.Minute
 
-// apart is the time between two registrations, so that their times are not the same second.
+// apart is the pause between two registrations, so that their times are not in the same second.
 const apart = 2 * time.Second
 
-// Probe checks the beliefs of a face with one scratch process, and always removes it. An error says that
-// it could not begin, that it was interrupted, or that something is left.
+// Probe checks the beliefs of a face with one scratch process, and always removes it. It returns an error if
+// it could not begin, was interrupted, or could not confirm the removal.
 func (p *Platform) Probe(ctx context.Context, t Trial, report *Report) (belief.Profile, error) {
 	name := scratchName()
 	run := &probe{
@@ -76,14 +76,14 @@ func (p *Platform) Probe(ctx context.Context, t Trial, report *Report) (belief.P
 	return belief.Profile{Answers: run.answers}, nil
 }
 
-// scratchName is an unused name.
+// scratchName returns an unused name.
 func scratchName() string {
 	random := make([]byte, 6)
 	_, _ = rand.Read(random)
 	return "bk-doctor-" + hex.EncodeToString(random)
 }
 
-// probe is one run.
+// probe is one run of Probe.
 type probe struct {
 	*scratch
 
@@ -111,7 +111,7 @@ func (r *probe) put(l Line) {
 	r.report.add(l)
 }
 
-// yesNo is the value of a switch.
+// yesNo returns the value of a switch.
 func yesNo(yes bool) string {
 	if yes {
 		return belief.Yes
@@ -119,10 +119,10 @@ func yesNo(yes bool) string {
 	return belief.No
 }
 
-// code is the value of a code.
+// code returns the value of a code.
 func code(got result) string { return strconv.FormatInt(got.Code, 10) }
 
-// face is the face of the probe.
+// face returns the face of the probe.
 func (r *probe) face() belief.Face { return belief.Face(r.p.Gateway) }
 
 // mayBegin rejects a namespace that is not empty, and a host whose agent does not answer.
@@ -150,7 +150,7 @@ func (r *probe) mayBegin(ctx context.Context) error {
 	return nil
 }
 
-// aside checks what needs no process.
+// aside checks the beliefs that need no process.
 func (r *probe) aside(ctx context.Context) {
 	quiet := &Report{}
 	if r.p.enter(ctx, quiet) {
@@ -201,19 +201,19 @@ func (r *probe) onScratch(ctx context.Context) (err error) {
 		if err := step(ctx); ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
-			// The beliefs of this step have no answer; the next step starts afresh.
+			// The beliefs of this step have no answer. The next step starts afresh.
 			r.trouble(err)
 		}
 	}
 	return nil
 }
 
-// trouble is a line about a step that did not complete.
+// trouble adds a line about a step that did not complete.
 func (r *probe) trouble(err error) {
 	r.report.add(Line{ID: "trouble", What: "a step ended early", State: Found, Found: err.Error(), Next: "See bk-doctor check for permissions. After a start that failed, a process sleep may run on the host for half an hour."})
 }
 
-// unexpected is the error of a call that a step depends on.
+// unexpected returns the error of a call that must succeed for a step to continue.
 func unexpected(what string, got result, err error) error {
 	switch {
 	case err != nil:
@@ -224,7 +224,7 @@ func unexpected(what string, got result, err error) error {
 	return nil
 }
 
-// rest records for every other belief why it has no answer.
+// rest records why all other beliefs have no answer.
 func (r *probe) rest() {
 	r.put(r.renamedResults())
 	r.progress()

@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// registers registers the process again, as the face does.
+// registers registers the process, or registers it again, as the face does.
 func (r *probe) registers(ctx context.Context) error {
 	if r.p.Gateway == bkapi.APIGW {
 		got, err := r.operate(ctx, opHost)
@@ -27,7 +27,7 @@ func (r *probe) unregisters(ctx context.Context, supplier int) (result, error) {
 	return r.registration(ctx, "unregister_proc_info", supplier)
 }
 
-// registering checks the ESB's own calls.
+// registering checks the calls that only the ESB has.
 func (r *probe) registering(ctx context.Context) error {
 	r.labelled("registered")
 	got, err := r.registration(ctx, "update_proc_info", 0)
@@ -64,13 +64,13 @@ func (r *probe) registering(ctx context.Context) error {
 	return r.suppliers(ctx)
 }
 
-// times checks the agents' times, from the answer about a registered process.
+// times checks whether the agent reports times, by its status of a registered process.
 func (r *probe) times(after fleet.Status) {
 	r.timed = after.RegisterTime > 0
 	r.settle("agents-without-times", yesNo(!r.timed), fmt.Sprintf("register_time of a registered process: %d", after.RegisterTime))
 }
 
-// renewing checks whether a call renews the agent's time.
+// renewing checks whether a call renews the registration time.
 func (r *probe) renewing(ctx context.Context, id string, before fleet.Status, call func() (result, error)) error {
 	if err := r.p.pause(ctx, apart); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (r *probe) renewing(ctx context.Context, id string, before fleet.Status, ca
 	return r.renewed(ctx, id, before)
 }
 
-// renewed compares the agent's time with the earlier one.
+// renewed compares the registration time with an earlier one.
 func (r *probe) renewed(ctx context.Context, id string, before fleet.Status) error {
 	after, err := r.live(ctx)
 	switch {
@@ -96,7 +96,7 @@ func (r *probe) renewed(ctx context.Context, id string, before fleet.Status) err
 	return nil
 }
 
-// suppliers unregisters with another supplier id, with the right one, and once more.
+// suppliers unregisters with another supplier id, then twice with the right one.
 func (r *probe) suppliers(ctx context.Context) error {
 	var codes [3]result
 	for i := range codes {

@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// keeps settles a belief by whether hosting stays as it was. The belief is about a process that was hosted
-// before, or that was not.
+// keeps settles a belief by whether the hosting stays as it was. hosted is what the belief presumes: that the
+// process was hosted before, or that it was not.
 func (r *probe) keeps(id string, hosted bool, done string, before, after fleet.Status) {
 	switch {
 	case !before.HostedKnown || !after.HostedKnown:
@@ -22,7 +22,7 @@ func (r *probe) keeps(id string, hosted bool, done string, before, after fleet.S
 	}
 }
 
-// freshRow waits until the cached status shows the process as it runs now.
+// freshRow waits until the cached status has the pid with which the process runs now.
 func (r *probe) freshRow(ctx context.Context, began time.Time) (*rawRow, error) {
 	for {
 		status, err := r.live(ctx)
@@ -48,7 +48,7 @@ func (r *probe) freshRow(ctx context.Context, began time.Time) (*rawRow, error) 
 	}
 }
 
-// labels checks the labels in a row after a start with other labels than the registration's.
+// labels checks the labels in a row after a start with labels other than the registration's.
 func (r *probe) labels(row rawRow, registered bool) {
 	added := slices.DeleteFunc(slices.Collect(maps.Keys(row.Meta.Labels)), func(name string) bool { return name == ownLabel })
 	r.settle("labels-added", yesNo(len(added) > 0), fmt.Sprintf("a row has %d labels that nobody declared", len(added)))
@@ -64,7 +64,7 @@ func (r *probe) labels(row rawRow, registered bool) {
 	}
 }
 
-// names checks which names a row of the gateway has for its host.
+// names checks how a row of the gateway names its host.
 func (r *probe) names(row rawRow) {
 	switch {
 	case row.Host == nil:

@@ -17,8 +17,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// scratchSpec is a process that sleeps for at most half an hour, and writes only its pid file. Paths are
-// absolute, since no document says where commands run.
+// scratchSpec returns the spec of a process that sleeps for at most half an hour, and writes only its pid
+// file. Paths are absolute, because no document says where commands run.
 func scratchSpec(name, user string) *gse.Spec {
 	pidFile := "/tmp/" + name + ".pid"
 	start := "nohup sleep 1800 >/dev/null 2>&1 & echo $! >" + pidFile
@@ -45,21 +45,21 @@ const (
 	opKill    = 9
 )
 
-// scratch is one process on one host, used by the doctor only.
+// scratch is the doctor's own process on one host.
 type scratch struct {
 	p    *Platform
 	meta gse.Meta
 	host fleet.Host
 	spec *gse.Spec
 
-	// task is a task whose end was not seen. lost says that an answer was lost.
+	// task is a task that may not have ended. lost reports that a response was lost.
 	task string
 	lost bool
-	// renamed says that a result named the host differently than the request.
+	// renamed reports that a result named the host differently than the request.
 	renamed bool
-	// seen says that there was a result.
+	// seen reports that there was a result.
 	seen bool
-	// pending are the answers for operations in progress, by API and code.
+	// pending are the messages about operations in progress, by API and code.
 	pending map[string]string
 }
 
@@ -74,11 +74,11 @@ func (r result) silent() bool {
 	return text == "" || text == "null"
 }
 
-// said is a result as text.
+// said returns the result as text.
 func (r result) said() string { return fmt.Sprintf("code %d: %s", r.Code, r.Message) }
 
-// registration is a call of the ESB that answers at once. supplier is added to the host's supplier id.
-// 115 means that the call is repeated.
+// registration makes a call of the ESB that returns its result directly, and repeats it while that is 115.
+// supplier is added to the host's supplier id.
 func (s *scratch) registration(ctx context.Context, api string, supplier int) (result, error) {
 	body := map[string]any{
 		"meta":  s.meta,
@@ -93,11 +93,11 @@ func (s *scratch) registration(ctx context.Context, api string, supplier int) (r
 		err := s.send(ctx, s.p.gseAPI(api, true), body, &answers)
 		return err == nil && s.find(answers, &got), err
 	})
-	s.lost = s.lost || ctx.Err() != nil // it may have been in progress
+	s.lost = s.lost || ctx.Err() != nil // the call may be in progress
 	return got, err
 }
 
-// send sends a request that may have an effect. An interrupt does not end it, because the effect must be
+// send sends a request that may have an effect. An interrupt does not cancel it, because its effect must be
 // known.
 func (s *scratch) send(ctx context.Context, api bkapi.API, body, out any) error {
 	if err := ctx.Err(); err != nil {
@@ -165,7 +165,7 @@ func (s *scratch) result(ctx context.Context) (result, error) {
 	return got, err
 }
 
-// taskPatience is how long a call or a task may take: the command, the check after it, and a margin.
+// taskPatience is how long a call or task may take: the command, the check after it, and a margin.
 const taskPatience = 2 * time.Minute
 
 func (s *scratch) until(ctx context.Context, check func(context.Context) (bool, error)) error {
@@ -179,7 +179,7 @@ func (s *scratch) until(ctx context.Context, check func(context.Context) (bool, 
 	})
 }
 
-// inProgress notes the platform's answer for an operation in progress.
+// inProgress records a message about an operation in progress.
 func (s *scratch) inProgress(where string, code int64, message string) {
 	if s.pending == nil {
 		s.pending = make(map[string]string)
@@ -187,7 +187,7 @@ func (s *scratch) inProgress(where string, code int64, message string) {
 	s.pending[fmt.Sprintf("%s has code %d", where, code)] = message
 }
 
-// find takes the only result, unless it is still 115.
+// find sets got to the result of the process, and reports whether there is one other than 115.
 func (s *scratch) find(answers procapi.ResultMap, got *result) bool {
 	process := ":" + s.meta.Namespace + ":" + s.meta.Name
 	for key, r := range answers {
@@ -211,7 +211,7 @@ func (s *scratch) find(answers procapi.ResultMap, got *result) bool {
 	return false
 }
 
-// live is the agent's answer.
+// live queries the agent.
 func (s *scratch) live(ctx context.Context) (fleet.Status, error) {
 	limited, cancel := context.WithTimeout(ctx, agentPatience)
 	defer cancel()
@@ -223,10 +223,10 @@ func (s *scratch) live(ctx context.Context) (fleet.Status, error) {
 	return status, err
 }
 
-// hostingUntold says that an agent's answer has no isAuto.
+// hostingUntold is the reason if an agent's status has no isAuto.
 const hostingUntold = "the agent does not tell whether it hosts the process"
 
-// gone reports whether a status shows nothing of the process. An agent may leave out hosting and times.
+// gone reports whether a status shows no trace of the process. An agent may leave out hosting and times.
 func gone(s fleet.Status) bool { return s.State != fleet.Running && !s.Hosted && s.RegisterTime == 0 }
 
 // rawRow is a row of the cached status, undecoded.
@@ -244,7 +244,7 @@ type rawRow struct {
 	ReportTime procapi.Number `json:"report_time"`
 }
 
-// unregistered reports whether a row is kept of what was unregistered, as its status 0 says.
+// unregistered reports whether a row, by its status 0, is what remains of an unregistered process.
 func (r rawRow) unregistered() bool { return r.Status.Known && r.Status.Value == 0 }
 
 type rawRows struct {
@@ -252,7 +252,7 @@ type rawRows struct {
 	Rows  []rawRow       `json:"proc_infos"`
 }
 
-// row is the cached status of the process under a name of its machine, nil if there is none.
+// row returns the cached status of the process under a name of its machine, nil if there is none.
 func (s *scratch) row(ctx context.Context, host fleet.Host) (*rawRow, error) {
 	body := map[string]any{"meta": map[string]any{"namespace": s.meta.Namespace, "name": s.meta.Name}}
 	if id := host.AgentID(); id != "" {
@@ -271,7 +271,7 @@ func (s *scratch) row(ctx context.Context, host fleet.Host) (*rawRow, error) {
 	return &got.Rows[i], nil
 }
 
-// list is the first page of a namespace, and its count of rows.
+// list returns the first page of a namespace, and the count of its rows.
 func (p *Platform) list(ctx context.Context, namespace string) ([]rawRow, int64, error) {
 	var got rawRows
 	body := map[string]any{"meta": map[string]any{"namespace": namespace}, "page": map[string]any{"start": 0, "limit": 1000}}
@@ -279,7 +279,7 @@ func (p *Platform) list(ctx context.Context, namespace string) ([]rawRow, int64,
 	return got.Rows, got.Count.Int(), err
 }
 
-// labelled is the process with another value of its own label.
+// labelled sets the process's own label.
 func (s *scratch) labelled(value string) {
 	s.meta.Labels = maps.Clone(s.meta.Labels)
 	if s.meta.Labels == nil {
@@ -288,13 +288,13 @@ func (s *scratch) labelled(value string) {
 	s.meta.Labels[ownLabel] = value
 }
 
-// ownLabel identifies the registration's origin.
+// ownLabel is the name of that label. Its value shows which call wrote the labels.
 const ownLabel = "bk_doctor"
 
-// late is how long a request may take to have its effect: op_timeout, the check after it, and a margin.
+// late is how long after a request its effect may occur: op_timeout, the check after it, and a margin.
 const late = 75 * time.Second
 
-// remove removes everything of the process, whatever was done to it, and checks that nothing is left.
+// remove removes the process, whatever state it is in, and checks that nothing is left.
 func (s *scratch) remove(ctx context.Context) error {
 	if s.task != "" {
 		_, _ = s.result(ctx) // a task in progress would otherwise take effect afterwards
@@ -316,7 +316,7 @@ func (s *scratch) remove(ctx context.Context) error {
 
 func (s *scratch) removeOnce(ctx context.Context) error {
 	status, err := s.live(ctx)
-	// Unhost first: an agent would restart what is stopped.
+	// Unhost first, or the agent would restart the stopped process.
 	got, failed := s.operate(ctx, opUnhost)
 	unhosted := removed("unhosting", got, failed)
 	err = errors.Join(err, unhosted)
@@ -345,7 +345,7 @@ func (s *scratch) removeOnce(ctx context.Context) error {
 	return nil
 }
 
-// removed is the error of a step of the removal. What is not there has been removed.
+// removed returns the error of a step of the removal. It is no error if there was nothing to remove.
 func removed(what string, got result, err error) error {
 	if err == nil && got.Code == procapi.CodeNotRunning {
 		return nil
@@ -353,7 +353,8 @@ func removed(what string, got result, err error) error {
 	return unexpected(what, got, err)
 }
 
-// forgotten waits until the cached status has no row of the process, or one that says so. An agent may tell no registration.
+// forgotten waits until the cached status has no row of the process, or an unregistered one. This is needed
+// because an agent may not report registrations.
 func (s *scratch) forgotten(ctx context.Context, patience time.Duration) error {
 	end := s.p.Clock.Now().Add(patience)
 	for {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// codes are members whose numbers are compared. Of any other number, and of all texts, only the type is
-// compared: pids, times, versions and tasks always differ.
+// codes are the fields whose numbers are compared. For other numbers, and for texts, only the type is
+// compared, because pids, times, versions and tasks always differ.
 var codes = []string{"code", "error_code", "bk_error_code", "errorCode", "status", "status_code", "auto_type", "op_type"}
 
-// underWay are the codes of an operation in progress. How long that takes is not compared.
+// underWay are the codes of an operation in progress. How long that lasts is not compared.
 var underWay = []string{"115", "1000115"}
 
-// comparison collects differences between an answer of the platform and one of the simulator.
+// comparison collects differences between a response of the platform and one of the simulator.
 type comparison struct{ found []Difference }
 
 func (c *comparison) differ(where, platform, simulator string) {
@@ -76,7 +76,7 @@ func contentOf(text string, isJSON bool) string {
 	return "a text that holds no JSON"
 }
 
-// objects compares the codes first: if they differ, other differences are only a consequence.
+// objects compares the codes first. If they differ, other differences are only a consequence.
 func (c *comparison) objects(where string, tape, sim map[string]any) {
 	for _, name := range []string{"code", "bk_error_code", "error_code", "errorCode"} {
 		a, b := tape[name], sim[name]
@@ -108,8 +108,8 @@ func (c *comparison) objects(where string, tape, sim map[string]any) {
 	}
 }
 
-// sameKeys gives a host the platform's key if the simulator's key has another form. That difference is
-// reported by itself.
+// sameKeys returns sim with the platform's keys for hosts whose keys have another form. That difference is
+// reported separately.
 func (c *comparison) sameKeys(where string, tape, sim map[string]any) map[string]any {
 	renamed := maps.Clone(sim)
 	for _, name := range sortedKeys(tape) {
@@ -124,12 +124,12 @@ func (c *comparison) sameKeys(where string, tape, sim map[string]any) map[string
 	return renamed
 }
 
-// formOf is the form in which a key names a host.
+// formOf returns the form in which a key names a host.
 func formOf(key string) string {
 	return [3]string{"host:…", "cloud:host:…", "cloud:supplier:host:…"}[strings.Count(cloud.FindString(key), ":")]
 }
 
-// inside is the place of a member. The keys of a map by host all have the same place.
+// inside returns the path of a field. The keys of a map by host all have the same path.
 func inside(where, name string) string {
 	if strings.ContainsAny(name, ":") {
 		name = "*"
@@ -162,7 +162,7 @@ func (c *comparison) arrays(where, member string, tape, sim []any) {
 	}
 }
 
-// rowOf is the host and process of an item.
+// rowOf returns the host and process of an item.
 func rowOf(item any) string {
 	object, ok := item.(map[string]any)
 	if !ok {

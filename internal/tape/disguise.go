@@ -14,8 +14,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// words are what may stay in a text: the words of the platform's messages. Any other word of a text is
-// replaced.
+// wordList has the words of the platform's messages, which may stay in a text. All others are replaced.
 //
 //go:embed words.txt
 var wordList string
@@ -31,8 +30,8 @@ var words = func() map[string]bool {
 	return kept
 }()
 
-// kinds are the kinds of the members of bodies, by their names in lower case. The text of any other
-// member is read word by word.
+// kinds maps the fields of bodies, in lower case, to what they contain. The text of any other field is
+// disguised word by word.
 var kinds = func() map[string]string {
 	byName := make(map[string]string)
 	for kind, members := range map[string]string{
@@ -59,17 +58,17 @@ var kinds = func() map[string]string {
 	return byName
 }()
 
-// keptKeys are labels that the provider and the platform use themselves.
+// keptKeys are the labels that the provider and the platform add themselves.
 var keptKeys = []string{"proc_name", "tf_spec", "tf_owner"}
 
-// credentials are the members that identify an application and its user.
+// credentials are the fields that identify an application and its user.
 var credentials = []string{"bk_app_code", "bk_app_secret", "bk_username", "bk_token", "bk_ticket", "access_token", "bk_nonce", "bk_signature", "operator_token"}
 
 var secretMember = regexp.MustCompile(`(?i)secret|token|passw|pwd|ticket|credential|authorization|cookie|signature|private_?key|access_?key|api_?key`)
 
 const dropped = "***"
 
-// disguise replaces what identifies a platform. The same value gets the same pseudonym on the whole tape.
+// disguise replaces what identifies a platform. A value has the same pseudonym on the whole tape.
 type disguise struct {
 	known   map[string]string
 	counts  map[string]int
@@ -82,7 +81,7 @@ type disguise struct {
 func newDisguise(secrets ...string) *disguise {
 	d := &disguise{
 		known: make(map[string]string), counts: make(map[string]int),
-		// Addresses reserved for benchmarks and documentation: no platform has a host there.
+		// These are reserved for benchmarks and documentation, so no platform has a host there.
 		four: netip.MustParseAddr("198.18.0.0"), six: netip.MustParseAddr("2001:db8::"),
 		redact: func(text string) string { return text },
 	}
@@ -90,7 +89,7 @@ func newDisguise(secrets ...string) *disguise {
 	return d
 }
 
-// learn adds secrets, which from now on are removed from any text.
+// learn adds secrets, which are then removed from all texts.
 func (d *disguise) learn(secrets ...string) {
 	before := len(d.secrets)
 	for _, s := range secrets {
@@ -103,7 +102,7 @@ func (d *disguise) learn(secrets ...string) {
 	}
 }
 
-// learnFrom learns the secrets of a body before any of the body is kept.
+// learnFrom learns the secrets of a body. Call it before any part of the body is kept.
 func (d *disguise) learnFrom(in any) {
 	switch in := in.(type) {
 	case map[string]any:
@@ -126,7 +125,7 @@ func (d *disguise) learnFrom(in any) {
 
 func isSecret(member string) bool { return secretMember.MatchString(member) }
 
-// decode reads one JSON document, and keeps the spelling of its numbers.
+// decode decodes one JSON document, and keeps the spelling of its numbers.
 func decode(text string) (any, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -138,7 +137,7 @@ func decode(text string) (any, bool) {
 	return value, err == io.EOF
 }
 
-// container reads an object or an array from the text of a string.
+// container decodes a string that contains a JSON object or array.
 func container(text string) (any, bool) {
 	if trimmed := strings.TrimSpace(text); !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
 		return nil, false
@@ -146,7 +145,7 @@ func container(text string) (any, bool) {
 	return decode(text)
 }
 
-// value is the JSON value of a member, disguised.
+// value returns the JSON value of a field, disguised.
 func (d *disguise) value(member string, in any) any {
 	switch in := in.(type) {
 	case map[string]any:
@@ -191,7 +190,7 @@ func (d *disguise) label(key string) string {
 	return d.name("label", key)
 }
 
-// str is the text of a member, disguised.
+// str returns the text of a field, disguised.
 func (d *disguise) str(member, text string) string {
 	if inner, ok := container(text); ok {
 		clean, err := line(d.value(member, inner))
@@ -236,8 +235,8 @@ func (d *disguise) number(member string, n json.Number) json.Number {
 	return json.Number(d.id(n.String()))
 }
 
-// maxDigits is the length of the platform's longest codes. In a text, a number of fewer than minDigits is rather a code
-// or a cloud area than an id.
+// maxDigits is the length of the platform's longest codes. In a text, a number with fewer than minDigits is
+// more likely a code or a cloud area than an id.
 const maxDigits, minDigits = 7, 4
 
 func isID(member string) bool {
@@ -248,10 +247,10 @@ func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// firstID is the first of the ids that no platform uses.
+// firstID precedes the ids that replace others.
 const firstID = 1000
 
-// id replaces a number, everywhere by the same one. 0 and -1 are kept: they are not ids.
+// id returns the pseudonym of an id. 0 and -1 are kept, because they are not ids.
 func (d *disguise) id(n string) string {
 	if n == "0" || n == "-1" {
 		return n
@@ -263,7 +262,7 @@ func (d *disguise) id(n string) string {
 	return d.known["#"+n]
 }
 
-// replace is the pseudonym of a value.
+// replace returns the pseudonym of a value.
 func (d *disguise) replace(kind, value string) string {
 	if pseudonym := d.known[value]; pseudonym != "" {
 		return pseudonym
@@ -273,10 +272,10 @@ func (d *disguise) replace(kind, value string) string {
 	return d.known[value]
 }
 
-// plainName matches member names and path segments that stay.
+// plainName matches field names that may stay.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,48}$`)
 
-// key is the name of a member, which stays, or the key of a map, whose parts are replaced.
+// key returns the name of a field unchanged, and disguises the key of a map.
 func (d *disguise) key(key string) string {
 	_, taken := d.known[key]
 	if kinds[strings.ToLower(key)] != "" || plainName.MatchString(key) && !taken && !isAgent(key) && d.redact(key) == key {
@@ -287,7 +286,7 @@ func (d *disguise) key(key string) string {
 
 var cloud = regexp.MustCompile(`^(?:\d{1,7}:){1,2}`)
 
-// keyed is a text that begins with the name of a host: cloud:supplier:ip:namespace:name, or an agent id.
+// keyed disguises a text that begins with a host: cloud:supplier:ip:namespace:name, or an agent id.
 func (d *disguise) keyed(text string) string {
 	prefix := cloud.FindString(text)
 	for _, before := range []string{prefix, ""} {
@@ -301,7 +300,7 @@ func (d *disguise) keyed(text string) string {
 	return d.name("process", text)
 }
 
-// ends are the places where a part of a key may end, the last first, because an IPv6 address contains
+// ends returns where the address in a key may end, the last place first, because an IPv6 address contains
 // colons.
 func ends(text string) []int {
 	found := []int{len(text)}
@@ -333,7 +332,7 @@ func (d *disguise) name(kind, text string) string {
 
 var nameParts = regexp.MustCompile(`[^:/\\]+`)
 
-// address is another address of the same family.
+// address returns the pseudonym of an address, which is of the same family.
 func (d *disguise) address(addr netip.Addr) string {
 	original := addr.WithZone("").String()
 	if d.known[original] == "" {
@@ -351,7 +350,7 @@ var agentID = regexp.MustCompile(`^[0-9a-fA-F][0-9a-fA-F-]{14,62}[0-9a-fA-F]$`)
 
 func isAgent(text string) bool { return agentID.MatchString(text) }
 
-// agent is an id of the same length, with digits, letters and dashes in the same places.
+// agent returns an id of the same length, with digits, letters and dashes in the same places.
 func (d *disguise) agent(id string) string {
 	if d.known[id] != "" {
 		return d.known[id]
@@ -376,14 +375,14 @@ func (d *disguise) agent(id string) string {
 }
 
 var (
-	// A word of a text, or a possible address with colons.
+	// token matches a word, or what may be an address with colons.
 	token     = regexp.MustCompile(`[0-9A-Fa-f]*:[0-9A-Fa-f:.]+|[\p{L}\p{M}\p{N}_.@+=-]+`)
 	word      = regexp.MustCompile(`[\p{L}\p{M}\p{N}_.@+=-]+`)
 	keptWord  = regexp.MustCompile(`^(?:\d{1,7}|v?\d{1,4}(?:\.\d{1,4}){1,2}|\d{4}-\d\d-\d\d(?:T\d\d)?)$`)
 	lastMarks = ".-=+"
 )
 
-// text replaces each word that is not one of the platform's.
+// text replaces the words that are not the platform's.
 func (d *disguise) text(text string) string {
 	if pseudonym := d.known[text]; pseudonym != "" {
 		return pseudonym
@@ -417,12 +416,12 @@ func (d *disguise) word(found string) string {
 	return d.replace("word", part) + marks
 }
 
-// anchors are where the platform's part of a path begins. The part before it depends on the site.
+// anchors begin the platform's part of a path. What precedes it depends on the site.
 var anchors = []string{"/api/c/compapi/", "/api/bk-", "/api/v"}
 
 var segment = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,48}$`)
 
-// path keeps the names of APIs, and replaces ids and all other segments.
+// path keeps the segments that name APIs, and replaces ids and all others.
 func (d *disguise) path(path string) string {
 	known := false
 	for _, anchor := range anchors {
@@ -444,8 +443,8 @@ func (d *disguise) path(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// isSegment reports whether a segment of a path is the name of an API or leads to one. A platform may
-// have a name that is the same word as an API's.
+// isSegment reports whether a segment of a path names an API or leads to one. A word of it must not have a
+// pseudonym, unless it is also one of the platform's words.
 func (d *disguise) isSegment(part string) bool {
 	if !segment.MatchString(part) || isAgent(part) || d.redact(part) != part {
 		return false

@@ -23,9 +23,9 @@ import (
 type Recorder struct {
 	Target    *url.URL
 	Transport http.RoundTripper
-	// Out is the tape.
+	// Out receives the tape.
 	Out io.Writer
-	// Say gets each error, one sentence at a time.
+	// Say is called with each error, as a sentence.
 	Say func(string)
 
 	proxy    *httputil.ReverseProxy
@@ -36,7 +36,7 @@ type Recorder struct {
 	failure  error
 }
 
-// NewRecorder begins the tape. secrets are those known before the first request.
+// NewRecorder begins a tape. secrets are those that are known before the first request.
 func NewRecorder(target *url.URL, transport http.RoundTripper, out io.Writer, say func(string), secrets ...string) (*Recorder, error) {
 	first, err := line(header{Format})
 	if err == nil {
@@ -53,14 +53,14 @@ func NewRecorder(target *url.URL, transport http.RoundTripper, out io.Writer, sa
 	return r, nil
 }
 
-// Count is how many exchanges are on the tape, and the error of writing it, if any.
+// Count returns the number of exchanges on the tape, and the error that ended it, if any.
 func (r *Recorder) Count() (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count, r.failure
 }
 
-// asked is a request, kept until it is answered.
+// asked is a request that waits for its response.
 type asked struct {
 	exchange Exchange
 	header   http.Header
@@ -88,8 +88,8 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.proxy.ServeHTTP(w, req.WithContext(withAsked(req.Context(), a)))
 }
 
-// fromPage reports whether a web page in this machine's browser sent a request. The browser names its origin,
-// or a host name that resolves to this machine (DNS rebinding).
+// fromPage reports whether a web page in this machine's browser sent a request. It shows by its origin, or by
+// a host name that merely resolves to this machine (DNS rebinding).
 func fromPage(req *http.Request) bool {
 	host := (&url.URL{Host: req.Host}).Hostname()
 	addr, err := netip.ParseAddr(host)
@@ -111,7 +111,7 @@ func (r *Recorder) rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
-// answered reads an answer, writes the exchange, and forwards the answer unchanged.
+// answered reads a response, writes the exchange, and forwards the response unchanged.
 func (r *Recorder) answered(res *http.Response) error {
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *Recorder) answered(res *http.Response) error {
 	return nil
 }
 
-// unpacked is a decompressed body. A body that cannot be decompressed is left out of the tape.
+// unpacked decompresses a body. One that cannot be decompressed is left out of the tape.
 func unpacked(body []byte) []byte {
 	reader, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
@@ -171,7 +171,7 @@ func (r *Recorder) write(a *asked, answer []byte) {
 	r.count++
 }
 
-// exchange is an exchange without what identifies the platform. All secrets of the request are learned
+// exchange returns an exchange without what identifies the platform. It learns all secrets of the bodies
 // first.
 func (d *disguise) exchange(a *asked, answer []byte) Exchange {
 	e := a.exchange
@@ -206,7 +206,7 @@ func (d *disguise) exchange(a *asked, answer []byte) Exchange {
 	e.Query = d.query(query)
 	e.Request = d.body(a.body, body, isJSON)
 	e.Response = d.body(answer, reply, replied)
-	e.Path = d.path(e.Path) // last, because the ids of the bodies are known now
+	e.Path = d.path(e.Path) // last, when the names in the bodies are known
 	return e
 }
 
@@ -246,7 +246,7 @@ func (d *disguise) query(query url.Values) string {
 	return clean.Encode()
 }
 
-// maxText is how much is kept of a body that is not JSON, such as a gateway's page.
+// maxText is the number of bytes that are kept of a body that is not JSON, such as a gateway's page.
 const maxText = 2000
 
 func (d *disguise) body(raw []byte, value any, isJSON bool) json.RawMessage {

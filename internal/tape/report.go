@@ -10,15 +10,15 @@ import (
 // Report is the result of playing a tape.
 type Report struct {
 	Version string `json:"bk_doctor"`
-	// Profile says whether the simulator ran with a profile.
+	// Profile reports whether the simulator ran with a profile.
 	Profile bool  `json:"profile"`
 	Rows    []Row `json:"apis"`
 }
 
-// Played counts exchanges that were played.
+// Played returns the number of exchanges that were played.
 func (r Report) Played() int { return r.sum(func(row Row) int { return row.Played }) }
 
-// Differ counts the exchanges with a difference.
+// Differ returns the number of exchanges with a difference.
 func (r Report) Differ() int { return r.sum(func(row Row) int { return row.Differ }) }
 
 func (r Report) sum(of func(Row) int) int {
@@ -37,7 +37,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// String is the report as text, which can be pasted into an issue unchanged.
+// String returns the report as text that can be pasted into an issue.
 func (r Report) String() string {
 	var text strings.Builder
 	for _, row := range r.Rows {

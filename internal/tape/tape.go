@@ -1,7 +1,7 @@
-// Package tape records the exchanges of a platform and its clients, and plays them against the simulator.
+// Package tape records exchanges between a platform and its clients, and plays them against the simulator.
 // A tape is a text file with one JSON document on each line. The first line has the format, and each
-// other line is one exchange. It has no secrets, and the real hosts, ids, names, labels and commands are
-// replaced.
+// other line is one exchange. It contains no secrets, and real hosts, ids, names, labels and commands are
+// replaced by pseudonyms.
 package tape
 
 import (
@@ -18,17 +18,17 @@ import (
 // Format is the version of a tape's format.
 const Format = 1
 
-// header is the first line.
+// header is the first line of a tape.
 type header struct {
 	Tape int `json:"tape"`
 }
 
-// Exchange is one request and its answer.
+// Exchange is one request and its response.
 type Exchange struct {
-	// At is when the request arrived, and Took how long the answer took, in milliseconds.
+	// At is when the request arrived, in milliseconds since the tape began, and Took how long it took.
 	At   int64 `json:"at_ms"`
 	Took int64 `json:"took_ms"`
-	// Credentials says where the credentials were: header, body or query, "" for none.
+	// Credentials is where the credentials were: header, body or query, "" for none.
 	Credentials string `json:"credentials,omitempty"`
 	Method      string `json:"method"`
 	Path        string `json:"path"`
@@ -38,14 +38,14 @@ type Exchange struct {
 	Status   int             `json:"status"`
 	Response json.RawMessage `json:"response,omitempty"`
 
-	// Line is the line in the file.
+	// Line is the number of the line in the file.
 	Line int `json:"-"`
 }
 
 // places are the values of Credentials.
 var places = []string{"", "header", "body", "query"}
 
-// Parse reads the text of a file. An error has the file's name, the line, and the valid form.
+// Parse reads the text of a file. Errors name the file, the line, and the valid form.
 func Parse(file string, text []byte) ([]Exchange, error) {
 	var exchanges []Exchange
 	begun := false
@@ -98,7 +98,7 @@ func strict(raw []byte, into any) error {
 
 var unknownMember = regexp.MustCompile(`unknown field (".*")`)
 
-// explain says what is wrong with a line, and what would be valid.
+// explain returns what is wrong with a line, and what would be valid.
 func explain(err error) string {
 	var wrongType *json.UnmarshalTypeError
 	switch member := unknownMember.FindStringSubmatch(err.Error()); {
@@ -114,7 +114,7 @@ func explain(err error) string {
 	return "this is not one JSON document: " + strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// wrong says which value an exchange cannot have.
+// wrong returns which value of an exchange is invalid, or "".
 func (e Exchange) wrong() string {
 	switch {
 	case e.Method == "" || strings.ContainsFunc(e.Method, func(r rune) bool { return r < 'A' || r > 'Z' }):
@@ -131,7 +131,7 @@ func (e Exchange) wrong() string {
 	return ""
 }
 
-// line is a JSON document on one line.
+// line encodes a JSON document on one line.
 func line(document any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

@@ -21,9 +21,9 @@ type Row struct {
 	API    string `json:"api"`
 	Played int    `json:"played"`
 	Differ int    `json:"differ"`
-	// Left counts exchanges that were not played, by the reason.
+	// Left counts the exchanges that were not played, by reason.
 	Left map[string]int `json:"not_played,omitempty"`
-	// Differences are distinct.
+	// Differences has each difference once.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
@@ -32,12 +32,12 @@ type Difference struct {
 	Where     string `json:"where"`
 	Platform  string `json:"platform"`
 	Simulator string `json:"simulator"`
-	// Times is how often it was seen, and Line where it was seen first.
+	// Times is how often it occurred, and Line where it occurred first.
 	Times int `json:"times"`
 	Line  int `json:"line"`
 }
 
-// Play plays a tape against a simulator that has not served yet, and compares the answers. The
+// Play plays a tape against a simulator that has not served yet, and compares the responses. The
 // simulator's clock follows the tape.
 func Play(exchanges []Exchange, sim *simulator.Server) []Row {
 	p := player{sim: sim, now: time.Now(), tasks: make(map[string]string)}
@@ -64,11 +64,11 @@ func Play(exchanges []Exchange, sim *simulator.Server) []Row {
 	return sorted
 }
 
-// player keeps the parts of earlier exchanges that later ones need.
+// player plays a tape.
 type player struct {
 	sim *simulator.Server
 	now time.Time
-	// tasks are the simulator's task ids, by those on the tape.
+	// tasks maps task ids on the tape to the simulator's.
 	tasks map[string]string
 }
 
@@ -121,14 +121,14 @@ func (p *player) play(e Exchange, row *Row) {
 	}
 }
 
-// messageOf is the simulator's reason for refusing a request.
+// messageOf returns the simulator's reason for refusing a request.
 func messageOf(answer any) string {
 	object, _ := answer.(map[string]any)
 	text, _ := object["message"].(string)
 	return strings.ReplaceAll(text, "|", "/")
 }
 
-// add counts a difference.
+// add adds a difference, or counts one that it has.
 func (r *Row) add(d Difference, line int) {
 	for i, known := range r.Differences {
 		if known.Where == d.Where && known.Platform == d.Platform && known.Simulator == d.Simulator {
@@ -140,7 +140,7 @@ func (r *Row) add(d Difference, line int) {
 	r.Differences = append(r.Differences, d)
 }
 
-// api is the name under which exchanges are counted.
+// api returns the name under which an exchange is counted.
 func (e Exchange) api() string {
 	path := strings.Trim(e.Path, "/")
 	face := "gateway"
@@ -160,7 +160,7 @@ func (e Exchange) api() string {
 	return name
 }
 
-// response is an http.ResponseWriter that keeps the answer.
+// response is an http.ResponseWriter that keeps the response.
 type response struct {
 	status int
 	header http.Header
@@ -176,7 +176,7 @@ func (r *response) Write(part []byte) (int, error) {
 	return r.body.Write(part)
 }
 
-// send sends the request to the simulator, with the simulator's credentials if the tape had some.
+// send sends a request to the simulator, with the simulator's credentials if the tape had some.
 func (p *player) send(e Exchange, request any) (int, []byte) {
 	creds := map[string]any{"bk_app_code": simulator.DefaultAppCode, "bk_app_secret": simulator.DefaultAppSecret, "bk_username": "admin"}
 	header := http.Header{"Content-Type": {"application/json"}}
@@ -209,10 +209,10 @@ func (p *player) send(e Exchange, request any) (int, []byte) {
 	return answer.status, answer.body.Bytes()
 }
 
-// taskMembers are the members that contain task ids.
+// taskMembers are the fields that contain task ids.
 var taskMembers = []string{"task_id", "bk_gse_taskid", "gseTaskId"}
 
-// pair learns which task of the simulator corresponds to which task on the tape.
+// pair records which task of the simulator corresponds to which task on the tape.
 func (p *player) pair(tape, sim any) {
 	a, _ := tape.(map[string]any)
 	b, _ := sim.(map[string]any)
@@ -236,7 +236,7 @@ func (p *player) known(request any) bool {
 	return true
 }
 
-// withTasks is a request with the simulator's task ids.
+// withTasks replaces the task ids in a request by the simulator's.
 func (p *player) withTasks(request any) any {
 	object, ok := request.(map[string]any)
 	if !ok {
