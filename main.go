@@ -16,8 +16,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/provider"
 )
 
-// These are set when a release is built. The date is that of the commit, so that the same
-// source gives the same binary.
+// These variables are set when a release is built. date is that of the commit, so that
+// builds are reproducible.
 var (
 	version = "dev"
 	commit  = "unknown"
@@ -49,9 +49,9 @@ func main() {
 	}
 }
 
-// endWith ends this process when the one that started it is gone. Terraform that is
-// killed tells its providers nothing. What is under way there ends with the connection
-// to it, but the process would wait for further calls for ever.
+// endWith ends this process when the process that started it has ended. If Terraform is
+// killed, it does not stop its providers. Calls in progress end with the connection, but
+// the process would wait for further calls forever.
 func endWith(parent int) {
 	for range time.Tick(time.Second) {
 		if os.Getppid() != parent {
@@ -60,9 +60,9 @@ func endWith(parent int) {
 	}
 }
 
-// collectLess lets garbage grow to four times what is in use: a request of a large fleet is over in a
-// second, and a tenth of it went into collecting. Above memoryLimit the collector works as ever.
-// GOGC and GOMEMLIMIT go before this.
+// collectLess lets garbage grow to four times the memory in use: a request for a large fleet takes a
+// second, and a tenth of that was garbage collection. Above memoryLimit the collector works as usual.
+// GOGC and GOMEMLIMIT take precedence.
 func collectLess() {
 	const memoryLimit = 512 << 20
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
@@ -71,9 +71,9 @@ func collectLess() {
 	}
 }
 
-// quietSDK turns off what the SDK says of itself, unless TF_LOG or a variable of its own asks for it.
-// Terraform throws it away without a log, and writing it took two thirds of the time of a plan with 10,000
-// hosts; in a log it hides the provider's lines. Those are turned off too where there is no log.
+// quietSDK turns off the SDK's own log, unless TF_LOG or one of the SDK's variables is set. Without a log,
+// Terraform discards these lines, and writing them took two thirds of the time of a plan with 10,000
+// hosts. In a log they hide the provider's lines, which are turned off too if there is no log.
 func quietSDK() {
 	if os.Getenv("TF_LOG") != "" {
 		return
@@ -85,14 +85,14 @@ func quietSDK() {
 	sdk := cmp.Or(os.Getenv("TF_LOG_SDK"), "WARN")
 	for name, level := range map[string]string{
 		"TF_LOG_SDK": sdk,
-		// Without a level of its own, a part of the SDK prepares even the lines that it does not write.
+		// Without a level of its own, a part of the SDK formats even the lines that it does not write.
 		"TF_LOG_SDK_FRAMEWORK":   sdk,
 		"TF_LOG_SDK_PROTO":       sdk,
-		"TF_LOG_PROVIDER_BK":     "WARN", // libraries of the SDK log as the provider
+		"TF_LOG_PROVIDER_BK":     "WARN", // libraries of the SDK log under the provider's name
 		"TF_LOG_PROVIDER_BK_GSE": own,
 	} {
 		if os.Getenv(name) == "" {
-			// An error here leaves the log on, which is slow and otherwise harmless.
+			// An error here leaves the log on, which is slow but otherwise harmless.
 			_ = os.Setenv(name, level)
 		}
 	}

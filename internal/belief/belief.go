@@ -1,7 +1,7 @@
-// Package belief lists what the provider believes of a platform and nobody has proven, as
-// data. bk-doctor asks these questions of a platform, bk-simulator answers them either way,
-// and the guide "Your platform" is printed from them. It knows nobody: neither the clients
-// nor the simulator, which share no code and both agree with this table.
+// Package belief lists the provider's unproven assumptions about a platform, as data.
+// bk-doctor checks them on a platform, bk-simulator can behave either way, and the guide
+// "Your platform" is generated from them. The package imports neither the clients nor the
+// simulator, which share no code but must both agree with this table.
 package belief
 
 import (
@@ -16,28 +16,28 @@ type Belief struct {
 	ID string
 	// Holds is what the provider believes.
 	Holds Words
-	// Otherwise is what follows for the provider where it is otherwise, and what to set.
+	// Otherwise is the consequence if the belief is wrong, and what to set.
 	Otherwise Words
 	Faces     []Face
 	Source    Words
 	Sure      Confidence
 	Kind      Kind
-	// Expected is the value of a profile in which the belief holds, "" where any will do.
+	// Expected is the value in a profile if the belief holds, "" if any value will do.
 	Expected string
-	// Switch says that the simulator can be made to behave otherwise.
+	// Switch reports whether a switch makes the simulator behave otherwise.
 	Switch bool
-	// Settled is how bk-doctor finds out.
+	// Settled is the command of bk-doctor that checks it.
 	Settled Settled
 	// Untold is why it cannot be checked from outside, for SettledByNothing.
 	Untold Words
-	// Code is the product code that depends on it.
+	// Code lists the files that depend on it.
 	Code []string
 }
 
-// Words say one thing in the languages of the documentation.
+// Words is a text in the languages of the documentation.
 type Words struct{ English, Chinese string }
 
-// Face is a way into the platform where the question arises.
+// Face is a way to call the platform.
 type Face string
 
 // The faces.
@@ -61,8 +61,8 @@ const (
 // Kind is the type of a value in a profile.
 type Kind string
 
-// The kinds. A YesNo says whether the platform is as the switch of that name has it, so "no"
-// is what a row with a switch expects.
+// The kinds. A YesNo is whether the platform behaves like the switch of that name, so a row
+// with a switch expects "no".
 const (
 	YesNo Kind = "yes-no"
 	Code  Kind = "code"
@@ -76,7 +76,7 @@ const (
 	Unknown = "unknown"
 )
 
-// Settled is which command finds out.
+// Settled is the command that checks a belief.
 type Settled string
 
 // The ways in which a belief is settled.
@@ -86,15 +86,15 @@ const (
 	SettledByNothing Settled = "nothing"
 )
 
-// On reports whether a question arises on a face.
+// On reports whether the belief matters on a face.
 func (b Belief) On(face Face) bool { return slices.Contains(b.Faces, face) }
 
-// As reports whether a value is as the provider believes. An unknown one is neither.
+// As reports whether a value is as the provider believes. An unknown one is not.
 func (b Belief) As(value string) bool {
 	return value == b.Expected || b.Expected == "" && value != Unknown && value != ""
 }
 
-// Find is the row with an id.
+// Find returns the row with an id.
 func Find(id string) (Belief, bool) {
 	i := slices.IndexFunc(rows, func(b Belief) bool { return b.ID == id })
 	if i < 0 {
@@ -103,10 +103,10 @@ func Find(id string) (Belief, bool) {
 	return rows[i], true
 }
 
-// All are the rows, those of registering first.
+// All returns the rows, those about registering first.
 func All() []Belief { return slices.Clone(rows) }
 
-// IDs are the names of the rows, in their order.
+// IDs returns the ids of the rows, in their order.
 func IDs() []string {
 	ids := make([]string, len(rows))
 	for i, b := range rows {
@@ -115,7 +115,7 @@ func IDs() []string {
 	return ids
 }
 
-// want says which values a kind has, "" where value is one of them.
+// want returns "" if value is valid for a kind, and else which values are.
 func (k Kind) want(value string) string {
 	switch {
 	case value == Unknown:

@@ -14,13 +14,13 @@ import (
 // Format is the version of the profile's format.
 const Format = 1
 
-// Profile is what is known of one platform. It holds neither an address nor a secret.
+// Profile is what is known about one platform. It contains neither addresses nor secrets.
 type Profile struct {
-	// Answers are values by the ids of rows. What is not in it is not known.
+	// Answers are values by the ids of rows. A missing value is unknown.
 	Answers map[string]string
 }
 
-// Value is what is known of a row, Unknown where nothing is.
+// Value returns the value of a row, Unknown if there is none.
 func (p Profile) Value(id string) string {
 	if value, ok := p.Answers[id]; ok {
 		return value
@@ -28,7 +28,7 @@ func (p Profile) Value(id string) string {
 	return Unknown
 }
 
-// Switches are the simulator's switches that this platform needs, in the rows' order.
+// Switches returns the simulator's switches that this platform needs, in the rows' order.
 func (p Profile) Switches() []string {
 	var on []string
 	for _, b := range rows {
@@ -39,8 +39,8 @@ func (p Profile) Switches() []string {
 	return on
 }
 
-// With is the profile with what another one knows, which wins. An unknown value takes
-// nothing away.
+// With returns the profile with the values of a later one, which take precedence. An
+// unknown value does not replace a known one.
 func (p Profile) With(later Profile) Profile {
 	merged := Profile{make(map[string]string)}
 	maps.Copy(merged.Answers, p.Answers)
@@ -52,7 +52,7 @@ func (p Profile) With(later Profile) Profile {
 	return merged
 }
 
-// Text is the file. Rows are in their order, one on a line.
+// Text returns the text of the file, with one row on each line, in the rows' order.
 func (p Profile) Text() []byte {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "{\n  \"format\": %d,\n  \"beliefs\": {", Format)
@@ -67,8 +67,8 @@ func (p Profile) Text() []byte {
 	return text.Bytes()
 }
 
-// ParseProfile reads the text of a file. An error has the file's name, the line, and what
-// would be right.
+// ParseProfile reads the text of a file. Errors name the file, the line, and what would be
+// valid.
 func ParseProfile(file string, text []byte) (Profile, error) {
 	r := reader{file: file, text: text, dec: json.NewDecoder(bytes.NewReader(text))}
 	r.dec.UseNumber()
@@ -82,7 +82,7 @@ func ParseProfile(file string, text []byte) (Profile, error) {
 	return profile, nil
 }
 
-// reader reads a profile token by token, so that it knows the line.
+// reader reads a profile token by token, so that errors can name the line.
 type reader struct {
 	file string
 	text []byte
@@ -145,7 +145,7 @@ func (r reader) answer(profile Profile, id string) error {
 	return nil
 }
 
-// object reads an object, whose members are read by each.
+// object reads an object. each reads the value of a key.
 func (r reader) object(each func(key string) error) error {
 	token, err := r.token()
 	if err != nil {
@@ -186,7 +186,7 @@ func quoted(token json.Token) string {
 	return fmt.Sprint(token)
 }
 
-// suggestion is the row that shares most of an id's beginning.
+// suggestion suggests the row whose id shares the longest prefix with id.
 func suggestion(id string) string {
 	shared := func(name string) int {
 		n := 0

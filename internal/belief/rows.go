@@ -1,6 +1,6 @@
 package belief
 
-// Sources, as the rows name them.
+// Sources of the rows.
 var (
 	documents = Words{"API documents", "API 文档"}
 	clients   = Words{"other clients", "其他客户端的代码"}
@@ -9,7 +9,7 @@ var (
 	nobody    = Words{"nobody says", "没有资料说明"}
 )
 
-// Code that depends on rows, by what it is about.
+// Files that depend on several rows.
 const (
 	codeRegister = "internal/gse/registration.go"
 	codeESB      = "internal/gse/esb.go"
@@ -25,7 +25,7 @@ const (
 
 var gseFaces = []Face{ESB, APIG}
 
-// rows are in the order in which they are printed. The first are the simulator's switches.
+// rows are in the order of the guide. The first are the simulator's switches.
 var rows = []Belief{
 	{
 		ID: "register-hosts", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: documents, Sure: Medium,

@@ -14,7 +14,7 @@ import (
 //go:embed testdata
 var files embed.FS
 
-// Case is one exchange.
+// Case is one request and its response.
 type Case struct {
 	Face     string // esb, apigw, job, cmdb or cmdb-apigw
 	Endpoint string // operate_proc_v2
@@ -23,10 +23,10 @@ type Case struct {
 	Response []byte
 }
 
-// ID is face/endpoint, followed by /name if there is a name.
+// ID returns face/endpoint, followed by /name if there is a name.
 func (c Case) ID() string { return path.Join(c.Face, c.Endpoint, c.Name) }
 
-// Cases are the cases of the faces, or of all faces if none is given, sorted by name.
+// Cases returns the cases of the faces, or of all faces if none is given, sorted by name.
 func Cases(faces ...string) []Case {
 	if len(faces) == 0 {
 		faces = slices.DeleteFunc(list(files, "testdata"), func(name string) bool { return name == "script" })
@@ -45,7 +45,7 @@ func Cases(faces ...string) []Case {
 	return cases
 }
 
-// Script is the text of a script that the platform runs.
+// Script returns the text of a script that the platform runs.
 func Script(name string) string {
 	raw, err := files.ReadFile(path.Join("testdata/script", name))
 	if err != nil {
@@ -54,7 +54,7 @@ func Script(name string) string {
 	return string(raw)
 }
 
-// Get is the case with an ID. It panics if there is none, since an ID in a test is a constant.
+// Get returns the case with an ID. It panics if there is none, because IDs are constants in tests.
 func Get(id string) Case {
 	for _, c := range Cases() {
 		if c.ID() == id {
@@ -64,7 +64,7 @@ func Get(id string) Case {
 	panic("contract: no case " + id)
 }
 
-// names are the names of an endpoint's cases; the first case comes first, since it has no name.
+// names returns the names of an endpoint's cases, first that of the first case, which is "".
 func names(face, endpoint string) []string {
 	named := []string{""}
 	for _, file := range list(files, path.Join("testdata", face, endpoint)) {
@@ -76,7 +76,7 @@ func names(face, endpoint string) []string {
 	return named
 }
 
-// body is the case's own body, or the first case's if it has none.
+// body returns the case's own body, or that of the first case if it has none.
 func body(face, endpoint, kind, name string) []byte {
 	folder := path.Join("testdata", face, endpoint)
 	if name != "" {
@@ -91,7 +91,7 @@ func body(face, endpoint, kind, name string) []byte {
 	return withScripts(raw)
 }
 
-// withScripts replaces the names of scripts by their texts.
+// withScripts replaces placeholders for scripts, such as <read_hosted.sh>, by their texts.
 func withScripts(raw []byte) []byte {
 	if bytes.IndexByte(raw, '<') < 0 {
 		return raw

@@ -9,7 +9,7 @@ import (
 //go:embed seen
 var seenFiles embed.FS
 
-// Seen is a request or an answer of a real client or platform, from public code, tests and logs.
+// Seen is a request of a real client, or a response of a real platform, from public code, tests and logs.
 type Seen struct {
 	Face     string // esb or apigw
 	Endpoint string
@@ -17,16 +17,16 @@ type Seen struct {
 	Body     []byte
 }
 
-// ID is face/endpoint/name.
+// ID returns face/endpoint/name.
 func (s Seen) ID() string { return path.Join(s.Face, s.Endpoint, s.Name) }
 
-// Asked are requests of other clients, which a platform accepts.
+// Asked returns requests of other clients, which a platform accepts.
 func Asked() []Seen { return seen("asked-") }
 
-// Answered are answers of platforms, which a client must read.
+// Answered returns responses of platforms, which a client must be able to read.
 func Answered() []Seen { return seen("answer-") }
 
-// Answer is the answer with an ID. It panics if there is none.
+// Answer returns the response with an ID. It panics if there is none.
 func Answer(id string) Seen {
 	for _, s := range Answered() {
 		if s.ID() == id {

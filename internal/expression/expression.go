@@ -13,16 +13,16 @@ import (
 const Forms = "`*` stands for any text, `?` for one character, `[a, b]` for one of these words. `[1-100]` stands for a number, `[a-f]` for a letter, " +
 	"`[!ab]` for another character. Several brackets multiply. `[ab]` is the word `ab`"
 
-// Expression says which names are meant.
+// Expression selects names.
 type Expression struct {
 	text  string
 	names *regexp.Regexp
 }
 
-// Error says where an expression cannot be read.
+// Error reports where an expression is invalid.
 type Error struct {
 	Expression string
-	// At counts the characters before the place.
+	// At is the number of characters before that place.
 	At  int
 	Why string
 }
@@ -68,19 +68,19 @@ func Parse(text string) (*Expression, error) {
 	}
 	pattern.WriteString(`\z`)
 	names, err := regexp.Compile(pattern.String())
-	if err != nil { // too large, or no UTF-8
+	if err != nil { // too large, or not UTF-8
 		return nil, stop(0, errors.New("it is too large, or no text"))
 	}
 	return &Expression{text: text, names: names}, nil
 }
 
-// String is the expression as written.
+// String returns the expression as written.
 func (e *Expression) String() string { return e.text }
 
-// Match reports whether a name is meant.
+// Match reports whether the expression selects a name.
 func (e *Expression) Match(name string) bool { return e.names.MatchString(name) }
 
-// Filter returns the names that are meant, in their order.
+// Filter returns the selected names, in their order.
 func (e *Expression) Filter(names []string) []string {
 	meant := []string{}
 	for _, name := range names {
@@ -91,12 +91,12 @@ func (e *Expression) Filter(names []string) []string {
 	return meant
 }
 
-// glob is text in which * and ? stand for others, as a regular expression.
+// glob converts text with the wildcards * and ? to a regular expression.
 func glob(text string) string {
 	return strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(text))
 }
 
-// bracket is what is in brackets, as a regular expression.
+// bracket converts the content of brackets to a regular expression.
 func bracket(inside string) (string, error) {
 	switch {
 	case strings.Contains(inside, "["):
@@ -117,10 +117,10 @@ func bracket(inside string) (string, error) {
 	return `(?:` + strings.Join(choices, "|") + `)`, nil
 }
 
-// maxDigits is the longest number of a range: regular expressions of longer ones take long to compile.
+// maxDigits limits the numbers of a range: regular expressions for longer ones take long to compile.
 const maxDigits = 18
 
-// word is one element in brackets: a range where it counts upwards, otherwise text.
+// word converts one element in brackets: a range if it counts upwards, otherwise text.
 func word(text string) (string, error) {
 	first, last, found := strings.Cut(text, "-")
 	switch {
@@ -140,7 +140,7 @@ func word(text string) (string, error) {
 	return glob(text), nil
 }
 
-// class is one character of a set, or with a ! in front one that is not in it.
+// class converts a set: one of its characters or, after a !, a character that is not in it.
 func class(set string) (string, error) {
 	var pattern strings.Builder
 	pattern.WriteString("[")
@@ -173,7 +173,7 @@ type Slice struct{ from, to *int }
 
 var sliceForm = regexp.MustCompile(`\A\[([-+]?\d+)?\s?:\s?([-+]?\d+)?\]\z`)
 
-// ParseSlice reads [0:10], [:10], [-10:] and the like. ok is false for all else.
+// ParseSlice parses [0:10], [:10], [-10:] and the like. ok is false for anything else.
 func ParseSlice(text string) (s Slice, ok bool) {
 	bounds := sliceForm.FindStringSubmatch(text)
 	if bounds == nil {
@@ -182,7 +182,7 @@ func ParseSlice(text string) (s Slice, ok bool) {
 	return Slice{from: bound(bounds[1]), to: bound(bounds[2])}, true
 }
 
-// Of is the part of a list that the slice names.
+// Of returns the part of a list that the slice selects.
 func (s Slice) Of(names []string) []string {
 	from, to := 0, len(names)
 	if s.from != nil {

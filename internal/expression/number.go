@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// isNumber reports whether text is a number as a range counts them: digits alone.
+// isNumber reports whether text is a bound of a range of numbers: digits only.
 func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
@@ -21,7 +21,7 @@ func trimZeros(number string) string {
 	return "0"
 }
 
-// less compares numbers without leading zeros, of whatever length.
+// less compares numbers of any length, without leading zeros.
 func less(a, b string) bool {
 	if len(a) != len(b) {
 		return len(a) < len(b)
@@ -29,15 +29,15 @@ func less(a, b string) bool {
 	return a < b
 }
 
-// isLetterRange reports whether two texts are letters of one case in their order.
+// isLetterRange reports whether two texts are letters of the same case, in order.
 func isLetterRange(first, last string) bool {
 	a, n := utf8.DecodeRuneInString(first)
 	b, m := utf8.DecodeRuneInString(last)
 	return n == len(first) && m == len(last) && unicode.IsLetter(a) && unicode.IsLetter(b) && unicode.IsLower(a) == unicode.IsLower(b) && a < b
 }
 
-// numbers are regular expressions for the numbers from first to last, which have no
-// leading zeros: one or more for each length.
+// numbers returns regular expressions for the numbers from first to last, which have no
+// leading zeros: one for each length.
 func numbers(first, last string) []string {
 	var patterns []string
 	for length := len(first); length <= len(last); length++ {
@@ -53,7 +53,7 @@ func numbers(first, last string) []string {
 	return patterns
 }
 
-// digits is a regular expression for the numbers between two of one length.
+// digits returns a regular expression for the numbers from one to another of the same length.
 func digits(from, to string) string {
 	switch {
 	case from == to:
@@ -72,8 +72,8 @@ func digits(from, to string) string {
 	return `(?:` + strings.Join(choices, "|") + `)`
 }
 
-// bound is a bound of a slice, nil where there is none. One that no list can reach is
-// as good as the longest.
+// bound parses a bound of a slice, nil if there is none. One that is too large for an int
+// is beyond any list.
 func bound(text string) *int {
 	if text == "" {
 		return nil

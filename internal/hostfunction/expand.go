@@ -13,7 +13,7 @@ import (
 
 var _ function.Function = expandFunction{}
 
-// NewExpand returns expand: a range of IPv4 addresses to the list of them.
+// NewExpand returns expand, which converts a range of IPv4 addresses to a list of them.
 func NewExpand() function.Function { return expandFunction{} }
 
 type expandFunction struct{}

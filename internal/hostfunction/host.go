@@ -14,7 +14,7 @@ import (
 
 var _ function.Function = hostFunction{}
 
-// NewHost returns host: an IP address and a cloud area to a host address.
+// NewHost returns host, which converts an IP address and a cloud area to a host address.
 func NewHost() function.Function { return hostFunction{} }
 
 type hostFunction struct{}
@@ -55,8 +55,7 @@ func (hostFunction) Run(ctx context.Context, req function.RunRequest, resp *func
 	resp.Error = resp.Result.Set(ctx, host.Address())
 }
 
-// cloudParameter is the cloud area, which together with an IP address makes a host
-// address.
+// cloudParameter declares the cloud area, which with an IP address makes a host address.
 func cloudParameter() function.Parameter {
 	return function.NumberParameter{Name: "bk_cloud_id", MarkdownDescription: "ID of the cloud area that the IP address belongs to; `0` is the area of direct connections."}
 }
@@ -69,8 +68,8 @@ func cloudOf(position int64, number *big.Float) (int64, *function.FuncError) {
 	return cloud, failed
 }
 
-// wholeNumber is the value of a parameter. For one that is declared as an integer, the framework reports a fraction
-// as a bug of the provider.
+// wholeNumber returns the value of a parameter, which is not declared as an integer because the framework
+// would report a fraction as a bug of the provider.
 func wholeNumber(position int64, name string, number *big.Float) (int64, *function.FuncError) {
 	whole, accuracy := number.Int64()
 	if accuracy != big.Exact {
@@ -79,8 +78,8 @@ func wholeNumber(position int64, name string, number *big.Float) (int64, *functi
 	return whole, nil
 }
 
-// hostAt returns the host at an IP address. It names no supplier id, so that resources
-// use the one of the provider block, which no function knows.
+// hostAt returns the host at an IP address, without a supplier id, so that resources use
+// that of the provider block.
 func hostAt(ip string, cloud int64) (fleet.Host, error) {
 	address, err := netip.ParseAddr(ip)
 	switch {

@@ -11,8 +11,8 @@ import (
 
 var _ function.Function = hostsFunction{}
 
-// NewHosts returns hosts: a list of IP addresses and a cloud area to a map for the hosts
-// of resources.
+// NewHosts returns hosts, which converts IP addresses and a cloud area to a map for the
+// hosts of resources.
 func NewHosts() function.Function { return hostsFunction{} }
 
 type hostsFunction struct{}

@@ -13,7 +13,7 @@ import (
 
 var _ function.Function = matchFunction{}
 
-// NewMatch returns match: an expression and names to the names that are meant.
+// NewMatch returns match, which returns the names that an expression selects.
 func NewMatch() function.Function { return matchFunction{} }
 
 type matchFunction struct{}

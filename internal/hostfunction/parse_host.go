@@ -13,7 +13,7 @@ import (
 
 var _ function.Function = parseHostFunction{}
 
-// NewParseHost returns parse_host: a host address to an object of its parts.
+// NewParseHost returns parse_host, which converts a host address to an object of its parts.
 func NewParseHost() function.Function { return parseHostFunction{} }
 
 type parseHostFunction struct{}
@@ -48,7 +48,7 @@ func (parseHostFunction) Definition(_ context.Context, _ function.DefinitionRequ
 }
 
 func (parseHostFunction) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
-	const unnamed = -1 // no address can name it
+	const unnamed = -1 // a supplier id that no address can have
 	var address string
 	if resp.Error = req.Arguments.Get(ctx, &address); resp.Error != nil {
 		return

@@ -15,11 +15,11 @@ import (
 
 var _ function.Function = wavesFunction{}
 
-// maxCounted is the largest fleet that waves are computed for: a list of a million waves helps
-// nobody.
+// maxCounted is the largest fleet for which waves are computed: a list of a million waves
+// has no use.
 const maxCounted = 100000
 
-// NewWaves returns waves: sizes of waves and a number of hosts to the hosts in each wave.
+// NewWaves returns waves, which computes the number of hosts in each wave.
 func NewWaves() function.Function { return wavesFunction{} }
 
 type wavesFunction struct{}
