@@ -12,7 +12,7 @@ type figure struct {
 	name string
 	// max is the largest value that meets the target.
 	max float64
-	// exact figures are counts and memory, which have no slack.
+	// exact is set for counts and memory, which have no slack.
 	exact bool
 	// value returns false if this run did not measure it.
 	value func(*measurement) (float64, bool)
@@ -86,8 +86,8 @@ func growth(m *measurement) (float64, bool) {
 	return float64(large.wall()) / float64(small.wall()), true
 }
 
-// verified is the cost of reading the agents' files, compared with a plan without it and the platform's
-// own time.
+// verified returns the time of a plan that reads the agents' files, as a multiple of a plan without that and
+// the platform's own time.
 func verified(m *measurement) (float64, bool) {
 	labels, measured := m.row(oneResource(10000).name, stepNoop)
 	agent, also := m.row(oneResource(10000).name, stepVerify)
@@ -97,7 +97,7 @@ func verified(m *measurement) (float64, bool) {
 	return float64(agent.wall()) / float64(labels.wall()+agent.busy()), true
 }
 
-// memory is the largest of some rows.
+// memory returns the largest peak memory of some rows, above an idle provider.
 func (m *measurement) memory(of func(*row) bool) (mebibytes float64, measured bool) {
 	for _, r := range m.rows {
 		if of(r) {
@@ -107,7 +107,7 @@ func (m *measurement) memory(of func(*row) bool) (mebibytes float64, measured bo
 	return mebibytes, measured
 }
 
-// beyond is the time of a step beyond the floor, in multiples of its processes' own time.
+// beyond is the figure of a step's time above the floor's, in multiples of the processes' own time.
 func beyond(step string) figure {
 	span := makespan(1000, 2*time.Second)
 	return timed(fmt.Sprintf("%s of %s, beyond the floor ÷ %s", step, span.name, span.takes), 1.2, span.name, step, func(r *row) float64 {
@@ -115,7 +115,7 @@ func beyond(step string) figure {
 	})
 }
 
-// judge prints the figures. With a slack, figures that miss by more are an error.
+// judge prints the figures. With a slack, it returns an error if a figure misses its target by more.
 func (m *measurement) judge(to io.Writer, slack float64) error {
 	var failed []error
 	fmt.Fprintln(to)

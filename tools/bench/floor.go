@@ -10,8 +10,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/provider"
 )
 
-// floor has the provider's schema and does none of its work. A plan is what Terraform proposed, an apply
-// is what was planned, a read is what was there. So its time is Terraform's.
+// floor has the provider's schema and does none of its work. It plans what Terraform proposes, applies what
+// was planned, and reads what is in state, so its time is Terraform's own.
 type floor struct {
 	tfprotov6.ProviderServer
 }
@@ -20,7 +20,7 @@ func newFloor() *floor { return &floor{provider.NewServer(provider.DefaultOption
 
 var (
 	// An unknown value and null in MessagePack. No other value of these configurations contains such
-	// bytes: they are ASCII text and small numbers.
+	// bytes, because all are ASCII text and small numbers.
 	unknown = []byte{0xd4, 0x00, 0x00}
 	null    = []byte{0xc0}
 )
@@ -62,7 +62,7 @@ func (*floor) ApplyResourceChange(_ context.Context, req *tfprotov6.ApplyResourc
 	return &tfprotov6.ApplyResourceChangeResponse{NewState: applied}, nil
 }
 
-// ReadDataSource returns an answer recorded from the provider, so that Terraform has as much to process.
+// ReadDataSource returns a recorded response of the provider, so that Terraform has as much to process.
 func (*floor) ReadDataSource(context.Context, *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
 	answer, err := os.ReadFile(os.Getenv(envAnswer))
 	return &tfprotov6.ReadDataSourceResponse{State: &tfprotov6.DynamicValue{MsgPack: answer}}, err

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// options are the flags.
+// options holds the flags.
 type options struct {
 	cli      string
 	provider string
@@ -70,7 +70,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if o.provider == "" || o.runs < 1 {
 		return o, errors.New("-provider and at least one run are needed")
 	}
-	// The CLI runs in directories of its own.
+	// The CLI runs in other directories.
 	for _, path := range []*string{&o.provider, &o.out} {
 		absolute, err := filepath.Abs(*path)
 		if err != nil {

@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// peakBytes is the peak memory of a process. macOS counts bytes.
+// peakBytes returns the peak memory of a process. macOS counts bytes.
 func peakBytes(usage *syscall.Rusage) int64 { return int64(usage.Maxrss) }

@@ -21,7 +21,7 @@ type platform struct {
 	busy     time.Duration
 }
 
-// newPlatform has a CMDB with a topology, unless that is empty.
+// newPlatform returns a platform whose CMDB has a topology, unless that is empty.
 func newPlatform(topology string) (*platform, error) {
 	p := &platform{sim: &simulator.Server{}}
 	if topology != "" {
@@ -41,7 +41,7 @@ func (p *platform) close() error {
 	return p.sim.Close()
 }
 
-// serve counts the time during which at least one request is in progress.
+// serve adds up the time during which at least one request is in progress.
 func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	if p.inFlight++; p.inFlight == 1 {
@@ -58,7 +58,7 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	p.sim.ServeHTTP(w, r)
 }
 
-// traffic is what the platform received during one step.
+// traffic is the platform's work during one step.
 type traffic struct {
 	busy        time.Duration
 	calls       int

@@ -15,9 +15,9 @@ import (
 // Environment variables of the process that the CLI starts.
 const (
 	envRole     = "BENCH_ROLE"     // roleMeter or roleFloor
-	envProvider = "BENCH_PROVIDER" // what a meter starts; if unset, it is a floor
+	envProvider = "BENCH_PROVIDER" // the provider that a meter runs; if unset, the floor
 	envPeak     = "BENCH_PEAK"     // file to which a meter appends peak memory in bytes
-	envAnswer   = "BENCH_ANSWER"   // file with the answer of a floor to a read of a data source
+	envAnswer   = "BENCH_ANSWER"   // file with the floor's response to a read of a data source
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 	roleFloor = "floor"
 )
 
-// plugin is this program as the CLI starts it.
+// plugin runs this program as a provider that the CLI starts.
 func plugin(ctx context.Context, role string) int {
 	var err error
 	switch role {

@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/provider"
 )
 
-// record makes the provider read a data source once and keeps its answer for the floor.
+// record makes the provider read a data source once and keeps its response for the floor.
 func (b *bench) record(ctx context.Context, s scenario) error {
 	if err := errors.Join(b.startOver(s), b.real.configure(providerBlock(b.platform.server.URL)+s.config(s.hosts))); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (b *bench) record(ctx context.Context, s scenario) error {
 	return os.WriteFile(b.floor.path("answer"), answer, 0o600)
 }
 
-// answerIn returns the only data source in a state, as a provider sends it.
+// answerIn returns the only data source in a state, encoded as by a provider.
 func answerIn(state []byte, schema *tfprotov6.GetProviderSchemaResponse) ([]byte, error) {
 	var content struct {
 		Resources []struct {

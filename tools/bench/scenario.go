@@ -11,14 +11,14 @@ import (
 // step is one run of the CLI within a scenario.
 type step struct {
 	name string
-	// more is how many hosts the configuration has beyond the scenario's, or how often it was changed.
+	// more is the number of hosts that are added to the scenario's, or of changes to the configuration.
 	more int
 	args []string
 	env  []string
 	code int
 }
 
-// The steps of a resource's life, in order.
+// The steps of a scenario.
 const (
 	stepCreate  = "create"
 	stepNoop    = "no-op plan"
@@ -42,7 +42,7 @@ var resourceSteps = []step{
 	{name: stepDestroy, more: 1, args: []string{"apply", "-destroy", "-auto-approve"}},
 }
 
-// A resource whose hosts come from many resources has no host to add.
+// Steps of other scenarios. Many resources with few hosts are not measured with a host added.
 var (
 	shardSteps = []step{resourceSteps[0], resourceSteps[1], {name: stepDestroy, args: []string{"apply", "-destroy", "-auto-approve"}}}
 	readSteps  = []step{{name: stepRead, args: []string{"apply", "-auto-approve"}}}
@@ -60,11 +60,11 @@ type scenario struct {
 	steps []step
 	// config is the configuration for a number of hosts.
 	config func(hosts int) string
-	// read: the floor returns the provider's recorded answer.
+	// read makes the floor return the recorded response of the provider.
 	read bool
 	// topology is the content of CMDB, in JSON; "" for none.
 	topology string
-	// takes is how long a start or restart takes on every host.
+	// takes is the duration of a start or restart on every host.
 	takes time.Duration
 }
 
@@ -80,7 +80,7 @@ resource "bk_hosted_process" "bench" {
 	}}
 }
 
-// manyResources share one namespace. Hosts beyond the scenario's are the last one's.
+// manyResources returns a scenario of resources in one namespace. Added hosts go to the last one.
 func manyResources(resources, each int, steps []step) scenario {
 	return scenario{
 		name: fmt.Sprintf("%d resources × %d", resources, each), hosts: resources * each, steps: steps,
@@ -104,12 +104,12 @@ resource "bk_hosted_process" "bench_%[1]d" {
 	}
 }
 
-// shards are many small resources, and fleet is one as large as a platform may have.
+// shards has many small resources, and fleet as many hosts as a platform may have.
 func shards() scenario { return manyResources(200, 50, shardSteps) }
 func fleet() scenario  { return manyResources(20, 5000, resourceSteps) }
 
-// makespan starts, updates and restarts a process that takes some time for it on each host: until
-// the agents look whether it runs.
+// makespan starts, updates and restarts a process for which this takes some time on each host: until the
+// agents check whether it runs.
 func makespan(hosts int, takes time.Duration) scenario {
 	return scenario{name: fmt.Sprintf("%d processes of %s", hosts, takes), hosts: hosts, steps: spanSteps, takes: takes, config: func(n int) string {
 		changed := n - hosts

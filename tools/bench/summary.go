@@ -51,24 +51,24 @@ func floorOf(r *row, value func(usage) time.Duration) time.Duration {
 	return median(values)
 }
 
-// cpuRatio is the ratio of CPU times of a step and the floor, including the CLI's. Other load affects it
-// less than the wall time.
+// cpuRatio returns a step's CPU time, including the CLI's, as a multiple of the floor's. Other load affects
+// it less than the wall time.
 func (r *row) cpuRatio() float64 {
 	took := of(r.provider, func(s sample) time.Duration { return s.cpu })
 	return float64(took) / float64(floorOf(r, func(u usage) time.Duration { return u.cpu }))
 }
 
-// statePerHost is the largest of all runs, in bytes.
+// statePerHost returns the largest of all runs, in bytes.
 func (r *row) statePerHost() float64 {
 	return float64(worst(r.provider, func(s sample) int64 { return s.state })) / float64(r.hosts)
 }
 
-// own is the wall time without the simulator's.
+// own returns the wall time without the simulator's.
 func (r *row) own() time.Duration {
 	return of(r.provider, func(s sample) time.Duration { return s.wall - s.busy })
 }
 
-// peak is the largest of all runs, and so are the calls.
+// peak, calls and statusCalls return the largest values of all runs.
 func (r *row) peak() int64 { return worst(r.provider, func(s sample) int64 { return s.peak }) }
 func (r *row) calls() int  { return worst(r.provider, func(s sample) int { return s.calls }) }
 func (r *row) statusCalls() int {
@@ -83,8 +83,8 @@ func worst[T cmp.Ordered](samples []sample, value func(sample) T) T {
 	return worst
 }
 
-// ratio is the ratio of a step's time to the floor's.
+// ratio returns a step's wall time as a multiple of the floor's.
 func (r *row) ratio() float64 { return float64(r.wall()) / float64(r.floorTime()) }
 
-// ownRatio is that without the simulator's time.
+// ownRatio is ratio without the simulator's time.
 func (r *row) ownRatio() float64 { return float64(r.own()) / float64(r.floorTime()) }

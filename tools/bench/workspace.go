@@ -21,7 +21,7 @@ type workspace struct {
 	env []string
 }
 
-// newWorkspace uses the provider at path, or the floor if path is empty.
+// newWorkspace creates a workspace for the provider at path, or for the floor if path is empty.
 func newWorkspace(cli, path string) (*workspace, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -42,7 +42,7 @@ func newWorkspace(cli, path string) (*workspace, error) {
 	return w, err
 }
 
-// plainEnv is the environment without variables that would change a measurement.
+// plainEnv returns the environment without variables that would change a measurement.
 func plainEnv() []string {
 	var kept []string
 	for _, setting := range os.Environ() {
@@ -71,10 +71,10 @@ type usage struct {
 	wall  time.Duration
 	cpu   time.Duration // of the CLI and its child processes
 	peak  int64         // of the provider, in bytes
-	state int64         // in bytes, without what a CLI adds to make it readable
+	state int64         // in bytes, without the CLI's own fields and indentation
 }
 
-// run fails unless the CLI exits with the code of the step.
+// run runs a step. It returns an error unless the CLI exits with the step's code.
 func (w *workspace) run(ctx context.Context, of step) (usage, error) {
 	if err := os.RemoveAll(w.path("peak")); err != nil {
 		return usage{}, err
@@ -83,7 +83,7 @@ func (w *workspace) run(ctx context.Context, of step) (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
-	defer func() { _ = output.Close() }() // for reading after a failure
+	defer func() { _ = output.Close() }() // it stays for reading after a failure
 	cmd := exec.CommandContext(ctx, w.cli, slices.Concat(of.args, []string{"-no-color"})...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, slices.Concat(w.env, of.env), output, output
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -107,7 +107,7 @@ func (w *workspace) run(ctx context.Context, of step) (usage, error) {
 	return took, err
 }
 
-// stateBytes is the size of the resources in state: attributes and private data, 0 if there is none.
+// stateBytes returns the size of the resources in state: attributes and private data, 0 if there is none.
 func (w *workspace) stateBytes() (int64, error) {
 	text, err := os.ReadFile(w.path("terraform.tfstate"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -143,7 +143,7 @@ func (w *workspace) stateBytes() (int64, error) {
 	return bytes, nil
 }
 
-// peak is the largest of the provider's processes: a CLI starts several.
+// peak returns the largest peak memory of the provider's processes. A CLI starts several.
 func (w *workspace) peak() (int64, error) {
 	text, err := os.ReadFile(w.path("peak"))
 	if err != nil {

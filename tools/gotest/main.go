@@ -1,6 +1,6 @@
 // Command gotest reads the events of one or more runs of `go test -json`. It prints what go test prints
 // without -json, then the slowest packages, the time, and how many tests passed. It fails if anything
-// failed, or if no test ran: a -run that matches none, or that a shell has taken apart, passes otherwise.
+// failed, or if no test ran, which go test lets pass: -run may match none, or a shell may have split it.
 //
 //	{ go test -json ./a; go test -json -race ./b; } | go run ./tools/gotest [-v]
 package main
@@ -54,10 +54,10 @@ type results struct {
 	packages                map[string]float64 // seconds by import path, of all its runs
 }
 
-// test names a test of a package; its name is empty for the package itself.
+// test identifies a test. For the package itself, name is empty.
 type test struct{ pkg, name string }
 
-// read prints the output of failed tests, and of packages.
+// read reads events, and prints the output of failed tests and of packages.
 func read(in io.Reader, out io.Writer, verbose bool) (results, error) {
 	var (
 		r      = results{packages: make(map[string]float64)}
@@ -74,7 +74,7 @@ func read(in io.Reader, out io.Writer, verbose bool) (results, error) {
 			return r, err
 		}
 		var e event
-		if json.Unmarshal([]byte(line), &e) != nil { // output of go itself
+		if json.Unmarshal([]byte(line), &e) != nil { // output of the go command itself
 			fmt.Fprint(out, line)
 			continue
 		}
@@ -98,12 +98,12 @@ func read(in io.Reader, out io.Writer, verbose bool) (results, error) {
 	}
 }
 
-// isResult reports whether a line is a package's result, which go test prints even if it passed.
+// isResult reports whether a line is a package's result, which go test prints even if the package passed.
 func isResult(line string) bool {
 	return strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "?   \t")
 }
 
-// count counts a result. A package that fails without a failed test counts as one.
+// count counts a result. A package that fails without a failed test counts as a failed test.
 func (r *results) count(e event, broken map[string]bool) {
 	if e.Test == "" {
 		r.packages[e.Package] += e.Elapsed
@@ -127,7 +127,7 @@ func (r *results) count(e event, broken map[string]bool) {
 // fine reports whether tests ran, and none failed.
 func (r *results) fine() bool { return r.failed == 0 && r.passed+r.skipped > 0 }
 
-// slowest is how many packages are listed.
+// slowest is the number of packages that are listed.
 const slowest = 10
 
 func (r *results) print(out io.Writer, took time.Duration) {

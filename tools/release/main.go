@@ -1,5 +1,5 @@
-// Command release does what goreleaser does not. It signs without an agent, lists what a binary was built
-// from, and packs a mirror for networks without a registry.
+// Command release does what goreleaser does not. It signs without a key agent, lists the modules in a
+// binary, and packs a mirror for networks without a registry.
 package main
 
 import (

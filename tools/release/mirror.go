@@ -37,7 +37,7 @@ var archiveName = regexp.MustCompile(`^terraform-provider-bk_(.+)_([a-z0-9]+_[a-
 type archive struct {
 	name, platform string
 	content        []byte
-	hashes         []string // in both forms: of the content, and of the archive itself
+	hashes         []string // in both forms: of the files in it (h1:), and of the archive itself (zh:)
 }
 
 // packMirror packs the archives of a release as a filesystem mirror, and signs it. Served over HTTPS, it
@@ -98,7 +98,7 @@ func readArchives(dist string) (version string, archives []archive, err error) {
 	return version, archives, nil
 }
 
-// writeMirror writes the mirror. It contains neither the time nor the author, so that it is reproducible.
+// writeMirror writes the mirror. It contains neither the time nor an author, so that it is reproducible.
 func writeMirror(name, version, dist string, archives []archive) (err error) {
 	file, err := os.Create(name)
 	if err != nil {
@@ -125,11 +125,11 @@ func writeMirror(name, version, dist string, archives []archive) (err error) {
 	return errors.Join(p.err, p.tar.Close(), zipped.Close())
 }
 
-// packer writes files below root; the first error stays in err.
+// packer writes files below root. err is the first error.
 type packer struct {
 	tar   *tar.Writer
 	root  string
-	first string // the directory of the archives, to which those of another registry link
+	first string // the directory with the archives, to which those for other registries are links
 	err   error
 }
 
@@ -152,7 +152,7 @@ func (p *packer) handouts(version string) error {
 	return nil
 }
 
-// modules writes the modules without their tests, which need a checkout.
+// modules writes the modules, without their tests, which need the repository.
 func (p *packer) modules() error {
 	names, err := filepath.Glob(filepath.Join(modules, "*", "*"))
 	if err == nil && len(names) == 0 {
@@ -193,8 +193,8 @@ func (p *packer) doctors(dist string) error {
 	return nil
 }
 
-// provider writes index.json, VERSION.json and the archives, in the layout of the provider network mirror
-// protocol and of packed filesystem mirrors.
+// provider writes index.json, VERSION.json and the archives, in the layout of both the provider network
+// mirror protocol and packed filesystem mirrors.
 func (p *packer) provider(dir, version string, archives []archive) {
 	type offer struct {
 		Hashes []string `json:"hashes"`

@@ -11,7 +11,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// makeKey writes an untrusted key for rehearsals. It is an RSA key, which the registries require.
+// makeKey writes an untrusted key for rehearsals. It is of type RSA, as the registries require.
 func makeKey(name string) error {
 	key, err := openpgp.NewEntity("terraform-provider-bk rehearsal", "not a release", "nobody@example.com",
 		&packet.Config{Algorithm: packet.PubKeyAlgoRSA, RSABits: 3072})
@@ -47,7 +47,7 @@ func armored(kind string, serialize func(io.Writer) error) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// sign writes a detached, binary signature, which the registries require.
+// sign writes a detached, binary signature, as the registries require.
 func sign(name, signature string) error {
 	keys, err := readKeys(os.Getenv("SIGNING_KEY_FILE"))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// listModules writes the build information in a binary. It contains no time and no random number, so that
-// the same binary gives the same document.
+// listModules writes a document with the build information in a binary. It contains no time and no random
+// number, so that it is reproducible.
 func listModules(binary, document string) error {
 	build, err := buildinfo.ReadFile(binary)
 	if err != nil {

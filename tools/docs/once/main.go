@@ -1,6 +1,6 @@
-// Command once prints each nested schema of a page once. Attributes with the same schema, such as
-// spec and processes.spec, then link to one section; tfplugindocs repeats it for each of them.
-// It also shortens their headings and links.
+// Command once reduces a page to one section for each nested schema. tfplugindocs repeats the
+// section for attributes with the same schema, such as spec and processes.spec, which then link
+// to one section. It also shortens headings and links.
 //
 // usage: once PAGE...
 package main
@@ -26,12 +26,12 @@ func main() {
 	}
 }
 
-// section is what a page says of one nested schema. Its path is that of its link: processes--spec.
+// section is the section of one nested schema. Its path is as in its link: processes--spec.
 type section struct{ path, text string }
 
 var start = regexp.MustCompile(`(?m)^<a id="nestedatt--([\w-]+)"></a>$`)
 
-// once is the page without sections that repeat an earlier one.
+// once returns a page without sections that repeat another one.
 func once(page string) string {
 	above, sections, below := split(page)
 	shown := make(map[string]string) // by the content of a schema, the path of the section that stays
@@ -88,7 +88,7 @@ func shallowFirst(sections []section) []section {
 	})
 }
 
-// schemaOf is the content of the sections from a path down, without the path.
+// schemaOf returns the content of the sections at and below a path, without the path.
 func schemaOf(sections []section, path string) string {
 	var b strings.Builder
 	heading := "### Nested Schema for `" + strings.ReplaceAll(path, "--", ".")

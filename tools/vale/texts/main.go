@@ -1,6 +1,6 @@
-// Command texts extracts the texts of Go files for Vale. Strings go to x.go.md, and comments to
-// x.go.comments.md. Each text is in the same line as in the code. Vale itself reads no strings, and no
-// sentences in comments. Tests are left out.
+// Command texts extracts the texts of Go files for Vale, which itself reads no strings, and no sentences in
+// comments. Strings go to x.go.md, and comments to x.go.comments.md, each on the same line as in the code.
+// Tests are left out.
 //
 // usage: texts FOLDER TO
 package main
@@ -58,7 +58,7 @@ func (l *lines) add(line int, text string) {
 	(*l)[line-1] += text + " "
 }
 
-// messages are the strings of several words in a file.
+// messages returns the strings in a file that have at least three words.
 func messages(file *ast.File, positions *token.FileSet) (texts lines) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
@@ -81,7 +81,7 @@ func messages(file *ast.File, positions *token.FileSet) (texts lines) {
 	return texts
 }
 
-// comments are the paragraphs of the comments in a file, each in its first line. Code, lists and
+// comments returns the paragraphs of the comments in a file, each on its first line. Code, lists and
 // directives end a paragraph and are left out. A comment after code is a paragraph of its own.
 func comments(file *ast.File, positions *token.FileSet) (texts lines) {
 	hasCode := make(map[int]bool) // by line
