@@ -2,11 +2,11 @@ package belief
 
 // Sources of the rows.
 var (
-	documents = Words{"API documents", "API 文档"}
-	clients   = Words{"other clients", "其他客户端的代码"}
-	oneClient = Words{"one client", "个别客户端的代码"}
-	server    = Words{"the server's code", "服务端的公开代码"}
-	nobody    = Words{"nobody says", "没有资料说明"}
+	documents    = Words{"API documents", "API 文档"}
+	clients      = Words{"other clients", "其他客户端的代码"}
+	oneClient    = Words{"one client", "个别客户端的代码"}
+	server       = Words{"the server's code", "服务端的公开代码"}
+	undocumented = Words{"nobody says", "没有资料说明"}
 )
 
 // Files that depend on several rows.
@@ -46,7 +46,7 @@ var rows = []Belief{
 		Code: []string{codeRegister},
 	},
 	{
-		ID: "suppliers-apart", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: nobody, Sure: Low,
+		ID: "suppliers-apart", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: undocumented, Sure: Low,
 		Holds: Words{"Unregistering ignores the supplier ID.", "注销忽略开发商 ID。"},
 		Otherwise: Words{
 			"Only the supplier ID that registered can unregister. Set `bk_supplier_id` before the first apply, and import with it.",
@@ -82,7 +82,7 @@ var rows = []Belief{
 		Code: []string{codeHosting},
 	},
 	{
-		ID: "start-replaces", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: nobody, Sure: Low,
+		ID: "start-replaces", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: undocumented, Sure: Low,
 		Holds: Words{"A start keeps the registered spec and labels.", "启动保留已注册的 spec 和标签。"},
 		Otherwise: Words{
 			"A start through the ESB may remove limits. The next plan shows it and registers again. Keep `spec_fingerprint_label` set.",
@@ -100,7 +100,7 @@ var rows = []Belief{
 		Code: []string{codeOperate, "internal/fleet/operate.go"},
 	},
 	{
-		ID: "reregistering-keeps-time", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: nobody, Sure: Low,
+		ID: "reregistering-keeps-time", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: undocumented, Sure: Low,
 		Holds: Words{"Registering again renews the agent's registration time.", "重新注册会更新 Agent 的注册时间。"},
 		Otherwise: Words{
 			"Only the cached status shows who registered last, so somebody else's registration is noticed minutes later.",
@@ -109,13 +109,13 @@ var rows = []Belief{
 		Code: []string{codeRules, codeObserve},
 	},
 	{
-		ID: "starting-keeps-time", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: nobody, Sure: Low,
+		ID: "starting-keeps-time", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: undocumented, Sure: Low,
 		Holds:     Words{"A start renews the registration time.", "启动会更新注册时间。"},
 		Otherwise: Words{"Nothing: it is read again after each start.", "无影响：每次启动之后 Provider 都会重新读取该时间。"},
 		Code:      []string{codeRules, codeObserve},
 	},
 	{
-		ID: "hosting-keeps-time", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: nobody, Sure: Low,
+		ID: "hosting-keeps-time", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: undocumented, Sure: Low,
 		Holds:     Words{"Hosting a registered process renews its registration time.", "托管已注册的进程会更新其注册时间。"},
 		Otherwise: Words{"Nothing: it is read again after hosting.", "无影响：托管之后 Provider 会重新读取该时间。"},
 		Code:      []string{codeRules, codeObserve},
@@ -203,7 +203,7 @@ var rows = []Belief{
 		Code: []string{codeObserve},
 	},
 	{
-		ID: "labels-added", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: nobody, Sure: Medium,
+		ID: "labels-added", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: undocumented, Sure: Medium,
 		Holds:     Words{"The platform adds no labels of its own.", "平台不会自行添加标签。"},
 		Otherwise: Words{"Nothing: labels that nobody declared are no drift.", "无影响：未声明的标签不算漂移。"},
 		Code:      []string{"internal/fleet/drift.go"},
@@ -242,7 +242,7 @@ var rows = []Belief{
 		Code: []string{"internal/fleet/operate.go"},
 	},
 	{
-		ID: "unregister-keeps-hosting", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: nobody, Sure: Medium,
+		ID: "unregister-keeps-hosting", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: undocumented, Sure: Medium,
 		Holds: Words{"Unregistering ends the hosting.", "注销会取消托管。"},
 		Otherwise: Words{
 			"The agent revives what was removed. Do not remove hosts or destroy; report it.",
@@ -342,7 +342,7 @@ var rows = []Belief{
 		Code: []string{"internal/hostedspec/source.go"},
 	},
 	{
-		ID: "agent-file-current", Faces: []Face{ESB, APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: nobody, Sure: Low,
+		ID: "agent-file-current", Faces: []Face{ESB, APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: undocumented, Sure: Low,
 		Holds: Words{
 			"Agents write that file before an operation ends.",
 			"Agent 在操作结束之前写入该文件。",
@@ -366,13 +366,13 @@ var rows = []Belief{
 		Code: []string{"internal/gse/script.go", "internal/job/hosted.go"},
 	},
 	{
-		ID: "task-lifetime", Faces: gseFaces, Kind: Span, Settled: SettledByNothing, Source: nobody, Sure: Low,
+		ID: "task-lifetime", Faces: gseFaces, Kind: Span, Settled: SettledByNothing, Source: undocumented, Sure: Low,
 		Holds:  Words{"Results of a task can be read for as long as an apply may take.", "在一次 apply 的时间内可以读取任务结果。"},
 		Untold: Words{"it would take days", "需要数天时间"},
 		Code:   []string{"internal/procapi/resume.go"},
 	},
 	{
-		ID: "agent-id-bounds", Faces: []Face{APIG}, Kind: YesNo, Settled: SettledByNothing, Source: nobody, Sure: Medium,
+		ID: "agent-id-bounds", Faces: []Face{APIG}, Kind: YesNo, Settled: SettledByNothing, Source: undocumented, Sure: Medium,
 		Holds:  Words{"Agent IDs have 16 to 64 characters.", "Agent ID 有 16 至 64 个字符。"},
 		Untold: Words{"one host has one ID", "一台主机只有一个 ID"},
 		Code:   []string{"internal/fleet/host.go"},

@@ -21,10 +21,10 @@ type Seen struct {
 func (s Seen) ID() string { return path.Join(s.Face, s.Endpoint, s.Name) }
 
 // Asked returns requests of other clients, which a platform accepts.
-func Asked() []Seen { return seen("asked-") }
+func Asked() []Seen { return seenWith("asked-") }
 
 // Answered returns responses of platforms, which a client must be able to read.
-func Answered() []Seen { return seen("answer-") }
+func Answered() []Seen { return seenWith("answer-") }
 
 // Answer returns the response with an ID. It panics if there is none.
 func Answer(id string) Seen {
@@ -36,7 +36,7 @@ func Answer(id string) Seen {
 	panic("contract: no answer " + id)
 }
 
-func seen(kind string) []Seen {
+func seenWith(kind string) []Seen {
 	var all []Seen
 	for _, face := range list(seenFiles, "seen") {
 		for _, endpoint := range list(seenFiles, path.Join("seen", face)) {

@@ -82,7 +82,7 @@ func (p *Platform) enter(ctx context.Context, report *Report) bool {
 	if failure := (*bkapi.Error)(nil); errors.As(err, &failure) {
 		there.Milliseconds = took(failure.Elapsed)
 		switch says := judge(err); {
-		case says == apiMissing, says == untelling:
+		case says == apiMissing, says == inconclusive:
 			there.State, there.Found = Found, err.Error()
 			there.Next = "Check BK_ENDPOINT and BK_GATEWAY, the proxy and the firewall between this machine and the platform, and the platform itself."
 			report.add(there)
@@ -122,10 +122,10 @@ func expired(err error, results procapi.ResultMap) Line {
 type judgement string
 
 const (
-	granted    judgement = "granted" // the system behind the gateway has read the request
-	denied     judgement = "denied"
-	apiMissing judgement = "missing"
-	untelling  judgement = "untelling"
+	granted      judgement = "granted" // the system behind the gateway has read the request
+	denied       judgement = "denied"
+	apiMissing   judgement = "missing"
+	inconclusive judgement = "inconclusive"
 )
 
 func judge(err error) judgement {
@@ -134,7 +134,7 @@ func judge(err error) judgement {
 	case !errors.As(err, &e):
 		return granted
 	case e.Stranger, slices.Contains(esbTrouble, e.Code):
-		return untelling
+		return inconclusive
 	case e.Code != 0 && !e.ByGateway() && e.Code != bkapi.CodeNoPermission && bkapi.DenialOf(err) == bkapi.NotDenied: // whatever the HTTP status
 		return granted
 	case e.Status == http.StatusNotFound, e.Code == 1306404, e.Code == 1306405:
@@ -144,7 +144,7 @@ func judge(err error) judgement {
 	case e.Kind == bkapi.KindRefused, e.Status == http.StatusBadRequest && e.Code == gatewayArguments:
 		return granted
 	}
-	return untelling
+	return inconclusive
 }
 
 // permission returns the line about whether an API may be called.
@@ -168,7 +168,7 @@ func permission(ctx context.Context, c *bkapi.Client, s system, gateway bkapi.Ga
 	case denied:
 		l.State, l.Found = Found, err.Error()
 		l.Next = "Apply for the " + resource + " for this application, in the developer center. With code 9900403, apply for the user in the permission center (权限中心). It is for " + use + "."
-	case untelling:
+	case inconclusive:
 		l.State, l.Found = Untold, err.Error()
 	}
 	return l

@@ -57,13 +57,13 @@ func (r *probe) onJOB(ctx context.Context) (err error) {
 	case err != nil:
 		r.cannot(err.Error(), "manage-proc-bug")
 	case !status.HostedKnown:
-		r.cannot(hostingUntold, "manage-proc-bug")
+		r.cannot(hostingUnknown, "manage-proc-bug")
 	case status.Hosted:
 		r.settle("manage-proc-bug", belief.No, "hosted after manage_proc")
 	case o.Err != nil || unseen(o):
-		r.cannot(told(o).Error(), "manage-proc-bug")
+		r.cannot(outcomeError(o).Error(), "manage-proc-bug")
 	default:
-		r.settle("manage-proc-bug", belief.Yes, "not hosted after manage_proc: "+told(o).Error())
+		r.settle("manage-proc-bug", belief.Yes, "not hosted after manage_proc: "+outcomeError(o).Error())
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (r *probe) offJOB(ctx context.Context, process *job.Process, host fleet.Hos
 	results := process.Unregister(ctx, hosts)
 	results.Merge(process.Operate(ctx, fleet.Stop, results.Succeeded(hosts), nil))
 	if o := results[host]; !o.OK() {
-		return told(o)
+		return outcomeError(o)
 	}
 	statuses, err := process.LiveStatus(ctx, hosts)
 	switch status := statuses[host]; {
@@ -91,8 +91,8 @@ func (r *probe) offJOB(ctx context.Context, process *job.Process, host fleet.Hos
 // unseen reports whether an operation may have an effect later.
 func unseen(o fleet.Outcome) bool { return o.Verdict == fleet.Lost || o.Verdict == fleet.Pending }
 
-// told returns an outcome as an error.
-func told(o fleet.Outcome) error {
+// outcomeError returns an outcome as an error.
+func outcomeError(o fleet.Outcome) error {
 	if o.Err != nil {
 		return o.Err
 	}

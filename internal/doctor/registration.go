@@ -51,7 +51,7 @@ func (r *probe) registering(ctx context.Context) error {
 	if before.HostedKnown {
 		r.settle("register-hosts", yesNo(before.Hosted), fmt.Sprintf("hosted after register_proc_info: %t", before.Hosted))
 	} else {
-		r.cannot(hostingUntold, "register-hosts")
+		r.cannot(hostingUnknown, "register-hosts")
 	}
 	if got, err = r.registration(ctx, "register_proc_info", 0); err != nil {
 		return fmt.Errorf("register_proc_info: %w", err)

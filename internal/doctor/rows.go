@@ -16,7 +16,7 @@ import (
 func (r *probe) keeps(id string, hosted bool, done string, before, after fleet.Status) {
 	switch {
 	case !before.HostedKnown || !after.HostedKnown:
-		r.cannot(hostingUntold, id)
+		r.cannot(hostingUnknown, id)
 	case before.Hosted == hosted:
 		r.settle(id, yesNo(after.Hosted == hosted), fmt.Sprintf("hosted after %s: %t", done, after.Hosted))
 	}

@@ -223,8 +223,8 @@ func (s *scratch) live(ctx context.Context) (fleet.Status, error) {
 	return status, err
 }
 
-// hostingUntold is the reason if an agent's status has no isAuto.
-const hostingUntold = "the agent does not tell whether it hosts the process"
+// hostingUnknown is the reason if an agent's status has no isAuto.
+const hostingUnknown = "the agent does not tell whether it hosts the process"
 
 // gone reports whether a status shows no trace of the process. An agent may leave out hosting and times.
 func gone(s fleet.Status) bool { return s.State != fleet.Running && !s.Hosted && s.RegisterTime == 0 }
@@ -340,7 +340,7 @@ func (s *scratch) removeOnce(ctx context.Context) error {
 		left, _ := json.Marshal(map[string]any{"running": status.State == fleet.Running, "hosted": status.Hosted, "registered": status.RegisterTime > 0})
 		return errors.Join(err, fmt.Errorf("the agent still has it: %s", left))
 	case !status.HostedKnown && unhosted != nil:
-		return fmt.Errorf("%s; %w", hostingUntold, unhosted)
+		return fmt.Errorf("%s; %w", hostingUnknown, unhosted)
 	}
 	return nil
 }

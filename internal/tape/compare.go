@@ -12,8 +12,8 @@ import (
 // compared, because pids, times, versions and tasks always differ.
 var codes = []string{"code", "error_code", "bk_error_code", "errorCode", "status", "status_code", "auto_type", "op_type"}
 
-// underWay are the codes of an operation in progress. How long that lasts is not compared.
-var underWay = []string{"115", "1000115"}
+// inProgress are the codes of an operation in progress. How long that lasts is not compared.
+var inProgress = []string{"115", "1000115"}
 
 // comparison collects differences between a response of the platform and one of the simulator.
 type comparison struct{ found []Difference }
@@ -83,7 +83,7 @@ func (c *comparison) objects(where string, tape, sim map[string]any) {
 		if a == nil || b == nil {
 			continue
 		}
-		if slices.Contains(underWay, fmt.Sprint(a)) || slices.Contains(underWay, fmt.Sprint(b)) {
+		if slices.Contains(inProgress, fmt.Sprint(a)) || slices.Contains(inProgress, fmt.Sprint(b)) {
 			return
 		}
 		if before := len(c.found); fmt.Sprint(a) != fmt.Sprint(b) {

@@ -60,8 +60,8 @@ func (r *Recorder) Count() (int, error) {
 	return r.count, r.failure
 }
 
-// asked is a request that waits for its response.
-type asked struct {
+// pendingRequest is a request that waits for its response.
+type pendingRequest struct {
 	exchange Exchange
 	header   http.Header
 	query    string
@@ -81,7 +81,7 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	began := time.Now()
 	req.Body = io.NopCloser(bytes.NewReader(body))
-	a := &asked{
+	a := &pendingRequest{
 		exchange: Exchange{Method: req.Method, Path: req.URL.Path, At: began.Sub(r.begun).Milliseconds()},
 		header:   req.Header.Clone(), query: req.URL.RawQuery, body: body, began: began,
 	}
@@ -153,7 +153,7 @@ func (r *Recorder) failed(w http.ResponseWriter, req *http.Request, err error) {
 }
 
 // write disguises an exchange and writes it.
-func (r *Recorder) write(a *asked, answer []byte) {
+func (r *Recorder) write(a *pendingRequest, answer []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failure != nil {
@@ -173,7 +173,7 @@ func (r *Recorder) write(a *asked, answer []byte) {
 
 // exchange returns an exchange without what identifies the platform. It learns all secrets of the bodies
 // first.
-func (d *disguise) exchange(a *asked, answer []byte) Exchange {
+func (d *disguise) exchange(a *pendingRequest, answer []byte) Exchange {
 	e := a.exchange
 	query, err := url.ParseQuery(a.query)
 	if err != nil {
@@ -271,14 +271,14 @@ func sortedKeys[V any](in map[string]V) []string { return slices.Sorted(maps.Key
 // askedKey is the context key of a request.
 type askedKey struct{}
 
-func withAsked(ctx context.Context, a *asked) context.Context {
+func withAsked(ctx context.Context, a *pendingRequest) context.Context {
 	return context.WithValue(ctx, askedKey{}, a)
 }
 
-func askedOf(ctx context.Context) *asked {
-	a, ok := ctx.Value(askedKey{}).(*asked)
+func askedOf(ctx context.Context) *pendingRequest {
+	a, ok := ctx.Value(askedKey{}).(*pendingRequest)
 	if !ok {
-		return &asked{}
+		return &pendingRequest{}
 	}
 	return a
 }
