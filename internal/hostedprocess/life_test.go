@@ -132,7 +132,7 @@ func TestHostedProcess_silentBehind(t *testing.T) {
 // max_unreachable_hosts. A plan with nothing else is empty.
 //
 // Promised in drift-in-ci.md: The apply fails, the plan has exit code 2, and the message says which number would have been enough.
-// Promised in reference: Defaults to the provider's `max_unreachable_hosts`, and that to `0`
+// Promised in reference: Defaults to the provider's `max_unreachable_hosts`, which defaults to `0`
 // Promised in faq.md: Must every apply fail?** No.
 // Promised in drift-in-ci.md: - An apply goes on without these hosts, and ends with one warning and exit code 0
 // Promised in drift-in-ci.md: A plan with nothing else is empty and has exit code 0

@@ -332,7 +332,7 @@ func TestProcessesDataSource_invalid(t *testing.T) {
 
 // A read that times out is an error and keeps nothing: part of an answer would look like all of it.
 //
-// Promised in reference: When one expires, the read ends with an error: what is known by then would look like everything.
+// Promised in reference: When one expires, the read fails, because a partial result would look complete.
 func TestDataSources_deadline(t *testing.T) {
 	t.Parallel()
 	sim := serveBusiness(t)

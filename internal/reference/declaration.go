@@ -189,7 +189,7 @@ func (d declaration) replaced() string { return d.plainly() + " in the place of 
 // pass that mark to a provider. Also, the value then prints as one short line, however many hosts it has.
 func (d declaration) computed() schema.StringAttribute {
 	return schema.StringAttribute{
-		MarkdownDescription: d.instead + " as one JSON text, for the `" + d.name + "` of an operation or a status. A command may hold a secret.",
+		MarkdownDescription: d.instead + " as one JSON text, for the `" + d.name + "` of an operation or a status. A command may contain a secret.",
 		Computed:            true,
 		Sensitive:           true,
 	}

@@ -42,7 +42,7 @@ func GSEAttributes(o Options) map[string]schema.Attribute {
 	if o.Several {
 		attributes["processes"] = processesAttribute(gseDeclaration,
 			map[string]schema.Attribute{"meta": metaAttribute(Options{}), "spec": specAttribute(Options{})},
-			"in one call for each wave where the platform has it", " Takes `processes = data.bk_cmdb_processes.<name>.processes` as it is.")
+			"in one call for each wave if the platform supports it", " Takes `processes = data.bk_cmdb_processes.<name>.processes` unchanged.")
 	}
 	return attributes
 }

@@ -34,7 +34,7 @@ func healthyAttribute() schema.SingleNestedAttribute {
 				Validators:          []validator.String{DurationValidator{Min: time.Second}},
 			},
 			"within": schema.StringAttribute{
-				MarkdownDescription: "How long a host has in all to become stable, such as `\"5m\"`. Limited by `timeouts`, not by `wave_timeout`. " +
+				MarkdownDescription: "How long a host has in total to become stable, such as `\"5m\"`. Limited by `timeouts`, not by `wave_timeout`. " +
 					"Defaults to `stable_for` plus five minutes.",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},

@@ -19,7 +19,7 @@ import (
 
 // hostsDescription describes the attribute hosts of every object.
 const hostsDescription = "Host key to address. A key is a name of your choice; renaming it makes no calls. An address is `<bk_cloud_id>:<ip>`, " +
-	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` or a GSE 2.0 agent id ([forms](../functions/parse_host.md)). At least one, each only once."
+	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` or a GSE 2.0 agent id ([forms](../functions/parse_host.md)). At least one host, and none twice."
 
 // hostsAttribute declares hosts: a map of strings to users, a string to the framework. See package fold.
 func hostsAttribute() schema.StringAttribute {
@@ -39,7 +39,7 @@ func HostsOfDataSource() datasource.Attribute {
 // jobHostsAttribute declares hosts for JOB, which does not accept agent ids.
 func jobHostsAttribute() schema.StringAttribute {
 	attribute := hostsAttribute()
-	attribute.MarkdownDescription += " JOB takes no agent ids."
+	attribute.MarkdownDescription += " JOB does not accept agent ids."
 	return attribute
 }
 

@@ -83,7 +83,7 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 		return schema.Int64Attribute{
 			CustomType: WholeNumber{},
 			MarkdownDescription: "Maximum " + what + " usage, as a percentage from 0 to 100. The agent stops or kills a process that exceeds it. " +
-				"Any other value is refused: the platform silently takes it for 0.",
+				"Any other value is refused, because the platform silently treats it as 0.",
 			Optional:   true,
 			Validators: []validator.Int64{int64validator.Between(0, 100)},
 		}
@@ -101,13 +101,13 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 				Validators:          []validator.String{binaryValidator()},
 			},
 			"setup_path": schema.StringAttribute{
-				MarkdownDescription: "Absolute path of the directory of the binary. JOB refuses a request without it, although documented as optional." + note,
+				MarkdownDescription: "Absolute path of the directory of the binary. JOB refuses a request without it, although it is documented as optional." + note,
 				Required:            true,
 				PlanModifiers:       modifiers,
 				Validators:          []validator.String{absolutePathValidator{}},
 			},
 			"pid_path": schema.StringAttribute{
-				MarkdownDescription: "Absolute path of the PID file. JOB refuses a request without it, although documented as optional.",
+				MarkdownDescription: "Absolute path of the PID file. JOB refuses a request without it, although it is documented as optional.",
 				Required:            true,
 				Validators:          []validator.String{absolutePathValidator{}},
 			},
@@ -122,7 +122,7 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 			"cfg_path":    optionalPath("Absolute path of the configuration."),
 			"log_path":    optionalPath("Absolute path of the logs."),
 			"start_cmd":   command("Starts the process and returns. The agent also runs it when the process has died. A hosted resident process requires it."),
-			"stop_cmd":    command("Stops the process. Beyond a limit the agent runs it or kills (documents differ); a process that has limits and no such command causes a warning."),
+			"stop_cmd":    command("Stops the process. Beyond a limit, the agent runs it or kills the process (documents differ). Limits without this command cause a warning."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
 			"kill_cmd":    command("Kills the process."),
@@ -137,7 +137,7 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 			},
 			"cycle_time": schema.Int64Attribute{
 				CustomType:          WholeNumber{},
-				MarkdownDescription: fmt.Sprintf("Period of a periodic process. Where the process is hosted, started or restarted, required if `type` is %d or not set.", job.TypePeriodic),
+				MarkdownDescription: fmt.Sprintf("Period of a periodic process. Required to host, start or restart the process if `type` is %d or not set.", job.TypePeriodic),
 				Optional:            true,
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
 			},
@@ -151,7 +151,7 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 	}
 }
 
-const otherTextDescription = "Another text replaces the object; none is as good as an empty one."
+const otherTextDescription = "Another text replaces the object. Null and empty are the same."
 
 func otherText(_ context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
 	resp.RequiresReplace = req.PlanValue.IsUnknown() || req.PlanValue.ValueString() != req.StateValue.ValueString()

@@ -48,7 +48,7 @@ func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
 
 func jobScopeAttribute(replaces bool) schema.SingleNestedAttribute {
 	attribute := schema.SingleNestedAttribute{
-		MarkdownDescription: "Resource scope that the hosts belong to. Set it or `bk_biz_id`, and not both.",
+		MarkdownDescription: "Resource scope that the hosts belong to. Set either this or `bk_biz_id`.",
 		Optional:            true,
 		Attributes: map[string]schema.Attribute{
 			"type": schema.StringAttribute{

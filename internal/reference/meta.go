@@ -50,7 +50,7 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 				PlanModifiers:       modifiers,
 			},
 			"labels": schema.MapAttribute{
-				MarkdownDescription: "Labels of the registration; a name has no white space. The provider adds its `default_labels` and the labels of fingerprint and owner.",
+				MarkdownDescription: "Labels of the registration. Names must not contain white space. The provider adds its `default_labels` and labels for fingerprint and owner.",
 				Optional:            true,
 				ElementType:         types.StringType,
 				Validators:          []validator.Map{LabelsValidator()},

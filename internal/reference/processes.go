@@ -234,13 +234,13 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 	attributes[hostsPart] = nestedHosts()
 	attributes["priority"] = schema.Int64Attribute{
 		CustomType:          WholeNumber{},
-		MarkdownDescription: "Place in the order: a whole number from 0, the lowest started first, and stopped and restarted last.",
+		MarkdownDescription: "Place in the order: a whole number from 0. The lowest is started first, and stopped and restarted last.",
 		Required:            true,
 		Validators:          []validator.Int64{int64validator.AtLeast(0)},
 	}
 	return schema.MapNestedAttribute{
-		MarkdownDescription: "Several processes, in place of " + d.instead + ": a name of your choice to a process and its `priority`." + more +
-			" Equal priorities go together, " + together + ". See [Several processes](../guides/rollouts.md#several-processes).",
+		MarkdownDescription: "Several processes, in place of " + d.instead + ": map of a name of your choice to a process and its `priority`." + more +
+			" Processes of equal priority run together, " + together + ". See [Several processes](../guides/rollouts.md#several-processes).",
 		Optional:   true,
 		Validators: []validator.Map{entryNames{}},
 		NestedObject: schema.NestedAttributeObject{
@@ -253,7 +253,7 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 // nestedHosts declares hosts that are not at the root.
 func nestedHosts() schema.MapAttribute {
 	return schema.MapAttribute{
-		MarkdownDescription: "Map of host key to host address, as the `hosts` of an object with one process.",
+		MarkdownDescription: "Map of host key to host address, like the `hosts` of an object with one process.",
 		ElementType:         types.StringType,
 		Optional:            true,
 		Validators:          []validator.Map{entryHosts{}},

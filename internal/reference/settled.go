@@ -72,4 +72,4 @@ func PlanUnsettled(ctx context.Context, plan *tfsdk.Plan) diag.Diagnostics {
 var replaceIfUnknown = []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(
 	func(_ context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
 		resp.RequiresReplace = req.PlanValue.IsUnknown()
-	}, "Unknown as a whole, this forces replacement.", "")}
+	}, "This forces replacement while the whole object is unknown.", "")}

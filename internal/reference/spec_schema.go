@@ -16,7 +16,7 @@ import (
 const reservedNote = " Reserved by the platform."
 
 // unsetNote ends the description of an object with optional fields.
-const unsetNote = "A field that is not set or empty is not sent: the platform's default applies."
+const unsetNote = "A field that is unset or empty is not sent, so the platform's default applies."
 
 func specAttribute(o Options) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
@@ -109,8 +109,8 @@ func controlAttribute() schema.SingleNestedAttribute {
 		Attributes: map[string]schema.Attribute{
 			"start_cmd": command("Starts the process, writes its PID to `pid_path` and returns. The agent also runs it when the process has died. " +
 				"A hosted resident process requires it."),
-			"stop_cmd": command("Stops the process. Beyond a limit the agent runs it or kills (documents differ); " +
-				"a process that has limits and no such command causes a warning."),
+			"stop_cmd": command("Stops the process. Beyond a limit, the agent runs it or kills the process (documents differ). " +
+				"Limits without this command cause a warning."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
 			"kill_cmd":    command("Kills the process."),
@@ -187,7 +187,7 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 				MarkdownDescription: "When a periodic process (`auto_type` 0) runs." + reservedNote,
 				Optional:            true,
 			},
-			"op_timeout": seconds("Seconds that a command may take, at least 1. Changing only this registers again through the API gateway, and not through the ESB. "+
+			"op_timeout": seconds("Seconds that a command may take, at least 1. Changing only this registers the process again through the API gateway, but not through the ESB. "+
 				"The platform's default is 60.", 1),
 		},
 	}

@@ -55,7 +55,7 @@ func DataSourceTimeouts(ctx context.Context, what string) datasource.Attribute {
 
 // ReadTimeouts declares the timeouts of a data source whose result is complete or an error.
 func ReadTimeouts(ctx context.Context) datasource.Attribute {
-	return dataSourceTimeouts(ctx, "the whole read", "Deadlines, such as `\"15m\"`. When one expires, the read ends with an error: what is known by then would look like everything.")
+	return dataSourceTimeouts(ctx, "the whole read", "Deadlines, such as `\"15m\"`. When one expires, the read fails, because a partial result would look complete.")
 }
 
 func dataSourceTimeouts(ctx context.Context, what, description string) datasource.Attribute {

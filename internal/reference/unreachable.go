@@ -14,7 +14,7 @@ import (
 // a space, or is empty.
 func MaxUnreachableAttribute(more string) schema.StringAttribute {
 	return ToleranceAttribute("How many hosts may be [unreachable](../guides/drift-in-ci.md#agents-that-are-always-down) without failing the apply: a number or a percentage, rounded down. " +
-		more + "Defaults to the provider's `max_unreachable_hosts`, and that to `0`.")
+		more + "Defaults to the provider's `max_unreachable_hosts`, which defaults to `0`.")
 }
 
 // UnreachableAttribute declares unreachable; more says what its values are.
