@@ -127,9 +127,9 @@ func CheckGate(ctx context.Context, m Model, config tfsdk.Config, rollout types.
 	}
 	switch command, exists := commands.Attributes()["health_cmd"].(types.String); {
 	case !exists:
-		AddInvalid(&diags, at.AtName("output"), summaryInvalidGate, "JOB's process has no health_cmd whose output could match; leave it out, and stable_for is what is looked at")
+		AddInvalid(&diags, at.AtName("output"), summaryInvalidGate, "JOB's process has no health_cmd whose output could match; leave it out, so that only stable_for is checked")
 	case Unset(command):
-		AddInvalid(&diags, at.AtName("output"), summaryInvalidGate, "it is compared with what "+commandsAt.AtName("health_cmd").String()+" prints, which is not set; "+
+		AddInvalid(&diags, at.AtName("output"), summaryInvalidGate, "it is compared with the output of "+commandsAt.AtName("health_cmd").String()+", which is not set; "+
 			"set that command, or leave this out")
 	}
 	return diags
@@ -164,7 +164,7 @@ func CheckGateEnds(rollout, timeouts types.Object, deadlines ...string) diag.Dia
 			AddInvalid(&diags, GatePath().AtName("stable_for"), summaryInvalidGate, fmt.Sprintf("no host can be stable for %s before the end of timeouts.%s%s; %s",
 				gate.StableFor, name, source, advice))
 		case gate.Within > deadline && within.ValueString() != "":
-			AddInvalid(&diags, GatePath().AtName("within"), summaryInvalidGate, fmt.Sprintf("%s are over after the end of timeouts.%s%s; %s", gate.Within, name, source, advice))
+			AddInvalid(&diags, GatePath().AtName("within"), summaryInvalidGate, fmt.Sprintf("%s is longer than timeouts.%s%s; %s", gate.Within, name, source, advice))
 		}
 	}
 	return diags

@@ -207,7 +207,7 @@ func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
 			at := entry.base().AtName("hosts").AtMapKey(key)
 			key := entry.HostKey(key)
 			if other, taken := keys[key]; taken {
-				AddInvalid(&diags, at, "Ambiguous Name", fmt.Sprintf("with the slash that failed_hosts puts between process and host, it is called %q, as is a host of the process %q; rename one of them", key, other))
+				AddInvalid(&diags, at, "Ambiguous Name", fmt.Sprintf("its key in failed_hosts, <process>/<host>, would be %q, like that of a host of the process %q; rename one of them", key, other))
 			}
 			keys[key] = entry.Name
 			if id.IsUnknown() {

@@ -157,7 +157,7 @@ func TestValidation_gateEnds(t *testing.T) {
 	t.Parallel()
 	const (
 		atStable, atWithin = "Attribute rollout.healthy.stable_for: no host can be stable for ", "Attribute rollout.healthy.within: "
-		byDefault          = " of timeouts.%s, which is 10m0s by default; allow more there, such as "
+		byDefault          = " timeouts.%s, which is 10m0s by default; allow more there, such as "
 	)
 	p := providertest.NewProtocol(t)
 	for name, c := range map[string]struct {
@@ -166,10 +166,10 @@ func TestValidation_gateEnds(t *testing.T) {
 	}{
 		"below-default":       {"9m59s", nil, nil, ""},
 		"default-cuts-within": {"6m", nil, nil, ""}, // which nobody has set
-		"default":             {"10m", nil, nil, atStable + "10m0s before the end" + byDefault + `"20m0s", or less here.`},
-		"default-within":      {"1m", "11m", nil, atWithin + "11m0s are over after the end" + byDefault + `"16m0s", or less here.`},
+		"default":             {"10m", nil, nil, atStable + "10m0s before the end of" + byDefault + `"20m0s", or less here.`},
+		"default-within":      {"1m", "11m", nil, atWithin + "11m0s is longer than" + byDefault + `"16m0s", or less here.`},
 		"set":                 {"30s", nil, "6s", atStable + `30s before the end of timeouts.%s, which is 6s; allow more there, such as "10m30s", or less here.`},
-		"set-within":          {"1s", "7s", "6s", atWithin + "7s are over after the end of timeouts.%s, which is 6s; "},
+		"set-within":          {"1s", "7s", "6s", atWithin + "7s is longer than timeouts.%s, which is 6s; "},
 		"as-long":             {"1s", "6s", "6s", ""},
 		"more-allowed":        {"20m", "25m", "30m", ""},
 		"deadline-later":      {"1h", nil, later, ""},
