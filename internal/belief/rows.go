@@ -6,7 +6,7 @@ var (
 	clients      = Words{"other clients", "其他客户端的代码"}
 	oneClient    = Words{"one client", "个别客户端的代码"}
 	server       = Words{"the server's code", "服务端的公开代码"}
-	undocumented = Words{"nobody says", "没有资料说明"}
+	undocumented = Words{"not documented", "没有资料说明"}
 )
 
 // Files that depend on several rows.
@@ -40,7 +40,7 @@ var rows = []Belief{
 		ID: "update-refuses", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: oneClient, Sure: Medium,
 		Holds: Words{"Updating registers a process that is not registered.", "更新会注册尚未注册的进程。"},
 		Otherwise: Words{
-			"An update fails on a host whose registration somebody removed; the next apply registers it.",
+			"An update fails on a host that another tool unregistered; the next apply registers it.",
 			"他人已注销（取消注册）的主机上，更新会失败；下一次 apply 会注册。",
 		},
 		Code: []string{codeRegister},
@@ -67,7 +67,7 @@ var rows = []Belief{
 		ID: "hosting-once", Faces: []Face{APIG}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: clients, Sure: Medium,
 		Holds: Words{"Hosting again replaces the registration.", "再次托管会覆盖原有注册。"},
 		Otherwise: Words{
-			"An update unhosts first, so for a moment nobody revives the process.",
+			"An update unhosts first, so for a moment the agent does not revive the process.",
 			"更新时先取消托管再托管，其间进程若退出不会被拉起。",
 		},
 		Code: []string{codeHosting},
@@ -94,7 +94,7 @@ var rows = []Belief{
 		ID: "restart-keeps-hosting", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: clients, Sure: Medium,
 		Holds: Words{"A restart hosts the process.", "重启会托管进程。"},
 		Otherwise: Words{
-			"A process that somebody unhosted stays so after a restart; a plan shows `not_hosted`.",
+			"A process that was unhosted stays so after a restart; a plan shows `not_hosted`.",
 			"被取消托管的进程重启后仍未托管；plan 会显示 `not_hosted`。",
 		},
 		Code: []string{codeOperate, "internal/fleet/operate.go"},
@@ -103,7 +103,7 @@ var rows = []Belief{
 		ID: "reregistering-keeps-time", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: undocumented, Sure: Low,
 		Holds: Words{"Registering again renews the agent's registration time.", "重新注册会更新 Agent 的注册时间。"},
 		Otherwise: Words{
-			"Only the cached status shows who registered last, so somebody else's registration is noticed minutes later.",
+			"Only the cached status shows who registered last, so a registration by another tool is noticed minutes later.",
 			"只有缓存状态能说明最后由谁注册，因此他人的注册要几分钟后才能发现。",
 		},
 		Code: []string{codeRules, codeObserve},
@@ -205,7 +205,7 @@ var rows = []Belief{
 	{
 		ID: "labels-added", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: undocumented, Sure: Medium,
 		Holds:     Words{"The platform adds no labels of its own.", "平台不会自行添加标签。"},
-		Otherwise: Words{"Nothing: labels that nobody declared are no drift.", "无影响：未声明的标签不算漂移。"},
+		Otherwise: Words{"Nothing: undeclared labels are not drift.", "无影响：未声明的标签不算漂移。"},
 		Code:      []string{"internal/fleet/drift.go"},
 	},
 	{
