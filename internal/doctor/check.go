@@ -78,7 +78,7 @@ func (p *Platform) enter(ctx context.Context, report *Report) bool {
 	var results procapi.ResultMap
 	reply, err := p.Raw.Call(ctx, p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": noTask}, &results)
 	there := Line{ID: "reachable", What: "reachable", State: Well, Found: "the platform answers", Milliseconds: took(reply.Elapsed)}
-	let := Line{ID: "credentials", What: "credentials", State: Well, Found: "the application and the user are let in"}
+	let := Line{ID: "credentials", What: "credentials", State: Well, Found: "the application and the user are accepted"}
 	if failure := (*bkapi.Error)(nil); errors.As(err, &failure) {
 		there.Milliseconds = took(failure.Elapsed)
 		switch says := judge(err); {

@@ -68,7 +68,7 @@ type Line struct {
 func (l Line) String() string {
 	text := marks[l.State] + " " + l.What + ": "
 	if l.State == Untold {
-		text += "cannot be told: "
+		text += "unknown: "
 	}
 	text += l.Found
 	if l.Milliseconds > 0 {

@@ -23,7 +23,7 @@ func (r *probe) onJOB(ctx context.Context) (err error) {
 	case r.answers["job-removed"] != belief.No:
 		r.cannot("this platform's JOB has no process APIs", "manage-proc-bug")
 	case r.trial.Business == 0:
-		r.cannot("JOB wants to know the business of the host; give it with -biz", "manage-proc-bug")
+		r.cannot("JOB requires the business of the host; give it with -biz", "manage-proc-bug")
 	case host.AgentID() != "":
 		r.cannot("JOB knows hosts by address; give it with -also", "manage-proc-bug")
 	}
@@ -81,7 +81,7 @@ func (r *probe) offJOB(ctx context.Context, process *job.Process, host fleet.Hos
 	case err != nil:
 		return err
 	case status.State == fleet.Unknown:
-		return fmt.Errorf("the agent does not tell: code %d: %s", status.Code, status.Message)
+		return fmt.Errorf("the agent reports no status: code %d: %s", status.Code, status.Message)
 	case !gone(status):
 		return errors.New("the agent still has it")
 	}

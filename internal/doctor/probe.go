@@ -173,7 +173,7 @@ func (r *probe) aside(ctx context.Context) {
 	case errors.As(err, &failure) && failure.Status == http.StatusBadRequest:
 		r.settle("unverified-status-400", belief.Yes, "a wrong secret has status 400")
 	case err == nil:
-		r.cannot("a wrong secret was let in", "unverified-status-400")
+		r.cannot("a wrong secret was accepted", "unverified-status-400")
 	default:
 		r.cannot(err.Error(), "unverified-status-400")
 	}

@@ -205,7 +205,7 @@ func TestProbe_refuses(t *testing.T) {
 			`nothing was done, because namespace "doctor_test" is in use: it has 1 registrations; give the name of one that nobody uses`,
 		},
 		"agent-away": {
-			bkapi.APIGW, func(w *world, _ *doctor.Trial) { w.sim.SetReachable(address, false) }, "nothing was done: the agent of " + agentID + " does not tell: code 117",
+			bkapi.APIGW, func(w *world, _ *doctor.Trial) { w.sim.SetReachable(address, false) }, "nothing was done: the agent of " + agentID + " reports no status: code 117",
 		},
 		"no-permission": {
 			bkapi.APIGW, func(w *world, _ *doctor.Trial) {
@@ -286,7 +286,7 @@ func TestProbe_untold(t *testing.T) {
 		}{
 			"removed":     {nil, ""},
 			"old-row":     {nil, "the cached status still has it after 10m0s"},
-			"not-unhosts": {&simulator.Fault{Op: new(simulator.OpUnhost), Code: new(117)}, "the agent does not tell whether it hosts the process; unhosting: code 117"},
+			"not-unhosts": {&simulator.Fault{Op: new(simulator.OpUnhost), Code: new(117)}, "the agent does not report whether it hosts the process; unhosting: code 117"},
 			"no-rows":     {&simulator.Fault{API: "get_proc_status_v2", Skip: 1, EnvelopeCode: new(1), EnvelopeMessage: "no rows"}, "no rows"},
 		} {
 			t.Run(string(gateway)+"/"+name, func(t *testing.T) {
@@ -329,7 +329,7 @@ func TestProbe_hostingUntold(t *testing.T) {
 			}
 			for _, id := range ids {
 				simtest.Want(t, id, profile.Value(id), belief.Unknown)
-				simtest.WantIn(t, id, line(t, report, id).String(), "the agent does not tell whether it hosts the process")
+				simtest.WantIn(t, id, line(t, report, id).String(), "the agent does not report whether it hosts the process")
 			}
 			for id, want := range map[string]string{"second-start": "828", "second-stop": "829", "status-lag": "0s"} {
 				simtest.Want(t, id, profile.Value(id), want)
@@ -628,7 +628,7 @@ func TestCheck_callsThatFail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bkapi.APIGW, &simulator.Server{})
 	turnsAway("get_proc_operate_result_v2", 403, noPermission)(w)
-	simtest.WantIn(t, "limit", line(t, w.checked(doctor.Questions{Calls: 20}), "rate").String(), "? limit on calls: cannot be told: get_proc_operate_result_v2: HTTP 403 Forbidden")
+	simtest.WantIn(t, "limit", line(t, w.checked(doctor.Questions{Calls: 20}), "rate").String(), "? limit on calls: unknown: get_proc_operate_result_v2: HTTP 403 Forbidden")
 }
 
 // noPermission and notThere are how a gateway turns calls away.

@@ -89,7 +89,7 @@ func (r *probe) renewed(ctx context.Context, id string, before fleet.Status) err
 	case err != nil:
 		return err
 	case before.RegisterTime == 0 || after.RegisterTime == 0:
-		r.cannot("the agent tells no times", id)
+		r.cannot("the agent reports no times", id)
 	default:
 		r.settle(id, yesNo(after.RegisterTime == before.RegisterTime), fmt.Sprintf("register_time moved by %d s", after.RegisterTime-before.RegisterTime))
 	}

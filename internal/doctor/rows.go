@@ -51,7 +51,7 @@ func (r *probe) freshRow(ctx context.Context, began time.Time) (*rawRow, error) 
 // labels checks the labels in a row after a start with labels other than the registration's.
 func (r *probe) labels(row rawRow, registered bool) {
 	added := slices.DeleteFunc(slices.Collect(maps.Keys(row.Meta.Labels)), func(name string) bool { return name == ownLabel })
-	r.settle("labels-added", yesNo(len(added) > 0), fmt.Sprintf("a row has %d labels that nobody declared", len(added)))
+	r.settle("labels-added", yesNo(len(added) > 0), fmt.Sprintf("a row has %d labels that were not declared", len(added)))
 	value, there := row.Meta.Labels[ownLabel]
 	r.settle("rows-without-labels", yesNo(!there), fmt.Sprintf("a row has the label that was registered: %t", there))
 	switch {
@@ -98,7 +98,7 @@ func (r *probe) otherName(ctx context.Context) error {
 		}
 	}
 	if other == nil {
-		r.cannot("the platform tells no other name of the host; give it with -also", "entry-per-name")
+		r.cannot("the platform returns no other name of the host; give it with -also", "entry-per-name")
 		return nil
 	}
 	row, err := r.row(ctx, *other)

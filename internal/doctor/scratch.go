@@ -218,13 +218,13 @@ func (s *scratch) live(ctx context.Context) (fleet.Status, error) {
 	statuses, err := s.p.GSE.Process(s.meta, s.spec).LiveStatus(limited, []fleet.Host{s.host})
 	status := statuses[s.host]
 	if err == nil && status.State == fleet.Unknown {
-		err = fmt.Errorf("the agent of %s does not tell: code %d: %s", s.host.Address(), status.Code, status.Message)
+		err = fmt.Errorf("the agent of %s reports no status: code %d: %s", s.host.Address(), status.Code, status.Message)
 	}
 	return status, err
 }
 
 // hostingUnknown is the reason if an agent's status has no isAuto.
-const hostingUnknown = "the agent does not tell whether it hosts the process"
+const hostingUnknown = "the agent does not report whether it hosts the process"
 
 // gone reports whether a status shows no trace of the process. An agent may leave out hosting and times.
 func gone(s fleet.Status) bool { return s.State != fleet.Running && !s.Hosted && s.RegisterTime == 0 }

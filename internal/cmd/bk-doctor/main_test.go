@@ -123,7 +123,7 @@ func TestRun_refuses(t *testing.T) {
 		`-also "web-1": `:                           append(probe, "-also", "web-1", "-out", filepath.Join(t.TempDir(), "p")),
 		bad + ":2: the format is 2; this release":   append(probe, "-out", bad),
 		"flag provided but not defined: -calls":     append(probe, "-calls", "1"),
-		"the agent of 0:10.9.9.9 does not tell: co": {"probe", "-host", "0:10.9.9.9", "-namespace", "n", "-out", filepath.Join(t.TempDir(), "p")},
+		"the agent of 0:10.9.9.9 reports no status": {"probe", "-host", "0:10.9.9.9", "-namespace", "n", "-out", filepath.Join(t.TempDir(), "p")},
 	})
 	t.Setenv("BK_APP_SECRET", "")
 	t.Setenv("BK_CA_CERT_FILE", "/nonexistent")
