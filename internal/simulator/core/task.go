@@ -20,7 +20,7 @@ type operation struct {
 
 	// The effects of faults on it.
 	met              Met
-	missing, pending int // answers left, -1 for ever
+	missing, pending int // remaining responses, -1 for no end
 	unreachable      string
 	code             *int
 	instead          Trouble // that code comes from
@@ -65,7 +65,7 @@ type task struct {
 	byHost   map[HostKey]*operation // the entries, of a script
 	accepted time.Time
 	polls    int
-	queued   int // polls left that say CodeTaskQueued, -1 for ever
+	queued   int // remaining polls that return CodeTaskQueued, -1 for no end
 	data     any // of those answers
 	met      Met
 }

@@ -51,8 +51,8 @@ type Ailment struct {
 
 // Queue is what a fault does to the result of a task.
 type Queue struct {
-	Polls int // that say CodeTaskQueued, -1 for ever
-	Data  any // of those answers
+	Polls int // that return CodeTaskQueued, -1 for no end
+	Data  any // in those responses
 }
 
 // noFaults has no faults.
@@ -69,8 +69,8 @@ func (g *GSE) meetLocked(o *operation, api string, poll bool) {
 	}
 }
 
-// suffer adds a fault's effects to an operation. Counts add up, and -1, for ever, takes precedence. Of
-// effects that exclude each other, the first one counts.
+// suffer adds a fault's effects to an operation. Counts are added up, but -1 (no end) takes precedence. Of
+// effects that exclude each other, the first one applies.
 func (o *operation) suffer(t Trouble) {
 	o.missing = addPolls(o.missing, t.Missing)
 	o.pending = addPolls(o.pending, t.Pending)

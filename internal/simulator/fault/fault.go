@@ -1,5 +1,5 @@
-// Package fault is the faults that a test injects: what they match, and what they do to an answer. The
-// core carries out what they do to an operation.
+// Package fault implements the faults that a test injects: what they match, and how they change a response.
+// The core implements how they change an operation.
 package fault
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
-// Fault changes how matching requests or hosts are answered. The control endpoint takes its JSON form,
-// with durations as "500ms".
+// Fault changes the responses to matching requests or hosts. The control endpoint accepts its JSON form,
+// with durations such as "500ms".
 //
-// The first block of fields says what a fault matches; the zero value matches everything. The others are
+// The first block of fields is what a fault matches; the zero value matches everything. The others are
 // its effects, by what they apply to:
 //
 //   - effects per request apply to one exchange;
-//   - effects per host and per task are handed to an operation on a host when
+//   - effects per host and per task are given to an operation on a host when
 //     it is accepted (or at its next poll, if the fault is injected later) and
 //     stay with it to its end. For first generation calls, an operation is the
-//     run of repeated calls from the first 115 to the verdict.
+//     series of repeated calls from the first 115 to the final result.
 type Fault struct {
 	// API is an API name or a path.Match pattern, such as "operate_proc_v2" or
 	// "get_*". Effects per host of an operation match by the API that started
@@ -50,22 +50,22 @@ type Fault struct {
 
 	// Effects per host.
 
-	// Missing omits the host from the next answers, -1 for ever. With an API that matches
+	// Missing omits the host from that many responses, -1 for all. With an API that matches
 	// get_proc_status_v2 or sync_proc_status, it omits the row of every match.
 	Missing int `json:"missing,omitempty"`
-	// Pending answers 115 for the host that many times, -1 for ever; after Missing, if both are set. An
-	// operation with a task takes effect when it is accepted, and is only reported late. A first
-	// generation call takes effect when it settles, or at once with Apply. The repeated call then finds
-	// its own effect.
+	// Pending returns 115 for the host that many times, -1 for always; after Missing, if both are set. An
+	// operation with a task takes effect when it is accepted, and only its result is late. A first
+	// generation call takes effect when it returns its result, or at once with Apply. The repeated call
+	// then finds its own effect.
 	Pending int `json:"pending,omitempty"`
-	// Code is the host's verdict. The operation then does not happen, unless Apply is true. Message and
+	// Code is the host's result. The operation then does not happen, unless Apply is true. Message and
 	// Content accompany it; Content is any JSON value.
 	Code    *int   `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
 	Content any    `json:"content,omitempty"`
 	Apply   bool   `json:"apply,omitempty"`
-	// StillHosts hosts the process although its start failed by Code. A client saw isAuto true
-	// after such a start, and the agent may restart it later.
+	// StillHosts hosts the process although its start failed with Code. A client observed isAuto true after
+	// such a start, and the agent may restart it later.
 	StillHosts bool `json:"still_hosts,omitempty"`
 	// Dies makes the process of a virtual host die at the given query (op 2) after an operation that left
 	// it running. With Revived the agent restarts it at once if it is hosted, with another pid. It dies
@@ -74,22 +74,22 @@ type Fault struct {
 	Revived bool   `json:"revived,omitempty"`
 	Health  string `json:"health,omitempty"`
 	// ContentShape changes the content. "object" is the JSON unpacked, "null" is null, "broken" is cut in
-	// half, and "empty" is "". "no-instance" is a query's content with an empty instance list.
-	// "no-isauto" does not say whether the process is hosted.
+	// half, and "empty" is "". "no-instance" is a query's content with an empty instance list, and
+	// "no-isauto" one without whether the process is hosted.
 	ContentShape string `json:"content_shape,omitempty"`
-	// Unreachable is the answer of an unreachable agent: "117" at once, or "pending", 115 for ever. The
+	// Unreachable is the result of an unreachable agent: "117" at once, or "pending" for 115 forever. The
 	// operation does not happen, and the cached status keeps its old row.
 	Unreachable string `json:"unreachable,omitempty"`
 	// ScriptStatus ends a script on the host before its output is complete. 3 is a timeout, 4 a stop, 6 a
 	// restart of the agent.
 	ScriptStatus int `json:"script_status,omitempty"`
-	// Takes delays the verdict of an operation by this time after it was accepted.
+	// Takes delays the result of an operation by this time after it was accepted.
 	Takes time.Duration `json:"-"`
 
 	// Effects per task.
 
-	// Queued answers that many result polls with code 1000115, -1 for ever; before Missing and Pending.
-	// QueuedData is the data of those answers, null by default.
+	// Queued returns code 1000115 for that many polls of the result, -1 for all; before Missing and Pending.
+	// QueuedData is the data of those responses, null by default.
 	Queued     int `json:"queued,omitempty"`
 	QueuedData any `json:"queued_data,omitempty"`
 
