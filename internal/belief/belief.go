@@ -28,8 +28,8 @@ type Belief struct {
 	Switch bool
 	// Settled is the command of bk-doctor that checks it.
 	Settled Settled
-	// Untold is why it cannot be checked from outside, for SettledByNothing.
-	Untold Words
+	// WhyUnsettled is why it cannot be checked from outside, for SettledByNothing.
+	WhyUnsettled Words
 	// Code lists the files that depend on it.
 	Code []string
 }

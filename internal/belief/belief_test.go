@@ -17,7 +17,7 @@ func TestRows(t *testing.T) {
 	for _, b := range All() {
 		words := []Words{b.Holds, b.Source, b.Otherwise}
 		if b.Settled == SettledByNothing {
-			words[2] = b.Untold
+			words[2] = b.WhyUnsettled
 		}
 		for _, w := range words {
 			if w.English == "" || w.Chinese == "" {
@@ -100,7 +100,7 @@ func TestRows_pages(t *testing.T) {
 			"source":    func(b Belief) string { return in(b.Source) },
 			"sure":      func(b Belief) string { return in(sure[b.Sure]) },
 			"otherwise": func(b Belief) string { return in(b.Otherwise) },
-			"untold":    func(b Belief) string { return in(b.Untold) },
+			"untold":    func(b Belief) string { return in(b.WhyUnsettled) },
 		}).ParseFiles(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatal(err)

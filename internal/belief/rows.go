@@ -293,7 +293,7 @@ var rows = []Belief{
 	{
 		ID: "dead-not-revived", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByNothing, Source: documents, Sure: High,
 		Holds: Words{"The agent revives a hosted process that dies.", "托管的进程退出后，Agent 会拉起它。"},
-		Untold: Words{
+		WhyUnsettled: Words{
 			"kill one on the host and look",
 			"请在主机上杀死一个进程并观察",
 		},
@@ -302,7 +302,7 @@ var rows = []Belief{
 	{
 		ID: "operations-drop-limits", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByNothing, Source: oneClient, Sure: Low,
 		Holds: Words{"Operations with limits keep them (gateway).", "携带限额的操作会保留限额（API 网关）。"},
-		Untold: Words{
+		WhyUnsettled: Words{
 			"only the agent's file `.proc` has them",
 			"只有 Agent 的 `.proc` 文件中有限额",
 		},
@@ -311,7 +311,7 @@ var rows = []Belief{
 	{
 		ID: "limits-kill", Faces: gseFaces, Kind: YesNo, Settled: SettledByNothing, Source: documents, Sure: Low,
 		Holds: Words{"Beyond a limit the agent stops or kills the process.", "超出限额时，Agent 停止或强制停止进程。"},
-		Untold: Words{
+		WhyUnsettled: Words{
 			"it takes a process that uses up the host",
 			"需要一个耗尽主机资源的进程",
 		},
@@ -319,15 +319,15 @@ var rows = []Belief{
 	},
 	{
 		ID: "rare-codes", Faces: gseFaces, Kind: YesNo, Settled: SettledByNothing, Source: clients, Sure: Low,
-		Holds:  Words{"Codes 126 and 1015012 mean terminated and stopping.", "返回码 126 和 1015012 表示被终止和正在停止。"},
-		Untold: Words{"nothing brings them about on purpose", "无法有意触发"},
-		Code:   []string{"internal/procapi/code.go"},
+		Holds:        Words{"Codes 126 and 1015012 mean terminated and stopping.", "返回码 126 和 1015012 表示被终止和正在停止。"},
+		WhyUnsettled: Words{"nothing brings them about on purpose", "无法有意触发"},
+		Code:         []string{"internal/procapi/code.go"},
 	},
 	{
 		ID: "silent-agent", Faces: gseFaces, Kind: Code, Expected: "117", Settled: SettledByNothing, Source: clients, Sure: High,
-		Holds:  Words{"An agent that is away has code 117, or 115 until a time limit.", "Agent 离线时返回码为 117，或一直为 115 直至超时。"},
-		Untold: Words{"it takes a host whose agent is stopped", "需要一台 Agent 已停止的主机"},
-		Code:   []string{codeVerdicts},
+		Holds:        Words{"An agent that is away has code 117, or 115 until a time limit.", "Agent 离线时返回码为 117，或一直为 115 直至超时。"},
+		WhyUnsettled: Words{"it takes a host whose agent is stopped", "需要一台 Agent 已停止的主机"},
+		Code:         []string{codeVerdicts},
 	},
 	{
 		ID: "agent-file", Faces: []Face{ESB, APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: clients, Sure: Medium,
@@ -335,7 +335,7 @@ var rows = []Belief{
 			"Agents keep what they host in `/usr/local/gse2_bkte/agent/etc/.proc`.",
 			"Agent 将其托管内容保存在 `/usr/local/gse2_bkte/agent/etc/.proc`。",
 		},
-		Untold: Words{
+		WhyUnsettled: Words{
 			"roots differ",
 			"根目录因平台而异",
 		},
@@ -347,7 +347,7 @@ var rows = []Belief{
 			"Agents write that file before an operation ends.",
 			"Agent 在操作结束之前写入该文件。",
 		},
-		Untold: Words{
+		WhyUnsettled: Words{
 			"a late one looks like drift",
 			"写入较晚时看起来像漂移",
 		},
@@ -359,7 +359,7 @@ var rows = []Belief{
 			"A running script has status 1 or code 115 (gateway), or status 5 or 7 (JOB).",
 			"正在运行的脚本：状态 1 或返回码 115（API 网关），或状态 5、7（作业平台）。",
 		},
-		Untold: Words{
+		WhyUnsettled: Words{
 			"it ends too soon",
 			"脚本结束得太快",
 		},
@@ -367,20 +367,20 @@ var rows = []Belief{
 	},
 	{
 		ID: "task-lifetime", Faces: gseFaces, Kind: Span, Settled: SettledByNothing, Source: undocumented, Sure: Low,
-		Holds:  Words{"Results of a task can be read for as long as an apply may take.", "在一次 apply 的时间内可以读取任务结果。"},
-		Untold: Words{"it would take days", "需要数天时间"},
-		Code:   []string{"internal/procapi/resume.go"},
+		Holds:        Words{"Results of a task can be read for as long as an apply may take.", "在一次 apply 的时间内可以读取任务结果。"},
+		WhyUnsettled: Words{"it would take days", "需要数天时间"},
+		Code:         []string{"internal/procapi/resume.go"},
 	},
 	{
 		ID: "agent-id-bounds", Faces: []Face{APIG}, Kind: YesNo, Settled: SettledByNothing, Source: undocumented, Sure: Medium,
-		Holds:  Words{"Agent IDs have 16 to 64 characters.", "Agent ID 有 16 至 64 个字符。"},
-		Untold: Words{"one host has one ID", "一台主机只有一个 ID"},
-		Code:   []string{"internal/fleet/host.go"},
+		Holds:        Words{"Agent IDs have 16 to 64 characters.", "Agent ID 有 16 至 64 个字符。"},
+		WhyUnsettled: Words{"one host has one ID", "一台主机只有一个 ID"},
+		Code:         []string{"internal/fleet/host.go"},
 	},
 	{
 		ID: "windows", Faces: gseFaces, Kind: YesNo, Settled: SettledByNothing, Source: oneClient, Sure: Low,
-		Holds:  Words{"Windows hosts and `identity.user` behave as Linux and root.", "Windows 主机和 `identity.user` 的行为与 Linux 和 root 相同。"},
-		Untold: Words{"the scratch process is for Linux", "试验进程只适用于 Linux"},
-		Code:   []string{"internal/gse/spec.go"},
+		Holds:        Words{"Windows hosts and `identity.user` behave as Linux and root.", "Windows 主机和 `identity.user` 的行为与 Linux 和 root 相同。"},
+		WhyUnsettled: Words{"the scratch process is for Linux", "试验进程只适用于 Linux"},
+		Code:         []string{"internal/gse/spec.go"},
 	},
 }

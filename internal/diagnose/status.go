@@ -168,9 +168,9 @@ func (s HostStatus) WithoutAdvice() string {
 // NeverOurs returns the status of a host that another object had registered and has unregistered.
 func NeverOurs() HostStatus { return HostStatus{Code: fleet.NotRegistered, Text: textUnregistered} }
 
-// ToldByRefresh reports whether the text is from a refresh, which the next refresh replaces. Otherwise it says
+// FromRefresh reports whether the text is from a refresh, which the next refresh replaces. Otherwise it says
 // why an apply failed, which is recorded nowhere else.
-func (s HostStatus) ToldByRefresh() bool {
+func (s HostStatus) FromRefresh() bool {
 	text, hosted, with := strings.Cut(s.Text, textHosted)
 	if with && hosted != "" {
 		if text = strings.TrimSuffix(text, ", "); text == "" {

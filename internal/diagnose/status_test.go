@@ -93,12 +93,12 @@ func TestDrifted(t *testing.T) {
 		}
 		got := Drifted(c.drift, c.differs, kept)
 		procapitest.WantEqual(t, "in state", want, got.String())
-		procapitest.Check(t, slices.Contains(Codes(), got.Code) && got.ToldByRefresh(),
+		procapitest.Check(t, slices.Contains(Codes(), got.Code) && got.FromRefresh(),
 			"%q has no code of the list, or does not count as what a refresh tells", got)
 	}
 	for _, text := range []string{"not running: 117, the agent is abnormal or not found", "836: hosted with nothing", "refused, hosted with mem 10 → 50"} {
 		failed := (HostStatus{Code: fleet.NotRunning, Text: text})
-		procapitest.Check(t, !failed.ToldByRefresh(), "%q counts as what a refresh found", failed)
+		procapitest.Check(t, !failed.FromRefresh(), "%q counts as what a refresh found", failed)
 	}
 }
 

@@ -59,7 +59,7 @@ func (p *Platform) Check(ctx context.Context, q Questions, report *Report) error
 	}
 	p.age(ctx, q.Namespace, report)
 	report.add(p.rate(ctx, q.Calls))
-	report.add(Line{ID: "versions", What: "versions", State: Untold, Found: "no API names the release of GSE or its agents; ask the administrators"})
+	report.add(Line{ID: "versions", What: "versions", State: Undetermined, Found: "no API names the release of GSE or its agents; ask the administrators"})
 	return ctx.Err()
 }
 
@@ -169,7 +169,7 @@ func permission(ctx context.Context, c *bkapi.Client, s system, gateway bkapi.Ga
 		l.State, l.Found = Found, err.Error()
 		l.Next = "Apply for the " + resource + " for this application, in the developer center. With code 9900403, apply for the user in the permission center (权限中心). It is for " + use + "."
 	case inconclusive:
-		l.State, l.Found = Untold, err.Error()
+		l.State, l.Found = Undetermined, err.Error()
 	}
 	return l
 }
@@ -259,7 +259,7 @@ func eitherWay(related, instances Line) []Line {
 // askHosts queries the agents of hosts for a process that does not exist. This runs nothing.
 func (p *Platform) askHosts(ctx context.Context, hosts []fleet.Host, report *Report) {
 	if len(hosts) == 0 {
-		report.add(Line{ID: "agents", What: "agents", State: Untold, Found: "no host is given", Next: "Give some with -host."})
+		report.add(Line{ID: "agents", What: "agents", State: Undetermined, Found: "no host is given", Next: "Give some with -host."})
 		return
 	}
 	process := p.GSE.Process(gse.Meta{Namespace: "bk-doctor", Name: "nobody"}, scratchSpec("nobody", "root"))
@@ -270,7 +270,7 @@ func (p *Platform) askHosts(ctx context.Context, hosts []fleet.Host, report *Rep
 		l := Line{ID: "agent " + h.Address(), What: "agent of " + h.Address(), State: Well, Found: "it answers"}
 		switch s := statuses[h]; {
 		case err != nil:
-			l.State, l.Found, l.Next = Untold, err.Error(), "See the line of operate_proc_v2."
+			l.State, l.Found, l.Next = Undetermined, err.Error(), "See the line of operate_proc_v2."
 		case s.State == fleet.Unknown:
 			l.State, l.Found, l.Next = Found, s.Message, "Look at the agent in NodeMan (节点管理)."
 			if s.Code != 0 {
@@ -309,7 +309,7 @@ func (p *Platform) readFiles(ctx context.Context, hosts []fleet.Host, report *Re
 
 // age reports the age of the cached status, by the newest row in it.
 func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
-	l := Line{ID: "status-age", What: "age of the cached status", State: Untold}
+	l := Line{ID: "status-age", What: "age of the cached status", State: Undetermined}
 	if namespace == "" {
 		l.Found, l.Next = "no namespace is given", "Give one in which processes are registered with -namespace."
 		report.add(l)
@@ -337,7 +337,7 @@ func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 
 // rate makes concurrent calls, and counts those that the platform rejects for a rate limit.
 func (p *Platform) rate(ctx context.Context, calls int) Line {
-	l := Line{ID: "rate", What: "limit on calls", State: Untold, Found: "not asked for", Next: "-calls 50 makes 50 calls that read nothing, at once."}
+	l := Line{ID: "rate", What: "limit on calls", State: Undetermined, Found: "not asked for", Next: "-calls 50 makes 50 calls that read nothing, at once."}
 	if calls == 0 {
 		return l
 	}
@@ -390,5 +390,5 @@ func settled(id, value, found string) Line {
 // unsettled returns a line about a belief that cannot be checked, with the reason.
 func unsettled(id, why string) Line {
 	b, _ := belief.Find(id)
-	return Line{ID: id, What: strings.TrimSuffix(b.Holds.English, "."), State: Untold, Found: why, Value: belief.Unknown}
+	return Line{ID: id, What: strings.TrimSuffix(b.Holds.English, "."), State: Undetermined, Found: why, Value: belief.Unknown}
 }

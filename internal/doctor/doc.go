@@ -45,12 +45,12 @@ type State string
 
 // The states.
 const (
-	Well   State = "well"
-	Found  State = "found" // something to know or to do
-	Untold State = "untold"
+	Well         State = "well"
+	Found        State = "found" // something to know or to do
+	Undetermined State = "unknown"
 )
 
-var marks = map[State]string{Well: "✓", Found: "✗", Untold: "?"}
+var marks = map[State]string{Well: "✓", Found: "✗", Undetermined: "?"}
 
 // Line is the result of one check.
 type Line struct {
@@ -67,7 +67,7 @@ type Line struct {
 // String returns the line as text.
 func (l Line) String() string {
 	text := marks[l.State] + " " + l.What + ": "
-	if l.State == Untold {
+	if l.State == Undetermined {
 		text += "unknown: "
 	}
 	text += l.Found

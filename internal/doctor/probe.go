@@ -232,7 +232,7 @@ func (r *probe) rest() {
 		why := "the step that settles it ended early"
 		switch {
 		case b.Settled == belief.SettledByNothing:
-			why = b.Untold.English
+			why = b.WhyUnsettled.English
 		case !b.On(r.face()) && !b.On(belief.JOB) && !b.On(belief.CMDB):
 			continue // it does not apply here
 		}
@@ -242,7 +242,7 @@ func (r *probe) rest() {
 
 // progress reports the observed codes of operations in progress, on which the provider relies.
 func (r *probe) progress() {
-	l := Line{ID: "in-progress", What: "what is in progress", State: Untold, Found: "every result was there at once"}
+	l := Line{ID: "in-progress", What: "what is in progress", State: Undetermined, Found: "every result was there at once"}
 	if len(r.pending) > 0 {
 		l.State, l.Found = Well, ""
 		for _, where := range slices.Sorted(maps.Keys(r.pending)) {

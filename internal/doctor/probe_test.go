@@ -433,7 +433,7 @@ func TestProbe_lateManageProc(t *testing.T) {
 			switch {
 			case c.left == "":
 				simtest.Must(t, err)
-				simtest.Want(t, "manage-proc-bug", line(t, report, "manage-proc-bug").State, doctor.Untold)
+				simtest.Want(t, "manage-proc-bug", line(t, report, "manage-proc-bug").State, doctor.Undetermined)
 				_ = w.clock.Pause(t.Context(), time.Hour)
 				w.expectNothing()
 			case err == nil || !strings.Contains(err.Error(), "may be left: bk-doctor-") || !strings.Contains(err.Error(), " of JOB on "+address+": ") || !strings.Contains(err.Error(), c.left):
@@ -551,11 +551,11 @@ func TestCheck_finds(t *testing.T) {
 		"always-busy":           {apigw, nil, turnsAway("/", 429, `{"code":1642902,"message":"rate limit"}`), "reachable", doctor.Found, []string{"rate limit"}, true},
 		"no-backend":            {esb, nil, turnsAway("/", 200, backendError), "reachable", doctor.Found, []string{"code 1306201"}, true},
 		"no-such-path":          {apigw, another(), turnsAway("/", 404, notThere), "reachable", doctor.Found, []string{"HTTP 404", "Check BK_ENDPOINT and BK_GATEWAY"}, true},
-		"bad-gateway-of-api":    {apigw, nil, turnsAway("sync_proc_status", 502, "<html>Bad Gateway"), "sync_proc_status", doctor.Untold, []string{"HTTP 502"}, false},
-		"busy-api":              {apigw, nil, turnsAway("sync_proc_status", 429, `{"code":1642902,"message":"rate limit"}`), "sync_proc_status", doctor.Untold, []string{"rate limit"}, false},
-		"busy-api-esb":          {esb, nil, turnsAway("sync_proc_status", 200, `{"result":false,"code":1306429,"message":"rate limit"}`), "sync_proc_status", doctor.Untold, []string{"rate limit"}, false},
-		"no-backend-of-api":     {esb, nil, turnsAway("/register_proc_info", 200, backendError), "register_proc_info", doctor.Untold, []string{"code 1306201"}, false},
-		"no-backend-of-job":     {esb, nil, turnsAway("/jobv3/", 200, backendError), "job-removed", doctor.Untold, []string{"code 1306201"}, false},
+		"bad-gateway-of-api":    {apigw, nil, turnsAway("sync_proc_status", 502, "<html>Bad Gateway"), "sync_proc_status", doctor.Undetermined, []string{"HTTP 502"}, false},
+		"busy-api":              {apigw, nil, turnsAway("sync_proc_status", 429, `{"code":1642902,"message":"rate limit"}`), "sync_proc_status", doctor.Undetermined, []string{"rate limit"}, false},
+		"busy-api-esb":          {esb, nil, turnsAway("sync_proc_status", 200, `{"result":false,"code":1306429,"message":"rate limit"}`), "sync_proc_status", doctor.Undetermined, []string{"rate limit"}, false},
+		"no-backend-of-api":     {esb, nil, turnsAway("/register_proc_info", 200, backendError), "register_proc_info", doctor.Undetermined, []string{"code 1306201"}, false},
+		"no-backend-of-job":     {esb, nil, turnsAway("/jobv3/", 200, backendError), "job-removed", doctor.Undetermined, []string{"code 1306201"}, false},
 		"permission-of-job":     {esb, nil, turnsAway("/jobv3/manage_proc", 403, noPermission), "manage_proc", doctor.Found, []string{"Apply for the API manage_proc of system JOB"}, false},
 		"permission-center":     {apigw, nil, turnsAway("dynamicgroup/search", 200, `{"result":false,"code":9900403,"message":"You have no permission"}`), "search_dynamic_group", doctor.Found, []string{"You have no permission", "in the permission center"}, false},
 		"permission-gateway":    {apigw, nil, turnsAway("operate_proc_multi", 403, noPermission), "operate_proc_multi", doctor.Found, []string{"App has no permission", "Apply for the API operate_proc_multi of gateway bk-gse"}, false},
@@ -577,7 +577,7 @@ func TestCheck_finds(t *testing.T) {
 		"file-by-esb":           {esb, nil, nil, "file " + address, doctor.Found, []string{"it takes the gateway or JOB"}, false},
 		"limit":                 {apigw, nil, inject(simulator.Fault{API: "get_proc_operate_result_v2", HTTPStatus: 429, Skip: 8}), "rate", doctor.Found, []string{"of 10 calls were turned away", "requests_per_second"}, false},
 		"old-rows":              {esb, nil, oldRows, "status-age", doctor.Found, []string{"1h0m0s old"}, false},
-		"no-rows":               {esb, nil, nil, "status-age", doctor.Untold, []string{`namespace "web" has no row`}, false},
+		"no-rows":               {esb, nil, nil, "status-age", doctor.Undetermined, []string{`namespace "web" has no row`}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ func askIdle(ctx context.Context, p Process, found Results, hosts []Host, later 
 	for _, h := range hosts {
 		switch s := status[h]; s.State {
 		case Unknown:
-			results[h] = Untold(s, nil, "the platform says that it does not run, but whether it runs or is still hosted is not known")
+			results[h] = Unanswered(s, nil, "the platform says that it does not run, but whether it runs or is still hosted is not known")
 		case Running:
 			o := found[h]
 			o.Verdict, o.AlreadyDone, o.Meaning = Failed, false, "the platform says that it does not run, but its agent then reports that it runs"

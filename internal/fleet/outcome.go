@@ -76,9 +76,9 @@ func (o Outcome) MayHaveRun() bool {
 	return o.Verdict != NotTried && (o.Verdict != Failed || o.Ran || !o.Away && o.Err == nil)
 }
 
-// Untold is the outcome of a host whose agent did not answer a question. s is what is known of the agent, and
+// Unanswered is the outcome of a host whose agent did not answer a question. s is what is known of the agent, and
 // err is not nil if it could not be asked.
-func Untold(s Status, err error, meaning string) Outcome {
+func Unanswered(s Status, err error, meaning string) Outcome {
 	return Outcome{
 		Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaning,
 		Unreachable: err == nil && s.Silent(), Away: err == nil && s.Away,

@@ -86,7 +86,7 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Hos
 	for _, h := range gone {
 		switch s, absent := live[h], results[h].AlreadyDone; {
 		case absent && (err != nil || s.State == Unknown):
-			results[h] = Untold(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
+			results[h] = Unanswered(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
 		case s.Hosted && registeredSince(was[h].RegisterTime, s.RegisterTime):
 			results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, but its agent hosts the process by a registration made in the meantime; another owner's is left alone"}
 		case s.Hosted, absent && !s.HostedKnown && !p.HostingRegisters():

@@ -145,7 +145,7 @@ func (r refreshed) status() diagnose.HostStatus {
 		return r.found
 	case doubtful && drifted && !missing && r.labelled:
 		return r.doubted()
-	case same && r.was.ToldByRefresh():
+	case same && r.was.FromRefresh():
 		return r.found
 	case r.away, same, missing && doubtful:
 		return r.was
@@ -188,7 +188,7 @@ func (r refreshed) kept(missing bool) diagnose.HostStatus {
 	case fleet.NoLongerRegistered, fleet.OtherSpec, fleet.OtherLabels:
 		keep = lesser && !r.made && !r.alike
 	case fleet.NotHosted, fleet.NotRunning: // both are repaired alike, and only the apply knows the reason
-		keep = (r.found.Code == fleet.NotHosted || r.found.Code == fleet.NotRunning) && !r.was.ToldByRefresh()
+		keep = (r.found.Code == fleet.NotHosted || r.found.Code == fleet.NotRunning) && !r.was.FromRefresh()
 	default:
 	}
 	if keep {

@@ -28,12 +28,8 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 	h.owners.Announce(h.OnHost, h.object, joins, left)
 }
 
-// withdrawUnless withdraws what was announced, unless state keeps the hosts.
-func (h hostedProcess) withdrawUnless(saved *bool) {
-	if !*saved {
-		h.owners.Withdraw(h.OnHost, h.object)
-	}
-}
+// withdraw takes back what was announced.
+func (h hostedProcess) withdraw() { h.owners.Withdraw(h.OnHost, h.object) }
 
 // taking returns a function that finds, among hosts with another object's registration, those which that object
 // is leaving. It may not have announced so yet, so the function looks again, looksForLeaver times in all waves

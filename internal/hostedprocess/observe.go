@@ -258,10 +258,10 @@ func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 // cached status was given up.
 func (s *sight) holdOutcome(why ownership.Reason, err error) fleet.Outcome {
 	if s.evidence.Answer == ownership.Silent {
-		return fleet.Untold(s.live, s.liveErr, meanings[why])
+		return fleet.Unanswered(s.live, s.liveErr, meanings[why])
 	}
 	if s.evidence.Answer == ownership.AskFailed {
-		return fleet.Untold(s.live, s.liveErr, meaningUnread+": its agent could not be asked")
+		return fleet.Unanswered(s.live, s.liveErr, meaningUnread+": its agent could not be asked")
 	}
 	if why == ownership.Unreadable && s.rowErr != nil {
 		err = s.rowErr

@@ -41,7 +41,11 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	}
 	h.announce(h.Hosts.Hosts(), nil, known{})
 	saved := false
-	defer h.withdrawUnless(&saved)
+	defer func() {
+		if !saved { // state does not keep the hosts
+			h.withdraw()
+		}
+	}()
 	unlock, err := h.hold(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Register Hosted Process", h.Title+
@@ -135,7 +139,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 			" was left as it is, because its status could not be read.", err))
 	}
 	if resp.Diagnostics.HasError() {
-		h.withdrawUnless(new(bool))
+		h.withdraw()
 		return
 	}
 	if u.back != nil {

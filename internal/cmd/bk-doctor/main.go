@@ -202,7 +202,7 @@ func (o *options) consult(ctx context.Context, command string, stdout, stderr io
 	if o.asJSON {
 		err = errors.Join(err, report.WriteJSON(stdout))
 	} else {
-		fmt.Fprintf(stdout, "\n%d well, %d to look at, %d unknown\n", report.Count(doctor.Well), report.Count(doctor.Found), report.Count(doctor.Untold))
+		fmt.Fprintf(stdout, "\n%d well, %d to look at, %d unknown\n", report.Count(doctor.Well), report.Count(doctor.Found), report.Count(doctor.Undetermined))
 	}
 	switch {
 	case err != nil:
@@ -255,7 +255,7 @@ func printBeliefs(w io.Writer) {
 	for _, b := range belief.All() {
 		fmt.Fprintf(w, "%s\n  %s\n  source: %s; confidence: %s; depends on it: %s\n", b.ID, b.Holds.English, b.Source.English, b.Sure, strings.Join(b.Code, ", "))
 		if b.Settled == belief.SettledByNothing {
-			fmt.Fprintf(w, "  cannot be checked from outside: %s\n", b.Untold.English)
+			fmt.Fprintf(w, "  cannot be checked from outside: %s\n", b.WhyUnsettled.English)
 		} else {
 			fmt.Fprintf(w, "  settled by: bk-doctor %s\n  otherwise: %s\n", b.Settled, b.Otherwise.English)
 		}
