@@ -26,9 +26,9 @@ var (
 
 func main() {
 	debugged := flag.Bool("debug", false, "wait for a debugger and print how Terraform finds this process")
-	tell := flag.Bool("version", false, "print version, commit and date, and exit")
+	printVersion := flag.Bool("version", false, "print version, commit and date, and exit")
 	flag.Parse()
-	if *tell {
+	if *printVersion {
 		fmt.Printf("terraform-provider-bk %s (commit %s, %s)\n", version, commit, date)
 		return
 	}

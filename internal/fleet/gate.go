@@ -79,7 +79,7 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 			}
 			return false
 		})
-		left.Tell(settled)
+		left.Notify(settled)
 		results.Merge(settled)
 		return g.next(hosts, seen, answered, answered.Sub(asked)), len(hosts) == 0, nil
 	})

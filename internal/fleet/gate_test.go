@@ -294,7 +294,7 @@ func TestRun_gateProgress(t *testing.T) {
 		p.operate = func(_ context.Context, _ fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
 			results := fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Done})
 			results[host(4)] = fleet.Outcome{Verdict: fleet.Failed}
-			observe.Tell(results)
+			observe.Notify(results)
 			return results
 		}
 		runOne(t.Context(), p, fleet.Restart, hosts(1, 2, 3, 4), nil, rollout)

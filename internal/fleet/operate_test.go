@@ -161,7 +161,7 @@ func TestRun_startFailsWatched(t *testing.T) {
 	t.Parallel()
 	failed := fleet.Results{host(1): {Verdict: fleet.Failed, Code: 836, Ran: true}}
 	p := &process{operate: func(_ context.Context, _ fleet.Operation, _ []fleet.Host, observe fleet.Observer) fleet.Results {
-		observe.Tell(failed)
+		observe.Notify(failed)
 		return failed
 	}}
 	var seen []fleet.Progress

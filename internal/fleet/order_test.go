@@ -59,7 +59,7 @@ func (j *joint) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.H
 func (j *joint) Operate(_ context.Context, op fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
 	j.log.add(string(op) + " " + j.on(hosts))
 	results := done(j.fails)(hosts)
-	observe.Tell(results)
+	observe.Notify(results)
 	return results
 }
 
@@ -69,7 +69,7 @@ func (j *joint) OperateJointly(_ context.Context, op fleet.Operation, parts []fl
 		other := part.Process.(*joint) //nolint:forcetypeassert // there are no others here
 		call += " " + other.on(part.Hosts)
 		all[i] = done(other.fails)(part.Hosts)
-		part.Observe.Tell(all[i])
+		part.Observe.Notify(all[i])
 	}
 	j.log.add(call)
 	return all

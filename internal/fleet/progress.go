@@ -28,8 +28,8 @@ func (p *Progress) add(v Verdict, n int) {
 // often as they like, from several goroutines. It must not keep the results. A nil Observer is not called.
 type Observer func(Results)
 
-// Tell calls o with new results if o is not nil and there are any.
-func (o Observer) Tell(results Results) {
+// Notify calls o with new results if o is not nil and there are any.
+func (o Observer) Notify(results Results) {
 	if o != nil && len(results) > 0 {
 		o(results)
 	}

@@ -276,8 +276,8 @@ func telling() *process {
 					outcome = fleet.Outcome{Verdict: verdict}
 				}
 				results[h] = outcome
-				observe.Tell(results)
-				observe.Tell(results)
+				observe.Notify(results)
+				observe.Notify(results)
 			}
 			return results
 		},

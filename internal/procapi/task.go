@@ -210,7 +210,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 			w.request.Contents.keep(ctx, part.verdicts.Pending, answers, w.Options)
 		}
 		part.verdicts.take(answers, Source{TaskID: w.kept, RequestID: reply.RequestID, Repeated: w.resent})
-		part.observe.Tell(part.verdicts.Results)
+		part.observe.Notify(part.verdicts.Results)
 		pending += len(part.verdicts.Pending)
 	}
 	w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task polled", "task_id", w.shown, "pending", pending, "answers", len(answers))
