@@ -46,7 +46,7 @@ func (w *world) unlimited(n int, more ...map[string]any) map[string]any {
 // Promised in from-gsekit.md: | the same with `ensure = "running"` | `unregistered: …` | `not_hosted: not running, not hosted` | hosts and starts it |
 // Promised in from-gsekit.md: | 取消托管 (unhost) | `unregistered: …` | `unregistered: …` | hosts it again; it runs on |
 // Promised in from-gsekit.md: | 托管 (host) | `other_spec: registered anew by another tool` | the same | registers it again; it runs on |
-// Promised in drift-in-ci.md: Through the ESB, one without `spec.resource`, such as those from CMDB, is `unregistered` then
+// Promised in drift-in-ci.md: Through the ESB, a process without `spec.resource`, such as one from CMDB, is `unregistered` instead
 // Promised in from-gsekit.md: On a platform that replaces labels at a start, 重启 and 启动 are `other_spec` by both.
 func TestHostedProcess_console(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestHostedProcess_console(t *testing.T) {
 
 // Through the ESB nothing is registered any more once a process without limits is stopped on every host, so the plan names none.
 //
-// Promised in drift-in-ci.md: If no host is registered any more and `on_destroy` is `"unregister"`, the plan names none: it creates the resource anew.
+// Promised in drift-in-ci.md: If no host is registered anymore and `on_destroy` is `"unregister"`, the plan names no host and creates the resource anew.
 func TestHostedProcess_consoleStopsAll(t *testing.T) {
 	t.Parallel()
 	for _, onDestroy := range []string{"unregister", "stop"} {

@@ -135,7 +135,7 @@ func TestHostedProcess_silentBehind(t *testing.T) {
 // Promised in reference: Defaults to the provider's `max_unreachable_hosts`, which defaults to `0`
 // Promised in faq.md: Must every apply fail?** No.
 // Promised in drift-in-ci.md: - An apply goes on without these hosts, and ends with one warning and exit code 0
-// Promised in drift-in-ci.md: A plan with nothing else is empty and has exit code 0
+// Promised in drift-in-ci.md: A plan with no other change is empty and has exit code 0
 // Promised in drift-in-ci.md: Once an agent answers, its host is a line of the next plan (exit code 2), and that apply brings it up to date
 // Promised in safe-rollouts.md: It ends with one warning.
 func TestHostedProcess_unreachable(t *testing.T) {

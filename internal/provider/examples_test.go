@@ -75,7 +75,7 @@ const requiredProvider = "terraform {\n  required_providers {\n    bk = {\n     
 // The output in the first steps is what a new user sees.
 //
 // Promised in README.md: the plan says which host and why, and with `-detailed-exitcode` it exits with 2.
-// Promised in first-steps.md: by default (`on_destroy = "unregister"`) the processes run on, and nobody revives them.
+// Promised in first-steps.md: by default (`on_destroy = "unregister"`) the processes keep running, and no agent revives them.
 func TestAccExamples_firstSteps(t *testing.T) {
 	t.Parallel()
 	page := providertest.ReadFile(t, "../../templates/guides/first-steps.md.tmpl")
