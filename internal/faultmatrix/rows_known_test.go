@@ -307,8 +307,8 @@ func renameAlone(config map[string]any) {
 //
 // Promised in cookbook.md: its process goes on with the same pid. No operation runs for it.
 // Promised in changing-hosts.md: Its process goes on running with the same PID, and no operation runs on it.
-// Promised in changing-hosts.md: Where the platform cannot be asked for the names, nothing is changed, and the apply ends with an error.
-// Promised in changing-hosts.md: One machine under both of its names is refused before anything is changed.
+// Promised in changing-hosts.md: If the platform cannot be asked for the names, nothing is changed, and the apply ends with an error.
+// Promised in changing-hosts.md: A machine that is listed under both of its names is refused before anything is changed.
 func nameFaults() []fault {
 	renamed := fault{
 		name: "renamed", title: "Hosts that were given by address are now given by agent id, and the platform knows both",

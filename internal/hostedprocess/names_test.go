@@ -157,7 +157,7 @@ func TestNames_newNameTaken(t *testing.T) {
 // What is more than a rename is refused, with the two applies that get there: by the plan, and by
 // an apply whose plan did not know it. Nothing is changed.
 //
-// Promised in changing-hosts.md: Anything else is an error before anything is changed, which says which two applies get there.
+// Promised in changing-hosts.md: Anything else is refused with an error before anything is changed. The message says which two applies get there
 func TestNames_refused(t *testing.T) {
 	t.Parallel()
 	byAgent := map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}

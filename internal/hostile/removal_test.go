@@ -222,7 +222,7 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 
 // The platform's word that nothing is registered is not the agent's.
 //
-// Promised in changing-hosts.md: Otherwise, or if the agent cannot be asked, the host stays, with an error.
+// Promised in changing-hosts.md: If the process is still hosted there, or the agent cannot be asked (through the ESB too), the host stays, with an error.
 func TestRemoval_nothingRegistered(t *testing.T) {
 	t.Parallel()
 	for by, before := range map[providertest.Face]int{ // how often the agents are asked before

@@ -14,7 +14,7 @@ import (
 // failed request say nothing of an agent.
 //
 // Promised in changing-hosts.md: A host that is still in progress (115) stays as well, because its agent may be slow.
-// Promised in changing-hosts.md: So does one that nobody could ask: the query failed, is queued, or has no result for the host.
+// Promised in changing-hosts.md: So does one that could not be asked: the query failed, is queued, or has no result for the host.
 func TestUnasked_notForgotten(t *testing.T) {
 	t.Parallel()
 	const unasked, later = "its agent could not be asked", "may be slow"
@@ -72,7 +72,7 @@ func TestUnasked_batchNotForgotten(t *testing.T) {
 // A registration that was answered with an error took effect. The destroy cannot ask its agent, and the
 // cached status lags.
 //
-// Promised in changing-hosts.md: If the agent could not be asked, the host is held.
+// Promised in changing-hosts.md: If the agent could not be asked, the host stays.
 func TestUnasked_refusedIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, query := range map[string]simulator.Fault{

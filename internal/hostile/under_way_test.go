@@ -189,7 +189,7 @@ func TestUnderWay_ends(t *testing.T) {
 
 // Of a tainted object that is replaced nothing is kept by which the platform could be asked. That what it has sent may come yet is said.
 //
-// Promised in changing-hosts.md: its hosts go, with the warning *Registration May Come Yet*.
+// Promised in changing-hosts.md: its hosts leave, with the warning *Registration May Come Yet*.
 func TestUnderWay_replaced(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
