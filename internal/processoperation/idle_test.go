@@ -85,8 +85,8 @@ func oneShot(by providertest.Face, operation string, hosts int) map[string]any {
 // unless another owner hosted it before.
 //
 // Promised in cookbook.md: The check after the start doesn't find it, and that counts as success.
-// Promised in cookbook.md: The operation ends that hosting again, so that the agent doesn't run
-// it twice.
+// Promised in cookbook.md: The operation ends that hosting again, so that the agent doesn't run the
+// process twice.
 func TestProcessOperation_oneShot(t *testing.T) {
 	t.Parallel()
 	for operation, op := range map[string]int{"start": simulator.OpStart, "restart": simulator.OpRestart} {
@@ -200,7 +200,7 @@ func TestProcessOperation_oneShotNotStopped(t *testing.T) {
 // that fails, the run says so, and a later run knows it.
 //
 // Promised in cookbook.md: it is unhosted whatever its start ended with.
-// Promised in cookbook.md: A host where that fails is in `failed_hosts`, and the next apply ends it.
+// Promised in cookbook.md: A host where that fails is in `failed_hosts`, and the next apply ends the hosting.
 func TestProcessOperation_oneShotFailed(t *testing.T) {
 	t.Parallel()
 	second := providertest.AddressList([]int{2})
