@@ -76,7 +76,7 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Computed:            true,
 	}
 	attributes["rollout_plan"] = schema.StringAttribute{
-		MarkdownDescription: "What the [last change](../guides/how-it-works.md#what-a-last-change-did) does, on which hosts and in which waves. The wording may change.",
+		MarkdownDescription: "What the [last change](../guides/how-it-works.md#what-the-last-change-did) does, on which hosts and in which waves. The wording may change.",
 		Computed:            true,
 	}
 	attributes["fingerprint"] = schema.StringAttribute{
