@@ -48,7 +48,7 @@ resource "bk_hosted_process" "web" {
   on_destroy = "stop"
 }
 
-# Hosting does not start anything. This does, once.
+# Hosting does not start anything. This starts the process, once.
 resource "bk_process_operation" "start" {
   meta      = bk_hosted_process.web.meta
   hosts     = bk_hosted_process.web.hosts
@@ -64,7 +64,7 @@ data "bk_process_status" "web" {
   depends_on = [bk_process_operation.start]
 }
 
-# Pids come and go, so leave them out where a pipeline looks for drift.
+# Pids change, so leave them out if a pipeline looks for drift.
 output "status" {
   value = {
     for host, s in data.bk_process_status.web.statuses :

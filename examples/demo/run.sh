@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Tells the provider's main job as a story, on this machine and for real: hosts
+# Shows the provider's main job as a story, on this machine and for real: hosts
 # a service on three local addresses, kills it, breaks a host behind Terraform's
-# back, heals it, and takes everything down again. Each step is checked; the
-# first that is not as it says ends the story with a non-zero exit.
+# back, repairs it, and removes everything again. Each step is checked. The
+# first step that fails ends the demo with a non-zero exit code.
 #
 #   make demo                                or
 #   CLI=tofu bash examples/demo/run.sh       (CLI: terraform, tofu, or a path to one)
 #
-# It needs bash, Go, and Terraform or OpenTofu. All it writes goes to a temporary
-# directory, which it removes; DEMO_KEEP=1 leaves it for a look around: the state,
-# the simulator's log of every API call, each host's tree.
+# It needs bash, Go, and Terraform or OpenTofu. Everything that it writes goes
+# to a temporary directory, which it removes. DEMO_KEEP=1 keeps the directory
+# with the state, the simulator's log of every API call, and each host's files.
 set -Eeuo pipefail
 
 CLI=${CLI:-$(command -v terraform || command -v tofu || echo terraform)}

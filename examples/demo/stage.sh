@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the story in run.sh stands on: a directory with everything that it needs,
-# the commands that it is told with, and the end that leaves nothing behind.
+# What the demo in run.sh builds on: a directory with everything that it needs, the
+# commands that tell the story, and a cleanup that leaves nothing behind.
 
 hosts=(127.0.0.1 127.0.0.2 127.0.0.3)
 
@@ -45,7 +45,8 @@ fail_saying() {
 # --- Terraform -------------------------------------------------------------
 
 # tf runs Terraform, keeps what it says in $out and its exit code in $status.
-# It is ended when the simulator is gone, for which it would wait patiently.
+# Terraform is ended if the simulator is gone, because it would otherwise wait
+# for it.
 tf() {
   command_line "\$ ${CLI##*/} $*"
   "$CLI" "$@" >"$out" 2>&1 &
@@ -101,8 +102,8 @@ pid_of() { # HOST_KEY
 
 # --- The hosts and the platform --------------------------------------------
 
-# http sends a request and prints the body of a 200. The simulator's switches want
-# its credentials.
+# http sends a request and prints the body of a 200. The simulator's control
+# endpoint requires credentials.
 http() ( # METHOD HOST:PORT PATH [BODY [HEADER]]
   body=${4:-} authorization=${5:+$5$'\r\n'}
   [[ $3 != /_sim/* ]] || authorization="Authorization: Basic $(printf '%s' "$BK_APP_CODE:$BK_APP_SECRET" | base64)"$'\r\n'
@@ -113,8 +114,8 @@ http() ( # METHOD HOST:PORT PATH [BODY [HEADER]]
   while IFS= read -r -t 10 line <&3; do printf '%s\n' "$line"; done
 )
 
-# gone tells whether a process has ended. One that was not collected by its
-# parent yet has, though kill -0 finds it.
+# gone says whether a process has ended. That includes a process that its parent
+# has not collected yet, though kill -0 finds it.
 gone() { # PID
   local stat
   kill -0 "$1" 2>/dev/null || return 0
@@ -156,7 +157,7 @@ filed_pids() {
   done
 }
 
-# services_gone looks for every pid that was seen or recorded, and at the ports.
+# services_gone checks every pid that was seen or recorded, and the ports.
 services_gone() {
   local pid ip
   for pid in ${seen_pids[@]+"${seen_pids[@]}"} $(filed_pids); do
@@ -176,8 +177,8 @@ hosted_count() {
   printf '%d\n' "$count"
 }
 
-# changing_calls prints what the platform was asked to change, from the
-# simulator's log after so many lines. op=2 is a query.
+# changing_calls prints which changes were asked of the platform, from the
+# simulator's log after the given number of lines. op=2 is a query.
 changing_calls() { # LINES
   local line=0 call
   while read -r _ call; do
@@ -188,8 +189,8 @@ changing_calls() { # LINES
 
 # --- The end ---------------------------------------------------------------
 
-# end asks a process to end, once more, and then does not ask. Terraform takes
-# the second time to mean at once.
+# end asks a process to end, asks a second time, and then kills it. Terraform
+# ends at once when asked a second time.
 end() { # PID
   local signal
   for signal in TERM TERM KILL; do
@@ -206,8 +207,8 @@ end_services() {
   services_gone
 }
 
-# cleanup leaves nothing behind, however the story ended. The simulator goes
-# before the services, because it revives what dies.
+# cleanup leaves nothing behind, however the demo ended. It ends the simulator
+# before the services, because the simulator revives what dies.
 cleanup() {
   local code=$?
   trap - EXIT ERR
@@ -231,7 +232,7 @@ trap 'fail "${BASH_SOURCE[0]##*/} line $LINENO: $BASH_COMMAND"' ERR
 
 # --- The beginning ---------------------------------------------------------
 
-# set_face chooses the configuration, and what somebody else does to the process.
+# set_face chooses the configuration, and what another user does to the process.
 set_face() { # DIRECTORY OF THE DEMO, FACE
   config=$1/main.tf
   act='{"action":"unregister","host":"0:127.0.0.3","namespace":"demo","name":"web"}'
@@ -245,7 +246,7 @@ set_face() { # DIRECTORY OF THE DEMO, FACE
   esac
 }
 
-# set_stage builds the programs and lays everything out in a directory of its own.
+# set_stage builds the programs and puts everything into a new directory.
 set_stage() { # DIRECTORY OF THE DEMO
   local demo=$1 name tool version
   for tool in go "$CLI"; do
@@ -254,7 +255,7 @@ set_stage() { # DIRECTORY OF THE DEMO
   CLI=$(command -v "$CLI")
   [[ $CLI == /* ]] || CLI=$PWD/$CLI
 
-  # What is set for other work must not reach this.
+  # Settings for other work must not affect the demo.
   for name in "${!TF_@}" "${!BK_@}"; do unset "$name"; done
   export CHECKPOINT_DISABLE=1
 
@@ -281,8 +282,8 @@ build() ( # ROOT OF THE REPOSITORY
     go build -o "$work/bin/web" ./examples/demo/service
 )
 
-# install_provider puts the provider where init finds it, as it finds any other.
-# Terraform and OpenTofu look under different names of a registry.
+# install_provider puts the provider where init finds it like any other.
+# Terraform and OpenTofu look under the names of different registries.
 install_provider() {
   local platform registry package
   platform=$(go env GOOS)_$(go env GOARCH)
@@ -296,7 +297,7 @@ install_provider() {
 }
 
 # install_service puts the service on every host, and finds a port that is free
-# on all of them, below those that outgoing connections use.
+# on all of them and below those of outgoing connections.
 install_service() { # SCRIPTS
   local ip try
   for ip in "${hosts[@]}"; do
@@ -316,8 +317,8 @@ install_service() { # SCRIPTS
   fail_saying "no port is free on all of ${hosts[*]}"
 }
 
-# start_platform starts the simulator, and points the provider at it, by the line that
-# it prints for that: its secret is a new one each time.
+# start_platform starts the simulator, and points the provider at it with the
+# line that the simulator prints. Its secret is new each time.
 start_platform() { # FACE [FLAG...]
   command_line "\$ bk-simulator -local -root hosts -listen 127.0.0.1:0${2:+ ${*:2}}"
   TMPDIR=$work "$work/bin/bk-simulator" -local -root "$work/hosts" -listen 127.0.0.1:0 "${@:2}" \

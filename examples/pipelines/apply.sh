@@ -1,6 +1,6 @@
 #!/bin/sh
-# Applies the plan that was approved, and no other: Terraform refuses it where the state
-# has changed since. The policies are asked once more, about this very file.
+# Applies the plan that was approved, and no other: Terraform refuses the plan if the state
+# has changed since. The policies check this very file once more.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cli=${CLI:-terraform}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Looks for drift, and changes nothing. Exits as plan -detailed-exitcode does: 0 without
-# drift, 2 with it, 1 where that could not be found out. What is wrong goes to the robot of
-# a chat in WeCom, if NOTIFY_URL has its address. For another robot, change notify.
+# drift, 2 with it, 1 if that could not be found out. If NOTIFY_URL is the address of a
+# WeCom chat's robot, the robot gets what is wrong. For another robot, change notify.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cli=${CLI:-terraform}
@@ -11,7 +11,7 @@ notify() { # JSON
 	[ -n "${NOTIFY_URL-}" ] || return 0
 	answer=$(printf '%s' "$1" | curl --fail --silent --show-error --max-time 30 \
 		--header 'Content-Type: application/json' --data-binary @- "$NOTIFY_URL") || true
-	case $answer in # what is refused has status 200, too
+	case $answer in # a refusal has status 200, too
 	*'"errcode":0,'*) ;;
 	*) echo "Nobody could be notified. $answer" >&2 ;;
 	esac

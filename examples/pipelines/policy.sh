@@ -1,6 +1,6 @@
 #!/bin/sh
-# Holds a plan against the policies. Exits with 0 if they allow it; otherwise with 1, and
-# says why. What could not be judged is not allowed.
+# Checks a plan against the policies. Exits with 0 if they allow it. Otherwise, it exits
+# with 1 and says why. A plan that cannot be judged is not allowed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 plan=${PLAN:-tfplan}

@@ -1,5 +1,5 @@
-# Two business teams run the same kind of service on hosts of their own. Each
-# fills in what differs; the module knows the rest.
+# Two business teams run the same kind of service on hosts of their own. Each fills in what
+# differs, and the module knows the rest.
 
 terraform {
   required_providers {

@@ -1,7 +1,7 @@
-# Hosts of one run, such as those that the run before names as left: -var 'hosts={ "web-1" = "0:10.0.0.1" }'
+# Only these hosts, such as those that the previous run names as left: -var 'hosts={ "web-1" = "0:10.0.0.1" }'
 variable "hosts" {
   type    = map(string)
-  default = null # all
+  default = null # all hosts
 }
 
 action "bk_process_operation" "restart" {

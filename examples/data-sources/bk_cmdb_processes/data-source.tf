@@ -4,7 +4,7 @@ data "bk_cmdb_processes" "web" {
   process_name = "nginx*"
 }
 
-# meta, hosts and spec of each are those of a bk_hosted_process. Lower priorities start first.
+# Each has the meta, hosts and spec of a bk_hosted_process. Lower priorities start first.
 output "priorities" {
   value = { for name, process in data.bk_cmdb_processes.web.processes : name => process.priority }
 }

@@ -3,7 +3,7 @@ data "bk_hosted_specs" "web" {
   hosts     = bk_hosted_process.web.hosts
 }
 
-# What agents really run to stop each process, by host and process.
+# The command by which the agent really stops each process, by host and process.
 output "stop_commands" {
   value = {
     for host, processes in data.bk_hosted_specs.web.specs :

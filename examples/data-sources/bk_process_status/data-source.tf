@@ -2,7 +2,7 @@ data "bk_process_status" "web" {
   hosted_process = bk_hosted_process.web
 }
 
-# Exceptions and counts are one line of a plan each. All statuses are a line for each host, whenever something changes.
+# A plan shows an exception or a count in one line. With all statuses, it shows one line per host whenever something changes.
 output "not_running" {
   value = { for host, status in data.bk_process_status.web.statuses : host => status.state if status.state != "running" }
 }

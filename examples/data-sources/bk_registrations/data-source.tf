@@ -5,7 +5,7 @@ data "bk_registrations" "web" {
   }
 }
 
-# What no configuration names any more: import it, or unregister it.
+# Registrations that no configuration names any more: import or unregister them.
 output "orphans" {
   value = data.bk_registrations.web.orphans
 }

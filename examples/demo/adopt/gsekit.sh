@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# GSEKit, as far as the platform sees of it: it asks CMDB where a process is, and has GSE
-# start it there, which hosts it too. stage.sh comes first.
+# GSEKit as the platform sees it: it asks CMDB where a process is, and has GSE start it
+# there, which also hosts it. Source stage.sh first.
 
 namespace=GSEKIT_BIZ_3
 
@@ -45,15 +45,15 @@ spec_of() { # PROCESS INSTANCE
   printf '"alive_monitor_policy":{"auto_type":1,"start_check_secs":%d,"op_timeout":60}}' "$secs"
 }
 
-# gsekit_started tells whether so many hosts have succeeded.
+# gsekit_started says whether the given number of hosts have succeeded.
 gsekit_started() { # FACE TASK COUNT
   local answer
   answer=$(platform "$1" get_proc_operate_result_v2 "{\"task_id\":\"$2\"}") || return 1
   [[ $(grep -o '"error_code":0,' <<<"$answer" | wc -l) -eq $3 ]]
 }
 
-# selector names hosts as a face does: by address, or by agent id. A host here is both,
-# divided by a slash.
+# selector names hosts as a face does, by address or by agent id. A host here is both,
+# separated by a slash.
 selector() { # FACE HOST...
   local list='' host
   for host in "${@:2}"; do
@@ -68,7 +68,7 @@ selector() { # FACE HOST...
   esac
 }
 
-# platform calls an API with the application's credentials, where the face wants them.
+# platform calls an API, with the application's credentials where the face expects them.
 platform() { # FACE API BODY
   local path=/api/bk-gse/prod/api/v2/proc/$2 system=gse
   [[ $2 != list_process_related_info ]] || path=/api/bk-cmdb/prod/api/v3/findmany/proc/process_related_info/biz/3 system=cc

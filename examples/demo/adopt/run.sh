@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Tells how Terraform takes over a business that GSEKit runs: 60 processes on virtual
-# hosts and three real ones on this machine, none of which is restarted for it. Each step
-# is checked; the first that is not as it says ends the story with a non-zero exit.
+# Shows how Terraform takes over a business that GSEKit runs: 60 processes on virtual hosts and
+# three real ones on this machine, none of which is restarted. Each step is checked. The first step
+# that fails ends the demo with a non-zero exit code.
 #
 #   make demo STORY=adopt                          or
 #   CLI=tofu bash examples/demo/adopt/run.sh       (CLI: terraform, tofu, or a path to one)
 #
-# What it needs and leaves behind, and DEMO_KEEP, are as ../run.sh says.
+# ../run.sh says what it needs and leaves behind, and what DEMO_KEEP does.
 set -Eeuo pipefail
 
 CLI=${CLI:-$(command -v terraform || command -v tofu || echo terraform)}
 FACE=${FACE:-esb} # the way into the platform: esb or apigw (the API gateway)
-# With agent, what the agents really host is read, and what is as declared is taken over without a call.
+# With agent, what the agents really host is read, and processes that are as declared are taken over
+# without a call.
 VERIFY=${VERIFY:-labels}
 
 story=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,10 +29,11 @@ pids() {
   http GET "$sim" /_sim/processes | grep -E '"(host|name|pid)":' | paste -d ' ' - - - | grep -v '"pid": -1' | sort
 }
 
-# operations is how many starts, stops, restarts, reloads and kills there were.
+# operations is the number of starts, stops, restarts, reloads and kills.
 operations() { grep -cE ' op=[01789] ' "$work/simulator.log" || true; }
 
-# changes are the calls so far that changed something: no questions to CMDB, and no script that reads.
+# changes are the calls so far that changed something, without queries to CMDB and scripts that only
+# read.
 changes() { changing_calls 0 | grep -vE '^((async|fast)_execute_script|batch_get|list|search)_?[^ ]* ' || true; }
 
 step 'A business in CMDB' \

@@ -1,4 +1,4 @@
-// Command web is the service that the demo hosts: it listens, and tells who it
+// Command web is the service that the demo hosts: it listens, and says who it
 // is.
 package main
 

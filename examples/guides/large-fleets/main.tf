@@ -2,8 +2,8 @@ locals {
   hosts  = { for n in range(1000) : format("host-%05d", n) => "0:10.20.${floor(n / 250)}.${n % 250 + 1}" }
   shards = 4
 
-  # A host belongs to the shard that the hash of its key names. So a host that comes or
-  # goes moves no other, as it would with slices that are cut by position.
+  # The hash of its key decides to which shard a host belongs. So a host that comes or goes
+  # moves no other host, as it would if shards were cut by position.
   shard = { for key in keys(local.hosts) : key => parseint(substr(sha256(key), 0, 8), 16) % local.shards }
 }
 

@@ -7,11 +7,11 @@ terraform {
 }
 
 locals {
-  # Whether a change has processes run, which rollout.healthy could watch.
+  # Whether a change leads to running processes, which rollout.healthy can watch.
   watches = var.ensure == "running" || var.on_update != "register"
 }
 
-# What GSEKit or BSCP runs there, as they run it.
+# The processes that GSEKit or BSCP runs, as they run them.
 data "bk_cmdb_processes" "this" {
   bk_biz_id    = var.bk_biz_id
   topology     = var.topology
@@ -23,7 +23,8 @@ data "bk_cmdb_processes" "this" {
   min_hosts    = var.min_hosts
 }
 
-# min_hosts counts the hosts of all modules together, so one of many could be emptied unseen.
+# min_hosts counts the hosts of all modules together, so one of many modules could be
+# emptied without notice.
 data "bk_hosts" "module" {
   for_each = var.min_hosts_by_module
 
@@ -75,9 +76,9 @@ resource "bk_process_operation" "this" {
   run_on_create         = var.run_on_create
   max_unreachable_hosts = var.max_unreachable_hosts
   timeouts              = { create = try(var.timeouts.create, "10m"), update = try(var.timeouts.update, "10m") }
-  # An operation has no declaration to go back to, and what is stopped is not watched.
+  # An operation has no declaration to go back to, and stopped processes are not watched.
   rollout = var.rollout == null ? null : merge(var.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : try(var.rollout.healthy, null) })
 
-  # An operation is for what is registered.
+  # Only registered processes can be operated.
   depends_on = [bk_hosted_process.this]
 }

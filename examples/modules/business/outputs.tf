@@ -2,7 +2,7 @@ output "processes" {
   description = "What was read from CMDB, for the for_each of operations and statuses: meta, hosts, spec and priority by key."
   value       = data.bk_cmdb_processes.this.processes
 
-  # Whoever operates a process does so once it is registered.
+  # Only registered processes can be operated.
   depends_on = [bk_hosted_process.this]
 }
 

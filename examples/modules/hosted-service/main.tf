@@ -9,7 +9,7 @@ terraform {
 locals {
   binary = coalesce(var.binary, var.name)
 
-  # A field that is null has its default, as one that is not given.
+  # A field that is null has its default, like one that is not set.
   rollout = merge(
     {
       waves      = try(var.rollout.batch_size, null) == null ? ["1", "25%"] : null
@@ -20,11 +20,11 @@ locals {
     { for field, value in var.rollout : field => value if value != null },
   )
 
-  # Five waves take that long at most.
+  # Five waves take this long at most.
   timeouts = merge({ create = "30m", update = "30m" }, { for field, value in var.timeouts : field => value if value != null })
 }
 
-# Hosted, started where it does not run, and restarted when its declaration changes.
+# Hosted, started if it does not run, and restarted when its declaration changes.
 resource "bk_hosted_process" "this" {
   meta = {
     namespace = var.namespace
@@ -54,7 +54,7 @@ resource "bk_hosted_process" "this" {
     }
     resource       = var.limits
     monitor_policy = merge({ auto_type = 1 }, var.monitor)
-    # A part of the declaration, so that a change of both is one restart.
+    # This is part of the declaration, so a change of both commands and file is one restart.
     configmap = var.config_hash == null ? null : [{ path = var.config_path, md5 = var.config_hash }]
   }
 
@@ -81,5 +81,5 @@ resource "bk_hosted_process" "this" {
 data "bk_process_status" "this" {
   process = bk_hosted_process.this.process
 
-  depends_on = [bk_hosted_process.this] # not before a change of it
+  depends_on = [bk_hosted_process.this] # read only after a change of it
 }

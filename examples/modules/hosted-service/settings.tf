@@ -1,6 +1,6 @@
-# How the process is released, looked after and removed. rollout, safety and timeouts are of
-# any type, because Terraform drops from an object type what the type does not have: a
-# misspelt field is an error here.
+# How the process is released, looked after and removed. rollout, safety and timeouts have
+# the type any, so that a misspelt field is an error. With an object type, Terraform drops
+# fields that the type does not have.
 
 variable "ensure" {
   description = "How far the process is looked after: `registered`, `hosted` (the agent revives it) or `running` (it is also started where it does not run)."

@@ -7,7 +7,7 @@ terraform {
 }
 
 locals {
-  # A field that is null has its default, as one that is not given.
+  # A field that is null has its default, like one that is not set.
   rollout = merge(
     {
       waves      = try(var.rollout.batch_size, null) == null ? ["1", "25%"] : null
@@ -17,16 +17,16 @@ locals {
     { for field, value in var.rollout : field => value if value != null },
   )
 
-  # Five waves take that long at most.
+  # Five waves take this long at most.
   timeouts = merge({ create = "30m", update = "30m" }, { for field, value in var.timeouts : field => value if value != null })
 
-  # Whether a change has processes run, which rollout.healthy could watch.
+  # Whether a change leads to running processes, which rollout.healthy can watch.
   watches = var.ensure == "running" || var.on_update != "register"
 
   processes = { for name, process in bk_hosted_process.this : name => { process = process.process, priority = try(var.processes[name].priority, 0) } }
 }
 
-# A changed command restarts its process alone.
+# A changed command restarts only its own process.
 resource "bk_hosted_process" "this" {
   for_each = var.processes
 
@@ -80,12 +80,12 @@ resource "bk_hosted_process" "this" {
   }
 }
 
-# Lower priorities are started first, when the module is created, and on hosts and processes that
-# join. The next priority begins once the one before is stable.
+# Lower priorities are started first, both when the module is created and when hosts or
+# processes join. The next priority begins once the one before is stable.
 resource "bk_process_operation" "start" {
   processes             = local.processes
   operation             = "start"
-  rollout               = merge(local.rollout, { on_failure = "stop" }) # it has no declaration to go back to
+  rollout               = merge(local.rollout, { on_failure = "stop" }) # an operation has no declaration to go back to
   max_unreachable_hosts = var.max_unreachable_hosts
   timeouts              = { create = local.timeouts.create, update = local.timeouts.update }
 
@@ -105,7 +105,7 @@ resource "bk_process_operation" "this" {
   run_on_create         = false
   max_unreachable_hosts = var.max_unreachable_hosts
   timeouts              = { create = local.timeouts.create, update = local.timeouts.update }
-  # What is stopped is not watched.
+  # Stopped processes are not watched.
   rollout = merge(local.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : local.rollout.healthy })
 
   depends_on = [bk_process_operation.start]

@@ -1,6 +1,6 @@
-# How the processes are released, looked after and removed. rollout, safety and timeouts are of
-# any type, because Terraform drops from an object type what the type does not have: a
-# misspelt field is an error here.
+# How the processes are released, looked after and removed. rollout, safety and timeouts
+# have the type any, so that a misspelt field is an error. With an object type, Terraform
+# drops fields that the type does not have.
 
 variable "ensure" {
   description = "How far the processes are looked after: `registered`, `hosted` (the agents revive them) or `running`, which also starts those that do not run, in no order."

@@ -10,8 +10,8 @@ locals {
   service  = coalesce(var.service, var.name)
   pid_path = coalesce(var.pid_path, "${var.directory}\\${local.service}.pid")
 
-  # Windows keeps the process id of a service to itself, and the agent looks for it in a file.
-  # There are no double quotes inside, so that cmd.exe takes each command as it is.
+  # Windows does not write the process id of a service to a file, where the agent looks for
+  # it. The scripts contain no double quotes, so that cmd.exe takes each command as it is.
   powershell = "powershell -NoProfile -NonInteractive -Command \"$ErrorActionPreference = 'Stop'; %s\""
   write_pid  = "(Get-CimInstance Win32_Service | Where-Object Name -EQ '${local.service}').ProcessId | Set-Content -Encoding ascii '${local.pid_path}'"
 

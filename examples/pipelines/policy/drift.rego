@@ -1,5 +1,5 @@
-# What a nightly plan found, for a message: hosts and codes, and neither commands nor what
-# they printed.
+# What a nightly plan found, for a message: hosts and codes, but neither commands nor their
+# output.
 package bk.drift
 
 message := text(sort(lines))
@@ -23,8 +23,8 @@ lines contains "outputs change" if {
 	change.actions != ["no-op"]
 }
 
-# chat is the message as robots of WeCom take it. They refuse more than 2,048 bytes, so it has
-# the first 20 lines.
+# chat is the message in the form that WeCom robots accept. They refuse more than 2,048
+# bytes, so it has only the first 20 lines.
 chat := json.marshal({"msgtype": "text", "text": {"content": concat("", [text(array.slice(sort(lines), 0, 20)), more])}})
 
 default more := ""

@@ -40,7 +40,7 @@ deny contains message if {
 	message := refusal(change.address, "on_destroy kills, where they leave, on", named(change), "and apply on_destroy = \"stop\" first")
 }
 
-# A destroy does what state says, an update what is declared now.
+# A destroy does what state says, and an update does what is declared now.
 on_destroy(change) := plan.before(change).on_destroy if plan.does(change, "delete")
 
 on_destroy(change) := plan.after(change).on_destroy if {

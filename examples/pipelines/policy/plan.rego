@@ -35,24 +35,24 @@ after(change) := change.change.after if is_object(change.change.after)
 
 else := {}
 
-# value is an attribute, or null where it is not set or not known yet. A reference to what is
-# not there makes the whole rule around it undefined, a "not" in front of it included.
+# value is an attribute, or null if it is not set or not known yet. A reference to something
+# that is not there would make the whole rule undefined, even after a "not".
 value(values, attribute) := object.get(values, attribute, null)
 
 does(change, action) if action in change.change.actions
 
-# replaced tells that an object is destroyed and another created, in either order.
+# replaced says that an object is destroyed and another created, in either order.
 replaced(change) if {
 	does(change, "create")
 	does(change, "delete")
 }
 
-# unknown tells that an attribute, or a part of it, is not known before the apply.
+# unknown says that an attribute, or a part of it, is not known before the apply.
 unknown(change, attribute) if {
 	walk(change.change.after_unknown[attribute], [_, true])
 }
 
-# hosts_unknown tells that nobody can say yet which hosts a change concerns.
+# hosts_unknown says that it is not known yet which hosts a change concerns.
 hosts_unknown(change) if unknown(change, "hosts")
 
 hosts_unknown(change) if {
@@ -66,7 +66,7 @@ hosts_unknown(change) if {
 	unknown(change, "process")
 }
 
-# invoked_unknown tells the same of an invocation.
+# invoked_unknown says the same of an invocation.
 invoked_unknown(invocation) if {
 	some attribute in {"hosts", "processes", "process", "declaration"}
 	walk(invocation.unknown[attribute], [_, true])
@@ -74,8 +74,8 @@ invoked_unknown(invocation) if {
 
 invoked_unknown(invocation) if count(hosts(invocation.values)) == 0
 
-# hosts are those of a set of attributes, as {"key": …, "address": …}: given as such, or in
-# the one value that stands for a process and its hosts.
+# hosts are those of a set of attributes, as {"key": …, "address": …}: set as such, or in
+# the one value that represents a process and its hosts.
 hosts(values) := {{"key": key, "address": address} |
 	some map in host_maps(values)
 	some key, address in map
@@ -93,8 +93,8 @@ host_maps(values) := ({map |
 	map := one.hosts
 }
 
-# processes are those of an operation on several, each an object or the value that stands
-# for one.
+# processes are those of an operation on several, each an object or the value that
+# represents one.
 processes(values) := [one |
 	is_object(values.processes)
 	some given in values.processes
@@ -139,9 +139,9 @@ leaving(change) := {host |
 
 default leaving(_) := set()
 
-# may_reach tells that a change would do to hosts that nobody knows yet what reached tells of
-# the known ones. Hosts that join a hosted process are not counted, those that adopt_existing
-# takes over included.
+# may_reach says that a change may reach hosts that are not known yet, as reached says of
+# known ones. Hosts that join a hosted process do not count, even if adopt_existing takes
+# them over.
 may_reach(change) if {
 	hosts_unknown(change)
 	change.type in operations
@@ -191,7 +191,7 @@ recorded(change) := fresh(change) if {
 
 default recorded(_) := set()
 
-# records_all tells that an operation is created and runs nowhere.
+# records_all says that an operation is created and runs nowhere.
 records_all(change) if {
 	change.change.actions == ["create"]
 	value(after(change), "run_on_create") == false
@@ -214,7 +214,8 @@ reaches_all(change) if {
 	differs(change, attribute)
 }
 
-# Of an operation on several processes, only state knows which have to run on a host.
+# For an operation on several processes, only state knows which of them have to run on a
+# host.
 reaches_all(change) if {
 	change.type in operations
 	does(change, "update")

@@ -1,5 +1,5 @@
-# No process loses many of its hosts in one go: as a rule, a list that came out short is the
-# cause. A destroy and a replacement take away all of them.
+# No process loses many of its hosts at once: usually, the cause is a list that came out
+# short. A destroy or a replacement removes all hosts.
 package bk.removal
 
 import data.bk.plan

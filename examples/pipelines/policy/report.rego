@@ -1,5 +1,5 @@
-# The answer to one plan: the text "allowed", or the reasons why it is not. What cannot be
-# judged is not allowed.
+# The answer to one plan: the text "allowed", or the reasons why it is not. A plan that
+# cannot be judged is not allowed.
 package bk
 
 import data.bk.plan

@@ -1,4 +1,4 @@
-# What reaches many hosts goes in waves, so that a mistake ends with the first of them.
+# A change that reaches many hosts goes in waves, so that a mistake stops at the first wave.
 package bk.waves
 
 import data.bk.plan
@@ -12,7 +12,7 @@ deny contains at_once(change.address, plan.ended(change), plan.value(plan.before
 
 deny contains at_once(invocation.address, plan.hosts(invocation.values), rollout_of(invocation)) if some invocation in plan.invocations
 
-# Nobody can say how many hosts it will be.
+# How many hosts it will be is not known.
 deny contains message if {
 	some change in plan.changes
 	plan.may_reach(change)
@@ -38,7 +38,7 @@ at_once(address, reached, given) := message if {
 	message := refusal(address, sprintf("%d hosts at once: %s", [n, plan.named(reached)]))
 }
 
-# in_waves tells that the first wave is not already all of them.
+# in_waves says that the first wave does not already have all hosts.
 in_waves(given, n) if {
 	is_number(given.batch_size)
 	given.batch_size < n

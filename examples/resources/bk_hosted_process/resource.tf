@@ -26,7 +26,7 @@ resource "bk_hosted_process" "web" {
       restart_cmd = "./nginx -s stop && while [ -e /run/nginx.pid ]; do sleep 1; done; ./nginx"
     }
 
-    # No limits (resource): an agent stops a process that exceeds them, again and again.
+    # No limits (resource) are set: an agent stops a process that exceeds them, again and again.
     monitor_policy = { auto_type = 1, start_check_secs = 5 }
   }
 

@@ -1,7 +1,7 @@
 # What the module asks of CMDB, and what it refuses. It needs no platform: terraform test
 #
-# A mock cannot fill a map of objects, so CMDB has no processes in these runs: what becomes
-# of those is for a platform to show, or for its stand-in.
+# A mock cannot fill a map of objects, so CMDB has no processes in these runs. Only a
+# platform or the simulator can show what happens to processes.
 mock_provider "bk" {}
 
 variables {

@@ -6,7 +6,7 @@ mock_provider "bk" {
       out_of_sync = {}
     }
   }
-  # A mock cannot fill a map of objects, so these runs go by the counts alone.
+  # A mock cannot fill a map of objects, so these runs check only the counts.
   mock_data "bk_process_status" {
     defaults = { running_count = 2 }
   }

@@ -1,4 +1,4 @@
-# The same against a platform, by default the stand-in:
+# The same against a platform, by default the simulator:
 #   make simulator SIMFLAGS="-admit 10.0.0.0/8"
 # and in another terminal, after the line with the exports that it prints:
 #   terraform test -test-directory=tests/simulator
@@ -42,7 +42,7 @@ run "changes_nothing_without_a_reason" {
   variables {
     config_hash = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
   }
-  # What an update finds would not be known yet, which fails an assertion.
+  # The result of an update would not be known yet, and the assertion would fail.
   assert {
     condition     = length(bk_hosted_process.this.out_of_sync) == 0
     error_message = "It is out of sync, or updated."
