@@ -1,15 +1,15 @@
 #!/bin/sh
-# Puts the bk provider where init of Terraform and of OpenTofu finds it without a network,
-# or takes it away again. It changes nothing else, and needs no other rights than to write
-# there.
+# Puts the bk provider where init of Terraform and of OpenTofu finds it without a
+# network, or removes it from there. It changes nothing else, and needs only the right
+# to write there.
 #
 # usage: ./install.sh                 for you: into ~/.terraform.d/plugins
-#        ./install.sh --to DIR        for all who name DIR as their filesystem_mirror, for all platforms
+#        ./install.sh --to DIR        for everyone who names DIR as filesystem_mirror, for all platforms
 #        ./install.sh --doctor DIR    put bk-doctor, which finds out what your platform does, into DIR
-#        ./install.sh --undo          take it away again
+#        ./install.sh --undo          remove it again
 #        ./install.sh --undo --to DIR
 #
-# DIR is a whole path, from /.
+# DIR is an absolute path.
 set -eu
 version='VERSION'
 to='' undo='' doctor=''
@@ -69,8 +69,8 @@ if [ -n "$undo" ]; then
 	exit 0
 fi
 
-# A broken download is found here. Whether it is the one that was published, the signature
-# tells: see README.md.
+# This finds a broken download. Only the signature shows that it is the published one:
+# see README.md.
 check() { # FILE
 	want=$(sed -n "s/^\([0-9a-f]\{64\}\)  $(basename "$1")\$/\1/p" "terraform-provider-bk_${version}_SHA256SUMS")
 	if command -v sha256sum >/dev/null 2>&1; then
