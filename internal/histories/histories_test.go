@@ -20,14 +20,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // plans are short-lived: a fifth of the time went into collecting them
+	debug.SetGCPercent(400) // plans are short-lived, and collecting them took a fifth of the time
 	providertest.Main(m)
 }
 
-// Whatever happens to a few machines, six things hold; see [Invariant]. What fails is
-// shrunk and printed, to be read and to be put into testdata/found.txt.
+// Every [Invariant] holds in random histories. A history that fails is shrunk and printed, to be read and put
+// into testdata/found.txt.
 //
-// BK_TEST_WITH plays what is known to be broken as well: a list of what is in knownBroken, or all.
+// BK_TEST_WITH is a comma-separated list of names in knownBroken, or "all", that are played as well.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	without := make(map[string]bool)
@@ -58,7 +58,7 @@ func TestHistories(t *testing.T) {
 	})
 }
 
-// What histories have found is repaired and stays so; what is known to be broken and is left out elsewhere is broken still.
+// A history of testdata/found.txt passes if its defect is fixed, and fails in the expected way if it is in knownBroken.
 func TestFound(t *testing.T) {
 	t.Parallel()
 	for name, f := range found {
@@ -80,8 +80,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// knownBroken is what is not repaired, and why. Histories leave out what the generator has by one of these names; what it has no name for
-// is so rare that they need not. Each has a history in TestFound that fails: when it does not fail any more, it is to be taken from here.
+// knownBroken says what is not fixed, and why. The generator leaves out what it has under one of these names. What it has no name
+// for is too rare to matter. Each entry has a history in TestFound that fails. When it passes, remove the entry from this table.
 var knownBroken = map[string]string{
 	"times-kept-by-others": "an agent whose registration time stays when another object registers: where the file names that object, nothing can be destroyed, " +
 		"and where the file is old, the other's registration goes",
@@ -91,7 +91,7 @@ var knownBroken = map[string]string{
 
 type finding struct {
 	history   History
-	open      string // what of knownBroken it shows, nothing if that is fixed
+	open      string // the entry of knownBroken that it shows, or empty if that is fixed
 	invariant Invariant
 	kind      string
 }
@@ -99,10 +99,10 @@ type finding struct {
 //go:embed testdata/found.txt
 var foundText string
 
-// found are histories that something was found with, in their shortest form, by what they were found for.
+// found maps the name of a finding to its history, in the shortest form.
 var found = findings(foundText)
 
-// findings reads testdata/found.txt, where a line before a history says what it breaks still.
+// findings parses testdata/found.txt. A line before a history may say which invariant it still breaks.
 func findings(text string) map[string]finding {
 	all := make(map[string]finding)
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
@@ -139,7 +139,7 @@ func shrink(h History, fails func(History) bool) History {
 	}
 }
 
-// size is the length of what is printed, and smaller for fewer machines and an earlier cut.
+// size is the length of the printed history. Fewer machines and an earlier interruption make it smaller.
 func (h History) size() int {
 	size := 10*h.Machines + len(h.String())
 	for _, s := range h.Steps {
@@ -222,14 +222,14 @@ func (h History) copied() History {
 	return h
 }
 
-// The tests find a provider with a defect. Each invariant is broken on purpose, by a change after an apply as if the provider had made it.
+// A provider with a defect is found out. Each case breaks one invariant on purpose, by a change after an apply as if the provider had made it.
 func TestInvariants_canFail(t *testing.T) {
 	t.Parallel()
 	applied := []Step{{Do: Join, On: A, Hosts: []int{1}, To: ByAddress}, {Do: Apply, On: A}}
 	running := append([]Step{{Do: SetEnsure, On: A, To: "running"}}, applied...)
 	foreign := append([]Step{{Do: Console, To: actRegister, Hosts: []int{2}}}, applied...)
 	operated := append(append([]Step{}, running...), Step{Do: Operate, To: "restart"})
-	// registers and does are changes of a process, and since are changes once so many steps were taken.
+	// registers and does return changes of a process. since makes a change only after that many steps.
 	type defect = func(*world, *object)
 	registers := func(machine int, labels map[string]string, spec string) defect {
 		return func(w *world, _ *object) { w.fine(w.sim.Register(address(machine), namespace, process, labels, spec)) }
@@ -306,7 +306,7 @@ func operateAgain(w *world, machine int) {
 	})
 }
 
-// defect is one that the provider had, or nearly had: it is back when Code in File is Instead. FoundBy are the
+// defect is one that the provider had, or nearly had. Replacing Code in File by Instead puts it back. FoundBy names the
 // histories of TestFound that find it.
 type defect struct {
 	Title   string   `json:"title"`
@@ -325,7 +325,7 @@ func defects(t *testing.T) []defect {
 	return all
 }
 
-// Each defect is found by a history, and the code that repairs it is where the table says.
+// Each defect is found by a history, and the code that fixes it is in the file that the table names.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	for _, d := range defects(t) {
@@ -338,8 +338,8 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// Each defect is put back, one at a time, and is found by the histories that it names.
-// This builds the provider anew for each: BK_TEST_DEFECTS=all in the long job.
+// Each defect, put back alone, is found by the histories that it names. This builds the provider once for each
+// defect, so only the long job runs it, with BK_TEST_DEFECTS=all.
 //
 //nolint:paralleltest // one build at a time
 func TestDefects_putBack(t *testing.T) {
@@ -358,7 +358,7 @@ func TestDefects_putBack(t *testing.T) {
 			providertest.NoError(t, err)
 			providertest.NoError(t, os.WriteFile(overlay, raw, 0o600))
 			run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-overlay", overlay, "-run", "^TestFound$", ".")
-			said, _ := run.CombinedOutput() // what fails is to fail
+			said, _ := run.CombinedOutput() // the tests are expected to fail
 			var finds []string
 			for _, match := range failed.FindAllStringSubmatch(string(said), -1) {
 				finds = append(finds, match[1])

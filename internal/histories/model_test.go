@@ -11,32 +11,32 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Invariant is one of the sentences that hold whatever happens, by its number.
+// Invariant is the number of a sentence that holds whatever happens.
 type Invariant int
 
 const (
-	// EndsAsDeclared: what is declared and reachable ends as declared after the faults
-	// stop, in at most two applies, and the plan after that is empty.
+	// EndsAsDeclared: once the faults stop, whatever is declared and reachable becomes as declared
+	// within two applies, and the next plan is empty.
 	EndsAsDeclared Invariant = iota + 1
-	// LeavesOthersAlone: what is not ours is never changed, stopped or unregistered.
+	// LeavesOthersAlone: what belongs to another owner is never changed, stopped or unregistered.
 	LeavesOthersAlone
 	// DoesNoMore: a declared process is never stopped, started, restarted, killed or unregistered unless the configuration said so.
 	DoesNoMore
 	// ReachesOnce: no operation reaches an agent twice.
 	ReachesOnce
-	// TellsTheTruth: after a destroy that exits 0 nothing of ours is hosted, and state never names less than what is ours.
+	// TellsTheTruth: after a destroy that exits 0, nothing of the object is hosted, and state never omits a host that the object owns.
 	TellsTheTruth
 	// PlansTheTruth: a plan that says "no changes" is followed by an apply that changes nothing.
 	PlansTheTruth
-	// Refuses: what takes two applies is refused in one, which changes nothing; and nothing else is.
+	// Refuses: a change that takes two applies is refused before any call, and nothing else is refused.
 	Refuses
 )
 
 // Breach is an invariant that did not hold.
 type Breach struct {
 	Invariant Invariant
-	Kind      string // what went wrong, in a word: a shrunk history breaks the same
-	Step      int    // from 1; one more than there are for what is done at the end
+	Kind      string // what went wrong, in a word; a shrunk history must break in the same way
+	Step      int    // from 1; the steps' number plus one is the end of the history
 	Machine   int
 	Text      string
 }
@@ -45,53 +45,53 @@ func (b *Breach) String() string {
 	return fmt.Sprintf("invariant %d (%s) does not hold after step %d, machine %d:\n%s", b.Invariant, b.Kind, b.Step, b.Machine, b.Text)
 }
 
-// Truth is what is true of the process on one machine.
+// Truth is the real state of the process on one machine.
 type Truth = simulator.MachineProcess
 
-// console owns what no configuration does.
+// console is the owner of what no configuration registered.
 const console = "console"
 
-// claim is whose the process on a machine is.
+// claim says who owns the process on a machine.
 type claim struct {
-	owner string // an object, the console or nobody
-	// lapsed is the object whose it was until somebody else unregistered it.
+	owner string // an object, the console, or empty
+	// lapsed is the object that owned it until another one unregistered it.
 	lapsed string
-	// unheard are the objects whose it was before another registered it, and that have not looked since. When that one
-	// has unregistered, it looks to them like their own that somebody has unregistered.
-	unheard map[string]bool
-	// unsure: the design leaves open whose it is.
+	// unaware are the earlier owners that have not looked since another object registered the process. If that object
+	// unregisters it, they see their own registration gone.
+	unaware map[string]bool
+	// unsure: the design leaves open who owns it.
 	unsure bool
 }
 
-// overtaken are the objects that have not heard of it once another has registered it.
+// overtaken returns the objects that are unaware of it once another owner has registered the process.
 func (c claim) overtaken(by string) map[string]bool {
-	unheard := make(map[string]bool)
-	maps.Copy(unheard, c.unheard)
+	unaware := make(map[string]bool)
+	maps.Copy(unaware, c.unaware)
 	for _, was := range []string{c.owner, c.lapsed} {
 		if was != "" && was != console {
-			unheard[was] = true
+			unaware[was] = true
 		}
 	}
-	delete(unheard, by)
-	return unheard
+	delete(unaware, by)
+	return unaware
 }
 
-// model is all that is known of the machines. It sees what is true on them, and not what the provider says or does.
+// model maps each machine to its claim. It follows what happens on the machines, not what the provider says or does.
 type model map[int]claim
 
-// unit is what one apply of one object was to do, and its result.
+// unit describes what one apply of one object was to do, and the result.
 type unit struct {
 	object    string
-	want      *declaration    // nil of a destroy
-	had       map[int]bool    // machines in its state before
+	want      *declaration    // nil for a destroy
+	had       map[int]bool    // machines in the object's state before
 	hadAs     map[string]bool // their names there
-	letGo     []string        // on_destroy, as it was and as it is
-	moves     map[int]bool    // machines that its successor has in state
+	letGo     []string        // the values of on_destroy, earlier and current
+	moves     map[int]bool    // machines in the state of its successor
 	replaced  bool            // destroyed and then created
 	first     bool            // there was nothing in state
 	failed    bool
-	calm      bool // nothing went wrong at the platform, and nobody interrupted
-	heard     bool // the cached status was read, and is as it should be
+	calm      bool // no fault was active and nothing interrupted it
+	current   bool // the cached status was read, and is current
 	perName   bool // the platform keeps an entry for each name of a machine
 	before    map[int]Truth
 	after     map[int]Truth
@@ -103,7 +103,7 @@ type unit struct {
 
 var operations = []string{"start", "stop", "restart", "reload", "kill"}
 
-// judge compares what was done with whose it was, and notes whose it is now. It gives the first thing that is wrong.
+// judge compares what was done with who owns it, and records the new owner. It returns the first breach.
 func (m model) judge(u unit) *Breach {
 	var found *Breach
 	machines := slices.Sorted(maps.Keys(u.before))
@@ -140,11 +140,11 @@ func (m model) others(u unit, machine int) *Breach {
 	declared := u.want.has(machine)
 	switch {
 	case c.owner == console && (!declared || !u.want.Adopt) && !besides(before, after):
-		return &Breach{Invariant: LeavesOthersAlone, Kind: "foreign", Text: "it is somebody else's, and was changed"}
-	case c.owner == "" && c.lapsed != u.object && !c.unheard[u.object] && !declared:
-		return &Breach{Invariant: LeavesOthersAlone, Kind: "undeclared", Text: "nobody declared it, and it was changed"}
-	case c.owner != "" && c.owner != console && c.owner != u.object && !declared && !putBack(before, after) && (u.heard || !leftOthers(before, after)):
-		return &Breach{Invariant: LeavesOthersAlone, Kind: "sibling", Text: "it is another object's, and was changed"}
+		return &Breach{Invariant: LeavesOthersAlone, Kind: "foreign", Text: "it belongs to another owner, and was changed"}
+	case c.owner == "" && c.lapsed != u.object && !c.unaware[u.object] && !declared:
+		return &Breach{Invariant: LeavesOthersAlone, Kind: "undeclared", Text: "it is not declared, and was changed"}
+	case c.owner != "" && c.owner != console && c.owner != u.object && !declared && !putBack(before, after) && (u.current || !leftOthers(before, after)):
+		return &Breach{Invariant: LeavesOthersAlone, Kind: "sibling", Text: "it belongs to another object, and was changed"}
 	}
 	return nil
 }
@@ -162,12 +162,12 @@ func (m model) more(u unit, machine int) *Breach {
 	c, before, after := m[machine], u.before[machine], u.after[machine]
 	var (
 		declared = u.want.has(machine)
-		ours     = c.owner == u.object || c.lapsed == u.object || c.unsure || c.owner == "" && c.unheard[u.object]
-		// What nobody holds any more, another object having unregistered it, is for the object that still declares it to replace.
+		ours     = c.owner == u.object || c.lapsed == u.object || c.unsure || c.owner == "" && c.unaware[u.object]
+		// If another object unregistered it, the object that still declares it may replace it.
 		orphaned = c.owner == "" && declared && u.replaced && u.had[machine]
 		leaves   = ours && (!declared || u.replaced) || orphaned
 		mayStop  = leaves && (slices.Contains(u.letGo, "stop") || slices.Contains(u.letGo, "kill"))
-		// What a replacement has stopped is started again, but with ensure = "registered".
+		// A replacement starts again what it stopped, unless ensure = "registered".
 		mayStart = declared && (u.want.Ensure == "running" || u.want.Ensure != "registered" && before.Running && mayStop)
 	)
 	switch {
@@ -176,7 +176,7 @@ func (m model) more(u unit, machine int) *Breach {
 	case before.Running && after.Running && before.PID != after.PID && (!mayStop || !mayStart):
 		return &Breach{Invariant: DoesNoMore, Kind: "restarted", Text: "it runs with another pid"}
 	case !before.Running && after.Running && !mayStart:
-		return &Breach{Invariant: DoesNoMore, Kind: "started", Text: "nobody wanted it started"}
+		return &Breach{Invariant: DoesNoMore, Kind: "started", Text: "it was started, which was not declared"}
 	case before.Hosted && !after.Hosted && u.calm && declared && c.owner == u.object && !u.replaced:
 		return &Breach{Invariant: DoesNoMore, Kind: "let-go", Text: "it is declared, was hosted and is not any more"}
 	}
@@ -184,20 +184,20 @@ func (m model) more(u unit, machine int) *Breach {
 }
 
 func (m model) twice(u unit, machine int) *Breach {
-	heard := make(map[string]bool)
+	reached := make(map[string]bool)
 	for _, e := range u.done[machine] {
 		if !slices.Contains(operations, e.Action) {
 			continue
 		}
-		if heard[e.Action] {
-			return &Breach{Invariant: ReachesOnce, Kind: e.Action, Text: "the agent heard of it twice in one apply"}
+		if reached[e.Action] {
+			return &Breach{Invariant: ReachesOnce, Kind: e.Action, Text: "it reached the agent twice in one apply"}
 		}
-		heard[e.Action] = true
+		reached[e.Action] = true
 	}
 	return nil
 }
 
-// gone: a destroy that says it is done has unregistered everything, and stopped it if it was to.
+// gone checks that a successful destroy has unregistered everything, and stopped it if on_destroy says so.
 func (m model) gone(u unit, machine int) *Breach {
 	c, after := m[machine], u.after[machine]
 	if u.want != nil || u.failed || c.unsure {
@@ -215,11 +215,11 @@ func (m model) gone(u unit, machine int) *Breach {
 	return nil
 }
 
-// theirs reports whether an entry is the console's, which also hosts without a spec.
+// theirs reports whether an entry is the console's. The console also hosts without a spec.
 func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console.sh") || e.Spec == "" }
 
-// leftOthers reports whether only one of two entries is left, which another owner registered: the console, or another object by the
-// machine's other name. It may not be hosted any more, because an agent uses one name, or it may have been restored.
+// leftOthers reports whether one of two entries is left, and another owner registered it: the console, or another object under the
+// machine's other name. An agent uses one name, so the process may no longer be hosted, or may be hosted again as before.
 func leftOthers(before, after Truth) bool {
 	if len(before.Entries) < 2 || len(after.Entries) != 1 || after.Hosted && !putBack(before, after) {
 		return false
@@ -230,7 +230,7 @@ func leftOthers(before, after Truth) bool {
 	})
 }
 
-// putBack reports whether a process is hosted as it was, with an entry less.
+// putBack reports whether a process is hosted and running as before, with one entry less.
 func putBack(before, after Truth) bool {
 	return before.Hosted && after.Hosted && before.Running == after.Running && before.PID == after.PID &&
 		len(before.Entries) == 2 && len(after.Entries) == 1 && slices.ContainsFunc(before.Entries, func(e simulator.Entry) bool {
@@ -240,23 +240,23 @@ func putBack(before, after Truth) bool {
 }
 
 // leftTheirs reports whether the only entry left is one that the console registered under a name that the object never
-// had. Of what the console has overwritten, only the object's own entry could be unregistered.
+// had. If the console overwrote a registration, only the object's own entry could be unregistered.
 func (u unit) leftTheirs(after Truth) bool {
 	return after.Registered() && !after.Hosted && !slices.ContainsFunc(after.Entries, func(e simulator.Entry) bool {
 		return !theirs(e) || u.hadAs[e.Host]
 	})
 }
 
-// namesOwner reports whether an entry names an object. A process that keeps running after it was unregistered keeps its
-// labels in the simulator. A later hosting then carries that object's label, which cannot be distinguished.
+// namesOwner reports whether an entry has an owner label. In the simulator, a process that keeps running after it was unregistered
+// keeps its labels. If it is hosted again later, its entry has that object's label.
 func namesOwner(is Truth) bool {
 	return slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return e.Labels[ownerLabel] != "" })
 }
 
-// ownerLabel carries the id of the object that registered.
+// ownerLabel holds the id of the object that registered the process.
 const ownerLabel = "tf_spec_owner"
 
-// anyLeft reports whether there was anything to destroy: a process that is registered nowhere any more is no resource.
+// anyLeft reports whether there was anything to destroy. Terraform drops a resource that is registered nowhere.
 func (u unit) anyLeft() bool {
 	for machine := range u.had {
 		if held(u.before[machine]) {
@@ -274,26 +274,26 @@ func registers(e simulator.Execution) bool {
 
 func starts(e simulator.Execution) bool { return e.Code == simulator.CodeOK && e.Action == "start" }
 
-// learn notes whose it is now: whoever registered it last, or who says since its create that it has it.
+// learn records the new owner: the object that registered last, or the one that has had it in state since its create.
 func (m model) learn(u unit, machine int) {
 	c := m[machine]
-	// To start what nobody holds hosts it too, by the labels that the start was sent with.
+	// Starting a process that is not hosted also hosts it, with the labels of the start.
 	registered := slices.ContainsFunc(u.done[machine], registers) || !held(u.before[machine]) && held(u.after[machine])
 	taken := u.first && u.want.has(machine) && !u.failed && u.named[machine] && !u.outOfSync[machine] && c.owner != console
 	if u.sees(machine) && c.owner != u.object {
-		delete(c.unheard, u.object)
+		delete(c.unaware, u.object)
 	}
 	if registered || taken {
-		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt, unheard: c.overtaken(u.object)}
+		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt, unaware: c.overtaken(u.object)}
 	}
 	if c.owner != u.object && len(u.before[machine].Entries) > 1 && slices.ContainsFunc(u.done[machine], starts) {
-		c = claim{unsure: true} // to start what is not hosted by this name, and is by the other, is to host it by this one
+		c = claim{unsure: true} // starting a process that is hosted under the other name only also hosts it under this one
 	}
 	if leftOthers(u.before[machine], u.after[machine]) || c.owner == u.object && !u.named[machine] && u.leftTheirs(u.after[machine]) {
 		c = claim{unsure: true}
 	}
 	if is := u.after[machine]; c.owner == u.object && u.named[machine] && !held(is) {
-		c.unheard = c.overtaken("") // it was unregistered, and the object has not heard of that
+		c.unaware = c.overtaken("") // it was unregistered, and the object is unaware of that
 	}
 	if c.lapsed == u.object && !u.named[machine] {
 		c.lapsed = ""
@@ -301,29 +301,29 @@ func (m model) learn(u unit, machine int) {
 	m[machine] = c.nowThat(u.after[machine])
 }
 
-// sees reports whether an object finds the latest registration of a machine by its own name of it.
+// sees reports whether an object finds the latest registration of a machine under its own name for it.
 func (u unit) sees(machine int) bool {
 	entries := u.before[machine].Entries
-	return u.heard && len(entries) == 1 && (!u.perName || u.hadAs[entries[0].Host])
+	return u.current && len(entries) == 1 && (!u.perName || u.hadAs[entries[0].Host])
 }
 
-// nowThat drops a claim to what is not there any more.
+// nowThat drops the claim if the process is neither hosted nor registered.
 func (c claim) nowThat(is Truth) claim {
 	if held(is) {
 		return c
 	}
-	return claim{lapsed: c.lapsed, unheard: c.unheard}
+	return claim{lapsed: c.lapsed, unaware: c.unaware}
 }
 
 func (m model) forgotten(u unit, machine int) *Breach {
 	if c := m[machine]; !c.unsure && c.owner == u.object && !u.named[machine] {
-		return &Breach{Invariant: TellsTheTruth, Kind: "forgotten", Text: "it is ours, and state does not name it"}
+		return &Breach{Invariant: TellsTheTruth, Kind: "forgotten", Text: "the object owns it, and state does not name it"}
 	}
 	return nil
 }
 
-// note drops a claim to what an operation has ended. What one has left where nothing was
-// registered is nobody's: an operation is no registration, and names no owner.
+// note drops a claim if an operation ended the process. What an operation leaves where nothing was
+// registered has no owner: an operation does not register and sends no owner.
 func (m model) note(machine int, is Truth) {
 	c := m[machine]
 	if c.owner == "" && held(is) {
@@ -332,8 +332,8 @@ func (m model) note(machine int, is Truth) {
 	m[machine] = c.nowThat(is)
 }
 
-// acted notes what somebody did at the console. objects are those whose state names
-// the machine, and inDoubt whether one of them never heard whether it was registered.
+// acted records an act at the console. objects are those whose state names the machine. inDoubt says that
+// one of them does not know whether its registration took effect.
 func (m model) acted(act string, machine int, before, after Truth, objects []string, inDoubt bool) {
 	c := m[machine]
 	if leftOthers(before, after) {
@@ -342,9 +342,9 @@ func (m model) acted(act string, machine int, before, after Truth, objects []str
 	if act == actRegister || act == actHost {
 		switch {
 		case c.owner == "" && (c.lapsed != "" || len(objects) > 0 || namesOwner(after)):
-			c = claim{owner: console, unsure: true, unheard: c.overtaken(console)}
+			c = claim{owner: console, unsure: true, unaware: c.overtaken(console)}
 		case c.owner == "":
-			c = claim{owner: console, unheard: c.unheard}
+			c = claim{owner: console, unaware: c.unaware}
 		case c.owner != console && (len(objects) > 1 || inDoubt):
 			c.unsure = true
 		}
@@ -354,7 +354,7 @@ func (m model) acted(act string, machine int, before, after Truth, objects []str
 		if c.owner != console && c.owner != "" {
 			lapsed = c.owner
 		}
-		c = claim{lapsed: lapsed, unheard: c.unheard}
+		c = claim{lapsed: lapsed, unaware: c.unaware}
 	}
 	m[machine] = c
 }
@@ -364,10 +364,10 @@ func (u unit) seen(machine int) string {
 }
 
 func seen(before, after Truth, done []simulator.Execution, said string) string {
-	return fmt.Sprintf("before: %s\nafter:  %s\ndone:   %s\nsaid:   %s", told(before), told(after), toldDone(done), strings.TrimSpace(said))
+	return fmt.Sprintf("before: %s\nafter:  %s\ndone:   %s\nsaid:   %s", describe(before), describe(after), describeDone(done), strings.TrimSpace(said))
 }
 
-func told(is Truth) string {
+func describe(is Truth) string {
 	words := []string{"not hosted", "not running"}
 	if is.Hosted {
 		words[0] = "hosted"
@@ -383,7 +383,7 @@ func told(is Truth) string {
 	return strings.Join(words, ", ")
 }
 
-func toldDone(done []simulator.Execution) string {
+func describeDone(done []simulator.Execution) string {
 	words := make([]string, len(done))
 	for i, e := range done {
 		words[i] = fmt.Sprintf("%s %s (%d)", e.Action, e.Host, e.Code)
@@ -392,7 +392,7 @@ func toldDone(done []simulator.Execution) string {
 }
 
 func (c claim) String() string {
-	words := []string{cmp.Or(c.owner, "nobody") + "'s"}
+	words := []string{cmp.Or(c.owner, "no one") + "'s"}
 	if c.lapsed != "" {
 		words = append(words, "once "+c.lapsed+"'s")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// settle is the end of every history: what went wrong is over, and everything is applied until it is as declared, and then destroyed.
+// settle ends every history: faults are repaired, everything is applied until it is as declared, and then destroyed.
 func (w *world) settle() {
 	w.repair()
 	w.sim.ThawStatus()
@@ -23,7 +23,7 @@ func (w *world) settle() {
 		clear(c.want.Doubled)
 	}
 	w.givesIn()
-	if w.byAgent() { // the ESB knows no agent ids, and says so
+	if w.byAgent() { // the ESB does not know agent ids
 		w.settings["gateway"] = string(providertest.FaceGateway)
 	}
 	if w.compete() && !w.ends(w.configs[B]) {
@@ -54,7 +54,7 @@ func (w *world) settle() {
 	}
 }
 
-// compete reports whether two configurations declare one machine, or hold one in state: then each undoes what the other does.
+// compete reports whether both configurations declare or hold the same machine. Then each undoes what the other does.
 func (w *world) compete() bool {
 	a, b := w.configs[A], w.configs[B]
 	held := w.inState(b.object, "hosts")
@@ -74,7 +74,7 @@ func (w *world) compete() bool {
 	return false
 }
 
-// converge applies twice at most, after which there is nothing left to do.
+// converge applies at most twice, after which nothing is left to do.
 func (w *world) converge(c *config) {
 	w.leavesFirst(c)
 	w.apply(c, Step{})
@@ -100,7 +100,7 @@ func (w *world) converge(c *config) {
 		}
 		if wrong := w.wrongWith(&c.want, machine); wrong != "" {
 			w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "not-as-declared", Machine: machine, Text: fmt.Sprintf(
-				"%s: %s\nstate: %s", wrong, told(w.look(process)[machine]), w.stateOf(c.object))})
+				"%s: %s\nstate: %s", wrong, describe(w.look(process)[machine]), w.stateOf(c.object))})
 		}
 	}
 	if open || ended || len(c.want.Forms) == 0 || w.undecided(nil, c.deposed...) || w.undecided(&c.want, c.object) || w.apply(c, Step{Planned: true}) {
@@ -121,15 +121,15 @@ func (w *world) concede(c *config, machine int) {
 	}
 }
 
-// ends reports whether a configuration can be destroyed. Where a platform keeps an entry for each
-// name, a machine may first have to be unregistered by one of them.
+// ends reports whether a configuration can be destroyed. If a platform keeps an entry for each
+// name, a machine may first have to be unregistered under one of them.
 func (w *world) ends(c *config) bool {
 	ended := func() bool { return !w.destroy(c, Step{}) || w.undecided(nil, c.objectsLeft()...) }
 	return ended() || w.history.EntryPerName && ended()
 }
 
-// undecided reports whether objects are right to unregister nothing that is not declared. The agents of the remaining machines host the
-// process, and no platform reports that it belongs to another owner by the other name. In waves, the other hosts are not tried then.
+// undecided reports whether objects are right to keep hosts that are not declared. The agents of these machines host the process,
+// and no platform reports whether it has another owner under the other name. With waves, the remaining hosts are then not tried.
 func (w *world) undecided(declared *declaration, objects ...*object) bool {
 	stays := make(map[string]bool)
 	if declared != nil {
@@ -161,7 +161,7 @@ func (w *world) stateOf(o *object) string {
 	return fmt.Sprint(core.Reasons("hosts"), core.Reasons("out_of_sync"))
 }
 
-// overtakes reports whether another object has registered by a name of a machine since an entry under the other one was made.
+// overtakes reports whether another object registered under the given name after the entry e under the other name.
 func overtakes(is Truth, name string, e simulator.Entry) bool {
 	return slices.ContainsFunc(is.Entries, func(later simulator.Entry) bool {
 		return later.Host == name && later.Labels[ownerLabel] != e.Labels[ownerLabel] && later.RegisterTime > e.RegisterTime
@@ -200,7 +200,7 @@ func (w *world) wrongWith(d *declaration, machine int) string {
 	return ""
 }
 
-// refuses says why an apply is to be refused, "" where it is not.
+// refuses returns why an apply must be refused, or "".
 func (w *world) refuses(o *object, u unit) string {
 	if u.want == nil || u.first || o.kept.Tainted {
 		return ""
@@ -215,7 +215,7 @@ func (w *world) refuses(o *object, u unit) string {
 
 var refusals = []string{"which it keeps; to register it with another one"}
 
-// notRenamed is what is said of a rename that is refused. It depends on what the refresh before it found, so it need not be foretold.
+// notRenamed is the summary of a refused rename. Whether one is refused depends on the refresh before, so it is not predicted.
 const notRenamed = "Hosts Cannot Be Renamed Now"
 
 func renames(u unit) bool {
@@ -243,7 +243,7 @@ func renames(u unit) bool {
 
 func (w *world) refusal(u unit, kind providertest.PlanKind, why, said string) *Breach {
 	switch changes := w.sim.Changes(); {
-	case kind == providertest.PlanCreate, kind == providertest.PlanReplace: // what was there is gone
+	case kind == providertest.PlanCreate, kind == providertest.PlanReplace: // the earlier object no longer exists
 		return nil
 	case why != "" && !u.failed:
 		return &Breach{Invariant: Refuses, Kind: "done", Text: "it is not refused\n" + said}
@@ -263,8 +263,8 @@ func (w *world) ownerOf(o *object) any {
 	return w.idle.CoreOf(providertest.HostedType, o.kept).Attribute("owner")
 }
 
-// supplied notes with which supplier ids machines joined: that of their address, or that of the
-// provider. They keep it as long as the object that was, which had this owner, has them.
+// supplied records the supplier id with which machines joined, from their address or else from the
+// provider. They keep it as long as the object with this owner has them.
 func (w *world) supplied(o *object, u unit, owner any) {
 	names, replaced := w.namesInState(o), w.ownerOf(o) != owner
 	for machine := 1; machine <= w.history.Machines; machine++ {
@@ -280,8 +280,8 @@ func (w *world) supplied(o *object, u unit, owner any) {
 	}
 }
 
-// resupply has bk_supplier_id say with which id an object that is tainted has registered its machines: Terraform hands on nothing
-// but its attributes. What it has registered with another one, and has by an address that does not name it, nobody finds.
+// resupply sets bk_supplier_id to the id with which a tainted object registered its machines, because Terraform passes nothing but its
+// attributes on. A registration with another id, under an address that does not contain it, cannot be found.
 func (w *world) resupply(o *object) {
 	if !o.kept.Tainted || !o.exists() {
 		return
@@ -290,7 +290,7 @@ func (w *world) resupply(o *object) {
 	for _, name := range w.idle.CoreOf(providertest.HostedType, o.kept).Reasons("hosts") {
 		explicit[machineOf(name)] = strings.Count(name, ":") == 2
 	}
-	var chosen any // nil where bk_supplier_id was not set
+	var chosen any // nil if bk_supplier_id was not set
 	is := false
 	for _, machine := range slices.Sorted(maps.Keys(o.suppliers)) {
 		switch id := o.suppliers[machine]; {
@@ -304,7 +304,7 @@ func (w *world) resupply(o *object) {
 	}
 }
 
-// givesIn has the configurations declare nothing that is refused.
+// givesIn changes the configurations so that nothing in them is refused.
 func (w *world) givesIn() {
 	for _, c := range w.configs {
 		names := w.namesInState(c.object)
@@ -326,7 +326,7 @@ func (w *world) givesIn() {
 	}
 }
 
-// leavesFirst removes hosts that are not declared any more before it adds any. A leaving and a joining
+// leavesFirst removes hosts that are no longer declared before it adds any. A leaving and a joining
 // host with different kinds of names may be one machine.
 func (w *world) leavesFirst(c *config) {
 	names, all := w.namesInState(c.object), c.want.Forms

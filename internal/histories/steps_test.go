@@ -12,9 +12,9 @@ import (
 )
 
 type declaration struct {
-	Forms     map[int]string // of the machines that it has
+	Forms     map[int]string // by machine
 	Rekeyed   map[int]bool
-	Doubled   map[int]bool // those that stand there by both names, which is a mistake
+	Doubled   map[int]bool // declared under both names, which is a mistake
 	Start     string
 	Label     string
 	Ensure    string
@@ -61,7 +61,7 @@ func nameOf(machine int, form string) string {
 	}
 }
 
-// nameOnFile is the name under which the platform keeps a machine that goes by a form.
+// nameOnFile is the name under which the platform keeps a machine whose name has the given form.
 func nameOnFile(machine int, form string) string {
 	if form == ByAgent {
 		return agentID(machine)
@@ -210,7 +210,7 @@ func (w *world) set(s Step) {
 					continue
 				}
 				delete(c.want.Doubled, machine)
-				if form == ByAgent { // which the ESB does not have
+				if form == ByAgent { // which the ESB does not support
 					c.want.Forms[machine] = ByAddress
 				}
 			}
@@ -219,7 +219,7 @@ func (w *world) set(s Step) {
 	}
 }
 
-// others: what happens beside Terraform.
+// others plays what happens outside of Terraform.
 func (w *world) others(s Step) {
 	for _, machine := range s.Hosts {
 		switch s.Do {
@@ -250,7 +250,7 @@ func (w *world) others(s Step) {
 		w.repair()
 	case SetLag:
 		w.sim.SetLag(s.Times)
-		w.unsteady, w.stale = w.unsteady || s.Times > 0, true // what was to show by the lag of before still is
+		w.unsteady, w.stale = w.unsteady || s.Times > 0, true // what the earlier lag delayed is still to come
 	case Freeze:
 		w.sim.FreezeStatus()
 		w.stale = true
@@ -294,7 +294,7 @@ func (w *world) act(act string, machine int) {
 const consoleSpec = `{"identity":{"proc_name":"nginx","setup_path":"/srv/web","pid_path":"/srv/web/nginx.pid","user":"root"},` +
 	`"control":{"start_cmd":"./console.sh"},"resource":{"cpu":30,"mem":10},"monitor_policy":{"auto_type":1}}`
 
-// History is what happens to a few machines, from their first registration on. It is data: played twice, the same happens twice.
+// History is what happens to a few machines, from the first registration on. It is data: every replay has the same events.
 type History struct {
 	// Machines are numbered from 1. Each has an address and an agent id.
 	Machines int
@@ -302,30 +302,30 @@ type History struct {
 	EntryPerName bool
 	// SuppliersApart: a process is unregistered only under the supplier id under which it was registered.
 	SuppliersApart bool
-	// Verify: what agents really host is compared, where they can be asked for it.
+	// Verify: the declaration is compared with what the agents' files say they host, if they can be read.
 	Verify bool
 	// KeepsTime are the calls after which an agent still reports the earlier registration time.
 	KeepsTime KeepsTime
 	Steps     []Step
 }
 
-// KeepsTime are calls about a process that is registered already.
+// KeepsTime are calls about a process that is already registered.
 type KeepsTime struct{ Reregistering, Starting, Hosting bool }
 
-// Step is one thing that happens. Whatever came before it, it can happen: what makes no
-// sense there changes nothing, so that a history stays one when steps are dropped.
+// Step is one event. It is valid after any other: an event that makes no sense at that point changes nothing, so dropping
+// steps leaves a valid history.
 type Step struct {
 	Do    Action
 	On    string // the configuration, A or B
 	Hosts []int  // the machines
 	To    string // a value, a form of a name, a fault, an act at the console
-	Times int    // of a fault: so many matches, 0 for all until it is repaired
+	Times int    // for a fault: the number of matches, 0 for all until it is repaired
 	// Cut ends an apply at its call of that number, before the platform carries it out or, if Late, before its answer arrives.
 	Cut  int
 	Late bool
 	// Blind is -refresh=false.
 	Blind bool
-	// Planned: a plan comes before it, which holds the apply to its word.
+	// Planned: a plan precedes the apply. If that is empty, the apply must change nothing.
 	Planned bool
 }
 
@@ -337,8 +337,8 @@ const (
 	Leave        Action = "leave"         // hosts
 	Rename       Action = "rename"        // hosts, To the form of their names
 	Rekey        Action = "rekey"         // hosts
-	Double       Action = "double"        // hosts, which stand there by their other name as well
-	Single       Action = "single"        // none does any more
+	Double       Action = "double"        // hosts, declared under their other name as well
+	Single       Action = "single"        // no host is declared twice any more
 	SetSpec      Action = "spec"          // To a start command
 	SetLabel     Action = "label"         // To a value of a label of the process
 	SetEnsure    Action = "ensure"        // To a value
@@ -404,14 +404,14 @@ func (s Step) String() string {
 	}
 	switch {
 	case s.Cut > 0 && s.Late:
-		words = append(words, fmt.Sprintf("cut off after call %d", s.Cut))
+		words = append(words, fmt.Sprintf("interrupted after call %d", s.Cut))
 	case s.Cut > 0:
-		words = append(words, fmt.Sprintf("cut off before call %d", s.Cut))
+		words = append(words, fmt.Sprintf("interrupted before call %d", s.Cut))
 	}
 	return strings.Join(words, " ")
 }
 
-var stepForm = regexp.MustCompile(`^(\S+)(?: (a|b))?(?: ([^\s-]\S*))?(?: on \[([\d ]+)\])?(?: (-?\d+) times)?( -refresh=false)?( after a plan)?(?: cut off (before|after) call (\d+))?$`)
+var stepForm = regexp.MustCompile(`^(\S+)(?: (a|b))?(?: ([^\s-]\S*))?(?: on \[([\d ]+)\])?(?: (-?\d+) times)?( -refresh=false)?( after a plan)?(?: interrupted (before|after) call (\d+))?$`)
 
 func stepOf(line string) (Step, error) {
 	part := stepForm.FindStringSubmatch(line)
@@ -428,7 +428,7 @@ func stepOf(line string) (Step, error) {
 	return s, nil
 }
 
-// traitsOf are what a history may have of its platform, as its first line names them.
+// traitsOf are the properties that a history's platform may have, as in its first line.
 func traitsOf(h *History) []trait {
 	return []trait{
 		{"an entry per name", &h.EntryPerName}, {"suppliers apart", &h.SuppliersApart}, {"verify", &h.Verify},

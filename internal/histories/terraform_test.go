@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// session is one run of Terraform: a provider that plans and another that applies, and when it is cut off.
+// session is one run of Terraform, with one provider that plans and one that applies. It may be interrupted.
 type session struct {
 	*world
 	ctx      context.Context
@@ -39,15 +39,15 @@ func (s *session) on(typ string, kept *providertest.Kept) *providertest.Core {
 	return core
 }
 
-// apply brings one object to what a configuration says, or destroys it where that is nil, and holds what came of it against the model.
+// apply applies a declaration to one object, or destroys the object if that is nil, and checks the result against the model.
 func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	if want != nil && len(want.Forms) == 0 {
-		want = nil // hosts may not be empty: the block is gone
+		want = nil // hosts must not be empty, so the block is removed
 	}
 	u := unit{
 		object: o.id, want: want, had: s.inState(o, "hosts"), hadAs: s.namesInState(o), replaced: want != nil && o.kept.Tainted,
 		first: want != nil && !o.exists(), calm: !s.faulty && !s.cut, perName: s.history.EntryPerName,
-		heard: !s.faulty && !s.cut && !s.stale && !s.unforced, before: s.look(process),
+		current: !s.faulty && !s.cut && !s.stale && !s.unforced, before: s.look(process),
 	}
 	if o.successor != nil {
 		u.moves = s.inState(o.successor, "hosts")
@@ -94,7 +94,7 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 
 func (s *session) ended() bool { return s.ctx.Err() != nil }
 
-// bury destroys what was deposed, which every apply does first.
+// bury destroys the deposed objects, as every apply does first.
 func (s *session) bury(c *config) {
 	for len(c.deposed) > 0 && !s.ended() {
 		o := c.deposed[0]
@@ -122,7 +122,7 @@ func (w *world) apply(c *config, s Step) (promised bool) {
 	return promised
 }
 
-// plansNothing reports whether a plan has nothing to do. It leaves no trace in state.
+// plansNothing reports whether a plan is empty. It does not change state.
 func (w *world) plansNothing(c *config) bool {
 	if len(c.deposed) > 0 || len(c.want.Forms) == 0 {
 		return false
@@ -160,7 +160,7 @@ func (w *world) refresh(c *config) {
 	defer done()
 	o := c.object
 	u := unit{object: o.id, want: o.last, had: w.inState(o, "hosts"), hadAs: w.namesInState(o), perName: w.history.EntryPerName,
-		heard: !w.faulty && !w.stale, before: w.look(process), failed: true}
+		current: !w.faulty && !w.stale, before: w.look(process), failed: true}
 	w.sim.ResetCalls()
 	u.said = run.on(providertest.HostedType, o.kept).Refresh().String()
 	u.after, u.done, u.named = w.look(process), w.executions(), w.inState(o, "hosts")
@@ -180,7 +180,7 @@ func (w *world) recreate(c *config, s Step) {
 	old := c.object
 	c.object = c.newObject()
 	failed := run.apply(c.object, &c.want, Apply)
-	if c.object.kept.State.IsNull() { // nothing came to be: the old one is restored
+	if c.object.kept.State.IsNull() { // nothing was created, so the old object stays
 		c.object = old
 		return
 	}
@@ -192,10 +192,10 @@ func (w *world) recreate(c *config, s Step) {
 
 type operation struct {
 	kept    *providertest.Kept
-	name    string // "" before it is first applied
+	name    string // "" before the first apply
 	trigger string
-	last    string // its key when it was last applied
-	// ran and tried are the operation and its trigger: those known to have been done on a machine, and those seen there.
+	last    string // the key of the last apply
+	// ran and tried map a machine to an operation and its trigger: ran if it succeeded there, tried if it reached the agent.
 	ran, tried map[int]string
 }
 
@@ -212,7 +212,7 @@ func (w *world) operate(s Step) {
 	if len(d.Forms) == 0 || op.name == "" {
 		return
 	}
-	if op.last != op.key() { // also where what triggered it before comes back
+	if op.last != op.key() { // also if an earlier trigger comes back
 		clear(op.ran)
 	}
 	op.last = op.key()
@@ -224,7 +224,7 @@ func (w *world) operate(s Step) {
 	}
 	for _, name := range w.idle.CoreOf(providertest.ActionType, op.kept).Reasons("hosts") {
 		if machine := machineOf(name); name == agentID(machine) && w.gateway() == providertest.FaceESB {
-			delete(op.ran, machine) // the platform does not show there that it is the same machine
+			delete(op.ran, machine) // the ESB does not show that it is the same machine
 		}
 	}
 	run, done := w.session(s)
@@ -262,9 +262,9 @@ func (w *world) judgeOperation(d *declaration, before map[int]Truth, said string
 		seen := fmt.Sprintf("%s\nfailed_hosts: %v", seen(before[machine], after[machine], done[machine], said), failed)
 		switch {
 		case operated > 0 && !d.has(machine), operated == 0 && !reflect.DeepEqual(before[machine], after[machine]), len(done[machine]) > operated:
-			w.fail(&Breach{Invariant: DoesNoMore, Kind: "operated", Machine: machine, Text: "nobody asked for it\n" + seen})
+			w.fail(&Breach{Invariant: DoesNoMore, Kind: "operated", Machine: machine, Text: "it was not asked for\n" + seen})
 		case operated > 1:
-			w.fail(&Breach{Invariant: ReachesOnce, Kind: op.name, Machine: machine, Text: "the agent heard of it twice in one apply\n" + seen})
+			w.fail(&Breach{Invariant: ReachesOnce, Kind: op.name, Machine: machine, Text: "it reached the agent twice in one apply\n" + seen})
 		case operated > 0 && op.ran[machine] == op.key():
 			w.fail(&Breach{Invariant: ReachesOnce, Kind: "again", Machine: machine, Text: "it ran already, and nothing triggered it\n" + seen})
 		}
@@ -280,7 +280,7 @@ func (w *world) judgeOperation(d *declaration, before map[int]Truth, said string
 
 type generator struct {
 	*rand.Rand
-	without map[string]bool // things that happen, faults, and what knownBroken has
+	without map[string]bool // steps, faults, and entries of knownBroken
 	history History
 	gateway string
 }
@@ -291,10 +291,10 @@ func generate(chance *rand.Rand, without map[string]bool) History {
 	g.history.EntryPerName = g.IntN(2) == 0
 	g.history.SuppliersApart = g.IntN(4) == 0
 	g.history.KeepsTime = KeepsTime{Reregistering: g.IntN(2) == 0, Starting: g.IntN(3) == 0, Hosting: g.IntN(3) == 0}
-	if g.history.SuppliersApart || g.IntN(3) == 0 { // the gateway knows no suppliers
+	if g.history.SuppliersApart || g.IntN(3) == 0 { // the gateway has no supplier ids
 		g.switchGateway()
 	}
-	if g.IntN(2) == 0 { // there are strangers
+	if g.IntN(2) == 0 { // other users have registered
 		g.add(Step{Do: Console, To: actRegister, Hosts: g.some(2)})
 		g.add(Step{Do: Console, To: g.one(actStart, actStop), Hosts: g.history.Steps[len(g.history.Steps)-1].Hosts})
 	}
@@ -316,7 +316,7 @@ func generate(chance *rand.Rand, without map[string]bool) History {
 	return g.history
 }
 
-// severalRegister reports whether more than one object registers, or somebody at a console.
+// severalRegister reports whether more than one object, or the console, may register.
 func (h History) severalRegister() bool {
 	return slices.ContainsFunc(h.Steps, func(s Step) bool {
 		return s.On == B || s.Do == Console || s.Do == Recreate || s.Do == Taint || s.Do == Destroy
@@ -364,7 +364,7 @@ func (g *generator) apply(on string) {
 	g.add(s)
 }
 
-// next adds one of the things that happen, and mostly an apply after it.
+// next adds a random step, in most cases followed by an apply.
 func (g *generator) next() {
 	var (
 		on     = g.config()
@@ -434,10 +434,10 @@ func (g *generator) fault() {
 	g.add(s)
 }
 
-// passing are faults that only a deadline ends if they do not pass by themselves: the affected request is repeated again and again.
+// passing are faults that last until the deadline unless they pass by themselves, because the request is repeated until then.
 var passing = map[string]bool{"register-late": true, "result-lost": true, "result-missing": true, "queued": true, "all-lost": true, "all-unsent": true}
 
-// faults are what goes wrong, by name. The same calls have other names on the other face, so a fault may be several.
+// faults maps the name of a fault to what the simulator does. It may take several, because each face has its own names for a call.
 var faults = map[string][]simulator.Fault{
 	"register-fails":  onRegister(simulator.Fault{Code: new(simulator.CodeAgentAbnormal), Message: "agent abnormal"}),
 	"register-lost":   onRegister(simulator.Fault{Drop: "after"}),

@@ -33,15 +33,15 @@ const (
 	actUnhost     = "unhost"
 )
 
-// object is one resource object of Terraform's: a configuration has one, and those that are deposed.
+// object is one resource object in Terraform: the current one of a configuration, or a deposed one.
 type object struct {
 	id   string
 	kept *providertest.Kept
-	last *declaration // that it was last applied with
-	// onDestroy are the values of on_destroy of which state may hold any.
+	last *declaration // the declaration of its last apply
+	// onDestroy are the values of on_destroy that state may hold.
 	onDestroy []string
-	successor *object     // that was created before this one was destroyed
-	suppliers map[int]any // the ids of the machines that it has by address, from when they joined
+	successor *object     // created before this one was destroyed
+	suppliers map[int]any // the supplier id of each machine that it has by address, from when it joined
 }
 
 func (o *object) exists() bool { return o.kept.State.Type() != nil && !o.kept.State.IsNull() }
@@ -66,7 +66,7 @@ type world struct {
 	history  History
 	sim      *providertest.Sim
 	scissors scissors
-	idle     *providertest.Protocol // to look at state with
+	idle     *providertest.Protocol // only reads state
 	settings map[string]any
 	labels   map[string]string // default_labels
 	configs  map[string]*config
@@ -74,17 +74,17 @@ type world struct {
 	model    model
 	step     int
 	faulty   bool
-	// unsteady: the file changes by itself from one answer to the next.
+	// unsteady: the file changes from one answer to the next without any event.
 	unsteady bool
-	// stale: the file may be an old one.
+	// stale: the file may be outdated.
 	stale    bool
 	upgraded map[int]bool
 	breach   *Breach
 	meddle   map[Action]func(*world, *object)
 }
 
-// play plays a history and gives what is wrong with it. meddle, which may be nil, does
-// what a provider with a defect would do, after each run of that kind.
+// play plays a history and returns the first breach. meddle, which may be nil, makes the change that
+// a provider with a defect would make, after each run of that action.
 func play(h History, meddle map[Action]func(*world, *object)) *Breach {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &world{
@@ -177,7 +177,7 @@ func (w *world) look(name string) map[int]Truth {
 		p := m.Process(namespace, name)
 		p.Operations = nil
 		if len(p.Entries) == 0 {
-			p.Entries = nil // so that nothing is like nothing
+			p.Entries = nil // so that an empty slice equals nil
 		}
 		truths[machineOf(m.Host)] = p
 	}
@@ -195,7 +195,7 @@ func (w *world) executions() map[int][]simulator.Execution {
 	return done
 }
 
-// inState are machines that a map in an object's state names: those of hosts, or those whose keys another one has.
+// inState returns the machines in an object's state whose keys are in the given map, such as hosts or out_of_sync.
 func (w *world) inState(o *object, attribute string) map[int]bool {
 	core := w.idle.CoreOf(providertest.HostedType, o.kept)
 	hosts, keys := core.Reasons("hosts"), core.Reasons(attribute)
@@ -231,7 +231,7 @@ func (w *world) objects() []*object {
 	return slices.Concat(w.configs[A].objectsLeft(), w.configs[B].objectsLeft())
 }
 
-// inDoubt reports whether a state names a machine and does not know whether its process is registered.
+// inDoubt reports whether a state names a machine and is unsure whether its process is registered.
 func (w *world) inDoubt(machine int) bool {
 	for _, o := range w.objects() {
 		core := w.idle.CoreOf(providertest.HostedType, o.kept)
@@ -263,7 +263,7 @@ func (w *world) byAgent() bool {
 	})
 }
 
-// nameFound is the name under which a console finds the process, the first in order where there is a choice.
+// nameFound is the name under which a console finds the process: the first one if there are two.
 func (w *world) nameFound(machine int) string {
 	truth := w.look(process)[machine]
 	if len(truth.Entries) == 0 {
@@ -272,11 +272,11 @@ func (w *world) nameFound(machine int) string {
 	return truth.Entries[0].Host
 }
 
-// scissors stand before the platform and end an apply at one of its calls. The client
-// is gone before the answer is there, so it is the same in every replay.
+// scissors stand before the platform and end an apply at one of its calls. The client has left before
+// the answer arrives, so every replay is the same.
 type scissors struct {
 	mu   sync.Mutex
-	left int // calls until the cut, 0 for none
+	left int // calls until the interruption, 0 for none
 	late bool
 	end  func()
 }
@@ -314,21 +314,21 @@ func (s *scissors) before(platform http.Handler) http.Handler {
 		end()
 		select {
 		case <-r.Context().Done():
-		case <-time.After(5 * time.Second): // the end of its context does not matter
+		case <-time.After(5 * time.Second): // how its context ends does not matter
 		}
 		panic(http.ErrAbortHandler)
 	})
 }
 
-// recorder is the test of one replay: a history that fails is replayed to shrink it, so what fails is kept and not told.
+// recorder is the testing.TB of one replay. Failures are kept, not reported, because a history that fails is replayed to shrink it.
 type recorder struct {
-	testing.TB // of which only what follows is used
+	testing.TB // only the methods below are used
 	ctx        context.Context
 	failures   []string
 	cleanups   []func()
 }
 
-// stopped is what a replay panics with when it cannot go on.
+// stopped is the panic of a replay that cannot go on.
 type stopped struct{}
 
 func (r *recorder) Helper()                  {}
