@@ -33,14 +33,14 @@ type rollout struct {
 	resource *providertest.Core
 	config   map[string]any
 	typ      string
-	// by which the platform knows the process
+	// namespace and name identify the process on the platform.
 	namespace, name string
-	clock           *providertest.Clock // of gates and pauses, nil for the real one
+	clock           *providertest.Clock // for gates and pauses, nil for the real one
 }
 
 var faces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}
 
-// begun applies ./v1.sh to hosts where it is started, one host in each wave, and forgets the calls.
+// begun applies ./v1.sh with one host in each wave, starts the process on each host, and resets the recorded calls.
 func begun(t *testing.T, by providertest.Face, hosts int, more map[string]any) *rollout {
 	t.Helper()
 	return begunAt(t, providertest.NewSim(t), by, hosts, more)
@@ -59,11 +59,11 @@ func newRollout(t *testing.T, sim *providertest.Sim, by providertest.Face, on pr
 	r := &rollout{t: t, sim: sim, by: by, hosts: hosts, kept: &providertest.Kept{}, config: by.Reference("./v1.sh", hosts), typ: by.TypeName(on)}
 	r.namespace, r.name = by.Process()
 	r.set(more)
-	r.anew()
+	r.newProvider()
 	return r
 }
 
-// runs creates the object, starts its process on each host, and forgets the calls.
+// runs creates the object, starts its process on each host, and resets the recorded calls.
 func (r *rollout) runs() {
 	r.t.Helper()
 	r.resource.Applied(r.config)
@@ -76,7 +76,7 @@ func (r *rollout) runs() {
 type scenario struct {
 	at    []providertest.Face
 	hosts int
-	more  map[string]any // of the configuration
+	more  map[string]any // more of the configuration
 	play  func(*rollout)
 }
 
@@ -92,14 +92,14 @@ func plays(t *testing.T, scenarios map[string]scenario) {
 	}
 }
 
-// The faces whose registrations carry labels, and two that have nothing in common: what does not depend on the face is played on these.
+// withLabels are the faces whose registrations carry labels. twoFaces have nothing in common, for what does not depend on the face.
 var (
 	withLabels = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
 	twoFaces   = []providertest.Face{providertest.FaceESB, providertest.FaceJOB}
 )
 
-// anew goes on with a provider that has learnt nothing.
-func (r *rollout) anew() {
+// newProvider starts a new provider for the next run.
+func (r *rollout) newProvider() {
 	r.t.Helper()
 	if settings := r.sim.SettingsFor(r.by); r.clock == nil {
 		r.resource = providertest.ConfiguredWith(r.t, settings).CoreOf(r.typ, r.kept)
@@ -112,11 +112,11 @@ func (r *rollout) declare(start string) {
 	maps.Copy(r.config, r.by.Reference(start, r.hosts))
 }
 
-// apply applies the configuration. The error says said, "" for none. want is what is seen of each host then, if it is given.
+// apply applies the configuration. said is part of the error, or "" if none is expected. want, if given, is compared with seen.
 func (r *rollout) apply(said string, want ...string) string {
 	r.t.Helper()
 	r.sim.ResetCalls()
-	r.anew()
+	r.newProvider()
 	_, diags := r.resource.Apply(r.config)
 	providertest.Check(r.t, diags.Failed() == (said != "") && strings.Contains(diags.String(), said), "want %q, said: %s", said, diags)
 	if len(want) > 0 {
@@ -149,14 +149,14 @@ func failing(op int, hosts ...int) simulator.Fault {
 	return simulator.Fault{API: "operate_*", Op: &op, Hosts: providertest.AddressList(hosts), Code: new(simulator.CodeCommandFailed), Message: "no such file"}
 }
 
-// rest stops the process on a host, where it stays hosted.
+// rest stops the process on a host and leaves it hosted.
 func (r *rollout) rest(host int) {
 	r.t.Helper()
 	providertest.NoError(r.t, r.sim.StopProcess(providertest.Address(host), r.namespace, r.name))
 	providertest.NoError(r.t, r.sim.Host(providertest.Address(host), r.namespace, r.name))
 }
 
-// seen is what each host is registered with, and what reached its agent in the last apply, such as "v2 restart".
+// seen returns for each host the registered version and what reached its agent in the last apply, such as "v2 restart".
 func (r *rollout) seen() []string {
 	seen := make([]string, r.hosts)
 	for n := 1; n <= r.hosts; n++ {
@@ -187,7 +187,7 @@ func (r *rollout) seen() []string {
 
 func (r *rollout) want(want ...string) {
 	r.t.Helper()
-	providertest.Same(r.t, "what is registered with and reached each host", want, r.seen())
+	providertest.Same(r.t, "what is registered on each host and reached it", want, r.seen())
 }
 
 func (r *rollout) wantLeft(want map[string]string) {
@@ -224,7 +224,7 @@ func (r *rollout) wantPlanned(want string) {
 
 func (r *rollout) wantSettled() {
 	r.t.Helper()
-	r.anew()
+	r.newProvider()
 	r.sim.ResetCalls()
 	if kind, said := r.resource.Apply(r.config); kind != providertest.PlanNothing || len(said) > 0 || len(r.sim.Changes()) > 0 {
 		r.t.Errorf("something was left to do: %s %v\n%s", kind, r.sim.Changes(), said)
@@ -333,7 +333,7 @@ func TestAccExamples_safeRollouts(t *testing.T) {
 	providertest.Check(t, len(restarts) == 8, "%d restarts, want the canary's, there and back, and those of six waves", len(restarts))
 }
 
-// pattern matches what a guide shows, wherever the CLI wraps it; ids differ from run to run.
+// pattern returns a pattern for what a guide shows, wherever the CLI wraps it and whatever the ids of the run.
 func pattern(shown string) string {
 	var words []string
 	for _, word := range strings.Fields(shown) {
@@ -342,8 +342,8 @@ func pattern(shown string) string {
 	return strings.Join(words, `[\s│]+`)
 }
 
-// What the module hosted-service says of a bad release and of a scrapped machine is what its
-// README shows. A release goes on without an agent that is away.
+// What the module hosted-service reports about a bad release and a scrapped machine is what its
+// README shows. A release is rolled out although an agent is unreachable.
 func TestAccModule_readme(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -374,7 +374,7 @@ func TestAccModule_readme(t *testing.T) {
 		t.Fatalf("the README shows %d errors, want 2", len(shown))
 	}
 	for i, failing := range []*resource.TestStep{&bad, &scrapped} {
-		// Lines between paragraphs are left out, and how many PIDs are seen depends on the machine.
+		// Lines between paragraphs are left out. How many PIDs are seen depends on the machine.
 		text := strings.ReplaceAll(pattern(strings.ReplaceAll(shown[i][1], "\n\n", " PARAGRAPH ")), "PARAGRAPH", "(?s:.*)")
 		failing.ExpectError = regexp.MustCompile(regexp.MustCompile(`seen:(.*?)\d+`).ReplaceAllString(text, `seen:$1\d+`))
 	}

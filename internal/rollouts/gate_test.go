@@ -13,7 +13,7 @@ import (
 
 const tooMany = "too many hosts had failed before its wave"
 
-// gated is an object with a rollout in waves of two whose gate takes half a minute, on a clock of the test.
+// gated returns an object with a rollout in waves of two and a gate of half a minute, on the test's clock.
 func gated(t *testing.T, by providertest.Face, on providertest.Operation, hosts int, more map[string]any) *rollout {
 	t.Helper()
 	r := newRollout(t, providertest.NewSim(t), by, on, hosts, map[string]any{
@@ -21,11 +21,11 @@ func gated(t *testing.T, by providertest.Face, on providertest.Operation, hosts 
 	})
 	r.set(more)
 	r.clock = new(providertest.Clock)
-	r.anew()
+	r.newProvider()
 	return r
 }
 
-// revive has the agent of a host start the process anew: by now it is well.
+// revive makes the agent of a host start the process again, so that it is healthy.
 func (r *rollout) revive(n int) {
 	r.t.Helper()
 	providertest.NoError(r.t, r.sim.KillProcess(providertest.Address(n), r.namespace, r.name))
@@ -48,7 +48,7 @@ func (r *rollout) cutAtPause(pause int) (said providertest.Diagnostics, cut bool
 	return said, cut
 }
 
-// flaps has what an operation starts on web-2 die at its second look and be revived, again and again, as often as it says.
+// flaps makes what the operation starts on web-2 die at its second look and be revived, as many times as given.
 func (r *rollout) flaps(op, dies, times int) {
 	r.sim.Inject(simulator.Fault{Op: &op, Dies: dies, Revived: true, Times: times, Hosts: []string{providertest.Address(2)}})
 }
@@ -59,7 +59,7 @@ func (r *rollout) warned() {
 	providertest.Check(r.t, said.Severity() == "warning", "want a warning, said: %s", said)
 }
 
-// A health command is part of a gate of GSE's: what it prints has to match.
+// The output of a health command at a gate of GSE must match.
 func TestGate_output(t *testing.T) {
 	t.Parallel()
 	r := gated(t, providertest.FaceESB, providertest.OnOperate, 2, map[string]any{
@@ -104,7 +104,7 @@ func TestGate_hosted(t *testing.T) {
 	})
 }
 
-// What an interrupt cuts off at the gate is watched by the next apply, and not started again.
+// A host whose gate was interrupted is watched by the next apply, and not started again.
 func TestGate_interrupted(t *testing.T) {
 	t.Parallel()
 	r := gated(t, providertest.FaceESB, providertest.OnRun, 5, map[string]any{"ensure": "running"})
@@ -118,9 +118,9 @@ func TestGate_interrupted(t *testing.T) {
 	r.wantReasons("out_of_sync", nil)
 }
 
-// A restart that has worked, and was not watched to its end, is not sent again: the host is watched,
-// also once the platform has forgotten the restart. With another spec it has to be sent.
-func TestGate_cutOff(t *testing.T) {
+// A restart that succeeded, but was not watched to the end, is not sent again: the host is watched, even if
+// the platform has forgotten the task. With another spec it is restarted.
+func TestGate_interruptedRestart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		command  string
@@ -151,8 +151,8 @@ func TestGate_cutOff(t *testing.T) {
 	}
 }
 
-// An update that is restarted well and does not go on running ends the rollout. The next apply watches it again, and
-// does not restart it once more.
+// If an update restarts a host that then does not keep running, the rollout ends. The next apply watches the host again, and
+// does not restart it.
 func TestGate_onUpdate(t *testing.T) {
 	t.Parallel()
 	onEach(t, "restart", faces, func(t *testing.T, face providertest.Face) {
@@ -187,18 +187,18 @@ func (r *rollout) reregistered() []string {
 	return hosts
 }
 
-// wantUnchanged expects that the configuration of before has nothing left to do, and that the change shows again.
+// wantUnchanged expects nothing to do with the earlier configuration, and a plan of the same change with the new one.
 func (r *rollout) wantUnchanged(start string) {
 	r.t.Helper()
-	r.anew()
+	r.newProvider()
 	plan, said := r.resource.Plan(r.config)
 	providertest.Check(r.t, plan.Action == providertest.PlanUpdate && !said.Failed(), "the change is planned as %s: %s", plan.Action, said)
 	r.declare(start)
 	r.wantSettled()
 }
 
-// When more hosts fail than may, those that were changed get the previous declaration
-// back, the last one first, and are operated once more. Nothing behind them is touched.
+// If more hosts fail than allowed, the changed hosts get the previous declaration
+// back, the last one first, and are operated on once more. Hosts of later waves are not touched.
 //
 // Promised in rolling-restart.md: The apply fails and names what was tried and how each host ended.
 // State keeps the previous declaration, so the next plan shows the same change again.
@@ -218,7 +218,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			providertest.Same(r.t, "the fingerprint in state", fingerprint, r.resource.Attribute("fingerprint"))
 			r.wantUnchanged("./v1.sh")
 		}},
-		// Fewer failures than may be are no reason to go back.
+		// As long as no more hosts fail than allowed, nothing is rolled back.
 		"within-tolerance": {twoFaces, 3, rollsBack(map[string]any{"max_failed_hosts": "1"}), func(r *rollout) {
 			r.failOnce(2)
 			r.update("./v2.sh", "Unable to Update Hosted Process", "v2 restart", "v2", "v2 restart")
@@ -226,7 +226,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.apply("", "v2", "v2 restart", "v2")
 			r.wantSettled()
 		}},
-		// Hosts that join a rollout which goes back stay, with the previous declaration; hosts that were to leave have not left.
+		// If a rollout with joining and leaving hosts is rolled back, the joining hosts stay, with the previous declaration, and none leaves.
 		"hosts-come-and-go": {faces, 3, rollsBack(nil), func(r *rollout) {
 			r.hosts = 4
 			r.declare("./v2.sh")
@@ -240,7 +240,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.apply("", "v2 restart", "v2 restart", "", "v2 down")
 			r.wantSettled()
 		}},
-		// A host that an earlier rollout did not come to cannot go back to what it never had.
+		// A host that an earlier rollout did not reach cannot go back to a declaration that it never had.
 		"behind": {twoFaces, 4, nil, func(r *rollout) {
 			r.failOnce(2)
 			r.update("./v2.sh", "Unable to Update Hosted Process", "v2 restart", "v2", "v1", "v1")
@@ -255,7 +255,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.set(map[string]any{"timeouts": map[string]any{"update": "3s"}})
 			r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Pending: -1})
 			said := r.update("./v2.sh", "Unable to Update Hosted Process")
-			// How far it came by then is the machine's to say.
+			// How far it got by then depends on the speed of the machine.
 			if hosts := r.reregistered(); len(hosts) != len(slices.Compact(slices.Sorted(slices.Values(hosts)))) || strings.Contains(said, "Rolled Back") {
 				r.t.Errorf("registered: %v; said: %s", hosts, said)
 			}
@@ -268,7 +268,7 @@ func TestRollback_onEachHost(t *testing.T) {
 		"not-after-an-interrupt": {twoFaces, 2, rollsBack(nil), func(r *rollout) {
 			r.declare("./v2.sh")
 			r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Pending: -1})
-			r.anew()
+			r.newProvider()
 			r.sim.ResetCalls()
 			stopped := make(chan struct{})
 			go func() {

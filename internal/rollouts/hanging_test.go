@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// The hosts of a test in which web-2 hangs. With waves, the first one has four of them.
+// In each of these tests web-2 hangs. With waves, the first one has four hosts.
 const (
 	hangingHosts = 8
 	hanging      = 2
@@ -23,8 +23,8 @@ type bound struct {
 	most    time.Duration  // that an apply may take
 }
 
-// bounds: for one wave it is the time of the whole apply. 3 seconds are less than what any
-// step may need, and the default of wave_timeout is just enough.
+// bounds are the time limits. For one wave, it is that of the whole apply. 3 seconds are less than any step may need,
+// and the default of wave_timeout is just enough.
 var bounds = map[string]bound{
 	"3-seconds": {map[string]any{"waves": []any{"4"}, "wave_timeout": "3s", "max_failed_hosts": "1"}, "", 6 * time.Second},
 	"default":   {map[string]any{"waves": []any{"4"}, "max_failed_hosts": "1"}, "", 2 * 185 * time.Second},
@@ -33,22 +33,22 @@ var bounds = map[string]bound{
 }
 
 type hang struct {
-	faces []providertest.Face // all where it is nil
-	// at is the request to which the platform answers 115 for web-2. The first skip of them it answers well.
+	faces []providertest.Face // all if nil
+	// at is the request to which the platform answers 115 for web-2, after it has answered the first skip of them.
 	at   providertest.Operation
-	ask  bool // the question to its agent, in place of at
-	op   int  // the operation by this number, in place of at
+	ask  bool // the question to its agent, instead of at
+	op   int  // the operation with this number, instead of at
 	skip int
-	// before is applied first, if it is not nil, and each is then done on every host.
+	// before, if not nil, is applied first. Then each is done on every host.
 	before map[string]any
 	each   func(sim *providertest.Sim, by providertest.Face, host string) error
-	// config is applied while web-2 hangs; hosts is how many are left in it, all where it is 0.
+	// config is applied while web-2 hangs. hosts is how many are left in it, or 0 for all.
 	config map[string]any
 	hosts  int
-	start  string // the start command, ./v1.sh where it is not set
+	start  string // the start command, ./v1.sh if empty
 	kind   providertest.PlanKind
 	gate   bool
-	// once is what is done on each other host.
+	// once is what is done once on each other host.
 	once []string
 }
 
@@ -58,7 +58,7 @@ func onUpdate(then, ensure string) map[string]any {
 	return map[string]any{"on_update": then, "ensure": ensure}
 }
 
-// hangs are the steps of a hosted process and of an operation. Before an update its processes run.
+// hangs are the steps of a hosted process and of an operation. Before an update, the processes run.
 var hangs = map[string]hang{
 	"create/ask":      {faces: withLabels, ask: true, config: ensure("registered")},
 	"create/register": {at: providertest.OnCreate, config: ensure("hosted")},
@@ -86,7 +86,7 @@ var hangs = map[string]hang{
 	"destroy/let-go":      {before: leaving("unregister"), kind: providertest.PlanDestroy, at: providertest.OnDelete},
 	"destroy/stop-ask":    {before: leaving("stop"), each: stopped, kind: providertest.PlanDestroy, ask: true, once: []string{"stop"}},
 
-	// Those of an operation. Its processes run, or are hosted only, and that was a minute before.
+	// The steps of an operation. A minute earlier, its processes were started, or hosted only.
 	"restart":       operates("restart", hang{each: running, op: simulator.OpRestart, once: []string{"restart"}}),
 	"restart/gated": operates("restart", hang{each: running, op: simulator.OpRestart, gate: true, once: []string{"restart"}}),
 	"restart/gate":  operates("restart", hang{each: running, ask: true, gate: true, once: []string{"restart"}}),
@@ -94,11 +94,11 @@ var hangs = map[string]hang{
 	"start":         operates("start", hang{op: simulator.OpStart, once: []string{"start"}}),
 	"stop":          operates("stop", hang{each: running, op: simulator.OpStop, once: []string{"stop"}}),
 	"kill":          operates("kill", hang{each: running, op: simulator.OpKill, once: []string{"kill"}}),
-	// A process that does not run may be hosted: its agent is asked, and it is unhosted.
+	// A process that does not run may still be hosted, so its agent is asked, and it is unhosted.
 	"stop/of-idle":     operates("stop", hang{each: idle, op: simulator.OpStop, once: []string{"stop", "unhost"}}),
 	"stop/ask-idle":    operates("stop", hang{each: idle, ask: true, once: []string{"stop", "unhost"}}),
 	"stop/unhost-idle": operates("stop", hang{each: idle, op: simulator.OpUnhost, once: []string{"stop", "unhost"}}),
-	// A process that ends by itself is not hosted afterwards where it was not before.
+	// A process that ends by itself is not hosted afterwards, unless it was hosted before.
 	"start/one-shot":        operates("start", hang{faces: withLabels, config: oneShot, op: simulator.OpStart, once: []string{"start", "unhost"}}),
 	"start/ask-one-shot":    operates("start", hang{faces: withLabels, config: oneShot, ask: true, once: []string{"start", "unhost"}}),
 	"start/unhost-one-shot": operates("start", hang{faces: withLabels, config: oneShot, op: simulator.OpUnhost, once: []string{"start", "unhost"}}),
@@ -143,7 +143,7 @@ func (h hang) everywhere(t *testing.T, step string, test func(*testing.T, *provi
 			at = h.faces
 		}
 		if within == "default" || within == "scarce" {
-			at = at[:1] // what these divide does not depend on the face
+			at = at[:1] // these bounds do not depend on the face
 		}
 		for _, by := range providertest.Through(t, step+within, at) {
 			t.Run(step+"/"+string(by)+"/"+within, func(t *testing.T) {
@@ -182,7 +182,7 @@ func (h hang) declared(by providertest.Face, b bound, more map[string]any, start
 		maps.Copy(rollout, b.rollout)
 		rollout["healthy"] = map[string]any{"stable_for": "1s", "within": "30s"}
 		if b.timeout != "" {
-			rollout["healthy"] = map[string]any{"stable_for": "1s"} // and within is longer than the deadline by default
+			rollout["healthy"] = map[string]any{"stable_for": "1s"} // the default of within is longer than the deadline
 		}
 		config["rollout"] = rollout
 	}
@@ -198,13 +198,13 @@ func (h hang) try(t *testing.T, sim *providertest.Timed, by providertest.Face, b
 	typ, kept := by.TypeName(map[bool]providertest.Operation{true: providertest.OnRestart, false: providertest.OnCreate}[operates]), &providertest.Kept{}
 	if h.before != nil {
 		sim.ConfiguredFor(t, by).CoreOf(typ, kept).Applied(h.declared(by, b, h.before, "./v1.sh", hangingHosts))
-		time.Sleep(time.Minute) // the cached status is from then
+		time.Sleep(time.Minute) // so that the cached status is that old
 	}
 	for n := 1; n <= hangingHosts && h.each != nil; n++ {
 		providertest.NoError(t, h.each(sim.Sim, by, providertest.Address(n)))
 	}
 	if operates {
-		time.Sleep(time.Minute) // that was before
+		time.Sleep(time.Minute) // so that the start of the processes is that old
 	}
 	var config map[string]any
 	if h.kind != providertest.PlanDestroy {
@@ -236,9 +236,9 @@ func (h hang) apply(t *testing.T, sim *providertest.Timed, by providertest.Face,
 
 	sim.Repair()
 	for _, task := range sim.Tasks() {
-		sim.ExpireTask(task.ID) // or that of web-2 would go on for ever
+		sim.ExpireTask(task.ID) // the task of web-2 would never end
 	}
-	delete(config, "rollout") // there is time to find out that they are forgotten
+	delete(config, "rollout") // so that there is time to find that the tasks are forgotten
 	delete(config, "timeouts")
 	sim.ResetCalls()
 	time.Sleep(time.Hour)
@@ -272,12 +272,12 @@ func (h hang) most(by providertest.Face, b bound) time.Duration {
 		most += 2 * 40 * time.Second
 	}
 	if h.ask && (h.kind == providertest.PlanDestroy || by == providertest.FaceJOB) {
-		most += 2 * time.Minute // the agents are asked before the first wave, too
+		most += 2 * time.Minute // the agents are also asked before the first wave
 	}
-	return most + time.Second // of the retries
+	return most + time.Second // for retries
 }
 
-// wantOnce checks the operations on the other hosts since then. They must be those of the row, once on each.
+// wantOnce checks the operations on the other hosts since the given time: those of the row, once on each.
 func (h hang) wantOnce(t *testing.T, sim *providertest.Sim, since time.Time) {
 	t.Helper()
 	type done struct{ host, action string }
@@ -317,7 +317,7 @@ var oneShot = func() map[string]any {
 	return map[string]any{"spec": spec}
 }()
 
-// An operation that never ends on web-2 keeps the next release from no other host.
+// An operation that never ends on web-2 does not keep the next release from any other host.
 func TestHanging_stillUnderWay(t *testing.T) {
 	t.Parallel()
 	h := hang{op: simulator.OpRestart, once: []string{"restart"}}

@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What an update does on hosts that run, one in each wave, and what the updates after it do.
+// What an update does on running hosts, one in each wave, and what the following updates do.
 //
 // Promised in rolling-restart.md: a bad declaration gets no further than the wave in which it fails.
 //
@@ -19,7 +19,7 @@ import (
 func TestOnUpdate_onEachHost(t *testing.T) {
 	t.Parallel()
 	plays(t, map[string]scenario{
-		// A host is restarted before the next one is touched, and what does not run is left so.
+		// A host is restarted before the next one is touched. A process that does not run is not started.
 		"restart": {faces, 3, nil, func(r *rollout) {
 			r.rest(3)
 			r.update("./v2.sh", "", "v2 restart", "v2 restart", "v2 down")
@@ -34,7 +34,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.apply("", "v1", "v1", "v1 down")
 			r.wantSettled()
 		}},
-		// A rollout that stops leaves the hosts behind it as they were; the next apply goes on from there and operates each host once.
+		// A rollout that stops leaves the remaining hosts as they were. The next apply continues there and operates on each host once.
 		"goes-on": {faces, 4, nil, func(r *rollout) {
 			r.fail(2)
 			r.update("./v2.sh", "on 3 of 4 hosts", "v2 restart", "v2", "v1", "v1")
@@ -46,7 +46,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.wantPlanned("register anew 2 hosts: web-3, web-4\nrestart what runs on 3 hosts: web-2…web-4\nhost what is not hosted on 1 host: web-2\nin 3 waves of 1")
 			r.wantSettled()
 		}},
-		// Who goes back to the old spec restarts what had the new one, and nothing else. The plan does not know yet what runs.
+		// Going back to the old spec restarts only the hosts that had the new one. The plan does not know which processes run.
 		"goes-back": {withLabels, 4, nil, func(r *rollout) {
 			r.fail(2)
 			r.update("./v2.sh", "on 3 of 4 hosts")
@@ -56,7 +56,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.wantSettled()
 		}},
 		// A killed provider saves nothing. What it may have restarted is not restarted again
-		// unasked: the apply after it says so, and the one after that restarts.
+		// without notice: the next apply reports it, and the one after that restarts.
 		"killed": {faces, 2, nil, func(r *rollout) {
 			before := *r.kept
 			r.fail(2)
@@ -70,13 +70,13 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.apply("", "v2 restart", "v2 restart")
 			r.wantSettled()
 		}},
-		// Another owner's spec is replaced, and the process restarted, since the spec by which it runs is not known.
+		// Another owner's spec is replaced, and the process is restarted, since the spec that it was started with is unknown.
 		"drift": {withLabels, 2, nil, func(r *rollout) {
 			r.sim.Colleague(r.t, "web", "nginx", map[string]string{"by": "console"}, 2)
 			r.apply("", "v1", "v1 restart")
 			r.wantSettled()
 		}},
-		// Once the file has shown what was registered, what was there before is drift again.
+		// Once the cached status has shown the new registration, an earlier spec there is drift again.
 		"registered-back": {withLabels, 2, map[string]any{"ensure": "running"}, func(r *rollout) {
 			before, _ := r.sim.Process(providertest.Address(2), "web", "nginx")
 			r.update("./v2.sh", "")
@@ -96,8 +96,8 @@ type timed struct {
 	keeps, frozen bool
 }
 
-// allTimed are all such platforms at the ESB. The gateway differs by nothing but what it calls
-// to register, which is played where an agent keeps its time and the file stays.
+// allTimed are all such platforms at the ESB. The gateway only differs in the call that registers, which is
+// played with an agent that keeps the time and a cached status that does not change.
 var allTimed = []timed{
 	{by: providertest.FaceESB}, {by: providertest.FaceESB, keeps: true}, {by: providertest.FaceESB, frozen: true},
 	{by: providertest.FaceESB, keeps: true, frozen: true}, {by: providertest.FaceGateway, keeps: true, frozen: true},
@@ -119,14 +119,14 @@ func onTimed(t *testing.T, name string, hosts int, more map[string]any, play fun
 	}
 }
 
-// What was registered and operated is done, whatever the file shows from before.
+// An update that registered and operated is complete, whatever earlier picture the cached status shows.
 func TestOnUpdate_notRepeated(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{{"registered", "restart"}, {"hosted", "reload"}, {"running", "restart"}, {"running", "reload"}} {
 		ensure, operation := c[0], c[1]
 		onTimed(t, ensure+","+operation, 2, map[string]any{"ensure": ensure, "on_update": operation}, func(r *rollout, p timed) {
 			if ensure == "registered" && p.by == providertest.FaceGateway {
-				r.t.Skip("to register at the gateway is to host")
+				r.t.Skip("the gateway registers by hosting")
 			}
 			r.update("./v2.sh", "", "v2 "+operation, "v2 "+operation)
 			r.wantSettled()
@@ -144,11 +144,11 @@ func TestOnUpdate_notRepeated(t *testing.T) {
 	}
 }
 
-// A run that is killed together with Terraform does not change state. No host is operated again without being named.
-// The hosts that were not reached are operated, and for the others the apply reports that the outcome is unknown.
+// A provider that is killed together with Terraform does not change state. Hosts that it did not reach are operated on. For the
+// others the apply reports that the outcome is unknown, so none is operated on again without being named.
 //
 // Promised in rolling-restart.md: Otherwise the apply names these hosts and fails; the next one restarts them.
-func TestOnUpdate_cutOff(t *testing.T) {
+func TestOnUpdate_killed(t *testing.T) {
 	t.Parallel()
 	for operation, op := range map[string]int{"restart": simulator.OpRestart, "reload": simulator.OpReload} {
 		onTimed(t, operation, 4, map[string]any{"ensure": "running", "on_update": operation}, func(r *rollout, p timed) {
@@ -182,7 +182,7 @@ func TestOnUpdate_cutOff(t *testing.T) {
 
 var secondIsSilent = providertest.AddressList([]int{1, 4, 2, 3})
 
-// called are the hosts in the order in which calls that change something reached them.
+// called returns the hosts in the order in which changing calls reached them.
 func called(calls simulator.CallList) []string {
 	var order []string
 	for _, call := range calls {
@@ -198,7 +198,7 @@ func called(calls simulator.CallList) []string {
 	return order
 }
 
-// A host whose agent the last refresh could not ask goes right behind the first wave.
+// A host whose agent did not answer the last refresh is next after the first wave.
 func TestSilent_hosted(t *testing.T) {
 	t.Parallel()
 	onEach(t, "update", withLabels, func(t *testing.T, by providertest.Face) {
@@ -208,7 +208,7 @@ func TestSilent_hosted(t *testing.T) {
 		r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Hosts: []string{providertest.Address(4)}, Unreachable: "117"})
 		r.declare("./v2.sh")
 		r.sim.ResetCalls()
-		r.anew()
+		r.newProvider()
 		r.resource.Apply(r.config)
 		providertest.Same(t, "the order of the waves", secondIsSilent, called(r.sim.Calls()))
 		providertest.Same(t, "web-1", "v2", r.seen()[0])
@@ -220,7 +220,7 @@ func TestSilent_hosted(t *testing.T) {
 	})
 }
 
-// A host that gave an operation no result goes right behind the first wave of the next.
+// A host from which an operation got no result is next after the first wave of the next run.
 func TestSilent_operation(t *testing.T) {
 	t.Parallel()
 	r := newRollout(t, providertest.NewSim(t), providertest.FaceESB, providertest.OnRestart, 4, map[string]any{
@@ -242,19 +242,19 @@ func TestSilent_operation(t *testing.T) {
 	providertest.Same(t, "the next order", secondIsSilent, called(r.sim.Calls()))
 }
 
-// cutAtPoll applies the configuration, and interrupts that when the result was asked for so often from now on.
+// cutAtPoll applies the configuration, and interrupts it once the result has been polled that many times.
 func (r *rollout) cutAtPoll(s *providertest.Slow, polls int64) providertest.Diagnostics {
 	r.t.Helper()
 	r.sim.ResetCalls()
-	r.anew()
+	r.newProvider()
 	return s.Cut(r.resource, r.config, polls)
 }
 
-// waitsInVain is an apply that is cut off while it waits for what is under way, and sends nothing.
+// waitsInVain expects an apply that is interrupted while it waits for the operation in progress to fail and to send nothing.
 func (r *rollout) waitsInVain(s *providertest.Slow, left map[string]string) {
 	r.t.Helper()
 	said := r.cutAtPoll(s, 4)
-	providertest.Check(r.t, said.Failed(), "it went well: %s", said)
+	providertest.Check(r.t, said.Failed(), "it succeeded: %s", said)
 	r.wantLeft(left)
 	changes := r.sim.Changes()
 	providertest.Check(r.t, len(changes) == 0, "sent %v", changes)
@@ -270,7 +270,7 @@ var onUpdateOps = map[string]int{"restart": simulator.OpRestart, "reload": simul
 
 func failsFirst(s *providertest.Slow) { s.Fails(1) }
 
-// beginsSlowly is a rollout over two hosts that ends while the operation of on_update is under way on the first.
+// beginsSlowly returns a rollout over two hosts whose apply ended while the operation of on_update was in progress on the first.
 func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string) (*rollout, *providertest.Slow) {
 	t.Helper()
 	s := providertest.NewSlow(t, onUpdateOps[onUpdate])
@@ -278,7 +278,7 @@ func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string) (*rollout
 	s.Hangs(1)
 	r.declare("./v2.sh")
 	if said := r.cutAtPoll(s, 4); !said.Failed() {
-		t.Fatal("it went well")
+		t.Fatal("it succeeded")
 	}
 	r.want("v2", "v1")
 	r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
@@ -286,7 +286,7 @@ func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string) (*rollout
 	return r, s
 }
 
-// startsSlowly is a create over two hosts that is interrupted while the start is under way on the first. The second runs.
+// startsSlowly returns a create over two hosts, interrupted while the start was in progress on the first. The second one runs.
 func startsSlowly(t *testing.T, by providertest.Face) (*rollout, *providertest.Slow) {
 	t.Helper()
 	s := providertest.NewSlow(t, simulator.OpStart)
@@ -322,8 +322,8 @@ func TestOnUpdate_underWay(t *testing.T) {
 		at       []providertest.Face
 		onUpdate string
 		then     func(*providertest.Slow)
-		sent     int    // what more is sent to the first host
-		first    string // what it is after that
+		sent     int    // further operations on the first host
+		first    string // its state after that
 	}{
 		"restart-waited-for": {faces, "restart", (*providertest.Slow).EndsWhileAsked, 0, "v2 restart"},
 		"restart-failed":     {twoFaces, "restart", failsFirst, 1, "v2 restart restart"},
@@ -339,7 +339,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 			r.wantSettled()
 		})
 	}
-	// Who waits in vain keeps the task, and asks once more.
+	// An apply that waits in vain keeps the task, and the next one polls it again.
 	onEach(t, "for-long", faces, func(t *testing.T, by providertest.Face) {
 		t.Helper()
 		r, s := beginsSlowly(t, by, "reload")
@@ -350,12 +350,12 @@ func TestOnUpdate_underWay(t *testing.T) {
 	})
 }
 
-// The same goes for the start of ensure = "running".
+// The same holds for the start of ensure = "running".
 func TestEnsureRunning_underWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		then func(*providertest.Slow)
-		sent int // what more is sent
+		sent int // further operations
 	}{
 		"over": {(*providertest.Slow).Ends, 0}, "waited-for": {(*providertest.Slow).EndsWhileAsked, 0}, "failed-and-runs": {failsFirst, 0}, "forgotten": {(*providertest.Slow).Forgets, 1},
 	} {
@@ -371,7 +371,7 @@ func TestEnsureRunning_underWay(t *testing.T) {
 	}
 }
 
-// What is under way when a rollback ends is waited for as well, by who stays with the declaration that came back.
+// An operation in progress when a rollback ends is also waited for, by an apply of the declaration that was rolled back to.
 func TestRollback_underWay(t *testing.T) {
 	t.Parallel()
 	onEach(t, "restart", faces, func(t *testing.T, by providertest.Face) {

@@ -36,7 +36,7 @@ func play(t *testing.T, of release) {
 		r.typ = of.face.TypeName(providertest.OnRun)
 	}
 	r.clock = new(providertest.Clock)
-	r.anew()
+	r.newProvider()
 	r.sim.ReregisteringKeepsTime, r.sim.StartingKeepsTime, r.sim.HostingKeepsTime = of.keepsTime, of.keepsTime, of.keepsTime
 	if of.update {
 		if _, said := r.resource.Apply(of.good(earlierStart)); len(said) > 0 {
@@ -75,10 +75,10 @@ func play(t *testing.T, of release) {
 		r.wentBack()
 	}
 
-	// A good release comes after it, and nothing is in its way.
+	// A good release follows, without faults.
 	r.sim.ClearFaults()
 	if of.hosted && !of.update {
-		for _, n := range reached { // a colleague has repaired it there
+		for _, n := range reached { // as if repaired by hand
 			if p, found := r.process(n); found && p.Hosted {
 				r.revive(n)
 			}
@@ -117,7 +117,7 @@ func (r *run) wentBack() {
 	r.wantReasons(r.of.attribute(), nil)
 }
 
-// touched are the hosts that were operated with a release's start command, by number. It fails the test where that happened twice.
+// touched returns the numbers of the hosts that were operated on with a release's start command. A host operated on twice fails the test.
 func (r *run) touched(start string) []int {
 	r.t.Helper()
 	times := make(map[string]int)
@@ -144,18 +144,18 @@ func (r *run) process(n int) (simulator.Process, bool) {
 	return r.sim.Process(providertest.Address(n), r.namespace, r.name)
 }
 
-// asStateSays compares what is true on the hosts with what state says of them.
+// asStateSays compares the real state of the hosts with Terraform's state.
 func (r *run) asStateSays(cut bool) {
 	r.t.Helper()
 	of, touched := r.of, r.touched(badStart)
-	if r.resource.State.IsNull() { // nothing was saved, which is for when nothing was done
+	if r.resource.State.IsNull() { // nothing was saved, which is right only if nothing was done
 		if len(touched) > 0 && of.hosted {
 			r.t.Errorf("no state, and these were operated on: %v", touched)
 		}
 		return
 	}
 	if of.rollback && !cut && (of.failure != "" || of.lost) {
-		return // it is another release that state reports
+		return // state is about another release
 	}
 	reasons := r.resource.Reasons(of.attribute())
 	for n := 1; n <= of.hosts; n++ {
@@ -163,9 +163,9 @@ func (r *run) asStateSays(cut bool) {
 		p, _ := r.process(n)
 		switch code, _, _ := strings.Cut(reason, ":"); {
 		case !listed && (!p.Running || !slices.Contains(touched, n)):
-			r.t.Errorf("host %d is well in state, and is %+v", n, p)
+			r.t.Errorf("host %d is not out of sync in state, and is %+v", n, p)
 		case !listed && of.failure != "" && !cut:
-			r.t.Errorf("host %d is well in state, and has a bad release", n)
+			r.t.Errorf("host %d is not out of sync in state, and has a bad release", n)
 		case (code == "not_registered" || code == "not_tried") && (p.Registered || p.Running || p.Hosted),
 			code == "other_spec" && (!p.Running || strings.Contains(string(p.Spec), badStart)),
 			code == "unhealthy" && !slices.Contains(touched, n):
@@ -182,14 +182,14 @@ const (
 )
 
 const (
-	failsAtOnce = "fails-at-once" // its command does
+	failsAtOnce = "fails-at-once" // its start command fails
 	diesLater   = "dies-later"    // after the platform's own check
-	flaps       = "flaps"         // and is revived, again and again
+	flaps       = "flaps"         // it is revived and dies, repeatedly
 )
 
 type release struct {
 	face   providertest.Face
-	hosted bool // run by a hosted process, or else by an operation
+	hosted bool // run by a hosted process, otherwise by an operation
 	// update: the fleet runs an earlier release, which the hosted process restarts with this one. rollback: a failure is rolled back.
 	update, rollback bool
 	hosts            int
@@ -201,10 +201,10 @@ type release struct {
 	slack     int // seconds that a host has beyond that
 
 	failure string // "" for a good release
-	dies    int    // at which look
-	// keepsTime: agents keep the time of a registration, whatever is called.
+	dies    int    // at which look of the gate
+	// keepsTime: agents keep the registration time, whatever is called.
 	keepsTime bool
-	// lost: the answer to the first call that operates gets lost.
+	// lost: the answer to the first operating call is lost.
 	lost bool
 	// interrupt, if not 0, is the pause at which the user presses Ctrl-C.
 	interrupt int
@@ -246,8 +246,8 @@ func draw(chance *rand.Rand) release {
 
 func pick[T any](chance *rand.Rand, choices ...T) T { return choices[chance.IntN(len(choices))] }
 
-// cut are the hosts of each wave, by number, as the documentation says it. It is written
-// down here once more, so that a wave that is cut wrongly is not expected.
+// cut returns the numbers of the hosts of each wave, as documented. It is
+// implemented again here, so that a wrong wave is noticed.
 func (r release) cut() [][]int {
 	var waves [][]int
 	if len(r.canary) > 0 {
@@ -282,7 +282,7 @@ func (r release) cut() [][]int {
 	return waves
 }
 
-// reach are the hosts that a bad release gets to: those of the waves until more have failed than may.
+// reach returns the hosts that a bad release may reach: those of the waves until more have failed than allowed.
 func (r release) reach() []int {
 	var reached []int
 	for _, wave := range r.cut() {
