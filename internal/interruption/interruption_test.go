@@ -1,5 +1,5 @@
-// Package interruption cuts applies off: by Ctrl-C, by killing the provider or the CLI, and
-// by losing connections. It checks that no host is lost and no operation runs twice.
+// Package interruption interrupts applies by Ctrl-C, by killing the provider or the CLI, and
+// by losing connections. It checks that no host is lost and that no operation runs twice.
 package interruption
 
 import (
@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
-// interrupted tells the provider to stop, as Ctrl-C does, when it is time. What runs then has to end within a second.
+// interrupted stops the provider as Ctrl-C does, once isTime returns true. What runs then must end within a second.
 func interrupted(p *providertest.Protocol, isTime func() bool, run func()) {
 	p.T.Helper()
 	stopped := make(chan time.Time, 1)
@@ -54,10 +54,10 @@ func TestInterrupt(t *testing.T) {
 	left := map[string]string{"web-2": "interrupted", "web-3": "not_tried"}
 	for name, c := range map[string]struct {
 		object        string
-		before, after map[string]any // the latter is nil for a destroy
-		api           string         // that host web-2 takes an hour for
+		before, after map[string]any // after is nil for a destroy
+		api           string         // the call that takes an hour for web-2
 		attribute     string
-		reasons       map[string]string // in that attribute
+		reasons       map[string]string // in the attribute
 		said          string
 	}{
 		"create": {
@@ -95,13 +95,13 @@ func TestInterrupt(t *testing.T) {
 				var said providertest.Diagnostics
 				interrupted(resource.Protocol, func() bool {
 					called := sim.Calls().Of(fault.API).On(providertest.Address(2))
-					// What was accepted and what is not known differ: it must have its task.
+					// If the request was accepted, wait for its task, so that the outcome is that of a polled task.
 					return len(called) > 0 && (!operates || how == "no-answer" || polled(sim, called.Last().TaskID))
 				}, func() { _, said = run(c.after) })
 
 				got, want := resource.Reasons(c.attribute), maps.Clone(c.reasons)
 				for key, reason := range got {
-					got[key], _, _ = strings.Cut(reason, " (") // what its agent said follows
+					got[key], _, _ = strings.Cut(reason, " (") // the agent's message follows
 					if operates {
 						got[key], _, _ = strings.Cut(reason, ": ")
 					}
@@ -122,7 +122,7 @@ func polled(s *providertest.Sim, task string) bool {
 	return slices.ContainsFunc(s.Tasks(), func(t simulator.TaskInfo) bool { return t.ID == task && t.Polls > 0 })
 }
 
-// An interrupted query has no result: state does not change.
+// An interrupted query has no result, so state does not change.
 func TestInterrupt_questions(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(*providertest.Core) providertest.Diagnostics{
@@ -153,7 +153,7 @@ func TestInterrupt_questions(t *testing.T) {
 	}
 }
 
-// A create that is cut off before any host was done may have registered some.
+// A create that is interrupted before any host was done may have registered some hosts.
 //
 // Promised in partial-failure.md: a create that no host confirmed, and that may have registered some (answers
 // were lost, or Ctrl-C came before any host was done) | ends with an error, exit code 1 | the hosts; those
@@ -176,8 +176,8 @@ func TestInterrupt_beforeAny(t *testing.T) {
 }
 
 // Connections are lost at random on any call: before a request is accepted, after it was carried out, and in the middle
-// of its answer. No operation is sent to a host twice in one apply, however many are lost and however often it is
-// applied. A possible effect is never reported as none. The histories do the same to hosted processes.
+// of its answer. No operation is sent to a host twice in one apply, however many connections are lost and however often it is
+// applied. A possible effect is never reported as none. The histories test the same for hosted processes.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	for objects, by := range map[string]providertest.Face{"gse": providertest.Face(providertest.Gateway), "job": providertest.FaceJOB} {
@@ -196,7 +196,7 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// lossRound is one simulator and providers that often lose it.
+// lossRound is one simulator whose connections are often lost, with its providers.
 type lossRound struct {
 	*testing.T
 	by       providertest.Face
@@ -241,13 +241,13 @@ func (r *lossRound) begin() {
 
 func (r *lossRound) provider() *providertest.Protocol { return r.sim.Configured(r.T, r.settings) }
 
-// anew starts the providers of the next run, one that plans and one that applies.
-func (r *lossRound) anew(resource *providertest.Core) {
+// newProviders starts the providers of the next run, one for the plan and one for the apply.
+func (r *lossRound) newProviders(resource *providertest.Core) {
 	applies := r.provider()
 	resource.Protocol, resource.Fresh = r.provider(), func() *providertest.Protocol { return applies }
 }
 
-// lossy makes connections get lost, more or less often, on any call or on those of one kind.
+// lossy makes connections fail, with a random probability, on any call or on those of one kind.
 func (r *lossRound) lossy() {
 	r.sim.Repair()
 	chance := []float64{0.02, 0.1, 0.25}[r.chance.IntN(3)]
@@ -266,7 +266,7 @@ func (r *lossRound) processes() map[string]simulator.Process {
 	return found
 }
 
-// operated are the hosts that were operated, and whether that worked. It fails the test where a host was operated twice.
+// operated returns the hosts that were operated on, and whether that succeeded. A host operated on twice fails the test.
 func (r *lossRound) operated(said string) map[string]bool {
 	operated := make(map[string]bool)
 	for key, address := range providertest.HostsOf(r.hosts) {
@@ -282,14 +282,14 @@ func (r *lossRound) operated(said string) map[string]bool {
 	return operated
 }
 
-// checkTold compares what was said of an operation with what was done: a host that was operated is either done or in doubt.
-func (r *lossRound) checkTold(rows map[string]string, said string) {
+// checkReported compares the message about an operation with what was done: a host that was operated on is either done or in doubt.
+func (r *lossRound) checkReported(rows map[string]string, said string) {
 	operated := r.operated(said)
 	for key, process := range r.processes() {
 		reason, failing := rows[key]
 		switch {
 		case failing && open(reason):
-			providertest.Check(r, strings.Contains(said, "Where the outcome is not known"), "%s: %s, and no word of what to do\n%s", key, reason, said)
+			providertest.Check(r, strings.Contains(said, "Where the outcome is not known"), "%s: %s, but the message does not say what to do\n%s", key, reason, said)
 		case failing && operated[key]:
 			r.Errorf("%s was operated and is reported as %q\n%s", key, reason, said)
 		case failing:
@@ -308,7 +308,7 @@ func (r *lossRound) operation() {
 	}
 	r.sim.Repair()
 	if r.apply(resource); len(resource.Reasons("failed_hosts")) > 0 {
-		r.Errorf("nothing is lost any more, and still %v", resource.Reasons("failed_hosts"))
+		r.Errorf("no connection is lost any more, and failed_hosts is still %v", resource.Reasons("failed_hosts"))
 	}
 	kind, said := resource.Apply(r.config)
 	providertest.Check(r, kind == providertest.PlanNothing && len(said) == 0, "there was something left to do: %s", said)
@@ -317,16 +317,16 @@ func (r *lossRound) operation() {
 func (r *lossRound) apply(resource *providertest.Core) {
 	first := resource.State.IsNull()
 	before, earlier := r.processes(), resource.Reasons("failed_hosts")
-	r.anew(resource)
+	r.newProviders(resource)
 	kind, diags := resource.Apply(r.config)
 	said := diags.String()
 
 	rows, kept := providertest.ReasonRows(said), resource.Reasons("failed_hosts")
 	switch {
 	case resource.State.IsNull() && len(rows) != r.hosts:
-		r.Errorf("nothing is in state, although %d of %d hosts came out well\n%s", r.hosts-len(rows), r.hosts, said)
+		r.Errorf("nothing is in state, although %d of %d hosts succeeded\n%s", r.hosts-len(rows), r.hosts, said)
 	case resource.Tainted && (!first || len(rows) != r.hosts):
-		r.Errorf("it is tainted, and so will run on every host again\n%s", said)
+		r.Errorf("it is tainted, so it will run on every host again\n%s", said)
 	case resource.Tainted:
 		resource.Untaint() // as the error says, so that the next apply asks first
 	}
@@ -336,9 +336,9 @@ func (r *lossRound) apply(resource *providertest.Core) {
 		}
 	}
 	if !resource.State.IsNull() && len(kept) != len(rows) {
-		r.Errorf("reported were %v, kept are %v", rows, kept)
+		r.Errorf("%v are reported and %v kept", rows, kept)
 	}
-	r.checkTold(rows, said)
+	r.checkReported(rows, said)
 	operated := r.operated(said)
 	for key, process := range before {
 		_, sent := operated[key]
@@ -347,7 +347,7 @@ func (r *lossRound) apply(resource *providertest.Core) {
 		asWanted := r.does == "start" && process.Running || r.does != "start" && r.does != "restart" && !process.Running && !process.Hosted
 		switch {
 		case sent && again && inDoubt(reason) && asWanted:
-			r.Errorf("%s was as wanted, which was not known, and was not asked before it was operated again\n%s", key, said)
+			r.Errorf("%s was as wanted, but its agent was not asked before it was operated on again\n%s", key, said)
 		case sent && !first && !again:
 			r.Errorf("%s was done, and operated again\n%s", key, said)
 		case !operated[key] && kind.Changes() && r.does == "restart" && !failing && (first || again):
@@ -361,11 +361,11 @@ func (r *lossRound) action() {
 	for range 4 {
 		r.lossy()
 		_, end := r.provider().Invoke(r.Context(), r.by.TypeName(providertest.OnOperate), r.config)
-		r.checkTold(providertest.ReasonRows(end), end)
+		r.checkReported(providertest.ReasonRows(end), end)
 	}
 }
 
-// inDoubt reports whether state leaves open that the operation worked, and open whether a message does.
+// inDoubt reports whether a reason in state leaves open whether the operation succeeded. open does so for the reason in a message.
 func inDoubt(status string) bool {
 	code, _, _ := strings.Cut(status, ": ")
 	return slices.Contains([]string{"outcome_unknown", "no_verdict", "interrupted"}, code)

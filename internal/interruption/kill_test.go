@@ -26,10 +26,10 @@ import (
 )
 
 // The provider or the CLI is killed at any call of a create, an update or a delete, or Ctrl-C is pressed, once or twice. Then one more
-// apply of the same configuration is sufficient. The platform is as declared, and nothing was changed on the way that was not declared.
+// apply of the same configuration is sufficient: the platform is as declared, and nothing that was not declared has changed.
 //
-// Over JOB there is no cached status and no fingerprint: registered means hosted. What a create with a
-// lost answer has hosted counts as ours and is hosted again.
+// Over JOB there is no cached status and no fingerprint, and registering means hosting. If the answer to a create was lost, what it
+// has hosted counts as ours and is hosted again.
 func TestAccKill(t *testing.T) {
 	t.Parallel()
 	for objects, c := range map[string]struct {
@@ -73,7 +73,7 @@ func (r *killRound) play() {
 
 	command := []string{"apply", "-auto-approve"}
 	if r.interrupts() {
-		// What Terraform (1.11.4) plans within an apply does not end by Ctrl-C.
+		// The plan that Terraform (1.11.4) makes within an apply does not end by Ctrl-C.
 		r.cli.Expect(0, "plan", "-out=plan")
 		command = []string{"apply", "plan"}
 	}
@@ -97,7 +97,7 @@ func (r *killRound) play() {
 	}
 }
 
-// A provider whose CLI was killed goes on with nothing, and ends by itself. The lock that is left of the state does not block later runs.
+// A provider whose CLI was killed makes no further calls and exits. The state lock that is left does not block later runs.
 func TestAccKill_orphan(t *testing.T) {
 	t.Parallel()
 	k := newKiller(t)
@@ -105,7 +105,7 @@ func TestAccKill_orphan(t *testing.T) {
 	declared := killed{hosts: []int{1, 2, 3, 4}, start: "./a.sh", team: "sre", ensure: "registered", onDestroy: "unregister", batch: 1}
 	k.cli.ConfigureWith(declared.provider(k.sim), declared.String())
 	api, op := providertest.FaultOn("register_proc_info")
-	// It asks for the second host for ever, and would go on to the third.
+	// The provider polls the second host for ever, and must not continue with the third one.
 	k.sim.Inject(simulator.Fault{API: api, Op: op, Hosts: []string{providertest.Address(2)}, Pending: -1})
 	at, gone := k.Run(8, "apply", "-auto-approve")
 	if at == "" {
@@ -113,22 +113,22 @@ func TestAccKill_orphan(t *testing.T) {
 	}
 	_, err := os.Stat(filepath.Join(k.cli.Dir, ".terraform.tfstate.lock.info"))
 	providertest.Check(t, err == nil, "no lock is left, so this shows nothing: %s", err)
-	atMost := len(k.sim.Calls()) + 1 // one may have been on its way
+	atMost := len(k.sim.Calls()) + 1 // one may have been in flight
 	t.Logf("the provider was gone %s later", gone())
 	got := k.sim.Calls()
-	providertest.Check(t, len(got) <= atMost && len(got.On(providertest.Address(3))) == 0, "it went on with %v", got[min(atMost, len(got)):].APIs())
+	providertest.Check(t, len(got) <= atMost && len(got.On(providertest.Address(3))) == 0, "it continued with %v", got[min(atMost, len(got)):].APIs())
 	k.sim.Repair()
 	k.cli.Expect(0, "apply", "-auto-approve")
 	declared.checkPlatform(t, k.sim)
 
-	// One that was idle, and so has no reason to notice.
+	// Nor does an idle provider stay, which has no call to notice it by.
 	k.moment = "after"
 	if at, gone := k.Run(1, "plan"); at == "" || gone() == 0 {
 		t.Errorf("killed at %q", at)
 	}
 }
 
-// killed is what a round declares: nothing at all, where it has no hosts.
+// killed is what a round declares. Without hosts, it declares nothing.
 type killed struct {
 	by                      providertest.Face
 	hosts                   []int
@@ -205,7 +205,7 @@ func (c killed) checkPlatform(t *testing.T, sim *providertest.Sim) {
 		fine := !process.Registered && !process.Hosted
 		if c.has(providertest.Address(n)) {
 			fingerprints[process.Labels["tf_spec"]] = true
-			delete(process.Labels, "tf_spec_owner") // each object has its own
+			delete(process.Labels, "tf_spec_owner") // it differs between objects
 			registered := process.Registered && process.Labels["team"] == c.team && len(process.Labels) == 2
 			if c.by == providertest.FaceJOB {
 				registered = process.Hosted
@@ -220,7 +220,7 @@ func (c killed) checkPlatform(t *testing.T, sim *providertest.Sim) {
 	}
 }
 
-// checkExecutions finds what was done to hosts on the way from one declaration to the next and belongs to neither.
+// checkExecutions finds executions on hosts that belong neither to the last declaration nor to the next.
 func (r *killRound) checkExecutions() {
 	last, next := r.last, r.next
 	onDestroy := next.onDestroy
@@ -230,7 +230,7 @@ func (r *killRound) checkExecutions() {
 	restarts := make(map[string]int)
 	for _, e := range r.sim.Executions() {
 		staying, leaving := next.has(e.Host), last.has(e.Host) && !next.has(e.Host)
-		// A create that was cut off before any host was as declared is tainted, and what is there of it is unregistered first.
+		// A create that was interrupted before any host was as declared is tainted, so what it left is unregistered first.
 		if len(last.hosts) == 0 {
 			leaving = staying
 		}
@@ -252,9 +252,9 @@ func (r *killRound) checkExecutions() {
 	}
 	for _, n := range next.hosts {
 		host, minimum, maximum := providertest.Address(n), 0, 0
-		anew := last.operation != next.operation || last.trigger != next.trigger
-		if next.operation == "restart" && (anew || !last.has(host)) {
-			// The apply that was killed and the next one; neither knows of the other.
+		triggered := last.operation != next.operation || last.trigger != next.trigger
+		if next.operation == "restart" && (triggered || !last.has(host)) {
+			// The killed apply and the next one may both restart; neither knows of the other.
 			minimum, maximum = 1, 2
 		}
 		got := restarts[host]
@@ -262,8 +262,8 @@ func (r *killRound) checkExecutions() {
 	}
 }
 
-// The CLI and its provider are killed together at any call of a rolling restart, and state does not change. No host is restarted again
-// unless an apply has named it in an error before. That holds for any times that the agents report and any age of the cached status.
+// The CLI and its provider are killed together at any call of a rolling restart, so state does not change. No host is restarted again
+// unless an apply has named it in an error before. That holds whatever times the agents report and however old the cached status is.
 func TestAccKill_rollout(t *testing.T) {
 	t.Parallel()
 	providertest.InRounds(t, 3, func(t *testing.T, chance *rand.Rand) {
@@ -291,7 +291,7 @@ func TestAccKill_rollout(t *testing.T) {
 		gone()
 		t.Logf("killed %s %q; keeps times: %t, frozen: %t, waves %s", k.moment, at, keeps, frozen, waves)
 
-		unconfirmed := "" // in state, which an apply that failed has left
+		unconfirmed := "" // in the state that a failed apply has left
 		for range 2 {
 			exit, out := k.cli.Run("apply", "-auto-approve")
 			restarts := make(map[string]int)
@@ -318,8 +318,8 @@ func TestAccKill_rollout(t *testing.T) {
 	})
 }
 
-// killer stands before a simulator and kills those who call it, the provider or
-// the CLI, without a warning, exactly when a call is made. Or it presses Ctrl-C then.
+// killer stands before a simulator. Exactly when a call is made, it kills the provider or the CLI with SIGKILL,
+// or presses Ctrl-C.
 type killer struct {
 	t      *testing.T
 	sim    *providertest.Sim
@@ -333,7 +333,7 @@ type killer struct {
 	at      string // the call at which it struck
 }
 
-// newKiller gives every provider process a life that can be followed: each writes down its process id.
+// newKiller returns a killer that can follow every provider process, because each of them writes its process id to a file.
 func newKiller(t *testing.T) *killer {
 	t.Helper()
 	k := &killer{t: t}
@@ -396,42 +396,42 @@ func (k *killer) kill(r *http.Request) {
 		return
 	case "once", "twice":
 		k.must(k.process.Signal(os.Interrupt))
-		// The call hangs until it is given up: then the first Ctrl-C has come through.
+		// The call hangs until the client cancels it, which shows that the first Ctrl-C has arrived.
 		select {
 		case <-r.Context().Done():
 		case <-time.After(30 * time.Second):
 			k.t.Error("Ctrl-C did not end a call")
 		}
 		if k.victim == "twice" {
-			// Too late, maybe, for a CLI that has ended.
+			// The CLI may already have exited.
 			_ = k.process.Signal(os.Interrupt)
 		}
 		return
 	}
-	if k.victim == "both" { // the CLI first: it saves what a provider that died leaves
+	if k.victim == "both" { // the CLI first, or it would save what the killed provider left
 		k.must(k.process.Kill())
 	}
 	pids, err := os.ReadFile(k.pids())
 	k.must(err)
-	// The last one is at work; those before it were for earlier steps.
+	// The last one is active; those before it served earlier steps.
 	fields := strings.Fields(string(pids))
 	pid, err := strconv.Atoi(fields[len(fields)-1])
 	k.must(err)
 	k.must(syscall.Kill(pid, syscall.SIGKILL))
 }
 
-// must takes no t.Fatal: it runs in the simulator.
+// must does not call t.Fatal, because it runs in the simulator's goroutine.
 func (k *killer) must(err error) {
 	providertest.Check(k.t, err == nil, "%s", err)
 }
 
-// Run runs a command and kills the victim at its n-th call, if it makes so many. It gives where that was, "" for
-// nowhere. Gone waits until no provider is left of it, and tells how long that took from the end of the CLI.
+// Run runs a command and kills the victim at its n-th call, if there are that many. It returns the call, or "" if
+// there was none. gone waits until no provider is left, and returns how long that took after the end of the CLI.
 func (k *killer) Run(n int, args ...string) (at string, gone func() time.Duration) {
 	k.t.Helper()
 	_ = os.Remove(k.pids())
 	cmd, out := k.cli.Command(k.t.Context(), args...)
-	// The CLI hands its standard input on to the providers, so its other end tells when the last of them is gone.
+	// The providers inherit the CLI's standard input, so its other end is closed when the last of them exits.
 	alive, held, err := os.Pipe()
 	providertest.NoError(k.t, err)
 	cmd.Stdin = held
@@ -453,14 +453,14 @@ func (k *killer) Run(n int, args ...string) (at string, gone func() time.Duratio
 	go func() {
 		defer close(over)
 		defer func() { _ = alive.Close() }()
-		_ = alive.SetReadDeadline(ended.Add(30 * time.Second)) // or it is read for ever
+		_ = alive.SetReadDeadline(ended.Add(30 * time.Second)) // so that the read ends
 		_, err = alive.Read(make([]byte, 1))
 		left = time.Since(ended)
 	}()
 	gone = func() time.Duration {
 		k.t.Helper()
 		if <-over; !errors.Is(err, io.EOF) {
-			k.t.Errorf("a provider lives on without its CLI: %v", err)
+			k.t.Errorf("a provider still runs without its CLI: %v", err)
 		}
 		return left
 	}

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
-// echoPlace is faults that make a platform say something back, and what makes the provider meet them.
+// echoPlace has the faults that make a platform echo a text, and the call in which the provider meets them.
 type echoPlace struct {
 	faults func(echo string) []simulator.Fault
 	meet   func(p *providertest.Protocol, ctx context.Context) string
@@ -37,8 +37,8 @@ func one(fault func(echo string) simulator.Fault) func(string) []simulator.Fault
 	return func(echo string) []simulator.Fault { return []simulator.Fault{fault(echo)} }
 }
 
-// echoPlaces are the parts of an answer in which a platform may say something back. Tests of the package bkapi have
-// those of any answer, of which two are here.
+// echoPlaces are the parts of an answer in which a platform may echo something. The tests of package bkapi cover
+// those that any answer has; two of them are here.
 var echoPlaces = map[string]echoPlace{
 	"message": {one(func(echo string) simulator.Fault {
 		return simulator.Fault{EnvelopeCode: new(1306201), EnvelopeMessage: echo}
@@ -70,8 +70,8 @@ var echoPlaces = map[string]echoPlace{
 
 var gateways = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
 
-// Whatever a platform echoes, in any place and spelling, no secret of the provider's is output. It is not
-// in a diagnostic, not in state, and not in the log.
+// Whatever a platform echoes, in any place and spelling, no secret of the provider is in a
+// diagnostic, in state, or in the log.
 //
 // Promised in logs.md: The provider's own credentials are shown as `***`, also where they come
 // back percent-encoded, as entities, with escapes or in the wrong encoding.
@@ -117,7 +117,7 @@ func newSecretive(t *testing.T, gateway bkapi.Gateway, secrets map[string]any) (
 	return sim, p
 }
 
-// echoed is all that comes out of the provider when a platform says something at a place.
+// echoed returns all that the provider outputs if a platform echoes a text at a place.
 func echoed(s *providertest.Sim, p *providertest.Protocol, place, echo string) string {
 	defer s.ClearFaults()
 	for _, fault := range echoPlaces[place].faults(echo) {
@@ -138,8 +138,8 @@ func started(p *providertest.Protocol, ctx context.Context) string { //nolint:re
 	return strings.Join(append(progress, end), "\n")
 }
 
-// echoes are spellings in which a platform may say back what it was sent: of each kind that the documentation names, and
-// cut off in a dump. Tests of the package bkapi have all.
+// echoes returns spellings in which a platform may echo what it was sent: one of each kind that the documentation names, and
+// one truncated in a dump. The tests of package bkapi have all of them.
 func echoes(secret string) map[string]string {
 	quoted, _ := json.Marshal(secret)
 	python := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", "é", `\u00e9`).Replace(string(quoted))
@@ -154,7 +154,7 @@ func echoes(secret string) map[string]string {
 	}
 }
 
-// everythingIn reads a directory: every file, and every file in those that are zip archives, as plans are.
+// everythingIn reads every file of a directory, and the files in zip archives, such as plans.
 func everythingIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	texts := make(map[string]string)
@@ -171,7 +171,7 @@ func everythingIn(t *testing.T, dir string) map[string]string {
 		data := read(path, os.DirFS(dir), path)
 		archive, err := zip.NewReader(strings.NewReader(data), int64(len(data)))
 		if err != nil {
-			return nil //nolint:nilerr // it is none
+			return nil //nolint:nilerr // not a zip archive
 		}
 		for _, member := range archive.File {
 			read(path+"/"+member.Name, archive, member.Name)
@@ -181,7 +181,7 @@ func everythingIn(t *testing.T, dir string) map[string]string {
 	return texts
 }
 
-// The search can find what the tests of this file's users want not to be there.
+// The search finds each of the spellings that the tests in this package want to be absent.
 func TestSecrets_areFoundInEverySpelling(t *testing.T) {
 	t.Parallel()
 	for name, echo := range echoes(canary.Secret) {
@@ -189,7 +189,7 @@ func TestSecrets_areFoundInEverySpelling(t *testing.T) {
 	}
 }
 
-// steering is what makes a terminal do something, or turns a line round.
+// steering are characters that control a terminal or reverse a line.
 var steering = map[string]string{
 	"escape":    "\x1b[2Jshown",
 	"title":     "\x1b]0;shown\a",
@@ -200,7 +200,7 @@ var steering = map[string]string{
 	"invisible": "\u200bshown\ufeff",
 }
 
-// steers are the characters of a text that are not to be seen. Line ends and tabs are the provider's own.
+// steers returns the control characters in a text. Line ends and tabs are the provider's own.
 func steers(text string) string {
 	return strings.Map(func(char rune) rune {
 		if char == '\n' || char == '\t' || unicode.IsPrint(char) {
@@ -214,7 +214,7 @@ var redirected = echoPlace{one(func(echo string) simulator.Fault {
 	return simulator.Fault{HTTPStatus: 302, Header: map[string]string{"Location": "http://" + echo + ".example.com/"}}
 }), (*providertest.Protocol).CachedStatus}
 
-// keptPlaces are where something of what a platform says is kept in state.
+// keptPlaces are attributes that keep part of a platform's answer in state.
 var keptPlaces = map[string]struct {
 	faults func(echo string) []simulator.Fault
 	typ    string
@@ -239,7 +239,7 @@ var running = func() map[string]any {
 	return config
 }()
 
-// What a platform says reaches nobody's terminal with the means to steer it: not what is said, not state, and not the log.
+// No control characters from a platform reach a terminal: not in diagnostics, state or the log.
 //
 // Promised in logs.md: Control characters are left out, so that nothing quoted can steer a terminal.
 func TestTerminal_isNotSteered(t *testing.T) {
@@ -264,7 +264,7 @@ func TestTerminal_isNotSteered(t *testing.T) {
 	}
 }
 
-// wantNotSteered has a platform say each text, and looks at what comes out.
+// wantNotSteered makes a platform send each text, and checks the output.
 func wantNotSteered(t *testing.T, face providertest.Face, faults func(string) []simulator.Fault, meet func(*providertest.Protocol) string) {
 	t.Helper()
 	sim, p := newSecretive(t, bkapi.Gateway(face), map[string]any{"app_secret": "another", "token": "and another"})
@@ -276,15 +276,15 @@ func wantNotSteered(t *testing.T, face providertest.Face, faults func(string) []
 		p.Until = tflogtest.RootLogger(t.Context(), &log)
 		said := meet(p) + log.String()
 		sim.ClearFaults()
-		// A target that is no URL is not quoted.
+		// A redirect target that is not a URL is not quoted.
 		if !strings.Contains(said, "shown") && !strings.Contains(said, "its target is not a URL") {
-			t.Errorf("%s: it has not come through, so this proves nothing: %q", name, said)
+			t.Errorf("%s: the text is not in the output, so this proves nothing: %q", name, said)
 		}
 		providertest.Same(t, fmt.Sprintf("%s: it steers in %q", name, said), "", steers(said))
 	}
 }
 
-// applied is what is said of a resource while it is made, looked at and taken away, and what is kept of it meanwhile.
+// applied returns the diagnostics of a create, a refresh and a destroy, and the state between them.
 func applied(p *providertest.Protocol, typ string, config map[string]any) string {
 	core := p.CoreOf(typ, &providertest.Kept{})
 	_, made := core.Apply(config)

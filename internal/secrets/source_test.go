@@ -28,8 +28,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Terraform prints the source of what a diagnostic is about. These tests put a literal secret into every attribute that may hold
-// one, make every mistake beside it, and look at where the diagnostics point.
+// Terraform prints the source of the attribute that a diagnostic is about. These tests put a literal secret into every attribute that may
+// hold one, make every mistake next to it, and check where the diagnostics point.
 
 // secretive are the attributes at the top of a block that may contain a secret. These are attributes that the schema marks as
 // sensitive, URLs, attributes that contain commands, also in one value, and triggers, which may have any value.
@@ -60,7 +60,7 @@ func shown(d *tfprotov6.Diagnostic) string {
 	return ""
 }
 
-// The rule knows every attribute that may hold a secret, and no diagnostic can point there.
+// MayHoldSecret knows every attribute that may hold a secret, so no diagnostic can point there.
 func TestSource_allAreKnown(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -73,7 +73,7 @@ func TestSource_allAreKnown(t *testing.T) {
 	providertest.Check(t, found >= 20, "only %d attributes found", found)
 }
 
-// wantHidden fails the test where a diagnostic would show or quote a secret.
+// wantHidden fails the test if a diagnostic would show or quote a secret.
 func wantHidden(t *testing.T, where string, schema *tfprotov6.Schema, diags []*tfprotov6.Diagnostic) {
 	t.Helper()
 	for _, d := range diags {
@@ -124,7 +124,7 @@ func TestSource_ofSettings(t *testing.T) {
 		}
 		for _, value := range wrong {
 			if text, _ := value.(string); canary.In(text) != nil && a.Name != "app_secret" && !slices.Contains(users[1:], a.Name) && !strings.HasSuffix(a.Name, "endpoint") {
-				continue // it may hold no secret
+				continue // it may not hold a secret
 			}
 			try(with(map[string]any{a.Name: value}))
 			try(with(map[string]any{a.Name: value, "gateway": "apigw"}))
@@ -180,7 +180,7 @@ func TestSource_ofObjects(t *testing.T) {
 	}
 }
 
-// shapesOf are the ways in which objects are told their processes, with secrets in all that may hold one.
+// shapesOf returns the ways to declare processes, with secrets in every attribute that may hold one.
 func shapesOf(t *testing.T, kind, typ string) map[string]map[string]any {
 	t.Helper()
 	face, whole := providertest.FaceESB, "process"
@@ -194,7 +194,7 @@ func shapesOf(t *testing.T, kind, typ string) map[string]map[string]any {
 		return string(encoded)
 	}
 	imported, entry, both, several := reference(), reference(), reference(), reference()
-	delete(imported, "spec") // as an import has it until the first apply
+	delete(imported, "spec") // as after an import, until the first apply
 	entry["priority"], both[whole], several["processes"] = 1, text(reference()), map[string]any{"web": entry}
 	shapes := map[string]map[string]any{
 		"parts": reference(), "declared": {whole: text(reference())}, "not declared": {whole: canary.Secret}, "imported": {whole: text(imported)}, "both": both,
@@ -221,8 +221,8 @@ func fits(schema *tfprotov6.Schema, config map[string]any) bool {
 	return true
 }
 
-// spoil makes each mistake that attributes can have, one at a time, and puts right again
-// what it was. With deep, it goes into objects as well.
+// spoil makes each mistake that attributes can have, one at a time, and undoes it.
+// If deep, it also goes into objects.
 func spoil(attributes []*tfprotov6.SchemaAttribute, config map[string]any, deep bool, check func(where string)) {
 	for _, a := range attributes {
 		if !settable(a) {
@@ -256,7 +256,7 @@ func spoil(attributes []*tfprotov6.SchemaAttribute, config map[string]any, deep 
 	}
 }
 
-// wrongValues are some that an attribute may not like.
+// wrongValues returns values that an attribute may refuse.
 func wrongValues(a *tfprotov6.SchemaAttribute) []any {
 	if a.NestedType != nil {
 		switch a.NestedType.Nesting {
@@ -297,8 +297,8 @@ func planned(p *providertest.Protocol, kind, typ string, config map[string]any) 
 	return said
 }
 
-// newSecretiveCLI is a CLI with canaries for credentials, which logs all that can be
-// logged, and keeps what each command printed in its directory.
+// newSecretiveCLI returns a CLI with canaries for credentials. It logs everything that can be
+// logged, and keeps the output of each command in its directory.
 func newSecretiveCLI(t *testing.T, gateway bkapi.Gateway) (*providertest.Sim, *providertest.CLI) {
 	t.Helper()
 	sim := providertest.NewSim(t)
@@ -323,13 +323,13 @@ func configureSwift(c *providertest.CLI, config string) {
 	c.Write("main.tf", strings.Replace(text, `provider "bk" {}`, "provider \"bk\" {\n  retry_wait_min = \"1ms\"\n  retry_wait_max = \"1ms\"\n}", 1))
 }
 
-// keepOutput runs a command, wants an exit code, and keeps what is printed in a file.
+// keepOutput runs a command, checks its exit code, and keeps its output in a file.
 func keepOutput(c *providertest.CLI, code int, name string, args ...string) {
 	c.Write(name, c.Expect(code, args...))
 }
 
-// No credential gets into anything that Terraform prints, logs or stores. That holds if all succeeds, if
-// the platform echoes requests, and if the provider's process dies.
+// No credential is in anything that Terraform prints, logs or stores, whether all succeeds,
+// the platform echoes requests, or the provider's process dies.
 func TestAccSecrets_stayInside(t *testing.T) {
 	t.Parallel()
 	spellings := slices.Sorted(maps.Keys(echoes(canary.Secret)))
