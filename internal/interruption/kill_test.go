@@ -121,7 +121,7 @@ func TestAccKill_orphan(t *testing.T) {
 	k.cli.Expect(0, "apply", "-auto-approve")
 	declared.checkPlatform(t, k.sim)
 
-	// Nor does an idle provider stay, which has no call to notice it by.
+	// An idle provider also exits, although no call of its own fails.
 	k.moment = "after"
 	if at, gone := k.Run(1, "plan"); at == "" || gone() == 0 {
 		t.Errorf("killed at %q", at)

@@ -55,7 +55,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.wantPlanned("again: register anew 4 hosts, restart what runs on 4 hosts: web-1…web-4\nin 4 waves of 1")
 			r.wantSettled()
 		}},
-		// A killed provider saves nothing. What it may have restarted is not restarted again
+		// A killed provider saves nothing. A process that it may have restarted is not restarted again
 		// without notice: the next apply reports it, and the one after that restarts.
 		"killed": {faces, 2, nil, func(r *rollout) {
 			before := *r.kept
@@ -135,7 +135,7 @@ func TestOnUpdate_notRepeated(t *testing.T) {
 			r.apply("", "v2", "v2")
 			r.wantSettled()
 
-			r.update("./v1.sh", "") // and the label of before
+			r.update("./v1.sh", "") // with the earlier label
 			r.want("v1 "+operation, "v1 "+operation)
 			r.wantSettled()
 			r.sim.ThawStatus()

@@ -354,7 +354,7 @@ data "bk_hosted_specs" "test" {
 		t.Run(string(gateway), func(t *testing.T) {
 			t.Parallel()
 			sim, cli := newSecretiveCLI(t, gateway)
-			// Credentials of the environment are not even in the raw protocol.
+			// Credentials from the environment are not in the raw protocol either.
 			raw := filepath.Join(cli.Dir, "protocol")
 			providertest.NoError(t, os.Mkdir(raw, 0o700))
 			cli.Env = append(cli.Env, "TF_LOG_SDK_PROTO_DATA_DIR="+raw, "BK_HOSTED_SPECS_JOB_SCOPE_ID=2", "BK_VERIFY=agent")
@@ -366,7 +366,7 @@ data "bk_hosted_specs" "test" {
 			providertest.NoError(t, sim.EditProc(providertest.Address(1), "web", "nginx", map[string]any{"stopCmd": "./stop.sh -9"}))
 			keepOutput(cli, 0, "drift.txt", "plan")
 
-			// The platform says a credential back for each host, in one spelling each.
+			// The platform echoes a credential for each host, in another spelling for each.
 			secret := map[bkapi.Gateway]string{bkapi.ESB: canary.Token, bkapi.APIGW: canary.AccessToken}[gateway]
 			for i, spelling := range spellings {
 				echo := canary.Witness + echoes(canary.Secret)[spelling] + "\n" + canary.Witness + echoes(secret)[spelling]
@@ -394,7 +394,7 @@ data "bk_hosted_specs" "test" {
 			if !strings.Contains(texts["applied.json"], `"written_at"`) || !strings.Contains(texts["drift.txt"], "hosted with stop_cmd") {
 				t.Error("no agent's file was read")
 			}
-			// The control: what travels beside the credentials is found in all of these.
+			// The control: the text that accompanies the credentials is found in all of these.
 			for _, name := range []string{
 				"plan.zip/tfplan", "plan.json", "terraform.tfstate", "state.json", "trace.log", "failing-apply.txt", "failing-plan.txt",
 			} {
@@ -410,7 +410,7 @@ data "bk_hosted_specs" "test" {
 	}
 }
 
-// crash kills the provider in the middle of a call, in a way in which it prints the stacks of all that it is doing.
+// crash kills the provider during a call, with a signal that prints the stacks of all goroutines.
 func crash(c *providertest.CLI, sim *providertest.Sim) {
 	sim.ResetCalls()
 	sim.Inject(simulator.Fault{Delay: time.Hour})
@@ -425,7 +425,7 @@ func crash(c *providertest.CLI, sim *providertest.Sim) {
 		providertest.Check(c.T, err == nil, "%s", err)
 	}
 	if err := cmd.Wait(); err == nil {
-		c.T.Errorf("the plan went well without a provider:\n%s", out)
+		c.T.Errorf("the plan succeeded without a provider:\n%s", out)
 	}
 	c.Write("crash.txt", out.String())
 }
@@ -442,7 +442,7 @@ func childrenOf(t *testing.T, parent int) []int {
 			continue
 		}
 		providertest.NoError(t, err)
-		// The name is in brackets and may hold anything; state and parent follow.
+		// The name is in brackets and may contain anything. The state and the parent follow.
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
@@ -453,7 +453,7 @@ func childrenOf(t *testing.T, parent int) []int {
 	return children
 }
 
-// What is wrong with a configuration is said without a line of it that holds a secret.
+// A mistake in a configuration is reported without printing a line that holds a secret.
 func TestAccSecrets_ofTheSource(t *testing.T) {
 	t.Parallel()
 	const process = `
@@ -478,8 +478,8 @@ resource "bk_process_operation" "test" {
 	}
 }
 
-// Terraform (1.11) loses what the schema marks as sensitive in an object that it replaces. What the provider
-// puts there is not known then, so that no object which takes it prints it.
+// When Terraform (1.11) replaces an object, it forgets that the schema marks an attribute as sensitive. The provider therefore
+// plans the attribute as unknown, so that no object that refers to it prints it.
 //
 // Promised in security-model.md: A plan that replaces such an object shows the value as not known, because Terraform forgets there that it is sensitive.
 func TestAccSecrets_ofTheReplaced(t *testing.T) {
