@@ -23,17 +23,17 @@ func (c matrixCell) cliRun() *cliRun {
 	return &cliRun{faultRun: &faultRun{face: c.by, on: c.on, fault: c.fault, cell: c.cell}}
 }
 
-// What the driver of TestFaultMatrix takes Terraform to do is what a CLI does: exit codes, messages, state and the next plan.
+// A real CLI does what the driver of TestFaultMatrix takes Terraform to do: exit codes, messages, state and the next plan.
 //
-// The long job takes every cell through it: BK_TEST_FAULTS=all does.
+// The long job runs every cell with it (BK_TEST_FAULTS=all).
 func TestAccFaultMatrix(t *testing.T) {
 	t.Parallel()
 	if face(providertest.Gateway) != providertest.FaceESB {
-		t.Skip("the matrix has all faces by itself, and a run through the ESB takes them")
+		t.Skip("the matrix has all faces itself, and runs with the ESB's acceptance tests")
 	}
 	every := os.Getenv("BK_TEST_FAULTS")
 	if every != "" && every != "all" {
-		t.Fatalf("BK_TEST_FAULTS is %q, and can be all or nothing", every)
+		t.Fatalf("BK_TEST_FAULTS is %q, want all, or unset", every)
 	}
 	chosen := 0
 	for _, c := range matrixCells() {
@@ -146,7 +146,7 @@ func (r *cliRun) meet() providertest.JSONRun {
 		r.t.Errorf("%s plans: %s, want %s\n%s", strings.Join(args, " "), met.Action, want, met.Text)
 	}
 	if r.cell.tries == enough && r.cell.timeUp {
-		// A real clock says how often there is time to ask: more than once, that is.
+		// With a real clock, there is time for several polls, but not for a known number.
 		r.cell.tries = max(2, len(r.face.Target(r.on).Calls(r.sim.Calls())))
 	}
 	return met
@@ -185,7 +185,7 @@ func (r *cliRun) Status() {
 
 func (r *cliRun) Configure(o operation, config, settings map[string]any) {
 	if o.Destroys() {
-		config = r.config(onCreate) // what is destroyed is still configured
+		config = r.config(onCreate) // a resource that is destroyed is still configured
 	}
 	configured := providertest.Object{Block: "resource", Typ: r.face.TypeName(o), Config: config}
 	if o.Reads() {

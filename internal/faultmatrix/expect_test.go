@@ -23,7 +23,7 @@ func (r *faultRun) expectSaid(said providertest.Diagnostics) {
 		providertest.Says(r.t, said.String(), r.says())
 	}
 	providertest.SaysNot(r.t, said.String(), r.fault.hides...)
-	providertest.Check(r.t, len(said) <= 1, "says more than one thing:\n%s", said)
+	providertest.Check(r.t, len(said) <= 1, "ends with more than one diagnostic:\n%s", said)
 }
 
 func (r *faultRun) says() string { return cmp.Or(r.cell.says, r.fault.says) }
@@ -36,14 +36,14 @@ func (r *faultRun) expectTries() {
 	calls := at.Calls(r.sim.Calls())
 	want := r.cell.tries
 	if r.on == onAskFirst && (r.cell.ending == well || r.cell.ending == warns) {
-		want++ // a create looks at what it has registered
+		want++ // a create asks about what it has registered
 	}
 	providertest.Check(r.t, len(calls) == want, "%d calls of %s, want %d: %v", len(calls), at.API, want, r.sim.Calls().APIs())
 	if _, once := providertest.Commands[r.on]; once {
 		r.expectOnce()
 	}
 	if all := r.sim.Calls(); r.cell.ending == refused && len(all) > 0 {
-		r.t.Errorf("called for a configuration that is refused: %v", all.APIs())
+		r.t.Errorf("calls were made for a refused configuration: %v", all.APIs())
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *faultRun) expectOnce() {
 	providertest.Check(r.t, len(taken) <= 1, "the operation was sent %d times", len(taken))
 }
 
-// expectState checks the state after the run: the hosts of the resource, none if it is not in state, and the reasons of failed hosts.
+// expectState checks the state after the run: the hosts of the resource, if it is in state, and the reasons of failed hosts.
 func (r *faultRun) expectState(hosts, reasons map[string]string) {
 	var (
 		wantHosts   = keyed(providertest.HostNumbers(r.hosts()), "")
@@ -99,7 +99,7 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	case r.cell.ending == taints && (r.face != providertest.FaceGateway || r.on != onCreate || len(acted) > 0 && !undone):
 		return providertest.PlanReplace
 	case r.cell.ending == taints:
-		return providertest.PlanCreate // agents report that nothing is hosted, and there hosting is registering
+		return providertest.PlanCreate // agents report that nothing is hosted, and at the gateway registering means hosting
 	case r.cell.ending == drifts:
 		return providertest.PlanUpdate
 	case r.cell.ending == well, r.on.Refreshes(), r.on.Destroys() && r.cell.ending == warns:
@@ -109,7 +109,7 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	case r.on.Destroys():
 		return providertest.PlanDestroy
 	case r.filed() && !undone && (r.on.Updates() || r.cell.ending == warns):
-		return providertest.PlanNothing // the cached status by now proves that it was done
+		return providertest.PlanNothing // by now, the cached status proves that it was done
 	case r.on.Updates(), r.cell.ending == warns:
 		return providertest.PlanUpdate
 	}
@@ -122,8 +122,8 @@ func (r *faultRun) filed() bool {
 	return r.on == onRun || r.face != providertest.FaceJOB && slices.Contains([]operation{onCreate, onAskFirst, onConfirm, onHost, onUpdate, onKeepRun}, r.on)
 }
 
-// nextTouched are the hosts that the next apply has to change. If the provider looks first, it finds those on which the
-// platform did act. It looks in the cached status, or asks the agents if an operation may have worked.
+// nextTouched returns the hosts that the next apply has to change. If the provider looks first, in the cached status
+// or by asking agents after an operation that may have worked, it leaves out the hosts on which the platform did act.
 func (r *faultRun) nextTouched(acted map[int]bool) []string {
 	var numbers []int
 	looks := (r.filed() && (r.on != onCreate || r.face == providertest.FaceGateway)) || (r.on.Operates() && r.on != onRestart && r.on != onReload && r.cell.ending == warns)
@@ -147,7 +147,7 @@ func (r *faultRun) touched() []string {
 	return r.keysOf(addresses)
 }
 
-// acted returns the hosts on which the platform has done the operation, whatever it answered.
+// acted returns the hosts on which the platform did the operation, whatever it answered.
 func (r *faultRun) acted() map[int]bool {
 	acted := make(map[int]bool)
 	for _, n := range providertest.HostNumbers(r.hosts()) {
@@ -181,7 +181,7 @@ func (r *faultRun) executed(n int, action string) bool {
 	})
 }
 
-// expectConverged wants the platform as declared. A restart and a reload leave nothing behind but that they ran, before or now.
+// expectConverged expects the platform as declared. For a restart and a reload it only checks that they ran, before or now.
 func (r *faultRun) expectConverged(before map[int]bool) {
 	for n, done := range r.acted() {
 		ran := (r.on == onRestart || r.on == onReload) && before[n]
@@ -200,7 +200,7 @@ func keyed(numbers []int, text string) map[string]string {
 	return byKey
 }
 
-// same tells nothing from an empty list, since state that is not there has no list.
+// same distinguishes nil from an empty map, since a resource that is not in state has no map.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	diff := gocmp.Diff(want, got)
@@ -225,7 +225,7 @@ func (r *faultRun) Status() {
 	r.expectStates(values)
 	r.Repair()
 	values, said = read(providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)), r.config(r.on))
-	providertest.Check(r.t, len(said) == 0, "said once the fault has gone:\n%s", said)
+	providertest.Check(r.t, len(said) == 0, "reported after the fault:\n%s", said)
 	r.expectRunning(values)
 }
 
@@ -274,7 +274,7 @@ func (r *faultRun) find() {
 	same(r.t, "said once the fault has gone", "", said.String())
 }
 
-// find gives the hosts of the process of the matrix as an import or a list has them, nil where there is none.
+// find returns the hosts of the matrix's process as an import or a list has them, nil if there are none.
 func find(p *providertest.Protocol, on operation) (map[string]string, providertest.Diagnostics) {
 	p.T.Helper()
 	typ := p.Schema.ResourceSchemas[providertest.HostedType].ValueType()
@@ -322,7 +322,7 @@ var (
 	allHeld     = held{true, true, true}
 )
 
-// effect is what an operation does to a process besides what its name says.
+// effect is the effect of an operation on a process, its side effects included.
 type effect struct {
 	on            operation
 	by            []face
@@ -343,7 +343,7 @@ var effectTable = []effect{
 	{onOperate, faces, held{registered: true}, allHeld},
 	{onStop, faces, allHeld, held{registered: true}},
 	{onStop, []face{providertest.FaceESB, providertest.FaceJOB}, held{registered: true, hosted: true}, held{registered: true}},
-	{onStop, []face{providertest.FaceGateway}, held{registered: true, hosted: true}, nothingHeld}, // unhosting unregisters there
+	{onStop, []face{providertest.FaceGateway}, held{registered: true, hosted: true}, nothingHeld}, // at the gateway, unhosting unregisters
 	{onKill, faces, allHeld, held{registered: true}},
 	{onRestart, faces, allHeld, allHeld},
 	{onRestart, faces, held{registered: true, running: true}, allHeld},

@@ -1,6 +1,6 @@
 // Package faultmatrix runs every operation with every fault of the platform and of the network that can
 // affect it. It checks what is reported, what state has, and what was sent. It also checks what the next
-// plan and apply do once the fault is gone. The guide about faults is written from the same table.
+// plan and apply do once the fault is gone. MATRIX.md is rendered from the same table.
 package faultmatrix
 
 import (
@@ -24,16 +24,16 @@ type faultRun struct {
 	on       operation
 	fault    fault
 	cell     cell
-	settings map[string]any // of the run that meets the fault
+	settings map[string]any // for the run that meets the fault
 	kept     *providertest.Kept
-	pids     []int // of the processes before the fault, where a row looks at them
+	pids     []int // of the processes before the fault, if a row compares them
 
-	asked atomic.Int64              // so often for results, since there is a deadline
+	asked atomic.Int64              // how often results were polled since the deadline was set
 	over  atomic.Pointer[untilThen] // the deadline
 }
 
-// Every fault with every operation that it can affect: what is reported, what state has, and what was sent. It also tests what the
-// next plan and apply do once the fault is gone. With -short, as in make test, a face has every third of them.
+// TestFaultMatrix runs every fault with every operation that it can affect, and checks what is reported, what state has and what was sent,
+// and the next plan and apply once the fault is gone. With -short, as in make test, each face has a third of the cells.
 func TestFaultMatrix(t *testing.T) {
 	t.Parallel()
 	cells := matrixCells()
@@ -43,7 +43,7 @@ func TestFaultMatrix(t *testing.T) {
 	atOnce(t, cells)
 }
 
-// atOnce runs cells, more of them at once than t.Parallel would let, since all wait for answers.
+// atOnce runs cells, more of them concurrently than t.Parallel would, since all of them mostly wait for answers.
 func atOnce[C interface {
 	name() string
 	Run(t *testing.T)
@@ -60,8 +60,8 @@ func atOnce[C interface {
 	_ = group.Wait()
 }
 
-// inTurn are cells in which each operation meets each fault through one of the faces. Which one
-// goes round, over the operations and over the faults.
+// inTurn returns cells in which each operation meets each fault through one of the faces, which
+// alternate over the operations and over the faults.
 func inTurn(cells []matrixCell) []matrixCell {
 	type meeting struct {
 		fault string
@@ -103,15 +103,15 @@ func (c matrixCell) Run(t *testing.T) {
 	}
 }
 
-// way is how a cell goes: in the provider's protocol, or through a CLI.
+// way is how a cell is run: in the provider's protocol, or with a CLI.
 type way interface {
-	// applies declares what an operation does and applies it, which says nothing.
+	// applies applies what an operation needs first, and expects no message.
 	applies(operation)
-	// meets lets the operation meet the fault, and gives what state has of it then.
+	// meets lets the operation meet the fault, and returns the diagnostics and the state after it.
 	meets() met
-	// next plans and applies once the fault has gone, and wants this plan. Then nothing is left to do.
+	// next plans and applies once the fault is gone, and expects this kind of plan.
 	next(want providertest.PlanKind)
-	// settled wants a plan with nothing to do.
+	// settled expects an empty plan.
 	settled()
 }
 
@@ -130,7 +130,7 @@ func (r *faultRun) change(by way) {
 	r.expectState(m.hosts, m.reasons)
 	acted := r.acted()
 	if r.cell.ending == refused {
-		clear(acted) // what an earlier declaration did is not this one's
+		clear(acted) // it was done by an earlier declaration
 	}
 	r.Repair()
 	kind := r.nextPlan(acted)
@@ -163,7 +163,7 @@ func (r *faultRun) settled() {
 	providertest.Check(r.t, p.Action == providertest.PlanNothing && len(said) == 0, "the plan after the next apply: %s\n%s", p.Action, said)
 }
 
-// setUp brings the platform to where the operation starts from, and gives what is to be applied before it, "" for nothing.
+// setUp prepares the platform, and returns the operation that is to be applied first, or "".
 func (r *faultRun) setUp() (before operation) {
 	switch r.on {
 	case onRead, onAsk, onUpdate, onDelete, onReadOwner:
@@ -172,7 +172,7 @@ func (r *faultRun) setUp() (before operation) {
 		return onRun
 	case onStop, onKill, onRestart, onReload:
 		r.startAll()
-	default: // nothing was there
+	default: // nothing exists yet
 	}
 	return ""
 }
@@ -206,7 +206,7 @@ func (r *faultRun) meet() (*providertest.Core, providertest.Diagnostics) {
 	return core, said
 }
 
-// deadline begins to count calls. If the time is up with the last of them, that call ends the context that it returns, without a clock.
+// deadline starts to count polls, if the cell's time is to be up. The last one ends the returned context, without a clock.
 func (r *faultRun) deadline() context.Context {
 	if !r.cell.timeUp {
 		return nil
@@ -216,7 +216,7 @@ func (r *faultRun) deadline() context.Context {
 	return ctx
 }
 
-// enough is how many questions without an answer there is time for.
+// enough is the number of polls without a result for which there is time.
 const enough = 4
 
 func (r *faultRun) count(call simulator.Call) {
@@ -224,7 +224,7 @@ func (r *faultRun) count(call simulator.Call) {
 	if !r.face.Answers(r.on) {
 		at.API = r.face.ResultAPI()
 	}
-	about := at.Op == nil || call.Op == *at.Op || call.Op == -1 // of a task that the platform does not know
+	about := at.Op == nil || call.Op == *at.Op || call.Op == -1 // -1: the task is unknown to the platform
 	if over != nil && call.API == at.API && about && r.asked.Add(1) == enough {
 		over.end()
 	}
@@ -244,7 +244,7 @@ func (r *faultRun) FailHosts() {
 	}
 }
 
-// aim points a fault at what the operation depends on, and at the hosts that the cell says are hit.
+// aim points a fault at the call that the operation depends on, and at the hosts that the row hits.
 func (r *faultRun) aim(f *simulator.Fault) {
 	at := r.face.Target(r.on)
 	f.API, f.Op = at.API, at.Op
@@ -342,7 +342,7 @@ func (r *faultRun) unregisterSecond() {
 	r.second(r.sim.Unregister)
 }
 
-// untilThen is a context whose deadline comes when it is told to, at once and for all contexts below it.
+// untilThen is a context whose deadline is reached when end is called, at once also for all contexts below it.
 type untilThen struct {
 	context.Context
 	then chan struct{}
@@ -362,12 +362,12 @@ func (c *untilThen) Err() error {
 	}
 }
 
-// AfterFunc is how package context hands on the end of a context that is not its own. Without it a goroutine would, later.
+// AfterFunc is called by package context for contexts below this one. Without it a goroutine would end them, later.
 func (c *untilThen) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.below = append(c.below, f)
-	return func() bool { return false } // what ends twice has ended
+	return func() bool { return false } // it has ended already
 }
 
 func (c *untilThen) end() {

@@ -15,13 +15,13 @@ import (
 
 var writeFaultPage = flag.Bool("write-fault-page", false, "let TestFaultPage write the page in place of comparing it")
 
-// MATRIX.md is what the table of the tests says.
+// MATRIX.md is rendered from the table of the tests.
 func TestFaultPage(t *testing.T) {
 	t.Parallel()
 	providertest.Rendered(t, *writeFaultPage, "MATRIX.md", renderFaultPage(t))
 }
 
-// matrixCell is a cell of the matrix by one face. The page and the tests go by the same list.
+// matrixCell is a cell of the matrix for one face. The page and the tests use the same list.
 type matrixCell struct {
 	fault fault
 	by    face
@@ -97,7 +97,7 @@ func pageSectionOf(p *pattern, cells []matrixCell) pageSection {
 		}
 	}
 	for _, on := range operations {
-		// The row is that of the first fault which goes by the pattern there.
+		// The row shows the first fault that follows the pattern there.
 		usual := slices.IndexFunc(cells, func(c matrixCell) bool { return c.on == on && !c.excepted() })
 		if usual >= 0 {
 			s.Rows = append(s.Rows, cells[usual].row())
@@ -112,7 +112,7 @@ func (c matrixCell) excepted() bool {
 	return excepted
 }
 
-// notes are about cells that are not as in the pattern, each once.
+// notes returns notes about cells that differ from the pattern, each once.
 func notes(cells []matrixCell, on operation) []string {
 	var lines []string
 	for _, c := range cells {
@@ -169,7 +169,7 @@ func (c matrixCell) state() string {
 func (c matrixCell) sent() string {
 	switch {
 	case c.cell.timeUp && c.cell.tries == 1:
-		return "once, and its result asked for until the time is up"
+		return "once, and polled until the time is up"
 	case c.cell.timeUp:
 		return "until the time is up"
 	case c.fault.repeats > 0 && c.by.Answers(c.on):
@@ -194,11 +194,11 @@ func (c matrixCell) next() string {
 	case c.cell.ending == stays, c.on == onReadOwner:
 		return "the destroy"
 	case c.on.Destroys():
-		return "a destroy of the hosts hit; at the gateway nothing where the platform did act"
+		return "a destroy of the hosts hit; at the gateway nothing if the platform acted"
 	case c.cell.ending == taints && c.on != onCreate:
 		return "a replacement; after `terraform untaint` an update of the hosts hit"
 	case c.cell.ending == taints:
-		return "a replacement; at the gateway a create where the platform did nothing"
+		return "a replacement; at the gateway a create if the platform did nothing"
 	}
 	return "an update of the hosts hit"
 }
@@ -246,7 +246,7 @@ func TestFaultTable(t *testing.T) {
 	}
 }
 
-// shown is the titles of the rows of the table, which the layout of the page names.
+// shown returns the titles of the table's rows that the template of the page names.
 func shown(rows ...string) (string, error) {
 	titles := make([]string, len(rows))
 	cells := matrixCells()

@@ -6,9 +6,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// What becomes of the operations, by the kind of fault. The page has a section for each of these.
+// This file has the outcome of the operations for each kind of fault. MATRIX.md has a section for each pattern.
 
-// Reasons, as state has them to begin with.
+// Beginnings of the reasons in out_of_sync.
 const (
 	specDiffers   = "other_spec: the call failed"
 	notRegistered = "not_registered: "
@@ -17,31 +17,31 @@ const (
 	notRunning    = "not_running: "
 )
 
-// What state says of hosts whose outcome is open.
+// How the reasons in out_of_sync go on if the outcome is open.
 const (
 	saysUnknown = "outcome unknown"
 	saysTimeUp  = "no verdict when the time was up"
 )
 
-// What failed_hosts says of hosts whose outcome is open.
+// Beginnings of the reasons in failed_hosts if the outcome is open.
 const (
 	outcomeUnknown = "outcome_unknown"
 	noVerdict      = "no_verdict"
 )
 
-const oneWay = "the question for a result goes the way that the operation went"
+const oneWay = "a poll for a result goes to the same endpoint as the operation before it"
 
 var patternUnreachable = &pattern{
 	title: "Nothing can be sent",
-	about: "No request leaves, so nothing is done and nothing saved. An address at which the provider has reached nobody yet is not tried again, and neither is a server that cannot be trusted; " +
-		"where it has, an operation may be tried again as well.",
+	about: "No request leaves, so nothing is done and nothing is saved. If the endpoint has not accepted any connection yet, or its certificate is not trusted, the call " +
+		"is not retried. Otherwise even an operation may be retried.",
 	cells: cellsOf(as(cell{ending: fails}, onCreate, onOperate, onStatus), as(cell{ending: stays}, onRead, onUpdate, onDelete)),
 	never: oneWay,
 }
 
-// patternLost: every answer to one API gets lost.
+// patternLost: every answer of one API is lost.
 var patternLost = &pattern{
-	title: "Answers get lost, for a while",
+	title: "Answers are lost, for a while",
 	about: "The platform may have acted on any of the requests. Calls that may be repeated are retried up to `max_retries` times. " +
 		"An operation is sent once.",
 	cells: lostFor(3),
@@ -60,17 +60,17 @@ func lostFor(tries int) map[operation]cell {
 	)
 }
 
-// patternLostActed is the same where the platform acts on them.
+// patternLostActed is patternLost, but the platform acts on the requests.
 var patternLostActed = &pattern{
-	title: "Answers get lost, for a while, and the platform has acted on the requests",
-	about: "The same, but the cached status afterwards shows what was done: a refresh finds an update done. A destroy that got no answer is an error " +
-		"even where the cached status shows nothing any more, because it lags: the refresh before the next destroy asks the agents and finds it done.",
+	title: "Answers are lost, for a while, and the platform has acted on the requests",
+	about: "The same, but the cached status afterwards shows what was done: a refresh finds an update done. A destroy without an answer is an error " +
+		"even if the cached status shows nothing any more, because it lags. The refresh before the next destroy asks the agents and finds it done.",
 	cells: lostFor(3),
 }
 
 var patternLostOnce = &pattern{
-	title: "One answer gets lost",
-	about: "Calls that may be repeated are retried, and you notice nothing. An operation is sent once.",
+	title: "One answer is lost",
+	about: "Calls that may be repeated are retried, without a message. An operation is sent once.",
 	cells: cellsOf(
 		wellAfter(2, onCreate, onConfirm, onRead, onAsk, onUpdate, onDelete, onHost, onWait, onAskFirst, onReadOwner, onStatus, onCached, onImport, onList),
 		as(cell{ending: warns, reason: notRunning + saysUnknown, tries: 1}, onRun),
@@ -80,8 +80,7 @@ var patternLostOnce = &pattern{
 
 var patternStranger = &pattern{
 	title: "Something else is at the endpoint",
-	about: "Where the platform has not answered any call of the run, whoever answers in its place has not passed the request on: nothing is done, nothing " +
-		"repeated and nothing saved.",
+	about: "If the platform has not answered any call of the run, whatever answers in its place has not passed the request on. Nothing is done, repeated or saved.",
 	cells: cellsOf(
 		as(cell{ending: fails, tries: 1, faces: jobFace}, onCreate, onDelete),
 		failsAfter(1, onAskFirst, onReadOwner, onOperate, onStop, onRestart, onStatus, onCached, onList),
@@ -93,7 +92,8 @@ var patternStranger = &pattern{
 
 var patternNoEnvelope = &pattern{
 	title: "The platform has answered, and then something else does",
-	about: "It may be anything, the platform in trouble too. What may be repeated is repeated once: a login page stays a login page. An operation is sent once.",
+	about: "The answer may come from anything, including the platform itself in trouble. A call that may be repeated is repeated once, because a login page stays " +
+		"a login page. An operation is sent once.",
 	cells: lostFor(2),
 }
 
@@ -130,10 +130,10 @@ var patternTurnedAwayOnce = &pattern{
 	cells: wellAfter(2, onCreate, onConfirm, onRun, onRead, onUpdate, onDelete, onReadOwner, onOperate, onWait, onStop, onStatus),
 }
 
-// patternPoisoned: what one host did to the others shows in the error alone.
+// patternPoisoned: the effect of one host on the others shows only in the error.
 var patternPoisoned = &pattern{
 	title: "The platform refuses a whole request because of one host",
-	about: "No host of the request is done, so the next apply repeats all of them.",
+	about: "No host of the request is done, so the next apply calls all of them again.",
 	cells: cellsOf(as(cell{ending: fails, tries: 1, touches: allHosts}, onCreate, onOperate, onAskFirst), as(cell{ending: stays, tries: 1}, onRead), failsAfter(1, onStatus)),
 }
 
@@ -155,7 +155,7 @@ func cellsOf(parts ...map[operation]cell) map[operation]cell {
 	return cells
 }
 
-// wellAfter has operations end well after so many calls, and failsAfter has them fail.
+// wellAfter makes operations succeed after that many calls, failsAfter makes them fail.
 func wellAfter(tries int, on ...operation) map[operation]cell {
 	return as(cell{ending: well, tries: tries}, on...)
 }
@@ -179,18 +179,18 @@ var patternControl = &pattern{
 
 var patternLate = &pattern{
 	title: "The answer is late",
-	about: "It is waited for, host by host. Where the ESB answers for each host at once, 115 or nothing about a host means to call again for that host. " +
-		"A task is asked for its result again, and the operation is not sent again.",
+	about: "The provider waits for it, host by host. If the ESB answers for each host at once, 115 or no result for a host means to call again for that host. " +
+		"A task is polled again, and the operation is not sent again.",
 	cells: cellsOf(wellAfter(1, onCreate, onAskFirst, onHost, onRun, onAsk, onUpdate, onDelete, onOperate, onStop, onStatus), as(onJOB(cell{ending: well, tries: 1}), onRead)),
 	never: fileHasNoTask,
 }
 
 var patternAsked = &pattern{
-	title: "The answer looks odd", about: "It is understood anyway: other clients of the platform have met each of these.",
+	title: "The answer looks odd", about: "It is understood: other clients of the platform have met each of these forms.",
 	cells: wellAfter(1, onCreate, onRead, onAsk, onUpdate, onDelete, onOperate, onStatus),
 }
 
-// patternNoVerdict: nothing is heard of a host, whatever the others do.
+// patternNoVerdict: there is no result for a host, whatever the others do.
 var patternNoVerdict = &pattern{
 	title: "A host gives no result before the deadline",
 	about: "The other hosts keep their results. The deadline is that of the object's `timeouts`. A create or a first operation that no " +
@@ -209,14 +209,15 @@ var patternNoVerdict = &pattern{
 	never: fileHasNoTask,
 }
 
-// agentSilent is said of hosts that were not hosted, because they may be somebody else's.
+// agentSilent is the reason of hosts that were not hosted, because they may belong to another owner.
 const agentSilent = "not registered, because its agent does not say whether it already is"
 
 // Promised in drift-in-ci.md: state is kept, and a warning names the host
 // Promised in partial-failure.md: hosting or starting, on some hosts that a create did register | ends with a warning, exit code 0.
 var patternOneFails = &pattern{
 	title: "A host fails",
-	about: "The others are done. The next apply calls the failed host alone. A machine that is gone for good leaves state if `forget_unreachable` is true; without it the error of the destroy names this way out.",
+	about: "The other hosts are done. The next apply calls only the failed host. A machine that is gone for good leaves state if `forget_unreachable` is true; " +
+		"otherwise the error of the destroy names this way out.",
 	cells: cellsOf(
 		as(cell{ending: warns, reason: notRegistered, tries: 1}, onCreate),
 		as(onJOB(cell{ending: warns, says: "Agents Not Reachable", tries: 2}), onRead),
@@ -235,7 +236,7 @@ const noCommand = "no command of the process runs"
 
 var patternOperationFails = &pattern{
 	title: "A command fails on a host",
-	about: "What it printed is shown, without control characters and without the provider's credentials, encoded ones among them. The next apply runs it on that host alone.",
+	about: "What the command printed is shown, without control characters and without the provider's credentials, encoded or not. The next apply runs it on that host only.",
 	cells: cellsOf(as(cell{ending: warns, reason: notRunning, tries: 1}, onRun), as(cell{ending: warns, tries: 1}, onOperate, onStop, onKill, onRestart, onReload)),
 	never: noCommand,
 }
@@ -256,7 +257,7 @@ var patternUnreadable = &pattern{
 }
 
 var patternNoTask = &pattern{
-	title: "A call is accepted, and its result cannot be asked for",
+	title: "A call is accepted, but its result cannot be asked for",
 	about: "Registering may be repeated, and the refresh before the next apply shows what was done. An operation is sent once.",
 	cells: cellsOf(
 		as(cell{ending: taints, reason: notConfirmed + saysUnknown, tries: 1}, onCreate),
@@ -270,20 +271,20 @@ var patternNoTask = &pattern{
 }
 
 var patternTaken = &pattern{
-	title: "Somebody else registered the process",
+	title: "Another owner registered the process",
 	about: "Before a create, or before the host is added: it is left alone, unless `adopt_existing` is true. Afterwards: it is drift, and the next apply registers it again. " +
-		"A destroy leaves alone what another resource has registered since, whose `owner` the cached status shows. A registration that names no owner is unregistered.",
+		"A destroy leaves what another resource has registered since, if the cached status shows its `owner`. A registration without an owner is unregistered.",
 	cells: cellsOf(
 		as(cell{ending: warns, reason: "registered_by_other", tries: 1}, onCreate),
 		as(cell{ending: drifts, reason: "other_spec", tries: 1}, onRead),
 		wellAfter(1, onUpdate, onDelete),
 	),
-	never: "an operation and a status do not look at who registered",
+	never: "an operation and a status do not depend on the owner",
 }
 
 var patternUnregistered = &pattern{
-	title: "Somebody unregistered the process",
-	about: "It is drift once the agents have confirmed it, and the next apply registers it again. A destroy does what `on_destroy` says to a process that runs there.",
+	title: "Another tool unregistered the process",
+	about: "It is drift once the agents have confirmed it, and the next apply registers it again. A destroy does what `on_destroy` says to a process that still runs.",
 	cells: map[operation]cell{
 		onRead:   {ending: drifts, reason: "unregistered", tries: 1, triesBy: map[face]int{providertest.FaceJOB: 2}},
 		onUpdate: {ending: well, tries: 2, triesBy: map[face]int{providertest.FaceESB: 1}},
@@ -294,11 +295,10 @@ var patternUnregistered = &pattern{
 
 var patternLag = &pattern{
 	title: "The platform's cached status is out of date or cannot be read",
-	about: "A host that looks changed there is only suspected. The agents are asked before it counts. A destroy leaves a registration alone that is " +
-		"in the cached status as another object's; where that shows nothing, what was registered by this object still counts as its own, and stays in state until the platform or " +
-		"the agent says that it is gone.",
+	about: "A host that looks changed there is only suspected until its agent confirms it. A destroy leaves a registration that the cached status shows as another " +
+		"object's. If it shows none, what this object registered still counts as its own, and stays in state until the platform or the agent says that it is gone.",
 	cells: cellsOf(wellAfter(1, onRead, onAsk, onReadOwner)),
-	never: "it does not go by the cached status",
+	never: "it does not use the cached status",
 }
 
 var patternMixed = &pattern{
@@ -308,22 +308,22 @@ var patternMixed = &pattern{
 }
 
 var patternConsole = &pattern{
-	title: "Somebody stops the process",
-	about: "With `ensure = \"running\"` it is drift, and the next apply starts it. While a plan is open it makes no difference: what the apply needs to know it asks again.",
+	title: "Another tool stops the process",
+	about: "With `ensure = \"running\"` it is drift, and the next apply starts the process. While a plan is open it makes no difference, because the apply asks again.",
 	cells: cellsOf(wellAfter(1, onRead, onKeepRun, onStop), as(cell{ending: drifts, reason: "not_hosted", tries: 1}, onReadRun)),
 	never: "they do not depend on whether it runs",
 }
 
 var patternConsoleGone = &pattern{
-	title: "Somebody unregisters the process while a plan is open", about: "The apply registers it again.",
-	cells: wellAfter(1, onUpdate, onDelete), never: "nothing is registered yet, or need be",
+	title: "Another tool unregisters the process while a plan is open", about: "The apply registers it again.",
+	cells: wellAfter(1, onUpdate, onDelete), never: "nothing is registered yet, or has to be",
 }
 
 var patternRowZero = &pattern{
 	title: "The platform's cached status says that nothing is registered",
-	about: "An import and a list have nothing else to go by. A refresh asks the agents.",
+	about: "An import and a list have no other source. A refresh asks the agents.",
 	cells: cellsOf(wellAfter(1, onRead, onCached, onList), as(cell{ending: fails, says: "is not registered on any host", tries: 1}, onImport)),
-	never: "they do not go by the cached status",
+	never: "they do not use the cached status",
 }
 
 var patternRowsLag = &pattern{
@@ -333,22 +333,22 @@ var patternRowsLag = &pattern{
 }
 
 var patternDeclared = &pattern{
-	title: "The platform would refuse a configuration, or it would do harm there", about: "The plan refuses it, and nothing is called.",
+	title: "The platform would refuse a configuration, or be harmed by it", about: "The plan refuses it, and no call is made.",
 	cells: map[operation]cell{onCreate: {ending: refused}, onUpdate: {ending: refused}, onOperate: {ending: refused}, onStatus: {ending: refused}},
 	never: "it was refused before",
 }
 
 var patternFromFile = &pattern{
 	title: "The agents cannot be asked, and the cached status is read instead",
-	about: "A warning says so, and no agent is asked. An import reads the data sources that depend on what it is about to import, and must not fail over them.",
-	cells: map[operation]cell{onStatus: {ending: warns, tries: 1}}, never: "they read the file anyway, or their configuration has the spec",
+	about: "A warning says so, and no agent is asked. An import reads the data sources that depend on what it is about to import, and must not fail because of them.",
+	cells: map[operation]cell{onStatus: {ending: warns, tries: 1}}, never: "they read the cached status anyway, or their configuration has the spec",
 }
 
 var patternNames = &pattern{
 	title: "A host has two names",
-	about: "A machine has an address and, at the gateway, an agent id as well. Where the platform tells which belong together, a host that is given by its other name " +
-		"is renamed: nothing is operated, and its process keeps its pid. It is unregistered by the old name and then registered by the new one. Where the platform does not tell, " +
-		"or more is to be done to such a host, it is refused before anything is changed, and so is one machine under both of its names.",
+	about: "A machine has an address and, at the gateway, an agent id as well. If the platform shows which belong together, a host that is given by its other name " +
+		"is renamed: it is unregistered by the old name and then registered by the new one. No operation runs, and the process keeps its pid. If the platform does not show it, " +
+		"or if more changes on such a host, it is refused before anything is changed. So is one machine under both of its names.",
 	cells: wellAfter(1, onUpdate, onKeepRun),
 	never: "they name a host once",
 }

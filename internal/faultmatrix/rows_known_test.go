@@ -25,9 +25,9 @@ func consoleFaults() []fault {
 	stop := func(r *faultRun) { r.second(r.sim.StopProcess) }
 	return slices.Concat(
 		alike(fault{pattern: patternConsole, faces: gseFaces}, []fault{
-			{name: "stopped-at-console", title: "Somebody stops the process on a host", hit: []int{2}, arrange: stop},
+			{name: "stopped-at-console", title: "Another tool stops the process on a host", hit: []int{2}, arrange: stop},
 			{
-				name: "stopped-at-console-job", title: "Somebody stops the process on a host of JOB, where registered is hosted", hit: []int{2}, arrange: stop,
+				name: "stopped-at-console-job", title: "Another tool stops the process on a host of JOB, where registered is hosted", hit: []int{2}, arrange: stop,
 				except: map[operation]cell{
 					onRead:    {ending: drifts, reason: "unregistered", tries: 2},
 					onReadRun: {ending: drifts, reason: "unregistered", tries: 2},
@@ -36,12 +36,12 @@ func consoleFaults() []fault {
 				faces: jobFace,
 			},
 			{
-				name: "stopped-during-plan", title: "Somebody stops the process on a host while a plan is open", hit: []int{2}, between: stop,
+				name: "stopped-during-plan", title: "Another tool stops the process on a host while a plan is open", hit: []int{2}, between: stop,
 				except: map[operation]cell{onRead: {}, onReadRun: {}}, faces: faces,
 			},
 		}),
 		alike(fault{pattern: patternConsoleGone, faces: gseFaces}, []fault{
-			{name: "unregistered-during-plan", title: "Somebody unregisters the process on a host while a plan is open", hit: []int{2}, between: (*faultRun).unregisterSecond},
+			{name: "unregistered-during-plan", title: "Another tool unregisters the process on a host while a plan is open", hit: []int{2}, between: (*faultRun).unregisterSecond},
 			// Promised in beliefs.md: An update fails on a host that another tool unregistered
 			{
 				name: "unregistered-during-plan-esb", title: "The same through an ESB that refuses to update what is not registered", says: "process is not registered", hit: []int{2}, between: (*faultRun).unregisterSecond,
@@ -66,7 +66,7 @@ func listFaults() []fault {
 	})
 }
 
-// declaredFaults are configurations that the platform would refuse, or silently change, or come to harm by.
+// declaredFaults are configurations that the platform would refuse, would silently change, or would be harmed by.
 func declaredFaults() []fault {
 	in := func(object, member string, value any) func(map[string]any) {
 		return func(config map[string]any) {
@@ -95,7 +95,7 @@ func declaredFaults() []fault {
 	specless.pattern, specless.sends, specless.state = patternFromFile, "get_proc_status_v2", fleet.Running
 	agentless := row("agent-id-esb", "A host is given by agent id, which the ESB does not take", "only GSE's API gateway accepts agent ids",
 		host("0200000007525400f355781710390005465c"), providertest.FaceESB, providertest.FaceJOB)
-	agentless.except = map[operation]cell{onUpdate: {}, onStatus: {}} // found once the provider block is known, after a refresh
+	agentless.except = map[operation]cell{onUpdate: {}, onStatus: {}} // found after a refresh, once the provider block is known
 	ended := row("one-shot-running", "A one-shot process with `ensure = \"running\"`", "goes on running", func(config map[string]any) {
 		config["ensure"] = "running"
 		setAutoType(config, 2)
@@ -119,7 +119,7 @@ func declaredFaults() []fault {
 
 func selectorFaults() []fault {
 	return []fault{{
-		name: "manage-proc", title: "JOB's `manage_proc` stops the process where it should register it, and asks for its status where it should unregister it: it is not called",
+		name: "manage-proc", title: "JOB's `manage_proc` stops the process instead of registering it, and asks for its status instead of unregistering it, so it is not called",
 		arrange: func(r *faultRun) { r.sim.ManageProcBug = true },
 		after: func(r *faultRun) {
 			n := r.sim.Calls().Count("manage_proc")
@@ -163,8 +163,8 @@ func idleFaults() []fault {
 	)
 }
 
-// mixed has a host for each code. Besides the first, which has 0, it may be well on one of them. After a 829 the agent
-// is asked whether the process is still hosted, for which another host leaves no time here.
+// mixed is a fault with another code on each host: 0 on the first one, and on one host a code that means success. After 829 the agent is asked
+// whether the process is still hosted, for which another host leaves no time here.
 func mixed(name, title string, on operation, well int) fault {
 	codes := map[int]int{3: 828, 4: 829, 5: 836, 6: 850, 7: 65535, 8: -1}
 	f := fault{
@@ -173,7 +173,7 @@ func mixed(name, title string, on operation, well int) fault {
 			at := r.face.Target(r.on)
 			r.sim.Inject(simulator.Fault{API: at.API, Op: at.Op, Hosts: r.addresses([]int{2}), Pending: -1})
 			for n, code := range codes {
-				// Where the code says that it is as wanted, so it is.
+				// If the code means that the process is as wanted, apply the operation.
 				r.sim.Inject(simulator.Fault{API: at.API, Op: at.Op, Hosts: r.addresses([]int{n}), Code: new(code), Apply: n == well})
 			}
 		},
@@ -193,7 +193,7 @@ func (r *faultRun) hostAll() {
 	r.each(r.sim.Host)
 }
 
-// nothingBut are the exceptions of a fault that meets these operations and, as usual in its pattern, some more.
+// nothingBut returns exceptions: the given cells, the pattern's cells for the operations in usual, and nothing else.
 func nothingBut(p *pattern, cells map[operation]cell, usual ...operation) map[operation]cell {
 	except := make(map[operation]cell)
 	for on := range p.cells {
@@ -221,7 +221,7 @@ func ownershipFaults() []fault {
 				// Promised in shared-hosts.md: If somebody has unregistered the process, what still runs is
 				// nevertheless stopped or killed, as `on_destroy` says
 				name:  "unregistered-on-destroy",
-				title: "Somebody unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is stopped all the same", hit: []int{2}, always: true,
+				title: "Another tool unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is still stopped", hit: []int{2}, always: true,
 				declare: func(config map[string]any) { config["on_destroy"] = "stop" },
 				arrange: func(r *faultRun) {
 					r.each(r.sim.StartProcess)
@@ -234,7 +234,7 @@ func ownershipFaults() []fault {
 				except: onDestroy(patternUnregistered, cell{ending: well, tries: 1}),
 				after: func(r *faultRun) {
 					for _, n := range allHosts {
-						providertest.Check(r.t, !r.at(n).Running, "%s goes on running", providertest.HostKey(n))
+						providertest.Check(r.t, !r.at(n).Running, "%s still runs", providertest.HostKey(n))
 					}
 				},
 				pattern: patternUnregistered,
@@ -249,7 +249,7 @@ func ownershipFaults() []fault {
 	)
 }
 
-// takeOver has another resource, of another configuration, register the process on host 2.
+// takeOver registers the process on host 2 by another resource, of another configuration.
 func (r *faultRun) takeOver() {
 	config := r.face.Reference("./theirs.sh", matrixHosts)
 	config["hosts"], config["adopt_existing"] = map[string]string{"theirs": providertest.Address(2)}, true
@@ -260,7 +260,7 @@ func (r *faultRun) takeOver() {
 	r.sim.ResetCalls()
 }
 
-// expectTheirs: what another resource registered is left where this one is destroyed.
+// expectTheirs: a destroy leaves what another resource registered.
 func (r *faultRun) expectTheirs() {
 	if p := r.at(2); r.on.Destroys() && (!p.Registered || !p.Hosted || !strings.Contains(string(p.Spec), "./theirs.sh")) {
 		r.t.Errorf("the other resource's is %+v", p)
@@ -275,7 +275,7 @@ func (r *faultRun) addAgents() {
 	}
 }
 
-// agentIDInUpdates: hosts are created by address, and called by agent id from then on.
+// agentIDInUpdates names hosts by address in a create, and by agent id from then on.
 func agentIDInUpdates(o operation, n int) string {
 	if o.Updates() {
 		return agentID(n)
@@ -283,7 +283,7 @@ func agentIDInUpdates(o operation, n int) string {
 	return providertest.Address(n)
 }
 
-// oneSpec declares the same before an update and in it, so that it renames hosts and no more.
+// oneSpec declares the same spec before and in an update, which then only renames hosts.
 func oneSpec(config map[string]any) { setStart(config, "./other.sh") }
 
 func setStart(config map[string]any, start string) {
@@ -292,7 +292,7 @@ func setStart(config map[string]any, start string) {
 	control["start_cmd"] = start
 }
 
-// renameAlone declares what was declared before, by agent ids.
+// renameAlone declares the same as before, by agent ids.
 func renameAlone(config map[string]any) {
 	setStart(config, "./start.sh")
 	hosts, _ := config["hosts"].(map[string]string)
@@ -325,7 +325,7 @@ func nameFaults() []fault {
 				name: "machine-twice", title: "A machine is given by its address and by its agent id", says: "name each machine once", prepare: (*faultRun).addAgents,
 				declare: func(config map[string]any) {
 					hosts, _ := config["hosts"].(map[string]string)
-					hosts["twin"] = agentID(1)
+					hosts["web-1-again"] = agentID(1)
 				},
 				except: nothingBut(patternNames, map[operation]cell{onCreate: {ending: fails}, onUpdate: {ending: stays, planned: true}, onRestart: {ending: fails, says: "name the same machine"}}),
 			},
@@ -357,7 +357,7 @@ func (r *faultRun) machine(n int) simulator.MachineProcess {
 
 func (r *faultRun) notePIDs() { r.pids = r.pidsNow() }
 
-// expectRenamed: the process is hosted and in the cached status once, and nothing was done to it.
+// expectRenamed: the process is hosted, has one row in the cached status, and was not operated on.
 func (r *faultRun) expectRenamed() {
 	same(r.t, "process ids", r.pids, r.pidsNow())
 	for _, n := range providertest.HostNumbers(r.hosts()) {

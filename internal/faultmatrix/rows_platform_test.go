@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// lateFaults are answers that come late or look odd, and come to the same.
+// lateFaults are answers that come late or look unusual, but have the usual result.
 func lateFaults() []fault {
 	keys := (*faultRun).resultKey
 	return slices.Concat(
@@ -24,7 +24,7 @@ func lateFaults() []fault {
 		alike(fault{pattern: patternAsked, faces: esbOnlyFace}, []fault{
 			{name: "backwards", title: "Results, rows and members come in another order", arrange: injects(simulator.Fault{Backwards: true})},
 			{
-				name: "late-answer", title: "The answer to an earlier poll comes after that to a later one",
+				name: "late-answer", title: "An earlier poll is answered after a later one",
 				except: map[operation]cell{onRead: {ending: well, tries: 1, faces: jobFace}, onCreate: {}, onUpdate: {}, onDelete: {}},
 				arrange: func(r *faultRun) {
 					target := r.face.Target(r.on)
@@ -52,18 +52,18 @@ func hostFaults() []fault {
 		}),
 		alike(fault{pattern: patternOneFails, faces: esbOnlyFace}, []fault{
 			{name: "agent-away", title: "A host's agent is away (117)", says: "117, the agent is abnormal or not found", hit: []int{2}, fault: &simulator.Fault{Unreachable: "117"}, faces: faces},
-			{name: "unknown-code", title: "A host has a code that no document names", says: "4711", hit: []int{2}, fault: &simulator.Fault{Code: new(4711), Message: "whatever"}},
+			{name: "unknown-code", title: "A host has a code that is not documented", says: "4711", hit: []int{2}, fault: &simulator.Fault{Code: new(4711), Message: "whatever"}},
 			{
 				name: "unreadable-result", title: "A host's result is no object, or has no code", says: "-1", hit: []int{2},
 				arrange: func(r *faultRun) { r.bendResult(map[string]any{"data/" + r.resultKey(2): "gone"}, 0) },
 				except: map[operation]cell{
-					// The platform did what it was asked for.
+					// The platform did what was requested.
 					onCreate:  {ending: warns, says: "the platform's result could not be read", reason: notConfirmed + saysUnknown, tries: 1},
-					onHost:    {ending: warns, reason: notRegistered, tries: 1}, // the question before registering is hit first
+					onHost:    {ending: warns, reason: notRegistered, tries: 1}, // the question before registering fails first
 					onRun:     {ending: warns, reason: notRegistered, tries: 1},
 					onOperate: {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
 					onStop:    {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
-					// Its task has the result once it can be read.
+					// The task has the result once it can be read.
 					onRestart: {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1, touches: []int{}},
 				},
 			},
@@ -109,7 +109,7 @@ func taskFaults() []fault {
 			},
 		}),
 		[]fault{
-			{name: "no-task-id", title: "The call is accepted and names no task", says: "named no task, so its result cannot be asked for", fault: &simulator.Fault{TaskID: new("")}, tasks: true, pattern: patternNoTask},
+			{name: "no-task-id", title: "The call is accepted, but the answer names no task", says: "named no task, so its result cannot be asked for", fault: &simulator.Fault{TaskID: new("")}, tasks: true, pattern: patternNoTask},
 			{
 				name: "gse-error", title: "JOB had trouble with GSE (1210001) and does not say which", says: "code 1210001", fault: &simulator.Fault{EnvelopeCode: new(1210001), EnvelopeMessage: "GSE error"},
 				except: map[operation]cell{
@@ -130,12 +130,12 @@ func taskFaults() []fault {
 func ownerFaults() []fault {
 	taken := func(r *faultRun) {
 		namespace, name := r.face.Process()
-		providertest.NoError(r.t, r.sim.Register(providertest.Address(2), namespace, name, map[string]string{"who": "somebody"}, `{"identity":{}}`))
+		providertest.NoError(r.t, r.sim.Register(providertest.Address(2), namespace, name, map[string]string{"who": "another"}, `{"identity":{}}`))
 	}
 	return slices.Concat(
 		[]fault{
 			{
-				name: "taken", title: "Somebody else has registered the process on a host (850)", says: "the process is registered already", hit: []int{2}, arrange: taken,
+				name: "taken", title: "Another owner has registered the process on a host (850)", says: "the process is registered already", hit: []int{2}, arrange: taken,
 				gone: func(r *faultRun) {
 					if r.on == onCreate {
 						r.second(r.sim.Unregister)
@@ -143,7 +143,7 @@ func ownerFaults() []fault {
 				},
 				pattern: patternTaken, faces: gseFaces,
 			},
-			{name: "unregistered", title: "Somebody unregisters the process on a host", hit: []int{2}, arrange: (*faultRun).unregisterSecond, pattern: patternUnregistered},
+			{name: "unregistered", title: "Another tool unregisters the process on a host", hit: []int{2}, arrange: (*faultRun).unregisterSecond, pattern: patternUnregistered},
 		},
 		alike(fault{pattern: patternLag, faces: gseFaces}, []fault{
 			{name: "no-row", title: "The cached status lags and has no row for a host", hit: []int{2}},
@@ -151,7 +151,7 @@ func ownerFaults() []fault {
 			// [ownership](ownership.md) cannot be determined | ends with an error, exit code 1.
 			// Promised in reference: If ownership cannot be determined, the host stays and the error says so.
 			{
-				name: "rows-unreadable", title: "Rows of the file cannot be read",
+				name: "rows-unreadable", title: "Rows of the cached status cannot be read",
 				except:  map[operation]cell{onReadOwner: {ending: fails, says: "who registered it could not be read", tries: 1}},
 				arrange: injects(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": "none"}}), faces: esbOnlyFace,
 			},
@@ -240,14 +240,14 @@ func formFaults() []fault {
 			{
 				name: "login-page", title: "HTTP 200 with a page, where the platform has not answered yet", says: `is not the platform: HTTP 200 OK: not a JSON object: text/html`, fault: ok(loginPage),
 				except: map[operation]cell{onReadOwner: {}},
-				// the agents have answered,
+				// onReadOwner follows the answers of the agents.
 				pattern: patternStranger,
 			},
 		},
 		alike(fault{pattern: patternNoEnvelope, faces: esbOnlyFace}, []fault{
 			{
 				name: "login-page-later", title: "HTTP 200 with a page, after the platform has answered", says: `text/html; charset=utf-8 beginning "<!DOCTYPE html>`, fault: ok(loginPage),
-				// These are what a run begins with. GSE is asked before it registers or hosts.
+				// These calls are the first of a run. GSE is called before anything is registered or hosted.
 				except: map[operation]cell{
 					onCreate:   {ending: taints, reason: notConfirmed + saysUnknown, tries: 2, faces: gseFaces},
 					onAskFirst: {}, onRead: {}, onUpdate: {}, onOperate: {}, onStop: {}, onRestart: {},
@@ -273,12 +273,12 @@ func networkFaults() []fault {
 		}),
 		[]fault{
 			{
-				name: "closed-before", title: "The connection closes before the platform took the request", says: "no usable answer from http://127.0.0.1", fault: &simulator.Fault{Drop: "before"},
+				name: "closed-before", title: "The connection closes before the platform takes the request", says: "no usable answer from http://127.0.0.1", fault: &simulator.Fault{Drop: "before"},
 				pattern: patternLost, faces: esbOnlyFace,
 			},
 		},
 		alike(fault{pattern: patternLostActed, faces: esbOnlyFace}, []fault{
-			{name: "closed-after", title: "The connection closes when the platform has taken the request", says: "EOF", fault: &simulator.Fault{Drop: "after"}, faces: faces},
+			{name: "closed-after", title: "The connection closes after the platform has taken the request", says: "EOF", fault: &simulator.Fault{Drop: "after"}, faces: faces},
 			{name: "reset", title: "The connection is reset before the answer", says: "connection reset by peer", fault: &simulator.Fault{Drop: "reset"}},
 			{name: "cut", title: "The connection ends in the middle of the answer", says: "reading the answer: unexpected EOF", fault: &simulator.Fault{Drop: "mid"}},
 		}),
@@ -298,7 +298,7 @@ func (r *faultRun) refusesConnections() {
 	r.settings["endpoint"] = "http://" + listener.Addr().String()
 }
 
-// hangsUp leads the run to a server that closes every connection at once.
+// hangsUp sends the run to a server that closes every connection at once.
 func (r *faultRun) hangsUp() {
 	listener := r.listen()
 	go func() {
@@ -313,7 +313,7 @@ func (r *faultRun) hangsUp() {
 	r.settings["endpoint"] = "https://" + listener.Addr().String()
 }
 
-// serveTLS leads the run to the simulator behind a certificate that it does not trust.
+// serveTLS sends the run to the simulator behind a certificate that the provider does not trust.
 func (r *faultRun) serveTLS() {
 	server := httptest.NewUnstartedServer(r.sim)
 	server.Config.ErrorLog = providertest.Quiet

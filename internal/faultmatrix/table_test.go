@@ -17,72 +17,72 @@ const matrixHosts = 3
 
 type fault struct {
 	name string
-	// title and says are for the page: what happens, and the words by which a message about it is known.
+	// title and says are for the page: what happens, and words that identify a message about it.
 	title, says string
 	pattern     *pattern
-	// except are the cells that are not as in the pattern.
+	// except has the cells that differ from the pattern.
 	except map[operation]cell
 	faces  []face // all, if nil
 
-	// fault is injected into the operation's target. arrange does more, or something else, and may change the provider
-	// block of the run. gone undoes what clearing the faults of the simulator does not.
+	// fault is injected into the operation's target. arrange makes further or other faults, and may change the provider
+	// block of the run. gone undoes what clearing the simulator's faults does not.
 	fault   *simulator.Fault
 	arrange func(r *faultRun)
 	gone    func(r *faultRun)
 	hit     []int // host numbers, all if nil
-	// tasks: it is about tasks, and the ESB's registrations become none. repeats is
-	// how often such a registration is called instead, if not as the cell says.
+	// tasks: the fault is about tasks, so the registrations of the ESB do not meet it. repeats is
+	// how often such a registration is called instead, if it differs from the cell.
 	tasks   bool
 	repeats int
-	oneShot bool // the process ends by itself when it has done its work
+	oneShot bool // the process ends by itself when its work is done
 
-	// hosts is how many hosts its cells have, if not as many as others. address is how a configuration for
-	// the operation names one, if not as others do.
+	// hosts is the number of hosts in its cells, if not matrixHosts. address returns how a configuration for
+	// the operation names a host, if not by its address.
 	hosts   int
 	address func(o operation, n int) string
-	// declare changes the configuration with which the operation meets the fault, and always as long as the process is what is odd.
+	// declare changes the configuration with which the operation meets the fault. With always, it changes all of the run.
 	declare func(config map[string]any)
 	always  bool
-	// prepare makes the platform what it is before anything else.
+	// prepare prepares the platform before anything else.
 	prepare func(r *faultRun)
 	// between happens between the plan and its apply.
 	between func(r *faultRun)
-	// state is what a status says of the hosts hit, if not what its ending makes it.
+	// state is the state of the hit hosts in a status, if it does not follow from the ending.
 	state fleet.State
-	// unlisted are the hosts hit that a list does not have.
+	// unlisted are hosts that are missing in a list.
 	unlisted []int
-	// sends is the API that is called in place of the operation's own.
+	// sends is the API that is called instead of the operation's own.
 	sends string
 	// hides are texts that no message shows.
 	hides []string
-	// after looks at what is left in the end.
+	// after checks what is left in the end.
 	after func(r *faultRun)
 }
 
 // pattern is the result of the operations affected by a fault of one kind.
 type pattern struct {
 	title, about string
-	// An operation that is not among the cells cannot meet such a fault.
+	// cells has the operations that can meet such a fault.
 	cells map[operation]cell
-	never string // why
+	never string // why the others cannot
 }
 
 type ending string
 
 const (
-	// well: nothing is said, everything is as declared.
+	// well: no diagnostic, and everything is as declared.
 	well ending = "well"
 	// fails: an error. A create and a first operation leave nothing in state; an update and a destroy leave the hosts that were hit.
 	fails ending = "fails"
 	// stays: an error before anything was done, and state does not change.
 	stays ending = "stays"
-	// warns: a create or a first operation that did, or may have done, something: the hosts that were hit are in state with their
-	// reason. A refresh keeps state, and a destroy leaves the hosts that were hit as they are and removes them from state.
+	// warns: a create or a first operation that did something, or may have: the hosts that were hit are in state with their
+	// reason. A refresh keeps state. A destroy leaves the hosts that were hit as they are and removes them from state.
 	warns ending = "warns"
 	// taints: an error of a create that may have registered. The affected hosts are in state with their
 	// reason, and Terraform taints the resource.
 	taints ending = "taints"
-	// refused: an error before anything is asked or done, when the configuration is validated or planned.
+	// refused: an error of validation or of the plan, before any call.
 	refused ending = "refused"
 	// drifts: a refresh finds the hosts that were hit changed.
 	drifts ending = "drifts"
@@ -90,16 +90,16 @@ const (
 
 type cell struct {
 	ending ending
-	says   string // in the diagnostics, where it is not what the fault says
-	reason string // of the hosts hit, in out_of_sync or failed_hosts, to begin with
+	says   string // part of the diagnostics, if not the fault's
+	reason string // beginning of the reasons of the hit hosts, in out_of_sync or failed_hosts
 	// tries is how often the target is called, 0 if no request arrives. triesBy are the exceptions.
 	tries   int
 	triesBy map[face]int
-	// timeUp: the time is up when the result was asked for enough times.
+	// timeUp: the deadline ends when the result has been polled enough times.
 	timeUp bool
-	// planned: the apply refuses what a plan cannot know.
+	// planned: the apply refuses what the plan cannot know yet.
 	planned bool
-	// touches are the hosts that the next apply calls, if they are not the affected ones.
+	// touches are the hosts that the next apply calls, if not the hit ones.
 	touches []int
 	faces   []face // of the fault's, all if nil
 }
@@ -109,7 +109,7 @@ func (f fault) cell(o operation, by face) (cell, bool) {
 	if !ok {
 		c, ok = f.pattern.cells[o]
 	}
-	// A first run that may have worked and that no host confirms is an error.
+	// A first run that may have worked but is not confirmed by any host is an error.
 	if o.Operates() && c.ending == warns && f.hit == nil && (c.reason == outcomeUnknown || c.reason == noVerdict) {
 		c.ending = taints
 	}
@@ -136,7 +136,7 @@ func (f fault) by() []face {
 	return f.faces
 }
 
-// alike are rows that have the pattern and the faces of the first, where they name none.
+// alike returns rows with the pattern and the faces of the first, unless they have their own.
 func alike(first fault, rows []fault) []fault {
 	for i := range rows {
 		rows[i].pattern = cmp.Or(rows[i].pattern, first.pattern)
@@ -147,7 +147,7 @@ func alike(first fault, rows []fault) []fault {
 	return rows
 }
 
-// injects has the platform fail in another way than at the operation's own call.
+// injects returns a function that injects a fault into another call than the operation's own.
 func injects(f simulator.Fault) func(*faultRun) {
 	return func(r *faultRun) { r.sim.Inject(f) }
 }
@@ -255,7 +255,7 @@ type typedCell struct {
 	value  any
 }
 
-// A value of another type in any member of any answer. State is not dropped, an operation is not sent twice, and the next apply converges.
+// A value of another type in any member of any answer: state is kept, no operation is sent twice, and the next apply converges.
 func TestFaultMatrix_types(t *testing.T) {
 	t.Parallel()
 	const (
