@@ -5,7 +5,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// callCode is a code that the platform gives for a whole call, and what people read of it.
+// callCode is a code that the platform gives for a whole call, with its meaning and what to do.
 type callCode struct {
 	code          int64
 	from          procapi.Words
@@ -103,7 +103,7 @@ var callCodes = []callCode{
 	},
 }
 
-// stateCode is a code of state and what people read of it.
+// stateCode is a code in state, with its meaning and what the next apply does.
 type stateCode struct {
 	code          fleet.Code
 	meaning, next procapi.Words
@@ -117,13 +117,13 @@ var stateCodes = []stateCode{
 	},
 	{
 		fleet.NoLongerRegistered,
-		procapi.Words{English: "it was registered, and somebody removed it", Chinese: "曾经注册过，后来被人注销（取消注册）"},
+		procapi.Words{English: "it was registered, and another tool unregistered it", Chinese: "曾经注册过，后来被人注销（取消注册）"},
 		procapi.Words{English: "registers it again", Chinese: "重新注册"},
 	},
 	{
 		fleet.Unconfirmed,
 		procapi.Words{
-			English: "an apply was cut off or its answers were lost, so it may be registered",
+			English: "an apply was interrupted, or its answers were lost, so it may be registered",
 			Chinese: "apply 被中断或应答丢失，可能已经注册",
 		},
 		procapi.Words{English: "registers it, or finds that it is", Chinese: "注册，或确认已经注册"},
@@ -171,7 +171,7 @@ var stateCodes = []stateCode{
 	},
 	{
 		fleet.OperationUnconfirmed,
-		procapi.Words{English: "registered as declared, and how the operation of `on_update` ended is not known", Chinese: "已按声明注册，但没有收到 `on_update` 操作的结果"},
+		procapi.Words{English: "registered as declared, and the outcome of the operation of `on_update` is unknown", Chinese: "已按声明注册，但没有收到 `on_update` 操作的结果"},
 		procapi.Words{
 			English: "asks the platform for its task and waits for it; failing that, asks the agent: another pid means that it worked",
 			Chinese: "先按任务 ID 向平台查询并等待结果；查不到时查询 Agent：pid 变化即表示操作已生效",
@@ -186,7 +186,7 @@ var stateCodes = []stateCode{
 		OutcomeUnknown,
 		procapi.Words{English: "the operation was sent, and its answer was lost", Chinese: "操作已发出，但没有收到应答"},
 		procapi.Words{
-			English: "asks the platform, where it named a task; else start, stop and kill ask the agent first, and restart and reload run again",
+			English: "asks the platform, if it named a task; otherwise start, stop and kill ask the agent first, and restart and reload run again",
 			Chinese: "平台给出过任务 ID 时先查询其结果；否则启动、停止、强制停止先查询 Agent，重启、重载再次执行",
 		},
 	},
