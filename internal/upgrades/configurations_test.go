@@ -2,12 +2,12 @@ package upgrades_test
 
 import "strings"
 
-// configurations are what the next release writes states for: each resource with the attributes that it has to have, and with all
-// of them. They are kept beside the states, so that a later release takes the configuration of before as well.
+// configurations are those for which the next release writes states: each resource with its required attributes, and with all
+// of them. They are kept with the states, so that a later release is also tested with the earlier configurations.
 var configurations = map[string]string{
 	"hosted-minimal": onESB + minimalHosted,
 	"hosted-whole":   withDefaults + wholeHosted,
-	// The label is off, so only state has the owner of the registrations.
+	// The label is turned off, so only state has the owner of the registrations.
 	"hosted-without-fingerprint": onESBWith(`spec_fingerprint_label = ""`) + minimalHosted,
 	"hosted-through-apigw":       strings.Replace(withDefaults, "esb", "apigw", 1) + wholeHosted,
 	"operation-minimal":          onESB + minimalHosted + minimalOperation,

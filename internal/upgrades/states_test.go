@@ -19,7 +19,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// keep is the version whose schema and states are written, by make keep, in place of being compared.
+// keep is the version for which make keep writes the schema and the states, instead of comparing them.
 var keep = flag.String("keep", "", "write the schema and the states of this release")
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	providertest.Main(m)
 }
 
-// mayKeep returns an error where a release is out, and so is what it promised.
+// mayKeep returns an error for a version that is already released, because its promises do not change.
 func mayKeep(version string) error {
 	if version == "" {
 		return nil
@@ -49,7 +49,7 @@ func mayKeep(version string) error {
 	return nil
 }
 
-// releases are the versions that CHANGELOG.md has a heading for.
+// releases returns the versions for which CHANGELOG.md has a heading.
 func releases() ([]string, error) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "CHANGELOG.md"))
 	if err != nil {
@@ -62,7 +62,7 @@ func releases() ([]string, error) {
 	return versions, nil
 }
 
-// Each release has kept its states before its heading was written.
+// States were kept for each release before its heading was written.
 func TestReleases_haveKeptStates(t *testing.T) {
 	t.Parallel()
 	released, err := releases()
@@ -73,7 +73,7 @@ func TestReleases_haveKeptStates(t *testing.T) {
 	}
 }
 
-// What a release leaves behind for a configuration, in a directory of its own.
+// The files that a release leaves for a configuration, in a directory of its own.
 const (
 	configFile   = "main.tf"
 	stateFile    = "state.json"    // as the CLI wrote it, with the provider's private data
@@ -104,12 +104,12 @@ func TestAccStates(t *testing.T) {
 	all, release := "testdata", "*"
 	if released, err := releases(); err != nil {
 		t.Fatal(err)
-	} else if len(released) == 0 { // there is none to read yet but what the next one would write
+	} else if len(released) == 0 { // only the states that the next release would write can be read
 		all, release = t.TempDir(), "next"
 		t.Run("keep", func(t *testing.T) { keepStates(t, filepath.Join(all, release)) })
 	}
 	kept, err := filepath.Glob(filepath.Join(all, release, "*", stateFile))
-	if err != nil || len(kept) == 0 && os.Getenv("TF_ACC") != "" { // without it nothing is written
+	if err != nil || len(kept) == 0 && os.Getenv("TF_ACC") != "" { // without TF_ACC nothing is written
 		t.Fatal(kept, err)
 	}
 	for _, file := range kept {
@@ -121,14 +121,14 @@ func TestAccStates(t *testing.T) {
 			cli := newCLI(t, sim)
 			restore(t, sim, dir)
 			cli.Write("main.tf", providertest.ReadFile(t, dir, configFile))
-			// Each CLI knows the provider by a registry of its own.
+			// Each CLI has its own registry in the provider's address.
 			cli.Write("terraform.tfstate", strings.ReplaceAll(providertest.ReadFile(t, dir, stateFile), "registry.terraform.io", registry()))
 
 			providertest.Says(t, cli.Expect(0, "plan", "-detailed-exitcode"), "No changes.")
 			sim.Changed(t)
 			cli.Expect(0, "destroy", "-auto-approve")
 			for _, process := range sim.Processes() {
-				// Over JOB hosting is all that there is.
+				// Over JOB, registering means hosting.
 				if process.Registered && process.Namespace != "job" || process.Hosted {
 					t.Errorf("left behind on %s: %+v", process.Host, process)
 				}
@@ -193,15 +193,15 @@ func write(t *testing.T, dir, name, text string) {
 	providertest.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 }
 
-// schema is what configurations, states and expressions rely on: what each object has, by
-// the path of an attribute, and of what type that is.
+// schema has what configurations, states and expressions depend on: the attributes of each object, by
+// path, with their types.
 type schema map[string]map[string]attribute
 
 type attribute struct {
 	Type string `json:"type"`
-	// Set is how a configuration has it: "required", "optional", "computed" or "optional, computed".
+	// Set says who sets it: "required", "optional", "computed" or "optional, computed".
 	Set string `json:"set,omitempty"`
-	// WriteOnly and Sensitive change what expressions may do with it.
+	// WriteOnly and Sensitive change how expressions may use it.
 	Sensitive bool `json:"sensitive,omitempty"`
 	WriteOnly bool `json:"write_only,omitempty"`
 }
@@ -261,7 +261,7 @@ func TestSchema_promised(t *testing.T) {
 	released, err := releases()
 	providertest.NoError(t, err)
 	promised := schema{}
-	if len(released) > 0 { // nothing is promised before
+	if len(released) > 0 { // earlier, nothing is promised
 		text := providertest.ReadFile(t, schemaFile)
 		providertest.NoError(t, json.Unmarshal([]byte(text), &promised))
 	}
@@ -279,7 +279,7 @@ func TestSchema_promised(t *testing.T) {
 	}
 }
 
-// text is JSON with a line for each attribute, so that a change of one is a line of a diff.
+// text returns JSON with a line for each attribute, so that a diff shows a changed attribute as one line.
 func (s schema) text(t *testing.T) string {
 	t.Helper()
 	var objects []string
@@ -301,7 +301,7 @@ func brokenPromise(broken []string) string {
 		"names its successor; take it out with the next major version, with an UpgradeState and a line in CHANGELOG.md, and write testdata/schema.json by hand then."
 }
 
-// compared reports what of a promise is broken, and what is new.
+// compared returns which promises are broken, and which attributes are new.
 func compared(promised, now schema) (broken, added []string) {
 	for _, object := range slices.Sorted(maps.Keys(promised)) {
 		current, ok := now[object]
@@ -338,7 +338,7 @@ func compared(promised, now schema) (broken, added []string) {
 	return broken, added
 }
 
-// eased is how an attribute may be set now without anybody who set it, or did not, having to change that.
+// eased returns how an attribute may be set now, if no configuration has to change for it.
 func eased(was, is string) string {
 	allowed := map[string][]string{
 		"required": {"optional", "optional, computed"},

@@ -157,7 +157,7 @@ func modules(w workspace) {
 	providertest.Check(w.T, calls <= 0, "tests on mocks made %d calls", calls)
 }
 
-// schemas compares what the command line makes of the provider's schemas with what the provider says: editors and tfplugindocs read that.
+// schemas compares the provider's schemas with what the command line prints of them, which editors and tfplugindocs read.
 func schemas(w workspace) {
 	w.Expect(0, "init")
 	served, err := exec.CommandContext(w.T.Context(), "go", "run", "../cmd/bk-schema").Output()
@@ -165,7 +165,7 @@ func schemas(w workspace) {
 	printed := w.Expect(0, "providers", "schema", "-json")
 	want, got := theProvider(w, string(served)), theProvider(w, printed)
 
-	// What a release does not know of, it leaves out, and nothing else.
+	// An older release omits the kinds of objects that it does not support, and nothing else.
 	for kind, since := range map[string]since{
 		"resource_identity_schemas": sinceIdentity, "action_schemas": sinceActions, "list_resource_schemas": sinceActions,
 	} {
@@ -178,7 +178,7 @@ func schemas(w workspace) {
 	providertest.Same(w.T, "schemas of the provider, and of the command line", want, got)
 }
 
-// theProvider returns the schemas of the one provider without what is false, empty or 0.
+// theProvider returns the schemas of the only provider, without values that are false, empty or 0.
 func theProvider(w workspace, text string) map[string]any {
 	w.T.Helper()
 	var all struct {
@@ -212,7 +212,7 @@ func dropEmpty(value map[string]any) {
 	}
 }
 
-// Features of releases after the oldest supported one. An older release rejects the configuration or the command.
+// Features that only releases after the oldest supported one have. An older release rejects the configuration or the command.
 
 func (w workspace) configureEphemeral() {
 	w.T.Helper()

@@ -1,8 +1,8 @@
-// Package versions says on which command lines the provider was run: it has tests only.
+// Package versions tests on which command lines the provider runs.
 //
-//   - TestAccVersions tries, on the command line at hand, all that users do with one and
-//     this provider: each feature that its release has, and that it lacks the others.
-//   - testdata/runs.json keeps which releases passed, and how often they are run. The guide
+//   - TestAccVersions runs, on the command line at hand, everything that users do with it and
+//     this provider: the features that its release has, and checks that it lacks the others.
+//   - testdata/runs.json has the releases that passed, and how often they are run. The guide
 //     about versions is rendered from it.
-//   - What README, documentation and modules say to be supported was run.
+//   - The versions that README, documentation and modules claim to support were run.
 package versions

@@ -18,7 +18,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// since is the first release with a feature, by CLI. nil means all supported releases, and a CLI that is not in the map lacks the feature.
+// since maps a CLI to its first release with a feature. nil means all supported releases, and a CLI that is not in the map lacks the feature.
 type since map[string]string
 
 var (
@@ -29,11 +29,11 @@ var (
 
 type words struct{ english, chinese string }
 
-// feature is what users do with a command line and this provider. The guides say what that is.
+// feature is something that users do with a command line and this provider. The guides list these.
 type feature struct {
 	name  words
 	since since
-	// What a release that has it does, and what shows that one which is older has not.
+	// try uses the feature, and lack shows that an older release does not have it.
 	try, lack func(workspace)
 }
 
@@ -70,7 +70,7 @@ func (c commandLine) has(since since) bool {
 	return since == nil || ever && minor(c.Version) >= minor(first)
 }
 
-// minor is the second number of a version: the first is 1 in all that there are.
+// minor returns the second number of a version. The first one is always 1.
 func minor(version string) int {
 	_, rest, _ := strings.Cut(version, ".")
 	number, _, _ := strings.Cut(rest, ".")
@@ -88,18 +88,18 @@ func atHand(t *testing.T) commandLine {
 	if strings.HasPrefix(cli.Expect(0, "version"), opentofu) {
 		at.Name = opentofu
 	}
-	var told struct {
-		Version string `json:"terraform_version"` // of OpenTofu as well
+	var printed struct {
+		Version string `json:"terraform_version"` // also of OpenTofu
 	}
 	text := cli.Expect(0, "version", "-json")
-	if err := json.Unmarshal([]byte(text), &told); err != nil || !strings.HasPrefix(told.Version, "1.") {
+	if err := json.Unmarshal([]byte(text), &printed); err != nil || !strings.HasPrefix(printed.Version, "1.") {
 		t.Fatalf("%v: %s", err, text)
 	}
-	at.Version = told.Version
+	at.Version = printed.Version
 	return at
 }
 
-// workspace is a command line with a configuration, that finds the provider in a mirror, and its platform.
+// workspace is a command line with a configuration, the provider in a mirror, and a platform.
 type workspace struct {
 	*providertest.CLI
 	sim *providertest.Sim
@@ -114,7 +114,7 @@ func newWorkspace(t *testing.T, at commandLine) workspace {
 	return w
 }
 
-// Whatever a release has works, and whatever it is said to lack it lacks.
+// A release has each feature that the table says it has, and lacks the others.
 func TestAccVersions(t *testing.T) {
 	t.Parallel()
 	at := atHand(t)
@@ -141,13 +141,13 @@ func TestAccVersions(t *testing.T) {
 
 var writePages = flag.Bool("write-versions", false, "let TestVersions_pages write the guides in place of comparing them")
 
-// What the guides say of a run.
+// The guides' words for a run.
 var (
 	whats = map[what]words{theSet: {"the set", "下列项目"}, theSuite: {"the whole acceptance suite", "全部验收测试"}}
 	whens = map[when]words{everyChange: {"every change", "每次变更"}, longRun: {"the long run", "长时间测试"}}
 )
 
-// The guides say what runs.json keeps and what features are tried.
+// The guides list the runs of runs.json and the features that are tried.
 func TestVersions_pages(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]func(words) string{
@@ -172,7 +172,7 @@ func TestVersions_pages(t *testing.T) {
 				}
 				return strings.Join(lacks, in(words{", ", "、"}))
 			},
-			"since": func(name string) string { // the name of a feature, and since when each command line has it
+			"since": func(name string) string { // the name of a feature, and since which release each command line has it
 				said = append(said, name)
 				f := features[slices.IndexFunc(features, func(f feature) bool { return f.name.english == name })]
 				return strings.Join([]string{in(f.name), f.sinceIn(t, terraform, in), f.sinceIn(t, opentofu, in)}, " | ")
@@ -200,7 +200,7 @@ func oldest(t *testing.T, name string) string {
 	return slices.MinFunc(minorsRun(t, name), func(a, b string) int { return minor(a) - minor(b) })
 }
 
-// minorsRun are the minor versions that were run of a command line, as "1.8".
+// minorsRun returns the minor versions of a command line that were run, such as "1.8".
 func minorsRun(t *testing.T, name string) []string {
 	t.Helper()
 	var versions []string
@@ -212,13 +212,13 @@ func minorsRun(t *testing.T, name string) []string {
 	return versions
 }
 
-// aboutCLI is a line that may say which releases are supported, and version one that it names.
+// aboutCLI matches a line that may claim support for releases, and version a release in it.
 var (
 	aboutCLI = regexp.MustCompile(`Terraform|OpenTofu|required_version`)
 	version  = regexp.MustCompile(`(?:^|[^\d.:])(1\.\d+)`)
 )
 
-// No page, module or pipeline names a release that is older than the oldest that was run.
+// No page, module or pipeline claims support for a release older than the oldest that was run.
 func TestVersions_claims(t *testing.T) {
 	t.Parallel()
 	claims := 0
@@ -240,7 +240,7 @@ func TestVersions_claims(t *testing.T) {
 	providertest.Check(t, claims >= 20, "only %d claims were found", claims)
 }
 
-// The READMEs list what was run, and the modules are for every release from the oldest on.
+// The READMEs list the releases that were run, and the modules accept every release since the oldest.
 func TestVersions_readmes(t *testing.T) {
 	t.Parallel()
 	for name, words := range map[string]struct{ and, comma string }{"README.md": {" and ", ", "}, "README.zh-CN.md": {" 和 ", "、"}} {
@@ -283,7 +283,7 @@ const (
 	theSuite what = "suite" // every acceptance test
 )
 
-// when is a date, on which it was run by hand, or how often it is run.
+// when is the date of a run by hand, or how often a release is run.
 type when string
 
 const (
@@ -303,7 +303,7 @@ func keptRuns(t *testing.T) []run {
 	return runs
 }
 
-// keepRun writes down that a command line passed today, unless it is run often anyway. BK_TEST_RECORD=1 asks for it.
+// keepRun records that a command line passed today, unless it is run regularly. BK_TEST_RECORD=1 requests it.
 func keepRun(t *testing.T, at commandLine) {
 	t.Helper()
 	runs := keptRuns(t)
@@ -322,7 +322,7 @@ func keepRun(t *testing.T, at commandLine) {
 	providertest.NoError(t, os.WriteFile(runsFile, append(text, '\n'), 0o644))
 }
 
-// What the guide says that the long run and every change are run on are the releases that are pinned.
+// The releases that the guide says are run in the long run and on every change are those that are pinned.
 func TestRuns_pinned(t *testing.T) {
 	t.Parallel()
 	pinned := map[string]when{pinnedIn(t, "../../tools/opentofu/go.mod"): everyChange}
