@@ -25,7 +25,7 @@ var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser
 func browser(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("the browser is driven through inherited pipes, which Windows does not have")
+		t.Skip("the browser is controlled through inherited pipes, which Windows does not have")
 	}
 	if named := os.Getenv("BK_TEST_BROWSER"); named != "" {
 		return named
@@ -35,11 +35,11 @@ func browser(t *testing.T) string {
 			return found
 		}
 	}
-	t.Skipf("no browser is installed, so nobody looks at the page: install one of %s, or set BK_TEST_BROWSER", strings.Join(browsers, ", "))
+	t.Skipf("no browser is installed to test the page: install one of %s, or set BK_TEST_BROWSER", strings.Join(browsers, ", "))
 	return ""
 }
 
-// tab is one tab of a headless browser, driven by the DevTools protocol over two pipes.
+// tab is one tab of a headless browser, controlled by the DevTools protocol over two pipes.
 type tab struct {
 	t       *testing.T
 	to      *os.File
@@ -67,7 +67,7 @@ type reply struct {
 	err    string
 }
 
-// newTab starts a browser, which ends with the test. What the page throws, or its policy refuses, fails the test.
+// newTab starts a browser that ends with the test. An error of the page, or a violation of its policy, fails the test.
 func newTab(t *testing.T) *tab {
 	t.Helper()
 	theirs, to, err := os.Pipe()
@@ -93,7 +93,7 @@ func newTab(t *testing.T) *tab {
 		<-done
 		_, _ = to.Close(), from.Close()
 		for _, line := range b.console {
-			t.Errorf("the page complains: %s", line)
+			t.Errorf("the page reports: %s", line)
 		}
 	})
 	var target struct{ TargetID string }
@@ -241,7 +241,7 @@ func (b *tab) press(key string, modifiers int) {
 	b.call("Input.dispatchKeyEvent", event)
 }
 
-// drag presses the mouse on one element and releases it on another. With the same one it is a click.
+// drag presses the mouse on one element and releases it on another. If both are the same, it is a click.
 func (b *tab) drag(from, to string) {
 	b.t.Helper()
 	mouse := func(kind, selector string, buttons int) {
@@ -259,7 +259,7 @@ func (b *tab) drag(from, to string) {
 
 func (b *tab) click(selector string) { b.t.Helper(); b.drag(selector, selector) }
 
-// shoot keeps a screenshot in BK_TEST_SCREENSHOTS, if that names a directory.
+// shoot writes a screenshot to the directory BK_TEST_SCREENSHOTS, if that is set.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("BK_TEST_SCREENSHOTS")

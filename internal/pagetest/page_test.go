@@ -1,4 +1,4 @@
-// Package pagetest looks at the simulator's page as a person does: in a browser, while the provider works on the fleet.
+// Package pagetest uses the simulator's page as a person does: in a browser, while the provider works on the fleet.
 package pagetest
 
 import (
@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
-// What a test looks for in the page.
+// Expressions for what a test looks for in the page.
 const (
 	connection = `document.querySelector("#link").textContent`
 	cells      = `document.querySelectorAll("#fleet [role=option]")`
@@ -63,7 +63,7 @@ func running(t *testing.T, sim *providertest.Sim, from, to int) {
 	}
 }
 
-// A rolling restart goes over a thousand hosts. Ten of them are broken with the mouse, and the wave that meets them is the last.
+// A rolling restart runs over a thousand hosts. Ten of them are broken with the mouse, and the wave that reaches them is the last.
 func TestPage_rollingRestart(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -83,7 +83,7 @@ func TestPage_rollingRestart(t *testing.T) {
 		}))
 		ended <- end
 	}()
-	b.sees(shown("fresh")+` >= 150`, "true") // by one request, as all of it
+	b.sees(shown("fresh")+` >= 150`, "true") // all of it by one request, the stream
 	b.sees(`JSON.stringify(performance.getEntriesByType("resource").filter(e => !e.name.endsWith("/_sim/stream")).map(e => e.name))`, "[]")
 	b.drag(cells+"[705]", cells+"[714]")
 	b.sees(`document.querySelectorAll("#fleet [aria-selected=true]").length`, "10")
@@ -111,13 +111,13 @@ func TestPage_rollingRestart(t *testing.T) {
 		}
 	}
 
-	// What was broken by hand is repaired by hand.
+	// A host that was broken by hand is repaired by hand.
 	b.click(day("Agent does not answer"))
 	b.sees(shown("away"), "0")
 	b.sees(pressed("Agent does not answer"), "false")
 }
 
-// Everything can be done without a mouse, and is named for those who do not see it.
+// Everything can be done without a mouse, and has a name for screen readers.
 func TestPage_byKeyboard(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -148,7 +148,7 @@ func TestPage_byKeyboard(t *testing.T) {
 	b.sees(`document.querySelectorAll("#fleet [aria-selected=true]").length`, "30")
 }
 
-// A call is opened to see both bodies, and no secret is in them.
+// An opened call shows both bodies, without secrets.
 func TestPage_opensACall(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -170,7 +170,7 @@ func TestPage_opensACall(t *testing.T) {
 	b.sees(`document.querySelector("#call").open`, "false")
 }
 
-// Whatever the control endpoint takes can be typed, and what it refuses is said. What a call names is text, whatever it looks like.
+// Every fault that the control endpoint accepts can be typed, and a refusal is shown. Names in a call are shown as text, whatever they contain.
 func TestPage_takesAnyFault(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -191,7 +191,7 @@ func TestPage_takesAnyFault(t *testing.T) {
 	b.sees(pressed("Cached status lags"), "false")
 }
 
-// In light and in dark mode, text and states have the contrast that WCAG 2.2 requires. That is 4.5 to 1 for text, and 3 to 1 for shapes.
+// In light and dark mode, text and states have the contrast that WCAG 2.2 requires: 4.5 to 1 for text, and 3 to 1 for shapes.
 func TestPage_hasContrast(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -215,7 +215,7 @@ func TestPage_hasContrast(t *testing.T) {
 	}
 }
 
-// A scenario shows its steps, and the next one can be done at once.
+// A scenario shows its steps, and the next one can be run at once.
 func TestPage_playsAScenario(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -236,7 +236,7 @@ func TestPage_playsAScenario(t *testing.T) {
 	b.sees(`document.querySelector("#next").hidden`, "true")
 }
 
-// Where CMDB knows the hosts, they are grouped by set and module, those without a process too.
+// If CMDB knows the hosts, they are grouped by set and module, including those without a process.
 func TestPage_groupsByModule(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"shop","sets":[{"name":"gz-[1-12]","modules":[
@@ -255,8 +255,8 @@ func TestPage_groupsByModule(t *testing.T) {
 	b.sees(counted("empty"), "417")
 }
 
-// With a secret of its own, the simulator shows nothing to those who do not know it. The
-// link has it where no server and no other page sees it, and the page removes it.
+// If the simulator has a secret, the page shows nothing without it. The link carries it
+// where no server and no other page sees it, and the page removes it.
 func TestPage_asksForTheSecret(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{AppSecret: "o'wn & only"}
@@ -279,7 +279,7 @@ func TestPage_asksForTheSecret(t *testing.T) {
 
 var link = regexp.MustCompile(`(?m)^Its page: +(http://\S+)$`)
 
-// The open page shows the demo. Three hosts come up, one is killed and restarted, one is unregistered by
+// The open page follows the demo. Three hosts appear, one is killed and restarted, one is unregistered by
 // another user and repaired, and all are destroyed.
 func TestAccPage_demo(t *testing.T) {
 	t.Parallel()
@@ -307,7 +307,7 @@ func TestAccPage_demo(t *testing.T) {
 		<-ended
 	})
 
-	// It builds the provider and the simulator first, which takes as long as it takes.
+	// The demo builds the provider and the simulator first, which may take long.
 	url := ""
 	for url == "" {
 		select {

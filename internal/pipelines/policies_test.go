@@ -14,14 +14,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// planned is a change of a configuration, and what the policies have to say about its plan.
+// planned is a change of a configuration, and the expected judgement of its plan.
 type planned struct {
 	config string
-	// refused are parts of the reasons, one reason each; none where the plan is allowed.
+	// refused has a part of each reason, and is empty if the plan is allowed.
 	refused []string
 }
 
-// fleetPlan is a fleet that is there already, and what may be planned for it.
+// fleetPlan is an existing fleet with changes that may be planned for it.
 type fleetPlan struct {
 	before string
 	plans  map[string]planned
@@ -40,12 +40,12 @@ func hosted(hosts string, start, more string) string {
 	return providertest.HostedConfig{Hosts: hosts, Start: start, More: more}.String()
 }
 
-// operated is a fleet with an operation on it, which refers to it in one value.
+// operated returns a fleet with an operation that refers to it in one value.
 func operated(fleet, operation, more string) string {
 	return fleet + fmt.Sprintf("resource \"bk_process_operation\" \"test\" {\n  process = bk_hosted_process.test.process\n  operation = %q\n  %s\n}\n", operation, more)
 }
 
-// twoOperated are two fleets with one operation on both, the first of 150 hosts.
+// twoOperated returns two fleets with one operation on both. The first one has 150 hosts.
 func twoOperated(others int, more string) string {
 	log := strings.ReplaceAll(hosted(providertest.HostsConfig(others), "", ""), `"nginx"`, `"log"`)
 	_, log, _ = strings.Cut(log, "resource ")
@@ -139,7 +139,7 @@ func fleetPlans() map[string]fleetPlan {
 	}
 }
 
-// unknownHosts is a fleet whose hosts are unknown before the apply, with an operation.
+// unknownHosts returns a fleet with an operation, whose hosts are unknown before the apply.
 func unknownHosts(rollout string) string {
 	hosts := "terraform_data.hosts.output"
 	return "resource \"terraform_data\" \"hosts\" {\n  input = { web-1 = \"0:10.0.0.2\" }\n}\n" +
@@ -176,12 +176,12 @@ func (p *pipeline) plan(flags ...string) {
 	p.Write("tfplan.json", p.Expect(0, "show", "-json", "tfplan"))
 }
 
-// expectReasons asks the policies about the plan. Each reason has to be one that is wanted, and each that is wanted has to be there.
+// expectReasons evaluates the policies on the plan. There must be exactly the expected reasons.
 func (p *pipeline) expectReasons(name string, want []string) {
 	p.T.Helper()
 	code, said := p.try("policy.sh")
 	lines := strings.Split(strings.TrimSpace(said), "\n")
-	reasons := lines[1:] // below the one that says whether the plan is allowed
+	reasons := lines[1:] // after the line that says whether the plan is allowed
 	providertest.Check(p.T, code == min(len(want), 1), "%s: exit code %d: %s", name, code, said)
 	providertest.Check(p.T, len(reasons) == len(want), "%s: %d reasons, want %d: %s", name, len(reasons), len(want), strings.Join(reasons, "\n"))
 	for _, part := range want {
@@ -191,7 +191,7 @@ func (p *pipeline) expectReasons(name string, want []string) {
 	}
 }
 
-// What an apply repairs, or tries again, reaches hosts as well.
+// An apply that repairs hosts, or retries them, counts as a change of these hosts.
 func TestAccPolicies_leftOver(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -253,7 +253,7 @@ func TestAccPolicies_replacedOperation(t *testing.T) {
 	p.expectReasons("in-batches", nil)
 }
 
-// An exception names the address, for one policy.
+// An exception names the address of a resource, for one policy.
 func TestAccPolicies_exceptions(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, providertest.NewSim(t), operated(hosted(providertest.HostsConfig(150), "", ""), "kill", ""))
@@ -279,13 +279,13 @@ func TestAccPolicies_exceptions(t *testing.T) {
 		providertest.NoError(t, os.WriteFile(settings, []byte(edited), 0o600))
 		p.expectReasons(c.name, c.refused)
 	}
-	// Without the settings nothing can be judged.
+	// Without the settings, no plan can be judged.
 	providertest.NoError(t, os.Remove(settings))
 	providertest.Says(t, p.script(1, "policy.sh"), "settings.json does not have the limits")
 }
 
 // The installed CLIs may not have actions, which came with Terraform 1.14. So the test adds to a real
-// plan what Terraform writes about them, in the form of its package jsonplan.
+// plan what Terraform writes about actions, in the format of its package jsonplan.
 func TestAccPolicies_actions(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, providertest.NewSim(t), hosted(providertest.HostsConfig(3), "", ""))
@@ -312,7 +312,7 @@ func TestAccPolicies_actions(t *testing.T) {
 		"hosts-not-known":  {"action_invocations", map[string]any{"operation": "restart"}, []string{"would reach hosts that are not known before the apply"}},
 		"deferred-kill":    {"deferred_action_invocations", map[string]any{"operation": "kill", "hosts": hosts(3)}, []string{"the action is, or may be, a kill"}},
 		"one-value-a-kill": {"action_invocations", map[string]any{"operation": "kill", "process": `{"hosts": {"web-7": "0:10.0.0.8"}}`}, []string{"a kill of web-7 (0:10.0.0.8)"}},
-		// Several processes in one operation, each given or in one value.
+		// Several processes in one operation, declared each or in one value.
 		"several-processes": {"action_invocations", map[string]any{"operation": "restart", "processes": map[string]any{
 			"a": map[string]any{"hosts": hosts(60)}, "b": `{"hosts": {"db-1": "0:10.1.0.1"}}`, "c": map[string]any{"process": `{"hosts": {"db-2": "0:10.1.0.2"}}`, "priority": 2},
 			"d": map[string]any{"hosts": hosts(99)},
@@ -331,7 +331,7 @@ func TestAccPolicies_actions(t *testing.T) {
 	}
 }
 
-// Of an action, too, a part of the hosts may be unknown.
+// An action's hosts may also be known only in part.
 func TestAccPolicies_actionsPartlyKnown(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, providertest.NewSim(t), hosted(providertest.HostsConfig(3), "", ""))
@@ -358,7 +358,7 @@ func TestAccPolicies_actionsPartlyKnown(t *testing.T) {
 	}
 }
 
-// write writes a plan with an invocation added.
+// write writes a plan with an added invocation.
 func (p *pipeline) write(text, in string, invocation map[string]any) {
 	p.T.Helper()
 	plan := decode(p.T, []byte(text))

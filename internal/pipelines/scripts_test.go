@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
-// opaBinary builds OPA, unless it is there, and returns its path.
+// opaBinary builds OPA once, and returns its path.
 var opaBinary = sync.OnceValues(func() (string, error) {
 	var stderr strings.Builder
 	build := exec.Command(filepath.Join("..", "..", "tools", "build"), "opa")
@@ -50,14 +50,14 @@ func examples(t *testing.T) string {
 	return dir
 }
 
-// pipeline is a working directory of a CI, with a configuration in it, and the scripts.
+// pipeline is a working directory of a CI with a configuration and the scripts.
 type pipeline struct {
 	*providertest.CLI
 	scripts string
 }
 
-// newPipeline returns one whose CLI finds the provider as users' CLIs do, so that init
-// works: in a mirror, and not by a development override.
+// newPipeline returns one whose CLI finds the provider in a mirror, as users' CLIs do, and not by a
+// development override, so that init works.
 func newPipeline(t *testing.T, sim *providertest.Sim, config string) *pipeline {
 	t.Helper()
 	opa := needOPA(t)
@@ -101,12 +101,12 @@ func decode(t *testing.T, text []byte) map[string]any {
 	return value
 }
 
-// robot answers as those of WeCom do: a message that is refused has status 200 as well.
+// robot answers like WeCom's robots: it also refuses a message with status 200.
 type robot struct {
 	URL string
 
 	mu    sync.Mutex
-	told  []string
+	got   []string
 	takes int // bytes
 }
 
@@ -123,24 +123,24 @@ func newRobot(t *testing.T) *robot {
 			return
 		}
 		_, _ = io.WriteString(w, `{"errcode":0,"errmsg":"ok"}`)
-		r.told = append(r.told, string(body))
+		r.got = append(r.got, string(body))
 	}))
 	t.Cleanup(server.Close)
 	r.URL = server.URL
 	return r
 }
 
-// texts are the messages, taken out of what WeCom wraps around them.
+// texts returns the messages, without the envelope of WeCom.
 func (r *robot) texts(t *testing.T) []string {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	texts := []string{}
-	for _, body := range r.told {
+	for _, body := range r.got {
 		message := decode(t, []byte(body))
 		text, _ := message["text"].(map[string]any)
 		content, _ := text["content"].(string)
-		providertest.Check(t, message["msgtype"] == "text" && content != "", "no robot understands %s", body)
+		providertest.Check(t, message["msgtype"] == "text" && content != "", "a robot could not read %s", body)
 		texts = append(texts, content)
 	}
 	return texts
@@ -160,7 +160,7 @@ func applied(t *testing.T, hosts int) (*providertest.Sim, *pipeline) {
 	return sim, p
 }
 
-// A plan is asked about, kept for its user alone, and applied.
+// A plan is checked, kept in a file that only its user can read, and applied.
 func TestAccScripts(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -182,7 +182,7 @@ func TestAccScripts(t *testing.T) {
 	}
 }
 
-// Nights without drift, with drift, with a platform that refuses, and with a robot that is not there.
+// Nights without drift, with drift, with a platform that refuses, and without a robot.
 func TestAccScripts_nights(t *testing.T) {
 	t.Parallel()
 	sim, p := applied(t, 3)
@@ -202,17 +202,17 @@ func TestAccScripts_nights(t *testing.T) {
 	// Promised in pipelines.md: with 1 where that could not be found out
 	sim.Inject(simulator.Fault{HTTPStatus: http.StatusForbidden})
 	providertest.Says(t, p.script(1, "drift.sh", night), "Nobody knows whether there is drift")
-	// Where no file can be written, either.
+	// The same if no file can be written.
 	p.script(1, "drift.sh", night, "PLAN=nowhere/drift")
 	sim.ClearFaults()
 	reported := robot.texts(t)
 	providertest.Check(t, len(reported) == 3 && strings.Contains(reported[2], "failed") && strings.Contains(reported[1], "failed"), "report of a failed search: %q", reported)
 
-	// What was found does not depend on the robot.
+	// The result does not depend on the robot.
 	providertest.Says(t, p.script(2, "drift.sh", "NOTIFY_URL=http://127.0.0.1:1"), "Nobody could be notified.")
 }
 
-// A message has as much as a robot takes, and a robot that refuses it is not taken for one that was told.
+// A message is no longer than a robot accepts, and a robot's refusal is reported.
 func TestAccScripts_nightOfManyHosts(t *testing.T) {
 	t.Parallel()
 	sim, p := applied(t, 61)
@@ -233,7 +233,7 @@ func TestAccScripts_nightOfManyHosts(t *testing.T) {
 	providertest.Says(t, p.script(2, "drift.sh", "NOTIFY_URL="+robot.URL), "Nobody could be notified", "exceed max length")
 }
 
-// A plan from before is no plan for the state of today.
+// A plan made for an earlier state is not applied.
 func TestAccScripts_oldPlan(t *testing.T) {
 	t.Parallel()
 	sim, p := applied(t, 3)
@@ -247,7 +247,7 @@ func TestAccScripts_oldPlan(t *testing.T) {
 	p.script(0, "drift.sh")
 }
 
-// What the policies refuse is not applied, even if they were not checked before.
+// A plan that the policies refuse is not applied, even if they were not evaluated before.
 func TestAccScripts_refused(t *testing.T) {
 	t.Parallel()
 	sim, p := applied(t, 4)
@@ -272,14 +272,14 @@ func TestAccScripts_refused(t *testing.T) {
 	}
 	sim.Changed(t)
 
-	// Where nothing can be planned there is no plan of before left to apply.
+	// If planning fails, no earlier plan is left to apply.
 	p.Configure("resource \"bk_hosted_process\" \"test\" {}\n")
 	p.script(1, "plan.sh")
 	p.script(1, "apply.sh")
 	sim.Changed(t)
 }
 
-// Every pipeline is YAML, and runs scripts that exist, in the order that matters.
+// Every pipeline is valid YAML, and runs existing scripts in the right order.
 func TestAccYAML(t *testing.T) {
 	t.Parallel()
 	opa := needOPA(t)
@@ -316,7 +316,7 @@ func TestAccYAML(t *testing.T) {
 	providertest.Same(t, "what the pipelines run", want, runs)
 }
 
-// Only what somebody has read gets the secret.
+// Only jobs on reviewed code get the secret.
 func TestAccYAML_secret(t *testing.T) {
 	t.Parallel()
 	holds(t, map[string]string{
@@ -336,7 +336,7 @@ func TestAccYAML_approval(t *testing.T) {
 	})
 }
 
-// holds asks OPA about pipelines by their file. A query of one expression is defined even if that is false.
+// holds evaluates queries on the pipelines' files. A query of one expression is defined even if that is false.
 func holds(t *testing.T, queries map[string]string) {
 	t.Helper()
 	opa := needOPA(t)
