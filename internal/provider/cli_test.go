@@ -23,7 +23,7 @@ variable "key" {
 `
 )
 
-// inLines are the objects of an API as HCL. They are what a hosted process has besides its hosts, and how
+// inLines has the objects of an API as HCL: what a hosted process has besides its hosts, and how
 // an operation and a status refer to it. NAME is replaced by its name, START by its command.
 type inLines struct{ prefix, is, whole string }
 
@@ -52,11 +52,11 @@ func (l inLines) fill(config, start, name string) string {
 var planShapes = map[string]struct {
 	config                     string
 	mostToCreate, mostToChange int
-	create, change             map[string]int // lines that they have, with their numbers
+	create, change             map[string]int // numbers of lines by their beginning
 	applied                    string         // part of the last apply's output
 }{
-	// An operation and a status refer to the process. They name it in one line, and say on how many hosts they run.
-	// A changed declaration is one line of each, which says that it runs nothing.
+	// An operation and a status refer to the process in one line, and say on how many hosts they run.
+	// For each of them, a changed declaration is one line, which says that it runs nothing.
 	"operated": {
 		config: `
 resource "PREFIXhosted_process" "NAME" {
@@ -108,7 +108,7 @@ func planned(t *testing.T, out string) string {
 	return between[1]
 }
 
-// The plans of three processes of 20 hosts are readable, over either API. A secret in a command is printed by none.
+// The plans of three processes of 20 hosts are readable, over either API. No plan prints a secret in a command.
 func TestAccPlanLines(t *testing.T) {
 	t.Parallel()
 	for api, l := range linesOf {
@@ -153,7 +153,7 @@ func newLinesCLI(t *testing.T) *providertest.CLI {
 	return cli
 }
 
-// expectLines bounds the lines of a plan, outputs included, and counts those with some content, after any white space.
+// expectLines limits the lines of a plan, outputs included, and counts lines by their content after white space.
 func expectLines(t *testing.T, plan string, most int, attribute string, want map[string]int) {
 	t.Helper()
 	if lines := strings.Count(plan, "\n"); lines > most {
@@ -208,7 +208,7 @@ output "whole" { value = [data.PREFIXprocess_status.NAME, PREFIXprocess_operatio
 	}
 }
 
-// logged is the log of a command with the variables that the page about logs names.
+// logged returns the log of a command with the variables that the page about logs names.
 func logged(c *providertest.CLI, variables string, code int, args ...string) []string {
 	c.T.Helper()
 	providertest.Check(c.T, strings.Contains(logsPage(c.T), "`"+variables+"`"), "the page does not name %s", variables)
@@ -305,8 +305,8 @@ func TestAccLogs(t *testing.T) {
 	for _, line := range []string{operated, over} {
 		providertest.Check(t, regexp.MustCompile(line).MatchString(logsPage(t)), "no line on the page is like %s", line)
 	}
-	if told := len(linesWith(calls, "called API")); told != len(made) {
-		t.Errorf("%d calls are logged, and %d were made", told, len(made))
+	if logged := len(linesWith(calls, "called API")); logged != len(made) {
+		t.Errorf("%d calls are logged, and %d were made", logged, len(made))
 	}
 	notAsked := linesWith(created, "called API")
 	for _, lines := range [][]string{created, updated, calls} {

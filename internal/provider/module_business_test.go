@@ -52,7 +52,7 @@ func runningPIDs(sim *providertest.Sim) map[string]int {
 	return pids
 }
 
-// onlyOp is an operation on so many hosts, for Sim.ExpectOperated, and no other.
+// onlyOp returns the count for Sim.ExpectOperated of one operation on that many hosts, and no other.
 func onlyOp(op, hosts int) map[int]int {
 	only := map[int]int{simulator.OpStart: 0, simulator.OpStop: 0, simulator.OpRestart: 0, simulator.OpReload: 0, simulator.OpKill: 0}
 	only[op] = hosts

@@ -241,7 +241,7 @@ func (s *settingScene) register() {
 	}
 }
 
-// unreached says whether a create with a host whose agent does not answer lists it as unreachable.
+// unreached reports whether a create lists a host whose agent does not answer as unreachable.
 func (s *settingScene) unreached() string {
 	for _, sim := range s.sims {
 		sim.SetReachable(providertest.Address(2), false)

@@ -132,7 +132,7 @@ func jsonOf(v any) string {
 	return string(encoded)
 }
 
-// place is the place of a value in a configuration, with a name that has no keys in it, and with another value.
+// place is the place of a value in a configuration. name is its path without keys, and other another valid value.
 type place struct {
 	at    []string
 	name  string
@@ -140,7 +140,7 @@ type place struct {
 	other any
 }
 
-// kind is the same for the same attribute in another configuration, whether it is set or not.
+// kind is the same for an attribute in each configuration that sets it, and in each that does not.
 func (p place) kind() string { return fmt.Sprint(p.name, p.value == nil) }
 
 func (p place) String() string { return strings.Join(p.at, ".") }
@@ -228,7 +228,7 @@ func set(v any, at []string, value any) any {
 	return copied
 }
 
-// unknownOthers are other values of attributes for which a longer text, a greater number or the opposite is not valid.
+// unknownOthers has other values of attributes for which a longer text, a greater number or the opposite is not valid.
 var unknownOthers = map[string]any{
 	"ensure": "registered", "on_partial_create": "warn", "on_destroy": "unregister", "on_update": "reload", "registration_api": "manage_proc",
 	"operation": "start", "waves": "2", "canary": "web-1", "pause": "2s", "wave_timeout": "2m", "max_failed_hosts": "10%", "stable_for": "2s", "within": "59s", "on_failure": nil,
@@ -241,7 +241,7 @@ type unknowns struct {
 
 	base   object
 	places []place
-	// providers are the providers that plan and apply; the settings of the one named "" are unknown.
+	// providers has the providers that plan and apply, by name. The settings of "" are unknown.
 	providers map[string]*providertest.Protocol
 	states    map[string]providertest.Kept
 
@@ -267,7 +267,7 @@ func newUnknowns(t *testing.T, o unknownObject, base object) *unknowns {
 		p.other = u.otherOf(p)
 		config := u.setting(u.base, p, p.other)
 		if p.name == ".processes[]" {
-			continue // the framework reads priority, and cannot while the whole element is unknown
+			continue // the framework reads priority, which fails while the whole element is unknown
 		}
 		if jsonOf(config) != jsonOf(u.base) && !u.planner(t, "ready", "nothing").Validate(config).Failed() {
 			u.places = append(u.places, p)
@@ -285,9 +285,9 @@ func (u *unknowns) setting(config object, p place, value any) object {
 	return changed
 }
 
-// otherOf is another value at a place.
+// otherOf returns another value for a place.
 func (u *unknowns) otherOf(p place) any {
-	for _, inner := range u.places { // those inside come first
+	for _, inner := range u.places { // inner places come first
 		if len(inner.at) > len(p.at) && inner.within(p) {
 			return set(p.value, inner.at[len(p.at):], inner.other)
 		}
@@ -436,7 +436,7 @@ func (u *unknowns) providerTurnsOut(t *testing.T, state string, config object) {
 func (u *unknowns) compare(t *testing.T, state string, planned providertest.Plan, provider string, final object, what string) {
 	t.Helper()
 	if planned.Action == providertest.PlanReplace {
-		state = "nothing" // it was destroyed by then
+		state = "nothing" // it is destroyed first
 	}
 	again := u.plan(t, provider, state, final)
 	if again == nil {

@@ -112,7 +112,7 @@ func keepsAll(t *testing.T, where string, marked, form reflect.Value) {
 	}
 }
 
-// optional is what a nested attribute was marked as.
+// optional is implemented by nested attributes.
 type optional interface{ IsOptional() bool }
 
 func keepsNested(t *testing.T, where string, nested optional, count int) {
@@ -122,7 +122,7 @@ func keepsNested(t *testing.T, where string, nested optional, count int) {
 	}
 }
 
-// A limit of an import is the number that a configuration has, or the first plan would not be empty.
+// A limit has the same number after an import as in a configuration, or the first plan would not be empty.
 func TestHostedSpec_limits(t *testing.T) {
 	t.Parallel()
 	for n, text := range map[float64]string{10.1: "10.1", 10.100000381469727: "10.1", 20: "20", 0.5: "0.5"} {

@@ -194,8 +194,8 @@ func TestDeclaration_validation(t *testing.T) {
 	}
 }
 
-// A module may offer every form, and its caller sets one of them. While Terraform validates the module, its variables are unknown. What is
-// known is refused in two forms, by the plan as well: there is no other time for what a validation does not know.
+// A module may offer every form, and its caller sets one of them. While Terraform validates the module, its variables are unknown.
+// Two known forms are refused. The plan refuses them as well, because a validation may not know them yet.
 func TestDeclaration_everyForm(t *testing.T) {
 	t.Parallel()
 	notKnown := providertest.NotKnown{}

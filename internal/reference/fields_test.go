@@ -19,7 +19,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// inner, list and outer have each kind of field that a model has.
+// inner, list and outer have a field of each kind that models have.
 type (
 	inner struct {
 		Text types.String `tfsdk:"text"`
@@ -49,7 +49,7 @@ var (
 	}}
 )
 
-// valuesOf are values of outerSchema. Those that the framework refuses are among them.
+// valuesOf returns values of outerSchema, including some that the framework refuses.
 func valuesOf(ctx context.Context) map[string]tftypes.Value {
 	whole, ok := outerSchema.Type().TerraformType(ctx).(tftypes.Object)
 	if !ok {
@@ -85,7 +85,7 @@ func valuesOf(ctx context.Context) map[string]tftypes.Value {
 	return values
 }
 
-// What is read is what the framework reads, and so is what is refused.
+// Reading gives the framework's values, and refuses what the framework refuses.
 func TestFields_readAsTheFramework(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -143,7 +143,7 @@ func TestFields_otherModel(t *testing.T) {
 	}
 }
 
-// What is written is what the framework writes. A null object without a type is left to it.
+// Writing gives the framework's values. A null object without a type is left to the framework.
 func TestFields_writeAsTheFramework(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -175,7 +175,7 @@ func TestFields_writeAsTheFramework(t *testing.T) {
 	}
 }
 
-// Whatever was parsed before, hosts are those of the map, with the faults and the supplier of the request.
+// Hosts are those of the map, with the faults and the supplier of the request, whatever was parsed before.
 func TestInventories(t *testing.T) {
 	t.Parallel()
 	var (

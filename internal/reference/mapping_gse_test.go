@@ -77,7 +77,7 @@ var gseMappings = map[string]gseMapping{
 	}},
 }
 
-// Reference is meta, hosts and spec as an object has them.
+// Reference returns meta, hosts and spec as an object has them.
 func (m gseMapping) Reference(hosts map[string]string) object {
 	meta := object{"namespace": "name-space", "name": "process-name"}
 	if m.labels != nil {
@@ -98,7 +98,7 @@ func (m gseMapping) altered(hosts map[string]string) object {
 // (OPERATED) and hosting (HOSTING) send it.
 func (m gseMapping) body(template string) string { return m.labelled(template, nil) }
 
-// owned is body as a hosted process sends it, with the owner label.
+// owned returns the body that a hosted process sends, with the owner label.
 func (m gseMapping) owned(template string) string {
 	return m.labelled(template, map[string]string{m.fingerprintLabel + "_owner": someOwner})
 }
@@ -114,7 +114,7 @@ func (m gseMapping) labelled(template string, owner map[string]string) string {
 	meta, registered := maps.Clone(named), maps.Clone(m.spec)
 	meta["labels"] = labels
 	policy, _ := m.spec["monitor_policy"].(object)
-	// Only operations have the time of one. They call the policy by another name, and have no limits.
+	// Only operations have op_timeout. They name the policy differently, and have no limits.
 	registered["monitor_policy"] = maps.Clone(policy)
 	set(registered, "monitor_policy.op_timeout", "")
 	hosting := maps.Clone(m.spec)
@@ -177,7 +177,7 @@ func TestMappingGSE_esb(t *testing.T) {
 	}
 }
 
-// limitedFor is the spec of an operation at the gateway: what leaves the process running has limits.
+// limitedFor returns the spec of an operation at the gateway. Operations that leave the process running send its limits.
 func limitedFor(op int) string {
 	if op == simulator.OpStop || op == simulator.OpKill {
 		return "OPERATED"
@@ -185,7 +185,7 @@ func limitedFor(op int) string {
 	return "HOSTING"
 }
 
-// The same on the gateway, where hosting registers, and hosts may have agent ids.
+// The same on the gateway, where registering means hosting, and hosts may have agent ids.
 func TestMappingGSE_gateway(t *testing.T) {
 	t.Parallel()
 	for name, m := range gseMappings {
@@ -198,7 +198,7 @@ func TestMappingGSE_gateway(t *testing.T) {
 			p := mapped(t, sim, providertest.FaceGateway, m)
 			resource := p.CoreOf("bk_hosted_process", &providertest.Kept{})
 			config := m.Reference(hosts)
-			// Hosts that are named in two ways are in two requests.
+			// Hosts with different forms of names are in separate requests.
 			both := func(body func(string) string, template string) []string {
 				return []string{body(template), body(strings.ReplaceAll(template, `"hosts": HOSTS2`, `"agent_id_list": ["`+mappedAgent+`"]`))}
 			}
@@ -244,7 +244,7 @@ const (
 		{"bk_cloud_id": 5, "bk_supplier_id": 9, "ip": "10.0.0.3"}
 	]`
 	mappedHostsV2 = `[{"bk_cloud_id": 3, "ip": "10.0.0.1"}, {"bk_cloud_id": 4, "ip": "10.0.0.2"}, {"bk_cloud_id": 5, "ip": "10.0.0.3"}]`
-	// mappedCaller is the credentials in every body of the ESB.
+	// mappedCaller has the credentials in every body of the ESB.
 	mappedCaller = `"bk_app_code": "bk_test", "bk_app_secret": "***", "bk_username": "admin"`
 )
 

@@ -178,7 +178,7 @@ func TestMappingStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			// It runs on three and not on two; the last one is unknown.
+			// It runs on three hosts and not on two, and is unknown on the last one.
 			var answers []any
 			for n := 1; n <= 5; n++ {
 				providertest.NoError(t, sim.Register(providertest.Address(n), "web", "nginx", nil, "{}"))

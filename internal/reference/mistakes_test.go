@@ -206,7 +206,7 @@ func (m mistake) objects(face providertest.Face) []string {
 	}
 }
 
-// The page about mistakes has Terraform's own messages about wrong types, and about what it drops, as every CLI prints them.
+// The page about mistakes quotes Terraform's own messages about wrong types and dropped attributes as every CLI prints them.
 func TestAccMistakes_ofTerraform(t *testing.T) {
 	t.Parallel()
 	page := providertest.ReadFile(t, "../../docs/guides/configuration-mistakes.md")

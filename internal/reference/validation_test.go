@@ -64,7 +64,7 @@ func gate(output any) object {
 	return object{"waves": []any{"1"}, "healthy": object{"stable_for": "1s", "output": output}}
 }
 
-// What is said of a configuration, beside the mistakes of TestMistakes. Unknown values pass.
+// The diagnostics of configurations, besides those of TestMistakes. Unknown values pass.
 //
 // Promised in rolling-restart.md: A `rollout` without `waves` or `batch_size` brings a warning, as all hosts go at once then.
 func TestValidation(t *testing.T) {
@@ -150,7 +150,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// A gate that the deadline of the object always cuts off ends every apply the same way, and a create is begun anew each time. Unknown values pass.
+// A gate that never ends before the object's deadline fails every apply, and every create starts again. Unknown values pass.
 //
 // Promised in rollouts.md: A gate that `timeouts` would always cut off, because `stable_for` or `within` is longer, is an error of the plan.
 func TestValidation_gateEnds(t *testing.T) {
@@ -165,7 +165,7 @@ func TestValidation_gateEnds(t *testing.T) {
 		says                     string // %s is the name of the deadline
 	}{
 		"below-default":       {"9m59s", nil, nil, ""},
-		"default-cuts-within": {"6m", nil, nil, ""}, // which nobody has set
+		"default-cuts-within": {"6m", nil, nil, ""}, // within is not set
 		"default":             {"10m", nil, nil, atStable + "10m0s before the end of" + byDefault + `"20m0s", or less here.`},
 		"default-within":      {"1m", "11m", nil, atWithin + "11m0s is longer than" + byDefault + `"16m0s", or less here.`},
 		"set":                 {"30s", nil, "6s", atStable + `30s before the end of timeouts.%s, which is 6s; allow more there, such as "10m30s", or less here.`},
@@ -201,7 +201,7 @@ func TestValidation_gateEnds(t *testing.T) {
 	providertest.Silent(t, p.ValidateBlock(hostedBlock, configOf(hostedBlock, object{"ensure": "running", "timeouts": later, "rollout": object{"batch_size": 1, "healthy": object{"stable_for": "1h"}}})))
 	for block, values := range map[string]object{hostedBlock: {"on_update": "restart", "spec.control.restart_cmd": "./r"}, operationBlock: {"operation": "start", "run_on_create": false}} {
 		values["timeouts.create"], values["rollout"] = "1s", object{"batch_size": 1, "healthy": object{"stable_for": "5s"}}
-		providertest.Silent(t, p.ValidateBlock(block, configOf(block, values))) // no create watches anything
+		providertest.Silent(t, p.ValidateBlock(block, configOf(block, values))) // no gate runs on create
 	}
 }
 
@@ -409,7 +409,7 @@ func rolloutOf(set map[string]attr.Value) types.Object {
 	}, all)
 }
 
-// A rollout that cannot be read is an error, and not one wave of all hosts. A plan does not know it all.
+// A rollout that cannot be read is an error, not one wave of all hosts. A plan may not know all of it.
 func TestTarget_Rollout_unreadable(t *testing.T) {
 	t.Parallel()
 	gate := func(name, value string) attr.Value {
@@ -447,7 +447,7 @@ func TestTarget_Rollout_unreadable(t *testing.T) {
 	}
 }
 
-// The object's max_unreachable_hosts counts before the provider's.
+// The object's max_unreachable_hosts takes precedence over the provider's.
 func TestMaxUnreachableOf(t *testing.T) {
 	t.Parallel()
 	null, half := types.StringNull(), types.StringValue("50%")
