@@ -77,7 +77,7 @@ func TestNew_transport(t *testing.T) {
 	procapitest.Check(t, !transport.TLSClientConfig.InsecureSkipVerify, "the server is not verified")
 }
 
-// Limits of requests at once, of requests per second, and of both: a request that has no turn in time keeps no slot.
+// Limits of concurrent requests, of requests per second, and of both. A request that does not get its turn in time takes no slot.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestParseEnvelope(t *testing.T) {
 	}
 }
 
-// An answer without result and code counts if it has a message and data with something in it.
+// An answer without result and code is accepted if it has a message and data that is not empty.
 func TestParseEnvelope_bare(t *testing.T) {
 	t.Parallel()
 	got, err := parseEnvelope([]byte(`{"message":"ok","data":{"a":1}}`))

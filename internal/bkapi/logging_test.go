@@ -195,7 +195,7 @@ func TestClient_keepsSecrets(t *testing.T) {
 		"app-secret":   func(cfg *bkapi.Config) { cfg.AppSecret = canary },
 		"token":        func(cfg *bkapi.Config) { cfg.Username, cfg.Token = "", canary },
 		"access-token": func(cfg *bkapi.Config) { cfg.Username, cfg.AccessToken = "", canary },
-		"nobody":       nil, // the control: a secret that the client does not know is found
+		"control":      nil, // the control: a secret that the client does not know is found
 	} {
 		for echo, handler := range echoes(canary) {
 			// Never quoted: the query of a target, and what follows a secret's name.

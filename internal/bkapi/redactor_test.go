@@ -32,7 +32,7 @@ func TestRedactor_text(t *testing.T) {
 		"address-of-host": {nil, "http://proxy:3128/?a=b@c", "http://proxy:3128/?a=b@c"},
 
 		// Characters that were lost on the way.
-		"latin-1-as-utf-8":      {[]string{"motdépassé"}, "<mot\uFFFDpass\uFFFD>", "<mot\uFFFDpass\uFFFD>"}, // the d is missing
+		"latin-1-as-utf-8":      {[]string{"motdépassé"}, "<mot\uFFFDpass\uFFFD>", "<mot\uFFFDpass\uFFFD>"}, // without the d
 		"one-mark-a-character":  {[]string{"motdépassé"}, "<motd\uFFFDpass\uFFFD>", "<***>"},
 		"one-mark-a-byte":       {[]string{"motdépassé"}, "<motd\uFFFD\uFFFDpass\uFFFD\uFFFD>", "<***>"},
 		"question-marks":        {[]string{"motdépassé"}, "<motd?pass?>", "<***>"},
@@ -57,7 +57,7 @@ func TestRedactor_text(t *testing.T) {
 	}
 }
 
-// Encodings that servers and their pages use, of all of a secret, or of a text that it is in.
+// Encodings in which servers and their pages may quote a secret, or a text with a secret in it.
 func TestRedactor_encodings(t *testing.T) {
 	t.Parallel()
 	const secret, ascii = `canary"<&>+/'\é%tail`, `canary\"<&>+/'\\\u00e9%tail`

@@ -29,7 +29,7 @@ func TestClient_retryTable(t *testing.T) {
 	}
 }
 
-// tried is what a row of the table says of a call.
+// tried is the expected outcome of a call in a row of the table.
 type tried struct {
 	Attempts, Requests                        int
 	Kind                                      bkapi.Kind
@@ -168,7 +168,7 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 	}
 }
 
-// A clear answer to the second try does not undo what the first may have done.
+// A clear answer to the second attempt does not undo what the first one may have done.
 func TestClient_retryRemembersWhatMayHaveBeenDone(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[int]bool{http.StatusBadGateway: true, http.StatusTooManyRequests: false} {
@@ -180,7 +180,7 @@ func TestClient_retryRemembersWhatMayHaveBeenDone(t *testing.T) {
 	}
 }
 
-// retryRow is a row of the table in the package documentation, with what causes it. The reasons are in that table.
+// retryRow is a row of the table in the package documentation, with its causes. The reasons are in that table.
 type retryRow struct {
 	what       string
 	repeatable string

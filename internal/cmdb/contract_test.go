@@ -21,7 +21,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// corpus answers with cases of the contract, in their order, and keeps what it is asked.
+// corpus answers with cases of the contract, in their order, and keeps the requests.
 type corpus struct {
 	mu    sync.Mutex
 	cases []contract.Case
@@ -40,7 +40,7 @@ func (c *corpus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(c.cases[len(c.asked)-1].Response)
 }
 
-// Each question is what the contract has for it, and each answer there is read, behind both faces.
+// Each request is as in the contract, and each answer there can be read, through both faces.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	var (
@@ -78,10 +78,10 @@ func TestContract(t *testing.T) {
 		shop = []cmdb.Set{{ID: 11, Name: "gz-1", Modules: []cmdb.Module{{ID: 60, Name: "nginx"}}}}
 	)
 	tests := map[string]struct {
-		before []string // cases of the questions before, which are asked again after it
+		before []string // cases of the requests before, which are repeated after it
 		ask    func(*cmdb.Client) any
 		want   any
-		// answer: the question of the case is another client's, and its answer is read.
+		// answer: the client does not send the request of this case, but reads its answer.
 		answer bool
 	}{
 		"search_biz_inst_topo":                {ask: topology, want: shop},
@@ -137,7 +137,7 @@ func TestContract(t *testing.T) {
 	for name, test := range tests {
 		for gateway, face := range map[bkapi.Gateway]string{bkapi.ESB: "cmdb/", bkapi.APIGW: "cmdb-apigw/"} {
 			if gateway == bkapi.ESB && strings.HasSuffix(name, "/older") {
-				continue // the ESB has one spelling
+				continue // the ESB has only one spelling
 			}
 			t.Run(face+name, func(t *testing.T) {
 				t.Parallel()
@@ -161,7 +161,7 @@ func TestContract(t *testing.T) {
 			})
 		}
 	}
-	asked := make(map[string]bool) // endpoints that the client has a use for
+	asked := make(map[string]bool) // endpoints that the client uses
 	for name, test := range tests {
 		endpoint, _, _ := strings.Cut(name, "/")
 		asked[endpoint] = asked[endpoint] || !test.answer
@@ -212,7 +212,7 @@ const world = `{"businesses": [
      {"name": "s", "under": ["north", "b"], "modules": [{"name": "m", "hosts": [{"ip": "10.6.0.2"}]}]}]}
 ]}`
 
-// answering is a client of a gateway where each API has one answer, whatever the question. API is a part of a path.
+// answering returns a client of a gateway that has one answer for each API, whatever the request. An API is a part of a path.
 func answering(t *testing.T, answers map[string]string) *cmdb.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -275,7 +275,7 @@ func expr(text string) *expression.Expression {
 	return parsed
 }
 
-// found are hosts with their places, in one text.
+// found returns hosts with their places, in one text.
 func found(hosts []cmdb.Host) string {
 	var texts []string
 	for _, h := range hosts {

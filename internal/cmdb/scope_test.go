@@ -24,7 +24,7 @@ import (
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	type top = cmdb.Topology
-	direct := []string{"search_biz_inst_topo", "list_biz_hosts_topo", "search_biz_inst_topo"} // again, for what moved meanwhile
+	direct := []string{"search_biz_inst_topo", "list_biz_hosts_topo", "search_biz_inst_topo"} // again, because hosts may have moved meanwhile
 	for name, c := range map[string]struct {
 		scope cmdb.Scope
 		want  string
@@ -99,7 +99,7 @@ func TestSelect_unknown(t *testing.T) {
 	}
 }
 
-// An incomplete listing is an error, whatever it lacks.
+// An incomplete list is an error, whatever is missing.
 func TestSelect_pages(t *testing.T) {
 	t.Parallel()
 	const many = `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz-[1-2]", "modules": [{"name": "m", "hosts": [{"count": 500, "ip": "10.3.0.1"}]}]}],
@@ -133,7 +133,7 @@ func TestSelect_pages(t *testing.T) {
 	}
 }
 
-// One host goes and another comes while the pages are read, so that the count stays. The host between the
+// If one host leaves and another joins while the pages are read, the count stays the same. The host between the
 // pages is not left out.
 func TestSelect_movedWithin(t *testing.T) {
 	t.Parallel()
@@ -161,7 +161,7 @@ func TestSelect_movedWithin(t *testing.T) {
 	}
 }
 
-// Where any question of a scope fails, the answer is an error: never fewer hosts or processes.
+// If any request of a scope fails, the result is an error, and never fewer hosts or processes.
 func TestScope_questionFails(t *testing.T) {
 	t.Parallel()
 	type asks = func(*cmdb.Client, cmdb.Scope) (int, error)
@@ -202,7 +202,7 @@ func TestScope_questionFails(t *testing.T) {
 	}
 }
 
-// A list that changes while it is read is read anew.
+// A list that changes while it is read is read again.
 func TestSelect_moved(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
@@ -259,8 +259,8 @@ func TestSelect_movedBetween(t *testing.T) {
 	}
 }
 
-// A host that moves to a module created meanwhile is not left out, nor are its processes, whether the scope names modules or hosts. Where this
-// never ends, the answer is an error.
+// A host that moves to a new module while its scope is read is not left out, nor are its processes, whether the scope names modules or hosts. If
+// such moves never end, the result is an error.
 func TestScope_movedToNewModule(t *testing.T) {
 	t.Parallel()
 	byModule, byHost := cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}}, cmdb.Scope{Business: 3, HostIDs: []int64{7}}
@@ -279,7 +279,7 @@ func TestScope_movedToNewModule(t *testing.T) {
 	for name, c := range map[string]struct {
 		read   func(*cmdb.Client, cmdb.Scope) (int, error)
 		scope  cmdb.Scope
-		during string // the question, before whose answer host 7 moves to another new module
+		during string // the request before whose answer host 7 moves to another new module
 	}{
 		"hosts":             {hosts, byModule, "list_hosts_topo"},
 		"processes":         {processes, byModule, "process_related_info"},
@@ -334,8 +334,8 @@ func TestScope_movedToNewModule(t *testing.T) {
 	}
 }
 
-// Filters have at most 500 ids. Who is in modules of two requests is one host. Several requests are made
-// twice, as a host may move from one to another.
+// Filters have at most 500 ids. A host in the modules of two requests is selected once. If several requests are needed, all are repeated,
+// because a host may move between them.
 func TestSelect_manyModules(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
@@ -350,7 +350,7 @@ func TestSelect_manyModules(t *testing.T) {
 	simtest.Want(t, "pages", len(sim.Calls().Of("list_biz_hosts_topo")), 4)
 }
 
-// A field that is not filled in is null, and several addresses are one text.
+// An empty field is null, and several addresses are one text.
 func TestSelect_fields(t *testing.T) {
 	t.Parallel()
 	client := serve(t, &simulator.Server{}, bkapi.ESB, `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "s", "modules": [{"name": "m", "hosts": [
@@ -370,7 +370,7 @@ func TestSelect_fields(t *testing.T) {
 	simtest.Want(t, "hosts", hosts, want)
 }
 
-// An answer of CMDB's own that has a field of another type is an error that says so, and is not asked for again.
+// An answer of CMDB with a field of an undocumented type is an error that says so, and is not requested again.
 func TestSelect_types(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ row, count, says string }{
@@ -397,9 +397,7 @@ func TestSelect_types(t *testing.T) {
 	}
 }
 
-// A process whose service instance lost its module is in set 0, and is left out. A row
-
-// What service instances say of their processes is refused if a field has another type, or if two of them have one process.
+// Service instances are refused if a field has another type, or if two of them have the same process.
 func TestProcesses_instances(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ first, second, says string }{
@@ -448,7 +446,7 @@ func TestScope_groupInAnyOrder(t *testing.T) {
 	simtest.Check(t, err == nil && len(hosts) == 2, "%d hosts, %v", len(hosts), err)
 }
 
-// that does not say its set is no such process, and one that nobody asked for fails.
+// A process whose service instance lost its module is in set 0, and is left out. A row without a set is an error, and so is a row that was not requested.
 func TestProcesses_rows(t *testing.T) {
 	t.Parallel()
 	const (
@@ -479,7 +477,7 @@ func TestProcesses_rows(t *testing.T) {
 	}
 }
 
-// Every host of a business is in a module. Where CMDB does not say in which, its processes would be missing.
+// Every host of a business is in a module. If CMDB does not say in which one, processes would be missing, so that is an error.
 func TestProcesses_ofUnplacedHosts(t *testing.T) {
 	t.Parallel()
 	const placed = `[{"bk_set_id": 4, "module": [{"bk_module_id": 5}]}]`
@@ -510,7 +508,7 @@ func TestProcesses_ofUnplacedHosts(t *testing.T) {
 	}
 }
 
-// Another way to processes is for a platform that does not grant the first one or does not have it, and for no other trouble.
+// Processes are read in another way if the platform does not grant or have the first API, and for no other error.
 func TestIsProcessInfoRefused(t *testing.T) {
 	t.Parallel()
 	const first = "list_process_related_info"
@@ -538,8 +536,8 @@ func TestIsProcessInfoRefused(t *testing.T) {
 	simtest.Want(t, "nothing was refused", cmdb.IsProcessInfoRefused(nil), false)
 }
 
-// A module of no template says so by 0. One that says nothing may be of any.
-func TestTemplatesOf_unsaid(t *testing.T) {
+// A module without a template has the template 0. A module without that field could have any template.
+func TestTemplatesOf_unreported(t *testing.T) {
 	t.Parallel()
 	const says = "the answer of find_module_batch does not say of which service template module 6 is"
 	for name, test := range map[string]struct{ module, says string }{

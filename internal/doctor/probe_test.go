@@ -39,7 +39,7 @@ func arises(gateway bkapi.Gateway) []string {
 	return names
 }
 
-// hidden is the value that the doctor finds for switches whose effect another switch hides. The provider does not meet that effect either.
+// hidden returns the value that the doctor finds for switches whose effect another switch hides. The provider does not see that effect either.
 func hidden(gateway bkapi.Gateway, on []string) map[string]string {
 	has := func(name string) bool { return slices.Contains(on, name) }
 	values := make(map[string]string)
@@ -136,7 +136,7 @@ func TestProbe_findsSwitches(t *testing.T) {
 			t.Parallel()
 			profile, report := probed(t, gateway)
 			found(t, gateway, profile, report, nil)
-			providertest.Check(t, report.Count(doctor.Found) == 0, "something is otherwise:\n%s", lines(report))
+			providertest.Check(t, report.Count(doctor.Found) == 0, "something was found:\n%s", lines(report))
 			for _, b := range belief.All() {
 				answered := b.Settled != belief.SettledByNothing && b.On(belief.Face(gateway))
 				if value := profile.Value(b.ID); answered && !b.As(value) || b.Settled == belief.SettledByNothing && value != belief.Unknown {
@@ -235,7 +235,7 @@ func TestProbe_refuses(t *testing.T) {
 	}
 }
 
-// Whenever it is interrupted, nothing is left on the host, and it says that it was interrupted.
+// Whenever it is interrupted, nothing is left on the host, and the error says that it was interrupted.
 func TestProbe_interrupted(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range bkapi.Gateways() {
@@ -276,8 +276,8 @@ func TestProbe_left(t *testing.T) {
 
 // Promised in your-platform.md: If something may be left, the last line names it and says what to do. A process that is left hosted does not end by itself.
 //
-// The answer of an agent that tells neither hosting nor times is not sufficient. The unhosting counts, and the cached status.
-func TestProbe_untold(t *testing.T) {
+// If an agent reports neither hosting nor times, its answer is not sufficient: the unhosting must succeed, and the cached status must show none.
+func TestProbe_hostingAndTimesUnreported(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range bkapi.Gateways() {
 		for name, c := range map[string]struct {
@@ -314,8 +314,8 @@ func TestProbe_untold(t *testing.T) {
 	}
 }
 
-// What an agent does not tell settles nothing, whatever the platform does. The beliefs that take no hosting are settled.
-func TestProbe_hostingUntold(t *testing.T) {
+// What an agent does not report remains unknown, whatever the platform does. Beliefs that do not depend on hosting are determined.
+func TestProbe_hostingUnreported(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range bkapi.Gateways() {
 		t.Run(string(gateway), func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestProbe_hostingUntold(t *testing.T) {
 }
 
 // A start may take effect after an interrupt, or after its answer was lost. The doctor waits for it and undoes it.
-// A platform may keep the row of what was unregistered, and says so with status 0.
+// A platform may keep the row of an unregistered process, with status 0.
 func TestProbe_keptRow(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range bkapi.Gateways() {
@@ -407,11 +407,11 @@ func TestProbe_lateStart(t *testing.T) {
 	}
 }
 
-// A manage_proc may take effect after its answer was lost. The doctor waits for it too, and asks the agent before it says that nothing is left.
+// A manage_proc may take effect after its answer was lost. The doctor waits for it too, and asks the agent before it reports that nothing is left.
 func TestProbe_lateManageProc(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		undo simulator.Fault // of what removes it
+		undo simulator.Fault // for the call that removes the process
 		left string
 	}{
 		"removed":  {simulator.Fault{API: "none"}, ""},
@@ -491,7 +491,7 @@ func TestCheck_well(t *testing.T) {
 	}
 }
 
-// turnsAway makes calls of an API end before the platform reads them, as a gateway does.
+// turnsAway rejects calls of an API before the platform reads them, as a gateway does.
 func turnsAway(api string, status int, body string) func(*world) {
 	return func(w *world) {
 		w.front = func(rw http.ResponseWriter, r *http.Request) bool {
@@ -598,7 +598,7 @@ func TestCheck_finds(t *testing.T) {
 
 // Promised in your-platform.md: only with `-calls 50`: that many calls at once, without the provider's own limits
 //
-// The calls that look for a limit keep none of the provider's own.
+// Requests that look for the platform's limit are not subject to the provider's own limits.
 func TestCheck_callsAtOnce(t *testing.T) {
 	t.Parallel()
 	const calls, before = 20, 2 // the first call, and the one for its permission
@@ -623,7 +623,7 @@ func TestCheck_callsAtOnce(t *testing.T) {
 	simtest.WantIn(t, "limit", line(t, w.checked(doctor.Questions{Calls: calls}), "rate").String(), "✓ limit on calls: none met in 20 calls")
 }
 
-// A call that fails for another reason than a limit tells nothing of limits.
+// A call that fails for another reason than a limit shows nothing about limits.
 func TestCheck_callsThatFail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bkapi.APIGW, &simulator.Server{})
@@ -631,7 +631,7 @@ func TestCheck_callsThatFail(t *testing.T) {
 	simtest.WantIn(t, "limit", line(t, w.checked(doctor.Questions{Calls: 20}), "rate").String(), "? limit on calls: unknown: get_proc_operate_result_v2: HTTP 403 Forbidden")
 }
 
-// noPermission and notThere are how a gateway turns calls away.
+// noPermission and notThere are a gateway's answers when it rejects calls.
 const (
 	noPermission = `{"code":1640301,"message":"App has no permission"}`
 	backendError = `{"result":false,"code":1306201,"message":"Status Code: 500"}`

@@ -47,7 +47,7 @@ func recordAll(t *testing.T, all []said, secrets ...string) string {
 			"the platform was sent %s?%s %s", r.URL.Path, r.URL.RawQuery, body)
 		for name, value := range now.headers {
 			got := r.Header[name]
-			simtest.Check(t, len(got) == 1 && got[0] == value, "the platform was sent %s: %q", name, got)
+			simtest.Check(t, len(got) == 1 && got[0] == value, "the platform got %s: %q", name, got)
 		}
 		if r.Header.Get("Accept-Encoding") != "" || now.headers["X-Forwarded-For"] == "" && r.Header.Get("X-Forwarded-For") != "" {
 			t.Errorf("the platform was sent headers that the client did not send: %v", r.Header)
@@ -81,7 +81,7 @@ func recordAll(t *testing.T, all []said, secrets ...string) string {
 		simtest.Must(t, err)
 		body, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		simtest.Check(t, answer.StatusCode == now.Status && bytes.Equal(body, now.answer()), "the client was sent %d %q", answer.StatusCode, body)
+		simtest.Check(t, answer.StatusCode == now.Status && bytes.Equal(body, now.answer()), "the client got %d %q", answer.StatusCode, body)
 	}
 	if count, err := recorder.Count(); count != len(all) || err != nil {
 		t.Errorf("%d exchanges of %d are on the tape: %v", count, len(all), err)
@@ -130,7 +130,7 @@ func TestGoldens(t *testing.T) {
 			simtest.Must(t, os.WriteFile(file, []byte(got), 0o600))
 		}
 		want, err := os.ReadFile(file)
-		simtest.Check(t, err == nil && string(want) == got, "%s is otherwise (%v); see the difference with -update:\n%s", file, err, got)
+		simtest.Check(t, err == nil && string(want) == got, "%s differs (%v); see the difference with -update:\n%s", file, err, got)
 	}
 }
 
