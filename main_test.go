@@ -15,7 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// Whoever adds a dependency says in README.md what it is for.
+// README.md says what each direct dependency is for.
 func TestReadme_givesReasonForEachDirectDependency(t *testing.T) {
 	t.Parallel()
 	var required []string
@@ -149,8 +149,8 @@ func TestInstall_refuses(t *testing.T) {
 	}
 }
 
-// What decides about hosts holds few values at a time. What a platform answers, and a model of
-// Terraform's, have as many fields as those have.
+// The structs that decide about hosts have few fields. Answers of the platform and models of
+// Terraform are exempt, because they have as many fields as those.
 func TestStructs_haveTenFieldsAtMost(t *testing.T) {
 	t.Parallel()
 	const most = 10

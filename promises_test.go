@@ -14,18 +14,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// A sentence of a page that says a warning, an error, an exit code or a default is a
-// promise. The test that shows it quotes it, in a comment of its own:
+// A sentence in a page about a warning, an error, an exit code or a default is a
+// promise. The test that shows it quotes it in its comment:
 //
 //	Promised in drift-in-ci.md: state is kept, and a warning names the host
 //
-// The pages of resources, data sources, actions, lists and functions say much alike, as they are rendered from the same
-// descriptions: they are one page here, "reference". What they say the default of an attribute is, TestDefaults_asDescribed reads.
+// The pages of resources, data sources, actions, lists and functions repeat each other, as they are rendered from the same
+// descriptions, so they count as one page, "reference". TestDefaults_asDescribed covers the defaults of their attributes.
 //
-// What the documentation promises is shown by tests, and what tests quote is promised still.
+// Tests show what the documentation promises, and the documentation still promises what they quote.
 func TestDocs_keepTheirPromises(t *testing.T) {
 	t.Parallel()
-	// These are about the CLI itself, or are the table that the tests of faultmatrix write.
+	// These are about the CLI itself, or are rendered from the table of the tests in faultmatrix.
 	exempt := map[string]string{
 		"`plan -refresh-only -detailed-exitcode`":                                     "what later releases of Terraform do",
 		"A `check` never makes a plan fail":                                           "what Terraform does",
@@ -44,7 +44,7 @@ func TestDocs_keepTheirPromises(t *testing.T) {
 	quoted := promisesQuoted(t)
 	for name, page := range pages(t) {
 		for i, quote := range quoted[name] {
-			quote = strings.TrimSuffix(quote, ".") // the comment's own
+			quote = strings.TrimSuffix(quote, ".") // the full stop may be the comment's own
 			quoted[name][i] = quote
 			providertest.Check(t, strings.Contains(oneLine(page.text), quote), "%s does not say: %s", name, quote)
 		}
@@ -65,11 +65,11 @@ func TestDocs_keepTheirPromises(t *testing.T) {
 		t.Errorf("there is no page %s, which is quoted with %q", page, quotes)
 	}
 	for quote := range exempt {
-		providertest.Check(t, used[quote], "nothing says any more: %s", quote)
+		providertest.Check(t, used[quote], "no page says any more: %s", quote)
 	}
 }
 
-// page is a text that promises what its pattern finds, outside of what it leaves out.
+// page is a text. Its promises match a pattern, except in the parts that it leaves out.
 type page struct {
 	text      string
 	promising *regexp.Regexp
@@ -79,17 +79,17 @@ type page struct {
 var (
 	promiseMark = regexp.MustCompile(`^// Promised in (reference|[\w-]+\.md): (.*)$`)
 	inGuides    = regexp.MustCompile(`(?i)\bwarn|\bexit|\bdefault|\berror|\bfails?\b`)
-	// Elsewhere many an attribute is named after one of these words.
+	// In other pages, many attributes have one of these words in their names.
 	inReference = regexp.MustCompile(`(?i)\bwarn(s|ing|ings)?\b|\berrors?\b|\bexits?\b|\bfails\b|\bby default\b|\bdefaults to \w`)
 	nothing     = regexp.MustCompile(`^\z.`)
 	code        = regexp.MustCompile("`[^`]*`")
-	// Code, front matter and the heads of tables promise nothing.
+	// Code, front matter and the heads of tables contain no promises.
 	besides     = regexp.MustCompile("(?s)```.*?```|^---.*?\n---\n|\n[|][^\n]*\n[|][-|]+[|]\n")
 	blockEnd    = regexp.MustCompile(`\n\s*\n|\n[|*-]`)
 	sentenceEnd = regexp.MustCompile(`[.:;] `)
 )
 
-// pages are all that is read, by the names that quotes give them.
+// pages returns all pages that are read, by the names that quotes use.
 func pages(t *testing.T) map[string]page {
 	t.Helper()
 	found := map[string]page{
@@ -101,8 +101,8 @@ func pages(t *testing.T) map[string]page {
 		text, name := read(t, file), path.Base(filepath.ToSlash(file))
 		switch {
 		case name == "faults.md", name == "codes.md", strings.HasPrefix(name, "zh-"):
-			// Rendered from the tables that their tests go through; held against the English page.
-		case name == "logs.md": // the names of its variables are no warnings
+			// Rendered from tables that their tests check, and compared with the English page.
+		case name == "logs.md": // the names of its variables are not warnings
 			found[name] = page{text, inReference, code}
 		case path.Base(path.Dir(filepath.ToSlash(file))) == "guides":
 			found[name] = page{text, inGuides, nothing}
@@ -128,7 +128,7 @@ func promisesQuoted(t *testing.T) map[string][]string {
 			return err
 		}
 		content, err := os.ReadFile(file)
-		page := "" // of the quote that goes on with the next line
+		page := "" // of a quote that continues on the next line
 		for line := range strings.Lines(string(content)) {
 			line = strings.TrimSpace(line)
 			if mark := promiseMark.FindStringSubmatch(line); mark != nil {
@@ -150,8 +150,8 @@ func promisesQuoted(t *testing.T) map[string][]string {
 	return quoted
 }
 
-// promises returns the sentences of a page that promise something. A row of a table is
-// one; headings are none.
+// promises returns the sentences of a page that promise something. A row of a table counts as
+// one sentence. Headings do not count.
 func (p page) promises() []string {
 	var promises []string
 	for _, block := range blockEnd.Split(besides.ReplaceAllString(p.text, "\n\n"), -1) {
@@ -180,19 +180,19 @@ var (
 	aboveHeading = regexp.MustCompile(`(?s)\A.*?\n# `)
 )
 
-// words counts the words of a page as it is read: tables count, blocks of code do not.
+// words counts the words of a page as a reader sees it: tables count, code blocks do not.
 func words(page string) int {
 	return len(strings.Fields(notRead.ReplaceAllString(frontMatter.ReplaceAllString(page, ""), "")))
 }
 
 var han = regexp.MustCompile(`\p{Han}`)
 
-// wordsInChinese counts three characters as two words, which is what they are translated from.
+// wordsInChinese counts three characters as two words, the usual ratio of a translation.
 func wordsInChinese(page string) int {
 	return len(han.FindAllString(notRead.ReplaceAllString(frontMatter.ReplaceAllString(page, ""), ""), -1)) * 2 / 3
 }
 
-// Pages are short enough to be read to their end. What is longer is shortened or split.
+// Pages are short enough to be read to the end. A longer page must be shortened or split.
 func TestPages_keepTheirBudgets(t *testing.T) {
 	t.Parallel()
 	budgets := map[string]int{"docs/index.md": 1000, "docs/guides/*.md": 1200, "docs/resources/*.md": 2000, "docs/actions/*.md": 2000, "docs/data-sources/*.md": 2000}
@@ -215,8 +215,8 @@ func TestPages_keepTheirBudgets(t *testing.T) {
 	}
 }
 
-// Whoever opens the documentation sees how to install the provider, what it needs to be let
-// in, and what is not proven, before anything else.
+// The index shows, before anything else, how to install the provider, which permissions it needs,
+// and what has not been proven.
 func TestIndex_beginsWithWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	const screen = 200 // words
@@ -232,7 +232,7 @@ func TestIndex_beginsWithWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Pages lead nowhere that does not exist.
+// Every link leads to a page and a heading that exist.
 func TestPages_leadSomewhere(t *testing.T) {
 	t.Parallel()
 	pages := providertest.Glob(t, "docs/*/*.md")
@@ -242,12 +242,12 @@ func TestPages_leadSomewhere(t *testing.T) {
 			if link[1] == "" {
 				to = page
 			}
-			providertest.Check(t, slices.Contains(anchorsOf(read(t, to)), anchor), "%s leads to %s%s, which is not there", page, to, anchor)
+			providertest.Check(t, slices.Contains(anchorsOf(read(t, to)), anchor), "%s leads to %s%s, which does not exist", page, to, anchor)
 		}
 	}
 }
 
-// The change log says of each release what users get, and leaves the details to the pages.
+// The change log says what users get with each release, and leaves details to the pages.
 func TestChangelog_keepsItsBudget(t *testing.T) {
 	t.Parallel()
 	const budget = 600
@@ -259,7 +259,7 @@ func TestChangelog_keepsItsBudget(t *testing.T) {
 	}
 }
 
-// The first steps tell in both languages what the demo plays, step by step: it plays in English alone.
+// The first steps explain in both languages each step of the demo, which prints English only.
 func TestFirstSteps_tellTheDemo(t *testing.T) {
 	t.Parallel()
 	demo := read(t, "examples/demo/run.sh")
@@ -277,11 +277,11 @@ func TestFirstSteps_tellTheDemo(t *testing.T) {
 	}
 }
 
-// Whoever looks for a message finds it: what is in the first column of the tables, as code, is what the provider or the command line says.
+// The messages in the first columns of the tables, as code, are really printed by the provider or the command line.
 func TestTroubleshooting_quotesMessages(t *testing.T) {
 	t.Parallel()
 	said := sourcesOf(t, "internal")
-	others := map[string]bool{ // what Terraform says, and what users write; the first ones are tried by TestAccMistakes_ofTerraform
+	others := map[string]bool{ // messages of Terraform, and what users write; TestAccMistakes_ofTerraform tries the former
 		"a number is required": true, `"process": string required`: true, `attribute "priority" is required`: true, `["web"].priority`: true, "map of string required": true,
 		`attribute "healthy": object required`: true, `attribute "waves": list of string required`: true, `on_fail = "rollback"`: true, "rollout": true,
 		"Provider requires explicit configuration": true, "hashicorp/bk": true, "init": true, "code 1306000": true, "owner": true, "must be replaced": true, "Error acquiring the state lock": true, "ensure = \"hosted\"": true, "out_of_sync": true, "terraform untaint": true,
@@ -297,7 +297,7 @@ func TestTroubleshooting_quotesMessages(t *testing.T) {
 			for _, quote := range code.FindAllStringSubmatch(row[1], -1) {
 				quoted++
 				if !others[quote[1]] && !strings.Contains(said, quote[1]) {
-					t.Errorf("%s: nothing says %q", page, quote[1])
+					t.Errorf("%s: nothing prints %q", page, quote[1])
 				}
 			}
 		}
@@ -307,8 +307,8 @@ func TestTroubleshooting_quotesMessages(t *testing.T) {
 	}
 }
 
-// sourcesOf is the text of the Go files in a folder that are not tests. Texts that a line
-// break cuts are put together.
+// sourcesOf returns the text of the Go files in a folder, without tests. Texts that
+// continue on the next line are joined.
 func sourcesOf(t *testing.T, folder string) string {
 	t.Helper()
 	var text strings.Builder

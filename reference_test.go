@@ -23,10 +23,10 @@ import (
 
 var writeReference = flag.Bool("write-reference", false, "let TestReference_pages write the Chinese pages in place of comparing them")
 
-// zhReference has the layouts of the Chinese pages, one for each template of English ones, and the glossary.
+// zhReference has the layouts of the Chinese pages, one for each English template, and the glossary.
 const zhReference = "tools/docs/zh"
 
-// An object is what a reference page is about: all that its schema says of it.
+// An object is what a reference page describes, with its schema.
 type object struct {
 	kind, name           string // the kind is the directory of the English page
 	summary, description string
@@ -57,7 +57,7 @@ func (o object) english() string {
 	return filepath.ToSlash(filepath.Join("docs", o.kind, strings.TrimPrefix(o.name, "bk_")+".md"))
 }
 
-// chinese is the page of an object in Chinese, which only a guide can be.
+// chinese returns the Chinese page of an object, which has to be a guide.
 func (o object) chinese() string { return "docs/guides/" + chinesePage(o.kind, o.name) }
 
 func chinesePage(kind, name string) string {
@@ -68,7 +68,7 @@ func chinesePage(kind, name string) string {
 	return "zh-" + strings.ReplaceAll(page, "_", "-") + ".md"
 }
 
-// Each object has a page in Chinese: its layout, with the object's examples, and with tables of its attributes
+// Each object has a page in Chinese: its layout, with the object's examples and tables of its attributes
 // in the words of the glossary.
 func TestReference_pages(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestReference_pages(t *testing.T) {
 
 const referenceSubcategory = "\nsubcategory: \"参考（中文）\"\n"
 
-// The glossary has each description of the schemas, with its attributes, values and code as they are, and no other.
+// The glossary has each description of the schemas, with its attributes, values and code unchanged, and nothing else.
 func TestReference_glossary(t *testing.T) {
 	t.Parallel()
 	words, where := glossary(t), make(map[string][]string)
@@ -120,12 +120,12 @@ func TestReference_glossary(t *testing.T) {
 	}
 	for _, english := range slices.Sorted(maps.Keys(words)) {
 		if where[english] == nil {
-			t.Errorf("%s/glossary.txt has what no schema says any more, so delete or correct it:\n%s\n%s", zhReference, english, words[english])
+			t.Errorf("%s/glossary.txt has a description that no schema has any more: delete or correct it:\n%s\n%s", zhReference, english, words[english])
 		}
 	}
 }
 
-// describe visits all descriptions of an object, each with the attribute that it describes.
+// describe visits all descriptions of an object, each with its attribute.
 func (o object) describe(visit func(at, description string)) {
 	if o.summary != "" {
 		visit("", o.summary)
@@ -134,14 +134,14 @@ func (o object) describe(visit func(at, description string)) {
 	providertest.EachAttribute(o.attributes, func(at string, a *tfprotov6.SchemaAttribute) { visit(at, a.Description) })
 }
 
-// glossary reads the Chinese of descriptions. Each entry is a line in English and one in Chinese, and entries are apart by an empty line.
+// glossary reads the Chinese of descriptions. An entry is a line in English and one in Chinese. Empty lines separate entries.
 func glossary(t *testing.T) map[string]string {
 	t.Helper()
 	words := make(map[string]string)
 	for entry := range strings.SplitSeq(strings.TrimSpace(read(t, zhReference+"/glossary.txt")), "\n\n") {
 		english, chinese, _ := strings.Cut(entry, "\n")
-		providertest.Check(t, chinese != "" && !strings.Contains(chinese, "\n"), "this is no line in English and one in Chinese:\n%s", entry)
-		providertest.Check(t, words[english] == "", "this is there twice:\n%s", english)
+		providertest.Check(t, chinese != "" && !strings.Contains(chinese, "\n"), "want a line in English and one in Chinese:\n%s", entry)
+		providertest.Check(t, words[english] == "", "this entry exists twice:\n%s", english)
 		words[english] = chinese
 	}
 	return words
@@ -149,13 +149,13 @@ func glossary(t *testing.T) map[string]string {
 
 var codeSpan = regexp.MustCompile("`[^`]+`")
 
-// codeSpans are the different pieces of code in a text, sorted.
+// codeSpans returns the distinct pieces of code in a text, sorted.
 func codeSpans(text string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(codeSpan.FindAllString(text, -1))))
 }
 
-// render fills in the layout of an object's page: its own, or that of its kind. What the glossary lacks stays
-// English, and TestReference_glossary names it.
+// render fills in the layout of an object's page, which is its own or that of its kind. Text that the glossary lacks stays
+// English, and TestReference_glossary reports it.
 func (o object) render(t *testing.T, words map[string]string) string {
 	t.Helper()
 	file := filepath.Join(zhReference, o.kind, strings.TrimPrefix(o.name, "bk_")+".md.tmpl")
@@ -193,8 +193,8 @@ var (
 	signature    = regexp.MustCompile("```text\n[a-z_]+\\(.*\n```") // of a function, in its English page
 )
 
-// attributeTables prints a table of the attributes of an object, and below it one of each nested one. Attributes that have the
-// same nested ones share a table.
+// attributeTables prints a table of the attributes of an object, followed by one for each nested attribute. Attributes with the
+// same nested attributes share a table.
 type attributeTables struct {
 	chinese func(english string) string
 	text    strings.Builder
@@ -224,7 +224,7 @@ func (p *attributeTables) print(above string, attributes []*tfprotov6.SchemaAttr
 	}
 }
 
-// pathOf is where the nested attributes are printed: at the first attribute that has the same.
+// pathOf returns where the nested attributes are printed: at the first attribute that has them.
 func (p *attributeTables) pathOf(path string, nested *tfprotov6.SchemaObject) string {
 	for _, first := range slices.Sorted(maps.Keys(p.printed)) {
 		if reflect.DeepEqual(p.printed[first].Attributes, nested.Attributes) {

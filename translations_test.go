@@ -18,17 +18,17 @@ import (
 
 var markTranslated = flag.Bool("mark-translated", false, "let TestTranslations_keepUp mark the Chinese pages as up to date in place of comparing them")
 
-// A Chinese page says in a comment which file it was translated from, and the blob of
-// that file in Git then, with which Git shows what has changed since.
+// A Chinese page says in a comment which file it was translated from, and the Git blob of
+// that file. With the blob, Git shows what has changed since.
 var translatedFrom = regexp.MustCompile(`Translated from (\S+) at blob ([0-9a-f]{40})`)
 
 // A translation is a Chinese page, or the template of one.
 type translation struct {
 	file, text   string
-	source, blob string // what it was translated from
+	source, blob string // the file that it was translated from
 }
 
-// A page that was changed after its Chinese one is named, with how to see the change.
+// If a page changed after its translation, the test names the translation and the command that shows the change.
 func TestTranslations_keepUp(t *testing.T) {
 	t.Parallel()
 	for _, page := range translations(t) {
@@ -50,12 +50,12 @@ func TestTranslations_keepUp(t *testing.T) {
 	}
 }
 
-// blobOf is the id that Git gives a file of this content.
+// blobOf returns the id that Git gives a file with this content.
 func blobOf(content []byte) string {
 	return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(content), content)))
 }
 
-// Code is the same in both languages but for its comments: a Chinese page has no command,
+// Code is the same in both languages except for comments: a Chinese page has no command,
 // configuration or output that the English one does not have.
 func TestTranslations_haveTheSameCode(t *testing.T) {
 	t.Parallel()
@@ -100,8 +100,8 @@ func rendered(t *testing.T, file string) string {
 
 var subcategory = regexp.MustCompile(`\A---\npage_title: .*\nsubcategory: "(Basics|Operation|Reference)"\n`)
 
-// Every guide has a place in the list of guides, and can be read in Chinese, under its name with
-// zh- before it. Every template of the other pages has its layout in Chinese.
+// Every guide is in the list of guides, and has a Chinese page, named zh- and its own name.
+// Every template of the other pages has a Chinese layout.
 func TestTranslations_areComplete(t *testing.T) {
 	t.Parallel()
 	guides := providertest.Glob(t, "docs/guides/*.md")
@@ -127,7 +127,7 @@ func TestTranslations_areComplete(t *testing.T) {
 
 var zhSubcategory = regexp.MustCompile(`\A---\npage_title: .*\nsubcategory: "(中文|参考（中文）)"\n`)
 
-// Chinese pages stand together, and lead to one another where there is a choice.
+// Chinese pages are listed together, and link to Chinese pages if they exist.
 func TestTranslations_standTogether(t *testing.T) {
 	t.Parallel()
 	pages := providertest.Glob(t, "docs/guides/zh-*.md")
@@ -146,7 +146,7 @@ func TestTranslations_standTogether(t *testing.T) {
 	}
 }
 
-// What Chinese operators do not say, and what they say.
+// Words that Chinese operators do not use, and what they say instead.
 var zhWords = []struct{ never, say string }{
 	{`你`, "您"},
 	{`放手`, "移出管理"},
@@ -161,7 +161,7 @@ var zhWords = []struct{ never, say string }{
 	{`\A[^注]*(?:注[^销][^注]*)*注销(?:[^（]|（[^取])`, "注销（取消注册）, where it is first said"},
 }
 
-// Chinese pages speak as Chinese operators do.
+// Chinese pages use the words of Chinese operators.
 func TestTranslations_useWordsOfOperators(t *testing.T) {
 	t.Parallel()
 	pages := providertest.Glob(t, "docs/guides/zh-*.md")
@@ -169,13 +169,13 @@ func TestTranslations_useWordsOfOperators(t *testing.T) {
 		text := notRead.ReplaceAllString(frontMatter.ReplaceAllString(read(t, file), ""), "")
 		for _, word := range zhWords {
 			if at := regexp.MustCompile(word.never).FindStringIndex(text); at != nil {
-				t.Errorf("%s: say %s in place of this: %q", file, word.say, lastRunes(text[:at[1]], 20))
+				t.Errorf("%s: say %s instead of this: %q", file, word.say, lastRunes(text[:at[1]], 20))
 			}
 		}
 	}
 }
 
-// lastRunes are so many characters at the end of a text, or all of it.
+// lastRunes returns the last n characters of a text, or all of it.
 func lastRunes(text string, n int) string {
 	runes := []rune(text)
 	return string(runes[max(0, len(runes)-n):])
@@ -188,7 +188,7 @@ var (
 	unlinked = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// anchorsOf returns the links to the chapters of a page and to its other places, and none.
+// anchorsOf returns the anchors of a page's headings and of its other targets, and "".
 func anchorsOf(page string) []string {
 	anchors := []string{""}
 	for _, match := range heading.FindAllStringSubmatch(page, -1) {
@@ -200,7 +200,7 @@ func anchorsOf(page string) []string {
 	return anchors
 }
 
-// Chinese pages that are rendered from tables, and the file of each that is translated by hand, if there is one.
+// fromTables has the Chinese pages that are rendered from tables, with the file of each that is translated by hand, if any.
 var fromTables = map[string]string{
 	"zh-beliefs.md.tmpl":   "internal/belief/testdata/zh-beliefs.md.tmpl",
 	"zh-codes.md.tmpl":     "",

@@ -28,12 +28,12 @@ import (
 	"github.com/hashicorp/terraform-schema/schema"
 )
 
-// newest is a Terraform that has everything that the provider serves and the modules use.
+// newest is a Terraform release with everything that the provider serves and the modules use.
 var newest = version.Must(version.NewVersion("1.15.0"))
 
 const requirement = "terraform {\n  required_providers {\n    bk = { source = \"blueking/bk\" }\n  }\n}\n"
 
-// served is the provider's schema, as the language server reads it.
+// served is the provider's schema in the form that the language server reads.
 var served = sync.OnceValues(func() (*schema.ProviderSchema, error) {
 	command := exec.Command("go", "run", "./internal/cmd/bk-schema")
 	command.Dir = filepath.Join("..", "..")
@@ -49,7 +49,7 @@ var served = sync.OnceValues(func() (*schema.ProviderSchema, error) {
 	return schema.ProviderSchemaFromJson(one, tfaddr.MustParseProviderSource("blueking/bk")), nil
 })
 
-// server is the content of a language server: one provider, and no module.
+// server is the state of a language server: one provider, and no module.
 type server struct{ provider *schema.ProviderSchema }
 
 func (s server) ProviderSchema(_ string, addr tfaddr.Provider, _ version.Constraints) (*schema.ProviderSchema, error) {
@@ -71,7 +71,7 @@ func (server) RegistryModuleMeta(tfaddr.Module, version.Constraints) (*registry.
 	return nil, fs.ErrNotExist
 }
 
-// opened is the only directory that an editor has open.
+// opened is the only directory that is open in the editor.
 type opened struct{ context *decoder.PathContext }
 
 func (opened) Paths(context.Context) []lang.Path { return []lang.Path{{Path: "."}} }
@@ -120,7 +120,7 @@ func open(t *testing.T, texts map[string]string) *decoder.PathDecoder {
 	return path
 }
 
-// mistakes are what an editor reports of files.
+// mistakes returns what an editor reports about files.
 func mistakes(t *testing.T, texts map[string]string) map[string]string {
 	t.Helper()
 	found, err := open(t, texts).Validate(t.Context())
@@ -134,7 +134,7 @@ func mistakes(t *testing.T, texts map[string]string) map[string]string {
 	return said
 }
 
-// at is the file of a configuration, and the position of the first text like this in it.
+// at returns the file of a configuration, and the position of the first occurrence of a text in it.
 func at(config, text string) (files map[string]string, position hcl.Pos) {
 	config = requirement + config
 	before, _, _ := strings.Cut(config, text)
@@ -172,7 +172,7 @@ func TestExamples_noMistakes(t *testing.T) {
 	}
 }
 
-// It does report an existing error.
+// An editor reports existing errors.
 func TestMistakes_found(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ config, want string }{

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// events are those of tests that pass, fail and are skipped, and of a package that does not build.
+// events are those of tests that pass, fail or are skipped, and of a package that does not build.
 const events = `{"Action":"start","Package":"x/a"}
 {"Action":"output","Package":"x/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
 {"Action":"output","Package":"x/a","Test":"TestOne","Output":"--- PASS: TestOne (0.00s)\n"}
@@ -48,7 +48,7 @@ func TestResults_fine(t *testing.T) {
 	}
 }
 
-// A passing test has no output unless all is wanted, a failing one has all of it, and a package has its result.
+// The output of a passing test is shown only if all output is wanted, and that of a failing test always. A package shows its result.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	var out, all strings.Builder

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// unpacked is a tarball as far as install.sh looks at it, in the directory mirror of another one.
+// unpacked returns a directory with the parts of a tarball that install.sh uses, in mirror below it.
 func unpacked(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -46,7 +46,7 @@ func installs(t *testing.T, parent string, args ...string) (int, string) {
 	return script.ProcessState.ExitCode(), string(said)
 }
 
-// Whatever is refused changes nothing.
+// A refused installation changes nothing.
 func TestInstaller_refuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -71,13 +71,13 @@ func TestInstaller_refuses(t *testing.T) {
 				t.Errorf("exit code %d: %s", code, said)
 			}
 			if after := filesBelow(t, parent); len(after) != len(before) {
-				t.Errorf("there were %q, and are %q", before, after)
+				t.Errorf("the files were %q and are %q", before, after)
 			}
 		})
 	}
 }
 
-// The user's own settings may keep the CLI from looking where the provider was put.
+// The user's own CLI configuration may keep the CLI from looking where the provider was installed.
 func TestInstaller_hiddenByABlock(t *testing.T) {
 	t.Parallel()
 	parent := unpacked(t)

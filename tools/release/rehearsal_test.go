@@ -107,7 +107,7 @@ func filesystemMirror(dir string) string {
 
 func (r release) providers() string { return filepath.Join(r.mirror, "providers") }
 
-// From the mirror's files and over HTTPS a plan is reached.
+// A plan works with the mirror's files, and over HTTPS.
 func TestAccMirror(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
 		w.settings(filesystemMirror(rehearsed.providers()))
@@ -166,7 +166,7 @@ func (w workspace) exchange(dir string) {
 	w.write(prefix+rehearsed.platform+".zip", readFile(w.t, prefix+other+".zip"))
 }
 
-// From an origin registry the signature counts: it is checked against the registry's key.
+// With an origin registry, the signature counts: it is checked against the registry's key.
 func TestAccRegistry_signature(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
 		origin := &registry{release: rehearsed, key: readFile(t, os.Getenv("RELEASE_KEY"))}
@@ -183,7 +183,7 @@ func TestAccRegistry_signature(t *testing.T) {
 	})
 }
 
-// install.sh needs no network, says what it does, and can remove what it installed.
+// install.sh needs no network, reports what it does, and can remove what it installed.
 func TestAccInstallScript(t *testing.T) {
 	eachCLI(t, func(t *testing.T, w workspace) {
 		script := filepath.Join(rehearsed.mirror, "install.sh")
@@ -192,7 +192,7 @@ func TestAccInstallScript(t *testing.T) {
 		w.write(neighbour, "of somebody else")
 		for range 2 { // the second run changes nothing
 			if said := w.must(script); !strings.Contains(said, `version = "`+rehearsed.version+`"`) {
-				t.Errorf("it does not say how to go on:\n%s", said)
+				t.Errorf("it does not say what to do next:\n%s", said)
 			}
 		}
 		w.reachesAPlan()
@@ -232,7 +232,7 @@ func TestInstallScript_doctor(t *testing.T) {
 	w.nothingBelow(filepath.Join(w.home, ".terraform.d"))
 }
 
-// A broken tarball installs nothing.
+// Nothing is installed from a broken tarball.
 func TestInstallScript_brokenArchive(t *testing.T) {
 	w := newHome(t)
 	broken := filepath.Join(w.home, "broken")
@@ -245,7 +245,7 @@ func TestInstallScript_brokenArchive(t *testing.T) {
 	w.nothingBelow(filepath.Join(w.home, ".terraform.d"))
 }
 
-// A build of the same commit elsewhere gives the released bytes.
+// A build of the same commit on another machine has the same bytes.
 func TestRelease_isReproducible(t *testing.T) {
 	newHome(t)
 	zipped, err := zip.OpenReader(filepath.Join(rehearsed.dist, "terraform-provider-bk_"+rehearsed.version+"_"+rehearsed.platform+".zip"))

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// newHome is an empty home directory. Without a release the test is skipped.
+// newHome returns an empty home directory. Without a release, the test is skipped.
 func newHome(t *testing.T) workspace {
 	t.Helper()
 	t.Parallel()
@@ -129,7 +129,7 @@ func (w workspace) plans(want string) {
 	}
 }
 
-// reachesAPlan runs init and a plan, of one resource in the configuration.
+// reachesAPlan runs init and a plan of the configuration's one resource.
 func (w workspace) reachesAPlan() { w.t.Helper(); w.plans("1 to add") }
 
 func (w workspace) reachesAPlanOfModules() {
@@ -182,7 +182,7 @@ func filesBelow(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// trusting is the workspace with the certificate of a handler that is served over HTTPS.
+// trusting returns the workspace with the certificate of a handler that is served over HTTPS.
 func (w workspace) trusting(t *testing.T, handler http.Handler) (trusting workspace, url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)
@@ -193,7 +193,7 @@ func (w workspace) trusting(t *testing.T, handler http.Handler) (trusting worksp
 	return w, server.URL
 }
 
-// networkMirror is the workspace with a directory as its mirror over HTTPS.
+// networkMirror returns the workspace with a directory as its mirror over HTTPS.
 func (w workspace) networkMirror(t *testing.T, dir string) workspace {
 	t.Helper()
 	w, url := w.trusting(t, http.FileServer(http.Dir(dir)))
@@ -204,7 +204,7 @@ func (w workspace) networkMirror(t *testing.T, dir string) workspace {
 func (w workspace) nothingBelow(dir string) {
 	w.t.Helper()
 	if left := filesBelow(w.t, dir); len(left) != 0 {
-		w.t.Errorf("there is %q", left)
+		w.t.Errorf("%q is left", left)
 	}
 }
 
