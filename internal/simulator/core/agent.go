@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// localProcess is what the agent of a local host knows besides the process.
+// localProcess is what the agent of a local host keeps about a process besides its instance.
 type localProcess struct {
 	// turn is held while a command runs. An agent does one thing at a time with a process, otherwise a
 	// stop could overtake an earlier start.
@@ -15,7 +15,7 @@ type localProcess struct {
 	sampled sample
 }
 
-// localLocked finds it by the machine, not by the name of its host.
+// localLocked returns a process's localProcess, which is one per machine, not per name of the host.
 func (g *GSE) localLocked(t Target, key ProcKey) *localProcess {
 	key.Host = t.Machine
 	lp := g.locals[key]
@@ -37,8 +37,8 @@ func (g *GSE) needsAgent(it *Item) bool {
 	}
 }
 
-// runLocked carries out an operation on a local host in the background. Until it is done, it is in
-// progress.
+// runLocked carries out an operation on a local host in the background. The operation is in progress
+// until its commands have ended.
 func (g *GSE) runLocked(o *operation) {
 	if g.closed {
 		g.settleOperationLocked(o, newVerdict(CodeAgentAbnormal), g.now())
@@ -85,7 +85,7 @@ func (g *GSE) runItem(lp *localProcess, it *Item, t Target) verdict {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.beforeChangeLocked(ProcKey{t.Key, it.Namespace, it.Name})
-	// It may have been unregistered meanwhile.
+	// The process may have been unregistered meanwhile.
 	p = g.processLocked(it, t)
 	g.conclude(p, it, v.code, pid, version)
 	g.executedLocked(it, t, v)
@@ -95,7 +95,7 @@ func (g *GSE) runItem(lp *localProcess, it *Item, t Target) verdict {
 	return v
 }
 
-// conclude records the result of a command. pid is that of the process after it, 0 if there is none.
+// conclude records the result of a command. pid is the process that runs afterwards, 0 if there is none.
 func (g *GSE) conclude(p *process, it *Item, code, pid int, version string) {
 	switch {
 	case pid == 0:
@@ -111,7 +111,7 @@ func (g *GSE) conclude(p *process, it *Item, code, pid int, version string) {
 	}
 	starts := it.Op == OpStart || it.Op == OpRestart
 	if starts && code == CodeCheckFailed && it.Spec.autoType == autoOnce {
-		g.commandHostsLocked(p, it) // it has succeeded
+		g.commandHostsLocked(p, it) // the command has succeeded
 	}
 	if code != CodeOK {
 		return
@@ -154,12 +154,12 @@ func (g *GSE) command(it *Item, t Target) (v verdict, pid int) {
 	}
 }
 
-// queryLocal answers a query and runs the commands that belong to one.
+// queryLocal runs version_cmd and health_cmd, and answers a query.
 func (g *GSE) queryLocal(it *Item, t Target) verdict {
 	g.mu.Lock()
 	sp := it.Spec
 	if hosted := g.viewLocked(it, t).spec; sp.pidPath == "" && hosted != nil {
-		sp = hosted // a query by the name of the binary alone is about what is hosted
+		sp = hosted // a query that names only the binary is about the hosted process
 	}
 	g.mu.Unlock()
 	version := g.ask(t, sp, "version_cmd")
@@ -174,8 +174,8 @@ func (g *GSE) queryLocal(it *Item, t Target) verdict {
 	return v
 }
 
-// ask returns the raw output of an optional command, as the real agent does: the whole output is the
-// version.
+// ask returns the output of an optional command, untrimmed, as the real agent does: the whole output is
+// the version.
 func (g *GSE) ask(t Target, sp *Spec, field string) string {
 	if sp.commands[field] == "" {
 		return ""
@@ -194,8 +194,8 @@ func (g *GSE) observeLocked(p *process) {
 	}
 }
 
-// lookLocked finds a local process by its pid file. One that ended without a stop has died, and
-// supervision may restart it.
+// lookLocked updates a local process from its pid file. A hosted process that ended without a stop has
+// died, and supervision may restart it.
 func (g *GSE) lookLocked(p *process, sp *Spec) {
 	pid := livePID(g.localPath(p.target, sp.pidPath))
 	switch {
@@ -224,7 +224,8 @@ func (g *GSE) localPath(t Target, path string) string {
 
 func (g *GSE) localRoot(t Target) string { return filepath.Join(g.Root, t.IP.String()) }
 
-// seconds is a number of seconds of a monitor policy, limited to the longest duration.
+// seconds converts seconds of a monitor policy to a duration, by the length of Second. Instead of
+// overflowing it returns the longest duration.
 func (g *GSE) seconds(n int64) time.Duration {
 	second := g.Second
 	if second == 0 {
@@ -236,7 +237,7 @@ func (g *GSE) seconds(n int64) time.Duration {
 	return time.Duration(n) * second
 }
 
-// pause waits, or less if the server is being closed.
+// pause waits for d, or until the server is closed.
 func (g *GSE) pause(d time.Duration) {
 	if d <= 0 {
 		return

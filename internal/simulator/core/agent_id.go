@@ -13,8 +13,8 @@ import (
 // declared host has this form.
 var agentIDPattern = regexp.MustCompile(`^[^:\s\pZ\pC\x{FFFD}]{16,64}$`)
 
-// AgentTarget is a host that a request named by its agent id. resolveLocked finds its address. The id of
-// a host without an agent of GSE 2.0 is its address.
+// AgentTarget returns a host that a request named by its agent id. resolveLocked finds its address. The
+// id of a host without an agent of GSE 2.0 is its address.
 func AgentTarget(id string) Target {
 	t := Target{Key: HostKey(id), Machine: HostKey(id)}
 	if cloud, ip, found := strings.Cut(id, ":"); found {
@@ -31,7 +31,7 @@ func AgentTarget(id string) Target {
 // AddAgent declares a host that has an agent id and an address: changes under one name are visible under
 // the other. Without it, an agent id is a host of its own. A process registered under the address of the
 // same machine is then another process. The real server does the same until upgrade_to_agent_id is
-// called. Call it before the first request, since it moves nothing.
+// called. Call AddAgent before the first request, because it does not move processes.
 func (g *GSE) AddAgent(agentID, addr string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +67,7 @@ func (g *GSE) Resolve(items []*Item) {
 	}
 }
 
-// HostKey is the machine of a host, by any of its names.
+// HostKey returns the machine of a host that is given by any of its names.
 func (g *GSE) HostKey(addr string) (HostKey, error) {
 	t, err := ParseTarget(addr)
 	if err != nil {
@@ -91,8 +91,8 @@ func (g *GSE) resolveLocked(t Target) Target {
 	return t
 }
 
-// agentIDLocked is the agent id of a host, "" if only its address is known and the request did not use an
-// id.
+// agentIDLocked returns the agent id of a host, "" if only its address is known and the request did not
+// use an id.
 func (g *GSE) agentIDLocked(t Target) string {
 	if t.IP.IsValid() {
 		return cmp.Or(g.agentIDs[t.Machine], t.Agent)
@@ -100,7 +100,7 @@ func (g *GSE) agentIDLocked(t Target) string {
 	return string(t.Key)
 }
 
-// targetOf reads a hostKey.
+// targetOf parses a HostKey.
 func targetOf(key string) (Target, error) {
 	if !strings.Contains(key, ":") {
 		return AgentTarget(key), nil
@@ -108,7 +108,7 @@ func targetOf(key string) (Target, error) {
 	return ParseTarget(key)
 }
 
-// Name is the name of the host in the request, with an address in its canonical form.
+// Name returns the host's name in the request, with an address in its canonical form.
 func (t Target) Name() string {
 	if t.Agent != "" {
 		return t.Agent
@@ -116,7 +116,7 @@ func (t Target) Name() string {
 	return string(t.Key)
 }
 
-// address is the ip in its canonical form, "" if none is known.
+// address returns the ip in its canonical form, "" if none is known.
 func (t Target) address() string {
 	if !t.IP.IsValid() {
 		return ""

@@ -10,15 +10,15 @@ type Agent struct {
 	ReportTime int64
 }
 
-// Agents reports for each host whether its agent is reachable. A fault that makes an agent unreachable
-// for operations does so here, and one that omits a host from answers does so here.
+// Agents reports for each host whether its agent is reachable. Faults that make an agent unreachable for
+// operations, or omit a host from answers, apply here too.
 func (g *GSE) Agents(api string, targets []Target) []Agent {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	agents := make([]Agent, 0, len(targets))
 	for _, t := range targets {
 		o := &operation{api: api, item: &Item{Op: NoOp}, target: t}
-		g.meetLocked(o, api, false)
+		g.applyFaultsLocked(o, api, false)
 		if o.missing != 0 {
 			continue
 		}

@@ -14,7 +14,7 @@ func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 
 func killPID(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
 
-// pidExists asks with signal 0; a process of another user exists too.
+// pidExists sends signal 0. EPERM means that the process exists but belongs to another user.
 func pidExists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)

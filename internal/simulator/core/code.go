@@ -16,7 +16,7 @@ const (
 	// CodeIllegalOp is for an op type that does not exist.
 	CodeIllegalOp = 832
 	// CodeCheckFailed means that the check after a command found the process in
-	// the wrong state. Its message begins with "stop" where it still runs.
+	// the wrong state. Its message begins with "stop" if the process still runs.
 	CodeCheckFailed = 836
 	// CodeAlreadyRegistered refuses a register_proc_info.
 	CodeAlreadyRegistered = 850
@@ -43,7 +43,7 @@ const (
 	OpKill    = 9
 )
 
-// The first generation has no op types, and neither have scripts. These are used for their APIs.
+// The APIs of the first generation and of scripts have no op types. These stand for them.
 const (
 	NoOp         = -1
 	OpRegister   = -2
@@ -53,7 +53,7 @@ const (
 	OpScript = -5
 )
 
-// codeMessages are the texts that go with a code unless there is more to say.
+// codeMessages are the messages of codes, unless an operation has a more specific one.
 var codeMessages = map[int]string{
 	CodeOK:                "success",
 	CodePending:           "handling",
@@ -67,7 +67,7 @@ var codeMessages = map[int]string{
 	CodeCommandFailed:     "command failed",
 }
 
-// CodeMessage is the text that goes with a code.
+// CodeMessage returns the message of a code.
 func CodeMessage(code int) string {
 	if msg, ok := codeMessages[code]; ok {
 		return msg

@@ -19,9 +19,9 @@ var keptEnvironment = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "SHELL"
 
 // shell runs a command line of a spec in its setup_path and returns its output.
 //
-// The output goes to a file instead of a pipe, because a daemon that the command starts keeps it open.
-// Waiting for the end of a pipe would be waiting for the daemon. The command has a session of its own. So
-// the daemon outlives the simulator, and a timeout kills the whole command and nothing else.
+// The output goes to a file, because a daemon that the command starts keeps a pipe open, and waiting for
+// the end of the pipe would mean waiting for the daemon. The command has a session of its own. So the
+// daemon outlives the simulator, and a timeout kills the whole command and nothing else.
 func (g *GSE) shell(t Target, sp *Spec, line string) (string, error) {
 	dir := g.localPath(t, sp.SetupPath)
 	if g.Root != "" {
@@ -54,7 +54,7 @@ func (g *GSE) shell(t Target, sp *Spec, line string) (string, error) {
 	var late atomic.Bool
 	timer := time.AfterFunc(limit, func() {
 		late.Store(true)
-		_ = killGroup(cmd.Process.Pid) // it is gone already, then
+		_ = killGroup(cmd.Process.Pid) // an error means that it has ended already
 	})
 	err = cmd.Wait()
 	timer.Stop()

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// document is a content that is not encoded yet. Encoding a thousand of them takes longer than the rest
-// of a query, so it is done after the lock is released. A document is a copy and does not change.
+// document is the content of a result before it is encoded. Encoding a thousand of them takes longer than
+// the rest of a query, so it is done after the lock is released. A document is a copy and does not change.
 type document struct{ v any }
 
-// Text is the content of a result, encoded now if it was not.
+// Text returns the content of a result, and encodes a document.
 func (r Result) Text() any {
 	if doc, ok := r.content.(document); ok {
 		return EncodeContent(doc.v)
@@ -31,8 +31,8 @@ func EncodeContent(v any) string {
 	return buf.String()
 }
 
-// controlContentLocked is the content of start, stop, restart, reload and kill, and at
-// the gateway of hosting and unhosting.
+// controlContentLocked returns the content of start, stop, restart, reload and kill, and at the gateway
+// also of hosting and unhosting.
 func (g *GSE) controlContentLocked(p *process, it *Item, result string) document {
 	type value struct {
 		AgentID    string `json:"bk_agent_id,omitempty"` // at the gateway
@@ -94,7 +94,7 @@ type queryInstance struct {
 	Version       string  `json:"version"`
 }
 
-// queryContentLocked is the content of a query (op 2). It has an instance even for a process that
+// queryContentLocked returns the content of a query (op 2). It has an instance even for a process that
 // was never started or hosted, as clients have observed. An empty instance list is a failure, not a
 // stopped process.
 func (g *GSE) queryContentLocked(p *process, it *Item) document {

@@ -1,6 +1,6 @@
 // Package core is BlueKing's process service without the HTTP API. It has hosts and their agents,
-// processes, tasks, supervision, commands, the cached status and the state file. Faces call it, and it
-// asks [Faults] for faults; it imports neither.
+// processes, tasks, supervision, commands, the cached status and the state file. Faces call it, and
+// [Faults] returns the faults that apply. The package imports neither faces nor faults.
 package core
 
 import (
@@ -29,18 +29,18 @@ type GSE struct {
 	admitted    []netip.Prefix
 	unreachable map[HostKey]bool
 	procs       map[ProcKey]*process
-	registered  map[ProcKey]int64 // the last register_time assigned, kept after the process
+	registered  map[ProcKey]int64 // the last register_time assigned, kept after the process is deleted
 	nextPID     int
 	tasks       map[string]*task
 	taskOrder   []string
 	taskSeq     int
-	due         []*operation // operations with a later effect
+	due         []*operation // operations that take effect later
 	repeats     map[repeatKey]*operation
 	status      statusCache
 	executions  []Execution
-	missed      map[ProcKey]Last // processes that an operation should have brought up
+	missed      map[ProcKey]Last // failed operations that should have created a process
 	procFiles   map[HostKey]keptFile
-	changed     chan struct{} // capacity 1: something to save
+	changed     chan struct{} // capacity 1: there is something to save
 	saving      sync.Mutex
 	locals      map[ProcKey]*localProcess
 }
@@ -90,7 +90,8 @@ type Settings struct {
 	CMDB Kept
 }
 
-// Kept is data of another package that is stored in the state file. It calls GSE.Changed after a change.
+// Kept is another package's data that is stored in the state file. That package calls GSE.Changed after a
+// change.
 type Kept interface {
 	json.Marshaler
 	json.Unmarshaler
@@ -142,7 +143,7 @@ func (g *GSE) Start() error {
 	return nil
 }
 
-// Close ends what Start began, waits for commands, and saves.
+// Close ends supervision and saving, waits for running commands, and writes the state file.
 func (g *GSE) Close() error {
 	g.mu.Lock()
 	if g.closed {
@@ -162,7 +163,7 @@ func (g *GSE) Close() error {
 	return nil
 }
 
-// Closing is closed when Close is called.
+// Closing returns a channel that is closed when Close is called.
 func (g *GSE) Closing() <-chan struct{} { return g.closing }
 
 func (g *GSE) now() time.Time {
@@ -172,7 +173,7 @@ func (g *GSE) now() time.Time {
 	return time.Now()
 }
 
-// Changed requests a save of data of other packages.
+// Changed requests a save after a change of [Kept] data.
 func (g *GSE) Changed() { g.changedLocked() }
 
 // changedLocked requests a save.

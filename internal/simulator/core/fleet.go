@@ -27,7 +27,7 @@ type Cell struct {
 	Last Last `json:"last,omitzero"`
 }
 
-// Last is the last operation on a process, except queries, with its result, including faults.
+// Last is the last operation on a process, other than a query, and its result, which a fault may have set.
 type Last struct {
 	Action  string    `json:"action"` // see [Execution]
 	Code    int       `json:"code"`
@@ -35,11 +35,11 @@ type Last struct {
 	At      time.Time `json:"at"`
 }
 
-// keptMissed bounds the processes that do not exist and are still shown.
+// keptMissed is how many processes are shown at most that do not exist because an operation failed.
 const keptMissed = 10_000
 
-// noteLocked records the result of an operation for the fleet view. A process that an operation should
-// have brought up, and did not, is recorded separately.
+// noteLocked records the result of an operation for Fleet. A failed operation that should have created
+// its process is recorded in missed.
 func (g *GSE) noteLocked(o *operation) {
 	if o.busy != nil {
 		o.busy.busy--
@@ -67,8 +67,8 @@ func (g *GSE) noteLocked(o *operation) {
 	}
 }
 
-// awaitLocked notes that an operation has no verdict yet.
-func (g *GSE) awaitLocked(o *operation) {
+// markBusyLocked marks the process of an operation as busy until noteLocked records the verdict.
+func (g *GSE) markBusyLocked(o *operation) {
 	p := g.findLocked(o.key())
 	if p == nil || o.state == operationSettled || o.unreachable == "pending" || o.item.Op == OpQuery {
 		return

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// HostKey names a host in its canonical form, "cloud:ip", or its agent id if no address is known for it.
-// It has no supplier, since the second generation of the API names the same hosts without.
+// HostKey is the canonical name of a host: "cloud:ip", or its agent id if no address is known. It has no
+// supplier, since the second generation of the API names the same hosts without one.
 type HostKey string
 
 // Target is a host as one request named it.
@@ -27,7 +27,7 @@ type Target struct {
 	Agent string
 }
 
-// NewTarget is a host that a request named by its address.
+// NewTarget returns a host that a request named by its address.
 func NewTarget(cloud, supplier int64, ip string) (Target, error) {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil || addr.Zone() != "" {
@@ -147,19 +147,18 @@ func (g *GSE) isLocal(t Target) bool {
 	return g.Local && t.IP.Is4() && t.IP.IsLoopback()
 }
 
-// CheckHost reports an invalid address of a host, for callers whose address is from a user, because
-// AddHost panics.
+// CheckHost returns an error if addr is neither an address nor an agent id.
 func CheckHost(addr string) error {
 	_, err := ParseTarget(addr)
 	return err
 }
 
-// CloudIP is the part of a key that names a host by its address, as sent.
+// CloudIP returns "cloud:ip" with the ip as it was sent, as in result keys.
 func (t Target) CloudIP() string {
 	return strconv.FormatInt(t.Cloud, 10) + ":" + t.Spelling
 }
 
-// AddMachine declares a host by an agent id, an address, or both; "" is for none.
+// AddMachine declares a host by an agent id, an address, or both. A name that it lacks is "".
 func (g *GSE) AddMachine(agentID, addr string) error {
 	switch {
 	case agentID != "" && addr != "":

@@ -6,13 +6,13 @@ import (
 
 // Item is one process on some hosts, and an operation on it: the unit to which every face translates.
 type Item struct {
-	Op              int // an op type, noOp, or one of the first generation below
+	Op              int // an op type, NoOp, or one of the first generation
 	Namespace, Name string
 	Labels          map[string]string
-	Spec            *Spec // nil where the API has none
+	Spec            *Spec // nil if the API has none
 	Targets         []Target
 
-	taskID string // that it belongs to, once it was accepted
+	taskID string // of the accepted operation
 
 	IPv4 bool // the API takes no other addresses
 	// ByBinary says that contents name the process by its binary.
@@ -28,8 +28,8 @@ type Item struct {
 	Whole bool
 }
 
-// Illegal reports whether no document has the op type. It is answered per host, as in the table of
-// per-host codes.
+// Illegal reports whether no document has the op type. Its code is a result per host, as in the
+// documents' table of codes.
 func (it *Item) Illegal() bool {
 	switch it.Op {
 	case NoOp, OpRegister, OpUpdate, OpUnregister, OpScript, OpQuery, OpHost, OpUnhost:
@@ -44,7 +44,7 @@ func (it *Item) Illegal() bool {
 type verdict struct {
 	code    int
 	message string
-	content any // a string, a document, or what a fault makes of it
+	content any // a string, a document or a Screen
 }
 
 func newVerdict(code int) verdict {
@@ -58,7 +58,7 @@ func (v verdict) because(format string, args ...any) verdict {
 
 // applyLocked carries out an operation on a virtual host, or on a local host the part that runs no
 // command. The op_type row of operate_proc_v2's document says what each op does to hosting; the rest is
-// from clients.
+// what clients report.
 func (g *GSE) applyLocked(it *Item, t Target) verdict {
 	key := ProcKey{t.Key, it.Namespace, it.Name}
 	switch it.Op {
@@ -89,7 +89,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 		g.registerLocked(p, it, t)
 		return newVerdict(CodeOK)
 	case OpUpdate:
-		// At the gateway a hosted process is registered, in whichever way it was hosted.
+		// At the gateway a hosted process counts as registered, however it was hosted.
 		known := p.registered || (it.Whole && p.listed())
 		if !known && g.UpdateRefuses {
 			return newVerdict(CodeNotRegistered)
@@ -130,7 +130,8 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 	}
 }
 
-// hostingVerdict is the success of op 3 or 4. At the gateway it has a content.
+// hostingVerdict returns the success of op 3 or 4. At the gateway it has a content, unless HostingSilent
+// is set.
 func (g *GSE) hostingVerdict(p *process, it *Item) verdict {
 	v := newVerdict(CodeOK)
 	if it.Whole && it.Spec != nil && !g.HostingSilent {
@@ -141,7 +142,7 @@ func (g *GSE) hostingVerdict(p *process, it *Item) verdict {
 
 func (g *GSE) queryLocked(it *Item, t Target) verdict {
 	p := g.viewLocked(it, t)
-	g.askedLocked(p)
+	g.countQueryLocked(p)
 	v := newVerdict(CodeOK)
 	v.content = g.queryContentLocked(p, it)
 	return v
@@ -153,7 +154,7 @@ func (g *GSE) controlLocked(p *process, it *Item) verdict {
 		return v
 	}
 	if it.Spec.opTimeout == 0 {
-		// Clients have learnt not to send 0, which does not mean "no limit".
+		// 0 does not mean "no limit", and clients have learnt not to send it.
 		return newVerdict(CodeCommandFailed).because("%s timed out after 0s", commandNames[it.Op])
 	}
 	switch it.Op {
@@ -186,8 +187,8 @@ func (g *GSE) controlLocked(p *process, it *Item) verdict {
 // virtualVersion is what the version_cmd of every virtual process prints.
 const virtualVersion = "1.0.0"
 
-// refuseControl is the agent's check before it runs a command, for virtual and local hosts. A refusal
-// leaves hosting as it was, as clients have seen: a real 829 says isAuto true.
+// refuseControl makes the agent's checks before a command, on virtual and local hosts. A refusal leaves
+// hosting as it was, as clients have seen: a real 829 says isAuto true.
 func refuseControl(p *process, it *Item) (verdict, bool) {
 	switch {
 	case it.Op == OpStart && p.running:
@@ -232,7 +233,7 @@ func (g *GSE) registerLocked(p *process, it *Item, t Target) {
 
 func (g *GSE) hostLocked(p *process, it *Item) {
 	listed, keeps := p.listed(), g.HostingKeepsTime
-	if it.Whole { // at the gateway to host is to register
+	if it.Whole { // at the gateway, hosting registers
 		keeps = g.ReregisteringKeepsTime
 	}
 	p.store(it)
@@ -244,9 +245,9 @@ func (g *GSE) hostLocked(p *process, it *Item) {
 	g.stampLocked(p, listed, keeps)
 }
 
-// commandHostsLocked is the hosting by a successful start or restart. It also applies to a one-shot
-// process, which clients unhost again. Whether it replaces the spec of an earlier registration is not
-// known; it is kept.
+// commandHostsLocked hosts a process after a successful start or restart, even a one-shot process, which
+// clients unhost again. Whether that replaces the spec of an earlier registration is unknown, so the spec
+// stays unless StartReplaces is set.
 func (g *GSE) commandHostsLocked(p *process, it *Item) {
 	if it.Op == OpRestart && g.RestartKeepsHosting {
 		return
@@ -261,11 +262,10 @@ func (g *GSE) commandHostsLocked(p *process, it *Item) {
 	g.stampLocked(p, listed, g.StartingKeepsTime)
 }
 
-// host notes that the agent hosts the process from now on, by a request under this name.
-// to under this name.
+// host marks the process as hosted, by a request under this name.
 func (p *process) host() { p.hosted, p.hosts = true, true }
 
-// unhost ends the hosting, under all names, since an agent does not know them.
+// unhost ends the hosting under all names, since the agent does not know them.
 func (p *process) unhost() {
 	p.hosted, p.hosts = false, false
 	p.died = false

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Machine is the real state of one machine, under all its names. It does not show faults, a cached status
-// that lags, or lost answers.
+// Machine is the real state of one machine, under all its names. Faults, lost answers and a cached status
+// that lags do not affect it.
 type Machine struct {
 	Host      string           `json:"host"` // "cloud:ip", or an agent id without a known address
 	AgentID   string           `json:"agent_id,omitempty"`
@@ -38,13 +38,13 @@ type Entry struct {
 // Reached is an operation that reached the agent, and how often: more than once for one task means that
 // it was repeated.
 type Reached struct {
-	TaskID string `json:"task_id,omitempty"` // of a call that answers at once, nothing
+	TaskID string `json:"task_id,omitempty"` // empty for a call that answers at once
 	Action string `json:"action"`            // see [Execution]
 	Code   int    `json:"code"`              // the host's own verdict
 	Times  int    `json:"times"`
 }
 
-// Process is one process of a machine, or the zero value if it does not exist.
+// Process returns one process of a machine, neither hosted nor running if it does not exist.
 func (m Machine) Process(namespace, name string) MachineProcess {
 	for _, p := range m.Processes {
 		if p.Namespace == namespace && p.Name == name {
@@ -69,8 +69,8 @@ func compareProcess(a, b MachineProcess) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// Machines is the real state of every known machine, ordered by host. Operations are those since
-// ResetExecutions.
+// Machines returns the real state of every machine that has processes or executions, ordered by host.
+// Operations are those since ResetExecutions.
 func (g *GSE) Machines() []Machine {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -109,7 +109,7 @@ func (g *GSE) Machines() []Machine {
 	return machines
 }
 
-// Machine is the real state of one machine, by any of its names.
+// Machine returns the real state of one machine, given by any of its names.
 func (g *GSE) Machine(addr string) Machine {
 	key, err := g.HostKey(addr)
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// A machine may have two names, its address and its agent id. An agent does not know them, so there is
-// one instance of a process on a machine. Its cached status is stored under one name, or under each that
-// was used: see EntryPerName.
+// A machine may have two names, its address and its agent id. Its agent knows neither, so a machine has
+// one instance of a process. The cached status of the process is stored under one name, or under each
+// name that was used: see EntryPerName.
 
-// separateLocked reports whether a machine has an entry for each of its names.
+// separateLocked reports whether the cached status has an entry for each name of a machine.
 func (g *GSE) separateLocked(machine HostKey) bool { return g.EntryPerName && !g.upgraded[machine] }
 
-// machineLocked is the machine that has a name.
+// machineLocked returns the machine with a name.
 func (g *GSE) machineLocked(name HostKey) HostKey {
 	if known, ok := g.addresses[string(name)]; ok {
 		return known.Machine
@@ -20,7 +20,8 @@ func (g *GSE) machineLocked(name HostKey) HostKey {
 	return name
 }
 
-// otherNameLocked is the name under which a machine may have another entry.
+// otherNameLocked returns the name under which a machine may have another entry, and false if it has
+// only one.
 func (g *GSE) otherNameLocked(name HostKey) (HostKey, bool) {
 	machine := g.machineLocked(name)
 	id, linked := g.agentIDs[machine]
@@ -34,8 +35,8 @@ func (g *GSE) otherNameLocked(name HostKey) (HostKey, bool) {
 	}
 }
 
-// twinLocked is the same process under the machine's other name, nil if there is none.
-func (g *GSE) twinLocked(key ProcKey) *process {
+// underOtherNameLocked returns the same process under the machine's other name, nil if there is none.
+func (g *GSE) underOtherNameLocked(key ProcKey) *process {
 	other, known := g.otherNameLocked(key.Host)
 	if !known {
 		return nil
@@ -44,31 +45,31 @@ func (g *GSE) twinLocked(key ProcKey) *process {
 	return g.procs[key]
 }
 
-// findLocked is a process by any name of its host in the cached status.
+// findLocked returns the entry of a process under the given name of its host, or else under the other.
 func (g *GSE) findLocked(key ProcKey) *process {
 	if p := g.procs[key]; p != nil {
 		return p
 	}
-	return g.twinLocked(key)
+	return g.underOtherNameLocked(key)
 }
 
-// viewLocked is the process of an item on a host, read-only.
+// viewLocked returns the process of an item on a host, for reading: a missing one is not stored.
 func (g *GSE) viewLocked(it *Item, t Target) *process {
 	key := ProcKey{t.Key, it.Namespace, it.Name}
 	if p := g.procs[key]; p != nil {
 		return p
 	}
 	p := &process{key: key, target: t, instance: newInstance()}
-	if twin := g.twinLocked(key); twin != nil {
-		p.instance = twin.instance
+	if other := g.underOtherNameLocked(key); other != nil {
+		p.instance = other.instance
 	}
 	return p
 }
 
 // Upgrade merges the cached status of a host's address and of its agent id into one entry. It undoes that
 // if the agent id is the address itself. Of two entries the later registration stays, which is an
-// invention. success are the hosts on which that worked, as "cloud:ip". failed are unknown hosts, and
-// those whose agent id belongs to another host.
+// invention. success are the upgraded hosts, as "cloud:ip". failed are unknown hosts, and those whose
+// agent id belongs to another host.
 func (g *GSE) Upgrade(api string, hosts []Target, agentIDs []string) (success, failed []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,7 +77,7 @@ func (g *GSE) Upgrade(api string, hosts []Target, agentIDs []string) (success, f
 	success, failed = []string{}, []string{}
 	for i, t := range hosts {
 		o := &operation{api: api, item: &Item{Op: NoOp}, target: t}
-		g.meetLocked(o, api, false)
+		g.applyFaultsLocked(o, api, false)
 		ok := o.code == nil
 		if ok || o.apply {
 			ok = g.upgradeLocked(t, agentIDs[i]) == nil && ok
@@ -139,7 +140,7 @@ func (g *GSE) upgradeLocked(t Target, agentID string) error {
 	return nil
 }
 
-// mergeLocked moves a process from the entry of an agent id to the entry that the machine has now.
+// mergeLocked moves a process from the entry of an agent id to the one entry of its machine.
 func (g *GSE) mergeLocked(p *process, t Target) {
 	p.key.Host, p.target = t.Key, t
 	there := g.procs[p.key]

@@ -12,20 +12,20 @@ import (
 	"sync"
 )
 
-// An agent keeps what it hosts in a file, .proc. Its entries have the form of real files, from public
-// clients. The file is generated at each read. So it always has what the agent hosts, except for changes
-// by hand.
+// An agent keeps what it hosts in a file, .proc. The form of the entries is from public clients, which
+// read real files. The file is generated at each read, so it always has what the agent hosts, except for
+// changes by hand.
 
 // DefaultProcPath is where the file is, unless the settings say otherwise.
 const DefaultProcPath = "/usr/local/gse2_bkte/agent/etc/.proc"
 
-// Secrets are in each entry, behind a quote and a backslash. They must not leave a host.
+// Each entry contains these secrets, after a quote and a backslash. They must not leave a host.
 const (
 	SecretPassword = "canary-of-password"
 	SecretUserPwd  = "canary-of-user-pwd"
 )
 
-// procEntry is one entry, in the order of real files.
+// procEntry is one entry, with its members in the order of real files.
 type procEntry struct {
 	ProcName       string  `json:"procName"`
 	SetupPath      string  `json:"setupPath"`
@@ -54,8 +54,8 @@ type procEntry struct {
 
 // ProcFile is how the file of one agent differs from the usual form.
 type ProcFile struct {
-	// Path is where it is, if not at the platform's usual path. A path with a drive makes it a Windows
-	// host.
+	// Path is where the file is, if not at the platform's usual path. A path with a drive makes the host a
+	// Windows host.
 	Path string `json:"path,omitempty"`
 	// Odd is one of OddFiles, or "" for a file as agents write it.
 	Odd string `json:"odd,omitempty"`
@@ -63,14 +63,14 @@ type ProcFile struct {
 	Text *string `json:"text,omitempty"`
 }
 
-// keptFile is the changes by hand of the file of one agent.
+// keptFile is the file of one agent as it was changed by hand.
 type keptFile struct {
 	ProcFile
-	// Added are entries that were added by hand, and are not on the platform.
+	// Added are entries that were added by hand, which the platform does not know.
 	Added []json.RawMessage `json:"added,omitempty"`
 }
 
-// fileState is what a script finds, in the script's terms.
+// fileState is whether a script finds the file, in the script's own words.
 type fileState string
 
 const (
@@ -85,7 +85,7 @@ type procFile struct {
 	path          string
 	state         fileState
 	text          string
-	before, after string // what the host's profile prints
+	before, after string // output of the host's login profile
 }
 
 // oddFiles are the unusual forms of a file. Each makes the file from its entries.
@@ -116,7 +116,7 @@ var oddFiles = map[string]func(f *procFile, entries []json.RawMessage){
 		}
 		f.text = procText(entries)
 	},
-	"others": func(f *procFile, entries []json.RawMessage) { f.text = procText(append(strangers(3), entries...)) },
+	"others": func(f *procFile, entries []json.RawMessage) { f.text = procText(append(foreignEntries(3), entries...)) },
 	"many": func(f *procFile, entries []json.RawMessage) {
 		f.text = procText(append(slices.Clone(thousands()), entries...))
 	},
@@ -129,7 +129,7 @@ var oddFiles = map[string]func(f *procFile, entries []json.RawMessage){
 	},
 	"gbk": func(f *procFile, entries []json.RawMessage) {
 		// A command with the word for start, in that encoding.
-		text := procText(append(strangers(1), entries...))
+		text := procText(append(foreignEntries(1), entries...))
 		f.text = strings.ReplaceAll(text, "./start.sh", "./start.sh \xc6\xf4\xb6\xaf")
 	},
 	"styled": func(f *procFile, entries []json.RawMessage) {
@@ -145,10 +145,10 @@ var oddFiles = map[string]func(f *procFile, entries []json.RawMessage){
 	},
 }
 
-// OddFiles are the unusual forms of a file, in alphabetical order.
+// OddFiles returns the names of the unusual forms of a file, in alphabetical order.
 func OddFiles() []string { return slices.Sorted(maps.Keys(oddFiles)) }
 
-// procText is a file as agents write it.
+// procText returns a file as agents write it.
 func procText(entries []json.RawMessage) string {
 	texts := make([]string, len(entries))
 	for i, entry := range entries {
@@ -157,7 +157,7 @@ func procText(entries []json.RawMessage) string {
 	return `{"proc":[` + strings.Join(texts, ",\n ") + "]}\n"
 }
 
-// edited is an entry with some members replaced; nil removes one.
+// edited returns an entry with some members replaced; nil removes one.
 func edited(entry json.RawMessage, fields map[string]any) json.RawMessage {
 	members := make(map[string]any)
 	_ = json.Unmarshal(entry, &members)
@@ -171,7 +171,7 @@ func edited(entry json.RawMessage, fields map[string]any) json.RawMessage {
 	return encodeEntry(members)
 }
 
-// textual is an entry with its numbers as texts.
+// textual returns an entry with its numbers as texts.
 func textual(entry json.RawMessage) json.RawMessage {
 	members := make(map[string]any)
 	_ = json.Unmarshal(entry, &members)
@@ -183,8 +183,8 @@ func textual(entry json.RawMessage) json.RawMessage {
 	return encodeEntry(members)
 }
 
-// strangers are entries of other namespaces.
-func strangers(count int) []json.RawMessage {
+// foreignEntries returns entries of another namespace.
+func foreignEntries(count int) []json.RawMessage {
 	entries := make([]json.RawMessage, count)
 	for i := range entries {
 		name := fmt.Sprintf("plugin_%d", i+1)
@@ -198,7 +198,7 @@ func strangers(count int) []json.RawMessage {
 	return entries
 }
 
-var thousands = sync.OnceValue(func() []json.RawMessage { return strangers(10_000) })
+var thousands = sync.OnceValue(func() []json.RawMessage { return foreignEntries(10_000) })
 
 func encodeEntry(v any) json.RawMessage { return json.RawMessage(strings.TrimSpace(encodeLine(v))) }
 
@@ -210,7 +210,7 @@ func encodeLine(v any) string {
 	return text.String()
 }
 
-// entry is the entry of a hosted process in the agent's file.
+// entry returns the entry of a hosted process in the agent's file.
 func (p *process) entry() json.RawMessage {
 	e := procEntry{
 		Contact: p.key.Namespace, ValueKey: p.key.Namespace + ":" + p.key.Name,
@@ -243,7 +243,7 @@ func (g *GSE) wroteLocked(p *process, op int) {
 	p.writtenBy, p.writtenAt, p.byHand = op, g.now().Unix(), nil
 }
 
-// procFileLocked is the file of a machine's agent.
+// procFileLocked returns the file of a machine's agent.
 func (g *GSE) procFileLocked(machine HostKey) procFile {
 	kept := g.procFiles[machine]
 	f := procFile{path: cmp.Or(kept.Path, g.ProcPath, DefaultProcPath)}
@@ -267,8 +267,8 @@ func (g *GSE) procFileLocked(machine HostKey) procFile {
 	return f
 }
 
-// hostedOnLocked are the processes that a machine's agent hosts, ordered by namespace and name. A process
-// with two names is included once.
+// hostedOnLocked returns the processes that a machine's agent hosts, ordered by namespace and name. Of a
+// process under two names, it returns the entry under which it is hosted, and of two such the later one.
 func (g *GSE) hostedOnLocked(machine HostKey) []*process {
 	if g.status.machines == nil {
 		g.status.machines = make(map[HostKey][]ProcKey, len(g.procs))
@@ -283,12 +283,12 @@ func (g *GSE) hostedOnLocked(machine HostKey) []*process {
 		if p == nil || !p.hosted {
 			continue
 		}
-		twin := slices.IndexFunc(hosted, func(other *process) bool { return other.instance == p.instance })
+		same := slices.IndexFunc(hosted, func(other *process) bool { return other.instance == p.instance })
 		switch {
-		case twin < 0:
+		case same < 0:
 			hosted = append(hosted, p)
-		case p.hosts && (!hosted[twin].hosts || p.registerTime > hosted[twin].registerTime):
-			hosted[twin] = p
+		case p.hosts && (!hosted[same].hosts || p.registerTime > hosted[same].registerTime):
+			hosted[same] = p
 		}
 	}
 	slices.SortFunc(hosted, func(a, b *process) int {
@@ -316,7 +316,7 @@ func (g *GSE) SetProcFile(addr string, f ProcFile) error {
 	return nil
 }
 
-// ProcFile is the file of a host's agent, "" if there is none.
+// ProcFile returns the file of a host's agent, "" if there is none.
 func (g *GSE) ProcFile(addr string) (string, error) {
 	machine, err := g.HostKey(addr)
 	if err != nil {
@@ -358,8 +358,8 @@ func (g *GSE) EditProc(addr, namespace, name string, fields map[string]any) erro
 	return fmt.Errorf("%s hosts no process %s:%s", addr, namespace, name)
 }
 
-// AddProc adds an entry by hand, a JSON object as in the file. The platform does not have it. Op 4 of its
-// namespace and name removes it.
+// AddProc adds an entry by hand, a JSON object as in the file. The platform does not know it. Op 4 with
+// its namespace and name removes it.
 func (g *GSE) AddProc(addr, entry string) error {
 	var members map[string]any
 	if err := json.Unmarshal([]byte(entry), &members); err != nil || members == nil {

@@ -21,7 +21,7 @@ type process struct {
 	target Target
 
 	registered bool // by register_proc_info, or op 3 at the gateway
-	hosts      bool // hosting was asked for under this name
+	hosts      bool // hosting was requested under this name
 	supplied   bool // it was registered under the supplier id of target
 
 	registerTime int64 // epoch seconds
@@ -126,7 +126,7 @@ func (g *GSE) Process(addr, namespace, name string) (Process, bool) {
 	return p.snapshot(), true
 }
 
-// Processes returns all of them, ordered by namespace, name and host.
+// Processes returns all processes, ordered by namespace, name and host.
 func (g *GSE) Processes() []Process {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -152,8 +152,8 @@ func (g *GSE) processLocked(it *Item, t Target) *process {
 	p := g.procs[key]
 	if p == nil {
 		p = &process{key: key, target: t, instance: newInstance()}
-		if twin := g.twinLocked(key); twin != nil {
-			p.instance = twin.instance
+		if other := g.underOtherNameLocked(key); other != nil {
+			p.instance = other.instance
 		}
 		g.procs[key] = p
 		g.status.forget(key.Namespace)
@@ -161,14 +161,14 @@ func (g *GSE) processLocked(it *Item, t Target) *process {
 	return p
 }
 
-// pruneLocked deletes a process without any data left, under this name and under the other one.
+// pruneLocked deletes the entries of a process that have no data left, under this name and the other one.
 func (g *GSE) pruneLocked(p *process) {
-	twin := g.twinLocked(p.key)
-	if twin != nil && !twin.listed() {
-		g.forgetLocked(twin)
-		twin = nil
+	other := g.underOtherNameLocked(p.key)
+	if other != nil && !other.listed() {
+		g.forgetLocked(other)
+		other = nil
 	}
-	if !p.listed() && (!p.running || twin != nil) {
+	if !p.listed() && (!p.running || other != nil) {
 		g.forgetLocked(p)
 	}
 }
@@ -187,10 +187,10 @@ func (g *GSE) stampLocked(p *process, listed, keeps bool) {
 	if listed && keeps {
 		return
 	}
-	latest, twin := g.registered[p.key], p.key
+	latest, otherKey := g.registered[p.key], p.key
 	if other, known := g.otherNameLocked(p.key.Host); known {
-		twin.Host = other
-		latest = max(latest, g.registered[twin])
+		otherKey.Host = other
+		latest = max(latest, g.registered[otherKey])
 	}
 	p.registerTime = max(g.now().Unix(), latest+1)
 	g.registered[p.key] = p.registerTime

@@ -1,13 +1,13 @@
 package core
 
-// repeatKey names a first generation call about one process. The server has no task for it, so
+// repeatKey identifies a first generation call about one process. The server has no task for it, so
 // after a 115 a client can only repeat the call. The repeated call is the same operation.
 type repeatKey struct {
 	api string
 	ProcKey
 }
 
-// Answer carries out a first generation call and answers per host.
+// Answer carries out a first generation call and returns the result of each host.
 func (g *GSE) Answer(api string, it *Item) []Result {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -19,7 +19,7 @@ func (g *GSE) Answer(api string, it *Item) []Result {
 		if o == nil {
 			o = &operation{api: api, accepted: g.now()}
 			o.item, o.target = it, t
-			g.meetLocked(o, api, false)
+			g.applyFaultsLocked(o, api, false)
 			if o.apply && o.code == nil && g.answersLocked(t) {
 				// The operation is done before the client gets the result, so its repeated call gets 850
 				// or the like.
@@ -45,7 +45,7 @@ func (g *GSE) heldBackLocked(o *operation) bool {
 	return o.missing != 0 || o.pending != 0 || o.unreachable == "pending" || o.due.After(g.now())
 }
 
-// ForgetRepeats makes every first generation call start afresh.
+// ForgetRepeats makes the next first generation call about any process a new operation.
 func (g *GSE) ForgetRepeats() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

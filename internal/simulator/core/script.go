@@ -21,14 +21,14 @@ var (
 	powerShellScript string
 )
 
-// printScript is how BSCP and GSEKit read the file, its secrets included.
+// printScript matches the scripts with which BSCP and GSEKit read the file, including its secrets.
 var printScript = regexp.MustCompile(`^\s*(?:#!\S+[ \t]*\n\s*)?(?:@echo off\s+)?(cat|type)\s+(\S+[\\/]\.proc)\s*$`)
 
 // Script is a script that reads the file of an agent.
 type Script struct {
 	kind scriptKind
 	path string
-	// read and printed are the last file and its output: hosts are often alike.
+	// read and printed cache the last file and its output, because many hosts have the same file.
 	read, printed string
 }
 
@@ -58,7 +58,7 @@ func NewScript(text string, args []string) (*Script, error) {
 	return &Script{kind: kind, path: args[0]}, nil
 }
 
-// Language is the number that JOB has for it.
+// Language returns JOB's number of the script's language.
 func (s *Script) Language() int {
 	return map[scriptKind]int{scriptShell: 1, scriptCat: 1, scriptType: 2, scriptPowerShell: 5}[s.kind]
 }
@@ -69,7 +69,7 @@ type Screen struct {
 	Exit int
 }
 
-// runScriptLocked is the output of a script on a machine.
+// runScriptLocked returns the output of a script on a machine.
 func (g *GSE) runScriptLocked(s *Script, machine HostKey) Screen {
 	f := g.procFileLocked(machine)
 	screen := s.run(f)
@@ -120,7 +120,7 @@ func (s *Script) filtered(text string) string {
 	return s.printed
 }
 
-// printFile is cat, or type on Windows.
+// printFile returns the output of cat, or of type on Windows.
 func printFile(s *Script, state fileState, text string) Screen {
 	switch {
 	case state == fileThere:
@@ -139,7 +139,7 @@ func onWindows(file string) bool { return drive.MatchString(file) }
 
 func folderOf(file string) string { return path.Dir(strings.ReplaceAll(file, `\`, "/")) }
 
-// samePath compares two paths as their system does.
+// samePath compares two paths as their operating system does.
 func samePath(a, b string) bool {
 	if onWindows(a) && onWindows(b) {
 		return strings.EqualFold(path.Clean(strings.ReplaceAll(a, `\`, "/")), path.Clean(strings.ReplaceAll(b, `\`, "/")))
@@ -147,7 +147,7 @@ func samePath(a, b string) bool {
 	return path.Clean(a) == path.Clean(b)
 }
 
-// printed are the keys whose values the script prints.
+// printed are the keys whose values the script prints, from the list in the script.
 var printed = func() map[string]bool {
 	_, list, _ := strings.Cut(shellScript, `split("`)
 	list, _, _ = strings.Cut(list, `"`)
@@ -163,8 +163,8 @@ const marks = "[]{}:, \t"
 
 var noLines = strings.NewReplacer("\x00", "", "\r", "", "\n", "")
 
-// filterFile is the script's output for a file: brackets, commas, colons, and the values of known keys.
-// It scans the file as the script does, from quote to quote.
+// filterFile returns the script's output for a file: brackets, commas, colons, and the values of known
+// keys. It scans the file as the script does, from quote to quote.
 func filterFile(text string) string {
 	text = noLines.Replace(text)
 	records := strings.Split(text, `"`)
@@ -202,7 +202,7 @@ func filterFile(text string) string {
 			out.WriteString(`"` + kept + `"`)
 			key = ""
 		}
-		if key != "" { // and so there is a colon
+		if key != "" { // so the record begins with a colon
 			_, value, _ := strings.Cut(record, ":")
 			value = strings.TrimLeft(value, " \t")
 			rest := strings.TrimLeftFunc(value, func(r rune) bool { return !strings.ContainsRune(marks, r) })
@@ -217,7 +217,7 @@ func filterFile(text string) string {
 	return out.String()
 }
 
-// blank writes a text and replaces each run of other characters than marks and spaces by 0.
+// blank writes a text, with each run of characters other than marks replaced by 0.
 func blank(out *bytes.Buffer, text string) {
 	run := false
 	for i := range len(text) {
@@ -256,15 +256,15 @@ type ScriptResult struct {
 	Screen Screen
 	// Status is how the script ended, 0 if it ended by itself.
 	Status int
-	// Running says that the host has no verdict yet. Its screen may have part of the text.
+	// Running says that the host has no verdict yet. Its screen may have part of the output.
 	Running bool
 	// Answers is how many answers included the host, with this one.
 	Answers    int
 	Start, End time.Time
 }
 
-// PollScript answers for a script's task, about some hosts, or about all if hosts is empty. The results
-// are nil while the task is queued.
+// PollScript returns the results of a script's task on some hosts, or on all if hosts is nil. They are
+// nil while the task is queued.
 func (g *GSE) PollScript(api, id string, hosts []Target) (results []ScriptResult, data any, queued bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -277,13 +277,13 @@ func (g *GSE) PollScript(api, id string, hosts []Target) (results []ScriptResult
 		return nil, nil, true
 	}
 	t.polls++
-	g.meetQueueLocked(t, api)
+	g.applyTaskFaultsLocked(t, api)
 	if countdown(&t.queued) {
 		return nil, t.data, true
 	}
 	results = []ScriptResult{}
 	for _, o := range t.on(hosts) {
-		g.meetLocked(o, api, true)
+		g.applyFaultsLocked(o, api, true)
 		if r, there := g.reportLocked(o); there {
 			o.answers++
 			results = append(results, o.script(r))
@@ -292,8 +292,8 @@ func (g *GSE) PollScript(api, id string, hosts []Target) (results []ScriptResult
 	return results, nil, false
 }
 
-// ScriptLog is what a script's task has printed on some hosts so far. It does not count as a poll. It
-// returns false if there is no such task.
+// ScriptLog returns what a script's task has printed on some hosts so far, and false if there is no such
+// task. It does not count as a poll.
 func (g *GSE) ScriptLog(id string, hosts []Target) ([]ScriptResult, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -312,7 +312,7 @@ func (g *GSE) ScriptLog(id string, hosts []Target) ([]ScriptResult, bool) {
 	return results, true
 }
 
-// on are a task's operations on some hosts, in their order, or all of them.
+// on returns a task's operations on some hosts, in their order, or all if hosts is nil.
 func (t *task) on(hosts []Target) []*operation {
 	if hosts == nil {
 		return t.entries
@@ -349,13 +349,12 @@ func (o *operation) script(r Result) ScriptResult {
 	if !result.Running && result.Status == 0 {
 		return result
 	}
-	// An agent sends what a script prints while it runs.
+	// A script that still runs, or was ended early, has printed part of its output.
 	result.Screen = Screen{Text: result.Screen.Page(0, len(result.Screen.Text)/2)}
 	return result
 }
 
-// Page is the part of a screen from a byte offset, with at most limit bytes, 0 for all. No character is
-// split.
+// Page returns at most limit bytes of a screen from a byte offset, 0 for all. It splits no character.
 func (s Screen) Page(offset, limit int) string {
 	if offset < 0 || offset >= len(s.Text) {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// Spec is the agent's view of a checked body. raw is the whole of it, canonical JSON that hosts of one
-// request share.
+// Spec is the agent's view of a checked body. Raw is the whole spec in canonical JSON, shared by the
+// hosts of a request.
 type Spec struct {
 	Raw       json.RawMessage
 	ProcName  string
@@ -26,7 +26,7 @@ type Spec struct {
 
 	cpu, mem *float64 // percent of the whole machine, nil for no limit
 
-	job *jobSpec // of a spec in JOB's form
+	job *jobSpec // nil unless the spec is in JOB's form
 }
 
 // Auto types of a monitor policy.
@@ -36,7 +36,7 @@ const (
 	autoOnce     = 2
 )
 
-// NewSpec reads a spec in GSE's form, nil if it is none.
+// NewSpec reads a spec in GSE's form. It returns nil if v is not an object.
 func NewSpec(v any) *Spec {
 	tree, ok := v.(map[string]any)
 	if !ok {

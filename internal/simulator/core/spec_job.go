@@ -7,10 +7,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// jobSpec has JOB's fields, in place of a namespace.
+// jobSpec is what only a spec in JOB's form has.
 type jobSpec struct{ contact string }
 
-// NewJobSpec reads what newJobSpec keeps. In JOB, an unset field is 0, so 0 means the agent's default.
+// NewJobSpec reads a spec in JOB's form. In JOB, an unset field is 0, so 0 means the agent's default.
 func NewJobSpec(tree map[string]any) *Spec {
 	raw, err := json.Marshal(tree)
 	if err != nil {
@@ -40,7 +40,7 @@ func NewJobSpec(tree map[string]any) *Spec {
 	return s
 }
 
-// jobCeiling is a limit, nil for none.
+// jobCeiling returns a limit, nil if it is 0.
 func jobCeiling(v any) *float64 {
 	if jsontree.Integer(v) == 0 {
 		return nil

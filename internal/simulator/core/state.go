@@ -21,7 +21,7 @@ type savedState struct {
 	NextPID     int         `json:"next_pid"`
 	Processes   []savedProc `json:"processes"`
 	Forgotten   []savedTime `json:"forgotten"`
-	// Upgraded are the agent ids of the machines with one entry for both names.
+	// Upgraded are the machines with one entry for both names, by agent id.
 	Upgraded map[string]HostKey `json:"upgraded,omitempty"`
 	CMDB     json.RawMessage    `json:"cmdb,omitempty"`
 	// ProcFiles are the agents' files that were changed by hand.
@@ -81,7 +81,7 @@ func (g *GSE) saveState() error {
 	state := g.stateNow()
 	var err error
 	if g.CMDB != nil {
-		// CMDB calls this service while it changes, so it must not be called with the lock held.
+		// CMDB calls this service while it holds its own lock, so it must not be called with ours held.
 		if state.CMDB, err = g.CMDB.MarshalJSON(); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (g *GSE) loadState() error {
 	if state.Version != stateVersion {
 		return fmt.Errorf("state file %s: version %d is not %d", g.StateFile, state.Version, stateVersion)
 	}
-	// The hosts first: hosts added in CMDB have processes here.
+	// CMDB comes first, because the hosts that were added to it have processes here.
 	if g.CMDB != nil && len(state.CMDB) > 0 {
 		if err := g.CMDB.UnmarshalJSON(state.CMDB); err != nil {
 			return fmt.Errorf("state file %s: %w", g.StateFile, err)
@@ -181,8 +181,8 @@ func (g *GSE) loadState() error {
 			return fmt.Errorf("state file %s: %w", g.StateFile, err)
 		}
 		p.target = g.resolveLocked(p.target)
-		if twin := g.twinLocked(p.key); twin != nil {
-			p.instance = twin.instance
+		if other := g.underOtherNameLocked(p.key); other != nil {
+			p.instance = other.instance
 		}
 		g.procs[p.key] = p
 		g.registered[p.key] = p.registerTime

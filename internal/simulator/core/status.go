@@ -11,7 +11,7 @@ import (
 type Row struct {
 	Namespace, Name    string
 	Labels             map[string]string
-	IP                 string // empty where no address is known
+	IP                 string // empty if no address is known
 	Cloud, Supplier    int64
 	AgentID            string // of the host, if one is known
 	Wanted, Actual     int    // statusRunning or statusStopped
@@ -25,12 +25,12 @@ type Row struct {
 	CPUUsage, MemUsage float64
 }
 
-// statusCache is the state between the processes and the cached status.
+// statusCache holds what makes the cached status differ from the processes, and indexes of both.
 type statusCache struct {
 	// index has the keys of a namespace in paging order. It is made on demand and dropped when a key is
 	// added or removed.
 	index map[string][]ProcKey
-	// machines has the keys of each machine, in no order, made and dropped likewise.
+	// machines has the keys of each machine, in no order. It is made and dropped like index.
 	machines map[HostKey][]ProcKey
 	// frozen, if non-nil, has all rows as they were at FreezeStatus.
 	frozen map[ProcKey]Row
@@ -38,11 +38,11 @@ type statusCache struct {
 	lagging map[ProcKey]*lag
 	// behind is LagCalls, or the value of SetLag.
 	behind int
-	// labels are those that the platform adds to every row.
+	// labels are added by the platform to every row.
 	labels map[string]string
 }
 
-// lag is an old row, absent if the process had none, and how many more answers show it.
+// lag is an old row, or absent if the process had none, and how many more answers show it.
 type lag struct {
 	row    Row
 	absent bool
@@ -55,8 +55,8 @@ func (c *statusCache) forget(namespace string) {
 	c.machines = nil
 }
 
-// FreezeStatus makes the cached status answer from what it says now, as it does
-// when reports are late. Queries (op 2) stay live.
+// FreezeStatus keeps the rows of the cached status as they are now, as when reports are late. Queries
+// (op 2) stay live.
 func (g *GSE) FreezeStatus() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +78,7 @@ func (g *GSE) ThawStatus() {
 	g.status.index = nil
 }
 
-// SetLag changes LagCalls. After a change, that many answers about a process still show its old row. -1
+// SetLag changes LagCalls: how many answers about a process still show its old row after a change. -1
 // always shows the state before the last change, and 0 brings the rows up to date.
 func (g *GSE) SetLag(answers int) {
 	g.mu.Lock()
@@ -98,7 +98,8 @@ func (g *GSE) SetRowLabels(labels map[string]string) {
 	g.status.labels = maps.Clone(labels)
 }
 
-// beforeChangeLocked keeps the row that a lag will show.
+// beforeChangeLocked is called before a change of a process. It keeps the current row, which the cached
+// status shows while it lags.
 func (g *GSE) beforeChangeLocked(key ProcKey) {
 	if g.status.behind == 0 && g.Lag == 0 {
 		return
@@ -226,7 +227,7 @@ func (g *GSE) Sync(api, namespace string, start, limit int) (rows []Row, total i
 	return rows, total
 }
 
-// existsLocked is showLocked without a look at the row.
+// existsLocked reports whether showLocked would return a row. It does not count as an answer.
 func (g *GSE) existsLocked(key ProcKey) bool {
 	if g.status.frozen != nil {
 		_, ok := g.status.frozen[key]

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Tick is one round of supervision, and returns when its commands are done. Hosted processes of auto_type
-// 1 that died are restarted, up to start_retries times. Local processes over their limits are stopped.
-// Virtual processes are restarted at once, local ones at intervals of start_interval.
+// Tick makes one round of supervision, and returns when its commands have ended. Hosted processes of
+// auto_type 1 that died are restarted, up to start_retries times. Local processes over their limits are
+// stopped. Virtual processes are restarted at once, local ones at intervals of start_interval.
 func (g *GSE) Tick() {
 	var round sync.WaitGroup
 	g.superviseRound(&round)
@@ -78,7 +78,7 @@ func (g *GSE) superviseLocal(key ProcKey) {
 	case p.running:
 		excess = g.sampleLocked(p).over(sp)
 		if p.retries > 0 && now.Sub(p.revivedAt) > g.seconds(sp.startInterval) {
-			p.retries = 0 // it has stayed up
+			p.retries = 0 // the process has stayed up
 		}
 	case p.died && sp.autoType == autoResident && int64(p.retries) < sp.startRetries && !now.Before(p.nextTry):
 		revive = sp.commands["start_cmd"] != ""
@@ -104,7 +104,7 @@ func (g *GSE) superviseLocal(key ProcKey) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if pid > 0 {
-			// It was unregistered meanwhile, but it exists.
+			// It may have been unregistered meanwhile, but it runs.
 			p = g.processLocked(&Item{Namespace: key.Namespace, Name: key.Name}, t)
 			g.startedLocked(p, pid)
 			p.revivedAt = g.now()

@@ -23,16 +23,16 @@ type operation struct {
 	missing, pending int // remaining responses, -1 for no end
 	unreachable      string
 	code             *int
-	instead          Trouble // that code comes from
+	instead          Trouble // the fault that set code
 	apply            bool
 	stillHosts       bool
 	shape            string
 	ailment          Ailment
 
-	answers      int // that were about it, of a script
-	scriptStatus int // 0 where the script comes to its own end
+	answers      int // how many included it, if it runs a script
+	scriptStatus int // 0 if the script ends by itself
 
-	busy *instance // that waits for the verdict, nil for none
+	busy *instance // the process that is busy until the verdict, if any
 }
 
 type operationState int
@@ -54,7 +54,7 @@ type Result struct {
 	Code            int
 	Message         string
 	content         any    // a document is still to be encoded, see [Result.Text]
-	Shape           string // what a fault does to the content
+	Shape           string // how a fault changes the content
 }
 
 // task is what an asynchronous call starts.
@@ -62,22 +62,22 @@ type task struct {
 	id       string
 	items    []*Item
 	entries  []*operation
-	byHost   map[HostKey]*operation // the entries, of a script
+	byHost   map[HostKey]*operation // entries by host, if they run a script
 	accepted time.Time
 	polls    int
 	queued   int // remaining polls that return CodeTaskQueued, -1 for no end
-	data     any // of those answers
+	data     any // the data of those answers
 	met      Met
 }
 
-// TaskInfo is a copy of what the simulator holds about one task.
+// TaskInfo is a copy of the simulator's data about one task.
 type TaskInfo struct {
 	ID string `json:"id"`
 	// Op is the op type of the task's first item.
 	Op       int       `json:"op"`
 	Accepted time.Time `json:"accepted"`
-	// Settled is when the last host got its verdict, zero before. Faults that count polls delay the
-	// report, not this time.
+	// Settled is when the last host got its verdict, zero until then. Faults that count polls delay the
+	// result, not this time.
 	Settled time.Time `json:"settled"`
 	Polls   int       `json:"polls"`
 	Hosts   int       `json:"hosts"`
@@ -106,7 +106,7 @@ func (g *GSE) Tasks() []TaskInfo {
 	return out
 }
 
-// TaskItems are the items of a task, nil if it is not known.
+// TaskItems returns the items of a task, nil if the task is unknown.
 func (g *GSE) TaskItems(id string) []*Item {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,7 +124,7 @@ func (g *GSE) KnowsTask(id string) bool {
 }
 
 // ExpireTask makes the server forget a task, as the real one does some time after the end; see
-// ExpiredEmpty for the answers to its polls. How long the real server keeps one is not known.
+// ExpiredEmpty for the answers to its polls. How long the real server keeps a task is unknown.
 func (g *GSE) ExpireTask(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -160,15 +160,15 @@ func (g *GSE) Operate(api string, items []*Item) string {
 	if items[0].Numbered {
 		t.id = strconv.FormatInt(firstNumber+2*int64(g.taskSeq), 10)
 	}
-	g.meetQueueLocked(t, api)
+	g.applyTaskFaultsLocked(t, api)
 	for _, it := range items {
 		it.taskID = t.id
 		for _, target := range it.Targets {
 			o := &operation{api: api, item: it, target: target, accepted: now}
-			g.meetLocked(o, api, false)
+			g.applyFaultsLocked(o, api, false)
 			t.entries = append(t.entries, o)
 			g.beginLocked(o)
-			g.awaitLocked(o)
+			g.markBusyLocked(o)
 		}
 	}
 	g.tasks[t.id] = t
@@ -221,8 +221,8 @@ func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 	}
 }
 
-// registeredItemLocked is an operation with the spec and the labels of the registration, without a spec
-// if there is none.
+// registeredItemLocked returns the item of an operation with the spec and the labels of the registration.
+// Without a registration it has no spec.
 func (g *GSE) registeredItemLocked(o *operation) *Item {
 	it := *o.item
 	if p := g.findLocked(o.key()); p != nil {
@@ -256,19 +256,18 @@ func (g *GSE) settleLocked() {
 	g.due = later
 }
 
-// Poll answers for one task. The results are nil while it is queued.
+// Poll returns the results of a task, nil while it is queued.
 func (g *GSE) Poll(api, id string) (results []Result, data any, queued bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if t := g.tasks[id]; t != nil && t.items[0].Script != nil {
-		id = "" // it has no such results
+		id = "" // a script has results of another kind
 	}
 	results, _, data, queued = g.pollLocked(api, id)
 	return results, data, queued
 }
 
-// TaskResults is Poll with the hosts that have no result yet, which are in progress. The
-// results are nil while the task is queued.
+// TaskResults is like Poll, but hosts that are omitted from the answer are included, as in progress.
 func (g *GSE) TaskResults(api, id string) []Result {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -289,13 +288,13 @@ func (g *GSE) pollLocked(api, id string) (results, missing []Result, data any, q
 		return nil, nil, nil, true
 	}
 	t.polls++
-	g.meetQueueLocked(t, api)
+	g.applyTaskFaultsLocked(t, api)
 	if countdown(&t.queued) {
 		return nil, nil, t.data, true
 	}
 	results = make([]Result, 0, len(t.entries))
 	for _, o := range t.entries {
-		g.meetLocked(o, api, true)
+		g.applyFaultsLocked(o, api, true)
 		r, ok := g.reportLocked(o)
 		if !ok {
 			r.Code, r.Message = CodePending, CodeMessage(CodePending)
@@ -307,7 +306,7 @@ func (g *GSE) pollLocked(api, id string) (results, missing []Result, data any, q
 	return results, missing, nil, false
 }
 
-// reportLocked is what an operation shows in one answer, and false if it is left out.
+// reportLocked returns an operation as one answer shows it, and false if the answer omits it.
 func (g *GSE) reportLocked(o *operation) (Result, bool) {
 	r := Result{
 		Target: o.target, Namespace: o.item.Namespace, Name: o.item.Name,

@@ -23,7 +23,7 @@ type Affected struct {
 	Host HostKey
 }
 
-// Met are the faults that have been tested already, by number.
+// Met lists the numbers of the faults that were already tested against an operation or a task.
 type Met []int
 
 // Trouble is what a fault does to an operation on one host. The fields of the same names of the
@@ -51,8 +51,8 @@ type Ailment struct {
 
 // Queue is what a fault does to the result of a task.
 type Queue struct {
-	Polls int // that return CodeTaskQueued, -1 for no end
-	Data  any // in those responses
+	Polls int // how many return CodeTaskQueued, -1 for no end
+	Data  any // the data of those responses
 }
 
 // noFaults has no faults.
@@ -62,16 +62,16 @@ func (noFaults) OnHost(*Met, string, Affected) []Trouble { return nil }
 func (noFaults) OnTask(*Met, string, []*Item) []Queue    { return nil }
 func (noFaults) HidesRow(string, ProcKey) bool           { return false }
 
-// meetLocked applies the faults for api to an operation on a host.
-func (g *GSE) meetLocked(o *operation, api string, poll bool) {
+// applyFaultsLocked applies the faults for api to an operation on a host.
+func (g *GSE) applyFaultsLocked(o *operation, api string, poll bool) {
 	for _, trouble := range g.Faults.OnHost(&o.met, api, Affected{API: o.api, Poll: poll, Item: o.item, Host: o.target.Machine}) {
-		o.suffer(trouble)
+		o.addTrouble(trouble)
 	}
 }
 
-// suffer adds a fault's effects to an operation. Counts are added up, but -1 (no end) takes precedence. Of
+// addTrouble adds a fault's effects to an operation. Counts are added up, but -1 (no end) takes precedence. Of
 // effects that exclude each other, the first one applies.
-func (o *operation) suffer(t Trouble) {
+func (o *operation) addTrouble(t Trouble) {
 	o.missing = addPolls(o.missing, t.Missing)
 	o.pending = addPolls(o.pending, t.Pending)
 	if t.Takes > 0 && o.state == operationAccepted {
@@ -96,7 +96,7 @@ func (o *operation) suffer(t Trouble) {
 	}
 }
 
-// ailLocked gives the process that an operation has started its ailment.
+// ailLocked applies the ailment of an operation to the process that the operation left running.
 func (g *GSE) ailLocked(o *operation) {
 	p := g.procs[o.key()]
 	if o.ailment == (Ailment{}) || p == nil || !p.running {
@@ -105,8 +105,8 @@ func (g *GSE) ailLocked(o *operation) {
 	p.ailment, p.queriesLeft, p.health = o.ailment, o.ailment.Dies, o.ailment.Health
 }
 
-// askedLocked counts a query, at which an ailing process may die.
-func (g *GSE) askedLocked(p *process) {
+// countQueryLocked counts a query. An ailing process dies at the last of its queries.
+func (g *GSE) countQueryLocked(p *process) {
 	if !p.running || p.ailment.Dies == 0 {
 		return
 	}
@@ -120,8 +120,8 @@ func (g *GSE) askedLocked(p *process) {
 	}
 }
 
-// meetQueueLocked is meetLocked for a task.
-func (g *GSE) meetQueueLocked(t *task, api string) {
+// applyTaskFaultsLocked applies the faults for api to the result of a task.
+func (g *GSE) applyTaskFaultsLocked(t *task, api string) {
 	for _, queue := range g.Faults.OnTask(&t.met, api, t.items) {
 		t.queued = addPolls(t.queued, queue.Polls)
 		t.data = queue.Data
@@ -135,7 +135,7 @@ func addPolls(a, b int) int {
 	return a + b
 }
 
-// countdown reports whether one of n polls was left and takes it.
+// countdown reports whether any of n polls is left, and uses one up. -1 has no end.
 func countdown(n *int) bool {
 	if *n == 0 {
 		return false

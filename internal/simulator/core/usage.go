@@ -26,7 +26,7 @@ type sample struct {
 	used usage
 }
 
-// usageLocked is the current usage of a running process.
+// usageLocked returns the usage of a running process: for a local one, that of the latest sample.
 func (g *GSE) usageLocked(p *process) usage {
 	if !g.isLocal(p.target) {
 		return virtualUsage
@@ -45,7 +45,7 @@ func (g *GSE) sampleLocked(p *process) usage {
 	return lp.sampled.used
 }
 
-// over says which limit of the spec is exceeded, "" if none is.
+// over describes the limit of the spec that is exceeded, "" if none is.
 func (u usage) over(sp *Spec) string {
 	switch {
 	case sp.cpu != nil && u.cpu > *sp.cpu:
@@ -71,7 +71,7 @@ func takeSample(pid int, last sample) sample {
 	} else if age, ok := processAge(pid); ok {
 		elapsed = age
 	}
-	// A younger process has too few ticks to speak of a share.
+	// A younger process has used too few ticks for a percentage.
 	if elapsed > 10*clockTick {
 		now.used.cpu = 100 * (now.cpu - since).Seconds() / elapsed.Seconds() / float64(runtime.NumCPU())
 	}
