@@ -13,7 +13,7 @@ import (
 // CodeNoAgentKnown is the gateway's answer to list_agent_state if it knows none of the agents.
 const CodeNoAgentKnown = 1011003
 
-// mostAgents is the maximum number of ids in one question.
+// mostAgents is the maximum number of ids in one request.
 const mostAgents = 1000
 
 var agentListShape = shape{kind: kindList, elem: agentIDListShape.elem, check: func(v any) (string, string) {
@@ -39,7 +39,7 @@ var agentHostsFields = map[string]field{
 	"bk_supplier_id":      optional(integerShape),
 }
 
-// Numbers of an agent's status. Clients agree on 2, but call 5 stopped or upgrading.
+// Numbers of an agent's status. Clients agree about 2. For some of them 5 is stopped, for others upgrading.
 const (
 	agentRunning = 2
 	agentStopped = 5
@@ -47,7 +47,7 @@ const (
 
 var agentStatusNames = map[int]string{agentRunning: "running", agentStopped: "stopped"}
 
-// Every agent has this version and this machine. Inventions.
+// Version, port and mode of every agent: inventions.
 const (
 	agentVersion    = "2.1.6"
 	agentParentPort = 28668
@@ -107,13 +107,13 @@ func infoOf(a core.Agent) agentInfo {
 	}
 }
 
-// knownAgents removes agents that the platform does not know.
+// knownAgents returns the agents that the platform knows.
 func knownAgents(agents []core.Agent) []core.Agent {
 	return slices.DeleteFunc(slices.Clone(agents), func(a core.Agent) bool { return !a.Known })
 }
 
-// agentsData is the data about agents, by API. For agents that it does not know, the ESB says only that
-// they are not alive: an invention.
+// agentsData returns an API's data about agents. About unknown agents, get_agent_status of the ESB says
+// that they are not alive: an invention.
 func agentsData(api string, agents []core.Agent) (code int, message string, data any) {
 	known := knownAgents(agents)
 	switch api {
@@ -158,8 +158,8 @@ func byHost(agents []core.Agent, of func(core.Agent) map[string]any) map[string]
 	return rows
 }
 
-// taskState is the data of get_task_state, by BSCP's types. No process operation times out as a whole or
-// reports a restart.
+// taskState returns the data of get_task_state, by BSCP's types. No process operation times out as a whole
+// or reports a restart.
 func taskState(req *Request, results []core.Result) any {
 	agents := map[string][]string{
 		"successed_agents": {}, "timeout_agents": {}, "failed_agents": {}, "pending_agents": {}, "offline_agents": {}, "restarted_agents": {},

@@ -17,7 +17,7 @@ const cmdbESBPrefix = "/api/c/compapi/v2/cc/"
 // cmdbPrefix is the part of CMDB's paths after the address of its gateway's stage.
 const cmdbPrefix = "/api/v3/"
 
-// cmdbPaths are the native paths, by the names behind the ESB.
+// cmdbPaths are the native paths of CMDB's APIs, by their names behind the ESB.
 var cmdbPaths = map[string]string{
 	"search_business":               "biz/search/{bk_supplier_account}",
 	"search_biz_inst_topo":          "find/topoinst/biz/{bk_biz_id}",
@@ -37,7 +37,7 @@ var cmdbPaths = map[string]string{
 	"list_process_related_info":     "findmany/proc/process_related_info/biz/{bk_biz_id}",
 }
 
-// cmdbPatterns find the name of a native path.
+// cmdbPatterns match native paths, by the names of their APIs.
 var cmdbPatterns = func() map[string]*regexp.Regexp {
 	patterns := make(map[string]*regexp.Regexp, len(cmdbPaths))
 	variable := regexp.MustCompile(`\\\{(\w+)\\\}`)
@@ -47,7 +47,7 @@ var cmdbPatterns = func() map[string]*regexp.Regexp {
 	return patterns
 }()
 
-// nativeCMDB is the name of an API by its native path, and the variables in it.
+// nativeCMDB returns the name of an API by its native path, and the variables in the path.
 func nativeCMDB(path string) (name string, variables map[string]string) {
 	for name, pattern := range cmdbPatterns {
 		found := pattern.FindStringSubmatch(path)
@@ -90,8 +90,8 @@ func (cmdbFace) Envelope(code int, message string, data any, requestID string) m
 	}
 }
 
-// cmdbGatewayFace is CMDB behind the API gateway. It requires an application but no user, and an answer
-// has result as behind the ESB.
+// cmdbGatewayFace is CMDB behind the API gateway. It requires an application but no user. Its answers
+// have result, as behind the ESB.
 type cmdbGatewayFace struct{ gatewayFace }
 
 func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, *Refusal) {
@@ -134,7 +134,7 @@ func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, 
 	return &Request{API: name, Verb: VerbAsk, Params: params, Findings: found.texts()}, nil
 }
 
-// pathValue is a variable of a path, as in a body.
+// pathValue returns the value of a path's variable, with its type in a body.
 func pathValue(variable, value string) any {
 	if variable != "bk_biz_id" {
 		return value
@@ -150,8 +150,8 @@ func (cmdbGatewayFace) Data(_ *Request, ans Answer) (code int, message string, d
 	return ans.Asked()
 }
 
-// Envelope has the names that CMDB's API server gives codes and messages for a gateway. A server that
-// does not know gateways yet keeps its own names.
+// Envelope names code and message as CMDB's API server does for a gateway. A server from before it
+// supported gateways uses its own names.
 func (f cmdbGatewayFace) Envelope(code int, message string, data any, _ string) map[string]any {
 	if f.OldCMDB {
 		return map[string]any{"result": code == 0, "bk_error_code": code, "bk_error_msg": message, "data": data, "permission": nil}

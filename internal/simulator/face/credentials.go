@@ -18,7 +18,7 @@ var credentialFields = map[string]field{
 	"access_token":  optional(textShape),
 }
 
-// Credentials that empty [Credentials] accept.
+// The application that the zero value of [Credentials] accepts.
 const (
 	DefaultAppCode   = "bk_test"
 	DefaultAppSecret = "s3cret"
@@ -61,12 +61,12 @@ const (
 )
 
 // check checks the members of a body or of a header, in the ESB's order. If one user identity is wrong,
-// name is its member. bk_username is sufficient, as for applications that the platform's administrators
-// have listed. The simulator's only application is listed.
+// name is its member. bk_username alone is sufficient, as it is for applications that the platform's
+// administrators have listed.
 func (c Credentials) check(members map[string]any) (fault credentialFault, name string) {
 	wantCode, wantSecret := c.app()
 	if token := jsontree.String(members["access_token"]); token != "" && members["bk_app_code"] == nil && members["bk_app_secret"] == nil {
-		// The token was issued to an application, and names it.
+		// The token was issued to an application, so it identifies the application.
 		if c.AccessToken != "" && !equalSecrets(token, c.AccessToken) {
 			return wrongUser, "access_token"
 		}
@@ -101,8 +101,8 @@ func (c Credentials) check(members map[string]any) (fault credentialFault, name 
 // olderSpellings are the older names of members that the ESB still reads.
 var olderSpellings = map[string]string{"app_code": "bk_app_code", "app_secret": "bk_app_secret", "username": "bk_username"}
 
-// esbCredentials are the members that the ESB reads: from the gateway's header if there is one, and from
-// the body.
+// esbCredentials returns the members that the ESB reads: from the gateway's header if there is one, and
+// from the body.
 func esbCredentials(header http.Header, body map[string]any) map[string]any {
 	members := maps.Clone(body)
 	for older, name := range olderSpellings {
@@ -116,7 +116,7 @@ func esbCredentials(header http.Header, body map[string]any) map[string]any {
 	return members
 }
 
-// refuseESB is the ESB's answer to bad credentials, nil if they are valid.
+// refuseESB returns the ESB's answer to bad credentials, nil if they are valid.
 func (f esbFace) refuseESB(body map[string]any) *Refusal {
 	fault, name := f.check(body)
 	code := jsontree.String(body["bk_app_code"])
@@ -134,8 +134,8 @@ func (f esbFace) refuseESB(body map[string]any) *Refusal {
 	return &Refusal{Status: http.StatusOK, Code: CodeSystemError, Message: message}
 }
 
-// refuseGateway is the gateway's answer to bad credentials, nil if they are valid. The reasons are those
-// of the open source gateway's bk-auth-verify.
+// refuseGateway returns the gateway's answer to bad credentials, nil if they are valid. The reasons are
+// those of the open source gateway's bk-auth-verify.
 func (f gatewayFace) refuseGateway(members map[string]any) *Refusal {
 	fault, name := f.check(members)
 	reason := map[credentialFault]string{

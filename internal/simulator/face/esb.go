@@ -150,7 +150,7 @@ func (esbFace) Data(req *Request, ans Answer) (code int, message string, data an
 	return gseData(req, ans, esbRows(ans.Rows, req.API != "get_proc_status_v2"), func(r core.Result) string { return esbKey(req, r, ans.Effects.Keys) })
 }
 
-// esbKey is the key of a result map: the first generation's has the supplier, unless a fault sets the
+// esbKey returns the key of a result. The first generation's has the supplier, unless a fault sets the
 // other form.
 func esbKey(req *Request, r core.Result, keys string) string {
 	host := r.Target.CloudIP()
@@ -161,7 +161,7 @@ func esbKey(req *Request, r core.Result, keys string) string {
 	return host + ":" + r.Namespace + ":" + r.Name
 }
 
-// Envelope is the ESB's envelope for a backend's answer: result says whether code is 0.
+// Envelope returns the ESB's envelope for a backend's answer: result says whether code is 0.
 func (esbFace) Envelope(code int, message string, data any, requestID string) map[string]any {
 	return map[string]any{
 		"result": code == 0, "code": code, "message": message, "data": data, "request_id": requestID,

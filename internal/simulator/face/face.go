@@ -1,6 +1,6 @@
-// Package face is the dialects of BlueKing's APIs: GSE and CMDB, each behind the ESB and behind the API
-// gateway, and JOB. A face checks and reads requests as its documents describe them, translates them for
-// the core, and formats the answer as its platform does.
+// Package face implements the dialects of BlueKing's APIs: GSE and CMDB, each behind the ESB and behind the
+// API gateway, and JOB. A face checks and reads requests as its documents describe them, translates them
+// for the core, and formats the answer as its platform does.
 package face
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// Face is one dialect of the API. It translates and decides nothing.
+// Face is one dialect of the API. It only translates: the core decides what a request does.
 type Face interface {
 	// Name is "esb", "apigw" or "job".
 	Name() string
 	// Read checks the credentials and the body and translates them.
 	Read(r *http.Request, api string, body []byte) (*Request, *Refusal)
-	// Data is the data member of an answer of the core, with its code and message.
+	// Data returns the data member for an answer of the core, with its code and message.
 	Data(req *Request, ans Answer) (code int, message string, data any)
 	// Envelope wraps an answer.
 	Envelope(code int, message string, data any, requestID string) map[string]any
@@ -70,22 +70,22 @@ type Request struct {
 	Verb  Verb
 	Items []*core.Item
 
-	// Findings are what no document has of the request, although the platform accepts it.
+	// Findings are what the platform accepts in the request although no document describes it.
 	Findings []string
 
 	TaskID       string   // of a poll
-	AgentIDs     []string // of an upgrade, one for each host; those that a task's state is asked of
+	AgentIDs     []string // of an upgrade, one for each host; of a task's state, the requested ones
 	Namespace    string   // of a sync
 	Start, Limit int      // of a sync
 
 	Params map[string]any // of a question to CMDB
 
-	pages    map[string]page // of screens, by agent id
+	pages    map[string]page // requested parts of screens, by agent id
 	stepID   int64           // of a question to JOB
-	eachHost bool            // of a question to JOB: it asks for each host's status
+	eachHost bool            // of a question to JOB: each host's status is requested
 }
 
-// PageStart is the start of the requested page, nil for none.
+// PageStart returns the start of the requested page, nil if the request has none.
 func (r *Request) PageStart() *int {
 	switch page := jsontree.Object(r.Params["page"]); {
 	case r.Verb == VerbSync:
@@ -138,12 +138,12 @@ type Answer struct {
 	Effects fault.Effects
 }
 
-// Asked is CMDB's answer.
+// Asked returns the code, the message and the data of CMDB's answer.
 func (a Answer) Asked() (code int, message string, data any) {
 	return a.CMDB.Code, a.CMDB.Message, a.CMDB.Data
 }
 
-// Refusal is an answer by the face itself.
+// Refusal is an answer of the face itself, to a request that does not reach the core.
 type Refusal struct {
 	Status    int
 	Code      int
@@ -153,7 +153,7 @@ type Refusal struct {
 	Body      map[string]any // in place of an envelope
 }
 
-// overLimit refuses a request with more hosts than MaxHostsPerRequest.
+// overLimit returns the problem of a request with more hosts than MaxHostsPerRequest.
 func (set Settings) overLimit(req *Request) *problem {
 	if set.MaxHostsPerRequest <= 0 {
 		return nil

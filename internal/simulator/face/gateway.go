@@ -12,8 +12,8 @@ import (
 )
 
 // gatewayFace is GSE 2.0 behind the API gateway. A header has the credentials, hosts may be named by
-// agent ids, and an answer of GSE has no result. What the gateway itself refuses has an HTTP status. The
-// refusals are those of the open source gateway (TencentBlueKing/blueking-apigateway-apisix). It is an
+// agent ids, and an answer of GSE has no result. A refusal by the gateway itself has an HTTP status; its
+// form is that of the open source gateway (TencentBlueKing/blueking-apigateway-apisix). It is an
 // invention that bk-gse's gateway answers a malformed body through its own bk-request-validation.
 //
 // There is no register_proc_info and no unregister_proc_info: clients use op 3 and op 4 instead. So op 3
@@ -29,7 +29,7 @@ const (
 	tenantHeader        = "X-Bk-Tenant-Id"
 )
 
-// gatewayAPI is the name of the API in a path, or the corresponding part of any other path.
+// gatewayAPI returns the name of the API in a path, or, if its folder is wrong, the folder and the name.
 func gatewayAPI(address string) string {
 	_, rest, _ := strings.Cut(address, gatewayPrefix)
 	rest = strings.TrimSuffix(rest, "/")
@@ -103,7 +103,7 @@ func (f gatewayFace) refuseAuthorization(header http.Header, found *findings) *R
 	return f.refuseGateway(jsontree.Object(tree))
 }
 
-// refuseTenant is bk-tenant-validate for an application of all tenants and a
+// refuseTenant does what the gateway's bk-tenant-validate does, for an application of all tenants and a
 // gateway of one.
 func (f gatewayFace) refuseTenant(given string) *Refusal {
 	reason := ""
@@ -118,7 +118,7 @@ func (f gatewayFace) refuseTenant(given string) *Refusal {
 	return gatewayRefusal(http.StatusForbidden, CodeCrossTenant, "CROSS_TENANT_FORBIDDEN", "Cross tenant forbidden", reason)
 }
 
-// misfit refuses what no document allows.
+// misfit returns the refusal of a request that no document allows.
 func misfit(what string) *Refusal {
 	refused := invalidArgs(what)
 	refused.Violation = true
@@ -129,7 +129,7 @@ func invalidArgs(reason string) *Refusal {
 	return gatewayRefusal(http.StatusBadRequest, CodeInvalidArgs, "INVALID_ARGS", "Parameters error", reason)
 }
 
-// gatewayRefusal is a refusal in the gateway's own form.
+// gatewayRefusal returns a refusal in the gateway's own form.
 func gatewayRefusal(status, code int, codeName, message, reason string) *Refusal {
 	if reason != "" {
 		message += ` [reason="` + reason + `"]`
@@ -164,12 +164,12 @@ func (f gatewayFace) Data(req *Request, ans Answer) (code int, message string, d
 	return gseData(req, ans, f.rows(ans.Rows, ans.Effects.Rows), func(r core.Result) string { return gatewayKey(r, ans.Effects.Keys) })
 }
 
-// gatewayKey is the key of a result map.
+// gatewayKey returns the key of a result.
 func gatewayKey(r core.Result, keys string) string {
 	return gatewayHost(r, keys) + ":" + r.Namespace + ":" + r.Name
 }
 
-// gatewayHost is the name of the host in the request, unless a fault sets the other one and there is one.
+// gatewayHost returns the host's name in the request, or its other name if a fault says so and it has one.
 func gatewayHost(r core.Result, keys string) string {
 	host := r.Target.Agent
 	switch {
@@ -181,7 +181,7 @@ func gatewayHost(r core.Result, keys string) string {
 	return host
 }
 
-// Envelope is that of an answer of GSE, which the gateway passes on unchanged.
+// Envelope returns GSE's own envelope, which the gateway passes on unchanged.
 func (gatewayFace) Envelope(code int, message string, data any, _ string) map[string]any {
 	return map[string]any{"code": code, "message": message, "data": data}
 }

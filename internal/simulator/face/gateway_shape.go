@@ -1,9 +1,9 @@
 package face
 
-// agentIDLimit is the length of an agent id that the gateway's documents allow.
+// agentIDLimit is the maximum length of an agent id in the gateway's documents.
 const agentIDLimit = 64
 
-// agentIDListShape refuses the whole request for one empty id, as was seen from the real server.
+// agentIDListShape refuses the whole request for one empty id, as the real server was seen to do.
 var agentIDListShape = shape{
 	kind: kindList,
 	elem: &shape{kind: kindString, check: func(v any) (string, string) {
@@ -18,8 +18,7 @@ var agentIDListShape = shape{
 	check: notEmpty,
 }
 
-// aSelector requires hosts named in one of two ways. The platform ignores hosts beside agent_id_list,
-// which a client that sends both does not expect.
+// aSelector requires agent_id_list or hosts.
 func aSelector(v any) (string, string) {
 	if members, _ := v.(map[string]any); members["agent_id_list"] == nil && members["hosts"] == nil {
 		return "agent_id_list", missingField + ", or hosts"
@@ -27,6 +26,7 @@ func aSelector(v any) (string, string) {
 	return "", ""
 }
 
+// oneSelector finds hosts beside agent_id_list: the platform ignores them, which the client does not expect.
 func oneSelector(v any) (string, string) {
 	if members, _ := v.(map[string]any); members["agent_id_list"] != nil && members["hosts"] != nil {
 		return "hosts", "is ignored beside agent_id_list"
@@ -34,7 +34,7 @@ func oneSelector(v any) (string, string) {
 	return "", ""
 }
 
-// asAtGateway gives fields of the ESB's second generation either selector.
+// asAtGateway adapts fields of the ESB's second generation: hosts may be named in either way.
 func asAtGateway(fields map[string]field) map[string]field {
 	return with(fields, map[string]field{"hosts": optional(hostsShape(false)), "agent_id_list": optional(agentIDListShape)})
 }
@@ -52,7 +52,7 @@ var upgradedHostShape = object(map[string]field{
 	"bk_agent_id": required(*agentIDListShape.elem),
 })
 
-// gatewayShapes are the bodies by API name. No document of them is public. They are the ESB's of the
+// gatewayShapes are the bodies by API name. They have no public document: they are the ESB's of the
 // second generation with agent ids, as clients send them. Both names of the policy are valid, and both
 // may have op_timeout.
 var gatewayShapes = map[string]shape{

@@ -22,18 +22,18 @@ func itemOf(tree map[string]any) *core.Item {
 	return it
 }
 
-// targetsOf reads the hosts of a checked item. Only one of the two kinds counts.
+// targetsOf reads the hosts of a checked item: those named by agent id, or else those named by address.
 func targetsOf(hosts, agents any) []core.Target {
 	named, _ := hosts.([]any)
 	ids, _ := agents.([]any)
 	if len(ids) > 0 {
-		named = nil // as the platform ignores them
+		named = nil // the platform ignores them too
 	}
 	targets := make([]core.Target, 0, len(named)+len(ids))
 	seen := make(map[core.HostKey]int, len(named)+len(ids))
 	add := func(t core.Target) {
-		// The same host twice is one operation, and the later spelling counts: in the answer both would
-		// have the same key.
+		// A host that is given twice is one operation under the later spelling, because both would have the
+		// same key in the answer.
 		if i, again := seen[t.Key]; again {
 			targets[i] = t
 			return

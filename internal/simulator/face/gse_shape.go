@@ -10,7 +10,7 @@ import (
 
 // The request shapes of GSE's process APIs, after the ESB documents of the same names. Names and required
 // fields are the documents'. If the tables and the samples spell a field differently, both spellings are
-// accepted. What real clients send beyond the documents is accepted too, as a finding.
+// accepted. What real clients send beyond the documents is accepted and reported as a finding.
 
 var metaShape = object(map[string]field{
 	"namespace": required(nameShape),
@@ -69,7 +69,7 @@ var identityFields = map[string]field{
 	"pid_path":    required(absolutePathShape),
 	"config_path": optional(emptyOrAbsolutePathShape),
 	"log_path":    optional(emptyOrAbsolutePathShape),
-	"user":        nullable(nameShape), // GSEKit has none for some
+	"user":        nullable(nameShape), // GSEKit sends null for some processes
 }
 
 var controlShape = object(map[string]field{
@@ -171,7 +171,7 @@ var (
 	})}
 )
 
-// operateFields are an operation with this spec.
+// operateFields returns the fields of an operation with this spec.
 func operateFields(spec shape) map[string]field {
 	return map[string]field{
 		"meta":    required(metaShape),
@@ -181,7 +181,7 @@ func operateFields(spec shape) map[string]field {
 	}
 }
 
-// operateShape is an operation; edit adapts its fields to a face.
+// operateShape returns the shape of an operation. edit adapts its fields to a face.
 func operateShape(edit func(map[string]field) map[string]field) shape {
 	usual, unhost, query := edit(operateFields(operateSpecShape)), edit(operateFields(unhostSpecShape)), edit(operateFields(querySpecShape))
 	return shape{kind: kindObject, choose: func(members map[string]any) map[string]field {

@@ -12,8 +12,8 @@ import (
 )
 
 // jobFace is JOB behind the ESB, under the name of either generation. It identifies processes without
-// namespaces: see jobNamespace. Where the public code of JOB 3.4 to 3.6 differs from the documents, the
-// face does what the code does.
+// namespaces: see jobNamespace. If the public code of JOB 3.4 to 3.6 differs from the documents, the face
+// follows the code.
 type jobFace struct {
 	esbFace
 	component string // "job" or "jobv3"
@@ -62,7 +62,7 @@ func (f jobFace) Read(r *http.Request, api string, body []byte) (*Request, *Refu
 
 const jobIllegalParameter = "Illegal parameter"
 
-// jobRefusal refuses what no document allows. The real server names no field.
+// jobRefusal returns the refusal of a request that no document allows. The real server names no field.
 func jobRefusal(p *problem) *Refusal {
 	return &Refusal{
 		Status: http.StatusOK, Code: CodeJobIllegalParameter, Violation: true,
@@ -70,7 +70,7 @@ func jobRefusal(p *problem) *Refusal {
 	}
 }
 
-// translateJob turns a checked body into a request.
+// translate turns a checked body into a request.
 func (f jobFace) translate(api string, tree map[string]any) *Request {
 	req := &Request{API: api, Verb: VerbOperate}
 	if api == "get_proc_result" {
@@ -104,7 +104,7 @@ func (jobFace) Data(req *Request, ans Answer) (code int, message string, data an
 	}
 	status := core.CodeOK
 	if ans.Queued {
-		// JOB turns CodeTaskQueued into a success.
+		// JOB answers CodeTaskQueued with a success.
 		status = core.CodePending
 	}
 	for _, r := range ans.Results {
@@ -122,8 +122,8 @@ func (jobFace) Data(req *Request, ans Answer) (code int, message string, data an
 	return core.CodeOK, core.CodeMessage(core.CodeOK), map[string]any{"status": status, "result": results}
 }
 
-// jobResultKey is the process's key before its host; clients have also seen it after the host. The agent
-// decides which of the two names of a process with a value_key is used.
+// jobResultKey returns the process's key before its host; clients have also seen it after the host. Which
+// of the two names of a process with a value_key is used depends on the agent.
 func jobResultKey(r core.Result, keys string) string {
 	switch {
 	case keys == "host-first":
@@ -135,7 +135,7 @@ func jobResultKey(r core.Result, keys string) string {
 	}
 }
 
-// unpack is JOB's form of GSE's content: an object for JSON, null for other text, and the empty text
+// unpack returns GSE's content in JOB's form: an object for JSON, null for other text, and an empty text
 // unchanged.
 func unpack(content any) any {
 	text, isText := content.(string)

@@ -35,7 +35,7 @@ var jobProcessFields = map[string]field{
 	"func_id":                optional(textShape),
 	"instance_id":            optional(textShape),
 	"value_key":              optional(textShape),
-	"account":                optional(textShape), // manage_proc's document has none, its server does
+	"account":                optional(textShape), // manage_proc's document lacks it, but its server reads it
 	"type":                   optional(autoTypeShape),
 	"cpu_lmt":                optional(integerShape), // out of range is no error: see jobLimit
 	"mem_lmt":                optional(integerShape),
@@ -94,7 +94,7 @@ func jobShape(fields map[string]field) shape {
 	}
 }
 
-// jobOpShape are JOB's op types; any other is an illegal parameter.
+// jobOpShape accepts JOB's op types; any other is an illegal parameter.
 var jobOpShape = shape{kind: kindInteger, check: func(v any) (string, string) {
 	if op := (&core.Item{Op: int(jsontree.Integer(v))}); op.Op < core.OpStart || op.Illegal() {
 		return "", "no such operation"
@@ -133,7 +133,7 @@ func oneScope(v any) (string, string) {
 	}
 }
 
-// hasBlankPath reports a process without one of the paths that JOB's server requires.
+// hasBlankPath reports whether a process lacks one of the paths that JOB's server requires.
 func hasBlankPath(tree map[string]any) bool {
 	infos, _ := tree["process_infos"].([]any)
 	for _, v := range infos {

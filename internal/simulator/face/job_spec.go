@@ -9,12 +9,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// jobNamespace is the namespace of JOB's processes in the core. They have no namespace and no name. Their
-// name here is the key by which the agent identifies them on one host, value_key or setup_path/proc_name.
-// The cached status has them under this namespace, which JOB itself cannot read.
+// jobNamespace is the namespace of JOB's processes in the core, since JOB has neither namespaces nor names.
+// Their name here is the key by which the agent identifies them on one host, value_key or
+// setup_path/proc_name. Their cached status is under this namespace; JOB itself cannot read it.
 const jobNamespace = "job"
 
-// jobKey is the key of one of process_infos.
+// jobKey returns the key of one of process_infos.
 func jobKey(info map[string]any) string {
 	if key := jsontree.String(info["value_key"]); key != "" {
 		return key
@@ -36,13 +36,13 @@ func newJobSpec(info map[string]any, operate bool) *core.Spec {
 		kept[name] = jobLimit(info[name])
 	}
 	if begin, given := info["start_check_begin_time"]; operate && given {
-		// operate_process overwrites the end with it.
+		// operate_process overwrites the end with the beginning.
 		kept["start_check_end_time"] = begin
 	}
 	return core.NewJobSpec(kept)
 }
 
-// jobLimit is a limit as JOB's server reads it: a missing or invalid one is silently 0.
+// jobLimit returns a limit as JOB's server reads it: a missing or invalid one is silently 0.
 func jobLimit(v any) json.Number {
 	n, _ := v.(json.Number)
 	if limit := jsontree.Integer(v); limit < 0 || limit > 100 || n == "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// gseData is the data of GSE's own answers, which the ESB and the gateway pass on. They differ in the
-// name of a process on a host, and in its row.
+// gseData returns the data of GSE's own answers, which the ESB and the gateway pass on. They differ in the
+// keys of results and in the form of rows.
 func gseData(req *Request, ans Answer, rows any, key func(core.Result) string) (code int, message string, data any) {
 	if ans.Queued {
 		// The text of the result store, as clients have logged it.
@@ -35,7 +35,7 @@ func gseData(req *Request, ans Answer, rows any, key func(core.Result) string) (
 	return core.CodeOK, core.CodeMessage(core.CodeOK), data
 }
 
-// resultMap is the result map of a poll or of a call that answers per host.
+// resultMap returns the result map of a poll or of a call that answers per host.
 func (ans Answer) resultMap(key func(core.Result) string, content func(core.Result) any) any {
 	codeName, messageName := "error_code", "error_msg"
 	if ans.Effects.Spelling == "errcode" {
@@ -56,7 +56,7 @@ func (ans Answer) resultMap(key func(core.Result) string, content func(core.Resu
 	return out
 }
 
-// twoObjects are encoded as one, with a duplicate key if both have it.
+// twoObjects are encoded as one object. A key that both have occurs twice.
 type twoObjects [2]map[string]any
 
 func (o twoObjects) MarshalJSON() ([]byte, error) {

@@ -66,9 +66,9 @@ func esbRows(rows []core.Row, supplier bool) []shownRow {
 	return shown
 }
 
-// rows are the rows with bk_agent_id, empty for a host of which only the address is known. host is
-// present, with an empty ip if no address is known. Clients disagree about both, so the platform may omit
-// either, and a fault may set what stays.
+// rows returns rows with bk_agent_id, which is empty if only the host's address is known, and with host,
+// whose ip is empty if no address is known. Clients disagree about both, so the settings may omit either,
+// and a fault may choose what is included.
 func (f gatewayFace) rows(rows []core.Row, names string) []shownRow {
 	host, agent := !f.RowsWithoutHost, !f.RowsWithoutAgentID
 	if names != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// The script API of the gateway. It has no public document: this is what BSCP, nodemgr and JOB send and
-// read. The meaning of status and error_code is JOB's.
+// The script API of the gateway has no public document: this is what BSCP, nodemgr and JOB send and
+// read. The meanings of status and error_code are JOB's.
 
 // Status of a script on one host. A failed script also has its exit code. The numbers for scripts that
 // did not complete are nodemgr's; see the ScriptStatus of a fault.
@@ -63,7 +63,7 @@ var agentTaskShape = object(map[string]field{
 	"atomic_tasks":    required(some(screenShape)),
 })
 
-// some is a list with elements.
+// some returns the shape of a list that is not empty.
 func some(elem shape) shape { return shape{kind: kindList, elem: &elem, check: notEmpty} }
 
 var executeScriptShape = shape{kind: kindObject, fields: map[string]field{
@@ -83,7 +83,7 @@ var scriptResultShape = object(map[string]field{
 	"agent_tasks": required(some(agentTaskShape)),
 })
 
-// gatewayScript is the script of a request, or the place of an error in the request.
+// gatewayScript returns the script of a request, or an error and its place in the request.
 func gatewayScript(tree map[string]any) (script *core.Script, where string, err error) {
 	scripts, _ := tree["scripts"].([]any)
 	tasks, _ := tree["atomic_tasks"].([]any)
@@ -112,7 +112,7 @@ func gatewayScript(tree map[string]any) (script *core.Script, where string, err 
 	return script, "scripts[0].script_content", err
 }
 
-// words splits a command as a shell does, where only quotes are special.
+// words splits a command as a shell does. Of the special characters it accepts only quotes.
 func words(command string) ([]string, error) {
 	var found []string
 	var word strings.Builder
@@ -148,7 +148,7 @@ func words(command string) ([]string, error) {
 // page is the part of a screen that a poll requests.
 type page struct{ offset, limit int }
 
-// scriptItem is a checked async_execute_script.
+// scriptItem returns the item of a checked async_execute_script.
 func scriptItem(tree map[string]any) *core.Item {
 	script, _, _ := gatewayScript(tree)
 	agents, _ := tree["agents"].([]any)
@@ -159,7 +159,8 @@ func scriptItem(tree map[string]any) *core.Item {
 	return &core.Item{Op: core.OpScript, Script: script, Targets: targetsOf(nil, ids)}
 }
 
-// screensOf are the hosts of a checked get_execute_script_result, and the requested part of each screen.
+// screensOf returns the hosts of a checked get_execute_script_result, and the requested part of each
+// screen.
 func screensOf(tree map[string]any) (*core.Item, map[string]page) {
 	it := &core.Item{Op: core.NoOp}
 	pages := make(map[string]page)
@@ -170,7 +171,7 @@ func screensOf(tree map[string]any) (*core.Item, map[string]page) {
 		asked, _ := task["atomic_tasks"].([]any)
 		for _, v := range asked {
 			screen := jsontree.Object(v)
-			if jsontree.Integer(screen["atomic_task_id"]) == 0 { // there is no other
+			if jsontree.Integer(screen["atomic_task_id"]) == 0 { // the only one there is
 				pages[id] = page{int(jsontree.Integer(screen["offset"])), int(jsontree.Integer(screen["limit"]))}
 				it.Targets = append(it.Targets, core.AgentTarget(id))
 			}
@@ -206,7 +207,7 @@ func (f gatewayFace) scriptRows(req *Request, results []core.ScriptResult) []scr
 			StartTime: r.Start.UnixMilli(), EndTime: r.End.UnixMilli(), ExitCode: r.Screen.Exit, Screen: r.Screen.Page(asked.offset, asked.limit),
 		}
 		switch {
-		case r.Running && r.Answers == 1: // both forms are seen
+		case r.Running && r.Answers == 1: // both forms have been seen
 			row.Status, row.ErrorCode, row.ErrorMsg, row.EndTime = scriptRunning, core.CodeOK, "", 0
 		case r.Running:
 			row.Status, row.EndTime = scriptRunning, 0

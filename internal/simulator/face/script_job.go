@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// Scripts through JOB, by the ESB documents of jobv3, which older releases and 3.7 share.
+// Scripts through JOB follow the ESB documents of jobv3, which older releases and 3.7 share.
 
 // CodeJobNoInstance is JOB's answer about an unknown job instance, from its public code.
 const CodeJobNoInstance = 1244006
@@ -27,7 +27,7 @@ const (
 	jobHostFailed    = 11
 )
 
-// jobLogOfScript says that a log is a script's.
+// jobLogOfScript is the log type of a script.
 const jobLogOfScript = 1
 
 var jobServersShape = shape{kind: kindObject, fields: map[string]field{
@@ -99,7 +99,7 @@ func jobScriptShape() shape {
 	return s
 }
 
-// jobScript is the script of a request, or the place of an error in the request.
+// jobScript returns the script of a request, or an error and its place in the request.
 func jobScript(body map[string]any) (script *core.Script, where string, err error) {
 	content, err := base64.StdEncoding.DecodeString(jsontree.String(body["script_content"]))
 	if err != nil {
@@ -181,12 +181,12 @@ type jobHost struct {
 
 const jobName = "API fast execution script"
 
-// jobScriptData is the data of a script's APIs.
+// jobScriptData returns the data of a script's APIs.
 func jobScriptData(req *Request, ans Answer) (code int, message string, data any) {
 	switch {
 	case req.Verb == VerbOperate:
 		id, err := strconv.ParseInt(ans.TaskID, 10, 64)
-		if err != nil { // of a fault
+		if err != nil { // a fault set it
 			return core.CodeOK, "success", map[string]any{"job_instance_id": ans.TaskID}
 		}
 		return core.CodeOK, "success", map[string]any{"job_instance_name": jobName, "job_instance_id": id, "step_instance_id": id + 1}
@@ -201,7 +201,7 @@ func jobScriptData(req *Request, ans Answer) (code int, message string, data any
 func jobStatus(req *Request, ans Answer) any {
 	id, _ := strconv.ParseInt(req.TaskID, 10, 64)
 	job := jobInstance{ID: id, ScopeType: "biz", ScopeID: "1", Name: jobName, Status: jobSucceeded}
-	if ans.Queued || len(ans.Scripts) == 0 { // no agent has said anything
+	if ans.Queued || len(ans.Scripts) == 0 { // no host has reported anything
 		job.Status = jobRunning
 	}
 	hosts := make([]jobHost, 0, len(ans.Scripts))
@@ -249,7 +249,7 @@ func jobHostOf(r core.ScriptResult) jobHost {
 	return h
 }
 
-// jobLog has the screens. The screen of a host on which nothing ran says why.
+// jobLog returns the screens. The screen of a host on which nothing ran is the reason.
 func jobLog(req *Request, results []core.ScriptResult) any {
 	logs := make([]map[string]any, 0, len(results))
 	for _, r := range results {
@@ -263,7 +263,7 @@ func jobLog(req *Request, results []core.ScriptResult) any {
 	return map[string]any{"log_type": jobLogOfScript, "job_instance_id": id, "step_instance_id": req.stepID, "script_task_logs": logs}
 }
 
-// hostID is a number for a host that is not read from CMDB: an invention.
+// hostID makes a number from a host's address, in place of the one that CMDB has: an invention.
 func hostID(r core.ScriptResult) int64 {
 	address := r.Target.IP.As16()
 	return 1 + (int64(address[13])<<16 | int64(address[14])<<8 | int64(address[15])) + r.Target.Cloud<<24

@@ -13,16 +13,16 @@ import (
 // would match names regardless of case and accept null for anything. It could not give the path of an
 // unknown field either.
 //
-// A problem is what the platform refuses. A finding is what it accepts although no document has it: an
-// unknown field, or null for an unset one. It is likely a mistake of the client.
+// A problem is what the platform refuses. A finding is what it accepts although no document describes it,
+// and so a likely mistake of the client: an unknown field, or null for an unset one.
 type shape struct {
 	kind   kind
 	fields map[string]field // of an object
 	// choose, if non-nil, returns the fields of this object, which depend on its content.
 	choose func(members map[string]any) map[string]field
 	elem   *shape // of a list, or of a map's values
-	// check returns another error in a value of the right kind, and its path below the value, or both
-	// empty. lint does so for a finding.
+	// check returns a further problem of a value of the right kind and its path below the value, or two
+	// empty texts. lint does the same for a finding.
 	check, lint func(v any) (path, problem string)
 }
 
@@ -37,7 +37,7 @@ type presence int
 const (
 	mayMiss   presence = iota
 	mayBeNull          // it must be there, and null is a finding
-	shouldBe           // to leave it out is a finding
+	shouldBe           // leaving it out is a finding
 	mustBe
 )
 
@@ -78,10 +78,10 @@ func (p *problem) Error() string {
 	return p.path + ": " + p.text
 }
 
-// findings are what no document has of a request, although platforms accept it.
+// findings are what platforms accept in a request although no document describes it.
 type findings []problem
 
-// mostFindings is how many are kept per request, because hosts come by the thousand.
+// mostFindings bounds the findings of one request, which may name thousands of hosts.
 const mostFindings = 20
 
 func (f *findings) add(path, text string) {
@@ -90,7 +90,7 @@ func (f *findings) add(path, text string) {
 	}
 }
 
-// texts are sorted by path.
+// texts returns the findings as texts, sorted by path.
 func (f *findings) texts() []string {
 	texts := make([]string, len(*f))
 	for i, p := range *f {
