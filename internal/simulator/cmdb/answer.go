@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Codes of CMDB. They are those of its errInfo.go.
+// Codes of CMDB, from its errInfo.go.
 const (
 	CodeNotJSON      = 1199000
 	CodeParamInvalid = 1199006
@@ -17,13 +17,13 @@ const (
 	CodeNoPermission = 9900403
 )
 
-// Answer is CMDB's answer to a question.
+// Answer is CMDB's answer to a request.
 type Answer struct {
 	Code       int
 	Message    string
 	Data       any
 	Permission any
-	// Remarks are what the question contains although no document has it, whether CMDB accepts it or not.
+	// Remarks are what no document allows in the request, whether CMDB accepts it or not.
 	Remarks []string
 }
 
@@ -55,10 +55,10 @@ func notJSON(what string) *refusal {
 	return &refusal{code: CodeNotJSON, message: "Deserializing JSON data failed, " + what}
 }
 
-// question is one request, checked.
+// question is one request that is being answered.
 type question struct {
 	c      *CMDB
-	biz    *business // not nil if the API is about one
+	biz    *business // nil unless the API is about one
 	params map[string]any
 	page   page
 	bent   Bent
@@ -134,7 +134,7 @@ func (q *question) answer(a api) (any, *refusal) {
 	return a.answer(q)
 }
 
-// permission is the permission that an application lacks to read a business.
+// permission returns the permission that an application lacks to read a business.
 func permission(biz *business) any {
 	return row{
 		"system_id": "bk_cmdb", "system_name": "CMDB",
@@ -165,7 +165,7 @@ func (q *question) id(name string) int64    { id, _ := q.params[name].(int64); r
 func (q *question) text(name string) string { text, _ := q.params[name].(string); return text }
 func (q *question) flag(name string) bool   { flag, _ := q.params[name].(bool); return flag }
 
-// ids are a filter: nil keeps everything.
+// ids returns the ids of a filter. nil filters nothing.
 func (q *question) ids(name string) []int64 { return q.idsIn(q.params, name) }
 
 func (q *question) idsIn(params map[string]any, name string) []int64 {
@@ -182,14 +182,14 @@ func (q *question) idsIn(params map[string]any, name string) []int64 {
 	return ids
 }
 
-// keeps reports whether a filter by ids accepts an id.
+// keeps reports whether a filter by ids lets an id through.
 func keeps(ids []int64, id int64) bool { return len(ids) == 0 || slices.Contains(ids, id) }
 
-// filter is a filter by properties, nil for none.
+// filter returns a filter by properties, nil for none.
 func (q *question) filter(name string) (*filter, *refusal) {
 	v := q.params[name]
 	if v == nil {
-		return nil, nil //nolint:nilnil // no filter is no fault
+		return nil, nil //nolint:nilnil // a missing filter is no error
 	}
 	f, where := readFilter(v, 1)
 	if where != "" {
@@ -201,7 +201,7 @@ func (q *question) filter(name string) (*filter, *refusal) {
 	return f, nil
 }
 
-// fields are the requested fields, nil for all.
+// fields returns the requested fields and those in always, nil for all.
 func (q *question) fields(always ...string) []string {
 	list, _ := q.params["fields"].([]any)
 	if len(list) == 0 {

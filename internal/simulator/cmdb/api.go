@@ -11,7 +11,7 @@ type api struct {
 	fields map[string]kind
 	// required parameters are refused if missing; wanted ones are required only by the document.
 	required, wanted []string
-	most             map[string]int // elements of a list
+	most             map[string]int // elements of a list, at most
 	page             paging
 	answer           func(q *question) (any, *refusal)
 }
@@ -54,7 +54,7 @@ func (k kind) fits(v any) bool {
 	return ok
 }
 
-// remarks are what no document has although CMDB accepts it.
+// remarks returns what no document allows in a request although CMDB accepts it.
 func (a api) remarks(q *question) []string {
 	var remarks []string
 	for _, name := range slices.Sorted(maps.Keys(q.params)) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// created is the creation time of everything that a topology declares, as in a batch.
+// created is the creation time of everything that a topology declares, as if created in one batch.
 const created = "2024-03-01T10:00:00.000+08:00"
 
 func (c *CMDB) addBusiness(declared Business) error {
@@ -81,7 +81,8 @@ func (c *CMDB) addTemplate(biz *business, declared Template) {
 	biz.templates = append(biz.templates, t)
 }
 
-// addSets adds a set, or many with the same modules, whose hosts run on.
+// addSets adds a set, or a set for each name in its range. All have the same modules, and the addresses of
+// hosts continue from set to set.
 func (c *CMDB) addSets(biz *business, declared Set) error {
 	names, err := expand(declared.Name)
 	if err != nil {
@@ -150,7 +151,7 @@ func (c *CMDB) newSet(biz *business, declared Set, name string) *set {
 	return s
 }
 
-// levelsOf are the levels above a set, top down, created if they are missing.
+// levelsOf returns the levels above a set, top down, and creates missing ones.
 func (c *CMDB) levelsOf(biz *business, names []string) []*level {
 	var path []*level
 	at := &biz.above
@@ -182,7 +183,7 @@ func (c *CMDB) newModule(s *set, declared Module) *module {
 	return m
 }
 
-// addresses are hosts, some of which exist already.
+// addresses are declared hosts, how many of them were created, and the address of the next one.
 type addresses struct {
 	Hosts
 	made int
@@ -278,7 +279,7 @@ func (c *CMDB) addInstance(biz *business, m *module, h *host, processes []map[st
 	biz.instances = append(biz.instances, in)
 }
 
-// made is a process from a template: its bindings say from which row.
+// made returns a process from a template. Each of its bindings names its row in the template.
 func (pt *processTemplate) made() row {
 	binds, ok := pt.row["bind_info"].([]any)
 	if !ok {

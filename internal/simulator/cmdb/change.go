@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Change is one change of CMDB, as requested and as stored. Each action uses some of the members.
+// Change is one change of CMDB, in requests and in the state file. Each action uses some of the members.
 type Change struct {
 	Action string `json:"action"`
 	// Module is "business/set/module".
@@ -30,7 +30,7 @@ var actions = map[string]func(*CMDB, Change) error{
 	"change_process": (*CMDB).changeProcessLocked,
 }
 
-// Apply makes a change, and stores it for the next start.
+// Apply makes a change, and keeps it for the state file.
 func (c *CMDB) Apply(change Change) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *CMDB) Empty(module string) error { return c.Apply(Change{Action: "empty
 // Remove removes a host from CMDB.
 func (c *CMDB) Remove(host string) error { return c.Apply(Change{Action: "remove", Host: host}) }
 
-// ChangeHost replaces fields of a host. Its agent does not change, and its name here stays.
+// ChangeHost replaces fields of a host. The host's agent does not change, and it keeps its name here.
 func (c *CMDB) ChangeHost(host string, fields map[string]any) error {
 	return c.Apply(Change{Action: "change_host", Host: host, Fields: fields})
 }
@@ -77,14 +77,14 @@ func (c *CMDB) ChangeProcess(module, process string, fields map[string]any) erro
 	return c.Apply(Change{Action: "change_process", Module: module, Process: process, Fields: fields})
 }
 
-// MarshalJSON gives the changes since the topology.
+// MarshalJSON encodes the changes since the topology.
 func (c *CMDB) MarshalJSON() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return json.Marshal(c.changes)
 }
 
-// UnmarshalJSON makes such changes again. Ids are the same, because they are assigned in order.
+// UnmarshalJSON makes encoded changes again. Ids are the same, because they are assigned in order.
 func (c *CMDB) UnmarshalJSON(raw []byte) error {
 	var changes []Change
 	if err := json.Unmarshal(raw, &changes); err != nil {
@@ -195,15 +195,15 @@ func (c *CMDB) hostNamed(name string) (*host, error) {
 	return nil, fmt.Errorf("%s: %w", name, errNoHost)
 }
 
-// Changes is the number of changes since the topology.
+// Changes returns the number of changes since the topology.
 func (c *CMDB) Changes() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.changes)
 }
 
-// Modules are the hosts of every module, by its path. A host is "cloud:ip" or, without an
-// address of its own, its agent id.
+// Modules returns the hosts of every module, by its path. A host is "cloud:ip" or, without an address of
+// its own, its agent id.
 func (c *CMDB) Modules() map[string][]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,7 +225,7 @@ func (h *host) leave(m *module) {
 	h.modules = slices.DeleteFunc(h.modules, func(other *module) bool { return other == m })
 }
 
-// moduleAt is the module of a path, which names a business, a set and a module.
+// moduleAt returns the module of a path, which names a business, a set and a module.
 func (c *CMDB) moduleAt(path string) (*module, error) {
 	names := strings.Split(path, "/")
 	if len(names) != 3 {

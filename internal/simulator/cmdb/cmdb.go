@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// CMDB holds businesses and answers questions about them.
+// CMDB holds businesses and answers requests about them.
 type CMDB struct {
 	mu         sync.Mutex
 	businesses []*business
 	hosts      []*host
 	named      map[string]*host // by "cloud:ip" and by agent id
 	last       counters
-	answers    uint64 // how many answers there were, which decides ties
+	answers    uint64 // the number of answers so far, the seed for the order of ties
 	admit      func(agentID, addr string) error
 	changes    []Change // since the topology
 	changed    func()
@@ -24,7 +24,7 @@ type CMDB struct {
 // counters are the last ids assigned.
 type counters struct{ business, template, processTemplate, set, module, host, level, instance, process, group int64 }
 
-// next is a free id, or the wanted one, after which the next ones follow.
+// next returns the wanted id, or a free one if it is 0. Free ids follow the greatest id so far.
 func next(last *int64, wanted int64) int64 {
 	if wanted == 0 {
 		wanted = *last + 1
@@ -132,7 +132,7 @@ func New(topology Topology) (*CMDB, error) {
 	return c, nil
 }
 
-// twice reports an id that two objects have.
+// twice returns an error for each id that two objects have.
 func (c *CMDB) twice() error {
 	seen := make(map[string]bool)
 	see := func(kind string, id int64) error {
@@ -173,7 +173,7 @@ type Machine struct {
 	Address string // "cloud:ip", "" if several hosts have it
 }
 
-// OnChange calls changed for every later change. changed must not call CMDB.
+// OnChange makes CMDB call changed after every later change. changed must not call CMDB.
 func (c *CMDB) OnChange(changed func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +193,7 @@ func (c *CMDB) Admit(admit func(agentID, addr string) error) error {
 	return nil
 }
 
-// machine leaves out an address that several hosts may have.
+// machine returns the host's names, without a dynamic address, which several hosts may have.
 func (h *host) machine() Machine {
 	machine := Machine{AgentID: h.text("bk_agent_id")}
 	address := first(h.text("bk_host_innerip"))
@@ -208,7 +208,7 @@ func (h *host) machine() Machine {
 
 func (h *host) text(name string) string { text, _ := h.row[name].(string); return text }
 
-// names are all names of a machine.
+// names returns all names of a machine.
 func (m Machine) names() []string {
 	return slices.DeleteFunc([]string{m.AgentID, m.Address}, func(name string) bool { return name == "" })
 }
@@ -247,7 +247,7 @@ func (b *business) modules() []*module {
 	return modules
 }
 
-// hosts are the hosts of its modules, without duplicates, sorted by id.
+// hosts returns the hosts of the business's modules, without duplicates, sorted by id.
 func (b *business) hosts() []*host {
 	var hosts []*host
 	for _, m := range b.modules() {

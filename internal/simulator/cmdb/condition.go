@@ -37,8 +37,8 @@ func (cond Condition) holds(r row) (bool, error) {
 	return false, errors.New("operator: " + cond.Operator + " is none of $eq, $ne, $in, $nin and $regex")
 }
 
-// passes reports whether a row meets the conditions on its object. They were checked when declared or
-// read.
+// passes reports whether a row meets the conditions on its object, which were checked when they were
+// declared or read.
 func passes(conditions []Condition, object string, r row) bool {
 	for _, cond := range conditions {
 		if cond.Object != object {
@@ -71,7 +71,7 @@ func (q *question) conditions(name, object string) ([]Condition, *refusal) {
 	return conditions, nil
 }
 
-// shown is the form of a group's conditions in search_dynamic_group.
+// shown returns a group's conditions in the form of search_dynamic_group.
 func (g Group) shown() []any {
 	shown := []any{}
 	for _, object := range []string{"set", "module", "host"} {

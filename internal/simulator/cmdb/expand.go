@@ -12,7 +12,7 @@ import (
 
 var rangePattern = regexp.MustCompile(`\[(\d+)-(\d+)\]`)
 
-// mostNames is far beyond any topology. It keeps a typing error from using up the memory.
+// mostNames is far beyond any topology. It prevents a typing error from using up the memory.
 const mostNames = 1_000_000
 
 // expand returns all names of a name with ranges. Leading zeros of a number stay.
@@ -91,7 +91,7 @@ func plain(v any) any {
 	return v
 }
 
-// first is the first of addresses that are joined by commas.
+// first returns the first of addresses that are joined by commas.
 func first(addresses string) string {
 	one, _, _ := strings.Cut(addresses, ",")
 	return strings.TrimSpace(one)

@@ -19,7 +19,8 @@ type filter struct {
 	value           any
 }
 
-// readFilter reads a filter as the query builder does. where is the path of an error, if there is one.
+// readFilter reads a filter as CMDB's query builder does. where is the path of an error, "" if there is
+// none.
 func readFilter(v any, depth int) (f *filter, where string) {
 	given, ok := v.(map[string]any)
 	if !ok {
@@ -137,7 +138,7 @@ func not(holds func(have, want any) bool) func(have, want any) bool {
 func like(before, after string) func(have, want any) bool {
 	return func(have, want any) bool {
 		text, _ := have.(string)
-		pattern, err := regexp.Compile(before + want.(string) + after) //nolint:forcetypeassert // it takes texts only
+		pattern, err := regexp.Compile(before + want.(string) + after) //nolint:forcetypeassert // the operator accepts only texts
 		return err == nil && have != nil && pattern.MatchString(text)
 	}
 }

@@ -2,7 +2,7 @@ package cmdb
 
 import "slices"
 
-// listHosts answers hosts that are in a module that matches the conditions on sets and modules.
+// listHosts returns the hosts in a module that matches the conditions on sets and modules.
 func (q *question) listHosts() (any, *refusal) {
 	sets, refused := q.conditions("set_cond", "set")
 	if refused != nil {
@@ -32,14 +32,14 @@ func (q *question) listHosts() (any, *refusal) {
 // in reports whether a host is in a module that passes.
 func (h *host) in(passes func(*module) bool) bool { return slices.ContainsFunc(h.modules, passes) }
 
-// hosts answers a page of the business's hosts that pass.
+// hosts returns a page of the business's hosts that pass, with the requested fields.
 func (q *question) hosts(passes func(*host) bool) row {
 	found := q.whole(passes)
 	found["info"] = picked(q.pageOf(found), q.fields())
 	return found
 }
 
-// whole is the hosts with every field.
+// whole returns a page of the business's hosts that pass, with every field.
 func (q *question) whole(passes func(*host) bool) row {
 	var rows []row
 	for _, h := range q.biz.hosts() {
@@ -73,7 +73,7 @@ func (q *question) listHostsTopology() (any, *refusal) {
 	return found, nil
 }
 
-// topology is every module of a host, whichever was requested.
+// topology returns every module of a host, not only the requested ones.
 func (h *host) topology() []row {
 	var sets []row
 	for _, m := range h.modules {
@@ -88,7 +88,7 @@ func (h *host) topology() []row {
 	return sets
 }
 
-// findHostsBelow answers the hosts below one node of the topology.
+// findHostsBelow returns the hosts below one node of the topology.
 func (q *question) findHostsBelow() (any, *refusal) {
 	model, id := q.text("bk_obj_id"), q.id("bk_inst_id")
 	if model == "biz" || model == "host" {
@@ -97,7 +97,7 @@ func (q *question) findHostsBelow() (any, *refusal) {
 	if id < 0 {
 		return nil, invalid("bk_inst_id")
 	}
-	return q.past(q.hosts(func(h *host) bool {
+	return q.nullIfEmpty(q.hosts(func(h *host) bool {
 		return h.in(func(m *module) bool {
 			switch model {
 			case "set":
@@ -113,15 +113,15 @@ func (q *question) findHostsBelow() (any, *refusal) {
 
 func (q *question) findHostsOfTemplate() (any, *refusal) {
 	templates, modules := q.ids("bk_service_template_ids"), q.ids("bk_module_ids")
-	return q.past(q.hosts(func(h *host) bool {
+	return q.nullIfEmpty(q.hosts(func(h *host) bool {
 		return h.in(func(m *module) bool {
 			return m.template != nil && slices.Contains(templates, m.template.id) && keeps(modules, m.id)
 		})
 	})), nil
 }
 
-// past returns null for a page without hosts, as the older of these APIs do.
-func (q *question) past(found row) row {
+// nullIfEmpty replaces an empty page by null, as the older of these APIs do.
+func (q *question) nullIfEmpty(found row) row {
 	if info, ok := found["info"].([]row); ok && len(info) == 0 {
 		found["info"] = nil
 	}
@@ -140,7 +140,7 @@ func (q *question) searchGroups() (any, *refusal) {
 	return q.counted(q.list(rows, "id", "create_time")), nil
 }
 
-// counted removes the count if the question disables it.
+// counted sets the count to 0 if the request disables it.
 func (q *question) counted(found row) row {
 	if q.flag("disable_counter") {
 		found["count"] = 0
@@ -148,7 +148,7 @@ func (q *question) counted(found row) row {
 	return found
 }
 
-// executeGroup answers hosts, or sets if it is a group of sets.
+// executeGroup returns the hosts of a group, or the sets of a group of sets.
 func (q *question) executeGroup() (any, *refusal) {
 	at := slices.IndexFunc(q.biz.groups, func(g *group) bool { return g.row["id"] == q.text("id") })
 	if at < 0 {
@@ -179,5 +179,5 @@ func (q *question) executeGroup() (any, *refusal) {
 	return q.counted(found), nil
 }
 
-// pageOf are the rows of an answer of list.
+// pageOf returns the rows of the page that list returned.
 func (q *question) pageOf(found row) []row { rows, _ := found["info"].([]row); return rows }

@@ -16,7 +16,7 @@ type paging struct {
 	optional bool
 }
 
-// noLimit is more than the number of any rows.
+// noLimit is more rows than there can be.
 const noLimit = 1 << 30
 
 type page struct {
@@ -56,8 +56,8 @@ func readPage(v any, allowed paging) (page, *refusal) {
 	return p, nil
 }
 
-// list answers a page of rows, in the API's own order. unique is a field with a different value in each
-// row.
+// list returns a page of rows. natural is the API's own order, and unique a field with a different value
+// in each row.
 func (q *question) list(rows []row, unique string, natural string) row {
 	rows = q.sorted(rows, unique, natural)
 	count := len(rows) + q.bent.Count
@@ -76,7 +76,7 @@ func (q *question) list(rows []row, unique string, natural string) row {
 	return row{"count": count, "info": append([]row{}, rows[start:end]...)}
 }
 
-// sorted sorts by the requested field, or in the natural order. Ties have another order each time.
+// sorted sorts rows by the requested fields, or in the natural order. Ties have another order each time.
 func (q *question) sorted(rows []row, unique, natural string) []row {
 	by := strings.Split(cmp.Or(q.page.sort, natural), ",")
 	field := strings.TrimLeft(strings.TrimSpace(by[0]), "+-")

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// listInstances answers service instances with their processes. Many were created at the same time, so
-// the natural order by time does not order them.
+// listInstances returns service instances with their processes. The API sorts them by creation time, but
+// many were created at the same time, so their order is not defined.
 func (q *question) listInstances() (any, *refusal) {
 	if q.id("bk_host_id") != 0 && !q.missing("bk_host_list") {
 		return nil, invalid("bk_host_id and bk_host_list can't both be set")
@@ -38,7 +38,7 @@ func (q *question) listInstances() (any, *refusal) {
 	return found, nil
 }
 
-// detail is an instance with its processes, null for none.
+// detail returns an instance with its processes, null for none.
 func (q *question) detail(in *instance) row {
 	r := maps.Clone(in.row)
 	r["process_instances"] = nil
@@ -136,7 +136,7 @@ func (q *question) processes() []*process {
 	return processes
 }
 
-// listRelated answers processes with everything above them. It ignores "process", although its document
+// listRelated returns processes with everything above them. It ignores "process", although its document
 // has it.
 func (q *question) listRelated() (any, *refusal) {
 	f, refused := q.filter("process_property_filter")

@@ -9,8 +9,8 @@ import (
 )
 
 // Topology declares the content of CMDB. Names of sets and of hosts may contain ranges, such as
-// "gz-[1-20]"; Hosts have a Count. Ids that are 0 are assigned in order, from 1. Fields are further
-// members of an object as CMDB returns it, and replace existing ones: {"bk_os_type": null}.
+// "gz-[1-20]"; Hosts have a Count. Ids that are 0 are assigned in order, from 1. Fields add members to an
+// object as CMDB returns it, or replace them: {"bk_os_type": null}.
 type Topology struct {
 	Businesses []Business `json:"businesses"`
 }
@@ -67,13 +67,13 @@ type Module struct {
 // Hosts are hosts with consecutive addresses. In a module of many sets, they continue from set to set.
 type Hosts struct {
 	Count int   `json:"count,omitempty"` // 1 if 0
-	ID    int64 `json:"id,omitempty"`    // of the first
+	ID    int64 `json:"id,omitempty"`    // of the first host
 	Cloud int64 `json:"cloud,omitempty"`
-	// IP is the inner address of the first host, IPv4 or IPv6. Without it they have none.
+	// IP is the inner address of the first host, IPv4 or IPv6. Without it the hosts have none.
 	IP string `json:"ip,omitempty"`
-	// Name is bk_host_name; a range in it counts along with the hosts.
+	// Name is bk_host_name. If it has a range, each host gets the next name of it.
 	Name string `json:"name,omitempty"`
-	// AgentID is the agent id of a single host; otherwise it is made from the host id.
+	// AgentID is the agent id of a single host. By default it is made from the host id.
 	AgentID string `json:"agent_id,omitempty"`
 	NoAgent bool   `json:"no_agent,omitempty"`
 	// Fields may replace bk_host_innerip ("10.0.0.1,10.1.0.1"), bk_addressing and others.

@@ -26,8 +26,8 @@ func (q *question) searchBusiness() (any, *refusal) {
 	return found, nil
 }
 
-// has reports whether a row meets a condition in the oldest form, which has values by field. APIs differ
-// in the meaning of a text there.
+// has reports whether a row meets a condition in the oldest form, which has values by field. How a text
+// matches there differs between APIs.
 func (q *question) has(r row, condition map[string]any, text func(have, want any) bool) bool {
 	if q.bent.Page == "unfiltered" {
 		return true
@@ -53,7 +53,7 @@ func (q *question) has(r row, condition map[string]any, text func(have, want any
 	return true
 }
 
-// searchTopology answers the tree, without built-in sets and modules.
+// searchTopology returns the tree, without built-in sets and modules.
 func (q *question) searchTopology() (any, *refusal) {
 	if q.biz.row == nil {
 		return []row{}, nil
@@ -118,7 +118,7 @@ func (q *question) searchSet() (any, *refusal) {
 	return found, nil
 }
 
-// findModules answers modules in no guaranteed order: here the latest first.
+// findModules returns modules. Their order is not guaranteed: here it is the latest first.
 func (q *question) findModules() (any, *refusal) {
 	ids := q.ids("bk_ids")
 	rows := []row{}
@@ -144,7 +144,7 @@ func (q *question) listTemplates() (any, *refusal) {
 	return q.list(rows, "id", "id"), nil
 }
 
-// listProcessTemplates answers all templates of a service template, or the requested ones.
+// listProcessTemplates returns all process templates of a service template, or the requested ones.
 func (q *question) listProcessTemplates() (any, *refusal) {
 	if q.id("service_template_id") == 0 && q.missing("process_template_ids") {
 		return nil, notSet("service_template_id")
@@ -167,7 +167,7 @@ func (q *question) listProcessTemplates() (any, *refusal) {
 	return row{"count": len(rows), "info": rows}, nil
 }
 
-// wrapped is the form of a template's values: each with a flag whether it is locked.
+// wrapped returns the values in the form of a template: each with a flag that says whether it is locked.
 func wrapped(r map[string]any) row {
 	out := make(row, len(r))
 	for name, v := range r {

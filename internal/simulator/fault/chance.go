@@ -29,7 +29,7 @@ func (d *dice) roll() float64 {
 // strikes reports whether a fault that matches applies this time.
 func (f *fault) strikes() bool { return f.Chance == 0 || f.dice.roll() < f.Chance }
 
-// pause is how long a fault holds a request back.
+// pause returns how long a fault holds a request back.
 func (f *fault) pause() time.Duration {
 	if f.DelayMax <= f.Delay {
 		return f.Delay

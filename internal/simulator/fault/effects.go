@@ -2,7 +2,8 @@ package fault
 
 import "time"
 
-// Effects are the combined faults of one request; the fields of the same names of [Fault] describe them.
+// Effects are the combined effects of faults on one request; the fields of the same names of [Fault]
+// describe them.
 type Effects struct {
 	Delay, Stall    time.Duration
 	Wire            Wire

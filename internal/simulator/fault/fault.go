@@ -118,8 +118,8 @@ type Fault struct {
 	// Drop closes the connection. "before" is before processing, "after" after it without an answer, and
 	// "mid" in the middle of the answer. "reset" is after processing, with a TCP reset.
 	Drop string `json:"drop,omitempty"`
-	// Delay holds the request back before it is processed. With DelayMax the time is random between the
-	// two. Stall holds the answer back afterwards, and Drip waits before each byte of it.
+	// Delay holds the request back before it is processed. With DelayMax the time is random between Delay
+	// and DelayMax. Stall holds the answer back afterwards, and Drip waits before each byte of it.
 	Delay    time.Duration `json:"-"`
 	DelayMax time.Duration `json:"-"`
 	Stall    time.Duration `json:"-"`
@@ -182,7 +182,7 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON rejects unknown members, so that a misspelt switch is noticed.
+// UnmarshalJSON rejects unknown members, so that a misspelt one is noticed.
 func (f *Fault) UnmarshalJSON(data []byte) error {
 	*f = Fault{}
 	in := faultDurations{faultJSON: (*faultJSON)(f)}
@@ -204,7 +204,7 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Validate reports an invalid fault.
+// Validate returns an error if the fault is invalid.
 func (f Fault) Validate() error {
 	if _, err := path.Match(f.API, ""); err != nil {
 		return fmt.Errorf("api: %w", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
-// List is the faults of a server. It implements [core.Faults].
+// List holds the faults of a server. It implements [core.Faults].
 type List struct {
 	names Names
 	dice  *dice
@@ -54,7 +54,7 @@ func (l *List) Inject(f Fault) (int, error) {
 	return added.id, nil
 }
 
-// Clear removes every fault. Effects on an operation so far stay.
+// Clear removes every fault. Operations keep the effects that they already have.
 func (l *List) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ type Active struct {
 	Fault Fault `json:"fault"`
 	// Machines are the machines of Hosts, by the platform's name for each.
 	Machines []core.HostKey `json:"machines,omitempty"`
-	// Struck is how often it has applied.
+	// Struck is how often the fault has applied.
 	Struck int `json:"struck"`
 }
 
@@ -92,8 +92,7 @@ func (l *List) Active() []Active {
 	return active
 }
 
-// fault is an injected Fault and how often it matched, per kind of effect: two kinds are counted
-// separately.
+// fault is an injected Fault, and how often it matched. Each kind of effect is counted separately.
 type fault struct {
 	Fault
 	id       int
@@ -155,7 +154,7 @@ func (f *fault) matchesRequest(api string, items []*core.Item) bool {
 	})
 }
 
-// OnRequest combines the faults that apply to one exchange; start is the start of the requested page, nil
+// OnRequest combines the faults that apply to one exchange. start is the start of the requested page, nil
 // for none.
 func (l *List) OnRequest(api string, items []*core.Item, start *int) Effects {
 	l.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// Render is the content of a result as it is sent.
+// Render returns the content of a result as it is sent.
 func Render(r core.Result) any { return reshape(r.Text(), r.Shape) }
 
 // reshape changes a content in one of the ways that clients have seen.

@@ -11,16 +11,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// Wire is the effects of faults on an answer.
+// Wire holds the effects of faults on the bytes of an answer.
 type Wire struct {
-	Half      bool          // cut the connection in the middle
-	Drip      time.Duration // before each byte
-	Length    int64         // repeat the body until it is so long
+	Half      bool          // close the connection in the middle
+	Drip      time.Duration // delay before each byte
+	Length    int64         // repeat the body up to this size
 	Replace   map[string]any
 	Backwards bool
 }
 
-// Bend changes an encoded answer.
+// Bend returns an encoded answer as Replace and Backwards change it.
 func (w Wire) Bend(encoded []byte) []byte {
 	if w.Replace == nil && !w.Backwards {
 		return encoded
