@@ -17,8 +17,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// Endpoint is the control endpoint, which offers another process the methods that a test in this process
-// has.
+// Endpoint is the control endpoint. It gives another process the methods that a test in this process can
+// call.
 type Endpoint struct {
 	Core   *core.GSE
 	CMDB   *cmdb.CMDB
@@ -52,7 +52,7 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "GET /_sim":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		curl := "curl -s "
-		if _, _, given := r.BasicAuth(); given { // the commands need it as well
+		if _, _, given := r.BasicAuth(); given { // the commands need the credentials as well
 			curl += `-u "$BK_APP_CODE:$BK_APP_SECRET" `
 		}
 		_, _ = strings.NewReplacer("$SIM", "http://"+r.Host, "curl -s ", curl, "ODD-FILES", strings.Join(core.OddFiles(), ", ")).WriteString(w, index)
@@ -111,7 +111,7 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// exchange shows one call with both bodies.
+// exchange answers with one call and both of its bodies.
 func (e Endpoint) exchange(w http.ResponseWriter, seq string) {
 	number, err := strconv.Atoi(seq)
 	if err != nil {
@@ -127,7 +127,7 @@ func (e Endpoint) exchange(w http.ResponseWriter, seq string) {
 	writeJSON(w, map[string]any{"call": call, "request": request, "response": response})
 }
 
-// procFile shows the file of one host's agent, as on the host.
+// procFile answers with the file of one host's agent, as it is on the host.
 func (e Endpoint) procFile(w http.ResponseWriter, r *http.Request) {
 	text, err := e.Core.ProcFile(r.URL.Query().Get("host"))
 	if err != nil {
@@ -175,7 +175,7 @@ func (e Endpoint) act(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer reports an error, if there is one.
+// answer sends an error, or an empty object if there is none.
 func answer(w http.ResponseWriter, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -218,7 +218,8 @@ func (e Endpoint) status(w http.ResponseWriter, r *http.Request) {
 // limit is far beyond any request, including one with a spec.
 const limit = 64 << 20
 
-// readControl decodes a body strictly. If it cannot, it answers and returns false.
+// readControl decodes a body and rejects unknown members. If that fails, it sends the error and returns
+// false.
 func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
 	dec.DisallowUnknownFields()

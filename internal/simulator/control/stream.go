@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// How often viewers get changes, or a sign that there were none.
+// How often viewers get changes, and statistics even without changes.
 const (
 	streamInterval = 200 * time.Millisecond
 	streamBeat     = time.Second
@@ -25,7 +25,7 @@ const (
 // streamCalls is the maximum number of calls in one event.
 const streamCalls = 300
 
-// cell is a process on a machine in the stream, with a number of its own.
+// cell is a process on a machine in the stream. Its ID is the viewer's number for it.
 type cell struct {
 	ID int `json:"id"`
 	// Places are the modules of CMDB that the host is in, by their paths.
@@ -44,7 +44,7 @@ type callsEvent struct {
 	Lines []record.Line `json:"calls"`
 }
 
-// daysEvent is the active faults.
+// daysEvent is the active faults and the state of the cached status.
 type daysEvent struct {
 	Faults []fault.Active `json:"faults"`
 	Frozen bool           `json:"frozen"`
@@ -63,7 +63,7 @@ type statsEvent struct {
 	Violation  string `json:"violation,omitempty"`
 }
 
-// viewer is one reader of the stream, and what was sent to it.
+// viewer is one reader of the stream, with what was sent to it.
 type viewer struct {
 	Endpoint
 	w http.ResponseWriter
@@ -97,7 +97,7 @@ func (e Endpoint) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// send sends what has changed.
+// send sends what has changed since the last time, and everything the first time.
 func (v *viewer) send() error {
 	first := v.beat.IsZero()
 	events := []struct {
@@ -156,7 +156,7 @@ func (v *viewer) fleet() (fleetEvent, bool) {
 	return event, len(event.Cells)+len(event.Gone) > 0
 }
 
-// places is the modules of each host, from the hosts of each module.
+// places returns the modules of each host, given the hosts of each module.
 func places(modules map[string][]string) map[string][]string {
 	places := make(map[string][]string)
 	for _, path := range slices.SortedFunc(maps.Keys(modules), natural) {
@@ -167,7 +167,7 @@ func places(modules map[string][]string) map[string][]string {
 	return places
 }
 
-// natural orders paths, shorter ones first: gz-2 before gz-10.
+// natural orders paths by their parts, shorter parts first: gz-2 before gz-10.
 func natural(a, b string) int {
 	x, y := strings.Split(a, "/"), strings.Split(b, "/")
 	return slices.CompareFunc(x, y, func(a, b string) int {

@@ -60,7 +60,7 @@ func Strings(v any) map[string]string {
 	return out
 }
 
-// Float reads a number, nil for none.
+// Float reads a number. It returns nil if v is not one.
 func Float(v any) *float64 {
 	n, ok := v.(json.Number)
 	if !ok {

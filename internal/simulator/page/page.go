@@ -1,6 +1,6 @@
-// Package page is the simulator's page for a browser at /: the fleet, the calls and the faults, live. It
-// is one file that loads nothing else and contains no secret. The user enters the secret, which the page
-// sends to the control endpoint and keeps for the tab.
+// Package page serves the simulator's page for a browser at /: the fleet, the calls and the faults, live.
+// It is one file that loads nothing else and contains no secret. The secret is in the link that the user
+// opens, or the user enters it. The page keeps it for the tab and sends it to the control endpoint.
 package page
 
 import (
@@ -21,7 +21,7 @@ var policy = fmt.Sprintf(
 	hash("<script>", "</script>"), hash("<style>", "</style>"),
 )
 
-// hash is the policy's hash of the text between two tags.
+// hash returns the policy's hash of the text between two tags.
 func hash(begin, end string) string {
 	_, after, _ := bytes.Cut(html, []byte(begin))
 	inside, _, _ := bytes.Cut(after, []byte(end))

@@ -21,8 +21,8 @@ type Call struct {
 	Path   string `json:"path"`
 	// RequestID is the X-Bkapi-Request-Id of the request, or a generated one.
 	RequestID string `json:"request_id"`
-	// Op is the op type, of the first item or of the polled task; -1 if none. For
-	// JOB's manage_proc it is the one that reaches the agent.
+	// Op is the op type of the first item or of the polled task, -1 if there is none. For JOB's
+	// manage_proc it is the one that reaches the agent.
 	Op        int    `json:"op"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`

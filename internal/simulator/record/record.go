@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Book keeps the requests, and what no document allows of them. Its zero value is empty.
+// Book keeps the requests, and what no document allows in them. Its zero value is empty.
 type Book struct {
 	mu          sync.Mutex
 	calls       []*Call
@@ -28,7 +28,7 @@ type answer struct {
 // keptAnswers is how many bytes of answers are kept, at most. The oldest are dropped first.
 const keptAnswers = 16 << 20
 
-// Enter counts a request that arrived, Leave one that is done.
+// Enter counts a request as in progress until Leave.
 func (b *Book) Enter() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +56,7 @@ func (b *Book) Add(call *Call, limit int) {
 	}
 }
 
-// Started notes the task that a call has started.
+// Started records the task that a call has started.
 func (b *Book) Started(call *Call, taskID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,8 +111,8 @@ type Line struct {
 	Millis    float64   `json:"ms"`
 }
 
-// Lines returns the calls after one, the latest if they are more than most. It also returns the calls in
-// open, which were in progress, and the number of the last call.
+// Lines returns the calls after the one with number after, at most the latest most of them, and the calls
+// whose numbers are in open, which were in progress. last is the number of the last call.
 func (b *Book) Lines(after, most int, open map[int]bool) (lines []Line, last int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *Call) line() Line {
 	return l
 }
 
-// Sent notes how many bytes of a body were sent.
+// Sent records how many bytes of a body were sent.
 func (b *Book) Sent(call *Call, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,21 +186,21 @@ func (b *Book) MaxInFlight() int {
 	return b.maxInFlight
 }
 
-// Violate records what no document allows of a request, as "api: path: what is wrong".
+// Violate records what no document allows in a request, as "api: path: what is wrong".
 func (b *Book) Violate(violation string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.violations = append(b.violations, violation)
 }
 
-// Violations lists them.
+// Violations returns the recorded violations.
 func (b *Book) Violations() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.violations)
 }
 
-// ResetViolations deletes them.
+// ResetViolations deletes the recorded violations.
 func (b *Book) ResetViolations() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -32,8 +32,8 @@ func PickHeader(h http.Header) map[string]string {
 // secretNames are the members of a body that a record must not keep.
 var secretNames = []string{"bk_app_secret", "app_secret", "bk_token", "access_token", "bk_ticket"}
 
-// Redact removes secrets from a body, and the whole content of one that cannot be read, because it may
-// contain any.
+// Redact replaces the secrets in a body. It returns nil for a body that cannot be parsed, because that may
+// contain secrets anywhere.
 func Redact(body []byte) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {
@@ -51,8 +51,8 @@ func Redact(body []byte) json.RawMessage {
 	return out
 }
 
-// show decodes a body for display, with its secrets replaced wherever they are. A body that is not JSON
-// is text.
+// show decodes a body for display, with its secrets replaced at any depth. A body that is not JSON is
+// shown as text.
 func show(body []byte) any {
 	if len(body) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func show(body []byte) any {
 	return hide(tree)
 }
 
-// shownText is how much of a text is displayed.
+// shownText is how many bytes of a text are displayed.
 const shownText = 64 << 10
 
 func hide(tree any) any {

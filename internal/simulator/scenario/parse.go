@@ -54,13 +54,13 @@ type source struct {
 	data []byte
 }
 
-// wrong adds the file and line of a place to an error.
+// wrong adds the file, and the line of an offset in it, to an error.
 func (s source) wrong(at int, err error) error {
 	line := 1 + bytes.Count(s.data[:min(at, len(s.data))], []byte("\n"))
 	return fmt.Errorf("%s:%d: %w", s.file, line, err)
 }
 
-// decode decodes a part of the file strictly. at is the part's beginning.
+// decode decodes a part of the file, which begins at an offset, and rejects unknown members.
 func (s source) decode(at int, part []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(part))
 	dec.DisallowUnknownFields()
@@ -89,7 +89,7 @@ func (s source) decode(at int, part []byte, into any) error {
 
 var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
 
-// place is the place of a member in a part of the file, or the beginning of the part.
+// place returns the offset of a member in a part of the file, 0 if it is not found.
 func place(part []byte, member string) int {
 	found := regexp.MustCompile(`"` + regexp.QuoteMeta(member) + `"\s*:`).FindIndex(part)
 	if found == nil {
@@ -100,7 +100,7 @@ func place(part []byte, member string) int {
 
 func lastOf(field string) string { return field[strings.LastIndex(field, ".")+1:] }
 
-// kind is the JSON name of a type.
+// kind describes the JSON value of a type.
 func kind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
@@ -116,14 +116,14 @@ func kind(t reflect.Type) string {
 	}
 }
 
-// suggestion returns the known member that is most like an unknown one.
+// suggestion names the known member that is most like an unknown one, or else all known members.
 func suggestion(unknown string, into any) string {
 	known := members(reflect.TypeOf(into))
 	if step, ok := into.(*Step); ok {
 		for _, part := range []any{step.When, fault.Fault{}, control.Act{}, control.Status{}, cmdb.Change{}} {
 			known = append(known, members(reflect.TypeOf(part))...)
 		}
-		known = append(known, "takes", "delay", "delay_max", "stall", "drip") // of a fault, as texts
+		known = append(known, "takes", "delay", "delay_max", "stall", "drip") // of a fault, which has them as texts
 	}
 	nearest := slices.MinFunc(known, func(a, b string) int { return distance(unknown, a) - distance(unknown, b) })
 	if distance(unknown, nearest) <= 2 {
@@ -132,7 +132,7 @@ func suggestion(unknown string, into any) string {
 	return "a scenario has " + strings.Join(members(reflect.TypeFor[Scenario]()), ", ") + ", and a step " + strings.Join(members(reflect.TypeFor[Step]()), ", ")
 }
 
-// members are the names of a type's members in JSON.
+// members returns the names of a type's members in JSON.
 func members(t reflect.Type) []string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -146,7 +146,7 @@ func members(t reflect.Type) []string {
 	return names
 }
 
-// distance is the number of letters to change, insert or remove.
+// distance returns how many letters must be changed, inserted or removed to make a of b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// Run does the steps of a scenario, each when it is due. A nil Run has none.
+// Run carries out the steps of a scenario, each when it is due. A nil Run has none.
 type Run struct {
 	scenario *Scenario
 	by       control.Endpoint
@@ -38,7 +38,8 @@ func NewRun(s *Scenario, by control.Endpoint, log io.Writer) *Run {
 	return r
 }
 
-// Saw notes a call that has been carried out, before it is answered.
+// Saw counts a call that the next step may wait for. It is called when the call has been carried out, before
+// it is answered.
 func (r *Run) Saw(call record.Call) {
 	if r == nil {
 		return
@@ -63,7 +64,7 @@ func (w *When) matches(call record.Call) bool {
 		(w.Namespace == "" || w.Namespace == call.Namespace) && (w.Name == "" || w.Name == call.Name)
 }
 
-// goOn moves to the next step, which may be due.
+// goOn begins to wait for the next step. One without When waits only for its time.
 func (r *Run) goOn() {
 	r.seen = 0
 	if r.next < len(r.scenario.Steps) && r.scenario.Steps[r.next].When == nil {
@@ -71,7 +72,7 @@ func (r *Run) goOn() {
 	}
 }
 
-// await does the next step when it is due.
+// await carries out the next step after its time.
 func (r *Run) await() {
 	step, number := r.scenario.Steps[r.next], r.next
 	if step.After == 0 {
@@ -87,7 +88,7 @@ func (r *Run) await() {
 	})
 }
 
-// do does the next step now.
+// do carries out the next step now.
 func (r *Run) do() {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -122,7 +123,7 @@ func (r *Run) perform(step Step) error {
 	}
 }
 
-// Next does the next step now, without waiting for its condition.
+// Next carries out the next step now, without waiting for its condition.
 func (r *Run) Next() error {
 	if r == nil {
 		return errors.New("no scenario is played; start the simulator with -scenario")
@@ -136,7 +137,7 @@ func (r *Run) Next() error {
 	return nil
 }
 
-// Progress is the progress of the scenario.
+// Progress returns the scenario's steps and how many of them are done.
 func (r *Run) Progress() control.Progress {
 	if r == nil {
 		return control.Progress{}

@@ -1,5 +1,5 @@
-// Package scenario is scripted faults: a file says what goes wrong, when, and what it teaches. A [Run]
-// carries it out while a user works with the simulator.
+// Package scenario plays scripted faults: a file says what goes wrong, when, and what the user learns from
+// it. A [Run] carries it out while the user works with the simulator.
 package scenario
 
 import (
@@ -22,14 +22,14 @@ type Scenario struct {
 	Steps     []Step            `json:"steps"`
 }
 
-// Step is one event: a Fault, the End of one, or an act of another user. It waits first for the calls of
-// When, if set, and then for the time After. Both count from the previous step, or from the start.
+// Step is one event: a Fault, the End of one, or a change by another user. It waits for the calls of When,
+// if set, and then for the time After. Both count from the previous step, or from the start.
 type Step struct {
 	Say   string   `json:"say"` // a description
 	When  *When    `json:"when,omitempty"`
 	After Duration `json:"after,omitempty"`
 
-	// Fault begins; a later step ends it by Name.
+	// Fault is injected. A later step ends it by its Name.
 	Fault *fault.Fault `json:"fault,omitempty"`
 	Name  string       `json:"name,omitempty"`
 	// End is the Name of a fault to end.
@@ -39,7 +39,7 @@ type Step struct {
 	CMDB   *cmdb.Change    `json:"cmdb,omitempty"`
 }
 
-// When is the calls to wait for: this many answered ones, one if Calls is 0. API is a name or a
+// When says which calls to wait for, and how many of them: one if Calls is 0. API is a name or a
 // path.Match pattern.
 type When struct {
 	API       string `json:"api,omitempty"`
@@ -52,7 +52,7 @@ type When struct {
 // Duration is a time.Duration that is written as "5s".
 type Duration time.Duration
 
-// UnmarshalText reads "5s".
+// UnmarshalText parses a text such as "5s".
 func (d *Duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
 	if err != nil || parsed < 0 {
@@ -62,7 +62,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check reports an invalid step; begun are the names of the faults before it.
+// check returns an error if the step is invalid. begun are the names of the faults of earlier steps.
 func (s Step) check(begun map[string]bool) error {
 	if s.Say == "" {
 		return errors.New(`"say" is missing: what happens, in words`)
@@ -89,7 +89,7 @@ func (s Step) check(begun map[string]bool) error {
 	return nil
 }
 
-// actions is how many things a step does.
+// actions returns how many things a step does.
 func (s Step) actions() int {
 	count := 0
 	for _, given := range []bool{s.Fault != nil, s.End != "", s.Act != nil, s.Status != nil, s.CMDB != nil} {
