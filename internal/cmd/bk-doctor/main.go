@@ -1,4 +1,4 @@
-// Command bk-doctor finds out of a platform what the provider believes of it.
+// Command bk-doctor checks what the provider assumes about a platform.
 package main
 
 import (
@@ -26,8 +26,8 @@ var version = "dev"
 // Exit codes, as those of a plan with -detailed-exitcode.
 const (
 	exitWell  = 0
-	exitError = 1 // it could not begin or go on
-	exitFound = 2 // something is to be done, or is otherwise than the provider believes
+	exitError = 1 // it could not begin or continue
+	exitFound = 2 // something needs to be done, or differs from what the provider assumes
 )
 
 func main() {
@@ -81,7 +81,7 @@ type options struct {
 	asJSON    bool
 }
 
-// run is the command. clock is a test's, nil for the one on the wall.
+// run runs the command and returns its exit code. clock is a test's clock, nil for real time.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, clock poll.Clock) int {
 	command := ""
 	if len(args) > 0 {
@@ -112,7 +112,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, clock pol
 	return exitError
 }
 
-// execute is one command that has flags. Its exit code counts where it has no error.
+// execute runs a command that has flags. Its exit code counts if there is no error.
 func execute(ctx context.Context, command string, args []string, stdout, stderr io.Writer, clock poll.Clock) (int, error) {
 	switch command {
 	case "record":
@@ -168,7 +168,7 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 	return o, nil
 }
 
-// consult connects, asks, and prints.
+// consult connects to the platform, runs check or probe, and prints the report.
 func (o *options) consult(ctx context.Context, command string, stdout, stderr io.Writer, clock poll.Clock) (int, error) {
 	settings := provider.DefaultOptions(version)
 	settings.Clock = clock
@@ -213,8 +213,8 @@ func (o *options) consult(ctx context.Context, command string, stdout, stderr io
 	return exitWell, nil
 }
 
-// probe settles beliefs and writes the profile. What the file has already is read first, so that
-// a mistake in it is told before anything is done.
+// probe settles assumptions and writes the profile. It reads the file first, so that a mistake in it is
+// reported before anything is done.
 func (o *options) probe(ctx context.Context, platform *doctor.Platform, host fleet.Host, report *doctor.Report, stderr io.Writer) error {
 	known, err := readProfile(o.out)
 	if err != nil {
@@ -232,7 +232,7 @@ func (o *options) probe(ctx context.Context, platform *doctor.Platform, host fle
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(o.out, known.With(profile).Text(), 0o644); err != nil { //nolint:gosec // it holds no secret, and is to be shared
+	if err := os.WriteFile(o.out, known.With(profile).Text(), 0o644); err != nil { //nolint:gosec // it has no secret, and is meant to be shared
 		return err
 	}
 	fmt.Fprintf(stderr, "bk-doctor: wrote %s; bk-simulator -platform %[1]s behaves alike\n", o.out)
@@ -250,7 +250,7 @@ func readProfile(file string) (belief.Profile, error) {
 	return belief.ParseProfile(file, text)
 }
 
-// printBeliefs prints the table for people.
+// printBeliefs prints the table of assumptions as text.
 func printBeliefs(w io.Writer) {
 	for _, b := range belief.All() {
 		fmt.Fprintf(w, "%s\n  %s\n  source: %s; confidence: %s; depends on it: %s\n", b.ID, b.Holds.English, b.Source.English, b.Sure, strings.Join(b.Code, ", "))

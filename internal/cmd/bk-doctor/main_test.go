@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve is a simulator that the environment leads to, on a clock on which only pauses take time.
+// serve starts a simulator, sets the environment for it, and returns its clock, on which only pauses take time.
 func serve(t *testing.T, sim *simulator.Server) *providertest.Clock {
 	t.Helper()
 	c := &providertest.Clock{}
@@ -56,7 +56,7 @@ func command(ctx context.Context, t *testing.T, c poll.Clock, args ...string) sa
 	return got
 }
 
-// refuses runs commands that cannot begin. Each says why.
+// refuses runs commands that cannot begin, and requires an error that contains the key.
 func refuses(t *testing.T, c poll.Clock, commands map[string][]string) {
 	t.Helper()
 	for says, args := range commands {
@@ -90,7 +90,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A profile is written, without an address or a secret, and a later one adds to it.
+// Probe adds its findings to an existing profile, which contains neither an address nor a secret.
 func TestProbe(t *testing.T) { //nolint:paralleltest // it sets the environment
 	c := serve(t, &simulator.Server{StartReplaces: true})
 	file := put(t, "platform.json", `{"format": 1, "beliefs": {"hosting-once": "yes", "start-replaces": "no"}}`)
@@ -105,7 +105,7 @@ func TestProbe(t *testing.T) { //nolint:paralleltest // it sets the environment
 	}
 }
 
-// What cannot begin touches nothing.
+// A command that cannot begin does nothing on any host.
 func TestRun_refuses(t *testing.T) {
 	sim := &simulator.Server{}
 	c := serve(t, sim)
@@ -158,7 +158,7 @@ func TestBeliefs(t *testing.T) {
 
 // Promised in your-platform.md: Exit code 2: something differs.
 //
-// A tape of a platform has none of its names. Played, it shows where the platform is otherwise, and with its profile nothing.
+// A tape contains no names of the platform. Verify reports where the platform differs from the simulator, unless its profile says so.
 func TestRecordAndVerify(t *testing.T) {
 	c := serve(t, &simulator.Server{RowsWithoutHost: true})
 	t.Setenv("BK_GATEWAY", "apigw")
@@ -210,7 +210,7 @@ func TestRecordAndVerify(t *testing.T) {
 	}
 }
 
-// What cannot begin says why in one sentence, and writes nothing.
+// A command that cannot begin says why in one sentence, and writes no tape.
 func TestTape_refuses(t *testing.T) { //nolint:paralleltest // it sets the environment
 	serve(t, &simulator.Server{})
 	cmdb := put(t, "cmdb", `{"tape":1}`+"\n"+`{"at_ms":0,"took_ms":1,"method":"POST","path":"/api/c/compapi/v2/cc/a/","status":200,"response":{}}`)

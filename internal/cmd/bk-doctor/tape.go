@@ -21,14 +21,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/tape"
 )
 
-// flagsOf are the flags of a command.
+// flagsOf returns the empty flag set of a command.
 func flagsOf(command string, stderr io.Writer) *flag.FlagSet {
 	fs := flag.NewFlagSet("bk-doctor "+command, flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	return fs
 }
 
-// record is a proxy in front of the platform, until ctx ends.
+// record runs a proxy in front of the platform until ctx ends, and writes the tape.
 func record(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	fs := flagsOf("record", stderr)
 	address := fs.String("listen", "127.0.0.1:8092", "loopback `address` to listen on; port 0 picks a free one")
@@ -80,8 +80,8 @@ func record(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 	return exitWell, err
 }
 
-// platformOf is how the platform is reached: by the provider's own variables, or at target. Their
-// secrets are kept off the tape also where target leads elsewhere.
+// platformOf returns how to reach the platform: by the provider's own variables, or at target. If the
+// variables are set, target replaces only the endpoint, so that their secrets are kept off the tape.
 func platformOf(ctx context.Context, target string) (bkapi.Config, error) {
 	if target != "" && os.Getenv("BK_APP_CODE") == "" {
 		return bkapi.Config{Endpoint: target}, nil
@@ -94,8 +94,8 @@ func platformOf(ctx context.Context, target string) (bkapi.Config, error) {
 	return env.GSE, nil
 }
 
-// reach says in one sentence that nothing answers at an endpoint. Behind a proxy of the
-// environment only the requests tell.
+// reach returns an error if nothing listens at the endpoint. It does not check an endpoint behind a proxy
+// that the environment names.
 func reach(ctx context.Context, endpoint *url.URL) error {
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: endpoint}); err != nil || proxy != nil {
 		return err
@@ -108,7 +108,7 @@ func reach(ctx context.Context, endpoint *url.URL) error {
 	return conn.Close()
 }
 
-// listenHere opens a socket that only this machine can reach: what passes has credentials in it.
+// listenHere opens a socket that only this machine can reach, because requests contain credentials.
 func listenHere(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -123,7 +123,7 @@ func listenHere(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// serveUntil serves until ctx ends, and gives calls under way a moment.
+// serveUntil serves until ctx ends, and gives calls in progress five seconds to finish.
 func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
@@ -192,7 +192,7 @@ func verify(args []string, stdout, stderr io.Writer) (int, error) {
 	return exitWell, nil
 }
 
-// behave makes the simulator what a profile says, as bk-simulator -platform does.
+// behave makes the simulator behave as a profile says, like bk-simulator -platform.
 func behave(sim *simulator.Server, profile belief.Profile) error {
 	if profile.Value("labels-added") == belief.Yes {
 		sim.RowLabels = map[string]string{"added_by_platform": "1"}
