@@ -1,5 +1,4 @@
-// Command web is the service that the demo hosts: it listens, and says who it
-// is.
+// Command web is the service that the demo hosts. It answers requests with its version, address and pid.
 package main
 
 import (

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// greeting tells where the simulator is, how Terraform reaches it, and where its help
-// is. A secret that came out of a file stays there.
+// greeting returns the text with the simulator's URL, the environment for Terraform, and where to find
+// help. It does not contain a secret that was read from a file.
 func (o *options) greeting(url string) string {
 	secret := shellWord(o.appSecret)
 	if o.secretFile != "" {
@@ -20,7 +20,7 @@ func (o *options) greeting(url string) string {
 	if o.tenant != "" {
 		export += " BK_TENANT_ID=" + shellWord(o.tenant)
 	}
-	// What follows # stays in the browser, and the page takes it out of the address.
+	// The browser does not send what follows #, and the page removes it from the address.
 	page := url + "/"
 	if o.secretFile == "" {
 		page += "#app_code=" + neturl.QueryEscape(o.appCode) + "&app_secret=" + neturl.QueryEscape(o.appSecret)
@@ -37,7 +37,7 @@ Its flags:     bk-simulator -h, or make simulator SIMFLAGS=-h
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// shellWord quotes what a shell would interpret.
+// shellWord quotes a text that a shell would interpret.
 func shellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text

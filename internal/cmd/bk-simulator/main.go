@@ -1,5 +1,5 @@
-// Command bk-simulator is BlueKing's process service on one machine, for trying
-// out the provider and for testing against it without a platform.
+// Command bk-simulator runs BlueKing's process service on one machine, to try out and test the provider
+// without a platform.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// errUsage is a mistake in the flags, which has been explained already.
+// errUsage is a mistake in the flags that has been reported already.
 var errUsage = errors.New("usage")
 
 // run serves until ctx ends.
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 
-	// Answers under way get a moment; a client that waits longer is cut off.
+	// Answers in progress get two seconds; then their connections are closed.
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if srv.Shutdown(bounded) != nil {
@@ -84,8 +84,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return errors.Join(err, sim.Close())
 }
 
-// listen opens a socket that only this machine can reach. What localhost means is
-// for the resolver to say, so it is the socket that is asked in the end.
+// listen opens a socket that only this machine can reach. Because the resolver decides what localhost
+// means, it checks the address of the open socket.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {

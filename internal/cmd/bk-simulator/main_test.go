@@ -25,7 +25,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// asCommand has this binary be the command itself.
+// asCommand is a variable that makes this test binary run as the command itself.
 const asCommand = "BK_TEST_AS_SIMULATOR"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 type running struct {
 	t        *testing.T
 	url      string
-	greeting string // what it prints when it is ready
+	greeting string // printed when it is ready
 	stop     func() error
 }
 
@@ -53,7 +53,7 @@ func start(t *testing.T, stderr io.Writer, args ...string) running {
 		_ = in.CloseWithError(err)
 		done <- err
 	}()
-	// It is written at once, and so it is read.
+	// The greeting is written at once, so one read returns all of it.
 	text := make([]byte, 4096)
 	n, err := out.Read(text)
 	if err != nil {
@@ -76,7 +76,7 @@ func start(t *testing.T, stderr io.Writer, args ...string) running {
 	return running{t, url, string(text[:n]), stop}
 }
 
-// send adds the credentials of registration, which a simulator with others than the default ones wants at its control endpoint.
+// send adds the credentials of registration, which the control endpoint requires if they are not the default ones.
 func (r running) send(method, path, body string) string {
 	r.t.Helper()
 	status, text := r.request(method, path, body, "app", "shh")
@@ -170,7 +170,7 @@ func TestRun_refusesFlags(t *testing.T) {
 	}
 }
 
-// Commands run in a directory of their host, so the path of its tree that they get has to be absolute.
+// Commands run in a directory of their host, so the path of the host's tree that they get must be absolute.
 func TestParseOptions_root(t *testing.T) {
 	t.Parallel()
 	here, err := os.Getwd()
@@ -184,7 +184,7 @@ func TestParseOptions_root(t *testing.T) {
 	}
 }
 
-// The simulator prints everything that is needed to use it.
+// The greeting contains everything that is needed to use the simulator, but no secret of a file.
 func TestRun_printsHowItIsReached(t *testing.T) {
 	t.Parallel()
 	const ofFile = "of a file"
@@ -226,7 +226,7 @@ func TestRun_printsHowItIsReached(t *testing.T) {
 	}
 }
 
-// What a name means is not for its spelling to say.
+// Whether an address is a loopback address is decided by the open socket, not by its spelling.
 func TestListen_asksTheSocket(t *testing.T) {
 	t.Parallel()
 	for address, loopback := range map[string]bool{"127.0.0.1:0": true, "127.0.0.2:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false} {
@@ -240,7 +240,7 @@ func TestListen_asksTheSocket(t *testing.T) {
 	}
 }
 
-// Who asks it to end has not met a failure.
+// Ending by an interrupt or SIGTERM is not an error.
 func TestMain_endsWhenAsked(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -256,7 +256,7 @@ func TestMain_endsWhenAsked(t *testing.T) {
 	}
 }
 
-// Requests may contain anything, and the simulator's terminal prints them safely.
+// Requests may contain control characters, which the log does not print as they are.
 func TestCallLine_isOneLineOfText(t *testing.T) {
 	t.Parallel()
 	line := callLine(simulator.Call{API: "x\n\x1b[2Jforged", Namespace: "web\r", Name: "nginx", Op: -1, Message: "\x1b", Code: 1, Status: 200})
@@ -266,7 +266,7 @@ func TestCallLine_isOneLineOfText(t *testing.T) {
 	}
 }
 
-// What it cannot start with is an error. If a port is taken, it says how to choose another.
+// A start that fails is an error. If the port is taken, the error says how to choose another.
 func TestRun_cannotStart(t *testing.T) {
 	t.Parallel()
 	r := start(t, io.Discard, "-hosts", "0:10.0.0.1")
@@ -288,7 +288,7 @@ func served(t *testing.T, args ...string) *simulator.Server {
 	return sim
 }
 
-// field is the field of the simulator that has the name of a switch.
+// field returns the field of the simulator that has the name of a switch.
 func field(sim *simulator.Server, name string) reflect.Value {
 	name = strings.ReplaceAll(name, "-", "")
 	return reflect.ValueOf(sim).Elem().FieldByNameFunc(func(f string) bool { return strings.EqualFold(f, name) })
@@ -323,7 +323,7 @@ func TestQuirks(t *testing.T) {
 	simtest.WantIn(t, "help", help.String(), wants...)
 }
 
-// What is no switch is taken from a profile as well, or the greeting says that it is not.
+// Assumptions that are not switches are followed too, or the greeting names them as not simulated.
 func TestPlatform(t *testing.T) {
 	t.Parallel()
 	file := put(t, "platform.json", `{"format": 1, "beliefs": {"status-lag": "90s", "labels-added": "yes", "start-replaces": "no", "second-stop": "0"}}`)
@@ -352,7 +352,7 @@ func TestQuirks_complete(t *testing.T) {
 	}
 }
 
-// What a scenario declares is what the simulator starts with, and only that.
+// A simulator starts with the hosts and faults that its scenario declares. A bad scenario is refused.
 func TestRun_scenario(t *testing.T) {
 	t.Parallel()
 	const steps = `,"steps":[{"say":"away","fault":{"unreachable":"117"}}]}`

@@ -21,7 +21,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// options are the flags, checked.
+// options are the checked flags.
 type options struct {
 	listen    string
 	hosts     []string
@@ -33,7 +33,7 @@ type options struct {
 	state     string
 	appCode   string
 	appSecret string
-	// secretFile is where appSecret was read, if it was.
+	// secretFile is the file that appSecret was read from, if any.
 	secretFile string
 	username   string
 	tenant     string
@@ -150,8 +150,8 @@ func (o *options) readTopology(file string) error {
 	return err
 }
 
-// scenarioFlags are those that a scenario may set: what differs between platforms, and nothing
-// that is this machine's.
+// scenarioFlags are the flags that a scenario may set: differences between platforms, nothing about this
+// machine.
 var scenarioFlags = []string{"admit", "hosts", "row-label", "with"}
 
 func (o *options) readScenario(fs *flag.FlagSet, file string) error {
@@ -214,7 +214,7 @@ func (o *options) check(fs *flag.FlagSet) error {
 	if err != nil {
 		return fmt.Errorf("-listen: %w", err)
 	}
-	// Local hosts run commands, and machines have other users.
+	// Local hosts run commands, and this machine may have other users.
 	if o.local && o.appSecret == simulator.DefaultAppSecret {
 		return fmt.Errorf("-app-secret: everybody knows %q, and -local runs commands for whoever knows the secret; give another, or none for a random one", o.appSecret)
 	}
@@ -230,13 +230,13 @@ func (o *options) check(fs *flag.FlagSet) error {
 	if o.appSecret == "" {
 		o.appSecret = rand.Text()
 	}
-	if o.root != "" { // commands get it, and run in another directory
+	if o.root != "" { // commands get it and run in another directory, so it must be absolute
 		o.root, err = filepath.Abs(o.root)
 	}
 	return err
 }
 
-// keptCalls and keptTasks bound the memory of a simulator that runs for days.
+// keptCalls and keptTasks limit the memory of a simulator that runs for days.
 const (
 	keptCalls = 10_000
 	keptTasks = 10_000
@@ -272,8 +272,7 @@ func (o *options) server(stderr io.Writer) (*simulator.Server, error) {
 	return sim, nil
 }
 
-// callLine is the log line of one call: time, API, op, process, number of hosts,
-// what came of it, and how long that took.
+// callLine returns the log line of one call: time, API, op, process, number of hosts, outcome and duration.
 func callLine(c simulator.Call) string {
 	api := printable(c.API)
 	if c.Op >= 0 {
@@ -297,7 +296,7 @@ func callLine(c simulator.Call) string {
 		c.End.Sub(c.Start).Round(100*time.Microsecond))
 }
 
-// printable quotes what could make a terminal do something, or a line two.
+// printable quotes a text with control characters, which could command a terminal or break the line.
 func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)

@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// addQuirks takes a list of switches.
+// addQuirks reads a list of switches.
 func (o *options) addQuirks(list string) error {
 	for name := range strings.SplitSeq(list, ",") {
 		if err := (&simulator.Server{}).With(strings.TrimSpace(name)); err != nil {
@@ -23,7 +23,7 @@ func (o *options) addQuirks(list string) error {
 	return nil
 }
 
-// readPlatform takes a profile that bk-doctor wrote.
+// readPlatform reads a profile that bk-doctor wrote.
 func (o *options) readPlatform(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -33,11 +33,10 @@ func (o *options) readPlatform(file string) error {
 	return err
 }
 
-// labelAdded is what a platform adds to rows that is known to add labels. Which ones it adds
-// is in no profile.
+// labelAdded is the label in rows of a platform that adds labels. Profiles do not say which ones it adds.
 const labelAdded = "added_by_platform"
 
-// behave makes the simulator what flags and profile say.
+// behave makes the simulator behave as the flags and the profile say.
 func (o *options) behave(sim *simulator.Server) error {
 	if err := sim.With(append(o.platform.Switches(), o.quirks...)...); err != nil {
 		return err
@@ -50,10 +49,11 @@ func (o *options) behave(sim *simulator.Server) error {
 	return nil
 }
 
-// simulated are the rows that the simulator can take from a profile besides the switches.
+// simulated are the assumptions that the simulator can follow besides the switches.
 var simulated = []string{"labels-added", "status-lag"}
 
-// apart says what of a profile the simulator does not do: what it cannot, and what is not known.
+// apart names the assumptions in which the simulator differs from a profile, or may: those that it cannot
+// simulate, and those that the profile lacks.
 func apart(platform belief.Profile) string {
 	if platform.Answers == nil {
 		return ""
@@ -79,7 +79,7 @@ func apart(platform belief.Profile) string {
 	return text.String()
 }
 
-// quirkHelp is the table of switches for people who ask for it.
+// quirkHelp returns the table of switches for -h.
 func quirkHelp() string {
 	var text strings.Builder
 	text.WriteString("\nSwitches of -with, and what holds without each:\n")
