@@ -5,8 +5,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// object is a JSON object of the format that github.com/hashicorp/terraform-json
-// reads. What it leaves out has the zero value there.
+// object is a JSON object in the format that github.com/hashicorp/terraform-json reads, which gives omitted
+// members the zero value.
 type object = map[string]any
 
 func describe(served *tfprotov6.GetProviderSchemaResponse, identities *tfprotov6.GetResourceIdentitySchemasResponse) object {
@@ -35,7 +35,7 @@ func schemaOf(s *tfprotov6.Schema) object {
 	return object{"version": s.Version, "block": blockOf(s.Block)}
 }
 
-// blockOf leaves out nested blocks, which this provider has none of.
+// blockOf omits nested blocks, which this provider does not have.
 func blockOf(b *tfprotov6.SchemaBlock) object {
 	return object{
 		"attributes":       attributesOf(b.Attributes),
@@ -120,8 +120,7 @@ func kindOf(kind tfprotov6.StringKind) string {
 	return "plain"
 }
 
-// typeOf is a type as cty writes it in JSON, which is how the protocol carries
-// it as well.
+// typeOf returns a type in cty's JSON form, which the protocol uses too.
 func typeOf(typ tftypes.Type) any {
 	switch typ := typ.(type) {
 	case tftypes.List:

@@ -1,6 +1,6 @@
-// Command bk-schema prints the provider's schemas as `terraform providers schema
-// -json` does. The docs are made from that, and no command line at hand may be
-// new enough to print actions, list resources, functions and identities.
+// Command bk-schema prints the provider's schemas in the form of `terraform providers schema -json`. The
+// docs are rendered from them. It exists because the installed terraform may be too old to print actions,
+// list resources, functions and identities.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/provider"
 )
 
-// address is where tfplugindocs looks a schema up, and nowhere else.
+// address is the only address at which tfplugindocs looks up a schema.
 const address = "registry.terraform.io/hashicorp/bk"
 
 func main() {
