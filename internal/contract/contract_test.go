@@ -38,7 +38,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// A file with another name would belong to no case.
+// Every file has the name of a body, because others would belong to no case.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	for folder, name := range map[string]*regexp.Regexp{

@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shop has two sets with two modules of two hosts each, and a host apart.
+// shop has two sets, each with two modules of two hosts, a set with one host in another cloud area, and an
+// idle host.
 const shop = `{"businesses":[{"id":3,"name":"shop","templates":[{"name":"nginx","processes":[{"bk_process_name":"nginx","proc_num":2,"priority":1}]}],
 	"sets":[
 		{"name":"gz-[1-2]","modules":[
@@ -30,7 +31,7 @@ const shop = `{"businesses":[{"id":3,"name":"shop","templates":[{"name":"nginx",
 		{"name":"web sets","object":"set","conditions":[{"bk_obj_id":"set","field":"bk_set_name","operator":"$regex","value":"^gz"}]}],
 	"orphans":[{"host":"0:10.0.0.1","processes":[{"bk_process_name":"ghost"}]}]}]}`
 
-// values are those of one member of every row of an answer.
+// values returns the values of one member of every row of an answer.
 func values(t *testing.T, got simtest.Reply, path ...string) string {
 	t.Helper()
 	rows, ok := got.Body["data"].([]any)
@@ -53,7 +54,7 @@ func values(t *testing.T, got simtest.Reply, path ...string) string {
 
 const hostPage = `"fields":["bk_host_innerip"],"page":{"start":0,"limit":500}}`
 
-// tree is a business's topology: each node before those below it.
+// tree returns a business's topology as text: each node before those below it.
 func tree(t *testing.T, c *simtest.Client, biz int) string {
 	t.Helper()
 	var below func(v any) string
@@ -90,13 +91,13 @@ func TestTopology_hostsAreThoseOfTheProcessService(t *testing.T) {
 	_, there := c.Sim.Process("0:10.0.0.1", "web", "nginx")
 	simtest.Check(t, there, "the address is another machine than the agent id")
 	simtest.Must(t, register("0:10.0.1.4"), register("0:10.0.8.1"), register("020000000052540000000000000000000009"))
-	// An address that several hosts may have names none of them.
+	// A dynamic address, which several hosts may have, names none of them.
 	simtest.WantError(t, register("7:10.0.9.1"), "")
 }
 
 func TestParseTopology_refuses(t *testing.T) {
 	t.Parallel()
-	// business has these members, set is its only set, module the only module of that.
+	// Each returns a topology with one business, set or module that has these members.
 	business := func(members string) string { return `{"businesses":[{"name":"a",` + members + `}]}` }
 	set := func(members string) string { return business(`"sets":[{"name":"s",` + members + `}]`) }
 	module := func(members string) string { return set(`"modules":[{"name":"m",` + members + `}]`) }
@@ -139,7 +140,7 @@ func TestChanges(t *testing.T) {
 	simtest.Must(t, cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1", Count: 2}))
 	simtest.Want(t, "hosts", hosts(4), "10.0.0.1 10.0.0.2 10.0.7.1 10.0.7.2")
 	simtest.Want(t, "instances", instances(4), "10.0.0.1_nginx 10.0.0.2_nginx 10.0.7.1_nginx 10.0.7.2_nginx")
-	simtest.Must(t, c.Sim.Register("0:10.0.7.1", "web", "nginx", nil, simtest.OperateSpec)) // a host that came later
+	simtest.Must(t, c.Sim.Register("0:10.0.7.1", "web", "nginx", nil, simtest.OperateSpec)) // a host that was added later
 	for name, err := range map[string]error{
 		"again":      cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1"}),
 		"no-module":  cmdb.Empty("shop/gz-1/none"),
@@ -161,7 +162,7 @@ func TestChanges(t *testing.T) {
 	)
 	simtest.Want(t, "emptied", hosts(4), "")
 	simtest.Want(t, "its instances", instances(4), "")
-	simtest.Want(t, "idle", hosts(1), "10.0.0.2 10.0.8.1") // the others are elsewhere too
+	simtest.Want(t, "idle", hosts(1), "10.0.0.2 10.0.8.1") // the other hosts are in another module as well
 	simtest.Want(t, "instances where it is shared", instances(5), "10.0.1.1_worker 10.0.1.2_worker 10.0.0.1_worker 10.0.7.1_worker")
 	simtest.Want(t, "shared", hosts(5), "10.0.0.1 10.0.1.1 10.0.1.2 10.0.7.1,10.0.7.11")
 }
@@ -210,7 +211,7 @@ func TestChanges_surviveARestart(t *testing.T) {
 
 const fifty = `{"businesses":[{"name":"b","sets":[{"name":"s","modules":[{"name":"m","processes":[],"hosts":[{"count":50,"ip":"10.1.0.1"}]}]}]}]}`
 
-// Without an order, or with a fault, a request gets another order each time, with the same rows.
+// Without an order, or with a fault, the same rows come in another order each time.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -193,7 +193,7 @@ func listen(c *simtest.Client) *listener {
 	return &listener{c.T, in}
 }
 
-// next reads up to the next event of a name, and returns its data.
+// next reads up to the next event with a name, and returns its data.
 func (l *listener) next(name string, into any) string {
 	l.t.Helper()
 	for l.in.Scan() {
@@ -236,7 +236,7 @@ func TestStream_sendsChanges(t *testing.T) {
 	for _, cell := range fleet.Cells {
 		hosts = append(hosts, fmt.Sprint(cell.Host, cell.Places, cell.Name, cell.Last.Action))
 	}
-	// Those without a process come first, each sorted by address.
+	// Hosts without a process come first. Both groups are sorted by address.
 	simtest.Want(t, "cells", hosts, []string{"0:10.0.0.10[shop/gz/web]", "0:10.0.0.11[shop/gz/web]", "0:10.0.0.9[shop/gz/web]nginxregister"})
 	registered := fleet.Cells[2]
 	c.Do(simulator.OpStart, "10.0.0.9")
@@ -273,7 +273,7 @@ func TestStream_sendsChanges(t *testing.T) {
 	}
 }
 
-// One call is shown with both bodies, and without any secret.
+// A call is returned with both bodies, without any secret.
 func TestControl_showsAnExchange(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// The agent counts each command that ran once, and also a refusal that ran none. Its process is one, by address and by agent id.
+// Each command that ran is recorded once, and so is a refusal, for which none ran. Address and agent id name the same process.
 func TestAgent_lifeOfADaemon(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)
@@ -37,7 +37,7 @@ func TestAgent_lifeOfADaemon(t *testing.T) {
 	simtest.Want(t, "row at the gateway", fmt.Sprint(row["pid"], row["bk_agent_id"]), fmt.Sprint(first, simtest.AgentA))
 	live := simtest.Instance(t, c.LocalDoes(simulator.OpQuery, spec, 0, "-Hr"))
 	simtest.Want(t, "query", fmt.Sprint(live["pid"], live["version"], live["health"]), fmt.Sprint(first, "1.2.3\nfine for 127.0.0.2\n"))
-	// A query by the name of the binary alone is about what is hosted.
+	// A query that names only the binary is about the hosted process.
 	live = simtest.Instance(t, c.LocalDoes(simulator.OpQuery, `{"identity":{"proc_name":"sleep"}}`, 0, "-Hr"))
 	simtest.Want(t, "query by the binary", fmt.Sprint(live["pid"], live["version"]), fmt.Sprint(first, "1.2.3\n"))
 	c.Sim.ResetViolations()
@@ -86,7 +86,7 @@ func TestAgent_supervisesByItself(t *testing.T) {
 	})
 }
 
-// The first start works, later ones do not, and are counted.
+// The first start works, later ones do not. start_cmd counts its runs.
 func TestAgent_givesUp(t *testing.T) {
 	t.Parallel()
 	c := simtest.LocalHost(t)
@@ -168,7 +168,7 @@ func TestAgent_stopsWhatTakesTooMuchCPU(t *testing.T) {
 		t.Fatalf("it has no process group of its own: %d, %v", group, err)
 	}
 	t.Cleanup(func() {
-		if simtest.Running(first) { // it would be busy for ever
+		if simtest.Running(first) { // it would never end
 			_ = syscall.Kill(-group, syscall.SIGKILL)
 		}
 	})

@@ -26,8 +26,8 @@ func TestFleet_ordersHostsAsPeopleDo(t *testing.T) {
 	}
 }
 
-// A machine is one cell, under any name, with its last operation and the platform's result. An operation
-// in progress is distinguished from a finished one.
+// A machine is one cell, under any name, with its last operation and the result that the platform reported.
+// An operation in progress is distinguished from a finished one.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
@@ -101,7 +101,7 @@ func TestExecutions(t *testing.T) {
 	for _, op := range []int{simulator.OpStart, simulator.OpStart, simulator.OpQuery, simulator.OpRestart, simulator.OpStop} {
 		c.Do(op, "10.0.0.1")
 	}
-	// If a fault keeps an operation from a host, it is not recorded there; if a fault hides it, it is.
+	// An operation that a fault prevents is not recorded. One whose result a fault hides is.
 	for _, applied := range []bool{false, true} {
 		c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Hosts: []string{"0:10.0.0.2"}, Code: new(simulator.CodeFailed), Apply: applied, Times: 1})
 		c.Do(simulator.OpStart, "10.0.0.2")
@@ -172,7 +172,7 @@ func TestStatus_lag(t *testing.T) {
 	}
 }
 
-// The status and an agent's file follow the clock, whether anybody polls or not.
+// The status and an agent's file follow the clock, even without polls.
 func TestStatus_inTime(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// prepare brings web:nginx on 10.0.0.1 into a state.
+// prepare brings web:nginx on 10.0.0.1 into a state that State returns, such as "RH-".
 func prepare(c *simtest.Client, want string) {
 	c.T.Helper()
 	if want[0] == 'R' {
@@ -151,7 +151,7 @@ func TestOperation_content(t *testing.T) {
 	pid, _ := running["pid"].(float64)
 	simtest.Check(t, pid > 1 && running["isAuto"] == true && running["register_time"] != 0.0, "running: %v", running)
 
-	// A stop that had nothing to do leaves hosting on, and its result shows that.
+	// A stop of a stopped process leaves hosting on, and its result shows that.
 	simtest.Must(t, c.Sim.KillProcess("0:10.0.0.1", "web", "nginx"))
 	simtest.WantIn(t, "stop of a dead process", c.Does(simulator.OpStop, 829, "-H-").Text(), `"isAuto": true`)
 
@@ -196,7 +196,7 @@ func TestOperation_policyDecidesRevival(t *testing.T) {
 	}
 }
 
-// A call that answers per host at once is repeated until it has a verdict. What it did by then stays done.
+// A first generation call is repeated until it has a verdict. An effect that it had before then stays.
 func TestOperation_repeatedCalls(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

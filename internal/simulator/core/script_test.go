@@ -51,7 +51,7 @@ func TestScript_printsWhatItPrints(t *testing.T) {
 			_ = os.Mkdir(file, 0o700) // root can read any file
 			defer func() { _ = os.Remove(file) }()
 		case "banner":
-			return // then the script does not print it
+			return // the profile prints the banner, not the script
 		}
 		want, err := exec.CommandContext(t.Context(), "sh", script, file).Output()
 		simtest.Must(t, err)

@@ -1,5 +1,4 @@
-// Package simtest is the client of the simulator's own tests. They use HTTP, as clients do, with raw JSON
-// in and decoded JSON out.
+// Package simtest is the client of the simulator's own tests, which use HTTP as real clients do.
 package simtest
 
 import (
@@ -46,7 +45,7 @@ func NewClient(t *testing.T, sim *simulator.Server) *Client {
 // Credentials are those of the zero server, as members of a body.
 const Credentials = `"bk_app_code":"bk_test","bk_app_secret":"s3cret","bk_username":"admin"`
 
-// Signed is a body with credentials.
+// Signed returns a body with credentials.
 func Signed(body string) string {
 	return "{" + Credentials + "," + strings.TrimPrefix(strings.TrimSpace(body), "{")
 }
@@ -61,7 +60,7 @@ type Reply struct {
 	Data    map[string]any
 }
 
-// Open sends a request, and leaves the answer to be read.
+// Open sends a request and returns the answer unread.
 func (c *Client) Open(ctx context.Context, method, path, body string, header map[string]string) (*http.Response, error) {
 	c.T.Helper()
 	req, err := http.NewRequestWithContext(ctx, method, c.URL+path, strings.NewReader(body))
@@ -79,7 +78,7 @@ type Answer struct {
 	Text   string
 }
 
-// Exchange sends a request and reads the answer. Its error is that of a connection that ended.
+// Exchange sends a request and reads the answer. Its error is that of a connection that was closed.
 func (c *Client) Exchange(ctx context.Context, method, path, body string, header map[string]string) (Answer, error) {
 	c.T.Helper()
 	resp, err := c.Open(ctx, method, path, body, header)
@@ -107,7 +106,7 @@ func (c *Client) Request(method, path, body string, header map[string]string) Re
 	return out
 }
 
-// ESB is the path of an API of GSE behind the ESB.
+// ESB returns the path of an API of GSE behind the ESB.
 func ESB(api string) string { return "/api/c/compapi/v2/gse/" + api + "/" }
 
 // Send posts a body without its credentials to the ESB, and expects HTTP 200.
@@ -130,10 +129,10 @@ type Verdict struct {
 	Content any
 }
 
-// Text is the content where it is a text.
+// Text returns the content if it is a text.
 func (v Verdict) Text() string { s, _ := v.Content.(string); return s }
 
-// VerdictOf is the result under one key of a result map.
+// VerdictOf returns the result under one key of a result map.
 func VerdictOf(t *testing.T, data map[string]any, key string) Verdict {
 	t.Helper()
 	r, ok := data[key].(map[string]any)
@@ -157,12 +156,12 @@ const RegisterSpec = `{"identity":` + identity + `,"control":` + control + `,"re
 // OperateSpec is a spec of the second generation.
 const OperateSpec = `{"identity":` + identity + `,"control":` + control + `,"alive_monitor_policy":{"auto_type":1,"op_timeout":60}}`
 
-// Meta is the meta of web:nginx, with labels.
+// Meta returns the meta of web:nginx, with labels.
 func Meta(labels string) string {
 	return `"meta":{"namespace":"web","name":"nginx","labels":` + labels + `}`
 }
 
-// SupplierHosts are hosts as the first generation names them.
+// SupplierHosts returns hosts as the first generation names them.
 func SupplierHosts(ips ...string) string {
 	var out []string
 	for _, ip := range ips {
@@ -171,7 +170,7 @@ func SupplierHosts(ips ...string) string {
 	return `"hosts":[` + strings.Join(out, ",") + `]`
 }
 
-// CloudHosts are hosts as the second generation names them.
+// CloudHosts returns hosts as the second generation names them.
 func CloudHosts(ips ...string) string {
 	return strings.ReplaceAll(SupplierHosts(ips...), `,"bk_supplier_id":7`, "")
 }
@@ -182,7 +181,7 @@ func (c *Client) Call(api, ip string) Verdict {
 	return VerdictOf(c.T, c.Send(api, FirstBody(api, `{"team":"sre"}`, ip)).Data, "0:7:"+ip+":web:nginx")
 }
 
-// FirstBody is the body of a first generation call.
+// FirstBody returns the body of a first generation call.
 func FirstBody(api, labels string, ips ...string) string {
 	body := "{" + Meta(labels) + "," + SupplierHosts(ips...)
 	if api != "unregister_proc_info" {
@@ -208,7 +207,7 @@ func (c *Client) OperateWith(op int, spec string, ips ...string) string {
 	return id
 }
 
-// Poll asks for the result of a task.
+// Poll polls the result of a task once.
 func (c *Client) Poll(id string) Reply {
 	c.T.Helper()
 	return c.Send("get_proc_operate_result_v2", fmt.Sprintf(`{"task_id":%q}`, id))
@@ -220,7 +219,7 @@ func (c *Client) Do(op int, ip string) Verdict {
 	return c.Result(c.Operate(op, ip), ip)
 }
 
-// Result is the verdict on one host in one poll.
+// Result polls once and returns the verdict on one host.
 func (c *Client) Result(id, ip string) Verdict {
 	c.T.Helper()
 	return VerdictOf(c.T, c.Poll(id).Data, "0:"+ip+":web:nginx")
@@ -249,7 +248,7 @@ func (c *Client) Settle(id, ip string) Verdict {
 	return v
 }
 
-// Changed is a body with one text replaced, once.
+// Changed returns a body with the first occurrence of a text replaced.
 func Changed(t *testing.T, body, old, other string) string {
 	t.Helper()
 	after := strings.Replace(body, old, other, 1)
@@ -290,7 +289,7 @@ func (c *Client) Eventually(what string, done func() bool) {
 	}
 }
 
-// Instance is what a query's content says about the process. JOB has unpacked the text.
+// Instance returns the process in the content of a query. JOB's content is decoded already.
 func Instance(t *testing.T, v Verdict) map[string]any {
 	t.Helper()
 	content := v.Content
@@ -309,13 +308,13 @@ func Instance(t *testing.T, v Verdict) map[string]any {
 	return instance
 }
 
-// Rows are the cached status of hosts, by ip.
+// Rows returns the cached status of hosts, by ip.
 func (c *Client) Rows(ips ...string) map[string]map[string]any {
 	c.T.Helper()
 	return ByIP(RowsOf(c.T, c.Send("get_proc_status_v2", `{"meta":{"namespace":"web","name":"nginx"},`+CloudHosts(ips...)+`}`)))
 }
 
-// RowsOf are the rows of an answer, in its order.
+// RowsOf returns the rows of an answer, in its order.
 func RowsOf(t *testing.T, got Reply) []map[string]any {
 	t.Helper()
 	infos, ok := got.Data["proc_infos"].([]any)
@@ -330,7 +329,7 @@ func RowsOf(t *testing.T, got Reply) []map[string]any {
 	return rows
 }
 
-// ByIP are rows by the address of their host.
+// ByIP returns rows by the address of their host.
 func ByIP(rows []map[string]any) map[string]map[string]any {
 	out := make(map[string]map[string]any)
 	for _, row := range rows {
@@ -341,7 +340,7 @@ func ByIP(rows []map[string]any) map[string]map[string]any {
 	return out
 }
 
-// ReadFile is the text of a file.
+// ReadFile returns the text of a file without surrounding white space.
 func ReadFile(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -349,7 +348,7 @@ func ReadFile(t *testing.T, path string) string {
 	return string(bytes.TrimSpace(data))
 }
 
-// NewVirtual is a client of a simulator with two virtual hosts: the given one, if any.
+// NewVirtual returns a client of a simulator, the given one if any, with two virtual hosts.
 func NewVirtual(t *testing.T, given ...*simulator.Server) *Client {
 	t.Helper()
 	sim := cmp.Or(append(given, nil)[0], &simulator.Server{})
@@ -357,7 +356,8 @@ func NewVirtual(t *testing.T, given ...*simulator.Server) *Client {
 	return NewClient(t, sim)
 }
 
-// Lives starts, at each call, a simulator anew from its state file.
+// Lives returns a function that stops the simulator of its last call, and starts another from the same
+// state file.
 func Lives(t *testing.T, knob func(*simulator.Server)) func() *Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "sandbox", "state.json")

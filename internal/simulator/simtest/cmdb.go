@@ -10,8 +10,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// CMDBPaths are where CMDB's APIs are behind the gateway, with %biz for the business and
-// %id for a dynamic group.
+// CMDBPaths are the paths of CMDB's APIs behind the gateway, with %biz for the business and %id for a
+// dynamic group.
 var CMDBPaths = map[string]string{
 	"search_business":               "biz/search/0",
 	"search_biz_inst_topo":          "find/topoinst/biz/%biz",
@@ -31,7 +31,7 @@ var CMDBPaths = map[string]string{
 	"list_process_related_info":     "findmany/proc/process_related_info/biz/%biz",
 }
 
-// CMDBPath is the path of an API for a business, or for a dynamic group of it.
+// CMDBPath returns the path of an API for a business, or for a dynamic group of it.
 func CMDBPath(api string, biz int64, group string) string {
 	path := strings.NewReplacer("%biz", strconv.FormatInt(biz, 10), "%id", group).Replace(CMDBPaths[api])
 	return "/api/bk-cmdb/prod/api/v3/" + path
@@ -49,7 +49,7 @@ func NewCMDB(t *testing.T, topology string, change ...func(*simulator.Server)) *
 	return NewClient(t, sim)
 }
 
-// Ask asks CMDB behind the ESB, and the gateway as well: both answer the same.
+// Ask sends a request to CMDB behind the ESB and behind the gateway, which must answer the same.
 func (c *Client) Ask(api, body string) Reply {
 	c.T.Helper()
 	got := c.AskESB(api, body)
@@ -59,20 +59,20 @@ func (c *Client) Ask(api, body string) Reply {
 	return got
 }
 
-// AskESB asks CMDB behind the ESB, with credentials.
+// AskESB sends a request to CMDB behind the ESB, with credentials.
 func (c *Client) AskESB(api, body string) Reply {
 	c.T.Helper()
 	return c.Request(http.MethodPost, "/api/c/compapi/v2/cc/"+api+"/", Signed(body), nil)
 }
 
-// AskGateway asks CMDB behind the gateway, which needs no user for it.
+// AskGateway sends a request to CMDB behind the gateway, which needs no user for it.
 func (c *Client) AskGateway(api, body string) Reply {
 	c.T.Helper()
 	var params struct {
 		Biz   int64  `json:"bk_biz_id"`
 		Group string `json:"id"`
 	}
-	_ = json.Unmarshal([]byte(body), &params) // a test of bad bodies sends those
+	_ = json.Unmarshal([]byte(body), &params) // a test may send a bad body
 	return c.Request(http.MethodPost, CMDBPath(api, params.Biz, params.Group), body, map[string]string{
 		"X-Bkapi-Authorization": `{"bk_app_code":"bk_test","bk_app_secret":"s3cret"}`,
 	})

@@ -18,7 +18,7 @@ const (
 	GatewayAuth  = `{` + Credentials + `}`
 )
 
-// Gateway calls an API behind the gateway: one of proc, unless it names another folder.
+// Gateway calls an API behind the gateway: one in the folder proc, unless api names another folder.
 func (c *Client) Gateway(api, body string) Reply {
 	c.T.Helper()
 	if !strings.Contains(api, "/") {
@@ -27,12 +27,12 @@ func (c *Client) Gateway(api, body string) Reply {
 	return c.Request(http.MethodPost, GatewayStage+"/api/v2/"+api, body, map[string]string{"X-Bkapi-Authorization": GatewayAuth})
 }
 
-// Agents names hosts by their agent ids.
+// Agents returns a selector of hosts by their agent ids.
 func Agents(ids ...string) string {
 	return fmt.Sprintf(`"agent_id_list":["%s"]`, strings.Join(ids, `","`))
 }
 
-// GatewayBody is the body of an operation.
+// GatewayBody returns the body of an operation.
 func GatewayBody(op int, labels, selector string) string {
 	return fmt.Sprintf(`{%s,%s,"op_type":%d,"spec":%s}`, Meta(labels), selector, op, OperateSpec)
 }
@@ -60,20 +60,20 @@ func (c *Client) GatewaySync() Reply {
 	return c.Gateway("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`)
 }
 
-// GatewayPoll asks for the result of a task.
+// GatewayPoll polls the result of a task once.
 func (c *Client) GatewayPoll(id string) Reply {
 	c.T.Helper()
 	return c.Gateway("get_proc_operate_result_v2", fmt.Sprintf(`{"task_id":%q}`, id))
 }
 
-// GatewayRows are the rows of web:nginx in the order of the answer.
+// GatewayRows returns the rows of web:nginx in the order of the answer.
 func (c *Client) GatewayRows(selector string) []map[string]any {
 	c.T.Helper()
 	return RowsOf(c.T, c.Gateway("get_proc_status_v2", `{"meta":{"namespace":"web","name":"nginx"},`+selector+`}`))
 }
 
-// NewGateway is a client of a simulator with two hosts that have only agent ids and one that has only an
-// address.
+// NewGateway returns a client of a simulator with two hosts that have only agent ids and one that has only
+// an address.
 func NewGateway(t *testing.T, knobs ...func(*simulator.Server)) *Client {
 	t.Helper()
 	sim := &simulator.Server{}

@@ -8,16 +8,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// JobKey is the result key of the process that jobInfo describes, on 10.0.0.1.
+// JobKey is the result key of the process that JobInfo describes, on 10.0.0.1.
 const JobKey = "/opt/nginx/nginx:0:10.0.0.1"
 
-// JobInfo is one of process_infos, with more members.
+// JobInfo returns one of process_infos, with more members.
 func JobInfo(more string, ips ...string) string {
 	return `{"proc_name":"nginx","setup_path":"/opt/nginx","pid_path":"/run/nginx.pid",` +
 		strings.Trim(control, "{}") + `,"type":1` + more + `,"ip_list":` + strings.TrimPrefix(CloudHosts(ips...), `"hosts":`) + `}`
 }
 
-// JobBody is a body with one op type.
+// JobBody returns a body with one op type.
 func JobBody(op int, infos ...string) string {
 	return fmt.Sprintf(`{"bk_biz_id":2,"op_type":%d,"process_infos":[%s]}`, op, strings.Join(infos, ","))
 }
@@ -39,7 +39,7 @@ func (c *Client) JobStart(api, body string) string {
 	return id
 }
 
-// JobPoll asks for the result of a task.
+// JobPoll polls the result of a task once.
 func (c *Client) JobPoll(id string) (status int, results map[string]any) {
 	c.T.Helper()
 	got := c.Job("get_proc_result", fmt.Sprintf(`{"bk_scope_type":"biz","bk_scope_id":"2","bk_gse_taskid":%q}`, id))
@@ -58,7 +58,7 @@ func (c *Client) JobDo(op int, more string) Verdict {
 	return VerdictOf(c.T, results, JobKey)
 }
 
-// JobState is the state of the process that jobInfo describes: whether it is hosted and whether it runs.
+// JobState returns whether the process that JobInfo describes is hosted and whether it runs.
 func JobState(sim *simulator.Server) string {
 	p, ok := sim.Process("0:10.0.0.1", "job", "/opt/nginx/nginx")
 	if !ok {

@@ -15,8 +15,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// LocalHost is a client of a simulator whose host 127.0.0.2 runs commands in a
-// tree of its own, where a second takes 20 ms.
+// LocalHost returns a client of a simulator whose host 127.0.0.2 runs commands in a tree of its own. A
+// second of a policy lasts 20 ms.
 func LocalHost(t *testing.T, knobs ...func(*simulator.Server)) *Client {
 	t.Helper()
 	sim := &simulator.Server{Local: true, Root: t.TempDir(), Second: 20 * time.Millisecond, StopProcesses: true}
@@ -29,8 +29,7 @@ func LocalHost(t *testing.T, knobs ...func(*simulator.Server)) *Client {
 // LocalIP is the address of the local host.
 const LocalIP = "127.0.0.2"
 
-// LocalSpec is the spec of a daemon, with members of control and of the policy
-// replaced.
+// LocalSpec returns the spec of a daemon, with another control or policy if given.
 func LocalSpec(control, policy string) string {
 	if control == "" {
 		control = `"start_cmd":"sleep 600 & echo $! > run.pid","stop_cmd":"kill $(cat run.pid)","kill_cmd":"kill -9 $(cat run.pid)",` +
@@ -44,12 +43,12 @@ func LocalSpec(control, policy string) string {
 		`"control":{` + control + `},"alive_monitor_policy":{` + policy + `}}`
 }
 
-// Path is the real path of a file of the local host.
+// Path returns the real path of a file of the local host.
 func (c *Client) Path(name string) string {
 	return filepath.Join(c.Sim.Root, LocalIP, "opt/app", name)
 }
 
-// PID is the one in the pid file of the local host.
+// PID returns the pid in the pid file of the local host.
 func (c *Client) PID() int {
 	c.T.Helper()
 	pid, err := strconv.Atoi(ReadFile(c.T, c.Path("run.pid")))

@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// State is registered, hosted, running as three letters, "-" for not.
+// State returns registered, hosted and running as the letters RHr, with "-" for what is not the case.
 func State(sim *simulator.Server, ip string) string {
 	p, _ := sim.Process("0:"+ip, "web", "nginx")
 	out := []byte("---")
@@ -79,7 +79,7 @@ func (c *Client) Switch(method, path, body string, status int, want string) {
 	}
 }
 
-// BodyOf is the whole answer of the ESB.
+// BodyOf returns the whole answer of the ESB.
 func (c *Client) BodyOf(api, body string) string {
 	c.T.Helper()
 	got, err := c.Exchange(c.T.Context(), http.MethodPost, ESB(api), body, nil)
@@ -105,7 +105,7 @@ func (b *Buffer) String() string {
 	return b.buf.String()
 }
 
-// Must ends the test at an error.
+// Must ends the test if there is an error.
 func Must(t *testing.T, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
@@ -123,7 +123,7 @@ func Want[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
-// Check fails the test unless something holds. The text says what is the case in place of it.
+// Check fails the test unless a condition holds. The text says what happened instead.
 func Check(t *testing.T, holds bool, format string, args ...any) {
 	t.Helper()
 	if !holds {

@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// TwoNames is a client of a simulator with one machine that has two names, and another that has only an
-// address.
+// TwoNames returns a client of a simulator with one machine that has two names, and another that has only
+// an address.
 func TwoNames(t *testing.T, knobs ...func(*simulator.Server)) *Client {
 	t.Helper()
 	sim := &simulator.Server{}
@@ -20,7 +20,7 @@ func TwoNames(t *testing.T, knobs ...func(*simulator.Server)) *Client {
 	return NewClient(t, sim)
 }
 
-// EntryPerName keeps an entry for each name.
+// EntryPerName sets the switch of the same name.
 func EntryPerName(sim *simulator.Server) { sim.EntryPerName = true }
 
 // The names of the machine.
@@ -29,7 +29,7 @@ const (
 	ByAgent   = AgentA
 )
 
-// Over operates by one name of the machine and requires a code.
+// Over operates on the machine by one of its names and requires a code.
 func (c *Client) Over(name string, op, want int) {
 	c.T.Helper()
 	selector := Agents(name)
@@ -41,7 +41,7 @@ func (c *Client) Over(name string, op, want int) {
 	}
 }
 
-// Entries are the names under which web:nginx is in the cached status, and the machine's state.
+// Entries returns the names under which web:nginx is in the cached status, and its state on the machine.
 func (c *Client) Entries() string {
 	p := c.Sim.Machine(ByAddress).Process("web", "nginx")
 	var names []string

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ScriptBody is a request to run a script on agents, with the file that it reads as its argument.
+// ScriptBody returns a request to run a script on agents, with the file that it reads as its argument.
 func ScriptBody(script, file string, ids ...string) string {
 	text, _ := json.Marshal(script)
 	agents := make([]string, len(ids))
@@ -32,7 +32,7 @@ func (c *Client) RunScript(script, file string, ids ...string) string {
 	return id
 }
 
-// ScreensBody requests a part of what a script has printed on agents.
+// ScreensBody returns a request for a part of what a script has printed on agents.
 func ScreensBody(id string, offset, limit int, ids ...string) string {
 	tasks := make([]string, len(ids))
 	for i, agent := range ids {
@@ -41,7 +41,7 @@ func ScreensBody(id string, offset, limit int, ids ...string) string {
 	return fmt.Sprintf(`{"task_id":%q,"agent_tasks":[%s]}`, id, strings.Join(tasks, ","))
 }
 
-// Screens are the results of one poll, in the order of the answer.
+// Screens returns the results of one poll, in the order of the answer.
 func (c *Client) Screens(id string, offset, limit int, ids ...string) []map[string]any {
 	c.T.Helper()
 	got := c.Gateway("task/extensions/get_execute_script_result", ScreensBody(id, offset, limit, ids...))
@@ -56,7 +56,7 @@ func (c *Client) Screens(id string, offset, limit int, ids ...string) []map[stri
 	return rows
 }
 
-// Screen is a script's output on one agent, in one poll.
+// Screen runs a script on one agent and returns its output in one poll.
 func (c *Client) Screen(script, file, id string) string {
 	c.T.Helper()
 	rows := c.Screens(c.RunScript(script, file, id), 0, 0, id)
@@ -67,7 +67,7 @@ func (c *Client) Screen(script, file, id string) string {
 	return text
 }
 
-// JobScriptBody is a request to JOB to run a script on hosts of cloud 0.
+// JobScriptBody returns a request to JOB to run a script on hosts of cloud 0.
 func JobScriptBody(script, file string, ips ...string) string {
 	encode := base64.StdEncoding.EncodeToString
 	return fmt.Sprintf(`{"bk_scope_type":"biz","bk_scope_id":"2","script_content":%q,"script_param":%q,"script_language":1,"timeout":60,"account_alias":"root","target_server":{"ip_list":%s}}`,
