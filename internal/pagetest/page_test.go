@@ -102,7 +102,7 @@ func TestPage_rollingRestart(t *testing.T) {
 	b.sees(words, "1,000 hosts · 990 running · 10 agent away · latest: restart done on 740, failed on 10 (117)")
 	b.sees(counted("failed"), "10")
 	b.sees(shown("fresh"), "750")
-	b.sees(`document.querySelector("#on").textContent`, "Agent does not answer10 hosts · met 10 timesEnd")
+	b.sees(`document.querySelector("#on").textContent`, "Agent does not answer10 hosts · applied 10 timesEnd")
 	b.size(1280, 800)
 	b.shoot("simulator-rolling-restart")
 	for _, e := range sim.Executions() {

@@ -238,5 +238,5 @@ func (c *CMDB) moduleAt(path string) (*module, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("module %q is not there", path)
+	return nil, fmt.Errorf("module %q does not exist", path)
 }

@@ -138,7 +138,7 @@ func (c *CMDB) twice() error {
 	see := func(kind string, id int64) error {
 		key := kind + " " + strconv.FormatInt(id, 10)
 		if seen[key] {
-			return errors.New(key + " is there twice")
+			return errors.New(key + " is declared twice")
 		}
 		seen[key] = true
 		return nil
@@ -217,7 +217,7 @@ func (m Machine) names() []string {
 func (c *CMDB) register(h *host) error {
 	for _, name := range h.machine().names() {
 		if c.named[name] != nil {
-			return fmt.Errorf("host %s is there twice", name)
+			return fmt.Errorf("host %s exists already", name)
 		}
 	}
 	for _, name := range h.machine().names() {
@@ -262,5 +262,5 @@ func (h *host) of(biz *business) bool { return len(h.modules) > 0 && h.modules[0
 
 var (
 	errNoHost        = errors.New("no host is declared by that name")
-	errOtherBusiness = errors.New("that host is another business's")
+	errOtherBusiness = errors.New("that host belongs to another business")
 )

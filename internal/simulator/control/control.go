@@ -120,7 +120,7 @@ func (e Endpoint) exchange(w http.ResponseWriter, seq string) {
 	}
 	call, request, response, found := e.Record.Exchange(number)
 	if !found {
-		http.Error(w, fmt.Sprintf("call %d is not kept any more", number), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("call %d is no longer kept", number), http.StatusNotFound)
 		return
 	}
 	call.Body, call.Spec = nil, nil // the request has both

@@ -170,7 +170,7 @@ func TestControl_cmdb(t *testing.T) {
 		}
 	}
 	c.Switch("POST", "cmdb", `{"action":"fill"}`, http.StatusBadRequest, `"fill" is unknown`)
-	c.Switch("POST", "cmdb", `{"action":"empty","module":"shop/gz/none"}`, http.StatusBadRequest, "is not there")
+	c.Switch("POST", "cmdb", `{"action":"empty","module":"shop/gz/none"}`, http.StatusBadRequest, "does not exist")
 	c.Switch("POST", "cmdb", `{"action":"empty","modul":"shop/gz/nginx"}`, http.StatusBadRequest, "unknown field")
 	c.Switch("POST", "cmdb", `{"action":"change_host","host":"0:10.0.0.1"}`, http.StatusBadRequest, "no host is declared")
 }

@@ -231,13 +231,13 @@ func (f Fault) Validate() error {
 		}
 	}
 	if f.HTTPStatus != 0 && (f.HTTPStatus < 200 || f.HTTPStatus > 599) {
-		return fmt.Errorf("http_status: %d is no status of an answer", f.HTTPStatus)
+		return fmt.Errorf("http_status: %d is not an HTTP status of an answer; want 200 to 599", f.HTTPStatus)
 	}
 	if f.ScriptStatus != 0 && (f.ScriptStatus < 3 || f.ScriptStatus > 6) {
-		return fmt.Errorf("script_status: %d is no end of a script; want 3 to 6", f.ScriptStatus)
+		return fmt.Errorf("script_status: %d is not the status of a script that did not finish; want 3 to 6", f.ScriptStatus)
 	}
 	if f.Chance < 0 || f.Chance > 1 {
-		return fmt.Errorf("chance: %v is no probability", f.Chance)
+		return fmt.Errorf("chance: %v is not between 0 and 1", f.Chance)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (s source) decode(at int, part []byte, into any) error {
 		if _, err = dec.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		return s.wrong(at+int(dec.InputOffset()), errors.New("something follows the scenario; a file holds one"))
+		return s.wrong(at+int(dec.InputOffset()), errors.New("the file continues after the scenario; it must contain exactly one"))
 	}
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError

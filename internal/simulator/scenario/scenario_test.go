@@ -18,7 +18,7 @@ func TestParse_saysWhereAndWhatWouldBeRight(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"not-json":         {"{\n\"title\": \"t\",,", "x.json:2: not JSON: "},
 		"cut-off":          {"{\"title\": \"t\",\n\"steps\": [", "x.json:2: the file ends in the middle"},
-		"two":              {withSteps(`{"say":"s","end":"a"}`) + "\n{}", "x.json:5: something follows"},
+		"two":              {withSteps(`{"say":"s","end":"a"}`) + "\n{}", "x.json:5: the file continues"},
 		"empty":            {"{}", `x.json:1: a scenario has "title"`},
 		"misspelt":         {"{\n\"titel\": \"t\"}", `x.json:2: "titel" is not known here; did you mean "title"?`},
 		"unknown":          {withSteps(`{"say":"s",` + "\n" + `"perhaps":1}`), `x.json:4: "perhaps" is not known here; a scenario has title, teaches, simulator, steps, and a step say, when, after,`},
