@@ -19,21 +19,21 @@ var writePages = flag.Bool("write-ownership", false, "let TestRules_pages write 
 
 type words struct{ english, chinese string }
 
-// term is a value of a column: how the table calls it, and what that means. Verdicts and reasons
-// have no meaning beyond their name, and reasons say what to do.
+// term is a value of a column: its name in the table, and its meaning. Verdicts have a name alone, and the
+// meaning of a reason is what to do.
 type term[T comparable] struct {
 	value         T
 	name, meaning words
 }
 
-// Terms of several values come first: a cell names them where it has all of these.
+// Terms that combine several values come first. A cell uses one if it has all of its values.
 var claimTerms = []term[Claim]{
 	{doubtful, words{"uncertain", "不确定"}, words{"overtaken, refused or unconfirmed", "已被接管、被拒绝或未确认"}},
 	{Registered, words{"registered", "已注册"}, words{"your resource registered it", "由您的资源注册"}},
 	{Overtaken, words{"overtaken", "已被接管"}, words{"another resource registered it later", "之后另一个资源注册了它"}},
-	{Foreign, words{"another's", "他人的"}, words{"somebody else had registered it (`registered_by_other`)", "原已由他人注册（`registered_by_other`）"}},
+	{Foreign, words{"another's", "他人的"}, words{"someone else had registered it (`registered_by_other`)", "原已由他人注册（`registered_by_other`）"}},
 	{Refused, words{"refused", "被拒绝"}, words{"registering it was refused (`not_registered`)", "注册被拒绝（`not_registered`）"}},
-	{Unconfirmed, words{"unconfirmed", "未确认"}, words{"the apply was cut off, or its answer was lost (`unconfirmed`)", "apply 被中断，或应答丢失（`unconfirmed`）"}},
+	{Unconfirmed, words{"unconfirmed", "未确认"}, words{"the apply was interrupted, or its answer was lost (`unconfirmed`)", "apply 被中断，或应答丢失（`unconfirmed`）"}},
 }
 
 var answerTerms = []term[Answer]{
@@ -41,13 +41,13 @@ var answerTerms = []term[Answer]{
 	{Unasked, words{"not asked yet", "尚未查询"}, words{}},
 	{NoSpec, words{"cannot be asked", "无法查询"}, words{"there is no `spec`, as after an import", "没有 `spec`，例如刚导入时"}},
 	{Silent, words{"no answer", "无应答"}, words{}},
-	{AskFailed, words{"asking failed", "查询失败"}, words{"or waits in a queue", "或仍在排队"}},
-	{Idle, words{"nothing", "没有"}, words{"it does not host the process, and has no time", "没有托管该进程，也没有注册时间"}},
+	{AskFailed, words{"asking failed", "查询失败"}, words{"or is still queued", "或仍在排队"}},
+	{Idle, words{"nothing", "没有"}, words{"it does not host the process, and reports no time", "没有托管该进程，也没有注册时间"}},
 	{SameTime, words{"same time", "同一时间"}, words{"the time that your last apply saw", "上一次 apply 见到的注册时间"}},
 	{OtherTime, words{"another time", "另一时间"}, words{}},
 	{NewTime, words{"new time", "新时间"}, words{"a time, where state has none", "有时间，而状态文件中没有"}},
-	{Untimed, words{"never a time", "从无时间"}, words{"it may host the process, and has never had a time", "可能托管着该进程，从未给出注册时间"}},
-	{TimeLost, words{"no time now", "不再有时间"}, words{"the same, but it had a time before", "同上，但以前给出过时间"}},
+	{Untimed, words{"never a time", "从无时间"}, words{"it may host the process, and has never reported a time", "可能托管着该进程，从未给出注册时间"}},
+	{TimeLost, words{"no time now", "不再有时间"}, words{"the same, but it reported a time before", "同上，但以前给出过时间"}},
 }
 
 var rowTerms = []term[Row]{
@@ -82,16 +82,16 @@ var verdictTerms = []term[Verdict]{
 }
 
 var reasonTerms = []term[Reason]{
-	{Unreadable, words{"ownership unknown", "归属无法确定"}, words{"Do the same again when the platform can be read.", "等平台可以读取后再重试。"}},
+	{Unreadable, words{"ownership unknown", "归属无法确定"}, words{"Try again when the platform can be read.", "等平台可以读取后再重试。"}},
 	{NoAnswer, words{"no answer or time", "无应答或无时间"}, words{
 		"Repair the agent. If the machine is gone for good, set [`forget_unreachable`](changing-hosts.md#when-a-machine-is-gone-for-good).",
 		"修复 Agent。如果机器永久下线，请设置 [`forget_unreachable`](zh-changing-hosts.md#机器永久下线时)。",
 	}},
 	{Outdated, words{"outdated", "缓存过时"}, words{
-		"The cached status does not show the latest registration yet. Do the same again later.", "缓存状态还没有显示最新的注册。请稍后重试。",
+		"The cached status does not show the latest registration yet. Try again later.", "缓存状态还没有显示最新的注册。请稍后重试。",
 	}},
 	{TookEffect, words{"refused, yet there", "被拒绝但已生效"}, words{
-		"The agent has the process all the same. Apply once more with the host in `hosts`, then remove it.",
+		"The agent hosts the process nevertheless. Apply once more with the host in `hosts`, then remove it.",
 		"Agent 上仍有该进程。让主机留在 `hosts` 中再 apply 一次，然后移出。",
 	}},
 }
@@ -99,7 +99,7 @@ var reasonTerms = []term[Reason]{
 type language struct {
 	in             func(words) string
 	or, sep, colon string
-	by             string // in brackets
+	by             string // format of the API, in brackets
 }
 
 var languages = map[string]language{
@@ -115,7 +115,7 @@ func (l language) list(names []string) string {
 	return strings.Join(names[:last], l.sep) + l.or + names[last]
 }
 
-// cell is what a column of a rule matches, "" where that is everything.
+// cell names the values that a column of a rule matches, or returns "" if it matches all.
 func cell[T ~uint8 | ~uint16](l language, terms []term[T], set T) string {
 	var names []string
 	for _, t := range terms {
@@ -153,7 +153,7 @@ func (l language) line(number int, r rule) pageRule {
 	return p
 }
 
-// explained are the terms that are not plain by their names.
+// explained returns the terms that have a meaning beyond their names.
 func explained[T comparable](l language, terms []term[T]) []pageTerm {
 	var lines []pageTerm
 	for _, t := range terms {
@@ -164,10 +164,10 @@ func explained[T comparable](l language, terms []term[T]) []pageTerm {
 	return lines
 }
 
-// The guides about ownership print the table.
+// The guides about ownership show the table of rules.
 func TestRules_pages(t *testing.T) {
 	t.Parallel()
-	// Without labels the first rules decide everything, so they are a table of their own.
+	// The first rules decide every case without labels, so the guides show them as a table of their own.
 	labelled := slices.IndexFunc(rules, func(r rule) bool { return r.face != Blind })
 	if all := (rule{face: Blind, then: rules[labelled-1].then}); rules[labelled-1] != all {
 		t.Fatalf("the last rule without labels does not match everything: %+v", rules[labelled-1])
@@ -197,6 +197,6 @@ func TestRules_pages(t *testing.T) {
 		written, err := os.ReadFile(file)
 		fleettest.NoError(t, err)
 		diff := cmp.Diff(page.String(), string(written))
-		fleettest.Check(t, diff == "", "make generate writes %s anew (-rules +page):\n%s", file, diff)
+		fleettest.Check(t, diff == "", "%s is out of date, run make generate (-rules +page):\n%s", file, diff)
 	}
 }
