@@ -8,7 +8,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// Who registered last: this object, another one, or a console, which writes no owner.
+// actor is who registered last: this object, another one, or a console, which writes no owner label.
 type actor uint8
 
 const (
@@ -18,13 +18,13 @@ const (
 	console
 )
 
-// registration is what is registered on the machine. A console that registers over another's registration leaves it whose it was.
+// registration is what is registered on the machine. A console that registers over another object does not become the owner.
 type registration struct {
-	named actor // by its label
+	named actor // by the owner label
 	whose actor
 	at    int8
 	bare  bool // not hosted
-	// shared: a console registered over this object's; whichever of the two it is said to be is right.
+	// shared: a console registered over this object's registration. To call either of them the owner is right.
 	shared bool
 }
 
@@ -40,32 +40,32 @@ func (r registration) picture() picture {
 	return picture{r.named, r.at}
 }
 
-// kind is what stays the same in a world.
+// kind is what does not change in a world.
 type kind struct {
 	face Face
 	// ensure is registered: nothing is hosted.
 	registersOnly bool
-	// Whether agents know when the process was registered, and whether an operation or a re-registration renews that time.
+	// timed: agents know the registration time. The others: an operation, or registering again, renews that time.
 	timed, operationRenews, reregisteringRenews bool
 }
 
-// world is one machine, what happened on it, and what this object knows of that.
+// world is one machine with its history, and what this object knows of it.
 type world struct {
 	is       registration
-	pictures [8]picture // each that the file may show still, the latest last
+	pictures [8]picture // those that the cached status may still show, the latest last
 	n        int8
 	now      int8
 
 	claim         Claim
 	at, overtaken int8
-	lost          bool // the ledger
+	lost          bool // the ledger was lost
 
-	// second: another object or a console was there. faulty: an answer, or the ledger, was lost, or an agent did not answer.
+	// second: another object or a console acted. faulty: an answer or the ledger was lost, or an agent did not answer.
 	second, faulty bool
-	// forgot: the agent does not know any more when the process was registered.
+	// forgot: the agent no longer knows the registration time.
 	forgot bool
-	// kept: what is registered has the time of another owner's registration. misled: a refresh
-	// judged by an old picture which nothing shows to be old.
+	// kept: the registration has the time of another owner's registration. misled: a refresh judged by an old
+	// picture that no evidence shows to be old.
 	kept, misled bool
 }
 
@@ -104,7 +104,7 @@ func (w world) register(by actor, p kind) world {
 	return w.snap()
 }
 
-// looks ends an apply: the agents are asked.
+// looks ends an apply by asking the agent.
 func (w world) looks(p kind) world {
 	w.at, _ = w.live(p)
 	return w
@@ -120,19 +120,19 @@ func (w world) mine() bool { return w.claim == Registered || w.claim == Overtake
 
 func (w world) empty() bool { return w.claim == 0 && w.is.whose == nobody }
 
-// made ends an apply that registered: nothing that was known before counts.
+// made ends an apply that registered, after which nothing known before counts.
 func (w world) made() world {
 	w.claim, w.overtaken, w.misled = Registered, 0, false
 	return w
 }
 
-// unheard ends an apply that no answer came of.
+// unheard ends an apply whose answer was lost.
 func (w world) unheard(c Claim) world {
 	w.claim, w.at, w.faulty = c, 0, true
 	return w
 }
 
-// by is what another one makes of the registration.
+// by returns the world after another object or a console changed the registration.
 func (w world) by(another registration) world {
 	w.is, w.second = another, true
 	return w.snap()
@@ -146,7 +146,7 @@ func events() []event {
 			"create", func(w world, _ kind) bool { return w.claim == 0 || w.claim&(Foreign|Refused|Unconfirmed) != 0 },
 			func(w world, p kind) world {
 				if w.is.whose != nobody && w.is.whose != us {
-					w.claim = Refused // as long as the file does not show whose it is
+					w.claim = Refused // until the cached status shows the owner
 					return w
 				}
 				w = w.register(us, p).made()
@@ -183,7 +183,7 @@ func events() []event {
 			},
 		},
 		{
-			"somebody operates", func(w world, p kind) bool { return w.is.whose != nobody && !w.is.bare && p.operationRenews },
+			"another tool operates", func(w world, p kind) bool { return w.is.whose != nobody && !w.is.bare && p.operationRenews },
 			func(w world, _ kind) world {
 				w.second = true
 				return w.renewed()
@@ -244,14 +244,14 @@ func events() []event {
 	return all
 }
 
-// renewed has the registration get the time of an operation.
+// renewed gives the registration the time of an operation.
 func (w world) renewed() world {
 	w.is.at = w.now
 	w.now++
 	return w.snap()
 }
 
-// refreshed is what a refresh makes of what is known.
+// refreshed returns the world after a refresh that read file from the cached status.
 func (w world) refreshed(file picture, p kind) world {
 	live, hosted := w.live(p)
 	if file != w.pictures[w.n-1] && (live == 0 || w.kept) {
@@ -292,7 +292,7 @@ func rowOf(p picture) Row {
 	}
 }
 
-// normal is the world with its times replaced by their order, so that worlds which differ in nothing else are one.
+// normal replaces the times by their order, so that worlds which differ in nothing else are equal.
 func (w world) normal() world {
 	times := []int8{0, w.is.at, w.at, w.overtaken}
 	for _, p := range w.pictures[:w.n] {
@@ -320,7 +320,7 @@ func kinds() []kind {
 	return all
 }
 
-// reachable are the worlds that so many events lead to, each with the shortest way there.
+// reachable returns the worlds that up to depth events lead to, each with a shortest sequence of events.
 func reachable(p kind, depth int) map[world]string {
 	steps := events()
 	level := []world{{n: 1, now: 1}}
@@ -344,24 +344,24 @@ func reachable(p kind, depth int) map[world]string {
 	return ways
 }
 
-// asked is everything that can be known of a machine: first is the row before the agent was asked.
+// asked is everything that can be learned about a machine. first is the row as judged before the agent was asked.
 type asked struct {
 	Evidence
 
 	first Row
 }
 
-// needs is what worlds with the same evidence ask of a decision, each with an example.
+// needs is what worlds with the same evidence require of a decision, each with an example.
 type needs struct {
 	notOurs, ours, ends string // must not be unregistered, must not be forgotten, must be unregistered
-	// The same where it holds only once the row was read.
+	// Must not be unregistered once the row was read.
 	notOursByRow string
 }
 
-// explored is what all worlds ask.
+// explored is what all worlds require.
 type explored struct {
 	needs                  map[asked]*needs
-	worlds, pairs, unknown int // unknown pairs show nothing by which anybody could decide
+	worlds, pairs, unknown int // unknown: pairs whose evidence cannot show the owner
 }
 
 func explore(depth int) *explored {
@@ -383,8 +383,8 @@ func explore(depth int) *explored {
 	return all
 }
 
-// add takes a world with a picture of the cached status, -1 for a row that cannot be placed and -2
-// for a status that cannot be read, and an agent, which is idle for one that answers.
+// add records what world w requires. file is the picture that the cached status shows, -1 if the row cannot be
+// placed and -2 if the status cannot be read. agent is Idle for an agent that answers.
 func (all *explored) add(w world, p kind, file int8, agent Answer, way string) {
 	all.pairs++
 	k := Known{w.claim, int64(w.at), int64(w.overtaken)}
@@ -404,7 +404,7 @@ func (all *explored) add(w world, p kind, file int8, agent Answer, way string) {
 		a.Row = k.Aged(rowOf(shown), int64(shown.at), int64(live))
 	}
 	stale := file >= 0 && file != w.n-1
-	// That a registration was refused is believed where the agent is away: nothing else could be done about a machine that was never there.
+	// A refusal is believed if the agent cannot be asked: a machine that never existed could not be removed otherwise.
 	away := a.Claim == Refused && agent&(Silent|NoSpec) != 0
 	if (stale || file == -1) && (w.kept || a.Answer&(Idle|Untimed|NoSpec) != 0) || away && a.Row == Absent {
 		all.unknown++
@@ -435,7 +435,7 @@ func (all *explored) add(w world, p kind, file int8, agent Answer, way string) {
 	}
 }
 
-// broken are the evidences by which a table does what a world forbids, or does not what it asks.
+// broken describes the evidence for which a table does what a world forbids, or does not do what it requires.
 func (all *explored) broken(table []rule) []string {
 	var broken []string
 	for a, n := range all.needs {
@@ -449,8 +449,8 @@ func (all *explored) broken(table []rule) []string {
 			{v == Ours && n.notOurs != "", "unregisters another's", n.notOurs},
 			{v == Ours && read && n.notOursByRow != "", "unregisters another's", n.notOursByRow},
 			{(v == Theirs || v == Nobodys) && n.ours != "", "forgets its own", n.ours},
-			{v != Ours && n.ends != "", "does not end, and nobody else was there", n.ends},
-			{v == Hold && a.Answer&(Silent|AskFailed|NoSpec) == 0 && a.Row&(Failed|Unplaced) == 0 && n.notOurs+n.notOursByRow == "", "holds, and all worlds agree", n.ours},
+			{v != Ours && n.ends != "", "does not unregister, and there was no other owner", n.ends},
+			{v == Hold && a.Answer&(Silent|AskFailed|NoSpec) == 0 && a.Row&(Failed|Unplaced) == 0 && n.notOurs+n.notOursByRow == "", "holds, though all worlds agree", n.ours},
 		} {
 			if f.fails {
 				broken = append(broken, fmt.Sprintf("%s by %+v: %s", f.why, by, f.what))
@@ -461,7 +461,7 @@ func (all *explored) broken(table []rule) []string {
 	return broken
 }
 
-// decided is what a table decides once it has all that it asks for, and by what.
+// decided returns the verdict of a table once it has all that it asks for, and the evidence that it used.
 func decided(table []rule, a asked) (Verdict, Evidence) {
 	e := Evidence{a.Face, a.Claim, Unasked, Unread}
 	for {
@@ -483,17 +483,17 @@ func decided(table []rule, a asked) (Verdict, Evidence) {
 	}
 }
 
-// The table is safe in every world that six events lead to, and ends in every one in which nobody else was there and nothing failed.
+// The table is safe in every world that six events lead to. If no one else acted and nothing failed, it unregisters.
 func TestRules_worlds(t *testing.T) {
 	t.Parallel()
 	all := explore(6)
 	for _, broken := range all.broken(rules) {
 		t.Error(broken)
 	}
-	t.Logf("%d worlds, %d pairs of world and evidence, %d different evidences; in %d pairs nothing tells an old picture from a new one",
+	t.Logf("%d worlds, %d pairs of world and evidence, %d different evidences; in %d pairs the evidence cannot show the owner",
 		all.worlds, all.pairs, len(all.needs), all.unknown)
 	for i, r := range rules {
-		if r.face == Blind || r.row == Beside || r.then == AskAgent || r.then == AskRow { // no world has labels that are missing, or two names
+		if r.face == Blind || r.row == Beside || r.then == AskAgent || r.then == AskRow { // every world has labels, and one name for the machine
 			continue
 		}
 		found := false
