@@ -23,19 +23,19 @@ func carrying(fingerprint string) map[string]string {
 	return map[string]string{"team": "sre", label: fingerprint}
 }
 
-// ownedBy are labels with the fingerprint and an owner.
+// ownedBy returns labels with our fingerprint and an owner.
 func ownedBy(owner string) map[string]string {
 	labels := carrying(ownPrint)
 	labels[label+"_owner"] = owner
 	return labels
 }
 
-// desired has labels, a fingerprint and an owner besides.
+// desired returns a declaration with labels, a fingerprint and an owner.
 func desired(ensure fleet.Ensure) fleet.Desired {
 	return fleet.Desired{Ensure: ensure, FingerprintLabel: label, Fingerprint: ownPrint, Labels: map[string]string{"team": "sre"}, Owner: "us", HasSpec: true}
 }
 
-// row is a cached status; live is what an agent says, which has no labels.
+// row returns a cached status, and live what an agent reports, which has no labels.
 func row(state fleet.State, hosted bool, registered int64) fleet.Status {
 	return fleet.Status{State: state, Hosted: hosted, HostedKnown: true, Labels: ownedBy("us"), RegisterTime: registered}
 }
@@ -54,8 +54,8 @@ func hostingUnknown(s fleet.Status) fleet.Status {
 	return s
 }
 
-// Every row is one host. live is nil if the host must not be asked. All differences are reported, and the first
-// one decides as if it were alone.
+// Each case is one host. live is nil if its agent must not be asked. All differences are reported, and the first
+// one is the code of the drift.
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	const (
@@ -76,7 +76,7 @@ func TestInspect(t *testing.T) {
 		cached fleet.Status
 		live   *fleet.Status
 		want   fleet.Code
-		told   []fleet.Code // what differs, where that is not the code alone
+		all    []fleet.Code // all differences, if there are others than want
 	}{
 		"registered/as-declared":       {registered, row(fleet.Stopped, false, 5), nil, "", nil},
 		"registered/stopped-is-enough": {registered, row(fleet.Stopped, true, 5), nil, "", nil},
@@ -123,10 +123,10 @@ func TestInspect(t *testing.T) {
 		"labels/owner":               {hosted, labelled(row(fleet.Running, true, 5), ownedBy("us")), nil, "", nil},
 		"labels/another-owner":       {hosted, labelled(row(fleet.Running, true, 5), ownedBy("them")), says(live(fleet.Running, true, 5)), "", nil},
 		"labels/owner-lost":          {hosted, labelled(row(fleet.Running, true, 5), carrying(ownPrint)), says(live(fleet.Running, true, 5)), fleet.OtherLabels, nil},
-		// Without a time in the cached status, nothing says that the row is an old one.
-		"labels/no-time-on-file": {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), fleet.OtherSpec, nil},
-		"labels/no-time-at-all":  {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 0)), fleet.OtherSpec, nil},
-		// The labels of a row that says "unregistered" are those of the past.
+		// Without a time in the cached status, nothing shows that the row is old.
+		"labels/no-time-in-row": {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), fleet.OtherSpec, nil},
+		"labels/no-time-at-all": {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 0)), fleet.OtherSpec, nil},
+		// The labels of an unregistered row are those of an earlier registration.
 		"labels/of-an-unregistered-row": {hosted, labelled(row(fleet.Unregistered, false, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), "", nil},
 
 		"all/as-desired":        {running, row(fleet.Running, true, 5), nil, "", nil},
@@ -153,10 +153,10 @@ func TestInspect(t *testing.T) {
 			case silent:
 				want.Unreachable[host(1)] = *test.live
 			default:
-				if test.told == nil {
-					test.told = []fleet.Code{test.want}
+				if test.all == nil {
+					test.all = []fleet.Code{test.want}
 				}
-				want.Drift[host(1)], want.Differs[host(1)] = test.want, test.told
+				want.Drift[host(1)], want.Differs[host(1)] = test.want, test.all
 			}
 			got, err := fleet.Inspect(t.Context(), p, hosts(1), desired(test.ensure), nil, nil)
 			fleettest.NoError(t, err)
@@ -170,7 +170,7 @@ func started() map[string]string {
 	return desired(fleet.EnsureRunning).StartLabels()
 }
 
-// answer gives every host the same status.
+// answer returns the same status for every host.
 func answer(s fleet.Status) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 		statuses := make(map[fleet.Host]fleet.Status)
@@ -181,15 +181,15 @@ func answer(s fleet.Status) func([]fleet.Host) (map[fleet.Host]fleet.Status, err
 	}
 }
 
-// Of several hosts the suspects alone are asked. After an import there is no spec to ask with, so the cached status must do. A deadline in
-// the middle leaves hosts unreachable, with what is known of them: it is no reason to fail a refresh.
+// Only agents of suspected hosts are asked. After an import there is no spec to ask with, so the cached status
+// decides. A deadline leaves hosts unreachable, with what is known of them, and does not fail the refresh.
 func TestInspect_severalHosts(t *testing.T) {
 	t.Parallel()
 	absent, down := fleet.Status{State: fleet.Unregistered}, row(fleet.Stopped, false, 5)
 	away := fleet.Status{State: fleet.Unknown, Code: 115, Message: "still in progress"}
 	late := fleet.Status{State: fleet.Unknown, Message: "the agent did not answer in time"}
 	for name, c := range map[string]struct {
-		cached      byStatus // healthy where left out
+		cached      byStatus // the others are healthy
 		live        func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 		spoil       func(*fleet.Desired)
 		calls       string
@@ -198,7 +198,7 @@ func TestInspect_severalHosts(t *testing.T) {
 	}{
 		"suspects": {
 			cached: byStatus{2: absent, 4: down, 5: absent},
-			live: func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { // and host 5 is left out
+			live: func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { // host 5 is missing
 				return map[fleet.Host]fleet.Status{host(2): live(fleet.Stopped, false, 0), host(4): live(fleet.Running, true, 5)}, nil
 			},
 			calls: "cached 1 2 3 4 5, live 2 4 5", drift: map[int]fleet.Code{2: fleet.NotRegistered}, unreachable: byStatus{5: late},
@@ -284,7 +284,7 @@ func TestDeclared_Ours(t *testing.T) {
 		"other":        {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff")), false},
 		"no-labels":    {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), nil), false},
 		"turned-off":   {turnedOff, row(fleet.Stopped, false, 5), false},
-		// An operation hosts under no owner, and so did a release that had none.
+		// What an operation hosts has no owner label, and neither has what early releases registered.
 		"names-nobody":        {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), false},
 		"we-have-no-name":     {nameless, labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), true},
 		"names-another-of-us": {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), ownedBy("another")), true},
@@ -293,16 +293,16 @@ func TestDeclared_Ours(t *testing.T) {
 	}
 }
 
-// A host in doubt is asked for, however well it looks in the cached status. Labels of a registration that is
-// older than the agent's prove nothing.
+// The agent of a host in doubt is asked, even if the cached status shows nothing wrong. Labels of a registration
+// older than the agent's are dropped.
 func TestInspect_inDoubt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		live   int64
 		labels map[string]string
 	}{
-		"as-on-file":     {5, ownedBy("us")},
-		"since-the-file": {6, nil},
+		"as-in-the-row": {5, ownedBy("us")},
+		"since-the-row": {6, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -316,7 +316,7 @@ func TestInspect_inDoubt(t *testing.T) {
 	}
 }
 
-// verifier is a process whose agents' files can be read.
+// verifier is a process that can read the agents' own files.
 type verifier struct {
 	*process
 
@@ -341,7 +341,7 @@ var (
 	unreadable = fleet.Hosting{Why: "no permission", Hosted: true, Differs: otherwise.Differs}
 )
 
-// What agents keep is one more thing that is compared. What could not be read shows nothing.
+// The spec in the agent's file is compared too. A file that could not be read shows nothing.
 func TestInspect_kept(t *testing.T) {
 	t.Parallel()
 	asDeclared, bare := row(fleet.Running, true, 5), labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"})
@@ -407,7 +407,7 @@ func TestInspect_keptUnread(t *testing.T) {
 	}
 }
 
-// A host that is adopted is not registered if it is as declared already and has no owner.
+// An adopted host is not registered again if it is already as declared and has no owner.
 func TestChange_FindAlike(t *testing.T) {
 	t.Parallel()
 	bare := labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"})

@@ -14,7 +14,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// life is what is true of a process on a host so long after its start.
+// life returns the status of a process, given the time since its start.
 type life func(since time.Duration) fleet.Status
 
 func runs(pid int64, health string) fleet.Status {
@@ -29,12 +29,12 @@ func silent(time.Duration) fleet.Status {
 	return fleet.Status{State: fleet.Unknown, Code: 117, Message: "agent not online"}
 }
 
-// flaps dies and is revived every so often.
+// flaps dies and is revived at this interval.
 func flaps(every time.Duration) life {
 	return func(since time.Duration) fleet.Status { return runs(100+int64(since/every), "") }
 }
 
-// from is one life until a moment, and another from then on.
+// from returns before until the moment, and after from then on.
 func from(before life, moment time.Duration, after life) life {
 	return func(since time.Duration) fleet.Status {
 		if since < moment {
@@ -48,7 +48,7 @@ func printing(health string) life {
 	return func(time.Duration) fleet.Status { return runs(7, health) }
 }
 
-// lives has the agents report lives by host, steady where there is none.
+// lives makes the agents report a life for each host, steady by default.
 func lives(start time.Time, by map[int]life) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 		statuses := make(map[fleet.Host]fleet.Status)
@@ -64,8 +64,8 @@ func lives(start time.Time, by map[int]life) func([]fleet.Host) (map[fleet.Host]
 
 const gatePrefix = "not stable for 10s within 1m0s: "
 
-// A host passes that ran with one pid for long enough, in time, and whose health command
-// printed what is wanted; any other is told apart by what was wrong with it.
+// A host passes if it ran with one pid for long enough, in time, and its health command printed what is wanted.
+// For any other host the outcome says what was wrong.
 //
 // Promised in rollouts.md: A host that cannot become stable any more fails at once
 // Promised in reference: A command that fails counts as empty output
@@ -76,7 +76,7 @@ func TestRun_gate(t *testing.T) {
 		life    life
 		output  string
 		took    time.Duration // how long the host was watched
-		meaning string        // "" where it passes
+		meaning string        // "" if it passes
 		message string
 		code    int64
 	}{
@@ -130,8 +130,8 @@ func TestRun_gate(t *testing.T) {
 	}
 }
 
-// The next wave begins when the gate is passed, a host that does not pass counts as a
-// failure, and the others of its wave are not held against it.
+// The next wave begins when the hosts of this one have passed the gate. A host that does not pass counts as
+// failed, and the others of its wave do not.
 func TestRun_gateHoldsWaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestRun_gateHoldsWaves(t *testing.T) {
 	})
 }
 
-// Who failed before is not watched, and neither is what is meant to be down or merely hosted.
+// The gate watches neither hosts that failed before it nor processes that are to be stopped or only hosted.
 func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 	t.Parallel()
 	rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
@@ -198,7 +198,7 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 	}
 }
 
-// What does not pass is registered and was started: that it is unhealthy is all that is left, and the next time it is watched again.
+// A host that does not pass is registered and started, so only its health is left for the next apply.
 func TestReconcile_gateLeavesUnhealthy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestReconcile_gateLeavesUnhealthy(t *testing.T) {
 	})
 }
 
-// One agent that says nothing costs looks their time, and no other host its verdict.
+// An agent that does not answer delays each look, but does not change the verdict of other hosts.
 func TestRun_gateWithSilentAgent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestRun_gateWithSilentAgent(t *testing.T) {
 	})
 }
 
-// patient waits for the silent agent for as long as it may.
+// patient waits for the silent agent until the context ends.
 type patient struct {
 	process
 	silent fleet.Host
@@ -241,7 +241,7 @@ func (p *patient) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 	return statuses, err
 }
 
-// A call that fails proves nothing: the gate asks again, and says so where it never learns more.
+// A call that fails shows nothing. The gate asks again, and reports if no call ever succeeded.
 func TestRun_gateWhenTheCallFails(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("503")
@@ -250,7 +250,7 @@ func TestRun_gateWhenTheCallFails(t *testing.T) {
 		want error
 	}{
 		"refused": {refused, refused},
-		// Its time was up, which is the gate's own doing and not the user's timeout.
+		// The gate set this deadline itself, so it is not reported as the user's timeout.
 		"no-time": {context.DeadlineExceeded, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestRun_gateWhenTheCallFails(t *testing.T) {
 	}
 }
 
-// An interrupt ends the watch at once. Nobody says that it went well, or that it did not.
+// An interrupt ends the watch at once, and the outcome is pending: neither done nor failed.
 func TestRun_gateInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -393,7 +393,7 @@ func TestTolerance(t *testing.T) {
 	fleettest.Same(t, "up to 2", 2, fleet.UpTo(2).Of(1000))
 }
 
-// A step gets what the steps after it do not need, and its share where that is more.
+// A step gets the time that later steps do not need, or its share if that is more.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
@@ -419,8 +419,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// A check that the process runs follows only what starts it, and a check that it has stopped only what
-// stops it.
+// Only operations that start the process include the check that it runs, and only those that stop it the check
+// that it has stopped.
 func TestTakes(t *testing.T) {
 	t.Parallel()
 	const command, start, stop = time.Minute, 5 * time.Second, 2 * time.Second

@@ -51,10 +51,10 @@ func TestParseHost(t *testing.T) {
 			fleettest.Same(t, "String", test.full, host.String())
 			fleettest.Same(t, "Address", test.short, host.Address())
 			if again, err := fleet.ParseHost(host.String(), test.supplier+1); err != nil || again != host {
-				t.Errorf("String does not lead back: got %v, %v", again, err)
+				t.Errorf("parsing String again: got %v, %v", again, err)
 			}
 			if again, err := fleet.ParseHost(host.Address(), test.supplier); err != nil || again.WithoutSupplier() != host.WithoutSupplier() {
-				t.Errorf("Address does not lead back to the same host: got %v, %v", again, err)
+				t.Errorf("parsing Address again: got %v, %v, want the same host", again, err)
 			}
 		})
 	}
@@ -282,7 +282,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// However keys are made, the order is one, and a range has no end that was not given.
+// The natural order is consistent for any keys, and ranges end only at given keys.
 func FuzzRanges(f *testing.F) {
 	f.Add("web-9", "web-10", "web-011")
 	f.Add("a1b1", "a1b2", "")

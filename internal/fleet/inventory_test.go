@@ -25,7 +25,7 @@ func inventory(t *testing.T, addresses map[string]string) fleet.Inventory {
 	return r
 }
 
-// Waves take hosts in this order, which is the one in which messages name them.
+// Waves and messages take hosts in this order.
 //
 // Promised in how-it-works.md: Hosts go in natural order of their keys, `web-9` before `web-10`.
 func TestInventory_naturalOrder(t *testing.T) {
@@ -112,7 +112,7 @@ func TestInventory_order(t *testing.T) {
 	fleettest.Same(t, "the caller changed the inventory", want, r.Hosts(), byString)
 }
 
-// A supplier id makes no other host: the inventory is asked with one and holds another.
+// The inventory finds a host that it holds with another supplier id.
 func TestInventory_suppliers(t *testing.T) {
 	t.Parallel()
 	r := inventory(t, map[string]string{"a": "0:3:10.0.0.2", "b": "0:10.0.0.3", "c": "0:5:10.0.0.1"})
@@ -156,10 +156,10 @@ func TestInventory_Without(t *testing.T) {
 	}
 }
 
-// byString shows hosts in a diff as people write them.
+// byString shows hosts in a diff as users write them.
 var byString = cmp.Transformer("String", fleet.Host.String)
 
-// A changed fingerprint makes every host of every user look changed: whoever edits one of these needs another FingerprintVersion.
+// A changed fingerprint shows every host of every user as changed, so a change here needs another FingerprintVersion.
 func TestFingerprint_golden(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -216,7 +216,7 @@ func TestFingerprint_labels(t *testing.T) {
 		return sum
 	}
 	base := of(map[string]string{"a": "1", "b": "2", "c": "3"})
-	for range 20 { // the order of a map differs from one walk to the next
+	for range 20 { // the iteration order of a map is random
 		if other := of(map[string]string{"c": "3", "b": "2", "a": "1"}); other != base {
 			t.Fatalf("the order of labels matters: %s, %s", base, other)
 		}
@@ -237,8 +237,8 @@ func TestFingerprint_refuses(t *testing.T) {
 	}
 }
 
-// A row that shows what the same object had registered before is no drift, unless the agent
-// knows of a later registration and the row is of that one.
+// A row that shows an earlier declaration of the same object is not drift, unless it shows a registration later
+// than the last apply's.
 func TestInspect_superseded(t *testing.T) {
 	t.Parallel()
 	want := desired(fleet.EnsureHosted)
@@ -255,13 +255,13 @@ func TestInspect_superseded(t *testing.T) {
 		inFile, now, atApply int64
 		drift                fleet.Code
 	}{
-		"the-agent-keeps-its-time":         {"v1-before", "O", 5, 5, 5, ""},
-		"by-a-start":                       {"v1-before-started", "O", 5, 5, 5, ""},
-		"the-time-of-ours-is-not-known":    {"v1-before", "O", 5, 5, 0, ""},
-		"the-file-is-older-than-the-agent": {"v1-before", "O", 5, 9, 9, ""},
-		"registered-back-since":            {"v1-before", "O", 12, 12, 9, fleet.OtherSpec},
-		"another-owner":                    {"v1-before", "X", 5, 5, 5, fleet.OtherSpec},
-		"never-ours":                       {"v1-strange", "O", 5, 5, 5, fleet.OtherSpec},
+		"the-agent-keeps-its-time": {"v1-before", "O", 5, 5, 5, ""},
+		"by-a-start":               {"v1-before-started", "O", 5, 5, 5, ""},
+		"time-at-apply-unknown":    {"v1-before", "O", 5, 5, 0, ""},
+		"row-older-than-the-agent": {"v1-before", "O", 5, 9, 9, ""},
+		"registered-back-since":    {"v1-before", "O", 12, 12, 9, fleet.OtherSpec},
+		"another-owner":            {"v1-before", "X", 5, 5, 5, fleet.OtherSpec},
+		"never-ours":               {"v1-strange", "O", 5, 5, 5, fleet.OtherSpec},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 			byHost{1: {Verdict: fleet.Lost, Err: errDown, Meaning: "whether an earlier start worked could not be asked"}, 2: well},
 		},
 		"unsure-elsewhere": {fleet.Start, []int{9}, process{}, "start 1 2", both},
-		// A restart or a reload leaves nothing behind to ask for.
+		// Agents cannot show whether a restart or a reload worked.
 		"unsure-restart": {fleet.Restart, []int{1}, process{}, "restart 1 2", both},
 		"unsure-reload":  {fleet.Reload, []int{1, 2}, process{}, "reload 1 2", both},
 	} {
@@ -75,7 +75,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Of a process that was found not to run the agent has the last word: what it hosts still is unhosted, and what runs was not ended.
+// If the platform says that a process does not run, its agent decides: what is still hosted is unhosted, and a
+// process that runs was not stopped.
 func TestRun_foundNothing(t *testing.T) {
 	t.Parallel()
 	var (
@@ -156,7 +157,7 @@ func TestRun_startFails(t *testing.T) {
 	}
 }
 
-// Whoever watches hears of the starts, and not that the question about them worked.
+// Progress reports the failed start, and does not count the question to its agent as done.
 func TestRun_startFailsWatched(t *testing.T) {
 	t.Parallel()
 	failed := fleet.Results{host(1): {Verdict: fleet.Failed, Code: 836, Ran: true}}
@@ -168,12 +169,12 @@ func TestRun_startFailsWatched(t *testing.T) {
 	runOne(t.Context(), p, fleet.Start, hosts(1), nil, fleet.Rollout{Watch: func(now fleet.Progress) { seen = append(seen, now) }})
 	p.wantCalls(t, "start 1", "live 1")
 	for _, now := range seen {
-		fleettest.Check(t, now.Done == 0, "told as done: %+v", seen)
+		fleettest.Check(t, now.Done == 0, "reported as done: %+v", seen)
 	}
-	fleettest.Check(t, len(seen) > 0 && seen[len(seen)-1].Failed == 1, "not told as failed: %+v", seen)
+	fleettest.Check(t, len(seen) > 0 && seen[len(seen)-1].Failed == 1, "not reported as failed: %+v", seen)
 }
 
-// Agents that fall silent after a failed start are not waited for as long as the start would be.
+// After a failed start, agents that do not answer are waited for at most a minute.
 func TestRun_startFailsInSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +212,7 @@ func TestRun_leavesTime(t *testing.T) {
 	}
 }
 
-// A one-shot process is left hosted or not as it was: what a start hosts along the way, the agent would run again.
+// A one-shot process that was not hosted is unhosted after its start, or the agent would run it again.
 func TestRun_oneShot(t *testing.T) {
 	t.Parallel()
 	var (
@@ -225,8 +226,8 @@ func TestRun_oneShot(t *testing.T) {
 		remains = fleet.Outcome{Verdict: fleet.Failed, Meaning: "it was run, and is hosted now, so the agent may run it again: its agent reports afterwards that it is still hosted"}
 		lost    = fleet.Outcome{Verdict: fleet.Lost}
 		stuck   = away
-		worked  = fleet.Task{Operation: fleet.Start, Bare: true, Worked: true} // it is not to be run a second time
-		left    = func(why string) fleet.Outcome {                             // of an unhosting that found nothing to end
+		worked  = fleet.Task{Operation: fleet.Start, Bare: true, Worked: true} // must not be run again
+		left    = func(why string) fleet.Outcome {                             // if there was nothing to unhost
 			o := goesOn(hostedAfter(noop), worked)
 			o.Meaning = "it was run, and is hosted now, so the agent may run it again: " + why
 			return o
@@ -244,7 +245,7 @@ func TestRun_oneShot(t *testing.T) {
 	stuck.Underway, remains.Underway = worked, worked
 	for name, test := range map[string]struct {
 		op            fleet.Operation
-		before, after byStatus // not hosted where nothing is said
+		before, after byStatus // not hosted by default
 		operate       byOp
 		calls         string
 		results       byHost
@@ -294,8 +295,8 @@ func TestRun_oneShot(t *testing.T) {
 	}
 }
 
-// A one-shot process that runs as before its restart was not run again, though its check
-// counts as done. Only where it ran before is that asked.
+// A one-shot process with the pid of before its restart was not run again, though a failed check counts as done.
+// Agents are asked afterwards only if it ran before.
 func TestRun_oneShotNotStopped(t *testing.T) {
 	t.Parallel()
 	const as, unknown = "its check failed, and its agent then reports that it runs as before, so it was not run again", "its check failed, and whether it was run again is not known"
@@ -309,7 +310,7 @@ func TestRun_oneShotNotStopped(t *testing.T) {
 		before, after fleet.Status
 		code          int64
 		calls         string
-		meaning       string // of the failure, if it is one
+		meaning       string // of the failure, if any
 	}{
 		"same-pid":       {runs(7), runs(7), 836, "live 1, restart 1, live 1", as},
 		"pid-not-said":   {runs(7), runs(0), 836, "live 1, restart 1, live 1", as},
@@ -340,7 +341,7 @@ func TestRun_oneShotNotStopped(t *testing.T) {
 	}
 }
 
-// What ran before the restart of an earlier run is not known, so only a process that has ended was run again.
+// What ran before the restart of an earlier run is unknown, so only a process that has ended was surely run again.
 func TestRun_oneShotNotStoppedBefore(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -368,7 +369,7 @@ func TestRun_oneShotNotStoppedBefore(t *testing.T) {
 	}
 }
 
-// If no agent can be asked, nothing is run, because what it leaves behind would be unknown.
+// If agents cannot be asked whether they host the process, it is not run.
 func TestRun_oneShotUnasked(t *testing.T) {
 	t.Parallel()
 	p := process{oneShot: true, live: cannotSay(errDown)}
@@ -377,15 +378,15 @@ func TestRun_oneShotUnasked(t *testing.T) {
 	wantResults(t, byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: "not run, because whether it is hosted could not be asked"}}, results)
 }
 
-// restUnasked is a host that a stop is said to have found at rest, and that could not be asked.
+// restUnasked is the outcome if the platform says that the process does not run, and its agent could not be asked.
 var restUnasked = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "the platform says that it does not run, but its agent could not be asked whether it runs or is still hosted"}
 
-// restUnknown is one whose agent does not say so.
+// restUnknown is the outcome if the agent was asked and does not say.
 func restUnknown(s fleet.Status) fleet.Outcome {
 	return fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Message: s.Message, Unreachable: s.Silent(), Away: s.Away, Meaning: "the platform says that it does not run, but whether it runs or is still hosted is not known"}
 }
 
-// runsAfter is one whose agent says that the process runs, hostedAfter one that is still hosted.
+// runsAfter is the outcome if the agent says that the process runs, hostedAfter if it is still hosted.
 func runsAfter(o fleet.Outcome) fleet.Outcome {
 	o.Verdict, o.AlreadyDone, o.Meaning = fleet.Failed, false, "the platform says that it does not run, but its agent then reports that it runs"
 	return o
@@ -396,7 +397,7 @@ func hostedAfter(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
-// Of an unhosting that found nothing to end, the agent has the last word.
+// If the platform says that there was nothing to unhost, the agent decides.
 func TestRun_unhostsNothing(t *testing.T) {
 	t.Parallel()
 	idle, notSaid := live(fleet.Stopped, true, 5), hostedAfter(noop)

@@ -16,13 +16,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// joint is a fleet.Joint by the name of its process. The calls of all that share a log are lines such as "start a[1 2] b[1]".
+// joint is a fleet.Joint with a name. Its calls are lines of a shared log, such as "start a[1 2] b[1]".
 type joint struct {
 	process
 
 	name string
 	log  *jointLog
-	// fails are hosts on which an operation fails.
+	// fails has the outcomes of hosts on which an operation fails.
 	fails byHost
 }
 
@@ -75,7 +75,7 @@ func (j *joint) OperateJointly(_ context.Context, op fleet.Operation, parts []fl
 	return all
 }
 
-// A host without an outcome is not known to have come out well, so its later processes have to wait.
+// A host without an outcome may have failed, so its later processes are not tried.
 func TestRun_severalNoOutcome(t *testing.T) {
 	t.Parallel()
 	forgets := &process{operate: func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results {
@@ -91,7 +91,7 @@ func TestRun_severalNoOutcome(t *testing.T) {
 	wantResults(t, byHost{1: well, 2: lost}, runOne(t.Context(), forgets, fleet.Start, hosts(1, 2), nil, fleet.Rollout{}))
 }
 
-// separate is a joint whose platform takes one process a call.
+// separate hides fleet.Joint, like a platform that takes one process per call.
 type separate struct{ fleet.Process }
 
 // The order is that of GSEKit and BSCP.
@@ -125,7 +125,7 @@ func TestRun_several(t *testing.T) {
 		rollout fleet.Rollout
 		fails   map[string]byHost
 		unsure  map[string][]int
-		alone   bool // the platform takes one process a call
+		alone   bool // the platform takes one process per call
 		calls   []string
 		results map[string]byHost
 	}{
@@ -158,13 +158,13 @@ func TestRun_several(t *testing.T) {
 			calls:   []string{"start db[1 2]", "start log[1 3] web[1 3]"},
 			results: map[string]byHost{"db": {1: well, 2: failed}, "web": {1: well, 2: byOther, 3: well}, "log": {1: well, 2: byOther, 3: well}},
 		},
-		// A third of three machines is one, also where the first priority is on two.
+		// A third of three machines is one, even if the first priority is only on two.
 		"share-allowed": {
 			op: fleet.Start, rollout: fleet.Rollout{MaxFailed: tolerance("34%")}, fails: map[string]byHost{"db": {2: failed}},
 			calls:   []string{"start db[1 2]", "start log[1 3] web[1 3]"},
 			results: map[string]byHost{"db": {1: well, 2: failed}, "web": {1: well, 2: byOther, 3: well}, "log": {1: well, 2: byOther, 3: well}},
 		},
-		// Two processes that fail on one machine are one machine that failed.
+		// Two processes that fail on one machine count as one failed machine.
 		"counted-by-machine": {
 			op: fleet.Stop, rollout: fleet.Rollout{MaxFailed: fleet.UpTo(1)}, fails: map[string]byHost{"web": {1: failed}, "log": {1: failed}},
 			calls:   []string{backward[0], "stop db[2]"},
@@ -227,7 +227,7 @@ func TestRun_several(t *testing.T) {
 	}
 }
 
-// Waves are counted through all priorities, and there is a pause between two of them.
+// Waves are numbered across all priorities, with a pause between any two.
 func TestRun_severalInWaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestRun_severalInWaves(t *testing.T) {
 	})
 }
 
-// An interrupt ends it in whichever priority it is.
+// An interrupt ends the run in any priority.
 func TestRun_severalInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -262,7 +262,7 @@ func TestRun_severalInterrupted(t *testing.T) {
 	fleettest.Same(t, "calls", []string{"restart a[1]"}, log.calls, cmpopts.EquateEmpty())
 }
 
-// Each process passes the gate by itself, and one that does not holds back what comes after.
+// Each process passes the gate by itself. One that does not pass blocks the processes after it.
 func TestRun_severalAtTheGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestRun_severalAtTheGate(t *testing.T) {
 		var last fleet.Progress
 		all := fleet.Run(t.Context(), fleet.Start, fleet.Start.Order(), members, hosts(1), fleet.Rollout{Healthy: &gate, WaveTimeout: time.Second, Watch: func(p fleet.Progress) { last = p }})
 		fleettest.Check(t, all[0][host(1)].OK() && all[1][host(1)].Left == fleet.Unhealthy && all[2][host(1)].Verdict == fleet.NotTried, "results %+v", all)
-		fleettest.Check(t, last.Done == 1 && last.Failed == 1 && last.Watched == 0, "told of %+v", last)
+		fleettest.Check(t, last.Done == 1 && last.Failed == 1 && last.Watched == 0, "progress %+v", last)
 		calls := slices.DeleteFunc(log.calls, func(call string) bool { return strings.HasPrefix(call, "live") })
 		fleettest.Check(t, slices.Equal(calls, []string{"start a[1] b[1]"}), "calls %v", calls)
 	})

@@ -16,11 +16,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// slow is a process whose platform takes its time: an operation, and each answer.
+// slow is a process on a slow platform: operations take time, and so does each answer.
 type slow struct {
 	process
 	operation time.Duration
-	answers   []time.Duration // one after the other, over and over
+	answers   []time.Duration // in turn, repeated
 	asked     int
 }
 
@@ -44,13 +44,13 @@ func (p *slow) LiveStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host
 	return lives(time.Now(), nil)(hosts)
 }
 
-// slowWave is a wave of a rollout on a platform that takes its time.
+// slowWave is a wave of a rollout on a slow platform.
 type slowWave struct {
 	operation, stable time.Duration
 	answers           []time.Duration
 }
 
-// adds is what a wave takes beyond its operation, the pause before it and the time for which processes have to be stable.
+// adds returns what a wave takes beyond its operation, its pause, and the time for which processes must be stable.
 func (w slowWave) adds(t *testing.T) time.Duration {
 	t.Helper()
 	const waves, pause = 5, 10 * time.Second
@@ -66,7 +66,7 @@ func (w slowWave) adds(t *testing.T) time.Duration {
 	return took/waves - w.operation - w.stable
 }
 
-// addsFixed is the same for a client that asks every so often, of the operation and then of the process.
+// addsFixed returns the same for a client that asks at a fixed interval, for the operation and then the process.
 func (w slowWave) addsFixed(every time.Duration) time.Duration {
 	answer := w.answers[0]
 	noticed := answer
@@ -102,13 +102,13 @@ func TestRollout_overhead(t *testing.T) {
 	}
 }
 
-// A gate takes two answers more than the time for which a process has to be stable, however
-// long these are: one that sees it first, and one that is asked for when the time is over.
+// A gate takes two answers more than the time for which a process must be stable: the first that shows it running,
+// and one after that time.
 func TestGate_overhead(t *testing.T) {
 	t.Parallel()
 	for _, stable := range stableFor {
 		for _, answer := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, time.Second, 4 * time.Second} {
-			// That the operation is over takes an answer as well.
+			// The end of the operation takes an answer as well.
 			adds := (slowWave{0, stable, []time.Duration{answer}}).adds(t)
 			fleettest.Check(t, adds == 3*answer, "stable for %s, answers in %s: %s more a wave, want %s", stable, answer, adds, 3*answer)
 		}
@@ -166,7 +166,7 @@ func BenchmarkInspect10000(b *testing.B) {
 	}
 }
 
-// onFile is a fleet.Process that knows the cached status alone.
+// onFile is a fleet.Process that has only a cached status.
 type onFile struct {
 	fleet.Process
 

@@ -22,7 +22,7 @@ func runOne(ctx context.Context, p fleet.Process, op fleet.Operation, on []fleet
 	return fleet.Run(ctx, op, fleet.Ascending, []fleet.Member{{Process: p, Hosts: on, Unsure: unsure}}, on, rollout)[0]
 }
 
-// host is 0:10.0.0.n. Tests speak of hosts by that number.
+// host returns 0:10.0.0.n. Tests name hosts by n.
 func host(n int) fleet.Host {
 	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}))
 }
@@ -46,21 +46,21 @@ func byNumber[V any](byHost map[fleet.Host]V) map[int]V {
 	return numbered
 }
 
-// process is a fleet.Process made of functions. A nil function says that all is well, or that every host is registered, hosted and running.
-// Each call leaves a line, such as "stop 1 2".
+// process is a fleet.Process made of functions. If a function is nil, calls succeed and hosts are healthy. Each
+// call is recorded as a line such as "stop 1 2".
 type process struct {
 	register, reregister, unregister func([]fleet.Host) fleet.Results
 	operate                          func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results
-	// look and wait are what Resume answers, without waiting and waiting.
+	// look and wait are what Resume returns, without and with waiting.
 	look, wait   byHost
 	cached, live func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 
 	hostingRegisters, oneShot bool
 
-	// others is what OtherNames answers.
+	// others is what OtherNames returns.
 	others map[fleet.Host]fleet.HostID
 
-	// waits has LiveStatus answer no sooner than its time is up; where live is nil, it has heard nothing.
+	// waits makes LiveStatus wait for its deadline. If live is nil, it then returns an error.
 	waits bool
 
 	calls []string
@@ -151,13 +151,13 @@ func (p *process) record(name string, hosts []fleet.Host) {
 	p.calls = append(p.calls, name)
 }
 
-// wantCalls compares the calls so far, each by itself or several with a comma between them.
+// wantCalls compares the calls so far. Each argument is one call, or several joined by commas.
 func (p *process) wantCalls(t *testing.T, want ...string) {
 	t.Helper()
 	fleettest.Same(t, "calls", strings.Join(want, ", "), strings.Join(p.calls, ", "))
 }
 
-// done answers Done, but for the hosts that are listed.
+// done returns Done for all hosts but those listed.
 func done(but byHost) func([]fleet.Host) fleet.Results {
 	return func(hosts []fleet.Host) fleet.Results {
 		results := make(fleet.Results, len(hosts))
@@ -168,17 +168,17 @@ func done(but byHost) func([]fleet.Host) fleet.Results {
 	}
 }
 
-// doneOps is done by operation.
+// doneOps returns done for each operation.
 func doneOps(but byOp) func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results {
 	return func(_ context.Context, op fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
 		return done(but[op])(hosts)
 	}
 }
 
-// healthy is a host on which all is as desired.
+// healthy is the status of a host that is as desired.
 var healthy = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 7}
 
-// says answers healthy, but for the hosts that are listed.
+// says returns healthy for all hosts but those listed.
 func says(but byStatus) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 		statuses := make(map[fleet.Host]fleet.Status, len(hosts))
@@ -193,7 +193,7 @@ func says(but byStatus) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) 
 	}
 }
 
-// first answers as say does once. Afterwards all is well.
+// first answers as say does once, and healthy afterwards.
 func first(say func([]fleet.Host) (map[fleet.Host]fleet.Status, error)) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 		now := say

@@ -94,7 +94,7 @@ func TestReconcile(t *testing.T) {
 			"register 1", byHost{1: left(repeated(away), fleet.NotRegistered)},
 		},
 
-		// What agents said just before is not asked once more where it says what is to be done.
+		// If registering found the agent idle, it is not asked again before the next step.
 		"hosted/was-idle": {hosted, registerTwo, process{register: done(byHost{1: wasIdle})}, "register 1 2, live 2, host 1, live 1", both},
 		"hosted/was-idle-and-to-register-is-to-host": {hosted, register, process{register: done(byHost{1: wasIdle}), hostingRegisters: true}, "register 1, live 1", byHost{1: wasIdle}},
 		"running/was-idle":                           {running, registerTwo, process{register: done(byHost{1: wasIdle})}, "register 1 2, live 2, start 1, live 1", both},
@@ -115,7 +115,7 @@ func TestReconcile(t *testing.T) {
 			hosted, registerAndSettle, process{live: answer(bare), operate: doneOps(byOp{fleet.Supervise: {1: away, 2: away}})},
 			"register 1, live 1 2, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
-		"hosted/file-closed": { // which nobody reads
+		"hosted/cached-status-fails": { // nothing reads it
 			hosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2)},
 			process{cached: fail, live: first(answer(bare))},
 			"reregister 1, live 1 2, host 1 2, live 1 2",
@@ -145,7 +145,7 @@ func TestReconcile(t *testing.T) {
 			running, settleTwo, process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
 			"live 1 2, start 1 2, live 1 2", byHost{1: left(away, fleet.NotRunning), 2: well},
 		},
-		"running/start-fails-and-hosts": { // which the outcome says
+		"running/start-fails-and-hosts": { // the outcome says so
 			running, settle, process{live: says(byStatus{1: idle}), operate: doneOps(byOp{fleet.Start: {1: broken}})},
 			"live 1, start 1, live 1, live 1", byHost{1: left(yetHosted, fleet.NotRunning)},
 		},
@@ -171,8 +171,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// If the platform says that a host is registered already, the cached status shows by whom: by this object, which
-// goes on, by another one, or by an unknown one.
+// If the platform says that a host is registered already, the cached status shows whether by this object, which
+// goes on, by another one, or that it is unknown.
 func TestReconcile_taken(t *testing.T) {
 	t.Parallel()
 	const unread = "the process is registered already; who registered it could not be read"
@@ -182,7 +182,7 @@ func TestReconcile_taken(t *testing.T) {
 		absent    = fleet.Status{State: fleet.Unregistered}
 		unlabeled = fleet.Desired{Ensure: fleet.EnsureRegistered}
 		already   = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
-		// With what is known of it besides.
+		// at adds the time of the registration.
 		at = func(registered int64) fleet.Outcome {
 			o := taken
 			o.RegisterTime = registered
@@ -221,15 +221,15 @@ func TestReconcile_taken(t *testing.T) {
 		"own-brought-up":  {desired(fleet.EnsureHosted), taken, bare, "live 1, host 1, live 1", well},
 		"by-an-owner":     {registered, taken, labelled(bare, map[string]string{label: "v1-f", label + "_owner": "them\n"}), "", owned},
 		"no-fingerprints": {unlabeled, taken, bare, "", named("team=sre, tf_spec=v1-0123456789abcdef, tf_spec_owner=us", taken)},
-		// A registration that an operation made by hosting names no owner.
+		// A registration made by an operation that hosts has no owner label.
 		"own-without-an-owner": {registered, taken, labelled(bare, carrying(ownPrint)), "", named("team=sre", taken)},
-		// The agent knows of a later registration than the file.
-		"since-the-file":     {registered, at(6), foreign, "", unsaid(at(6))},
-		"own-by-an-old-file": {registered, at(6), bare, "", unsaid(at(6))},
-		"as-the-file-says":   {registered, at(5), foreign, "", named("team=sre", at(5))},
-		// A file that lags does not say whose it is, and may show who was there before.
+		// The agent knows of a later registration than the row.
+		"since-the-row":     {registered, at(6), foreign, "", unsaid(at(6))},
+		"own-by-an-old-row": {registered, at(6), bare, "", unsaid(at(6))},
+		"as-the-row-says":   {registered, at(5), foreign, "", named("team=sre", at(5))},
+		// A cached status that lags may lack the row, or show an earlier owner's.
 		"repeated-lagging":              {registered, repeated(taken), absent, "", maybe},
-		"repeated-by-nobody-known":      {registered, repeated(taken), foreign, "", maybe},
+		"repeated-by-unknown":           {registered, repeated(taken), foreign, "", maybe},
 		"repeated-by-another":           {registered, repeated(at(5)), foreign, "", named("team=sre", repeated(at(5)))},
 		"repeated-without-fingerprints": {unlabeled, repeated(taken), foreign, "", already},
 	} {
@@ -241,7 +241,7 @@ func TestReconcile_taken(t *testing.T) {
 			p.wantCalls(t, strings.Trim("register 1, cached 1, "+c.then, ", "))
 		})
 	}
-	t.Run("file-closed", func(t *testing.T) {
+	t.Run("cached-status-fails", func(t *testing.T) {
 		t.Parallel()
 		p := process{register: done(byHost{1: taken}), cached: cannotSay(errDown)}
 		results := fleet.NewReconciliation(&p, registered, fleet.Change{Register: hosts(1), Order: hosts(1)}).Run(t.Context())
@@ -250,7 +250,7 @@ func TestReconcile_taken(t *testing.T) {
 	})
 }
 
-// Whether another object leaves a host is asked where the cached status names that object, or cannot say who registered.
+// Change.Leaving is asked if the cached status names another object, or cannot show who registered.
 func TestReconcile_leaving(t *testing.T) {
 	t.Parallel()
 	at := taken
@@ -268,7 +268,7 @@ func TestReconcile_leaving(t *testing.T) {
 	fleettest.Check(t, results[host(2)].Left == fleet.RegisteredByOther && results[host(3)].Left == fleet.RegisteredByOther, "results: %+v", results)
 }
 
-// What is left to do at a host that no wave reached is what was to be done there.
+// On a host that no wave reached, everything that was due is left to do.
 func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 	t.Parallel()
 	change := fleet.Change{
@@ -290,7 +290,7 @@ func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 	}
 }
 
-// A wave is brought up before the next one is registered. Hosts that are not to be touched take no place in it.
+// A wave is brought up before the next one is registered. Unchanged hosts do not count in its size.
 func TestReconcile_waves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestReconcile_keepsTheCallersSlices(t *testing.T) {
 	fleettest.Same(t, "Order", hosts(1, 2, 3, 4), order, byString)
 }
 
-// An agent that says nothing does not keep the others of its wave from being hosted.
+// An agent that does not answer does not prevent hosting on the others of its wave.
 func TestReconcile_mute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -364,19 +364,19 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// A registration that the agent dates by another name of the machine alone is not what is on
-// file by the name that is asked for, however that looks.
+// An agent that gives the registration time only under the machine's other name shows whether the row under the
+// first name is old. An old row does not make the registration this object's.
 func TestReconcile_datedByAnotherName(t *testing.T) {
 	t.Parallel()
 	want := desired(fleet.EnsureRegistered)
 	ours := labelled(row(fleet.Stopped, true, 5), ownedBy("us"))
 	cases := map[string]struct {
-		told  fleet.Status // by the other name, which is host 2
-		reads bool         // the cached status counts
+		other fleet.Status // by the other name, which is host 2
+		reads bool         // whether the row counts
 	}{
 		"registered-since": {row(fleet.Stopped, true, 9), false},
 		"registered-then":  {row(fleet.Stopped, true, 5), true},
-		"tells-no-times":   {healthy, true},
+		"reports-no-time":  {healthy, true},
 		"does-not-answer":  {fleet.Status{State: fleet.Unknown}, false},
 		"unreadable":       {fleet.Status{State: fleet.Unknown, Unread: true}, false},
 	}
@@ -384,7 +384,7 @@ func TestReconcile_datedByAnotherName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &process{
-				register: done(byHost{1: taken}), cached: says(byStatus{1: ours}), live: says(byStatus{2: c.told}),
+				register: done(byHost{1: taken}), cached: says(byStatus{1: ours}), live: says(byStatus{2: c.other}),
 				others: map[fleet.Host]fleet.HostID{host(1): host(2).WithoutSupplier()},
 			}
 			results := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(1), Order: hosts(1)}).Run(t.Context())
@@ -399,8 +399,8 @@ func TestReconcile_datedByAnotherName(t *testing.T) {
 	}
 }
 
-// A hosting that is still under way by its task has taken effect where the agent shows a
-// registration that was not there before, and the file shows whose that is.
+// A hosting whose task is still pending has taken effect if the agent shows a registration that was not there
+// before, and the cached status shows that it is this object's.
 func TestReconcile_hostingUnderWay(t *testing.T) {
 	t.Parallel()
 	var (
@@ -416,8 +416,8 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 		tookEffect bool
 	}{
 		"fresh":                   {fresh, hostedAt(6), oursAt(6), true},
-		"fresh-and-tells-no-time": {fresh, hostedAt(0), oursAt(6), true},
-		"fresh-and-an-old-file":   {fresh, hostedAt(7), oursAt(6), false},
+		"fresh-and-no-time":       {fresh, hostedAt(0), oursAt(6), true},
+		"fresh-and-an-old-row":    {fresh, hostedAt(7), oursAt(6), false},
 		"fresh-and-no-row":        {fresh, hostedAt(6), fleet.Status{State: fleet.Unregistered}, false},
 		"fresh-and-anothers":      {fresh, hostedAt(6), theirs, false},
 		"fresh-and-an-earlier":    {fresh, hostedAt(6), another, false},
@@ -425,8 +425,8 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 		"fresh-and-silent":        {fresh, fleet.Status{State: fleet.Unknown}, oursAt(6), false},
 		"over-another":            {fleet.Task{RegisteredBefore: 5}, hostedAt(6), oursAt(6), true},
 		"over-the-same":           {fleet.Task{RegisteredBefore: 5}, hostedAt(5), oursAt(5), false},
-		"over-what-tells-none":    {fleet.Task{RegisteredBefore: 5}, hostedAt(0), oursAt(6), false},
-		"over-what-told-none":     {fleet.Task{}, hostedAt(6), oursAt(6), false},
+		"over-one-and-no-time":    {fleet.Task{RegisteredBefore: 5}, hostedAt(0), oursAt(6), false},
+		"over-one-without-a-time": {fleet.Task{}, hostedAt(6), oursAt(6), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

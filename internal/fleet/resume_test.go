@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// What a task of an earlier run came to, as the client says it.
+// The results of a task of an earlier run, as the client returns them.
 var (
 	byTask    = fleet.Outcome{Verdict: fleet.Done, TaskID: "T"}
 	inTask    = fleet.Outcome{Verdict: fleet.Pending, Code: 115, TaskID: "T"}
@@ -17,13 +17,14 @@ var (
 	forgotten = fleet.Outcome{Verdict: fleet.Lost, TaskID: "T"}
 )
 
-// goesOn is an outcome whose end the next run asks for.
+// goesOn returns an outcome that is still under way, which the next run asks for.
 func goesOn(o fleet.Outcome, task fleet.Task) fleet.Outcome {
 	o.Underway = task
 	return o
 }
 
-// An operation that was sent before, and whose task is known, is asked for and not sent again, unless it failed or its task shows nothing.
+// An operation whose task is known from an earlier run is queried and not sent again, unless it failed or the platform
+// has forgotten the task.
 func TestRun_resumes(t *testing.T) {
 	t.Parallel()
 	const start, restart, reload = fleet.Start, fleet.Restart, fleet.Reload
@@ -59,7 +60,7 @@ func TestRun_resumes(t *testing.T) {
 			restart, process{look: byHost{1: failedBy}, operate: doneOps(byOp{restart: {1: gone}})}, "look 1, restart 1 2",
 			goesOn(gone, fleet.Task{ID: "U", Operation: restart}),
 		},
-		"start-runs": { // which the agent shows sooner than the task tells
+		"start-runs": { // the agent shows it before the task does
 			start, process{look: byHost{1: inTask}, live: answer(up)}, "look 1, live 1, start 2",
 			fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
 		},
@@ -73,7 +74,7 @@ func TestRun_resumes(t *testing.T) {
 			start, process{look: byHost{1: forgotten}, live: answer(silent)}, "look 1, live 1, start 2",
 			goesOn(unasked, fleet.Task{ID: "T", Operation: start}),
 		},
-		"stop-found-idle": { // it is unhosted, as if this run had sent the stop
+		"stop-found-idle": { // unhosted, as if this run had sent the stop
 			fleet.Stop, process{look: byHost{1: noop829}, live: answer(idle)}, "look 1, stop 2, live 1, unhost 1", well,
 		},
 	} {
@@ -87,7 +88,8 @@ func TestRun_resumes(t *testing.T) {
 	}
 }
 
-// In an order of several processes, one whose operation is waited for has its turn like the others, and nothing is sent for it.
+// Among several processes, one whose earlier operation is awaited keeps its place in the order, and nothing is sent
+// for it.
 func TestRun_severalResume(t *testing.T) {
 	t.Parallel()
 	first := &process{look: byHost{1: inTask}, wait: byHost{1: byTask}}
@@ -102,7 +104,7 @@ func TestRun_severalResume(t *testing.T) {
 	second.wantCalls(t, "restart 1")
 }
 
-// A one-shot process is left hosted or not as it was before the run that sent the operation.
+// A one-shot process is left hosted, or not, as it was before the run that sent the operation.
 func TestRun_resumesOneShot(t *testing.T) {
 	t.Parallel()
 	var (
@@ -133,8 +135,8 @@ func TestRun_resumesOneShot(t *testing.T) {
 	}
 }
 
-// What is left of an earlier run of a one-shot process is handed on until the process is not hosted any more,
-// and a run that worked is not repeated.
+// The task of a one-shot process is kept until the process is no longer hosted. A run that worked is not
+// repeated.
 func TestRun_resumesOneShotThen(t *testing.T) {
 	t.Parallel()
 	var (
@@ -176,7 +178,7 @@ func TestRun_resumesOneShotThen(t *testing.T) {
 	}
 }
 
-// A failed run may have hosted it: what it was before that counts.
+// A failed run may have hosted the process, so what it was before that run counts.
 func TestRun_resumesFailedOneShot(t *testing.T) {
 	t.Parallel()
 	p := process{oneShot: true, live: answer(live(fleet.Stopped, true, 5)), look: byHost{1: failedBy}}
@@ -184,8 +186,8 @@ func TestRun_resumesFailedOneShot(t *testing.T) {
 	p.wantCalls(t, "look 1", "live 1", "start 1", "unhost 1", "live 1")
 }
 
-// What an operation of on_update came to is asked for before the process is looked at, and
-// the process before the operation is waited for or sent again.
+// The task of an operation of on_update is queried first, then the process. Only then is the operation awaited or
+// sent again.
 func TestReconcile_resumes(t *testing.T) {
 	t.Parallel()
 	var (
@@ -214,7 +216,7 @@ func TestReconcile_resumes(t *testing.T) {
 		"forgotten":            {process{look: byHost{1: forgotten}, live: runs}, "look 1, live 1, restart 1, live 1", well},
 		"forgotten-done":       {process{look: byHost{1: forgotten}, live: answer(runsAs(8))}, "look 1, live 1, live 1", fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}},
 		"forgotten-and-silent": {process{look: byHost{1: forgotten}, live: answer(silent)}, "look 1, live 1", had(asked, task, fleet.OperationUnconfirmed)},
-		"other-pid": { // it has worked, whatever its check still waits for
+		"other-pid": { // it has worked, even if its check still waits
 			process{look: byHost{1: inTask}, live: answer(runsAs(8))}, "look 1, live 1, live 1", fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
 		},
 		"waited-for":            {process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: runs}, "look 1, live 1, wait 1, live 1", byTask},
@@ -252,12 +254,12 @@ func TestReconcile_resumes(t *testing.T) {
 			wantResults(t, byHost{1: test.result}, results)
 			test.process.wantCalls(t, test.calls)
 			runs := change.Runs[host(1)]
-			fleettest.Check(t, runs.Task == task && runs.Tried == fleet.TryUnseen, "what the caller knows became %+v", runs)
+			fleettest.Check(t, runs.Task == task && runs.Tried == fleet.TryUnseen, "the caller's record became %+v", runs)
 		})
 	}
 }
 
-// A try for another declaration is awaited, and what is declared now is operated then, however it ended.
+// A try for another declaration is awaited. However it ended, the operation then runs for the present declaration.
 func TestReconcile_awaitsWhatWasTriedBefore(t *testing.T) {
 	t.Parallel()
 	p := &process{look: byHost{1: byTask}, live: answer(runsAs(7))}
@@ -267,7 +269,8 @@ func TestReconcile_awaitsWhatWasTriedBefore(t *testing.T) {
 	p.wantCalls(t, "look 1", "live 1", "restart 1", "live 1")
 }
 
-// A start whose end was not seen is asked for before anything is done to its host, and the agents decide what is left to do.
+// The task of an unconfirmed start is queried before anything else is done to its host. The agents then decide what
+// is left to do.
 func TestReconcile_resumesStarts(t *testing.T) {
 	t.Parallel()
 	var (
@@ -299,7 +302,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 		"done-and-down-since": { // a task reports the past
 			settle, process{look: byHost{1: byTask}, live: answer(stopped)}, "look 1, live 1 2, start 1 2, live 1 2", well,
 		},
-		"runs": { // which the agent shows sooner than the task tells
+		"runs": { // the agent shows it before the task does
 			settle, process{look: byHost{1: inTask}, live: runs}, "look 1, live 1, live 1 2, start 2, live 2", well,
 		},
 		"failed":        {settle, process{look: byHost{1: failedBy}, live: answer(stopped)}, "look 1, live 1 2, start 1 2, live 1 2", well},
@@ -309,7 +312,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 			settle, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
 			"look 1, live 1, wait 1, live 2, start 2, live 2", waits(fleet.NotRunning),
 		},
-		"goes-on-and-says-nothing": {
+		"goes-on-and-agent-silent": {
 			settle, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: says(byStatus{1: silent, 2: stopped})},
 			"look 1, live 1, wait 1, live 2, start 2, live 2", waits(fleet.NotRunning),
 		},
@@ -317,7 +320,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 			anew, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
 			"look 1, live 1, wait 1, reregister 2, live 2, start 2, live 2", waits(fleet.OtherSpec),
 		},
-		"done-and-is-to-be-anew": { // what runs is of the declaration before
+		"done-and-is-to-be-anew": { // the process runs by the previous declaration
 			restarted,
 			process{look: byHost{1: byTask}, live: runs}, "look 1, live 1, reregister 1 2, restart 1, live 1 2, start 2, live 2", well,
 		},
@@ -326,7 +329,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 			"look 1, live 1, wait 1, reregister 2, live 2, start 2, live 2", waits(fleet.OtherSpec),
 		},
 		"sent-again-and-goes-on": {settle, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(again)}, "look 1, live 1 2, start 1 2, live 1 2", resent},
-		"sent-again-and-unheard": { // there is nothing to ask by
+		"sent-again-and-answer-lost": { // there is no task to query
 			settle, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(byOp{fleet.Start: {1: unsent}})},
 			"look 1, live 1 2, start 1 2, live 1 2", left(unsent, fleet.NotRunning),
 		},
@@ -341,7 +344,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 	}
 }
 
-// A start whose end was not seen is asked for although it is not wanted any more: it would host the process later.
+// The task of an unconfirmed start is queried even if the start is no longer wanted, as it could host the process later.
 func TestReconcile_resumesStartThatIsNotWanted(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(row(fleet.Stopped, true, 5))}
@@ -352,8 +355,7 @@ func TestReconcile_resumesStartThatIsNotWanted(t *testing.T) {
 	p.wantCalls(t, "look 1, live 1")
 }
 
-// A hosting whose end was not seen is of a process that was not hosted before only where the
-// agent said so: what it did not say is not undone.
+// The task of an unconfirmed hosting is marked fresh only if the agent said that the process was not hosted before.
 func TestReconcile_hostsAfresh(t *testing.T) {
 	t.Parallel()
 	settle, register := fleet.Change{Settle: hosts(1), Order: hosts(1)}, fleet.Change{Register: hosts(1), Order: hosts(1)}
@@ -364,7 +366,7 @@ func TestReconcile_hostsAfresh(t *testing.T) {
 	}{
 		"not-hosted":           {settle, row(fleet.Stopped, false, 5), true},
 		"idle-when-registered": {register, row(fleet.Stopped, false, 5), true},
-		"hosting-mute":         {settle, fleet.Status{State: fleet.Stopped, Labels: ownedBy("us")}, false},
+		"hosting-unknown":      {settle, fleet.Status{State: fleet.Stopped, Labels: ownedBy("us")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,14 +11,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// log keeps the waves that started, as hosts by number, and when.
+// log records the waves that started, as numbers of hosts, and when.
 type log struct {
 	waves   [][]int
 	numbers []int
 	at      []time.Duration
 }
 
-// act fails the listed hosts, and ends a wave with then, if there is one.
+// act returns a wave that fails the listed hosts, and then calls then if it is not nil.
 func (l *log) act(started time.Time, failing map[int]bool, then func(wave int)) func(context.Context, fleet.Wave) fleet.Results {
 	return func(_ context.Context, wave fleet.Wave) fleet.Results {
 		results := make(fleet.Results)
@@ -57,7 +57,7 @@ func tolerance(text string) fleet.Tolerance {
 	return tolerance
 }
 
-// silentHosts are hosts whose agents are known not to answer.
+// silentHosts returns the ids of hosts whose agents did not answer the last time.
 func silentHosts(numbers ...int) map[fleet.HostID]bool {
 	ids := make(map[fleet.HostID]bool)
 	for _, h := range hosts(numbers...) {
@@ -74,7 +74,7 @@ func set(numbers ...int) map[fleet.Host]bool {
 	return set
 }
 
-// A wave that takes longer than it may is over: what has no verdict by then has failed, and the next wave has time of its own.
+// A wave ends at its timeout. A host without a verdict by then has failed, and the next wave has its own time.
 func TestRollout_Run_waveTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestRollout_Run_waves(t *testing.T) {
 		"canary-fails":     {fleet.Rollout{Canary: set(2), Waves: waves("50%")}, hosts(1, 2, 3), map[int]bool{2: true}, [][]int{{2}}, map[int]bool{1: true, 3: true}},
 		"share-of-all":     {fleet.Rollout{Canary: set(1), Waves: waves("50%")}, hosts(1, 2, 3, 4), nil, [][]int{{1}, {2, 3}, {4}}, nil},
 		"last-wave-failed": {fleet.Rollout{Waves: fleet.BatchesOf(2)}, hosts(1, 2, 3), map[int]bool{3: true}, [][]int{{1, 2}, {3}}, nil},
-		// Silent hosts count early, and leave the first wave to those that answer.
+		// Silent hosts come early, but after the first wave.
 		"silent-behind-the-first-wave": {fleet.Rollout{Waves: waves("2"), Silent: silentHosts(1, 6)}, six, nil, [][]int{{2, 3}, {1, 6}, {4, 5}}, nil},
 		"silent-behind-the-canary":     {fleet.Rollout{Waves: waves("2"), Canary: set(3), Silent: silentHosts(6)}, six, nil, [][]int{{3}, {6, 1}, {2, 4}, {5}}, nil},
 		"silent-in-the-canary":         {fleet.Rollout{Waves: waves("5"), Canary: set(6), Silent: silentHosts(6)}, six, nil, [][]int{{6}, {1, 2, 3, 4, 5}}, nil},
@@ -158,8 +158,8 @@ func TestRollout_Run_waves(t *testing.T) {
 	}
 }
 
-// A wave begins only when the one before has ended, and the pause is counted
-// from there. Nobody waits before the first, after the last or after too many failures.
+// The pause is counted from the end of a wave. There is none before the first wave, after the last or after too
+// many failures.
 func TestRollout_Run_pauses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -184,7 +184,7 @@ func TestRollout_Run_pauses(t *testing.T) {
 	}
 }
 
-// A context that ends at a minute and a half, in every way there is, in the pause after a wave, or in a wave of 50 seconds.
+// The context ends after 90 seconds, by interrupt or deadline, in the pause after a wave or in a wave of 50 seconds.
 func TestRollout_Run_ends(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("SIGTERM")
@@ -211,12 +211,12 @@ func TestRollout_Run_ends(t *testing.T) {
 		for moment, c := range map[string]struct {
 			pause, wave time.Duration
 			failing     map[int]bool
-			began       int // waves
+			began       int // number of waves that began
 		}{
 			"in-pause":         {time.Minute, 0, nil, 2},
 			"in-wave":          {time.Minute, 50 * time.Second, nil, 1},
 			"in-wave-no-pause": {0, 50 * time.Second, nil, 2},
-			// The wave failed because its time was up, and so did all that follow.
+			// The wave failed when its time was up, and the reason for the others is the end of the context.
 			"in-wave-that-fails": {0, 50 * time.Second, map[int]bool{2: true}, 2},
 		} {
 			t.Run(how+"/"+moment, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestRollout_Run_ends(t *testing.T) {
 	}
 }
 
-// Hosts whose agents do not answer have failed once there are more of them than may be, those of before among them.
+// Hosts whose agents do not answer count as failed once there are more than allowed, including those from before.
 func TestRollout_Failed(t *testing.T) {
 	t.Parallel()
 	hosts := hosts(1, 2, 3, 4)
@@ -250,7 +250,7 @@ func TestRollout_Failed(t *testing.T) {
 		hosts[0]: {},
 		hosts[1]: {Verdict: fleet.Failed, Code: 65535},
 		hosts[2]: {Verdict: fleet.Failed, Code: 117, Away: true},
-		hosts[3]: {Verdict: fleet.Pending, Away: true}, // how it ended is not known
+		hosts[3]: {Verdict: fleet.Pending, Away: true}, // its outcome is unknown
 	}
 	for name, c := range map[string]struct{ most, before, want int }{
 		"none may be":          {0, 0, 3},
@@ -264,7 +264,7 @@ func TestRollout_Failed(t *testing.T) {
 	}
 }
 
-// telling is a process that reports each host as soon as it settles, and of one twice. It does not know what became of host 2.
+// telling is a process that reports each host twice, as soon as it settles. The agent of host 2 does not report its state.
 func telling() *process {
 	return &process{
 		live: says(byStatus{1: live(fleet.Stopped, false, 0), 2: {State: fleet.Unknown}}),

@@ -2,8 +2,8 @@ package fleet
 
 import "testing"
 
-// An operation that an interrupted apply may have run already is not run again.
-func TestRuns_cutOff(t *testing.T) {
+// An operation that an interrupted apply may already have run is not run again.
+func TestRuns_interrupted(t *testing.T) {
 	t.Parallel()
 	const ours = "O"
 	registeredAs := func(fingerprint string) map[string]string {
@@ -49,28 +49,28 @@ func TestRuns_cutOff(t *testing.T) {
 		live            Status
 		restart, reload next
 	}{
-		"stopped":                              {known(row("v1-new", 7, 100)), Status{State: Stopped, PID: -1}, leaveStopped, leaveStopped},
-		"nothing-happened":                     {known(row("v1-old", 7, 100)), live(7, 100, 90), operate, operate},
-		"registered-and-not-restarted":         {known(row("v1-new", 7, 200)), live(7, 200, 90), operate, mayHaveRun},
-		"restarted-after-its-registration":     {known(row("v1-new", 8, 200)), live(8, 200, 201), ranAlready, ranAlready},
-		"restarted-in-its-second":              {known(row("v1-new", 8, 200)), live(8, 200, 200), mayHaveRun, mayHaveRun},
-		"restarted,-which-registered":          {known(row("v1-new-started", 8, 200)), live(8, 200, 199), mayHaveRun, mayHaveRun},
-		"restarted-and-the-file-lags":          {known(row("v1-old", 7, 100)), live(8, 200, 201), mayHaveRun, mayHaveRun},
-		"restarted-and-the-time-is-kept":       {known(row("v1-new", 8, 100)), live(8, 100, 201), mayHaveRun, mayHaveRun},
-		"restarted,-time-kept,-the-file-lags":  {known(row("v1-old", 7, 100)), live(8, 100, 201), mayHaveRun, operate},
-		"revived-and-the-file-shows-it":        {known(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
-		"registered-at-a-console":              {known(row("v1-other", 7, 200)), live(7, 200, 90), operate, operate},
-		"lost-and-nothing-happened":            {lost(row("v1-old", 7, 100)), live(7, 100, 90), operate, operate},
-		"lost-and-restarted":                   {lost(row("v1-new", 8, 200)), live(8, 200, 201), mayHaveRun, mayHaveRun},
-		"lost-and-the-file-lags":               {lost(row("v1-old", 7, 100)), live(8, 200, 201), mayHaveRun, mayHaveRun},
-		"lost-and-nothing-in-the-file":         {lost(Status{State: Unregistered}), live(7, 100, 90), mayHaveRun, mayHaveRun},
-		"lost-and-started-since-the-file-was":  {lost(row("v1-old", 7, 100)), live(8, 100, 150), mayHaveRun, operate},
-		"did-not-get-it,-and-runs-on":          {ran(row("v1-old", 7, 100)), live(7, 100, 90), ranAlready, operate},
-		"did-not-get-it,-and-another-runs":     {ran(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
-		"due,-and-started-since":               {registered(7, row("v1-new", 8, 100)), live(8, 100, 101), ranAlready, mayHaveRun},
-		"due,-and-not-started-since":           {registered(0, row("v1-new", 8, 100)), live(8, 100, 100), mayHaveRun, mayHaveRun},
-		"an-agent-that-tells-no-times":         {undated(row("v1-old", 7, 0)), live(7, 0, 0), operate, operate},
-		"an-agent-that-tells-no-times-another": {undated(row("v1-new", 8, 0)), live(8, 0, 0), mayHaveRun, mayHaveRun},
+		"stopped":                             {known(row("v1-new", 7, 100)), Status{State: Stopped, PID: -1}, leaveStopped, leaveStopped},
+		"nothing-happened":                    {known(row("v1-old", 7, 100)), live(7, 100, 90), operate, operate},
+		"registered-and-not-restarted":        {known(row("v1-new", 7, 200)), live(7, 200, 90), operate, mayHaveRun},
+		"restarted-after-its-registration":    {known(row("v1-new", 8, 200)), live(8, 200, 201), ranAlready, ranAlready},
+		"restarted-in-its-second":             {known(row("v1-new", 8, 200)), live(8, 200, 200), mayHaveRun, mayHaveRun},
+		"restarted,-which-registered":         {known(row("v1-new-started", 8, 200)), live(8, 200, 199), mayHaveRun, mayHaveRun},
+		"restarted-and-row-old":               {known(row("v1-old", 7, 100)), live(8, 200, 201), mayHaveRun, mayHaveRun},
+		"restarted-and-the-time-is-kept":      {known(row("v1-new", 8, 100)), live(8, 100, 201), mayHaveRun, mayHaveRun},
+		"restarted,-time-kept,-row-old":       {known(row("v1-old", 7, 100)), live(8, 100, 201), mayHaveRun, operate},
+		"revived-and-row-shows-it":            {known(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
+		"registered-at-a-console":             {known(row("v1-other", 7, 200)), live(7, 200, 90), operate, operate},
+		"lost-and-nothing-happened":           {lost(row("v1-old", 7, 100)), live(7, 100, 90), operate, operate},
+		"lost-and-restarted":                  {lost(row("v1-new", 8, 200)), live(8, 200, 201), mayHaveRun, mayHaveRun},
+		"lost-and-row-old":                    {lost(row("v1-old", 7, 100)), live(8, 200, 201), mayHaveRun, mayHaveRun},
+		"lost-and-no-row":                     {lost(Status{State: Unregistered}), live(7, 100, 90), mayHaveRun, mayHaveRun},
+		"lost-and-started-since-the-row":      {lost(row("v1-old", 7, 100)), live(8, 100, 150), mayHaveRun, operate},
+		"not-restarted,-and-runs-on":          {ran(row("v1-old", 7, 100)), live(7, 100, 90), ranAlready, operate},
+		"not-restarted,-and-another-runs":     {ran(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
+		"due,-and-started-since":              {registered(7, row("v1-new", 8, 100)), live(8, 100, 101), ranAlready, mayHaveRun},
+		"due,-and-not-started-since":          {registered(0, row("v1-new", 8, 100)), live(8, 100, 100), mayHaveRun, mayHaveRun},
+		"an-agent-without-times":              {undated(row("v1-old", 7, 0)), live(7, 0, 0), operate, operate},
+		"an-agent-without-times,-another-pid": {undated(row("v1-new", 8, 0)), live(8, 0, 0), mayHaveRun, mayHaveRun},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +80,7 @@ func TestRuns_cutOff(t *testing.T) {
 	}
 	t.Run("a-declaration-that-comes-back", func(t *testing.T) {
 		t.Parallel()
-		old := known(row("v1-new", 7, 100)) // it may be from the first time
+		old := known(row("v1-new", 7, 100)) // its row may be from the first time
 		same(t, "the process of before", operate, after(old, Restart, want, comesBack, live(7, 100, 90)))
 		same(t, "another process", mayHaveRun, after(old, Restart, want, comesBack, live(8, 100, 150)))
 		same(t, "another process, and the row is of the declaration before", operate,
@@ -94,7 +94,7 @@ func TestRuns_cutOff(t *testing.T) {
 	})
 }
 
-// What was tried decides what is tried next. Only another pid shows that a try worked whose end was not seen.
+// What was tried decides what is tried next. Only another pid shows that an unconfirmed try worked.
 func TestRuns_tried(t *testing.T) {
 	t.Parallel()
 	up := func(pid int64) Status { return Status{State: Running, PID: pid} }
@@ -132,7 +132,7 @@ func TestRuns_tried(t *testing.T) {
 	}
 }
 
-// What runs is known for as long as the process is the same.
+// The declaration that runs is known as long as the pid stays the same.
 func TestRuns_since(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ got, want Runs }{

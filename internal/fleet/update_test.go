@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// runsAs is a host on which the process runs with a pid.
+// runsAs returns the status of a process that runs with this pid.
 func runsAs(pid int64) fleet.Status {
 	return fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: pid}
 }
@@ -78,7 +78,7 @@ func TestReconcile_operation(t *testing.T) {
 			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnseen}}, process{live: answer(silent)},
 			"live 1", byHost{1: left(asked, fleet.OperationUnconfirmed)},
 		},
-		"failed-before": { // revived by its agent, maybe, but told to operate again
+		"failed-before": { // perhaps revived by its agent, but operated again
 			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryFailed}}, process{live: answer(runsAs(8))},
 			"live 1, restart 1, live 1", byHost{1: well},
 		},
@@ -96,16 +96,16 @@ func TestReconcile_operation(t *testing.T) {
 			r := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change)
 			wantResults(t, test.results, r.Run(t.Context()))
 			test.process.wantCalls(t, test.calls)
-			for h, o := range test.results { // the next apply sees by the pid of before whether it worked
+			for h, o := range test.results { // by this pid the next apply sees whether it worked
 				if before, operated := r.Found().Operated[host(h)]; operated && before != 7 && o.Left != "" {
-					t.Errorf("host %d had pid %d before", h, before)
+					t.Errorf("host %d: pid before the operation is %d, want 7", h, before)
 				}
 			}
 		})
 	}
 }
 
-// What runs is asked by the declaration that it runs by; the next wave is not asked before it begins, nor is anything done there.
+// Agents are asked with the previous declaration, by which the process runs. A wave is not asked before it begins.
 func TestReconcile_operationInWaves(t *testing.T) {
 	t.Parallel()
 	broken := fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
@@ -122,8 +122,8 @@ func TestReconcile_operationInWaves(t *testing.T) {
 	wantResults(t, byHost{1: well, 2: broken, 3: left(stopped, fleet.OtherSpec), 4: left(stopped, fleet.NotOperated), 5: left(stopped, fleet.NotHosted)}, results)
 }
 
-// What Run has changed goes back, the last wave first and whatever fails: what was operated
-// is operated once more, what was taken down is started, and the rest is let run.
+// Back undoes what Run has changed, the last wave first, even if hosts fail. What was operated is operated again,
+// what is down is started, and the rest keeps running.
 func TestReconciliation_back(t *testing.T) {
 	t.Parallel()
 	var (
@@ -135,11 +135,11 @@ func TestReconciliation_back(t *testing.T) {
 	)
 	for name, test := range map[string]struct {
 		operation fleet.Operation
-		process   process                          // as the hosts were to have it
-		again     func([]fleet.Host) fleet.Results // registers as they had it
-		cannot    bool                             // on host 2
-		calls     string                           // back
-		asked     string                           // by the declaration that failed
+		process   process                          // by the new declaration
+		again     func([]fleet.Host) fleet.Results // registers the previous declaration
+		cannot    bool                             // host 2 cannot go back
+		calls     string                           // of Back
+		asked     string                           // with the declaration that failed
 		results   byHost
 	}{
 		"last-wave-first": {
@@ -152,7 +152,7 @@ func TestReconciliation_back(t *testing.T) {
 			calls: "reregister 3, start 3, live 3, reregister 2, restart 2, live 2, reregister 1, restart 1, live 1",
 			asked: "live 3, live 2, live 1", results: byHost{1: well, 2: well, 3: well},
 		},
-		"not-operated": { // it was not registered, so it was not operated either
+		"not-operated": { // not registered, so not operated either
 			operation: fleet.Restart, process: process{live: answer(runsAs(8)), reregister: refused},
 			calls: "reregister 2, live 2, reregister 1, restart 1, live 1", asked: "live 1", results: both,
 		},
@@ -174,7 +174,7 @@ func TestReconciliation_back(t *testing.T) {
 				Reregister: all, Order: all, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{Operation: test.operation, Runs: runs}, Inherited: fleet.Inherited{Prior: &prior},
 			})
 			if results := r.Run(t.Context()); !r.TooManyFailed(results) {
-				t.Fatalf("it went well: %v", results)
+				t.Fatalf("the run did not fail: %v", results)
 			}
 			prior.calls, test.process.calls = nil, nil
 			ctx, cancel := context.WithCancel(t.Context())
@@ -192,14 +192,14 @@ func TestReconciliation_back(t *testing.T) {
 	}
 }
 
-// A host on which what was sent is still under way does not go back: it would take place over what comes back.
+// A host with a call under way does not go back: the call could later undo what was restored.
 func TestReconciliation_Back_underWay(t *testing.T) {
 	t.Parallel()
 	goesOn := byHost{2: {Verdict: fleet.Pending, TaskID: "T"}}
 	for name, c := range map[string]struct {
 		process   process
 		operation fleet.Operation
-		calls     string // back
+		calls     string // of Back
 	}{
 		"hosting": {process{reregister: done(goesOn)}, "", "look 2, wait 2, reregister 1, live 1"},
 		"restart": {process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: goesOn})}, fleet.Restart, "look 2, wait 2, reregister 1, restart 1, live 1"},
@@ -223,7 +223,7 @@ func TestReconciliation_Back_underWay(t *testing.T) {
 	}
 }
 
-// A restart that has worked, as another pid shows, does not keep its host from going back, whatever the platform says of its end.
+// A host goes back if another pid shows that its restart worked, even if the platform says that it is pending.
 func TestReconciliation_Back_worked(t *testing.T) {
 	t.Parallel()
 	goesOn := byHost{1: {Verdict: fleet.Pending, TaskID: "T"}}
@@ -239,7 +239,7 @@ func TestReconciliation_Back_worked(t *testing.T) {
 	wantResults(t, byHost{1: well}, results)
 }
 
-// After going back, the time of a registration is that of the previous declaration.
+// After Back, the registration time is that of the previous declaration.
 func TestReconciliation_Back_registered(t *testing.T) {
 	t.Parallel()
 	prior := &process{live: answer(row(fleet.Running, true, 9))}
@@ -251,8 +251,8 @@ func TestReconciliation_Back_registered(t *testing.T) {
 	fleettest.Check(t, got[1] == 9, "registered %v, want host 1 at 9", got)
 }
 
-// The time of a registration is that which the agent has after the last call: of hosts that were
-// registered, and of those that had this object's registration before the call.
+// Registered has the agent's time after the last call, for hosts that were registered and those that had this
+// object's registration before the call.
 func TestReconciliation_Registered(t *testing.T) {
 	t.Parallel()
 	bare, up := row(fleet.Stopped, false, 5), row(fleet.Running, true, 5)
@@ -276,10 +276,10 @@ func TestReconciliation_Registered(t *testing.T) {
 			fleet.EnsureHosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2), Operate: fleet.Operate{Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(1): {}, host(2): {}}}},
 			process{live: answer(up)}, map[int]int64{1: 5},
 		},
-		"nobody-asked":    {fleet.EnsureRegistered, fleet.Change{Register: hosts(1)}, process{}, map[int]int64{1: 0}},
-		"agents-fail":     {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{live: cannotSay(errDown)}, map[int]int64{1: 0}},
-		"refused":         {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: away}), live: answer(up)}, map[int]int64{}},
-		"nothing-is-done": {fleet.EnsureHosted, fleet.Change{Settle: hosts(1)}, process{live: answer(up)}, map[int]int64{}},
+		"agents-not-asked": {fleet.EnsureRegistered, fleet.Change{Register: hosts(1)}, process{}, map[int]int64{1: 0}},
+		"agents-fail":      {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{live: cannotSay(errDown)}, map[int]int64{1: 0}},
+		"refused":          {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: away}), live: answer(up)}, map[int]int64{}},
+		"nothing-is-done":  {fleet.EnsureHosted, fleet.Change{Settle: hosts(1)}, process{live: answer(up)}, map[int]int64{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -291,7 +291,7 @@ func TestReconciliation_Registered(t *testing.T) {
 	}
 }
 
-// unasked is a host that is not registered but may still be hosted.
+// unasked is the outcome of a host that is not registered but may still be hosted.
 func unasked(o fleet.Outcome) fleet.Outcome {
 	o.Verdict, o.Meaning = fleet.Failed, "not registered, and whether its agent hosts it all the same could not be asked"
 	return o
@@ -305,7 +305,7 @@ func release(ctx context.Context, p *process, hosts []fleet.Host, first fleet.On
 	})
 }
 
-// What was not begun before the end of its time is not begun after it.
+// Release begins nothing once its context has ended.
 func TestRelease_ended(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -347,13 +347,13 @@ func TestRelease(t *testing.T) {
 		results byHost
 	}{
 		"unregister": {unregister, process{hostingRegisters: true}, "unregister 1 2 3", all},
-		// No document says that to unregister is to unhost.
+		// No document says that unregistering also unhosts.
 		"unregister-and-agents-go-on": {
 			unregister, process{live: says(byStatus{1: idle, 2: gone, 3: silent}), operate: doneOps(byOp{fleet.Unsupervise: {1: away}})},
 			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: away, 2: well, 3: well},
 		},
-		"unregister-and-nobody-to-ask": {unregister, process{live: cannotSay(errDown)}, "unregister 1 2 3, live 1 2 3", all},
-		// An agent may host what is not registered.
+		"unregister-and-agents-cannot-be-asked": {unregister, process{live: cannotSay(errDown)}, "unregister 1 2 3, live 1 2 3", all},
+		// An agent may host a process that is not registered.
 		"unregister-finds-nothing": {
 			unregister,
 			process{unregister: done(byHost{1: already, 2: already, 3: already}), live: says(byStatus{1: idle, 2: gone, 3: silent})},
@@ -368,7 +368,7 @@ func TestRelease(t *testing.T) {
 			unregister, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
 			"unregister 1 2 3, live 1 2 3", byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
 		},
-		// It is hosted.
+		// The agent hosts it.
 		"unregister-fails": {unregister, process{unregister: done(byHost{2: away}), hostingRegisters: true}, "unregister 1 2 3, live 2", byHost{1: well, 2: away, 3: well}},
 		"unregister-fails-where-nothing-is": {
 			unregister,
@@ -380,7 +380,7 @@ func TestRelease(t *testing.T) {
 			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(byStatus{1: bare, 2: dated, 3: unsaid}), hostingRegisters: true},
 			"unregister 1 2 3, live 1 2 3", byHost{1: away, 2: away, 3: away},
 		},
-		// What is registered and stopped looks no other than what is not registered.
+		// To the agent, a stopped process that is registered looks like one that is not.
 		"unregister-fails-where-agents-know-of-hosting-alone": {
 			unregister,
 			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(byStatus{1: gone, 2: gone, 3: silent}), cached: answer(absent)},
@@ -391,7 +391,7 @@ func TestRelease(t *testing.T) {
 			process{unregister: done(byHost{2: away}), live: cannotSay(errDown), cached: answer(absent), hostingRegisters: true},
 			"unregister 1 2 3, live 2", byHost{1: well, 2: away, 3: well},
 		},
-		// It proves nothing of any host, whatever is said of them afterwards.
+		// A refused call shows nothing about any host, and neither does a later answer.
 		"unregister-refused-as-a-whole": {
 			unregister,
 			process{unregister: done(byHost{1: refused, 2: refused, 3: refused}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
@@ -431,7 +431,7 @@ func TestRelease(t *testing.T) {
 			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(byStatus{1: silent, 2: idle})},
 			"stop 1 2 3, live 1 2, unregister 3", byHost{1: unreachable, 2: away, 3: well},
 		},
-		// An agent that has not answered yet may be slow. One that was not asked has said nothing.
+		// An agent that has not answered yet may be slow, and one that was not asked is unknown.
 		"stop-fails-and-nothing-is-known-of-agents": {
 			stop,
 			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(byStatus{1: late, 2: unsure})},
@@ -453,7 +453,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// In waves of two, each is stopped and unregistered before the next one.
+// Each wave is stopped and unregistered before the next one.
 func TestRelease_waves(t *testing.T) {
 	t.Parallel()
 	gone, already := live(fleet.Stopped, false, 0), fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
@@ -494,7 +494,7 @@ func TestRelease_spared(t *testing.T) {
 	}, results)
 }
 
-// A host of which an answer does not speak is not one without a registration.
+// A host that is missing in an answer is not taken as unregistered.
 func TestRelease_leftOut(t *testing.T) {
 	t.Parallel()
 	none := func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return map[fleet.Host]fleet.Status{}, nil }
@@ -517,7 +517,7 @@ func TestRelease_silence(t *testing.T) {
 	})
 }
 
-// A registration that was made in the meantime is another owner's. Agents are not asked about what was not hosted before.
+// A registration made in the meantime is another owner's. Agents are not asked about hosts that were not hosted before.
 func TestRelease_registeredMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3, 4)
