@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// console operates the process on a host, as GSEKit does: with labels of its own, and without limits.
+// console operates the process on a host as GSEKit does, with GSEKit's labels and without limits.
 func (w *world) console(n int, ops ...int) {
 	w.Helper()
 	client := &simtest.Client{T: w.T, URL: w.sim.URL, Sim: w.sim.Server}
@@ -27,7 +27,7 @@ func (w *world) console(n int, ops ...int) {
 	}
 }
 
-// unlimited is the declaration of n hosts as bk_cmdb_processes has it, without resource.
+// unlimited declares n hosts with a spec from bk_cmdb_processes, which has no resource limits.
 func (w *world) unlimited(n int, more ...map[string]any) map[string]any {
 	config := w.declares(n, more...)
 	spec, _ := config["spec"].(map[string]any)
@@ -37,8 +37,8 @@ func (w *world) unlimited(n int, more ...map[string]any) map[string]any {
 	return config
 }
 
-// What somebody does at a console on one host of three, what the next plan says of it, and what the next apply makes of it: no process
-// is started but with ensure = "running", and none is restarted or stopped.
+// After a console operation on one host of three, the plan reports the drift and the apply repairs it. It starts a
+// process only with ensure = "running", and never restarts or stops one.
 //
 // Promised in from-gsekit.md: | 重启 (restart), 重载 (reload) | nothing | nothing | nothing |
 // Promised in from-gsekit.md: | 停止 (stop), then 启动 (start) | `other_spec: registered anew by another tool` | nothing | registers it again, or nothing |
@@ -61,8 +61,8 @@ func TestHostedProcess_console(t *testing.T) {
 	for name, c := range map[string]struct {
 		ops                   []int
 		ensure                string
-		esb, gateway, limited string // the reason in out_of_sync: of a process without limits, and with limits through the ESB
-		replaced              string // and where a start replaces labels, if that differs
+		esb, gateway, limited string // the reason in out_of_sync, of a process without limits, or with limits through the ESB
+		replaced              string // the reason where a start replaces labels, if that differs
 	}{
 		"restart":       {[]int{simulator.OpRestart}, "hosted", nothing, nothing, nothing, anew},
 		"reload":        {[]int{simulator.OpReload}, "hosted", nothing, nothing, nothing, ""},
@@ -118,7 +118,7 @@ func TestHostedProcess_console(t *testing.T) {
 	}
 }
 
-// Through the ESB nothing is registered any more once a process without limits is stopped on every host, so the plan names none.
+// Through the ESB, a process without limits that is stopped on every host is registered nowhere, so the plan names no host.
 //
 // Promised in drift-in-ci.md: If no host is registered anymore and `on_destroy` is `"unregister"`, the plan names no host and creates the resource anew.
 func TestHostedProcess_consoleStopsAll(t *testing.T) {

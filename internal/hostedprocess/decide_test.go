@@ -27,7 +27,7 @@ func TestRefreshed(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		of   refreshed
-		want fleet.Code // with the text of before, where it is the code of before
+		want fleet.Code // keeps its text if the code is unchanged
 	}{
 		"drift":                                  {refreshed{was: none, found: found(fleet.NotHosted)}, fleet.NotHosted},
 		"repaired by hand":                       {refreshed{was: status(fleet.NotRunning)}, ""},
@@ -59,7 +59,7 @@ func TestRefreshed(t *testing.T) {
 	}
 }
 
-// A ledger is what it was once it is read again, and a large fleet's takes few bytes of state.
+// A ledger survives encoding, and takes few bytes for each host of a large fleet.
 func TestLedger_encode(t *testing.T) {
 	t.Parallel()
 	before := ledger{declared: declared{Fingerprint: "v1", Labels: map[string]string{"a": "b"}}, kept: true, hosts: map[fleet.HostID]entry{}}
@@ -74,19 +74,19 @@ func TestLedger_encode(t *testing.T) {
 	}
 	var after ledger
 	if err := json.Unmarshal(raw, &after); err != nil || !reflect.DeepEqual(after, before) {
-		t.Errorf("%v: read again, it differs", err)
+		t.Errorf("%v: it differs after decoding", err)
 	}
 	if perHost := float64(len(raw)) / hosts; perHost > 8 {
 		t.Errorf("%.1f bytes for each host", perHost)
 	}
-	for name, broken := range map[string][]byte{"cut off": raw[:len(raw)/2], "another form": []byte(`{}`), "not compressed": []byte(`"bm90"`)} {
+	for name, broken := range map[string][]byte{"truncated": raw[:len(raw)/2], "another form": []byte(`{}`), "not compressed": []byte(`"bm90"`)} {
 		if json.Unmarshal(broken, &after) == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-// What is taken for an import id is one: its parts are put together to one that means the same.
+// An import id that parses can be rebuilt from its parts, and then means the same.
 func FuzzParseImportID(f *testing.F) {
 	for _, id := range []string{
 		"web:nginx", "web:nginx@0:10.0.0.1", "web:nginx@0:10.0.0.1, 0:0:[2001:db8::1]", "web:nginx:1@" + strings.Repeat("0a", 16),

@@ -15,7 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// hostedBy is a hosted process of a face, not created yet.
+// hostedBy returns a hosted process, not created yet, that is reached through a face.
 func hostedBy(t *testing.T, sim *providertest.Sim, by providertest.Face) *providertest.Core {
 	t.Helper()
 	return providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
@@ -29,8 +29,8 @@ func with(config map[string]any, name string, value any) map[string]any {
 
 func safety(more map[string]any) map[string]any { return map[string]any{"safety": more} }
 
-// A change that goes beyond what is safe is refused by its plan, which names the hosts and says what to raise; raised in the same change,
-// it is let through. What is protected is neither destroyed nor replaced.
+// A plan that exceeds a limit of safety fails, and names the hosts and the limit to raise. If that is raised in the
+// same change, the plan succeeds. A protected resource is neither destroyed nor replaced.
 //
 // Promised in reference: A plan that goes further fails, names the hosts, and says which number to raise.
 // Promised in reference: No limits by default.
@@ -52,10 +52,10 @@ func TestSafety(t *testing.T) {
 			other = attribute("process", with(process, "setup_path", "/srv/other"))
 		}
 		for name, c := range map[string]struct {
-			before, after      map[string]any // of four hosts; after nil: destroyed
-			tainted, requested bool           // requested: by -replace
-			lost               bool           // what is kept beside state
-			said               string         // "" where it is let through
+			before, after      map[string]any // of four hosts; if after is nil, destroyed
+			tainted, requested bool           // requested by -replace
+			lost               bool           // the private state is lost
+			said               string         // "" if it succeeds
 		}{
 			"one-leaves":      {before: one, after: fleetOf(by, 3, one)},
 			"two-leave":       {before: one, after: fleetOf(by, 2, one), said: `this change unregisters 2 of 4 hosts, and ` + two + ` If that is what you want, set safety.max_removed_hosts to 2 or more in the same change.`},
@@ -110,7 +110,7 @@ func TestSafety(t *testing.T) {
 	}
 }
 
-// A tainted resource of which nothing was ever registered has nothing to protect.
+// A tainted resource that never registered anything is not protected.
 func TestSafety_neverRegistered(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]map[string]any{"protected": {"deletion_protection": true}, "limited": {"max_removed_hosts": "0"}} {
@@ -133,8 +133,8 @@ func TestSafety_neverRegistered(t *testing.T) {
 	}
 }
 
-// A plan says in one warning what no line of it does: that hosts leave and nothing limits how many,
-// and what a replacement does to a process. One host, or a safety that was thought of, is no news.
+// A plan warns once if more than one host leaves and no limit is set, and if a replacement ends processes. With one
+// host, or any safety block, it does not.
 //
 // Promised in safe-rollouts.md: A plan that removes more than one host without `safety` warns, and so does one that replaces
 // the resource (*Hosted Process Is Replaced*).
@@ -170,7 +170,7 @@ func TestSafety_warnings(t *testing.T) {
 	}
 }
 
-// Each warning that Terraform prints costs it a reading of the file, and of those with one summary it prints one.
+// Terraform reads the configuration file for each warning, and prints only one of those with the same summary.
 //
 // Promised in measurements.md: Of destroys without `safety`, the provider names three in warnings of their own.
 func TestSafety_manyDestroys(t *testing.T) {
@@ -188,7 +188,7 @@ func TestSafety_manyDestroys(t *testing.T) {
 	providertest.Same(t, "hosts named in the summary", 3, named)
 }
 
-// Protection that was taken away by an apply of its own protects no longer.
+// Once an apply has removed the protection, the resource can be destroyed.
 func TestSafety_unprotected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -200,7 +200,7 @@ func TestSafety_unprotected(t *testing.T) {
 	)
 }
 
-// A create that has failed says how to go on where safety refuses the replacement of what Terraform taints.
+// If safety refuses to replace what a failed create has tainted, the error of that create says how to go on.
 //
 // Promised in safe-rollouts.md: If it fails on every host that it reached, fix the cause, run `terraform untaint`, and apply again.
 func TestSafety_createFailed(t *testing.T) {
@@ -228,13 +228,13 @@ func TestSafety_createFailed(t *testing.T) {
 	}
 }
 
-// A machine whose address becomes its agent id does not leave: the platform is asked. It is unregistered by its old name and registered by
-// the new one; nothing else is done to it, and nothing to any other machine.
+// A machine whose address is replaced by its agent id does not count as removed, which the platform confirms. It is
+// unregistered by its old name and registered by the new one, and nothing else is changed on any machine.
 func TestSafety_renamed(t *testing.T) {
 	t.Parallel()
 	more := map[string]any{"safety": map[string]any{"max_removed_hosts": "0"}, "ensure": "running", "on_destroy": "stop"}
 	for name, c := range map[string]struct {
-		machine string // of the agent
+		machine string // of the agent id
 		calls   []string
 		fails   bool
 	}{
@@ -262,7 +262,7 @@ func TestSafety_renamed(t *testing.T) {
 	}
 }
 
-// What a plan cannot know is looked at before anything is called.
+// Limits that a plan could not check are checked by the apply before any call.
 func TestSafety_knownLater(t *testing.T) {
 	t.Parallel()
 	through(t, each, func(w *world) {
@@ -295,7 +295,7 @@ func TestSafety_mistakes(t *testing.T) {
 	}
 }
 
-// The plan tells what a change does to hosts, in which waves, and nothing where it calls none.
+// rollout_plan says what a change does to hosts and in which waves, and is empty if no host is called.
 func TestHostedProcess_rolloutPlan(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
@@ -363,7 +363,7 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 	}
 }
 
-// A plan may be applied where the provider allows more unreachable hosts, or fewer: each run reads BK_MAX_UNREACHABLE_HOSTS.
+// A plan can be applied with another BK_MAX_UNREACHABLE_HOSTS than it was made with, because each run reads it anew.
 func TestMaxUnreachable_otherThanPlanned(t *testing.T) {
 	t.Parallel()
 	through(t, each, func(w *world) {
@@ -387,8 +387,8 @@ func TestMaxUnreachable_otherThanPlanned(t *testing.T) {
 	})
 }
 
-// Of hosts out of sync the plan tells what their update does: it registers, hosts and starts
-// what is missing, leaves alone where nothing is, and ends what it knows to be its own.
+// rollout_plan says what an update does to hosts out of sync: it registers, hosts and starts what is missing, leaves
+// alone hosts with nothing missing, and unregisters only what is this resource's.
 func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 	t.Parallel()
 	const by, namespace, nginx = providertest.FaceESB, "web", "nginx"
@@ -396,8 +396,8 @@ func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after string // ensure
 		hosts         int
-		gone          string // unregistered behind its back, where the second one was stopped
-		refused       []int  // when it was created
+		gone          string // unregistered by another tool, which stopped web-2 too
+		refused       []int  // hosts on which the create was refused
 		want          string
 		calls         []string
 	}{
@@ -429,8 +429,8 @@ func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 	}
 }
 
-// A change that does what the one before it did is a line of the plan, as a value that stays is
-// none. So is an apply that failed and is repeated.
+// If a change, or a repeated apply, does the same as the one before, rollout_plan still differs: a value that stays
+// is no line of a plan.
 func TestHostedProcess_rolloutPlanAgain(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB

@@ -13,8 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What CI sees when some hosts fail: the exit code of the apply, and that of the
-// plan after it. A postcondition makes an apply with failures exit 1, without taint.
+// If some hosts fail, CI sees the exit codes of the apply and of the plan after it. With a postcondition such an
+// apply exits with 1, without taint.
 //
 // Promised in partial-failure.md: a create, on some hosts | ends with a warning, exit code 0
 // Promised in partial-failure.md: an update, on any host | ends with an error, exit code 1
@@ -38,7 +38,7 @@ func TestAccExitCodes_partialFailure(t *testing.T) {
   }`
 	for name, step := range map[string]struct {
 		api           string
-		before, after string // configurations; before is applied while all is well
+		before, after string // configurations; before is applied without faults
 		command       string // apply by default
 		code          int
 		says          string
@@ -81,7 +81,7 @@ func TestAccGenerateConfig(t *testing.T) {
 	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Labels: `{ team = "sre" }`}.String())
 	cli.Expect(0, "apply", "-auto-approve")
 	for _, file := range []string{"terraform.tfstate", "terraform.tfstate.backup"} {
-		_ = os.Remove(filepath.Join(cli.Dir, file)) // as if it had never been ours
+		_ = os.Remove(filepath.Join(cli.Dir, file)) // as if Terraform had never managed it
 	}
 	sim.ResetCalls()
 	cli.Configure("import {\n  to = bk_hosted_process.test\n  id = \"web:nginx\"\n}\n")
@@ -95,7 +95,7 @@ func TestAccGenerateConfig(t *testing.T) {
 	cli.Expect(0, "apply", "-auto-approve")
 	cli.Expect(0, "plan", "-detailed-exitcode")
 
-	// With what the agents host there is a spec.
+	// The spec is read from the agents' files.
 	cli.Env = append(cli.Env, "BK_VERIFY=agent", "BK_HOSTED_SPECS_JOB_SCOPE_ID=3")
 	cli.Expect(0, "state", "rm", "bk_hosted_process.test")
 	_ = os.Remove(filepath.Join(cli.Dir, "generated.tf"))
@@ -105,7 +105,7 @@ func TestAccGenerateConfig(t *testing.T) {
 	providertest.Same(t, "calls that change something", []string{}, sim.Changes())
 }
 
-// replaceLine puts a text in the place of the line that begins so.
+// replaceLine replaces the line with this prefix.
 func replaceLine(text, begins, replacement string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -116,7 +116,7 @@ func replaceLine(text, begins, replacement string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Processes start in the order of depends_on and stop in the reverse order, host for host, as GSEKit's priorities do.
+// Processes start in the order of depends_on and stop in the reverse order, on each host, as by GSEKit's priorities.
 func TestAccStartOrder(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -135,8 +135,8 @@ func TestAccStartOrder(t *testing.T) {
 	providertest.Same(t, "stops", []string{"server", "db"}, order(simulator.OpStop))
 }
 
-// A create after which no host is as declared is red, and what it registered is remembered, tainted. One that took over what was there
-// before is not: a taint would unregister of it, and what the process was taken over from goes on hosting it.
+// A create after which no host is as declared ends with an error, and what it registered is in state, tainted. If it
+// took over an earlier registration it only warns, because the taint would unregister that.
 //
 // Promised in partial-failure.md: hosting or starting on every host, so that a create leaves
 // none as declared | ends with an error, exit code 1
@@ -152,7 +152,7 @@ func TestHostedProcess_startsNowhere(t *testing.T) {
 					namespace, process := w.by.Process()
 					w.sim.Colleague(t, namespace, process, nil, 1, 2, 3)
 					w.do(w.sim.Host, 1, 2, 3)
-					if w.by == job { // where it is the server's to say
+					if w.by == job { // JOB's server says that it exists
 						w.on("register_proc_info", simulator.Fault{Code: new(850), Times: 3})
 					}
 				}
@@ -184,8 +184,8 @@ func TestHostedProcess_startsNowhere(t *testing.T) {
 	}
 }
 
-// The example of the guide on drift: what the resource does not call drift fails the plan
-// all the same, by the postcondition of the data source.
+// The example of the guide on drift: a postcondition of the data source fails the plan for what the resource does
+// not call drift.
 //
 // Promised in drift-in-ci.md: The postcondition of the data source is the way to make a plan fail (exit code 1) on a health check
 //
@@ -198,7 +198,7 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 	fails := func() {
 		t.Helper()
 		out := cli.Expect(1, "plan", "-detailed-exitcode")
-		providertest.Check(t, strings.Contains(out, "Not running everywhere"), "the postcondition says nothing:\n%s", out)
+		providertest.Check(t, strings.Contains(out, "Not running everywhere"), "the postcondition did not fail:\n%s", out)
 	}
 	for _, config := range []string{example, strings.Replace(example, `ensure = "running"`, `ensure = "registered"`, 1)} {
 		cli.Configure(config)
@@ -211,7 +211,7 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 	fails()
 }
 
-// A destroy does not end well while a start would bring back what it unregisters.
+// A destroy fails while a start is under way that could bring back what it unregisters.
 //
 // Promised in changing-hosts.md: the host stays in state: *an earlier apply has sent what would host or start it there, and
 // the platform has not said that this is over*.
@@ -220,7 +220,7 @@ func TestHostedProcess_destroyedUnderWay(t *testing.T) {
 	hour := simulator.Fault{Takes: time.Hour}
 	for name, c := range map[string]struct {
 		faces   []providertest.Face
-		op      int // that does not end
+		op      int // that stays under way
 		befalls func(*world, *providertest.Core) map[string]any
 	}{
 		"created": {each, simulator.OpStart, func(w *world, _ *providertest.Core) map[string]any {

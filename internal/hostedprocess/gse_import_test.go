@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// An import finds what was applied, but for what the platform does not tell.
+// An import finds what was applied, except what the platform does not return.
 //
 // Promised in import-and-adoption.md: Hosts that aren't registered are named in a warning, and
 // the next apply registers them. If none is registered, the import fails.
@@ -34,7 +34,7 @@ func TestHostedProcess_import(t *testing.T) {
 			imported := w.object()
 			said := imported.Imports(id)
 			got, _ := providertest.Plain(t, imported.State).(map[string]any)
-			got["process"] = nil // without the spec
+			got["process"] = nil // an import has no spec
 			diff := cmp.Diff(want, got)
 			providertest.Check(t, diff == "" && len(said) == 0, "%s (-want +got):\n%s\n%s", id, diff, said)
 		}
@@ -56,8 +56,8 @@ func TestHostedProcess_import(t *testing.T) {
 	})
 }
 
-// Of a host that is listed twice the later registration is imported, in whatever order they are listed. A warning names the other one, if it has
-// another supplier id.
+// If a host is listed twice, in any order, the later registration is imported. If the other has another supplier id,
+// a warning names it.
 func TestHostedProcess_importTwoRows(t *testing.T) {
 	t.Parallel()
 	row := func(host, supplier, at int) any {
@@ -102,8 +102,7 @@ func TestHostedProcess_importTwoRows(t *testing.T) {
 	}
 }
 
-// Labels that every host has in the same way are imported. What differs from host to host
-// is named, and no host's value becomes that of all.
+// Labels that are the same on every host are imported. A warning names those that differ.
 //
 // Promised in import-and-adoption.md: Others, such as the `bk_process_id` that GSEKit writes, are
 // left out of state, and a warning names them with their values.
@@ -144,8 +143,8 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 	}
 }
 
-// Hosts can be imported under keys of one's own, and the first plan has no line for them
-// then; where it has, it says that no host leaves for that.
+// Hosts can be imported under the configuration's keys, which the first plan does not change. If keys do change, a
+// warning says that no host leaves.
 //
 // Promised in import-and-adoption.md: The first plan then shows every key as changed. A changed key calls nothing, and a warning says so.
 func TestHostedProcessResource_importKeys(t *testing.T) {
@@ -174,7 +173,7 @@ func TestHostedProcessResource_importKeys(t *testing.T) {
 	}
 }
 
-// On every road an import works with a configuration that refers to the spec of what is imported, and nothing that runs is restarted.
+// Each way to import works with a configuration that refers to the imported spec, and restarts no process.
 func TestAccHostedProcessResource_importRoads(t *testing.T) {
 	t.Parallel()
 	const dependents = `
@@ -217,7 +216,7 @@ resource "bk_process_operation" "parts" {
 	}
 }
 
-// listedRow is a row of a listing of the namespace web, on no host where ip is "".
+// listedRow returns a row of a listing of the namespace web, without a host if ip is "".
 func listedRow(name, ip string) map[string]any {
 	return map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": name, "labels": map[string]any{}},
@@ -229,13 +228,13 @@ func listing(sim *providertest.Sim, rows ...any) {
 	sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": rows, "data/count": len(rows)}})
 }
 
-// unplaced are rows beside those of nginx and redis, each on one host.
+// unplaced are rows that are listed beside those of nginx and redis, which have one host each.
 var unplaced = map[string]struct {
 	row any
-	// failsImport: it may be one of nginx.
+	// failsImport: the row may be one of nginx.
 	failsImport bool
 	warns       string
-	// aboutRedis: a listing of what begins with redis warns too.
+	// aboutRedis: a listing with the prefix redis warns too.
 	aboutRedis bool
 }{
 	"of-the-process":   {listedRow("nginx", ""), true, `Namespace "web" has rows that name no host, of ["nginx"].`, false},
@@ -245,7 +244,7 @@ var unplaced = map[string]struct {
 	"unreadable":       {7, true, `Namespace "web" has rows that could not be read.`, true},
 }
 
-// An import that lacks a host leaves it to run for ever, so it goes on only where the rows without a host are surely of other processes.
+// A host that an import lacks would never be unregistered, so the import fails if a row without a host may be of its process.
 func TestHostedProcessResource_importOfUnplaced(t *testing.T) {
 	t.Parallel()
 	for name, c := range unplaced {
@@ -269,14 +268,14 @@ func TestHostedProcessResource_importOfUnplaced(t *testing.T) {
 	}
 }
 
-// A listing goes on with what is known, and says that there is more.
+// A listing returns the processes that it can place, and warns that there may be more.
 func TestHostedProcessListResource_unplaced(t *testing.T) {
 	t.Parallel()
 	for name, c := range unplaced {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			listing(sim, listedRow("nginx", "10.0.0.1"), c.row, listedRow("redis", "10.0.0.2"), with(listedRow("redis-old", "10.0.0.2"), "status", 0)) // that was unregistered
+			listing(sim, listedRow("nginx", "10.0.0.1"), c.row, listedRow("redis", "10.0.0.2"), with(listedRow("redis-old", "10.0.0.2"), "status", 0)) // unregistered
 			p := sim.Configured(t)
 			for name, list := range map[string]struct {
 				request tfprotov6.ListResourceRequest
@@ -302,7 +301,7 @@ func TestHostedProcessListResource_unplaced(t *testing.T) {
 	}
 }
 
-// A name that steers a terminal is shown without what does, and listed as it is.
+// Control characters of a name are not displayed, but the identity has them.
 func TestHostedProcessListResource_printable(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -315,8 +314,8 @@ func TestHostedProcessListResource_printable(t *testing.T) {
 	providertest.Check(t, ok && maps.Equal(identity, map[string]any{"namespace": "web", "name": "ng\x1b[31minx\u202e"}), "identity %q", results[0].Identity)
 }
 
-// unapplied is a resource that was imported and never applied, so that nobody knows
-// its spec: two hosts of a process that somebody registered, hosts and runs.
+// unapplied returns a resource that was imported and never applied, so its spec is unknown. Its process is
+// registered, hosted and running on two hosts.
 func (w *world) unapplied() *providertest.Core {
 	w.Helper()
 	w.object().Applied(w.declares(2))
@@ -327,8 +326,8 @@ func (w *world) unapplied() *providertest.Core {
 	return resource
 }
 
-// A destroy of what was imported and never applied unregisters it, and operates nothing: there is no spec to do it with. The gateway does
-// not unregister without one either, and the resource stays.
+// Destroying a resource that was imported and never applied unregisters it, but stops nothing, because there is no
+// spec. The gateway cannot unregister without a spec either, so the resource stays.
 func TestHostedProcess_destroyUnapplied(t *testing.T) {
 	t.Parallel()
 	all := on("unregister_proc_info", 1, 2)
@@ -347,7 +346,7 @@ func TestHostedProcess_destroyUnapplied(t *testing.T) {
 				w := newWorld(t, c.by)
 				resource := w.unapplied()
 				set(resource, "on_destroy", string(ending))
-				if len(c.calls) > 1 { // on one host it took effect, and said that it was in progress
+				if len(c.calls) > 1 { // it took effect on one host, with code 115
 					w.on("unregister_proc_info", once(simulator.Fault{Code: new(115), Apply: true}))
 				}
 
@@ -366,8 +365,8 @@ func TestHostedProcess_destroyUnapplied(t *testing.T) {
 	}
 }
 
-// Of a process that was only hosted unregister_proc_info knows nothing. Without a spec
-// it cannot be unhosted, and so it is not said to be gone, whether there is a row of it or not.
+// unregister_proc_info does not find a process that was only hosted. Without a spec the process cannot be unhosted,
+// so the destroy fails, with or without a row.
 func TestHostedProcess_destroyUnappliedHosting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb) // the gateway has no unregister_proc_info
@@ -385,8 +384,8 @@ func TestHostedProcess_destroyUnappliedHosting(t *testing.T) {
 	expectHosted(t, w.sim, 2)
 }
 
-// A host of which the file does not tell is named after an import as well, where the
-// agent cannot be asked for want of a spec; and it is neither drift nor gone.
+// A refresh after an import also names a host whose row has no status. Without a spec its agent cannot be asked, and
+// the host is neither drift nor gone.
 func TestHostedProcess_unknownAfterImport(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -424,7 +423,7 @@ func TestHostedProcess_firstApplyAfterImport(t *testing.T) {
 	})
 }
 
-// What another resource has taken over since the import is not unregistered with a host that leaves in the first apply.
+// A host that another resource has taken over since the import, and that leaves in the first apply, is not unregistered.
 func TestHostedProcess_leavesAfterImport(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -439,7 +438,7 @@ func TestHostedProcess_leavesAfterImport(t *testing.T) {
 	})
 }
 
-// No apply was cut off before the first one after an import, so that one restarts what it changes.
+// No interrupted apply can precede the first one after an import, so that one restarts what it changes.
 func TestHostedProcess_restartsAfterImport(t *testing.T) {
 	t.Parallel()
 	verifying(t, func(w *world) {
@@ -451,7 +450,7 @@ func TestHostedProcess_restartsAfterImport(t *testing.T) {
 	})
 }
 
-// What names no owner gets one with the first update after its import, and state has it.
+// A registration without an owner gets one with the first update after its import, which is also in state.
 func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -459,7 +458,7 @@ func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
 	resource := w.object()
 	resource.Imports("web:nginx@web-1=0:10.0.0.2")
 	mark := resource.Attribute("fingerprint")
-	providertest.Check(t, mark == nil, "what has no fingerprint is imported with %q", mark)
+	providertest.Check(t, mark == nil, "imported with the fingerprint %q, and the registration has none", mark)
 	resource.Applied(w.declares(1))
 	owner := resource.Attribute("owner")
 	providertest.Check(t, owner != nil && owner == w.at(1).Labels["tf_spec_owner"], "the owner is %v in state, and registered with %v", owner, w.at(1).Labels)

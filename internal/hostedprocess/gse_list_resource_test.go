@@ -94,7 +94,8 @@ func TestHostedProcessListResource(t *testing.T) {
 	})
 }
 
-// 1,200 rows are two pages. A limit that the first page fills asks for no second one; the hosts of a process may stand on any.
+// 1,200 rows are two pages. The second is not read if the first one reaches the limit, unless hosts are wanted, which
+// may be on any page.
 func TestHostedProcessListResource_pages(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -124,7 +125,7 @@ func TestHostedProcessListResource_pages(t *testing.T) {
 	}
 }
 
-// Between two pages a row appears that moves the others: the one that shows twice is one host, and one process.
+// A row that appears between two reads moves the others. A row that is then listed twice counts once.
 func TestHostedProcessListResource_changes(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -141,7 +142,7 @@ func TestHostedProcessListResource_changes(t *testing.T) {
 	if diff := cmp.Diff([]string{"web:nginx"}, listedNames(results)); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
-	// The new row came in front of what was read already, so it is seen when all is read again.
+	// The new row precedes what was read already, so it is found when all pages are read again.
 	hosts := hosts(t, results[0])
 	providertest.Check(t, len(hosts) == 1200, "%d hosts", len(hosts))
 }
@@ -154,7 +155,7 @@ func TestHostedProcessListResource_fails(t *testing.T) {
 	sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: 1, EnvelopeCode: &code, EnvelopeMessage: "third-party error"})
 	p := sim.Configured(t)
 	results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "web"})
-	providertest.Check(t, len(results) == 0, "hosts of one page were taken for all: %v", listedNames(results))
+	providertest.Check(t, len(results) == 0, "the hosts of one page were returned as all: %v", listedNames(results))
 	for _, want := range []string{"ERROR: Unable to List Hosted Processes", `The processes of namespace "web" could not be listed.`, "from row 1000", "third-party error"} {
 		providertest.Check(t, strings.Contains(said, want), "it does not say %q: %s", want, said)
 	}

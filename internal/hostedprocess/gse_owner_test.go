@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A registration that was there before the resource stays its owner's: it is not
-// taken over by a later apply, nor removed by a destroy, until it is adopted.
+// A registration that was there before the resource stays its owner's. Until it is adopted, no apply takes it over and
+// no destroy removes it.
 //
 // Promised in troubleshooting.md: `Hosts Of Another Owner` | the same, in a plan: the apply will
 // leave these hosts alone and end with an error.
@@ -39,7 +39,7 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 				before, theirs := w.at(2), codesOf("registered_by_other", 2)
 				asked := []string{}
 				first := []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1, 2)}
-				if w.by == esb { // the gateway looks before it registers
+				if w.by == esb { // the gateway reads the status before it registers
 					asked = []string{on("register_proc_info", 2)}
 				} else {
 					first = []string{on("register_proc_info", 1)}
@@ -62,7 +62,7 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 				}
 				end := last(w)
 				w.play(resource, step{name: "once more", config: w.declares(2, kill), calls: asked, left: theirs, says: "adopt_existing = true", fails: true})
-				if name == "adopted" { // which says nothing where it fails
+				if name == "adopted" {
 					failed := step{name: "cannot be adopted", config: end.config, anyCalls: true, left: codesOf("not_registered", 2), says: "agent is away", fails: true}
 					failed.befalls = func(w *world) { w.on("update_proc_info", away, 2) }
 					w.play(resource, failed)
@@ -77,7 +77,7 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 	}
 }
 
-// A refresh names who has taken a host over, also where the ledger is lost.
+// A refresh names the owner that has taken a host over, even if the ledger is lost.
 func TestHostedProcess_takenOverUnkept(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -91,8 +91,9 @@ func TestHostedProcess_takenOverUnkept(t *testing.T) {
 	})
 }
 
-// Who takes over what another owner has registered, with the very same declaration or by adopt_existing, is told whose it was, and whether
-// it is hosted only now. Who lost it plans drift, and takes it back; then the other leaves it alone.
+// A resource that takes over another owner's registration, because the declaration is the same or by adopt_existing,
+// warns whose it was, and whether hosting it is new. The previous owner plans drift and takes it back. Then the other
+// one leaves it alone.
 //
 // Promised in shared-hosts.md: The create takes it over, and a warning (*Hosts Taken Over*) names
 // the host and that owner, who plans drift at its next refresh.
@@ -137,23 +138,22 @@ func TestHostedProcess_takenOver(t *testing.T) {
 	})
 }
 
-// A host that is added is judged as at create: somebody else's stays theirs, and is neither
-// replaced nor unregistered. So are those through the gateway, where hosting replaces, although
-// nothing in the cached status names its host by address, or nothing is in the cached status yet.
+// An added host with another owner's registration is neither registered over nor unregistered, as at create. At the
+// gateway, where hosting replaces, that holds even if the cached status names the host only by agent id, or lacks it.
 func TestHostedProcess_addedHost(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		faces []providertest.Face
 		set   func(*world)
 	}{
-		"on-file": {gse, func(*world) {}},
+		"in-the-cached-status": {gse, func(*world) {}},
 		"rows-by-agent-id": {[]providertest.Face{gateway}, func(w *world) {
 			w.sim.RowsWithoutHost = true
 			w.sim.AddAgent("0200000007525400f355781710390005465c", providertest.Address(1))
 			w.sim.AddAgent("0200000007525400f355781710390005465d", providertest.Address(2))
 		}},
-		"file-lags": {gse, func(w *world) { w.sim.FreezeStatus() }},
-		"job-says":  {[]providertest.Face{job}, func(w *world) { w.on("register_proc_info", simulator.Fault{Code: new(850)}, 2) }},
+		"cached-status-lags": {gse, func(w *world) { w.sim.FreezeStatus() }},
+		"job-says":           {[]providertest.Face{job}, func(w *world) { w.on("register_proc_info", simulator.Fault{Code: new(850)}, 2) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,8 +179,8 @@ func TestHostedProcess_addedHost(t *testing.T) {
 	}
 }
 
-// An address that names another supplier id is another registration. The plan refuses it, and so
-// does the apply of a plan that did not know it.
+// An address with another supplier id is another registration. The plan refuses it, and so does the apply if the
+// plan did not know the address.
 //
 // Promised in changing-hosts.md: is another registration, and a plan with it is an error.
 func TestHostedProcess_supplierInTheAddress(t *testing.T) {
@@ -204,8 +204,8 @@ func TestHostedProcess_supplierInTheAddress(t *testing.T) {
 	})
 }
 
-// Without a fingerprint nothing in the cached status proves that a registration was made good,
-// so what failed stays until an apply has done it.
+// Without a fingerprint the cached status cannot show that a registration was repaired, so a failure stays in
+// out_of_sync until an apply has succeeded.
 func TestHostedProcess_failureIsRemembered(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -222,8 +222,8 @@ func TestHostedProcess_failureIsRemembered(t *testing.T) {
 	})
 }
 
-// A create that the deadline cut off everywhere is an error, but it may have registered: state remembers it, tainted.
-func TestHostedProcess_createCutOff(t *testing.T) {
+// A create that reached its deadline on every host ends with an error. It may have registered, so it is in state, tainted.
+func TestHostedProcess_createAtDeadline(t *testing.T) {
 	t.Parallel()
 	for _, by := range gse {
 		t.Run(string(by), func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestHostedProcess_createCutOff(t *testing.T) {
 	}
 }
 
-// What a create that was cut off has registered itself is taken over without a word.
+// What an interrupted create has registered itself is taken over without a warning.
 func TestHostedProcess_createGoesOn(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -264,7 +264,7 @@ func TestHostedProcess_createGoesOn(t *testing.T) {
 	})
 }
 
-// What the provider block has yet to learn is not planned as settled.
+// An unknown default label of the provider block is unknown in the plan.
 func TestHostedProcess_labelsKnownLater(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -280,7 +280,7 @@ func TestHostedProcess_labelsKnownLater(t *testing.T) {
 	})
 }
 
-// A host that never came to be registered can leave, and be destroyed.
+// A host that was never registered can leave and be destroyed.
 func TestHostedProcess_neverRegistered(t *testing.T) {
 	t.Parallel()
 	for name, last := range map[string]func(*world) step{
@@ -304,7 +304,7 @@ func TestHostedProcess_neverRegistered(t *testing.T) {
 	}
 }
 
-// A raised ensure asks the agents: the cached status may be older than a stop.
+// If ensure is raised the agents are asked, as the cached status may be older than a stop.
 func TestHostedProcess_ensureRaised(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -327,7 +327,7 @@ func TestHostedProcess_ensureRaised(t *testing.T) {
 	})
 }
 
-// Hosts that leave are stopped as they were registered, and only while the rollout's patience lasts.
+// Hosts that leave are stopped with the spec that they were registered with, and only until too many hosts have failed.
 func TestHostedProcess_leavingHosts(t *testing.T) {
 	t.Parallel()
 	through(t, each, func(w *world) {
@@ -355,8 +355,8 @@ func TestHostedProcess_leavingHosts(t *testing.T) {
 	})
 }
 
-// What another object registered and unregistered is not stopped by the first, if that has heard of it. What it has registered again since
-// is, and so is what it never heard of: that looks like its own that somebody has unregistered.
+// If another object registered and unregistered a host, the first one does not stop its process, provided that a refresh
+// has seen the other's registration. It does if it has registered again since, or never saw it.
 //
 // Promised in shared-hosts.md: It is not stopped or killed if an apply of yours (`-refresh-only`
 // included) has seen the other's registration.
@@ -364,10 +364,10 @@ func TestHostedProcess_leavingHosts(t *testing.T) {
 func TestHostedProcess_overtakenAndRemoved(t *testing.T) {
 	t.Parallel()
 	more := map[string]any{"ensure": "running", "on_destroy": "kill"}
-	for name, c := range map[string]struct{ heard, again, stopped bool }{
-		"heard":                {heard: true},
-		"heard-and-registered": {heard: true, again: true, stopped: true},
-		"never-heard":          {stopped: true},
+	for name, c := range map[string]struct{ seen, again, stopped bool }{
+		"seen":                {seen: true},
+		"seen-and-registered": {seen: true, again: true, stopped: true},
+		"never-seen":          {stopped: true},
 	} {
 		for way, leaves := range map[string]bool{"destroyed": false, "leaves": true} {
 			t.Run(name+"/"+way, func(t *testing.T) {
@@ -376,7 +376,7 @@ func TestHostedProcess_overtakenAndRemoved(t *testing.T) {
 					first, second := w.object(), w.object()
 					first.Applied(w.declares(2, more))
 					second.Applied(w.declares(1))
-					if c.heard {
+					if c.seen {
 						first.Refresh()
 					}
 					second.Applied(nil)

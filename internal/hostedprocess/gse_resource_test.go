@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// The life of a process on a real CLI, through each way into the platform.
+// The life of a process on a real CLI, through each API.
 func TestAccHostedProcessResource_basic(t *testing.T) {
 	t.Parallel()
 	for _, by := range each {
@@ -41,13 +41,13 @@ func TestAccHostedProcessResource_basic(t *testing.T) {
 			}
 			cli.Expect(0, "destroy", "-auto-approve")
 			if left := sim.Processes(); by != job && len(left) > 0 || slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }) {
-				t.Errorf("still known to the platform: %v", left)
+				t.Errorf("still registered or hosted: %v", left)
 			}
 		})
 	}
 }
 
-// Every kind of update, and the calls that it makes and does not make.
+// Every kind of update makes these calls and no others.
 //
 // Promised in partial-failure.md: a changed `op_timeout` is registered on every host all the same.
 func TestHostedProcess_updateDifference(t *testing.T) {
@@ -59,7 +59,7 @@ func TestHostedProcess_updateDifference(t *testing.T) {
 		other := attribute("hosts", addresses(1, 2, 5))
 		slow := w.declares(2, sre, other)
 		values{"spec.monitor_policy.op_timeout": 90}.put(slow)
-		var timeoutSent []string // hosting sends it, and at the gateway registering is hosting
+		var timeoutSent []string // hosting sends op_timeout, and at the gateway registering is hosting
 		if w.by == gateway {
 			timeoutSent = []string{on("update_proc_info", 1, 2, 5)}
 		}
@@ -91,7 +91,7 @@ func TestHostedProcess_updateDifference(t *testing.T) {
 	})
 }
 
-// Each kind of drift is found, and repaired by the one call that it takes.
+// Each kind of drift is found, and repaired with the calls that it needs.
 func TestHostedProcess_driftIsRepaired(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -130,7 +130,7 @@ func TestHostedProcess_driftIsRepaired(t *testing.T) {
 	})
 }
 
-// What operations and statuses are given is not known while the object is replaced, renamed or on request.
+// The attribute for operations and statuses is unknown while the object is replaced, by a new name or by -replace.
 func TestHostedProcess_wholeOfReplaced(t *testing.T) {
 	t.Parallel()
 	through(t, each, func(w *world) {
@@ -152,7 +152,7 @@ func TestHostedProcess_wholeOfReplaced(t *testing.T) {
 		} {
 			if object.State.IsNull() {
 				plan, said := object.Plan(w.declares(1))
-				providertest.Check(w, !said.Failed() && plan.Planned(w)[attribute].IsFullyKnown(), "of a create it is not known")
+				providertest.Check(w, !said.Failed() && plan.Planned(w)[attribute].IsFullyKnown(), "it is known in the plan of a create")
 				object.Applied(w.declares(1))
 			}
 			object.Replacing = c.replaces
@@ -164,8 +164,8 @@ func TestHostedProcess_wholeOfReplaced(t *testing.T) {
 	})
 }
 
-// A process that is registered nowhere any more is created anew, once its agents say that it
-// is not hosted either. What is to be stopped first is not gone before it is.
+// A process that is no longer registered anywhere is created anew if its agents say that it is not hosted either. With
+// on_destroy = "stop" it stays in state, as it may still run.
 func TestHostedProcess_disappears(t *testing.T) {
 	t.Parallel()
 	gone := func(w *world) { w.do(w.sim.Unregister, 1, 2) }
@@ -173,12 +173,12 @@ func TestHostedProcess_disappears(t *testing.T) {
 	for name, c := range map[string]struct {
 		more    map[string]any
 		befalls func(*world)
-		killed  bool // the provider, so that nothing is kept beside state
+		killed  bool // the provider, so that private state is lost
 		kind    providertest.PlanKind
 		calls   []string
 	}{
 		"everywhere":         {nil, gone, false, providertest.PlanCreate, anew},
-		"once-killed":        {nil, gone, true, providertest.PlanUpdate, anew}, // what it has sent may come yet
+		"once-killed":        {nil, gone, true, providertest.PlanUpdate, anew}, // what it has sent may still take effect
 		"on-one-host":        {nil, func(w *world) { w.do(w.sim.Unregister, 1) }, false, providertest.PlanUpdate, []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1)}},
 		"to-be-stopped":      {attribute("on_destroy", "stop"), gone, false, providertest.PlanUpdate, anew},
 		"to-be-unregistered": {attribute("on_destroy", "unregister"), gone, false, providertest.PlanCreate, anew},
@@ -196,7 +196,7 @@ func TestHostedProcess_disappears(t *testing.T) {
 			})
 		})
 	}
-	t.Run("agents-cannot-tell", func(t *testing.T) { // of what is registered alone
+	t.Run("agents-do-not-know", func(t *testing.T) { // whether a process that is not hosted is registered
 		t.Parallel()
 		w := newWorld(t, esb)
 		config := w.declares(2, attribute("ensure", "registered"))
@@ -204,7 +204,7 @@ func TestHostedProcess_disappears(t *testing.T) {
 		resource.Applied(config)
 		w.play(resource, step{name: "registered alone", befalls: gone, config: config, calls: []string{on("register_proc_info", 1, 2)}})
 	})
-	t.Run("job-hosts-again", func(t *testing.T) { // where a stop on every host ends hosting everywhere
+	t.Run("job-hosts-again", func(t *testing.T) { // a stop on every host may have ended the hosting
 		t.Parallel()
 		w := newWorld(t, job)
 		resource := w.object()
@@ -213,13 +213,13 @@ func TestHostedProcess_disappears(t *testing.T) {
 	})
 }
 
-// A gateway that does not replace a hosting is made to: what it says is hosted already
-// is unhosted and hosted again. A host that cannot be unhosted stays as it is.
+// If a gateway does not replace a hosting but says that the process is hosted already, it is unhosted and hosted
+// again. A host that cannot be unhosted stays as it is.
 func TestHostedProcess_gatewayHostsOnce(t *testing.T) {
 	t.Parallel()
 	hosts, unhosts := "operate_proc_multi/3", "operate_proc_multi/4"
 	for name, c := range map[string]struct {
-		fails []int // to be unhosted
+		fails []int // hosts that cannot be unhosted
 		calls []string
 	}{
 		"all":                    {nil, []string{on(hosts, 1, 2, 3), on(unhosts, 1, 2, 3), on(hosts, 1, 2, 3)}},
@@ -239,7 +239,7 @@ func TestHostedProcess_gatewayHostsOnce(t *testing.T) {
 
 			_, said := resource.Apply(w.changed(3))
 
-			var calls []string // in their order
+			var calls []string // in order
 			for _, call := range w.sim.Calls().Of("operate_proc_multi") {
 				if call.Op != simulator.OpQuery {
 					calls = append(calls, fmt.Sprintf("%s/%d %s", call.API, call.Op, strings.Join(call.Hosts, " ")))
@@ -263,7 +263,7 @@ func TestHostedProcess_gatewayHostsOnce(t *testing.T) {
 	}
 }
 
-// What fails on some hosts is in out_of_sync, and the next apply calls those alone.
+// Hosts on which something fails are in out_of_sync, and the next apply calls only those.
 //
 // Promised in from-gsekit.md: If a host fails, the apply ends with a warning, the host is in
 // `out_of_sync`, and the next apply tries that host alone.
@@ -315,7 +315,7 @@ func TestHostedProcess_partial(t *testing.T) {
 	}
 }
 
-// A create that is to fail where a host does is tainted, and begun anew.
+// With on_partial_create = "error", a create that fails on some hosts is tainted and replaced.
 //
 // Promised in partial-failure.md: With `on_partial_create = "error"` the warnings in this table are errors, and the resource is tainted.
 // Promised in partial-failure.md: `on_partial_create = "error"` ends the create with an error.
@@ -340,7 +340,7 @@ func TestHostedProcess_partialCreateAsError(t *testing.T) {
 	})
 }
 
-// Of a create that registered nowhere nothing is kept.
+// A create that registered on no host saves no state.
 //
 // Promised in partial-failure.md: a create, on every host | ends with an error, exit code 1 | nothing | a create.
 func TestHostedProcess_createFailsEverywhere(t *testing.T) {
@@ -367,7 +367,7 @@ func TestHostedProcess_createFailsEverywhere(t *testing.T) {
 	})
 }
 
-// A host that could not be unregistered stays in state until it is, under a key of its own where another machine has got its key.
+// A host that could not be unregistered stays in state, under another key if another machine has taken its own.
 func TestHostedProcess_partialRemoval(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -386,7 +386,8 @@ func TestHostedProcess_partialRemoval(t *testing.T) {
 	})
 }
 
-// Where another has registered the process on some hosts, a create registers the others. What the other has unregistered since, the next apply registers.
+// If another owner has registered the process on some hosts, a create registers the rest. The next apply registers
+// those that the other owner has unregistered since.
 //
 // Promised in shared-hosts.md: A host on which the process is registered already is not registered by a create (`the process is registered already`).
 // Promised in shared-hosts.md: No apply changes it while somebody else has it registered.
@@ -405,8 +406,8 @@ func TestHostedProcess_existingInPart(t *testing.T) {
 	})
 }
 
-// A process that is registered already is left alone, and the error names the ways to take it over.
-// What a create that was cut off has left is its own.
+// A process that is registered already is left alone, and the error says how to take it over. What an interrupted
+// create of the same declaration has registered is taken over.
 //
 // Promised in shared-hosts.md: If all hosts are such, the create fails.
 func TestHostedProcess_existing(t *testing.T) {
@@ -422,7 +423,7 @@ func TestHostedProcess_existing(t *testing.T) {
 		w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403})
 		_, said = w.object().Apply(w.declares(2))
 		if !said.Failed() || !tells(said, "who registered it could not be read … Where it could not be read who registered it, the host is neither changed nor unregistered. Apply again later") {
-			w.Errorf("with a file that cannot be read: %s", said)
+			w.Errorf("if the cached status cannot be read: %s", said)
 		}
 		w.repair()
 		w.do(w.sim.Unregister, 1, 2)
