@@ -12,8 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A provider that dies in an update takes along what is kept beside state: Terraform keeps the attributes alone. Drift is found all the
-// same, and what is somebody else's stays so.
+// If the provider crashes in an update, private state is lost and Terraform keeps only the attributes. Drift is found
+// nevertheless, and another owner's registrations are left alone.
 func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -31,12 +31,12 @@ func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	)
 	for _, e := range w.sim.Executions() {
 		if e.Host != providertest.Address(1) && e.Code == simulator.CodeOK {
-			t.Errorf("nobody asked for %+v", e)
+			t.Errorf("called without a reason: %+v", e)
 		}
 	}
 }
 
-// A destroy that fails in part keeps in mind what is known of the hosts that are left.
+// A destroy that fails on some hosts keeps what is known of them.
 func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -57,7 +57,7 @@ func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 	})
 }
 
-// What was applied last is what the destroy of a replacement does, whatever its plan declares.
+// The destroy of a replacement uses the on_destroy that was applied last, whatever its plan declares.
 func TestHostedProcess_replacedAsApplied(t *testing.T) {
 	t.Parallel()
 	for ending, after := range map[string]string{"kill": "unregister", "unregister": "kill"} {
@@ -75,8 +75,8 @@ func TestHostedProcess_replacedAsApplied(t *testing.T) {
 
 var otherProcess = attribute("meta", map[string]any{"namespace": "web", "name": "other"})
 
-// Hosts that leave are released as they were registered. Where state does not tell
-// that any more, as after an edit by hand, nothing is begun and nothing forgotten.
+// Hosts that leave are released as they were registered. If state does not show how, as after an edit by hand, no call
+// is made and state is unchanged.
 func TestHostedProcess_unreadableState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -93,7 +93,7 @@ func TestHostedProcess_unreadableState(t *testing.T) {
 	providertest.Check(t, resource.State.Equal(before), "state is now %s", resource.State)
 }
 
-// set writes an attribute of the state, as another release may have left it.
+// set overwrites an attribute of the state, which another release may have written otherwise.
 func set(c *providertest.Core, name string, value any) {
 	c.T.Helper()
 	attributes := providertest.AttributesOf(c.T, c.State)
@@ -101,7 +101,7 @@ func set(c *providertest.Core, name string, value any) {
 	c.State = tftypes.NewValue(c.State.Type(), attributes)
 }
 
-// State that has no unreachable yet and is not refreshed gets one, with the update that it needs.
+// A state of an earlier release, without unreachable, gets it with an update, even without a refresh.
 func TestHostedProcess_stateWithoutUnreachable(t *testing.T) {
 	t.Parallel()
 	for _, config := range []map[string]any{fleetOf(providertest.FaceESB, 2, nil), restartedBy(providertest.FaceESB, 2, nil)} {
@@ -117,8 +117,8 @@ func TestHostedProcess_stateWithoutUnreachable(t *testing.T) {
 	}
 }
 
-// A host cannot leave while the declaration changes. Should it come back, it is not as
-// declared: state knows, even where the platform does not tell.
+// A host that could not leave while the declaration changed is out of sync if it comes back. State shows that, even if
+// the platform does not.
 func TestHostedProcess_stuckHostReturns(t *testing.T) {
 	t.Parallel()
 	for name, apply := range applies {
@@ -147,8 +147,8 @@ func TestHostedProcess_stuckHostReturns(t *testing.T) {
 	}
 }
 
-// A host that did not get the new declaration stops, too. The refresh that sees
-// the latter does not forget the former, of which nothing on the platform tells.
+// A process that did not get the new declaration also stops. The refresh that finds it stopped keeps other_spec, which
+// JOB does not show.
 func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, job)
@@ -169,8 +169,8 @@ func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {
 	}
 }
 
-// A host that did not get a new declaration may run by that of before, of which state has nothing. Where
-// nothing is found to stop, that is not all there is to say.
+// A host that did not get a new declaration may run by the previous one, which state does not have. If a destroy finds
+// nothing to stop there, it warns.
 func TestHostedProcess_oldDeclarationNotStopped(t *testing.T) {
 	t.Parallel()
 	through(t, each, func(w *world) {
@@ -185,8 +185,8 @@ func TestHostedProcess_oldDeclarationNotStopped(t *testing.T) {
 	})
 }
 
-// A resource says its identity in every answer: to a CLI that keeps it, and to one
-// that has none to give because its state is from before there were identities.
+// A resource returns its identity in every response, even if the CLI has none because the state is older than
+// identities.
 func TestHostedProcess_identity(t *testing.T) {
 	t.Parallel()
 	for name, keeps := range map[string]bool{"kept": true, "from-an-older-cli": false} {
@@ -209,7 +209,7 @@ func TestHostedProcess_identity(t *testing.T) {
 					resource.Identity = nil
 				}
 			}
-			// Nobody minds that it has none when it turns out to be gone.
+			// A state without an identity is no error if the resource is gone.
 			w.do(w.sim.Unregister, 1, 2)
 			said := resource.Refresh()
 			providertest.Check(t, len(said) == 0 && resource.State.IsNull(), "refreshed when it is gone: %s%s", resource.State, said)
@@ -217,7 +217,7 @@ func TestHostedProcess_identity(t *testing.T) {
 	}
 }
 
-// An import by identity finds what an import by id finds, and both say the identity before anything is refreshed.
+// An import by identity finds the same as one by id, and both return the identity before any refresh.
 func TestHostedProcess_importByIdentity(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// values are values of attributes by their paths; nil leaves an attribute out.
+// values maps the paths of attributes to values. nil removes an attribute.
 type values map[string]any
 
 func (v values) put(config map[string]any) {
@@ -24,7 +24,7 @@ func (v values) put(config map[string]any) {
 	}
 }
 
-// refused fails the test unless a configuration is refused by its validation or its plan, and nothing is called.
+// refused fails the test unless validation or the plan refuses the configuration, without a call.
 func (w *world) refused(config map[string]any, want string) {
 	w.Helper()
 	resource := w.object()
@@ -37,7 +37,7 @@ func (w *world) refused(config map[string]any, want string) {
 	providertest.Check(w, len(calls) == 0, "calls were made for a configuration that is refused: %v", calls.APIs())
 }
 
-// Every wrong configuration is refused before anything is called, at the path of the attribute.
+// A wrong configuration is refused before any call, at the path of the attribute.
 //
 // Promised in limits.md: refused by the plan, because its APIs register by IPv4 alone.
 func TestHostedProcess_validation(t *testing.T) {
@@ -132,7 +132,7 @@ func TestJobHostedProcess_validation(t *testing.T) {
 			w.refused(config, c.want)
 		})
 	}
-	t.Run("no-esb", func(t *testing.T) { // over the gateway alone there is no JOB
+	t.Run("no-esb", func(t *testing.T) { // the gateway has no JOB
 		t.Parallel()
 		w := newWorld(t, job)
 		w.settings["gateway"] = "apigw"
@@ -151,7 +151,7 @@ func TestHostedProcess_unknownInput(t *testing.T) {
 		}.put(unknown)
 		resource := w.object()
 		providertest.Silent(t, resource.Validate(unknown))
-		for _, later := range []string{"ensure", "on_update"} { // by which the process may be meant to run
+		for _, later := range []string{"ensure", "on_update"} { // either may mean that the process is to run
 			gate := map[string]any{"waves": []any{"1"}, "healthy": map[string]any{"stable_for": "10s"}}
 			said := resource.Validate(w.declares(2, map[string]any{"rollout": gate, later: providertest.NotKnown{}}))
 			providertest.Check(t, len(said) == 0, "%s is not known: %s", later, said)
@@ -163,10 +163,10 @@ func TestHostedProcess_unknownInput(t *testing.T) {
 	})
 }
 
-// warnedAbove is how many hosts a resource may have before a plan warns.
+// warnedAbove is the number of hosts above which a plan warns.
 const warnedAbove = 50000
 
-// Fifty thousand hosts are fine. One more is fine as well, with a word about it.
+// A resource may have fifty thousand hosts. With one more, validation warns.
 //
 // Promised in large-fleets.md: A resource with more than 50,000 hosts works, with a warning.
 // Promised in limits.md: no limit; a plan with more than 50,000 warns.
@@ -191,7 +191,7 @@ func TestHosts_many(t *testing.T) {
 	}
 }
 
-// Every host of the example is in one shard, and one more host changes one.
+// In the example each host is in exactly one shard, so one more host changes one shard.
 func TestAccExamples_largeFleets(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -210,7 +210,7 @@ func TestAccExamples_largeFleets(t *testing.T) {
 	providertest.Check(t, len(n) > 0, "the new host was not registered")
 }
 
-// A change of many hosts without waves is warned of.
+// A plan warns if it changes many hosts without waves.
 func TestHostedProcess_manyAtOnce(t *testing.T) {
 	t.Parallel()
 	other := attribute("hosts", addresses(200))
@@ -233,7 +233,7 @@ func TestHostedProcess_manyAtOnce(t *testing.T) {
 		"unchanged": {w.declares(101), ""},
 	} {
 		planned := resource
-		if name == "lost" { // what is kept beside state
+		if name == "lost" { // private state
 			planned = w.object()
 			*planned.Kept = providertest.Kept{State: resource.State, Identity: resource.Identity}
 		}
@@ -244,7 +244,7 @@ func TestHostedProcess_manyAtOnce(t *testing.T) {
 	w.sim.Changed(t)
 }
 
-// What only a conversion finds is said by the plan, and not by the apply alone.
+// Errors that only the conversion to a request finds are reported by the plan, not first by the apply.
 func TestHostedProcess_plannedAsApplied(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)

@@ -28,7 +28,7 @@ func TestHostedProcess_ensureRunning(t *testing.T) {
 	})
 }
 
-// The labels of the provider block are written beside the object's own, which win, and the fingerprint.
+// A registration has the provider's default labels, the object's own labels, which win, and the fingerprint.
 func TestHostedProcess_labelsOfTheProvider(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -53,7 +53,7 @@ func TestHostedProcess_labelsOfTheProvider(t *testing.T) {
 	})
 }
 
-// With on_destroy a host is unregistered only after its process was stopped or killed.
+// With on_destroy = "stop" or "kill", a host is unregistered only after its process has ended.
 //
 // Promised in reference: where it fails, the host stays registered.
 func TestHostedProcess_onDestroy(t *testing.T) {
@@ -81,7 +81,7 @@ func TestHostedProcess_onDestroy(t *testing.T) {
 	}
 }
 
-// A changed spec restarts what ran by the one before, and not what already runs on a host that joins.
+// A changed spec restarts processes that ran by the previous one, but not a process that already runs on a host that joins.
 func TestHostedProcess_joinsRunning(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -108,7 +108,7 @@ func TestHostedProcess_joinsRunning(t *testing.T) {
 	})
 }
 
-// A host whose agent the last refresh could not ask comes right behind the first wave.
+// A host whose agent did not answer the last refresh comes right after the first wave.
 func TestHostedProcess_silentBehind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -128,8 +128,7 @@ func TestHostedProcess_silentBehind(t *testing.T) {
 	providertest.Same(t, "registered anew", providertest.AddressList([]int{1, 3, 2}), order)
 }
 
-// Hosts whose agents do not answer are no failure, as long as there are no more than
-// max_unreachable_hosts. A plan with nothing else is empty.
+// Hosts whose agents do not answer are not failures up to max_unreachable_hosts. A plan with no other change is empty.
 //
 // Promised in drift-in-ci.md: The apply fails, the plan has exit code 2, and the message says which number would have been enough.
 // Promised in reference: Defaults to the provider's `max_unreachable_hosts`, which defaults to `0`
@@ -180,8 +179,8 @@ func TestHostedProcess_unreachable(t *testing.T) {
 	})
 }
 
-// A refresh names the hosts that look changed and whose agents do not answer. It says nothing of those in
-// out_of_sync: the plan shows what is to be done there.
+// A refresh warns of hosts that look changed and whose agents do not answer. It does not name those in out_of_sync,
+// because the plan shows what is to be done there.
 func TestHostedProcess_unasked(t *testing.T) {
 	t.Parallel()
 	const looks = "looks changed on 1 of 3 hosts in the cached status, and the agents there could not be asked. That is no drift: state stays as it was. web-2 (0:10.0.0.3): 117, "
@@ -225,8 +224,8 @@ func TestHostedProcess_unasked(t *testing.T) {
 	}
 }
 
-// A wrong address reads like an agent that is down. Where nothing is registered and the agent does not answer, the
-// advice is to check the address, and not to tolerate the host from now on.
+// A wrong address looks like an agent that is down. If nothing is registered and the agent does not answer, the
+// advice is to check the address, and not to raise max_unreachable_hosts.
 func TestHostedProcess_wrongAddress(t *testing.T) {
 	t.Parallel()
 	const check = "the address may be wrong: check it and its bk_cloud_id"
@@ -243,7 +242,7 @@ func TestHostedProcess_wrongAddress(t *testing.T) {
 	})
 }
 
-// What is not that an agent does not answer is never unreachable, and no host is left behind.
+// Only a host whose agent does not answer is unreachable. A host that fails in any other way is in out_of_sync.
 //
 // Promised in drift-in-ci.md: A host whose agent was asked and did not answer counts as it was, and a warning names it.
 func TestHostedProcess_notUnreachable(t *testing.T) {
@@ -286,11 +285,11 @@ func TestHostedProcess_notUnreachable(t *testing.T) {
 			w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403})
 			resource.Protocol = w.open()
 			if _, said := resource.ApplyUnrefreshed(w.changed(4, one)); codes(resource)["web-4"] != "unconfirmed" {
-				w.Errorf("with a file that cannot be read out_of_sync is %v; said: %s", codes(resource), said)
+				w.Errorf("the cached status cannot be read, and out_of_sync is %v; said: %s", codes(resource), said)
 			}
 			w.repair()
 			resource.Protocol = w.open()
-			resource.Applied(w.changed(4, one)) // it has its own there, through the ESB not hosted yet
+			resource.Applied(w.changed(4, one)) // the registration is its own, and through the ESB not hosted yet
 		})
 	})
 	t.Run("lost-on-the-way", func(t *testing.T) {
@@ -335,7 +334,7 @@ func TestHostedProcess_notUnreachable(t *testing.T) {
 	})
 }
 
-// An operation that could not run on a host whose agent was away runs once it answers, there alone.
+// If an operation could not run on a host because its agent was away, it runs on that host once the agent answers.
 //
 // Promised in drift-in-ci.md: An operation that could not run there runs then as well.
 func TestHostedProcess_unreachableOperation(t *testing.T) {
@@ -372,7 +371,7 @@ func TestHostedProcess_waveOfStarts(t *testing.T) {
 	})
 }
 
-// Where no host leaves, an update has all of its time for those that stay.
+// If no host leaves, an update has all of its time for those that stay.
 func TestHostedProcess_wholeTime(t *testing.T) {
 	t.Parallel()
 	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {

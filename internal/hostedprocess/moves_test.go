@@ -13,8 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A host that moves between two resources of one process in one apply ends as declared in that one apply, whichever of them comes first:
-// neither says that it is another's, and it is not left stopped.
+// A host that moves between two resources of one process is as declared after that one apply, whichever resource comes
+// first. Neither reports another owner, and the process is not left stopped.
 //
 // Promised in shared-hosts.md: It ends as declared in that apply, whichever of them comes first.
 // Promised in shared-hosts.md: The resource that loses the host says nothing of it, and does not
@@ -54,7 +54,7 @@ func TestMove(t *testing.T) {
 
 						apply(m)
 
-						// Only who has stopped it, and could not know of the other, has it started again.
+						// The process is restarted only if the leaver stopped it before it could know of the gainer.
 						m.expect(c.late, leaving == fleet.DestroyUnregister || order != "left-before", before)
 					})
 				})
@@ -63,8 +63,8 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// A host that is imported into another object in the apply in which it leaves stays as it is there,
-// although both have the owner id of its registration.
+// A host that leaves one object and is imported into another in the same apply stays as it is, although both objects
+// have the owner id of its registration.
 func TestMove_imported(t *testing.T) {
 	t.Parallel()
 	for order, apply := range map[string]func(*moving){
@@ -90,8 +90,8 @@ func TestMove_imported(t *testing.T) {
 	}
 }
 
-// Two resources with the same declaration move a host alike. Who gains it says that it is taken from somebody only where it
-// is done before the other one begins.
+// A host also moves between two resources with the same declaration. The gainer warns that it has taken the host over
+// only if it is done before the leaver begins.
 //
 // Promised in shared-hosts.md: If both have the same declaration and the one that gains the host is done before the other begins, it
 // ends with *Hosts Taken Over*.
@@ -118,7 +118,7 @@ func TestMove_alike(t *testing.T) {
 	}
 }
 
-// inMoves plays a test with two objects on the clock of tests.
+// inMoves runs a test with two objects, in synthetic time.
 func inMoves(t *testing.T, by providertest.Face, leaving fleet.OnDestroy, play func(*moving)) {
 	t.Helper()
 	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
@@ -129,14 +129,14 @@ func inMoves(t *testing.T, by providertest.Face, leaving fleet.OnDestroy, play f
 	})
 }
 
-// inOneRun has both objects applied by one run of the provider from now on.
+// inOneRun makes one run of the provider apply both objects from now on.
 func (m *moving) inOneRun() {
 	m.Helper()
 	run := m.sim.ConfiguredFor(m.T, m.by)
 	m.leaver.Protocol, m.gainer.Protocol = run, run
 }
 
-// moving is a host, number 3, that moves between two objects of one run.
+// moving is a test in which hosts, always number 3, move from leaver to gainer.
 type moving struct {
 	*testing.T
 	sim            *providertest.Timed
@@ -145,7 +145,7 @@ type moving struct {
 	more           map[string]any
 	alike          bool // both declare the same labels
 	leaver, gainer *providertest.Core
-	left, gained   []int // what is declared from now on
+	left, gained   []int // hosts declared from now on
 	said           [2]providertest.Diagnostics
 }
 
@@ -154,20 +154,20 @@ func (m *moving) object() *providertest.Core {
 	return m.sim.ConfiguredFor(m.T, m.by).CoreOf(providertest.HostedType, &providertest.Kept{})
 }
 
-// oneHost has the one lose a host to the other.
+// oneHost moves one of several hosts.
 func (m *moving) oneHost() {
 	m.leaver.Applied(m.declares(m.leaver, 1, 2, 3))
 	m.gainer.Applied(m.declares(m.gainer, 4, 5))
 	m.left, m.gained = []int{1, 2}, []int{3, 4, 5}
 }
 
-// allHosts is a resource that is renamed without a moved block.
+// allHosts moves the only host, as if the resource were renamed without a moved block.
 func (m *moving) allHosts() {
 	m.leaver.Applied(m.declares(m.leaver, 3))
 	m.gained = []int{3}
 }
 
-// declares is what an object has on some hosts, nil on none. The two declare different labels.
+// declares returns the configuration of an object on some hosts, nil on none. Unless alike, the two differ in labels.
 func (m *moving) declares(of *providertest.Core, hosts ...int) map[string]any {
 	if len(hosts) == 0 {
 		return nil
@@ -187,16 +187,16 @@ func (m *moving) applyGainer() {
 	_, m.said[1] = m.gainer.ApplyUnrefreshed(m.declares(m.gainer, m.gained...))
 }
 
-// leftBefore has the host leave before anything is known of who gains it.
+// leftBefore applies the leaver before anything is known of the gainer.
 func (m *moving) leftBefore() {
 	m.applyLeaver()
 	m.applyGainer()
 }
 
-// gainedFirst has who gains it hold its hosts first.
+// gainedFirst lets the gainer lock its hosts first.
 func (m *moving) gainedFirst() { m.during(m.applyGainer, m.applyLeaver) }
 
-// gainedEarly has who loses it begin two seconds later.
+// gainedEarly starts the leaver two seconds after the gainer.
 func (m *moving) gainedEarly() {
 	m.during(m.applyGainer, func() {
 		<-time.After(2 * time.Second)
@@ -204,10 +204,10 @@ func (m *moving) gainedEarly() {
 	})
 }
 
-// leftFirst has who loses it hold its hosts first.
+// leftFirst lets the leaver lock its hosts first.
 func (m *moving) leftFirst() { m.during(m.applyLeaver, m.applyGainer) }
 
-// during begins the second apply at the first call of the first one.
+// during starts the second apply at the first call of the first one.
 func (m *moving) during(first, second func()) {
 	m.Helper()
 	var (
@@ -253,7 +253,7 @@ func (m *moving) expect(late, runsOn bool, before int) {
 	providertest.Check(m, runsOn == (after == before), "process %d became %d", before, after)
 }
 
-// Where who gains a host is over before the other one begins, it takes a second apply.
+// If the gainer ends before the leaver begins, the move takes a second apply.
 //
 // Promised in shared-hosts.md: the host is `registered_by_other`, and the next apply registers it.
 func TestMove_oneByOne(t *testing.T) {
@@ -281,15 +281,15 @@ func TestMove_oneByOne(t *testing.T) {
 	}
 }
 
-// eitherFirst are the orders in which both applies are under way.
+// eitherFirst has the orders in which the applies overlap.
 var eitherFirst = map[string]func(*moving){"gained-first": (*moving).gainedFirst, "left-first": (*moving).leftFirst}
 
-// A process that did not run when its host was left, or ended by itself since, is not started by who gains it.
+// The gainer does not start a process that did not run when its host was left, or that ended by itself since.
 func TestMove_notRunning(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		leaving fleet.OnDestroy
-		before  bool // it ends before its host is left, or after
+		before  bool // it ends before its host is left, not after
 	}{"ended-since": {fleet.DestroyUnregister, false}, "ended-before": {fleet.DestroyStop, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -315,7 +315,7 @@ func TestMove_notRunning(t *testing.T) {
 	}
 }
 
-// A destroy waits for another apply on its hosts, for as long as it has time.
+// A destroy waits for another apply on its hosts until its own deadline.
 func TestMove_destroyWaits(t *testing.T) {
 	t.Parallel()
 	inMoves(t, esb, fleet.DestroyUnregister, func(m *moving) {
@@ -336,7 +336,8 @@ func TestMove_destroyWaits(t *testing.T) {
 	})
 }
 
-// What a third object, of another configuration, has registered since stays that one's, although the first one is leaving it.
+// A registration that a third object, of another configuration, has made since stays that object's, although the
+// leaver is leaving the host.
 func TestMove_anothers(t *testing.T) {
 	t.Parallel()
 	for by, statuses := range map[providertest.Face][]string{esb: {"current", "late", "unreadable"}, gateway: {"late"}} {
@@ -352,7 +353,7 @@ func TestMove_anothers(t *testing.T) {
 						}
 						third := m.object()
 						third.Applied(startedBy(by, "./start.sh -3", 0, m.more, attribute("adopt_existing", true), attribute("hosts", addresses(3))))
-						if status == "unreadable" { // and the leaver has seen the third one's
+						if status == "unreadable" { // the leaver has seen the third object's registration
 							m.leaver.Refresh()
 							m.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
 						}
@@ -361,7 +362,7 @@ func TestMove_anothers(t *testing.T) {
 
 						apply(m)
 
-						left, want := codes(m.gainer), "unconfirmed" // whose it is could not be read
+						left, want := codes(m.gainer), "unconfirmed" // the owner could not be read
 						if status == "current" {
 							want = "registered_by_other"
 						}
@@ -375,7 +376,7 @@ func TestMove_anothers(t *testing.T) {
 	}
 }
 
-// A host that cannot be registered by who gains it stays in the state of that one, and its process runs on.
+// A host that the gainer cannot register is in the gainer's state, and its process keeps running.
 func TestMove_notGained(t *testing.T) {
 	t.Parallel()
 	for _, by := range gse {
@@ -408,7 +409,7 @@ func TestMove_notGained(t *testing.T) {
 	}
 }
 
-// Where who is to gain a host registers nothing and is in no state, the host leaves as declared.
+// If the gainer registers nothing and has no state, the host leaves as its on_destroy says.
 func TestMove_gainerFailed(t *testing.T) {
 	t.Parallel()
 	for _, by := range gse {
@@ -432,7 +433,7 @@ func TestMove_gainerFailed(t *testing.T) {
 	}
 }
 
-// Without labels only the memory of a run tells two objects apart, so nothing that it knows is left for the next one.
+// Without labels, only the memory of one run tells two objects apart. The next run must not rely on it.
 func TestMove_unlabelled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

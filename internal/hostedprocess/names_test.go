@@ -14,14 +14,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// An object is destroyed after another has registered its machine by the other name in this run, and leaves it alone: to unregister it by
-// one name may be to end what is hosted by the other. Where the platform keeps an entry for each name, the old one stays there. Where the
-// names cannot be asked nothing is unregistered either.
+// An object that is destroyed after another one has registered its machine by the other name in this run leaves it
+// alone, since unregistering one name may end what is hosted by the other. If the platform keeps an entry for each
+// name, the old entry stays. If the names cannot be asked, nothing is unregistered either.
 func TestNames_replacedFirst(t *testing.T) {
 	t.Parallel()
 	names := map[string]map[string]string{"address": addresses(1), "agent-id": {"web-1": agents["web-1"]}}
 	for old, other := range map[string]string{"address": "agent-id", "agent-id": "address"} {
-		for name, c := range map[string]struct{ perName, lags bool }{"one-entry": {}, "entry-per-name": {perName: true}, "file-lags": {lags: true}} {
+		for name, c := range map[string]struct{ perName, lags bool }{"one-entry": {}, "entry-per-name": {perName: true}, "cached-status-lags": {lags: true}} {
 			t.Run(old+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				w := newNames(t, c.perName)
@@ -54,7 +54,7 @@ func TestNames_replacedFirst(t *testing.T) {
 			})
 		}
 	}
-	t.Run("names-not-told", func(t *testing.T) {
+	t.Run("names-unknown", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, gateway)
 		w.sim.AdmitAgents, w.sim.RowsWithoutHost = true, true
@@ -73,8 +73,8 @@ func TestNames_replacedFirst(t *testing.T) {
 	})
 }
 
-// A host that could not be unregistered by its old name keeps it, and the apply fails there. One that could not be registered by its new
-// name has that, and the next apply registers it. Its process runs on all the same.
+// A host that could not be unregistered by its old name keeps that name, and the apply fails there. A host that could
+// not be registered by its new name has the new name, and the next apply registers it. Its process keeps running.
 //
 // Promised in changing-hosts.md: If it cannot be unregistered it keeps its old name, with an error; if it cannot be registered, `out_of_sync` lists it under the new one.
 func TestNames_notRenamed(t *testing.T) {
@@ -126,7 +126,7 @@ func TestNames_notRenamed(t *testing.T) {
 	}
 }
 
-// Where somebody has registered a machine by its new name meanwhile, it keeps its old one.
+// A machine that another tool has meanwhile registered by its new name keeps its old one.
 func TestNames_newNameTaken(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]int64{"earlier": 0, "later": 1} {
@@ -154,8 +154,8 @@ func TestNames_newNameTaken(t *testing.T) {
 	}
 }
 
-// What is more than a rename is refused, with the two applies that get there: by the plan, and by
-// an apply whose plan did not know it. Nothing is changed.
+// A rename together with another change is refused, by the plan or by an apply whose plan did not know it. The error
+// names the two applies to use instead, and nothing is changed.
 //
 // Promised in changing-hosts.md: Anything else is refused with an error before anything is changed. The message says which two applies get there
 func TestNames_refused(t *testing.T) {
@@ -165,8 +165,8 @@ func TestNames_refused(t *testing.T) {
 	const first, changes = "apply with its old name until it is as declared, then rename it and apply again", "what it is registered with changes as well"
 	for name, c := range map[string]struct {
 		befalls func(*world, *providertest.Core)
-		start   string         // "./start.sh" where it is left out
-		more    map[string]any // that is declared
+		start   string         // "./start.sh" by default
+		more    map[string]any // declared besides
 		hosts   map[string]string
 		says    string
 	}{
@@ -217,8 +217,8 @@ func TestNames_refused(t *testing.T) {
 	}
 }
 
-// What is known once the hosts are is told by the plan of the apply, as by one that knows them. Whether
-// hosts are renamed may be answered otherwise then, so both are told.
+// If the hosts become known only in the apply, its rollout_plan is the same as that of a plan that knows them. Whether
+// hosts are renamed may change until the apply, so it says both.
 func TestRolloutPlan_knownLater(t *testing.T) {
 	t.Parallel()
 	waves := attribute("rollout", map[string]any{"waves": []any{"1"}})
@@ -258,17 +258,17 @@ func TestRolloutPlan_knownLater(t *testing.T) {
 	}
 }
 
-// told is what an agent says of the process that it hosts.
-func told(pid int, registered int64) any {
+// agentReports returns what an agent reports about the process that it hosts.
+func agentReports(pid int, registered int64) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid, "isAuto": true, "register_time": registered}}}}}
 }
 
-// What another object had, and this one has seen, is not killed when it is removed: whatever
-// the clocks say, and where this object has lost what it knew.
+// A process of another object, whose registration a refresh has seen, is not killed by a destroy, even if clocks differ
+// or the resource is tainted, so that private state is lost.
 func TestOvertaken_notKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		skewed  int64 // the agent's clock, against the file's
+		skewed  int64 // seconds by which the agent's clock is ahead of the platform's
 		tainted bool
 		says    string
 	}{
@@ -281,8 +281,8 @@ func TestOvertaken_notKilled(t *testing.T) {
 			through(t, gse, func(w *world) {
 				config := w.declares(1, attribute("on_destroy", "kill"), attribute("adopt_existing", true))
 				first, second := w.object(), w.object()
-				if c.skewed != 0 { // it is the second query that reads back what was registered
-					w.onOp(simulator.OpQuery, after(simulator.Fault{Code: new(0), Content: told(-1, 1795000000+c.skewed)}))
+				if c.skewed != 0 { // the second query reads back the registration
+					w.onOp(simulator.OpQuery, after(simulator.Fault{Code: new(0), Content: agentReports(-1, 1795000000+c.skewed)}))
 				}
 				first.Applied(config)
 				w.sim.Repair()
@@ -303,7 +303,7 @@ func TestOvertaken_notKilled(t *testing.T) {
 	}
 }
 
-// What may be registered is neither forgotten by a refresh nor by a destroy while nothing tells.
+// An unconfirmed registration is not dropped by a refresh or a destroy as long as nothing shows whether it exists.
 func TestUnconfirmed_kept(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -318,7 +318,7 @@ func TestUnconfirmed_kept(t *testing.T) {
 		w.sim.Repair()
 		untimed := map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": -1, "isAuto": false}}}}}
 		end := func() providertest.Diagnostics { return resource.DestroyUnrefreshed() }
-		if w.by == esb { // whose agents know nothing of what is registered alone
+		if w.by == esb { // its agents do not know of processes that are only registered
 			w.onOp(simulator.OpQuery, simulator.Fault{Code: new(0), Content: untimed})
 			end = resource.Refresh
 		}
@@ -328,7 +328,7 @@ func TestUnconfirmed_kept(t *testing.T) {
 	})
 }
 
-// Nor does it become one of the hosts that may be unreachable once its agent is away.
+// A host with an unconfirmed registration does not count as unreachable once its agent is away.
 func TestUnconfirmed_unreachable(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -345,7 +345,7 @@ func TestUnconfirmed_unreachable(t *testing.T) {
 	})
 }
 
-// A tainted create whose end nobody saw says that it may still take effect.
+// After a create whose end was not seen, the next apply warns that the registration may still take effect.
 func TestUnconfirmed_mayComeYet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateway)
@@ -362,7 +362,7 @@ func TestUnconfirmed_mayComeYet(t *testing.T) {
 	providertest.Check(t, strings.Contains(said.String(), "Registration May Come Yet"), "%v; said: %s", resource.Reasons("out_of_sync"), said)
 }
 
-// A host that is registered under another supplier id than the provider's is imported with it.
+// A host registered with another supplier id than the provider's is imported with that id.
 func TestImport_supplier(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -375,10 +375,10 @@ func TestImport_supplier(t *testing.T) {
 	providertest.Check(t, diff == "" && len(said) == 0, "hosts (-want +got):\n%s\n%s", diff, said)
 }
 
-// agents are the agent ids of machines 1 and 2 in tests about names.
+// agents has the agent ids of machines 1 and 2 in tests about names.
 var agents = map[string]string{"web-1": "0200000007525400f355781710390005465c", "web-2": "0200000007525400f355781710390005465d"}
 
-// newNames is a world through the gateway in which machines 1 and 2 have agent ids too.
+// newNames returns a world through the gateway in which machines 1 and 2 also have agent ids.
 func newNames(t *testing.T, entryPerName bool) *world {
 	t.Helper()
 	w := newWorld(t, gateway)
@@ -394,8 +394,8 @@ func (w *world) named(entryPerName bool) {
 	}
 }
 
-// Over the gateway a fleet may name hosts by agent id and by address. One request
-// never mixes the two, because the platform would ignore the addresses.
+// Through the gateway, a resource may name hosts by agent id and by address. One request never mixes the two, because
+// the platform would ignore the addresses.
 func TestGateway_agentIDs(t *testing.T) {
 	t.Parallel()
 	first, second := agents["web-1"], agents["web-2"]
@@ -415,12 +415,12 @@ func TestGateway_agentIDs(t *testing.T) {
 	)
 	status, said := w.open().ReadData("bk_process_status", map[string]any{"meta": config["meta"], "hosts": config["hosts"], "spec": config["spec"]})
 	providertest.Check(t, len(said) == 0 && status["stopped_count"] == 3, "status is %v; said: %s", status, said)
-	w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403, Skip: 2}) // other names need not be known to unregister
+	w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403, Skip: 2}) // unregistering does not need the other names
 	resource.Protocol = w.open()
 	providertest.Silent(t, resource.DestroyUnrefreshed())
 }
 
-// A machine that state has by both of its names, because the platform did not tell, is stopped once.
+// A machine that is in state by both of its names, because the platform did not report them, is stopped once.
 func TestNames_twiceInState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateway)
@@ -433,8 +433,8 @@ func TestNames_twiceInState(t *testing.T) {
 	}})
 }
 
-// A machine that is called otherwise is the same machine: nothing is stopped, started, restarted or unhosted for good. One under both of
-// its names is refused before anything is called.
+// A renamed machine is the same machine: no process is stopped, started, restarted or left unhosted. A machine under
+// both of its names is refused before any call.
 func TestOwnership_renamed(t *testing.T) {
 	t.Parallel()
 	for name, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
@@ -458,7 +458,7 @@ func TestOwnership_renamed(t *testing.T) {
 					}
 				}
 			}
-			twice.hosts = addresses(1, 2) // web-2 leaves in it, and is not stopped
+			twice.hosts = addresses(1, 2) // web-2 leaves in it but is not stopped
 			w.play(resource, twice)
 			after := pids(w.sim, 2)
 			providertest.Check(t, slices.Equal(before, after), "processes %v became %v", before, after)
@@ -468,8 +468,8 @@ func TestOwnership_renamed(t *testing.T) {
 	}
 }
 
-// A machine that another configuration has registered since by its agent id goes on running
-// what that one declares, although the platform keeps an entry for its address as well.
+// If another configuration has since registered a machine by its agent id, that process keeps running, although the
+// platform also keeps an entry for the address.
 func TestOwnership_theOtherName(t *testing.T) {
 	t.Parallel()
 	w := newNames(t, true)
@@ -486,7 +486,7 @@ func TestOwnership_theOtherName(t *testing.T) {
 	w.play(other, step{name: "the other", config: second, kind: providertest.PlanNothing})
 }
 
-// A host on which a start is under way is not renamed. It can be once that is over, although it is not meant to run any more.
+// A host on which a start is under way is not renamed until the start is over, even if it is no longer wanted.
 func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 	t.Parallel()
 	w := newNames(t, false)
@@ -514,7 +514,8 @@ func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 	)
 }
 
-// Where the names of hosts cannot be asked, nothing is done to hosts that are named in both ways: two of them may be one machine.
+// If the names of machines cannot be asked, hosts that are named in both ways are not changed, because two of them may
+// be one machine.
 func TestHostedProcess_namesUnread(t *testing.T) {
 	t.Parallel()
 	for name, exists := range map[string]bool{"create": false, "update": true} {

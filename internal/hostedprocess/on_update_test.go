@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A host that did not get a declaration runs what came before, so that a revert does not restart it.
+// A host that did not get a declaration still runs by the previous one, so a revert does not restart it.
 //
 // Promised in rolling-restart.md: If you go back to the old `spec`, only hosts that had the new one, or may have got it, are restarted.
 func TestOnUpdate_revertedBeforeItCame(t *testing.T) {
@@ -44,8 +44,8 @@ func TestOnUpdate_revertedBeforeItCame(t *testing.T) {
 	}
 }
 
-// What may have been registered, although the apply was cut off or the platform said that it failed, is operated once it is there, whatever
-// came in between.
+// If a declaration took effect although the apply was interrupted or the platform reported a failure, the next apply of
+// it restarts the process, whatever came in between.
 func TestOnUpdate_tookEffect(t *testing.T) {
 	t.Parallel()
 	more := map[string]any{"on_update": "restart", "ensure": "running"}
@@ -71,7 +71,7 @@ func TestOnUpdate_tookEffect(t *testing.T) {
 			then(w, o)
 		}
 	}
-	another := func(w *world, o *providertest.Core) { // does not reach the host
+	another := func(w *world, o *providertest.Core) { // fails on the host
 		w.on("update_proc_info", away, 1)
 		o.Protocol = w.open()
 		o.Apply(startedBy(w.by, "./start.sh -z", 2, more))
@@ -80,7 +80,7 @@ func TestOnUpdate_tookEffect(t *testing.T) {
 	for name, c := range map[string]func(*world, *providertest.Core){
 		"failed": fails(failing), "bad-gateway": fails(simulator.Fault{HTTPStatus: 502}),
 		"away-meanwhile": fails(simulator.Fault{Code: new(simulator.CodeAgentAbnormal), Pending: 1}),
-		"cut-off":        cut(2, func(*world, *providertest.Core) {}), "another-in-between": cut(1, another), "another-in-between-later": cut(2, another),
+		"interrupted":    cut(2, func(*world, *providertest.Core) {}), "another-in-between": cut(1, another), "another-in-between-later": cut(2, another),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,7 +90,7 @@ func TestOnUpdate_tookEffect(t *testing.T) {
 				o.Applied(w.declares(2, more))
 				before := w.at(1).PID
 				c(w, o)
-				for range 2 { // the first may say that it does not know
+				for range 2 { // the first may report that it is unknown
 					o.Protocol = w.open()
 					o.Apply(w.changed(2, more))
 				}
@@ -100,7 +100,7 @@ func TestOnUpdate_tookEffect(t *testing.T) {
 	}
 }
 
-// A retry that was killed after it restarted is neither forgotten by a revert, nor done once more.
+// If a retry is killed after its restart, a revert restarts the host, and another retry does not.
 func TestOnUpdate_retryKilled(t *testing.T) {
 	t.Parallel()
 	const restart = "operate_proc_v2/7"
@@ -149,8 +149,8 @@ func TestOnUpdate_retryKilled(t *testing.T) {
 	}
 }
 
-// A retry whose provider was killed after it restarted is not done once more without a word, although nothing is
-// kept of it.
+// If the provider of a retry is killed after the restart, and private state is lost, the next apply reports that
+// before it restarts again.
 func TestOnUpdate_retryKilledAlone(t *testing.T) {
 	t.Parallel()
 	more := map[string]any{"on_update": "restart", "ensure": "running", "rollout": map[string]any{"batch_size": 1}}
@@ -187,8 +187,8 @@ func TestOnUpdate_retryKilledAlone(t *testing.T) {
 	}
 }
 
-// The operation of on_update is due until it has ended, once. A host on which it is due is not
-// renamed, and can be once it is not, whatever else changed meanwhile.
+// The operation of on_update is due until it has ended, and runs once. A host on which it is due is not renamed until
+// it is done, whatever else has changed.
 func TestOnUpdate_due(t *testing.T) {
 	t.Parallel()
 	byAgent := map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}
@@ -256,16 +256,16 @@ func TestOnUpdate_due(t *testing.T) {
 	}
 }
 
-// What an update that was killed with Terraform has restarted is not restarted again, although
-// nothing of that update is kept. Where nothing tells, the apply after that restarts it.
+// A process that was restarted by an update killed with Terraform is not restarted again, although nothing of that
+// update is in state. If private state is lost too, one apply reports that, and the one after it restarts.
 func TestOnUpdate_killed(t *testing.T) {
 	t.Parallel()
-	const cutOff = "it is unknown whether an interrupted apply has operated it"
+	const interrupted = "it is unknown whether an interrupted apply has operated it"
 	for name, c := range map[string]struct {
 		says  string
 		again int // restarted by the apply after that
 		faces []providertest.Face
-	}{"kept": {"", 0, gse}, "lost": {cutOff, 2, gse}, "lost-and-not-hosted": {cutOff, 2, []providertest.Face{esb}}} { // there to register is not to host
+	}{"kept": {"", 0, gse}, "lost": {interrupted, 2, gse}, "lost-and-not-hosted": {interrupted, 2, []providertest.Face{esb}}} { // where registering does not host
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			through(t, c.faces, func(w *world) {
@@ -273,7 +273,7 @@ func TestOnUpdate_killed(t *testing.T) {
 				says, pass := c.says, w.passing()
 				w.sim.StartingKeepsTime = true
 				w.sim.OnCall = func(call simulator.Call) {
-					if call.API == api && (op == nil || call.Op == *op) { // so the restart is later
+					if call.API == api && (op == nil || call.Op == *op) { // so that the restart is later
 						pass()
 					}
 				}
@@ -305,7 +305,7 @@ func TestOnUpdate_killed(t *testing.T) {
 	}
 }
 
-// A process that was restarted and did not stay up is started by the next apply, and not restarted again.
+// A restarted process that did not stay up is started by the next apply, not restarted again.
 func TestOnUpdate_unhealthy(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -328,19 +328,19 @@ func TestOnUpdate_unhealthy(t *testing.T) {
 	})
 }
 
-// What runs on a host that this object has not registered is not known, so a changed spec does not restart it: after an import without a spec,
-// and on a host that is taken over from somebody else.
+// A changed spec does not restart a process that this object has not registered, as what it runs is unknown. That is so
+// after an import without a spec, and on a host taken over from another owner.
 func TestOnUpdate_notOurs(t *testing.T) {
 	t.Parallel()
 	more := map[string]any{"on_update": "restart", "adopt_existing": true}
 	for name, c := range map[string]struct {
 		begin     func(*world, *providertest.Core)
-		restarted bool // host 1
+		restarted bool // web-1 is
 	}{
 		"imported": {func(_ *world, o *providertest.Core) { o.Imports("web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3") }, false},
 		"taken-over": {func(w *world, o *providertest.Core) {
 			w.do(w.sim.Unregister, 1)
-			o.Apply(w.declares(2)) // gets host 1 alone
+			o.Apply(w.declares(2)) // registers only web-1
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -358,7 +358,7 @@ func TestOnUpdate_notOurs(t *testing.T) {
 	}
 }
 
-// A host on which the end of a restart was not seen, and which does not get the next declaration, is registered with it once it can be.
+// A host with an unconfirmed restart that does not get the next declaration is registered with it by a later apply.
 func TestOnUpdate_unseenThenAway(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]func(*world){
@@ -391,7 +391,7 @@ func TestOnUpdate_unseenThenAway(t *testing.T) {
 	}
 }
 
-// Changed labels restart nothing, whatever became of a host that did not get them.
+// Changed labels restart nothing, not even on a host that did not get them at first.
 //
 // Promised in rolling-restart.md: changed labels restart nothing.
 func TestOnUpdate_labels(t *testing.T) {
@@ -423,7 +423,7 @@ func TestOnUpdate_labels(t *testing.T) {
 	}
 }
 
-// A restart that is under way is asked for before its host is unregistered, whatever was applied in between.
+// The task of a restart under way is queried before its host is unregistered, whatever was applied in between.
 func TestOnUpdate_awaited(t *testing.T) {
 	t.Parallel()
 	on := func(operation string, n int) func(*world) map[string]any {
@@ -471,7 +471,7 @@ func TestOnUpdate_awaited(t *testing.T) {
 	}
 }
 
-// An apply that may have been cut off says so also of a host that cannot be registered then, whatever for.
+// If an earlier apply may have been interrupted, the error says so even for a host that cannot be registered.
 func TestOnUpdate_unsureAndRefused(t *testing.T) {
 	t.Parallel()
 	const unsure = "it was started or registered after the last apply in state, and it is unknown whether an interrupted apply has operated it"
@@ -505,7 +505,7 @@ func TestOnUpdate_unsureAndRefused(t *testing.T) {
 	}
 }
 
-// A host that stayed because a restart was under way, and that comes back, is restarted with what is declared by then.
+// A host that could not leave because a restart was under way, and comes back, is restarted with the declaration of then.
 func TestOnUpdate_comesBack(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -514,7 +514,7 @@ func TestOnUpdate_comesBack(t *testing.T) {
 		}
 		o, cut, pass := w.restarting()
 		w.repair()
-		for range 2 { // the first is cut off before web-2 is to leave
+		for range 2 { // the first is interrupted before web-2 leaves
 			cut.Apply(o, next(1))
 		}
 		pass()
@@ -525,7 +525,7 @@ func TestOnUpdate_comesBack(t *testing.T) {
 	})
 }
 
-// A restart whose end the platform never tells hinders nothing once another pid shows that it has worked, and its host may be changed and leave.
+// If the platform never reports the end of a restart but another pid shows that it worked, its host can be changed and leave.
 func TestOnUpdate_neverTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -558,7 +558,7 @@ func TestOnUpdate_neverTold(t *testing.T) {
 					o.Protocol = w.open()
 					o.Apply(w.changed(2, attribute("on_update", "register")))
 				}
-				w.sim.OnCall = func(call simulator.Call) { // what is sent now is told
+				w.sim.OnCall = func(call simulator.Call) { // the end of operations sent now is reported
 					if strings.HasPrefix(call.API, "operate_") && call.Op == simulator.OpRestart {
 						w.sim.ClearFaults()
 					}
@@ -570,7 +570,7 @@ func TestOnUpdate_neverTold(t *testing.T) {
 	}
 }
 
-// A restart that is under way is asked for before a destroy, also if it was of no interest in between.
+// The task of a restart under way is queried before a destroy, even if on_update was register in between.
 func TestOnUpdate_switchedBack(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -592,7 +592,7 @@ func TestOnUpdate_switchedBack(t *testing.T) {
 	})
 }
 
-// A start is asked for before a destroy, also if an older restart is long over.
+// The task of a start is queried before a destroy, even if an older restart is long over.
 func TestOnUpdate_besideAStart(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -612,7 +612,7 @@ func TestOnUpdate_besideAStart(t *testing.T) {
 	})
 }
 
-// A rollback of labels alone forgets no restart that is under way.
+// A rollback of labels alone keeps the task of a restart under way.
 func TestRollback_keepsTheTask(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -636,10 +636,10 @@ func TestRollback_keepsTheTask(t *testing.T) {
 	})
 }
 
-// A restart that is over keeps no object in state whose registrations are gone.
+// A restart that is over does not keep an object in state if its registrations are gone.
 func TestOnUpdate_overAndGone(t *testing.T) {
 	t.Parallel()
-	through(t, []providertest.Face{gateway}, func(w *world) { // whose agents tell that nothing is registered
+	through(t, []providertest.Face{gateway}, func(w *world) { // its agents know whether it is registered
 		o, _, pass := w.restarting()
 		w.repair()
 		pass()
@@ -653,7 +653,8 @@ func TestOnUpdate_overAndGone(t *testing.T) {
 	})
 }
 
-// A start of what a failed restart has taken down, and whose end the platform never tells, hinders no later declaration once the process runs.
+// If the platform never reports the end of a start, after a failed restart, later declarations are applied once the
+// process runs.
 func TestOnUpdate_startNeverTold(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -675,7 +676,7 @@ func TestOnUpdate_startNeverTold(t *testing.T) {
 	})
 }
 
-// polled cuts off applies at every fifth answer about a task. The other lets two hours pass.
+// polled returns cut, which interrupts applies at every fifth answer about a task, and pass, which advances two hours.
 func (w *world) polled() (cut *providertest.Cut, pass func()) {
 	var hours, polls atomic.Int64
 	w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
@@ -684,7 +685,7 @@ func (w *world) polled() (cut *providertest.Cut, pass func()) {
 	}), func() { hours.Add(2) }
 }
 
-// restarting is an object whose update was cut off while web-2 restarts, for an hour from then on.
+// restarting returns an object whose update was interrupted while web-2 restarts, which takes an hour.
 func (w *world) restarting(more ...map[string]any) (o *providertest.Core, cut *providertest.Cut, pass func()) {
 	cut, pass = w.polled()
 	o, more = w.object(), append(more, attribute("on_update", "restart"))

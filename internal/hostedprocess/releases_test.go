@@ -14,43 +14,43 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// releases are two hosts that get one declaration after the other, and what is true there.
+// releases applies one declaration after another to two hosts, and tracks their true state.
 type releases struct {
 	*world
 	chance *rand.Rand
 	object *providertest.Core
 	story  []string
-	// minutes is how far the clock of the platform is ahead.
+	// minutes is by how much the platform's clock is ahead.
 	minutes atomic.Int64
 
 	mu    sync.Mutex
 	hosts map[int]*released
-	polls int // of this apply, which is interrupted if there are too many
+	polls int // of this apply, which is interrupted after too many
 	cut   func(simulator.Call) bool
 	end   func()
-	// waived are specs that were applied with on_update = "register". killed: the last apply was killed. untold: the
-	// platform never tells the end of an operation. frozen: the cached status shows nothing new. misled: it was so in an
-	// apply without a ledger, which has nothing else.
-	waived                         map[string]bool
-	killed, untold, frozen, misled bool
-	// others: another tool has registered, which an old row may show for as long as the agent keeps the time.
+	// waived are specs that were applied with on_update = "register". killed: the last apply was killed. endless: the
+	// platform never reports the end of an operation. frozen: the cached status shows nothing new. misled: it was frozen
+	// in an apply without a ledger, which has no other evidence.
+	waived                          map[string]bool
+	killed, endless, frozen, misled bool
+	// others: another tool has registered. An old row may show that as long as the agent keeps the time.
 	others bool
 }
 
-// released is what is true of a host.
+// released is the true state of a host.
 type released struct {
 	pid  int
 	runs string // the spec that the process was started with
-	// operated: a restart of this object started it. told: an apply has ended with an error since. forgotten: an apply
-	// that was killed has registered over what another tool had started, so nothing shows that any more.
-	operated, told, forgotten bool
+	// operated: a restart of this object started it. reported: an apply has ended with an error since. forgotten: a killed
+	// apply has registered over what another tool had started, so nothing shows that any more.
+	operated, reported, forgotten bool
 }
 
-// apply is one apply of releases.
+// release is one apply.
 type release struct {
 	spec, operation, ensure string
 	trouble                 string
-	on                      int // host of the trouble
+	on                      int // the host that has the trouble
 	rollback, unrefreshed   bool
 }
 
@@ -78,13 +78,13 @@ var (
 	specs    = []string{"./start.sh", "./start.sh -v", "./start.sh -z"}
 	troubles = []string{
 		"", "", "", "register-fails", "register-fails-and-took", "register-lost", "register-slow", "away", "fails", "fails-and-took", "lost", "not-sent", "slow", "slow-and-fails",
-		"never-told", "start-fails", "start-slow", "interrupted-registering", "interrupted-operating", "killed-registering", "killed-operating", "killed-afterwards",
+		"never-ends", "start-fails", "start-slow", "interrupted-registering", "interrupted-operating", "killed-registering", "killed-operating", "killed-afterwards",
 		"killed-alone-registering", "killed-alone-operating", "killed-alone-afterwards",
 	}
 	betweens = []string{"", "", "", "revived", "refreshed", "hours", "down", "frozen", "thawed", "another-tool", "unregistered"}
 )
 
-// specOn is the spec that a host is registered with.
+// specOn returns the spec that a host is registered with.
 func specOn(p simulator.Process) string {
 	if p.Labels["owner"] == "other-team" {
 		return theirs
@@ -97,7 +97,7 @@ func specOn(p simulator.Process) string {
 	return specs[0]
 }
 
-// called notes what runs after a call.
+// called records what runs after a call.
 func (r *releases) called(call simulator.Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,17 +117,17 @@ func (r *releases) look(op int) {
 			continue
 		}
 		spec, operated := specOn(p), op == simulator.OpRestart
-		if op == simulator.OpRestart && p.Running && h.pid > 0 && h.operated && !h.told && h.runs == spec && (!r.frozen || !r.others) {
-			r.Errorf("host %d was restarted twice with %s, and nothing was said", n, spec)
+		if op == simulator.OpRestart && p.Running && h.pid > 0 && h.operated && !h.reported && h.runs == spec && (!r.frozen || !r.others) {
+			r.Errorf("host %d was restarted twice with %s, and no apply reported an error", n, spec)
 		}
-		h.pid, h.operated, h.told, h.forgotten = p.PID, operated, false, false
+		h.pid, h.operated, h.reported, h.forgotten = p.PID, operated, false, false
 		if p.Running {
 			h.runs = spec
 		}
 	}
 }
 
-// befall prepares the trouble of an apply.
+// befall injects the trouble of an apply.
 func (r *releases) befall(by release) {
 	took := failing
 	took.Apply = true
@@ -168,8 +168,8 @@ func (r *releases) befall(by release) {
 		slow.Code, slow.Message = failing.Code, failing.Message
 		r.onOp(simulator.OpRestart, slow, by.on)
 		r.cut = patience
-	case "never-told":
-		r.untold = true
+	case "never-ends":
+		r.endless = true
 		r.sim.Inject(simulator.Fault{API: r.by.ResultAPI(), Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{by.on}), Code: new(115)})
 		r.cut = patience
 	case "start-fails":
@@ -198,7 +198,7 @@ func (r *releases) config(by release) map[string]any {
 	return startedBy(r.by, by.spec, 2, attribute("ensure", by.ensure), attribute("on_update", by.operation), attribute("on_destroy", "stop"), attribute("rollout", rollout))
 }
 
-// run runs the provider until it is cut off.
+// run runs the provider until it ends or is interrupted.
 func (r *releases) run(act func() providertest.Diagnostics) providertest.Diagnostics {
 	ctx, end := context.WithCancel(r.Context())
 	defer end()
@@ -215,10 +215,10 @@ func (r *releases) run(act func() providertest.Diagnostics) providertest.Diagnos
 	return said
 }
 
-// apply applies a release, and checks what is said of it.
+// apply applies a release, and checks that it is not reported as done where it does not run.
 func (r *releases) apply(by release) (well bool, said providertest.Diagnostics) {
 	r.Helper()
-	by.unrefreshed = by.unrefreshed && !r.killed && !r.drifts() // it would change nothing then
+	by.unrefreshed = by.unrefreshed && !r.killed && !r.drifts() // otherwise it would change nothing
 	r.story = append(r.story, by.String())
 	r.minutes.Add(1)
 	before := *r.object.Kept
@@ -247,13 +247,13 @@ func (r *releases) apply(by release) (well bool, said providertest.Diagnostics) 
 	}
 	well = len(said) == 0 && len(codes(r.object)) == 0
 	for n, h := range r.hosts {
-		h.told = h.told || said.Failed()
+		h.reported = h.reported || said.Failed()
 		if by.operation == "register" {
-			h.operated = false // what was tried before is forgotten
+			h.operated = false // earlier tries no longer count
 		}
 		unseen := h.forgotten || h.runs == theirs && r.frozen || r.misled || r.waived[by.spec]
 		if well && h.pid > 0 && !unseen && h.runs != by.spec && by.operation != "register" {
-			r.Errorf("said to be well with %s, and %s runs on host %d", by.spec, h.runs, n)
+			r.Errorf("reported as done with %s, and %s runs on host %d", by.spec, h.runs, n)
 		}
 	}
 	switch {
@@ -265,7 +265,7 @@ func (r *releases) apply(by release) (well bool, said providertest.Diagnostics) 
 	return well, said
 }
 
-// drifts reports whether somebody else has changed a host.
+// drifts reports whether another tool has changed a host.
 func (r *releases) drifts() bool {
 	for n, h := range r.hosts {
 		if p := r.at(n); h.runs == theirs || !p.Registered {
@@ -275,7 +275,7 @@ func (r *releases) drifts() bool {
 	return false
 }
 
-// between is what happens to a host between two applies.
+// between does something to a host between two applies.
 func (r *releases) between(what string, n int) {
 	if what != "" {
 		r.story = append(r.story, fmt.Sprintf("%s %d", what, n))
@@ -296,10 +296,10 @@ func (r *releases) between(what string, n int) {
 		}
 		r.colleague(n)
 		r.others = true
-	case "unregistered": // and so is what would show who has started what runs
+	case "unregistered": // what would show who started the process is gone too
 		r.do(r.sim.Unregister, n)
 		h := r.hosts[n]
-		h.told, h.forgotten = true, h.runs == theirs
+		h.reported, h.forgotten = true, h.runs == theirs
 	case "refreshed":
 		r.run(r.object.Refresh)
 	case "frozen":
@@ -316,8 +316,8 @@ func (r *releases) between(what string, n int) {
 	r.look(simulator.OpQuery)
 }
 
-// Whatever befalls releases in a row, none is called done that does not run, none is restarted twice without a word, and the last one gets there.
-// A destroy leaves nothing behind that may come yet.
+// Whatever befalls a sequence of releases, none is reported as done that does not run, none is restarted twice without
+// an error in between, and the last one gets applied. A destroy leaves nothing behind that may still take effect.
 func TestOnUpdate_releases(t *testing.T) {
 	t.Parallel()
 	providertest.InRounds(t, 100, func(t *testing.T, chance *rand.Rand) {
@@ -347,14 +347,14 @@ func TestOnUpdate_releases(t *testing.T) {
 			by.operation = one("restart", "restart", "restart", "restart", "restart", "register")
 			by.ensure = one(by.ensure, by.ensure, "hosted", "running")
 			by.trouble, by.on, by.rollback, by.unrefreshed = one(troubles...), 1+chance.IntN(2), chance.IntN(3) == 0, chance.IntN(4) == 0
-			// Two kills with different declarations leave nothing to tell them by, nor does one where a host goes back to what it ran.
+			// Nothing shows what runs after two kills with different declarations, nor after one if a host goes back to what it ran.
 			kills := strings.HasPrefix(by.trouble, "killed")
 			switch {
 			case kills && killed == "":
 				killed = by.spec
 			case kills && killed != by.spec:
 				by.trouble = ""
-			case by.trouble == "away", by.trouble == "slow-and-fails": // nor where a restart has failed late
+			case by.trouble == "away", by.trouble == "slow-and-fails": // or where a restart has failed late
 				killed = "never"
 			}
 			r.apply(by)
@@ -374,12 +374,12 @@ func TestOnUpdate_releases(t *testing.T) {
 	})
 }
 
-// getsThere applies the last release until it is there, and no more.
+// getsThere applies the last release until it is done, and checks that nothing is left to do.
 func (r *releases) getsThere(by release) {
 	for range 4 {
 		well, said := r.apply(by)
 		if well {
-			if len(r.object.Private) == 0 { // nothing was applied since a kill, and Core gives maps in any order
+			if len(r.object.Private) == 0 { // nothing was applied since a kill, and Core returns maps in any order
 				return
 			}
 			r.object.Protocol = r.open()
@@ -390,12 +390,12 @@ func (r *releases) getsThere(by release) {
 		}
 		r.story = append(r.story, "("+words(said.String())+")")
 	}
-	if !r.untold { // such a host is restarted by hand
-		r.Errorf("it does not get there: %v", codes(r.object))
+	if !r.endless { // such a host must be restarted by hand
+		r.Errorf("never as declared: %v", codes(r.object))
 	}
 }
 
-// ends destroys the object. What an apply has sent is over, or the destroy waits for it.
+// ends destroys the object, and checks that nothing that an apply has sent takes effect later.
 func (r *releases) ends() {
 	r.story = append(r.story, "destroy")
 	var said providertest.Diagnostics

@@ -11,24 +11,24 @@ import (
 
 var failing = simulator.Fault{Code: new(simulator.CodeCommandFailed), Message: "no such file"}
 
-// once is a fault that ends after it applied once.
+// once makes a fault apply only once.
 func once(f simulator.Fault) simulator.Fault {
 	f.Times = 1
 	return f
 }
 
-// after is a fault that lets the first match through.
+// after makes a fault skip the first match.
 func after(f simulator.Fault) simulator.Fault {
 	f.Skip = 1
 	return f
 }
 
-// What a rollout that goes back has left, in state and for the next apply.
+// A rollback leaves this in state, and this for the next apply to do.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	const restart = "operate_proc_v2/7"
 	more := map[string]any{"on_update": "restart", "rollout": map[string]any{"batch_size": 1, "on_failure": "rollback"}}
-	// The apply before it restarted not all, and in waves not all was registered.
+	// The previous apply did not restart all hosts and, in waves, did not register all.
 	unfinished := map[string]map[string]any{"goes-back": nil, "did-not-have-it": attribute("rollout", map[string]any{"batch_size": 1})}
 	for name, c := range map[string]struct {
 		befalls  func(*world)
@@ -90,7 +90,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// kindOf is what is planned where these calls are to be made.
+// kindOf returns the kind of plan that makes these calls.
 func kindOf(calls []string) providertest.PlanKind {
 	if len(calls) == 0 {
 		return providertest.PlanNothing
@@ -100,8 +100,8 @@ func kindOf(calls []string) providertest.PlanKind {
 
 // Promised in rolling-restart.md: After an import, after a provider that was killed, or with other `default_labels`, the update stops instead.
 //
-// Hosts go back only to a declaration that is known to have been registered, and to have run. The others keep
-// the new one, and the next apply of the previous declaration finds them.
+// A host goes back only to a declaration that is known to have been registered and to have run there. Others keep the
+// new one, and the next apply of the previous declaration changes them.
 func TestRollback_onlyToWhatWas(t *testing.T) {
 	t.Parallel()
 	const restart = "operate_proc_v2/7"
@@ -111,7 +111,7 @@ func TestRollback_onlyToWhatWas(t *testing.T) {
 	for name, c := range map[string]struct {
 		more     map[string]any
 		settings map[string]any
-		before   func(w *world, o *providertest.Core, more map[string]any) // the update that fails on web-2
+		before   func(w *world, o *providertest.Core, more map[string]any) // precedes the update that fails on web-2
 		left     map[string]string
 		says     string
 		repaired []string // by an apply of the previous declaration
@@ -164,8 +164,8 @@ func TestRollback_onlyToWhatWas(t *testing.T) {
 	}
 }
 
-// Hosts that joined a rollout which went back stay, with the previous declaration, and leave
-// with the next apply of the previous configuration.
+// Hosts that joined in a rollout that was rolled back stay, with the previous declaration, until the next apply of the
+// previous configuration.
 func TestRollback_joined(t *testing.T) {
 	t.Parallel()
 	through(t, each, func(w *world) {
@@ -183,17 +183,17 @@ func TestRollback_joined(t *testing.T) {
 	})
 }
 
-// What a rollback leaves on a host that cannot go back is known: a process that runs what is declared again is not restarted by the next apply, and
-// one that an earlier restart may have taken down is started.
+// After a rollback, the next apply does not restart a process that already runs as declared, and starts one that an
+// earlier restart may have stopped.
 func TestRollback_behind(t *testing.T) {
 	t.Parallel()
 	plain := map[string]any{"on_update": "restart", "max_unreachable_hosts": "1"}
 	back := map[string]any{"on_update": "restart", "max_unreachable_hosts": "1", "rollout": map[string]any{"on_failure": "rollback"}}
 	for name, c := range map[string]struct {
-		begin   func(*world, *providertest.Core) // until web-2 is behind
-		next    func(*world) map[string]any      // is rolled back, as it fails on web-1
+		begin   func(*world, *providertest.Core) // leaves web-2 behind
+		next    func(*world) map[string]any      // fails on web-1, and is rolled back
 		then    func(*world) map[string]any
-		started bool // anew
+		started bool // web-2 is started again
 	}{
 		"runs-it": {
 			func(w *world, o *providertest.Core) {

@@ -8,14 +8,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What was tried of an operation is neither forgotten nor believed for too long, whatever comes next.
+// The record of a tried operation is kept as long as it is needed and no longer, whatever comes next.
 func TestTries(t *testing.T) {
 	t.Parallel()
 	restart := attribute("on_update", "restart")
 	rollsBack := func(hosts int) map[string]any {
 		return attribute("rollout", map[string]any{"batch_size": hosts, "on_failure": "rollback"})
 	}
-	// what another tool has registered and started in place of the process of web-2
+	// another tool registers and starts its own process on web-2
 	anothers := func(w *world) int {
 		w.do(w.sim.StopProcess, 2)
 		w.colleague(2)
@@ -31,7 +31,7 @@ func TestTries(t *testing.T) {
 		faces []providertest.Face
 		play  func(*world)
 	}{
-		"another-tool-after-a-try-that-was-not-seen": {gse, func(w *world) {
+		"another-tool-after-an-unconfirmed-try": {gse, func(w *world) {
 			o, _, pass := w.restarting()
 			w.repair()
 			pass()
@@ -40,7 +40,7 @@ func TestTries(t *testing.T) {
 			o.Refresh()
 			o.Protocol = w.open()
 			o.Apply(w.changed(2, restart))
-			providertest.Check(w, w.at(2).PID != pid, "in sync: %v, and the other tool's process runs on", codes(o))
+			providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the other tool's process still runs", codes(o))
 		}},
 		"another-tool-and-a-rollback": {gse, func(w *world) {
 			o := started(w, restart, rollsBack(2))
@@ -60,7 +60,7 @@ func TestTries(t *testing.T) {
 			w.repair()
 			o.Protocol = w.open()
 			o.Apply(w.changed(2, restart))
-			providertest.Check(w, w.at(2).PID != pid, "in sync: %v, and the process of before runs", codes(o))
+			providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the previous process still runs", codes(o))
 		}},
 		"unregistered-and-the-answer-was-lost": {gse, func(w *world) {
 			o := started(w, restart)
@@ -73,9 +73,9 @@ func TestTries(t *testing.T) {
 			providertest.Same(w, "out_of_sync", "unconfirmed", codes(o)["web-2"])
 			o.Protocol = w.open()
 			o.Apply(w.changed(2, restart))
-			providertest.Check(w, w.at(2).PID != pid, "in sync: %v, and the process of before runs", codes(o))
+			providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the previous process still runs", codes(o))
 		}},
-		"not-given-back-and-revived": {gse, func(w *world) {
+		"not-rolled-back-and-revived": {gse, func(w *world) {
 			running, pass := attribute("ensure", "running"), w.passing()
 			o := w.object()
 			o.Applied(w.declares(2, restart, running, rollsBack(1)))
@@ -91,7 +91,7 @@ func TestTries(t *testing.T) {
 			pid := w.at(1).PID
 			o.Protocol = w.open()
 			_, said := o.Apply(w.declares(2, restart, running, rollsBack(1)))
-			providertest.Check(w, w.at(1).PID != pid || said.Failed(), "in sync: %v, and web-1 runs what was rolled back", codes(o))
+			providertest.Check(w, w.at(1).PID != pid || said.Failed(), "out_of_sync: %v, and web-1 runs what was rolled back", codes(o))
 		}},
 		"dies-before-each-apply-after-a-kill": {gse, func(w *world) {
 			pass := w.passing()
@@ -112,7 +112,7 @@ func TestTries(t *testing.T) {
 				}
 				w.sim.ThawStatus()
 			}
-			w.Errorf("out_of_sync for ever: %v", codes(o))
+			w.Errorf("never in sync: %v", codes(o))
 		}},
 		"unregistered-refused-and-destroyed": {each, func(w *world) {
 			stops := attribute("on_destroy", "stop")
@@ -124,7 +124,7 @@ func TestTries(t *testing.T) {
 			w.repair()
 			o.Protocol = w.open()
 			o.Applied(nil)
-			providertest.Check(w, !w.at(2).Running, "web-2 runs on")
+			providertest.Check(w, !w.at(2).Running, "web-2 still runs")
 		}},
 		"taken-down-and-rolled-back-without-an-operation": {each, func(w *world) {
 			o := started(w, restart)
@@ -142,7 +142,7 @@ func TestTries(t *testing.T) {
 			o.Apply(w.changed(2, restart))
 			providertest.Check(w, w.at(2).Running, "web-2 does not run; %v", codes(o))
 		}},
-		"neither-registered-nor-given-back": {gse, func(w *world) {
+		"neither-registered-nor-rolled-back": {gse, func(w *world) {
 			running := attribute("ensure", "running")
 			o := w.object()
 			o.Applied(w.declares(2, restart, running, rollsBack(2)))
@@ -168,7 +168,7 @@ func TestTries(t *testing.T) {
 			o.Apply(config)
 			providertest.Check(w, w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*") == 0, "restarted: %v", w.sim.Changes())
 		}},
-		"start-under-way-beside-a-restart-that-is-over": {[]providertest.Face{gateway}, func(w *world) { // whose agents tell that nothing is registered
+		"start-under-way-beside-a-restart-that-is-over": {[]providertest.Face{gateway}, func(w *world) { // its agents know whether it is registered
 			o, cut, pass := w.restarting()
 			w.repair()
 			pass()
@@ -184,7 +184,7 @@ func TestTries(t *testing.T) {
 			w.do(w.sim.Unregister, 1, 2)
 			o.Protocol = w.open()
 			o.Refresh()
-			providertest.Check(w, !o.State.IsNull(), "no longer in state, and a start may come yet")
+			providertest.Check(w, !o.State.IsNull(), "no longer in state, and a start may still take effect")
 		}},
 		"start-under-way-and-rolled-back": {each, func(w *world) {
 			cut, pass := w.polled()
@@ -200,7 +200,7 @@ func TestTries(t *testing.T) {
 			p := w.at(2)
 			providertest.Check(w, said.Failed() || !p.Hosted && !p.Running, "destroyed, and web-2 is hosted %t, running %t", p.Hosted, p.Running)
 		}},
-		"hosting-never-told-and-taken-back": {[]providertest.Face{gateway}, func(w *world) { // to host is to register
+		"hosting-never-ends-and-reverted": {[]providertest.Face{gateway}, func(w *world) { // hosting registers
 			more := attribute("rollout", map[string]any{"batch_size": 1, "wave_timeout": "1s"})
 			o := w.object()
 			o.Applied(w.declares(2, more))
@@ -214,7 +214,7 @@ func TestTries(t *testing.T) {
 			_, said := o.Apply(w.declares(2, more))
 			o.Protocol = w.open()
 			plan, _ := o.Plan(w.declares(2, more))
-			providertest.Check(w, plan.Action == providertest.PlanNothing && !said.Failed(), "as declared, and it plans %s; said: %s", plan.Action, said)
+			providertest.Check(w, plan.Action == providertest.PlanNothing && !said.Failed(), "as declared, but it plans %s; said: %s", plan.Action, said)
 		}},
 		"killed-after-two-that-failed": {gse, func(w *world) {
 			w.sim.StartingKeepsTime = true
