@@ -166,13 +166,13 @@ func TestHostedProcess_startsNowhere(t *testing.T) {
 						t.Errorf("tainted: %t; web-%d has %+v", resource.Tainted, n, p)
 					}
 				}
-				undone := letGo(w.sim)
+				undone := undoneOn(w.sim)
 				again := step{name: "once it starts", befalls: (*world).repair, config: config, kind: providertest.PlanReplace, anyCalls: true}
 				if adopts {
 					again.kind = providertest.PlanUpdate
 				}
 				w.play(resource, again)
-				if undone = append(undone, letGo(w.sim)...); adopts && len(undone) > 0 {
+				if undone = append(undone, undoneOn(w.sim)...); adopts && len(undone) > 0 {
 					t.Errorf("unregistered: %v", undone)
 				}
 				for n := 1; n <= 3; n++ {

@@ -27,8 +27,8 @@ func TestHostedProcess_import(t *testing.T) {
 		created.Applied(w.declares(2, labelled(map[string]any{"team": "sre"})))
 		want, _ := providertest.Plain(t, created.State).(map[string]any)
 		want["hosts"] = map[string]any{"0:10.0.0.2": "0:10.0.0.2", "0:10.0.0.3": "0:10.0.0.3"}
-		for _, untold := range []string{"spec", "process", "labels_all", "rollout_plan"} {
-			want[untold] = nil
+		for _, missing := range []string{"spec", "process", "labels_all", "rollout_plan"} {
+			want[missing] = nil
 		}
 		for _, id := range []string{"web:nginx", "web:nginx@0:10.0.0.2,0:10.0.0.3", "web:nginx@0:10.0.0.2 = 0:10.0.0.2, 0:10.0.0.3,0:10.0.0.3"} {
 			imported := w.object()

@@ -43,8 +43,8 @@ func TestNames_replacedFirst(t *testing.T) {
 				said := first.DestroyUnrefreshed()
 
 				p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
-				if said.Failed() || !strings.Contains(said.String(), anothers) || len(letGo(w.sim)) > 0 || !first.State.IsNull() || !cmp.Equal(before, pids(w.sim, 1)) {
-					t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
+				if said.Failed() || !strings.Contains(said.String(), anothers) || len(undoneOn(w.sim)) > 0 || !first.State.IsNull() || !cmp.Equal(before, pids(w.sim, 1)) {
+					t.Errorf("unregistered %v; said: %s", undoneOn(w.sim), said)
 				}
 				owned := false
 				for _, entry := range p.Entries {
@@ -67,8 +67,8 @@ func TestNames_replacedFirst(t *testing.T) {
 		w.sim.ResetCalls()
 		first.Protocol = run
 		said := first.DestroyUnrefreshed()
-		if !said.Failed() || !strings.Contains(words(said.String()), "by another name could not be asked") || len(letGo(w.sim)) > 0 {
-			t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
+		if !said.Failed() || !strings.Contains(words(said.String()), "by another name could not be asked") || len(undoneOn(w.sim)) > 0 {
+			t.Errorf("unregistered %v; said: %s", undoneOn(w.sim), said)
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestNames_newNameTaken(t *testing.T) {
 				t.Errorf("hosts (-want +got):\n%s\nsaid: %s", diff, said)
 			}
 			changes := w.sim.Changes()
-			providertest.Check(t, len(letGo(w.sim)) == 0, "changed %v", changes)
+			providertest.Check(t, len(undoneOn(w.sim)) == 0, "changed %v", changes)
 		})
 	}
 }
@@ -161,7 +161,7 @@ func TestNames_newNameTaken(t *testing.T) {
 func TestNames_refused(t *testing.T) {
 	t.Parallel()
 	byAgent := map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}
-	untold := map[string]string{"web-2": providertest.Address(2), "web-9": "0200000007525400f3557817103900054999"}
+	unknown := map[string]string{"web-2": providertest.Address(2), "web-9": "0200000007525400f3557817103900054999"}
 	const first, changes = "apply with its old name until it is as declared, then rename it and apply again", "what it is registered with changes as well"
 	for name, c := range map[string]struct {
 		befalls func(*world, *providertest.Core)
@@ -180,7 +180,7 @@ func TestNames_refused(t *testing.T) {
 		"nothing-recorded": {befalls: func(_ *world, r *providertest.Core) { r.Private = nil }, hosts: byAgent, says: "nothing is known of its last apply; " + first},
 		"another-spec":     {start: "./start.sh -v", hosts: byAgent, says: changes + "; rename it and apply, then make the change and apply again"},
 		"another-label":    {more: labelled(map[string]any{"team": "sre"}), hosts: byAgent, says: changes},
-		"names-not-told":   {hosts: untold, says: "the platform does not say whether it is one machine with web-9; take it out and apply, then add the other and apply again"},
+		"names-unknown":    {hosts: unknown, says: "the platform does not say whether it is one machine with web-9; take it out and apply, then add the other and apply again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -202,7 +202,7 @@ func TestNames_refused(t *testing.T) {
 			}
 			w.sim.ResetCalls()
 			resource.Protocol = w.open()
-			if _, said := resource.Plan(config(map[string]any{"a": providertest.NotKnown{}, "web-2": providertest.Address(2), "web-9": untold["web-9"]})); said.Failed() {
+			if _, said := resource.Plan(config(map[string]any{"a": providertest.NotKnown{}, "web-2": providertest.Address(2), "web-9": unknown["web-9"]})); said.Failed() {
 				t.Errorf("while a host is not known the plan says: %s", said)
 			}
 			if _, said := resource.Plan(config(c.hosts)); !said.Failed() || !strings.Contains(said.String(), c.says) {

@@ -17,8 +17,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Where nobody else is about and nothing fails, an object is created, changed, reduced, replaced and destroyed, without an error, a warning
-// or a wait. That holds however late the cached status is, and whether or not calls renew the time at which a process was registered.
+// If no one else acts and nothing fails, an object is created, changed, reduced, replaced and destroyed without an error,
+// a warning or a wait. That holds however late the cached status is, and whether or not calls renew the registration time.
 func TestOrdinaryLife(t *testing.T) {
 	t.Parallel()
 	type life struct {
@@ -33,7 +33,7 @@ func TestOrdinaryLife(t *testing.T) {
 	freeze := func(w *world) { w.sim.FreezeStatus() }
 	for name, c := range map[string]struct {
 		faces         []providertest.Face
-		before, after func(*world) // it is created
+		before, after func(*world) // the create
 		kept          bool
 		lives         []life
 	}{
@@ -74,9 +74,9 @@ func TestOrdinaryLife(t *testing.T) {
 	}
 }
 
-// On every platform that differs in one way from what the provider believes, a life without trouble leaves no drift after an apply and
-// nothing after a destroy. Where a start replaces what is registered, one more apply registers it again, and operates nothing.
-// BK_TEST_PLATFORM has it be the platform of a profile.
+// On every platform that differs in one way from what the provider believes, applies without faults leave no drift, and
+// a destroy leaves nothing. If a start replaces the registration, one more apply registers again, and operates nothing.
+// BK_TEST_PLATFORM selects the platform of a profile instead.
 func TestOrdinaryLife_onPlatforms(t *testing.T) {
 	t.Parallel()
 	for name, platform := range providertest.Platforms() {
@@ -109,25 +109,25 @@ func TestOrdinaryLife_onPlatforms(t *testing.T) {
 	}
 }
 
-// counted are the calls of a plan that finds nothing to do, and of applies when all is well.
+// counted has the numbers of calls of an empty plan, and of applies without faults.
 type counted struct{ create, plan, change, destroy int }
 
-// How many calls it takes for 1000 hosts when all is well. To ask agents, to host or to start is two, the call and the result of its task,
-// and to register is one through the ESB and two through the gateway, where it is to host. Each create but that of JOB asks agents first,
-// since to register replaces what is there, and every apply ends with a look at them.
+// The calls for 1000 hosts without faults. Asking agents, hosting and starting take two each: the call, and the result of
+// its task. Registering takes one through the ESB, and two through the gateway, where it hosts. Each create but JOB's
+// asks the agents first, since registering replaces what is there, and every apply asks them at the end.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		by                          providertest.Face
-		hosting                     bool // to register is to host, which the documents of the ESB leave open
+		hosting                     bool // registering hosts, which the documents of the ESB leave open
 		registered, hosted, running counted
 	}{
-		// To host or to start is two more. After unregistering, agents that hosted the process are asked
-		// whether they still do: no document says that they do not.
+		// Hosting and starting take two more each. After unregistering, agents that hosted the process are asked whether
+		// they still do, because no document says that they do not.
 		"esb":         {esb, false, counted{5, 1, 3, 4}, counted{7, 1, 3, 6}, counted{7, 1, 3, 6}},
 		"esb-hosting": {esb, true, counted{5, 1, 3, 6}, counted{7, 1, 3, 6}, counted{7, 1, 3, 6}},
 		"gateway":     {gateway, false, counted{6, 1, 4, 5}, counted{6, 1, 4, 5}, counted{8, 1, 4, 5}},
-		// There is no cached status, so a plan asks agents.
+		// JOB has no cached status, so a plan asks the agents.
 		"job": {job, false, counted{2, 2, 2, 2}, counted{4, 2, 4, 2}, counted{6, 2, 4, 2}},
 	} {
 		for _, ensure := range fleet.Ensures() {
@@ -135,7 +135,7 @@ func TestCalls(t *testing.T) {
 				t.Parallel()
 				hosts := 20
 				if ensure == fleet.EnsureRunning && !c.hosting && c.by != job {
-					hosts = 1000 // which is a batch
+					hosts = 1000 // the size of a batch
 				}
 				w := newWorld(t, c.by)
 				w.sim.RegisterHosts = c.hosting
@@ -157,7 +157,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// counted is how many calls there were since it was last asked. Of those for the result of one task the first counts.
+// counted returns the number of calls since the last time. Of the calls for the result of one task only the first counts.
 func (w *world) counted() int {
 	calls, polled := 0, make(map[string]bool)
 	for _, call := range w.sim.Calls() {
@@ -170,8 +170,8 @@ func (w *world) counted() int {
 	return calls
 }
 
-// What Terraform asks of the provider for one bk_hosted_process, each request by
-// itself and at three sizes: between them shows what grows faster than the hosts.
+// BenchmarkHostedProcess measures each request of Terraform for one bk_hosted_process, at three sizes, which show what
+// grows faster than the number of hosts.
 func BenchmarkHostedProcess(b *testing.B) {
 	for _, hosts := range []int{50, 1000, 10000} {
 		life := newHostedLife(b, hosts)
@@ -189,7 +189,7 @@ func BenchmarkHostedProcess(b *testing.B) {
 	}
 }
 
-// hostedLife is one resource, asked for as Terraform does.
+// hostedLife is one resource, with the requests that Terraform sends for it.
 type hostedLife struct {
 	*providertest.Protocol
 	sim                    *providertest.Sim
@@ -237,7 +237,7 @@ func (l *hostedLife) Validate() {
 	l.Fine(err, resp.Diagnostics)
 }
 
-// Plan is one that finds nothing to do.
+// Plan makes a plan that finds nothing to do.
 func (l *hostedLife) Plan() {
 	resp, err := l.Server.PlanResourceChange(l.T.Context(), &tfprotov6.PlanResourceChangeRequest{
 		TypeName: providertest.HostedType, Config: l.config, PriorState: l.state, PriorPrivate: l.private, ProposedNewState: l.state,
@@ -245,7 +245,7 @@ func (l *hostedLife) Plan() {
 	l.Fine(err, resp.Diagnostics)
 }
 
-// upgrade is asked for with every state that is read, whatever its version.
+// upgrade sends what Terraform sends for every state that it reads, whatever its version.
 func (l *hostedLife) upgrade() {
 	resp, err := l.Server.UpgradeResourceState(l.T.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: providertest.HostedType, RawState: l.stored})
 	l.Fine(err, resp.Diagnostics)
@@ -256,7 +256,7 @@ func (l *hostedLife) Read() {
 	l.Fine(err, resp.Diagnostics)
 }
 
-// create plans and applies on hosts where the process is hosted already, by a create whose answer got lost: so it can be repeated.
+// create plans and applies a create. It can be repeated, as if its answer had been lost: the process is then hosted already.
 func (l *hostedLife) create() {
 	planned, err := l.Server.PlanResourceChange(l.T.Context(), &tfprotov6.PlanResourceChangeRequest{
 		TypeName: providertest.HostedType, Config: l.config, PriorState: l.none, ProposedNewState: l.proposed,
@@ -265,14 +265,14 @@ func (l *hostedLife) create() {
 	applied, err := l.Server.ApplyResourceChange(l.T.Context(), &tfprotov6.ApplyResourceChangeRequest{
 		TypeName: providertest.HostedType, Config: l.config, PriorState: l.none, PlannedState: planned.PlannedState, PlannedPrivate: planned.PlannedPrivate,
 	})
-	// Each create but the first takes the hosts over, with a warning.
+	// Each create after the first takes the hosts over, with a warning.
 	l.Fine(err, slices.DeleteFunc(applied.Diagnostics, func(d *tfprotov6.Diagnostic) bool { return strings.HasPrefix(d.Summary, "Hosts Taken Over") }))
 	l.state, l.private = applied.NewState, applied.Private
 	l.sim.ResetCalls()
 }
 
-// A plan that finds nothing to do reads each host a few times, and never walks through the fleet
-// with copies: that made plans of ten thousand hosts three times as slow once, and nothing failed.
+// An empty plan makes few allocations for each host. Copies of all hosts once made plans of ten thousand hosts three
+// times as slow, and no test failed.
 func TestHostedProcess_planAllocates(t *testing.T) { //nolint:paralleltest // allocations of other tests would count
 	of := func(hosts int) float64 {
 		life := newHostedLife(t, hosts)
@@ -281,10 +281,10 @@ func TestHostedProcess_planAllocates(t *testing.T) { //nolint:paralleltest // al
 	const perHost = 10
 	few, many := of(500), of(1500)
 	grown := (many - few) / 1000
-	providertest.Check(t, grown <= perHost, "a plan makes %.1f allocations for each host, of at most %d", grown, perHost)
+	providertest.Check(t, grown <= perHost, "a plan makes %.1f allocations for each host, want at most %d", grown, perHost)
 }
 
-// The life of a process over both generations of JOB and both kinds of scope.
+// The life of a process through both generations of JOB and with both kinds of scope.
 func TestJobHostedProcess_lifecycle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -311,7 +311,8 @@ func TestJobHostedProcess_lifecycle(t *testing.T) {
 	}
 }
 
-// The name of the scope changes between releases of JOB; the business does not. What the platform knows a process by forces replacement.
+// Another spelling of the same business does not force replacement, as it differs between releases of JOB. A change of
+// what identifies the process on the platform does.
 func TestJobHostedProcess_replaced(t *testing.T) {
 	t.Parallel()
 	anew := []string{on("register_proc_info", 1), on("unregister_proc_info", 1)}
@@ -343,7 +344,8 @@ func TestJobHostedProcess_replaced(t *testing.T) {
 	}
 }
 
-// On a host it is the same process in any scope: who leaves it to an object of another scope, in one run, leaves it hosted.
+// On a host it is the same process in any scope. An object that is destroyed after one of another scope has registered
+// the process in the same run leaves it hosted.
 func TestJobHostedProcess_otherScope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, job)
@@ -357,7 +359,7 @@ func TestJobHostedProcess_otherScope(t *testing.T) {
 	w.play(second, step{name: "the other", config: w.declares(2, map[string]any{"scope": nil, "bk_biz_id": 3}), kind: providertest.PlanNothing})
 }
 
-// What JOB does not do is told in a sentence.
+// An error says what JOB cannot do.
 func TestJobHostedProcess_cannot(t *testing.T) {
 	t.Parallel()
 	t.Run("imported", func(t *testing.T) {
@@ -366,7 +368,7 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 		said := w.object().Imports("web")
 		providertest.Check(t, said.Failed() && strings.Contains(said.String(), "Write the resource and apply it"), "said: %s", said)
 	})
-	t.Run("removed", func(t *testing.T) { // JOB from 3.7 on does not have the endpoints
+	t.Run("removed", func(t *testing.T) { // JOB has no such endpoints from 3.7 on
 		t.Parallel()
 		w := newWorld(t, job)
 		w.sim.JobRemoved = true
@@ -375,7 +377,7 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 		})
 		w.sim.ResetViolations()
 	})
-	// The releases whose code is public run manage_proc's operations as stop and query. That is found out, and not taken for success.
+	// The releases whose code is public run manage_proc's operations as stop and query. That is detected, not reported as success.
 	t.Run("managed-by-a-bug", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, job)
@@ -386,7 +388,7 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 	})
 }
 
-// manage_proc registers and unregisters where it is declared, and where agents confirm it.
+// manage_proc registers and unregisters if it is declared, and agents confirm it.
 func TestJobHostedProcess_manageProc(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, job)
@@ -396,14 +398,14 @@ func TestJobHostedProcess_manageProc(t *testing.T) {
 	providertest.Check(t, len(said) == 0 && w.sim.Calls().Count("manage_proc") == 2, "called %v; said: %s", w.sim.Calls().APIs(), said)
 }
 
-// managed is a JOB process that is registered by manage_proc.
+// managed declares a JOB process that is registered by manage_proc.
 func (w *world) managed() map[string]any {
 	config := w.declares(1, map[string]any{"ensure": "registered", "registration_api": "manage_proc"})
 	values{"process.proc_owner": "sre"}.put(config)
 	return config
 }
 
-// A manage_proc that asks in place of what it is to do has success to tell. Where no agent confirms it, the host stays in state.
+// A manage_proc that only queries reports success. If the agent does not confirm that, the host stays in state.
 func TestJobHostedProcess_manageProcUnconfirmed(t *testing.T) {
 	t.Parallel()
 	const says = "the agent has not confirmed it: some releases run its operations 1 and 2 as stop and query; set registration_api to operate_process"
@@ -411,7 +413,7 @@ func TestJobHostedProcess_manageProcUnconfirmed(t *testing.T) {
 		"query-refused":     {EnvelopeCode: new(1210001), EnvelopeMessage: "GSE error"},
 		"query-bad-gateway": {HTTPStatus: http.StatusBadGateway},
 		"agent-away":        {Code: new(117)},
-		"hosting-unsaid":    {ContentShape: "no-isauto"},
+		"hosting-unknown":   {ContentShape: "no-isauto"},
 		"unreadable":        {ContentShape: "broken"},
 	} {
 		for what, exists := range map[string]bool{"create": false, "destroy": true} {
@@ -435,7 +437,7 @@ func TestJobHostedProcess_manageProcUnconfirmed(t *testing.T) {
 	}
 }
 
-// A value that is not known and names nothing makes no other process: nothing is replaced, and what is protected stays.
+// An unknown value that does not identify the process does not replace it, so safety does not refuse the plan.
 func TestJobHostedProcess_unknownCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, job)

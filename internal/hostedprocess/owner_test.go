@@ -13,8 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Terraform gives the destroy of a tainted object that is replaced no private state. What it registered is unregistered all the same; what
-// an object with the very same declaration has taken over since is not.
+// When a tainted object is replaced, Terraform passes no private state to its destroy. What the object registered is
+// unregistered nevertheless, but not what an object with the same declaration has taken over since.
 func TestHostedProcess_taintedReplacement(t *testing.T) {
 	t.Parallel()
 	for name, takenOver := range map[string]bool{"its-own": false, "taken-over": true} {
@@ -23,7 +23,7 @@ func TestHostedProcess_taintedReplacement(t *testing.T) {
 				t.Parallel()
 				faces, want := each, providertest.AddressList([]int{1, 2})
 				if takenOver {
-					faces, want = gse, nil // JOB keeps no file, so nothing tells
+					faces, want = gse, nil // JOB has no cached status, so nothing shows it
 				}
 				through(t, faces, func(w *world) {
 					config, object := w.declares(2, attribute("on_destroy", "stop")), w.object()
@@ -36,7 +36,7 @@ func TestHostedProcess_taintedReplacement(t *testing.T) {
 
 					kind, said := apply(object, config)
 
-					undone := slices.Compact(letGo(w.sim))
+					undone := slices.Compact(undoneOn(w.sim))
 					if kind != providertest.PlanReplace || said.Failed() || strings.Contains(said.String(), anothers) != takenOver || !slices.Equal(undone, want) {
 						t.Errorf("%s: unregistered %v; said: %s", kind, undone, said)
 					}
@@ -46,16 +46,16 @@ func TestHostedProcess_taintedReplacement(t *testing.T) {
 	}
 }
 
-// anothers is the warning about hosts that another resource has registered since.
+// anothers is the summary of the warning about hosts that another resource has registered since.
 const anothers = "Hosts Belong To Another Resource"
 
-// applies are an apply and one with -refresh=false.
+// applies has an apply, and one with -refresh=false.
 var applies = map[string]func(*providertest.Core, map[string]any) (providertest.PlanKind, providertest.Diagnostics){
 	"refreshed": (*providertest.Core).Apply, "unrefreshed": (*providertest.Core).ApplyUnrefreshed,
 }
 
-// Some platforms may replace what is registered when the process is started, by an operation that has no owner to send, and through the ESB
-// no limits. A refresh finds what names nobody, and the next apply registers all of it again.
+// Some platforms may replace the registration at a start. An operation sends no owner and, through the ESB, no limits.
+// A refresh finds registrations without an owner, and the next apply registers them again.
 func TestHostedProcess_operationReplaces(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -80,21 +80,21 @@ func TestHostedProcess_operationReplaces(t *testing.T) {
 	})
 }
 
-// limits reports whether the agent has the limits that are declared.
+// limits reports whether the agent has the declared limits.
 func limits(p simulator.Process) bool { return strings.Contains(string(p.Spec), `"cpu":30`) }
 
-// A start of the object's own takes no limits away at the gateway. Through the ESB a platform on
-// which it replaces what is registered shows that, a refresh finds it, and the next apply registers
-// it again, once, and starts or restarts nothing. That holds where the end of the start was not seen.
+// At the gateway, the object's own start keeps the limits. Through the ESB, if the start replaced the registration, a
+// refresh finds that, and the next apply registers again, once, and starts nothing. That holds even if the answer to the
+// start was lost.
 func TestHostedProcess_limitsAreKept(t *testing.T) {
 	t.Parallel()
 	running, restart := attribute("ensure", "running"), attribute("on_update", "restart")
 	for name, c := range map[string]struct {
-		before, runs bool // it was created before, and runs
-		lost         bool // the answers about the start
-		cutOff       bool // a create, after its starts
+		before, runs bool // created before, and runs
+		lost         bool // answers to the start are lost
+		killed       bool // the create is killed after its starts
 	}{
-		"created": {}, "raised": {before: true}, "restarted": {before: true, runs: true}, "not-seen": {before: true, lost: true}, "cut-off": {cutOff: true},
+		"created": {}, "raised": {before: true}, "restarted": {before: true, runs: true}, "not-seen": {before: true, lost: true}, "killed": {killed: true},
 	} {
 		for _, replaces := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/start-replaces-%t", name, replaces), func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestHostedProcess_limitsAreKept(t *testing.T) {
 						w.do(w.sim.StartProcess, 1, 2)
 						config = w.changed(2, running, restart)
 					}
-					if c.cutOff {
+					if c.killed {
 						w.object().Applied(config) // its state is lost
 					}
 					started := w.at(1).PID
@@ -119,10 +119,10 @@ func TestHostedProcess_limitsAreKept(t *testing.T) {
 					resource.Apply(config)
 					w.sim.Repair()
 					ran := pids(w.sim, 2)
-					if c.cutOff && ran[0] != started {
+					if c.killed && ran[0] != started {
 						w.Errorf("process %d became %d", started, ran[0])
 					}
-					if replaces && w.by == esb && !c.cutOff {
+					if replaces && w.by == esb && !c.killed {
 						left = codesOf("other_labels", 1, 2)
 					}
 					resource.Refresh()
@@ -146,7 +146,8 @@ func TestHostedProcess_limitsAreKept(t *testing.T) {
 	}
 }
 
-// The provider block may name another label by the time that hosts are unregistered: whose they are is read where it was written.
+// The owner is read from the label that it was written to, even if the provider block names another label when hosts are
+// unregistered.
 func TestHostedProcess_labelOfBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -157,17 +158,18 @@ func TestHostedProcess_labelOfBefore(t *testing.T) {
 	w.expectSpared(first, anothers)
 }
 
-// expectSpared has an object destroyed in a run of its own, without a refresh, which ends nothing on any host, and says so.
+// expectSpared destroys an object in its own run, without a refresh. The destroy must unregister and stop nothing, and
+// say so.
 func (w *world) expectSpared(object *providertest.Core, says string) {
 	w.Helper()
 	w.sim.ResetCalls()
 	object.Protocol = w.open()
 	said := object.DestroyUnrefreshed()
-	providertest.Check(w, !said.Failed() && strings.Contains(said.String(), says) && len(letGo(w.sim)) == 0, "unregistered %v; said: %s", letGo(w.sim), said)
+	providertest.Check(w, !said.Failed() && strings.Contains(said.String(), says) && len(undoneOn(w.sim)) == 0, "unregistered %v; said: %s", undoneOn(w.sim), said)
 }
 
-// Where no label tells whose a registration is, an object that is destroyed after another
-// has registered the same hosts in this run leaves them alone, and says nothing of it.
+// If no label shows the owner, an object that is destroyed after another one has registered the same hosts in this run
+// leaves them alone, without a warning.
 //
 // Promised in ownership.md: A host that another resource has registered in the same run is left alone without asking and without a warning.
 func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
@@ -177,9 +179,9 @@ func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 		label string
 		lags  bool
 	}{
-		"no-labels": {[]providertest.Face{job}, "tf_spec", false},
-		"label-off": {gse, "", false},
-		"file-lags": {gse, "tf_spec", true},
+		"no-labels":          {[]providertest.Face{job}, "tf_spec", false},
+		"label-off":          {gse, "", false},
+		"cached-status-lags": {gse, "tf_spec", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -195,38 +197,39 @@ func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 				w.sim.ResetCalls()
 				old.Protocol = run
 				said := old.DestroyUnrefreshed()
-				providertest.Check(t, len(said) == 0 && len(letGo(w.sim)) == 0, "unregistered %v; said: %s", letGo(w.sim), said)
+				providertest.Check(t, len(said) == 0 && len(undoneOn(w.sim)) == 0, "unregistered %v; said: %s", undoneOn(w.sim), said)
 			})
 		})
 	}
 }
 
-// What another object has registered since is not unregistered, although the cached status names this one still. What the agents show to be
-// this object's own goes at once, and what they do not once the file knows it.
+// A registration that another object has made since is not unregistered, even if the cached status still names this
+// object. Registrations that the agents show to be this object's are unregistered at once, others once the cached status
+// shows the owner.
 //
 // Promised in ownership.md: The host stays in `hosts`, and the apply ends with an error that says why.
-func TestHostedProcess_overtakenUnheard(t *testing.T) {
+func TestHostedProcess_overtakenUnseen(t *testing.T) {
 	t.Parallel()
 	frozen := func(w *world) { w.sim.FreezeStatus() }
 	unplaced := func(w *world) { w.sim.RowsWithoutHost = true }
 	asked := func(f simulator.Fault) func(*world) { return func(w *world) { w.onOp(simulator.OpQuery, f) } }
-	const later, untold = "cannot be read yet", "gave no registration time"
+	const later, untimed = "cannot be read yet", "gave no registration time"
 	for name, c := range map[string]struct {
 		by            providertest.Face
-		before, after func(*world) // this object's apply
+		before, after func(*world) // the apply of this object
 		overtaken     bool
-		says          string // and lets nothing go
-		looks         int    // at the file
+		says          string // if not "", nothing is unregistered
+		looks         int    // at the cached status
 	}{
 		"hosted-again":              {esb, nil, nil, false, "", 1},
 		"frozen":                    {esb, nil, frozen, true, later, 60},
 		"frozen-gateway":            {gateway, nil, frozen, true, later, 60},
-		"never-heard":               {esb, frozen, nil, true, later, 60},
+		"never-seen":                {esb, frozen, nil, true, later, 60},
 		"nothing-is-placed":         {gateway, unplaced, nil, true, later, 60},
-		"agent-silent":              {esb, nil, asked(away), false, untold, 0},
-		"agent-unreadable":          {esb, nil, asked(simulator.Fault{ContentShape: "broken"}), false, untold, 60},
+		"agent-silent":              {esb, nil, asked(away), false, untimed, 0},
+		"agent-unreadable":          {esb, nil, asked(simulator.Fault{ContentShape: "broken"}), false, untimed, 60},
 		"its-own":                   {gateway, nil, frozen, false, "", 1},
-		"its-own-never-heard":       {gateway, frozen, nil, false, "", 1},
+		"its-own-never-seen":        {gateway, frozen, nil, false, "", 1},
 		"its-own-nothing-is-placed": {gateway, unplaced, nil, false, "", 1},
 		"hosted-late":               {esb, func(w *world) { w.sim.SetLag(3) }, nil, false, "", 1},
 	} {
@@ -239,7 +242,7 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 			}
 			first := w.object()
 			first.Applied(w.declares(2))
-			if name == "hosted-again" { // which renews the time of the registration
+			if name == "hosted-again" { // renews the registration time
 				pass()
 				w.do(w.sim.Unhost, 1, 2)
 				first.Between = func() { w.sim.FreezeStatus() }
@@ -257,16 +260,17 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 
 			said := first.DestroyUnrefreshed()
 
-			undone, text := slices.Compact(letGo(w.sim)), words(said.String())
+			undone, text := slices.Compact(undoneOn(w.sim)), words(said.String())
 			if said.Failed() != (c.says != "") || !strings.Contains(text, c.says) || (len(undone) == 0) != said.Failed() || first.State.IsNull() == said.Failed() {
 				t.Errorf("unregistered %v; said: %s", undone, said)
 			}
-			providertest.Same(t, "times that the file was read", c.looks, w.sim.Calls().Count("get_proc_status_v2"))
+			providertest.Same(t, "reads of the cached status", c.looks, w.sim.Calls().Count("get_proc_status_v2"))
 		})
 	}
 }
 
-// While the destroy waits for the cached status of one host, somebody registers the process on another, which was its own before the wait.
+// While a destroy waits for the cached status of one host, another tool registers the process on a host that was the
+// object's before the wait.
 func TestHostedProcess_overtakenMeanwhile(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -286,13 +290,13 @@ func TestHostedProcess_overtakenMeanwhile(t *testing.T) {
 		w.sim.ResetCalls()
 		first.Protocol = w.open()
 		said := first.DestroyUnrefreshed()
-		let := letGo(w.sim)
+		let := undoneOn(w.sim)
 		providertest.Check(w, len(let) == 0 && said.Failed() && len(first.Reasons("hosts")) == 2 && reads.Load() >= 3, "unregistered %v; said: %s", let, said)
 	})
 }
 
-// An agent that says nothing keeps its own host, and no other. Whether its machine is gone is not known.
-func TestHostedProcess_letsGoBesideTheMute(t *testing.T) {
+// An agent that does not answer keeps only its own host in state.
+func TestHostedProcess_destroyedBesideSilentAgent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		query simulator.Fault
@@ -311,19 +315,19 @@ func TestHostedProcess_letsGoBesideTheMute(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, esb)
 			resource := w.object()
-			resource.Applied(w.declares(2, attribute("timeouts", map[string]any{"delete": "8s"}))) // of which the asking takes a quarter
+			resource.Applied(w.declares(2, attribute("timeouts", map[string]any{"delete": "8s"}))) // asking the agents may take a quarter of it
 			w.onOp(simulator.OpQuery, c.query, 1)
 			w.sim.ResetCalls()
 			said := resource.DestroyUnrefreshed()
-			if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(letGo(w.sim), want) || !tells(said, c.says) {
-				t.Errorf("unregistered %v; said: %s", letGo(w.sim), said)
+			if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(undoneOn(w.sim), want) || !tells(said, c.says) {
+				t.Errorf("unregistered %v; said: %s", undoneOn(w.sim), said)
 			}
 		})
 	}
 }
 
-// The provider's supplier id is for hosts that join: the others keep theirs, also where a later
-// apply, a way back or a host that cannot leave writes state anew, and are unregistered with it.
+// The provider's supplier id is for hosts that join. Others keep theirs, even if a later apply, a rollback or a host that
+// cannot leave changes state, and are unregistered with it.
 //
 // Promised in changing-hosts.md: Every host keeps the `bk_supplier_id` that it was registered with.
 // Promised in changing-hosts.md: The provider's setting is for hosts that join, and changing it affects no other host.
@@ -356,7 +360,7 @@ func TestHostedProcess_supplierKept(t *testing.T) {
 	w.expectNothing()
 }
 
-// Labels that the platform adds by itself are no drift; one that was declared and is gone is.
+// Labels that the platform adds are not drift. A declared label that is gone is.
 //
 // Promised in partial-failure.md: Labels that the platform adds by itself are no drift.
 // Promised in drift-in-ci.md: With the fingerprint label (on by default), two more cases count: another spec was registered (`other_spec`),
@@ -378,7 +382,7 @@ func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 	})
 }
 
-// A changed default label registers every host anew, and the plan says so while a host is out of sync.
+// A changed default label registers every host again, and the plan says so even while a host is out of sync.
 //
 // Promised in partial-failure.md: A changed `spec` or label, the provider's `default_labels` among them,
 // registers all of the resource's hosts anew, not only those in `out_of_sync`.
@@ -408,15 +412,15 @@ func TestHostedProcess_defaultLabels(t *testing.T) {
 	})
 }
 
-// unlimited is a process on hosts web-1 to web-n without limits.
+// unlimited declares a process without limits on hosts web-1 to web-n.
 func unlimited(start string, n int, more ...map[string]any) map[string]any {
 	config := startedBy(esb, start, n, more...)
 	values{"spec.resource": nil}.put(config)
 	return config
 }
 
-// A process without limits is registered by hosting it: register_proc_info would not
-// take it. Limits may come and go, and what hosting left is taken away as well.
+// A process without limits is registered by hosting it, because register_proc_info does not accept it. Limits can be
+// added and removed, and a destroy also removes what hosting registered.
 func TestHostedProcess_unlimited(t *testing.T) {
 	t.Parallel()
 	for _, by := range gse {
@@ -458,7 +462,7 @@ func TestHostedProcess_unlimited(t *testing.T) {
 	}
 }
 
-// To host replaces what somebody else hosts without a word, so the agents are asked. Who adopts it takes it over as it runs.
+// Hosting silently replaces what another tool hosts, so the agents are asked first. An adopted process keeps running.
 func TestHostedProcess_unlimitedAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)
@@ -473,8 +477,8 @@ func TestHostedProcess_unlimitedAdopted(t *testing.T) {
 	providertest.Check(t, after.PID == before.PID && after.Hosted && providertest.StartsWith(after, "./a.sh"), "it was %+v and is %+v", before, after)
 }
 
-// Through the ESB such a process cannot be registered alone. The plan says so, and so
-// does an apply whose plan was made without the provider's settings.
+// Through the ESB such a process cannot be registered without hosting. The plan refuses it, and so does an apply whose
+// plan did not know the provider's settings.
 func TestHostedProcess_unlimitedAndRegistered(t *testing.T) {
 	t.Parallel()
 	for by, says := range map[providertest.Face]string{esb: `Set spec.resource, or ensure = "hosted".`, gateway: ""} {
@@ -489,7 +493,7 @@ func TestHostedProcess_unlimitedAndRegistered(t *testing.T) {
 	}
 }
 
-// A rollback says of whom it has taken hosts over, as every apply does.
+// An apply that is rolled back also names the owners from whom it has taken hosts over.
 func TestRollback_takenOver(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -505,7 +509,7 @@ func TestRollback_takenOver(t *testing.T) {
 	})
 }
 
-// A host that cannot leave because its agent does not answer is named once, in the error.
+// A host that cannot leave because its agent does not answer is named only in the error.
 func TestHostedProcess_awayLeaves(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -521,8 +525,8 @@ func TestHostedProcess_awayLeaves(t *testing.T) {
 	})
 }
 
-// What an apply that was killed has registered is not another's because the file lags. A destroy keeps such hosts in state until the
-// file shows whose they are.
+// Hosts that a killed apply has registered do not count as another owner's while the cached status lags. A destroy keeps
+// them in state until it shows the owner.
 func TestOwnership_ownRowNotThere(t *testing.T) {
 	t.Parallel()
 	for name, killed := range map[string]func(w *world, o *providertest.Core){
@@ -543,13 +547,13 @@ func TestOwnership_ownRowNotThere(t *testing.T) {
 				killed(w, o)
 				o.Protocol = w.open()
 				_, said := o.Apply(w.changed(3))
-				providertest.Check(t, said.Failed(), "whose the hosts are was found out: %s", said)
+				providertest.Check(t, said.Failed(), "the owner was found: %s", said)
 				o.Protocol = w.open()
 				_, said = o.Apply(nil)
 				left := o.Reasons("hosts")
 				for n := 1; n <= 3; n++ {
 					_, kept := left[providertest.HostKey(n)]
-					providertest.Check(t, kept || !w.at(n).Registered, "web-%d is registered, and in no state; said: %s", n, said)
+					providertest.Check(t, kept || !w.at(n).Registered, "web-%d is registered but not in state; said: %s", n, said)
 				}
 				w.sim.ThawStatus()
 				w.play(o, step{name: "destroyed", anyCalls: true})
@@ -559,7 +563,7 @@ func TestOwnership_ownRowNotThere(t *testing.T) {
 	}
 }
 
-// Without labels, what state has as registered, or perhaps, is registered again where its answer was lost. Another tool's is not replaced.
+// Without labels, a host whose answer was lost is registered again. Another tool's registration is not replaced.
 func TestHostedProcess_unlabelledAgain(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -580,7 +584,8 @@ func TestHostedProcess_unlabelledAgain(t *testing.T) {
 	})
 }
 
-// With a label from now on, another resource's registration is known by it, whatever this object registered before.
+// Once labels are turned on, another resource's registration is known by its label, even if this object registered
+// without labels before.
 func TestHostedProcess_labelledSince(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -598,7 +603,7 @@ func TestHostedProcess_labelledSince(t *testing.T) {
 	})
 }
 
-// Through JOB, to register once more replaces what another tool hosts, so no message advises it for that.
+// Through JOB, registering again would replace what another tool hosts, so the message does not advise it then.
 func TestOwnership_refusedThroughJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, job)
@@ -612,7 +617,7 @@ func TestOwnership_refusedThroughJob(t *testing.T) {
 	providertest.Check(t, w.at(2).Hosted && strings.Contains(words(said.String()), "apply once more before you remove it if this resource registered it. If another tool did, do not"), "said: %s", said)
 }
 
-// An agent that goes down while its host is registered again is unreachable like any other, and stops no rollout.
+// A host whose agent goes down while it is registered again is unreachable like any other, and does not stop the rollout.
 func TestHostedProcess_awayWhileRegistered(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Of two configurations that declare the same process, only the one that registered it last unregisters it.
+// If two configurations declare the same process, only the one that registered it last unregisters it.
 //
 // Promised in shared-hosts.md: A destroy of the other unregisters nothing, with the warning *Hosts Belong To Another Resource*.
 // Promised in shared-hosts.md: are left alone, hosted and running. The warning is *Hosts Belong To Another Resource*.
@@ -32,7 +32,7 @@ func TestOwnership_twoConfigurations(t *testing.T) {
 	})
 }
 
-// A destroy is over when the platform says so, whatever a file shows that lags, or whose rows name no host.
+// A destroy that is refused keeps its hosts, even if the cached status lags or its rows name no host.
 func TestOwnership_destroyRefused(t *testing.T) {
 	t.Parallel()
 	refused := simulator.Fault{EnvelopeCode: new(1306101), EnvelopeMessage: "no permission"}
@@ -41,7 +41,7 @@ func TestOwnership_destroyRefused(t *testing.T) {
 		fault       simulator.Fault
 		says        string
 		unrefreshed bool
-		unnamed     bool // rows name no host, of which the gateway alone has any; otherwise the file never hears of it
+		unnamed     bool // rows name no host, which only the gateway has; otherwise the cached status is frozen
 	}{
 		"per-host":          {gse, away, "agent is away", true, false},
 		"as-whole":          {gse, simulator.Fault{HTTPStatus: 403, Body: `{"code": 1640301, "message": "app has no permission"}`}, "app has no permission", false, false},
@@ -51,7 +51,7 @@ func TestOwnership_destroyRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			through(t, c.faces, func(w *world) {
-				w.sim.RegisterHosts = true // so its own registration is known by its time
+				w.sim.RegisterHosts = true // the object knows its own registration by the time
 				if c.unnamed {
 					w.sim.RowsWithoutHost, w.sim.RowsWithoutAgentID = true, true
 				} else {
@@ -78,7 +78,7 @@ func TestOwnership_destroyRefused(t *testing.T) {
 	}
 }
 
-// A machine that is gone for good can be removed, and not by mistake.
+// A machine that is gone for good can be removed, but only if forget_unreachable is set.
 //
 // Promised in changing-hosts.md: The apply ends with an error, and the host stays in `hosts`.
 // Promised in changing-hosts.md: With it, hosts that leave `hosts` or are destroyed go from state with a warning that names each of them and its address.
@@ -108,7 +108,7 @@ func TestOwnership_forgetUnreachable(t *testing.T) {
 	})
 }
 
-// Nor is a host forgotten whose agent answers when it is asked once more: then the platform is slow.
+// A host whose agent answers when it is asked once more is not forgotten, as only the platform is slow.
 func TestOwnership_notForgotten(t *testing.T) {
 	t.Parallel()
 	forgets := attribute("forget_unreachable", true)
@@ -139,15 +139,15 @@ func TestOwnership_notForgotten(t *testing.T) {
 	}
 }
 
-// passing gives what lets a minute pass by the platform's clock: times of registrations are whole seconds.
+// passing returns a function that advances the platform's clock by a minute, as registration times are whole seconds.
 func (w *world) passing() func() {
 	var minutes atomic.Int64
 	w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(minutes.Load()) * time.Minute) }
 	return func() { minutes.Add(1) }
 }
 
-// What another object has registered since is left alone by an object that is destroyed without a
-// refresh, whatever that one could know of it.
+// An object that is destroyed without a refresh leaves alone what another object has registered since, whatever evidence
+// there is.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	byAgent := map[string]string{"web-1": agents["web-1"]}
@@ -155,9 +155,9 @@ func TestEvidence(t *testing.T) {
 		faces         []providertest.Face
 		first, second map[string]string // hosts
 		befalls       func(w *world, first *providertest.Core)
-		says          string // that the host stays
+		says          string // if not "", the host stays in state
 	}{
-		// It has the registration of before.
+		// The first object failed to register again, so it has the previous registration.
 		"not-registered-anew": {gse, addresses(1), addresses(1), func(w *world, first *providertest.Core) {
 			w.on("update_proc_info", away, 1)
 			_, said := first.ApplyUnrefreshed(w.changed(1))
@@ -197,7 +197,7 @@ func TestEvidence(t *testing.T) {
 				first.Protocol = w.open()
 				said := first.DestroyUnrefreshed()
 				p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
-				if let := letGo(w.sim); len(let) > 0 || !p.Hosted || said.Failed() != (c.says != "") || !strings.Contains(words(said.String()), c.says) {
+				if let := undoneOn(w.sim); len(let) > 0 || !p.Hosted || said.Failed() != (c.says != "") || !strings.Contains(words(said.String()), c.says) {
 					w.Errorf("unregistered %v, and it is %+v; said: %s", let, p, said)
 				}
 			})
@@ -205,7 +205,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// The new object of a replacement keeps what both are about.
+// With create_before_destroy, the hosts of both objects stay the new one's.
 //
 // Promised in shared-hosts.md: the destroy of the old one leaves them alone, without a warning.
 func TestAccOwnership_createBeforeDestroy(t *testing.T) {
@@ -228,8 +228,8 @@ func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 	providertest.Check(t, !slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }), "left behind: %+v", left)
 }
 
-// What a console registered after another resource had taken the host over may be anybody's. It is left
-// alone, and the host does not go without a word.
+// A console's registration of a host that another resource had taken over may be anyone's. It is left alone, and a
+// warning names the host.
 func TestOwnership_unowned(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// verifying is a world whose provider reads what agents really host: at the gateway by its script API, at the ESB by JOB's.
+// verifying runs a test whose provider reads what agents host, through the gateway's own script API or, with the ESB, JOB's.
 func verifying(t *testing.T, play func(*world)) {
 	t.Helper()
 	through(t, gse, func(w *world) {
@@ -27,7 +27,7 @@ func verifying(t *testing.T, play func(*world)) {
 	})
 }
 
-// edited is a change of an entry in the file of a host's agent by hand.
+// edited edits an entry in the file of a host's agent.
 func (w *world) edited(n int, fields map[string]any) func(*world) {
 	return func(w *world) {
 		w.Helper()
@@ -35,13 +35,13 @@ func (w *world) edited(n int, fields map[string]any) func(*world) {
 	}
 }
 
-// hosted are processes that a console has registered and hosted as declared.
+// hosted registers and hosts the process as declared, from a console.
 func (w *world) hosted(hosts ...int) {
 	w.Helper()
 	w.hostedAs(nil, hosts...)
 }
 
-// hostedAs is hosted with another identity in the spec.
+// hostedAs is like hosted, with another identity in the spec.
 func (w *world) hostedAs(identity map[string]any, hosts ...int) {
 	w.Helper()
 	declared, _ := w.declares(1)["spec"].(map[string]any)
@@ -55,19 +55,19 @@ func (w *world) hostedAs(identity map[string]any, hosts ...int) {
 	w.do(w.sim.Host, hosts...)
 }
 
-// beside is another process that the agent of a host hosts.
+// beside makes the agent of a host also host another process.
 func (w *world) beside(n int, namespace, name string) {
 	w.Helper()
 	entry := fmt.Sprintf(`{"contact":%q,"valuekey":"%s:%s","procName":%q,"setupPath":"/srv/web","pidPath":"/srv/web/%s.pid","user":"root","type":1}`, namespace, namespace, name, name, name)
 	providertest.NoError(w, w.sim.AddProc(providertest.Address(n), entry))
 }
 
-// secretless fails where a secret of the agents' files was said or is in state.
+// secretless fails the test if a secret of the agents' files is in a message or in state.
 func (w *world) secretless(object *providertest.Core, said providertest.Diagnostics) {
 	w.Helper()
 	for _, secret := range []string{simulator.SecretPassword, simulator.SecretUserPwd} {
 		text := said.String() + fmt.Sprint(object.State)
-		providertest.Check(w, !strings.Contains(text, secret), "%q was said, or is in state", secret)
+		providertest.Check(w, !strings.Contains(text, secret), "%q is in a message or in state", secret)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestVerify_noWay(t *testing.T) {
 	w.sim.Changed(t)
 }
 
-// What an agent hosts otherwise than declared is drift by its fields, and the apply repairs it.
+// A process that is hosted otherwise than declared is drift, which names the fields, and the apply repairs it.
 //
 // Promised in reference: Defaults to the provider's `verify`.
 // Promised in verify.md: Somebody edits the agent's file by hand | is not found | is found |.
@@ -99,7 +99,7 @@ func TestVerify_drift(t *testing.T) {
 	})
 }
 
-// A difference that went away by itself restarts no process that is the same as before.
+// If a difference goes away by itself, a process that is still the same is not restarted.
 func TestVerify_driftThatWentAway(t *testing.T) {
 	t.Parallel()
 	verifying(t, func(w *world) {
@@ -117,8 +117,8 @@ func TestVerify_driftThatWentAway(t *testing.T) {
 	})
 }
 
-// A resource's verify is that of its state while it is refreshed, so a change counts after its apply. The
-// provider's counts at once. Back to labels, the fields are no drift any more, and no host is called.
+// A refresh uses the verify in the resource's state, so a change of it counts only after its apply. The provider's
+// counts at once. Back with "labels", the fields are no longer drift, and no host is called.
 //
 // Promised in verify.md: In the provider block, `verify` counts at once.
 // Promised in verify.md: On a resource, a change of it counts from the first refresh after its apply.
@@ -158,7 +158,7 @@ func TestVerify_switched(t *testing.T) {
 	})
 }
 
-// What is hosted as declared already is adopted without a call, and is the object's from then on.
+// A process that is already hosted as declared is adopted without a call, and is then the object's.
 //
 // Promised in verify.md: `adopt_existing` | registers every host again | calls nothing on hosts that are as declared already |.
 func TestVerify_adopted(t *testing.T) {
@@ -174,14 +174,14 @@ func TestVerify_adopted(t *testing.T) {
 			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2, 3, 4)}},
 		)
 		w.hosted(1, 2)
-		w.play(w.object(), // what this object has never registered
+		w.play(w.object(), // this object has never registered it
 			step{name: "adopted as it is", config: w.declares(2, adopts), kind: providertest.PlanCreate},
 			step{name: "and destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
 		)
 	})
 }
 
-// A cached status that lags may hide that another object has registered since, so it adopts nothing without a call.
+// A cached status that lags may hide another object's registration, so the host is registered again.
 func TestVerify_adoptedLate(t *testing.T) {
 	t.Parallel()
 	verifying(t, func(w *world) {
@@ -197,8 +197,8 @@ func TestVerify_adoptedLate(t *testing.T) {
 	})
 }
 
-// What an adoption did not reach is not this object's: neither a destroy nor a host that leaves stops or unregisters it. What it
-// reached is, and stays so in a rollback.
+// A host that an adoption did not reach is not this object's, so it is not stopped or unregistered when it leaves or is
+// destroyed. A host that was reached is, even after a rollback.
 func TestVerify_adoptedInPart(t *testing.T) {
 	t.Parallel()
 	adopts := func(canary, failure string) map[string]any {
@@ -214,7 +214,7 @@ func TestVerify_adoptedInPart(t *testing.T) {
 			o.Apply(w.declares(2, adopts("web-1", "stop")))
 			providertest.Check(w, len(o.Reasons("hosts")) == 0, "state has %v", o.Reasons("hosts"))
 		},
-		// An adoption is a change of what was there, and no failed create.
+		// A failed adoption does not count as a failed create.
 		"not started": func(w *world, o *providertest.Core) {
 			w.hosted(2)
 			w.onOp(simulator.OpStart, failing)
@@ -231,7 +231,7 @@ func TestVerify_adoptedInPart(t *testing.T) {
 				step{name: "leaves", befalls: (*world).repair, config: w.declares(1, adopts("web-1", "stop")), calls: []string{on("update_proc_info", 1)}, says: "Hosts Registered Without An Owner"},
 			)
 		},
-		// A refresh has said by then that it is another's.
+		// By then a refresh has found that it is another owner's.
 		"destroyed": func(w *world, o *providertest.Core) {
 			o.Applied(w.changed(1, adopts("web-1", "stop")))
 			w.hosted(2)
@@ -269,7 +269,7 @@ func TestVerify_adoptedInPart(t *testing.T) {
 	})
 }
 
-// An import has the spec, so the first plan is empty, and a later change calls no other host.
+// An import includes the spec, so the first plan is empty, and a later change calls no other host.
 //
 // Promised in verify.md: `spec` is what the agents host, and the generated configuration plans empty, but for fields that the file does not keep |.
 func TestVerify_imported(t *testing.T) {
@@ -278,7 +278,7 @@ func TestVerify_imported(t *testing.T) {
 		w.hosted(1)
 		w.beside(1, "web", "proxy")
 		object := w.object()
-		// Of one host: unlike a CLI, this writes the hosts of a plan and those of state in any order.
+		// With one host only: unlike a CLI, this writes the hosts of plan and state in any order.
 		said := object.Imports("web:nginx@web-1=" + providertest.Address(1))
 		providertest.Check(t, len(said) == 0, "said: %s", said)
 		w.play(object,
@@ -290,7 +290,7 @@ func TestVerify_imported(t *testing.T) {
 	})
 }
 
-// Hosts that do not run the script of Linux are read as Windows hosts.
+// Hosts on which the Linux script fails are read as Windows hosts.
 func TestVerify_importedFromWindows(t *testing.T) {
 	t.Parallel()
 	verifying(t, func(w *world) {
@@ -304,8 +304,8 @@ func TestVerify_importedFromWindows(t *testing.T) {
 	})
 }
 
-// An import of what this provider registered has a default as it was declared. Otherwise the first plan
-// would register again. The import lacks what the agent's file does not keep, and the plan says so.
+// An import of this provider's registration has a default only if it was declared, or the first plan would register
+// again. It lacks what the agent's file does not keep, and the plan says so.
 //
 // Promised in verify.md: the first plan of the import says so, and registers again.
 func TestVerify_importedAgain(t *testing.T) {
@@ -345,7 +345,7 @@ func TestVerify_importedAgain(t *testing.T) {
 	}
 }
 
-// A list with whole resources reads what agents host, and each resource has what an import has. Where hosts differ there is no spec.
+// A list of whole resources reads what agents host, and each resource is as an import has it. If hosts differ it has no spec.
 //
 // Promised in verify.md: Import, and `terraform query -generate-config-out` |.
 func TestVerify_listed(t *testing.T) {
@@ -373,7 +373,7 @@ func TestVerify_listed(t *testing.T) {
 	})
 }
 
-// An agent that keeps a field in its own way is repaired in vain, which a warning of the next plan says.
+// If an agent stores a field in its own way, repairing has no effect, and the next plan warns.
 //
 // Promised in verify.md: the plan after it warns.
 func TestVerify_neverAsDeclared(t *testing.T) {
@@ -391,7 +391,7 @@ func TestVerify_neverAsDeclared(t *testing.T) {
 	}
 }
 
-// Hosts with different specs have none to import, and neither has an entry that cannot be understood.
+// If hosts have different specs, or an entry cannot be understood, no spec is imported.
 func TestVerify_importedWithoutSpec(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -419,7 +419,7 @@ func TestVerify_importedWithoutSpec(t *testing.T) {
 	}
 }
 
-// A file that cannot be read is no drift, and one warning says so.
+// A file that cannot be read is not drift. One warning names the host.
 //
 // Promised in verify.md: Such a host is *not verified*.
 // Promised in verify.md: One warning of the refresh names it, with what the platform said.
@@ -448,7 +448,7 @@ func TestVerify_oddFiles(t *testing.T) {
 	}
 }
 
-// An entry that would start the process again after a stop is named.
+// A warning names another entry that would start the process again after a stop.
 //
 // Promised in verify.md: which would start the process again after a stop | is not found | a warning names it |.
 func TestVerify_hostedTwice(t *testing.T) {

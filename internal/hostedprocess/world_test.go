@@ -19,7 +19,7 @@ const (
 	job     = providertest.FaceJOB
 )
 
-// world is a platform, and how the provider reaches it.
+// world is a platform and the settings with which the provider reaches it.
 type world struct {
 	*testing.T
 	sim      *providertest.Sim
@@ -33,7 +33,7 @@ func newWorld(t *testing.T, by providertest.Face) *world {
 	return &world{t, sim, by, sim.SettingsFor(by)}
 }
 
-// through plays a test through some faces, with -short through one of them, each in a world of its own.
+// through runs a test in a new world for each face, or with -short for one of them.
 func through(t *testing.T, faces []providertest.Face, play func(*world)) {
 	t.Helper()
 	for _, by := range providertest.Through(t, "", faces) {
@@ -54,13 +54,13 @@ func (w *world) open() *providertest.Protocol {
 	return providertest.ConfiguredWith(w.T, w.settings)
 }
 
-// object is a resource object in a configuration of its own. Each step that is played has a run of the provider of its own.
+// object returns a resource object in its own configuration. Each step that is played has its own run of the provider.
 func (w *world) object() *providertest.Core {
 	w.Helper()
 	return w.open().CoreOf(w.by.TypeName(providertest.OnCreate), &providertest.Kept{})
 }
 
-// objectOfCLI is an object whose applies have a run of the provider besides that of their plan.
+// objectOfCLI returns an object whose applies have another run of the provider than their plans.
 func (w *world) objectOfCLI() *providertest.Core {
 	w.Helper()
 	object := w.object()
@@ -74,7 +74,7 @@ func (w *world) at(n int) simulator.Process {
 	return p
 }
 
-// do does something to the process on hosts by number, as somebody at a console.
+// do acts on the process on hosts by number, as from a console.
 func (w *world) do(act func(host, namespace, name string) error, hosts ...int) {
 	w.Helper()
 	namespace, name := w.by.Process()
@@ -83,7 +83,7 @@ func (w *world) do(act func(host, namespace, name string) error, hosts ...int) {
 	}
 }
 
-// colleague has another team register, host and start the process.
+// colleague registers, hosts and starts the process for another team.
 func (w *world) colleague(hosts ...int) {
 	w.Helper()
 	namespace, name := w.by.Process()
@@ -92,14 +92,14 @@ func (w *world) colleague(hosts ...int) {
 	w.do(w.sim.StartProcess, hosts...)
 }
 
-// on is a fault of an API, which is named as on the ESB, on hosts by number; on all where none are given.
+// on injects a fault of an API, given by its ESB name, on hosts by number, or on all if there are none.
 func (w *world) on(api string, f simulator.Fault, hosts ...int) {
 	f.API, f.Op = w.by.FaultOn(api)
 	f.Hosts = providertest.AddressList(hosts)
 	w.sim.Inject(f)
 }
 
-// onOp is a fault of an operation, and of asking the agents where that is it.
+// onOp injects a fault of an operation, which may be the query that asks agents.
 func (w *world) onOp(op int, f simulator.Fault, hosts ...int) {
 	f.API, f.Op, f.Hosts = "operate_*", &op, providertest.AddressList(hosts)
 	w.sim.Inject(f)
@@ -107,27 +107,27 @@ func (w *world) onOp(op int, f simulator.Fault, hosts ...int) {
 
 func (w *world) repair() { w.sim.Repair() }
 
-// away is an agent that does not answer.
+// away is the fault of an agent that does not answer.
 var away = simulator.Fault{Code: new(simulator.CodeAgentAbnormal), Message: "agent is away"}
 
-// step is one apply, and what comes of it.
+// step is one apply and its expected results.
 type step struct {
 	name     string
 	settings map[string]any        // of the provider, from now on
 	befalls  func(*world)          // before it
 	config   map[string]any        // nil destroys
-	kind     providertest.PlanKind // PlanUpdate where it is left out, or PlanDestroy
-	calls    []string              // that change something, as the ESB has them
+	kind     providertest.PlanKind // by default PlanUpdate or PlanDestroy
+	calls    []string              // that change something, by their ESB names
 	left     map[string]string     // codes of out_of_sync
-	away     map[string]string     // and of unreachable, of which each plan warns
-	hosts    map[string]string     // in state; those of the configuration where it is left out
-	says     string                // parts of it, as tells has them; nothing is said where it is left out
+	away     map[string]string     // codes of unreachable, of which each plan warns
+	hosts    map[string]string     // in state; by default those of the configuration
+	says     string                // parts of the diagnostics, as for tells; by default there are none
 	fails    bool
-	takes    string // what it says of hosts that it takes over
+	takes    string // part of the warning about hosts taken over
 	anyCalls bool
 }
 
-// play applies one step after the other to an object. A step that comes out well leaves nothing to do.
+// play applies the steps to an object in order. After a step that succeeds, a plan must be empty.
 func (w *world) play(object *providertest.Core, steps ...step) {
 	w.Helper()
 	for _, s := range steps {
@@ -190,7 +190,7 @@ func codes(object *providertest.Core) map[string]string {
 	return left
 }
 
-// codesOf are hosts by number with the same code.
+// codesOf maps the keys of hosts to the same code.
 func codesOf(code string, hosts ...int) map[string]string {
 	left := make(map[string]string)
 	for _, n := range hosts {
@@ -199,7 +199,7 @@ func codesOf(code string, hosts ...int) map[string]string {
 	return left
 }
 
-// addresses are hosts by number, as a hosts map.
+// addresses returns a hosts map of hosts by number.
 func addresses(hosts ...int) map[string]string {
 	named := make(map[string]string)
 	for _, n := range hosts {
@@ -208,10 +208,10 @@ func addresses(hosts ...int) map[string]string {
 	return named
 }
 
-// on is a call with its hosts, as Sim.Changes writes it.
+// on returns a call with its hosts, as Sim.Changes writes it.
 func on(api string, hosts ...int) string { return api + " " + providertest.Addresses(hosts...) }
 
-// startedBy is a configuration on hosts web-1 to web-n, with more beside it.
+// startedBy returns a configuration with a start command on hosts web-1 to web-n, and with more attributes.
 func startedBy(by providertest.Face, start string, n int, more ...map[string]any) map[string]any {
 	config := by.Reference(start, n)
 	for _, m := range more {
@@ -224,17 +224,17 @@ func fleetOf(by providertest.Face, n int, more ...map[string]any) map[string]any
 	return startedBy(by, "./start.sh", n, more...)
 }
 
-// restartedBy is fleetOf with another command, so that each host is registered anew.
+// restartedBy is fleetOf with another start command, so that each host is registered again.
 func restartedBy(by providertest.Face, n int, more ...map[string]any) map[string]any {
 	return startedBy(by, "./start.sh -v", n, more...)
 }
 
-// declares is fleetOf of the world's own face.
+// declares is fleetOf with the world's face.
 func (w *world) declares(n int, more ...map[string]any) map[string]any {
 	return fleetOf(w.by, n, more...)
 }
 
-// changed is restartedBy of the world's own face.
+// changed is restartedBy with the world's face.
 func (w *world) changed(n int, more ...map[string]any) map[string]any {
 	return restartedBy(w.by, n, more...)
 }
@@ -245,8 +245,8 @@ func labelled(labels map[string]any) map[string]any {
 	return attribute("meta", map[string]any{"namespace": "web", "name": "nginx", "labels": labels})
 }
 
-// letGo are the hosts that were unregistered, unhosted, stopped or killed, in order.
-func letGo(sim *providertest.Sim) []string {
+// undoneOn returns the hosts that were unregistered, unhosted, stopped or killed, sorted.
+func undoneOn(sim *providertest.Sim) []string {
 	hosts := []string{}
 	for _, call := range sim.Calls() {
 		undoes := call.API == "unregister_proc_info" || call.Op == 1 || call.Op == 4 || call.Op == 9
@@ -266,7 +266,7 @@ func pids(sim *providertest.Sim, n int) []int {
 	return found
 }
 
-// expectHosted fails the test where hosts 1 to n are not hosted.
+// expectHosted fails the test if any of hosts 1 to n is not hosted.
 func expectHosted(t *testing.T, sim *providertest.Sim, n int) {
 	t.Helper()
 	for _, host := range providertest.HostNumbers(n) {
@@ -282,12 +282,12 @@ func (w *world) expectNothing() {
 	}
 }
 
-// words are what was said, without line breaks and a CLI's frame.
+// words returns the text without line breaks and a CLI's frame.
 func words(out string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(out)), " ")
 }
 
-// tells reports whether parts of a text, separated by " … ", were said in that order.
+// tells reports whether the diagnostics contain the parts, separated by " … ", in that order.
 func tells(said providertest.Diagnostics, parts string) bool {
 	text, found := words(said.String()), true
 	for part := range strings.SplitSeq(parts, " … ") {
