@@ -76,7 +76,7 @@ func TestAccProcessOperationAction_trigger(t *testing.T) {
 	cli.Write("action.tf", config("4"))
 	cli.Expect(0, "apply", "-auto-approve")
 	if calls := sim.Calls().OfOp(7); len(calls) > 0 {
-		t.Errorf("it ran at once: %v", calls.APIs())
+		t.Errorf("it ran without a change: %v", calls.APIs())
 	}
 	cli.Write("action.tf", config("8"))
 	sim.ResetCalls()

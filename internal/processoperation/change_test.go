@@ -31,12 +31,12 @@ func inventoryOf(t *testing.T, addresses map[string]string) fleet.Inventory {
 	return inventory
 }
 
-// only is the process of an object that has one.
+// only returns the process of an object that has only one.
 func only(hosts fleet.Inventory) member {
 	return member{Target: reference.Target{ID: "web:nginx", Title: diagnose.ProcessTitle("web", "nginx"), Hosts: hosts}}
 }
 
-// same compares what is with what is wanted.
+// same compares got with want.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -142,7 +142,7 @@ func TestDoubtOf(t *testing.T) {
 		"not-tried-at-all":  {fleet.Outcome{Verdict: fleet.NotTried}, []duty{{}}, fleet.Task{}},
 		"under-way":         {fleet.Outcome{Verdict: fleet.Pending, Underway: task}, []duty{{}}, task},
 		"watched-when-over": {fleet.Outcome{Verdict: fleet.Pending, Left: fleet.Unhealthy, TaskID: "U"}, known, fleet.Task{ID: "U", Operation: fleet.Restart}},
-		"watched-again":     {fleet.Outcome{Verdict: fleet.Pending, Left: fleet.Unhealthy, TaskID: "T"}, known, task}, // by the name that it was sent to
+		"watched-again":     {fleet.Outcome{Verdict: fleet.Pending, Left: fleet.Unhealthy, TaskID: "T"}, known, task}, // with the name that it was sent to
 	} {
 		if got := newDoubt(o, c.before, outcome{{hosts[0]: c.outcome}})["web:nginx"][hosts[0].WithoutSupplier().Address()]; got.Task != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
@@ -213,7 +213,7 @@ func TestProgress(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps []step
 		last  time.Duration // between the last update and the end
-		want  []string      // with the second at which it was sent
+		want  []string      // messages, with the second at which each was sent
 	}{
 		"nothing-happened": {last: 2 * time.Minute},
 		"on-change": {
@@ -279,7 +279,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// The waves of on_destroy have the time that on_destroy needs, and not that of operation.
+// A wave of on_destroy has the time that on_destroy needs, not that of operation.
 func TestOpenFor_waveTimeout(t *testing.T) {
 	t.Parallel()
 	model := new(gseResourceModel)
@@ -297,7 +297,7 @@ func TestOpenFor_waveTimeout(t *testing.T) {
 	}
 }
 
-// rolloutInWaves is a rollout that sets batch_size alone.
+// rolloutInWaves is a rollout that sets only batch_size.
 func rolloutInWaves() types.Object {
 	list, gate := types.ListType{ElemType: types.StringType}, types.ObjectType{AttrTypes: map[string]attr.Type{"stable_for": types.StringType, "within": types.StringType, "output": types.StringType}}
 	return types.ObjectValueMust(map[string]attr.Type{

@@ -27,7 +27,7 @@ func TestProcessOperation_doubtOfUnreachable(t *testing.T) {
 			u.Core = operationOf(t, u.Sim, by)
 			config := operation("restart", map[string]any{"db": entry("db", 1, 1, 2), "web": entry("web", 5, 1, 2)}, map[string]any{"max_unreachable_hosts": "1"})
 			u.Hangs(2)
-			u.Cut(u.Core, config, 5) // web goes first, and hangs on the second host
+			u.Cut(u.Core, config, 5) // web comes first, and hangs on the second host
 			u.ClearFaults()
 			u.Ends()
 			config["order"] = "ascending"
@@ -46,7 +46,7 @@ func TestProcessOperation_doubtOfUnreachable(t *testing.T) {
 			u.Repair()
 			u.ResetCalls()
 			u.Applied(config)
-			u.Changed(t, providertest.Operated(simulator.OpRestart, 2)) // db, and web is not restarted twice
+			u.Changed(t, providertest.Operated(simulator.OpRestart, 2)) // db only: web is not restarted twice
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestProcessOperation_watchedAndForgotten(t *testing.T) {
 			}
 			sim.Cut(resource, next, 3)
 			sim.Forgets()
-			for range 2 { // what is known is handed on
+			for range 2 { // each run keeps the task for the next one
 				sim.ResetCalls()
 				if said := sim.Cut(resource, next, 3); len(sim.Changes()) > 0 {
 					t.Errorf("sent %v; said: %s", sim.Changes(), said)
@@ -127,7 +127,7 @@ func TestProcessOperation_neverSaid(t *testing.T) {
 	config["operation"] = "reload"
 	providertest.Says(t, sim.Cut(resource, config, 5).String(), `If it never does, apply operation = "restart" with other triggers, which runs it anew, and then this one`)
 	sim.Changed(t)
-	sim.OnCall = func(call simulator.Call) { // what is sent now is not forgotten
+	sim.OnCall = func(call simulator.Call) { // tasks sent now are not forgotten
 		if call.API == "operate_process" {
 			sim.ClearFault(forgotten)
 		}

@@ -146,9 +146,9 @@ type underWay struct {
 	config map[string]any
 }
 
-// cutOff applies a configuration whose operation takes an hour on hosts, and interrupts it once every task was
+// interrupted applies a configuration whose operation takes an hour on hosts, and interrupts it once every task was
 // polled. names are processes besides the face's.
-func cutOff(t *testing.T, by providertest.Face, op int, config map[string]any, hosts []int, names ...string) *underWay {
+func interrupted(t *testing.T, by providertest.Face, op int, config map[string]any, hosts []int, names ...string) *underWay {
 	t.Helper()
 	u := &underWay{Slow: providertest.NewSlow(t, op), by: by, config: config}
 	namespace, own := by.Process()
@@ -174,14 +174,14 @@ func cutOff(t *testing.T, by providertest.Face, op int, config map[string]any, h
 	return u
 }
 
-// restartCutOff is a restart of web-1 to web-n that is under way on the last ones, two at most.
-func restartCutOff(t *testing.T, by providertest.Face, n int) *underWay {
+// restartInterrupted returns a restart of web-1 to web-n that is under way on the last two, or on the only one.
+func restartInterrupted(t *testing.T, by providertest.Face, n int) *underWay {
 	t.Helper()
 	hosts := []int{2, 3}
 	if n == 1 {
 		hosts = []int{1}
 	}
-	return cutOff(t, by, simulator.OpRestart, restartConfig(by, n, nil), hosts)
+	return interrupted(t, by, simulator.OpRestart, restartConfig(by, n, nil), hosts)
 }
 
 func (u *underWay) applied(t *testing.T, sent ...string) {
@@ -192,7 +192,7 @@ func (u *underWay) applied(t *testing.T, sent ...string) {
 	u.Changed(t, sent...)
 }
 
-// fails is a run that ends with an error that says so.
+// fails applies, and expects an error that contains says.
 func (u *underWay) fails(t *testing.T, says string) {
 	t.Helper()
 	if _, said := u.Apply(u.config); !said.Failed() || !strings.Contains(said.String(), says) {
@@ -221,7 +221,7 @@ func TestProcessOperation_underWay(t *testing.T) {
 	for name, op := range map[string]int{"start": simulator.OpStart, "stop": simulator.OpStop, "restart": simulator.OpRestart, "reload": simulator.OpReload, "kill": simulator.OpKill} {
 		for how, next := range map[string]func(*providertest.Slow){"over": (*providertest.Slow).Ends, "waited-for": (*providertest.Slow).EndsWhileAsked} {
 			onFaces(t, name+"/"+how, faces, func(s trial) {
-				u := cutOff(s.t, s.by, op, configOf(s.by, name, 3, nil), []int{2, 3})
+				u := interrupted(s.t, s.by, op, configOf(s.by, name, 3, nil), []int{2, 3})
 				next(u.Slow)
 				u.applied(s.t)
 				providertest.Same(s.t, "what reached agents", map[string]int{providertest.Address(2): 1, providertest.Address(3): 1}, u.ran(name))
@@ -235,7 +235,7 @@ func TestProcessOperation_underWay(t *testing.T) {
 func TestProcesses_underWay(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", gseFaces, func(s trial) {
-		u := cutOff(s.t, s.by, simulator.OpRestart, operation("restart", stack(), ascending), []int{2, 3}, "db", "web", "log")
+		u := interrupted(s.t, s.by, simulator.OpRestart, operation("restart", stack(), ascending), []int{2, 3}, "db", "web", "log")
 		left := []string{"db/web-2", "log/web-1", "log/web-2", "log/web-3", "web/web-1", "web/web-2", "web/web-3"}
 		providertest.Same(s.t, "failed_hosts", left, slices.Sorted(maps.Keys(u.Reasons("failed_hosts"))))
 		u.Ends()
@@ -260,10 +260,10 @@ func TestProcessOperation_underWayThen(t *testing.T) {
 		hosts int
 		fault *simulator.Fault
 		then  func(*underWay)
-		says  string // by a run that fails, before the one that ends well
+		says  string // error of a first run, before the one that succeeds
 		sent  []int
 	}{
-		// If the task says that the operation failed, or nothing, the operation runs again.
+		// If the task shows that the operation failed, or shows nothing, the operation runs again.
 		"failed":                    {hosts: 3, then: func(u *underWay) { u.Fails(2, 3) }, sent: []int{2, 3}},
 		"forgotten":                 {hosts: 3, then: func(u *underWay) { u.Forgets() }, sent: []int{2, 3}},
 		"state-of-an-older-release": {hosts: 3, then: func(u *underWay) { u.Private = nil }, sent: []int{2, 3}},
@@ -276,7 +276,7 @@ func TestProcessOperation_underWayThen(t *testing.T) {
 		"bad-gateway": {hosts: 1, fault: refused(simulator.Fault{HTTPStatus: http.StatusBadGateway, Body: "<html>502</html>"}), says: "the platform's result could not be read"},
 	} {
 		onFaces(t, name, faces, func(s trial) {
-			u := restartCutOff(s.t, s.by, c.hosts)
+			u := restartInterrupted(s.t, s.by, c.hosts)
 			if c.fault != nil {
 				u.Inject(*c.fault)
 			}
@@ -301,7 +301,7 @@ func TestProcessOperation_underWayThen(t *testing.T) {
 func TestProcessOperation_underWayDenied(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", []providertest.Face{providertest.FaceESB, providertest.FaceJOB}, func(s trial) {
-		u := restartCutOff(s.t, s.by, 1)
+		u := restartInterrupted(s.t, s.by, 1)
 		u.Inject(simulator.Fault{API: "get_proc*", Op: new(simulator.OpRestart), EnvelopeCode: new(1306403), EnvelopeMessage: "APP permission is insufficient"})
 		u.fails(s.t, "APP permission is insufficient")
 		if sent := u.Calls().OfOp(simulator.OpRestart).Of("operate_*"); len(sent) > 0 {
@@ -316,7 +316,7 @@ func TestProcessOperation_underWayDenied(t *testing.T) {
 // If a run ends before it tries a host, its earlier operation stays unconfirmed, and the next run asks.
 func TestProcessOperation_underWayNotTried(t *testing.T) {
 	t.Parallel()
-	u := restartCutOff(t, providertest.FaceESB, 3)
+	u := restartInterrupted(t, providertest.FaceESB, 3)
 	u.config["rollout"] = map[string]any{"batch_size": 1}
 	u.Inject(simulator.Fault{API: "operate_*", Code: new(simulator.CodeCommandFailed), Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2})})
 	u.Fails(2)
@@ -331,7 +331,7 @@ func TestProcessOperation_underWayNotTried(t *testing.T) {
 // The result of a task says nothing about a later run whose answer was lost.
 func TestProcessOperation_underWayForgotten(t *testing.T) {
 	t.Parallel()
-	u := restartCutOff(t, providertest.FaceESB, 1)
+	u := restartInterrupted(t, providertest.FaceESB, 1)
 	u.Ends()
 	u.applied(t)
 	u.config["triggers"] = map[string]string{"run": "2"}

@@ -15,19 +15,19 @@ func TestMain(m *testing.M) { providertest.Main(m) }
 
 const agentID = "0200000007525400b95ba81710390009e1d7"
 
-// faces are all faces, and gseFaces those of GSE itself.
+// faces has all faces, and gseFaces those of GSE itself.
 var (
 	gseFaces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
 	faces    = append(gseFaces[:2:2], providertest.FaceJOB)
 )
 
-// trial is a test, or one row of it, on one face.
+// trial is a test, or one case of it, on one face.
 type trial struct {
 	t  *testing.T
 	by providertest.Face
 }
 
-// onFaces runs a test, or one row of it, on each of some faces.
+// onFaces runs a test, or one case of it, on each of the faces.
 func onFaces(t *testing.T, row string, through []providertest.Face, play func(trial)) {
 	t.Helper()
 	for _, by := range providertest.Through(t, row, through) {
@@ -60,7 +60,7 @@ func restartOn(by providertest.Face, hosts map[string]string) map[string]any {
 
 func asParts(_ *testing.T, config map[string]any) map[string]any { return config }
 
-// asProcess puts meta, hosts and spec of a configuration into a process.
+// asProcess moves meta, hosts and spec of a configuration into an entry of processes.
 func asProcess(t *testing.T, config map[string]any) map[string]any {
 	t.Helper()
 	text := asJSON(t, map[string]any{"meta": config["meta"], "hosts": config["hosts"], "spec": config["spec"]})
@@ -85,7 +85,7 @@ func fromJSON(t *testing.T, text string) (value map[string]any) {
 	return value
 }
 
-// manyHosts are n hosts by key.
+// manyHosts returns a hosts map of n hosts.
 func manyHosts(n int) map[string]string {
 	hosts := make(map[string]string, n)
 	for i := 1; i <= n; i++ {
@@ -94,8 +94,8 @@ func manyHosts(n int) map[string]string {
 	return hosts
 }
 
-// registered is a platform on which the process runs on hosts web-1 to web-n, and an operation on a face
-// that is not created yet.
+// registered returns a platform on which the process runs on hosts web-1 to web-n, and an operation through a face,
+// not created yet.
 func registered(t *testing.T, by providertest.Face, n int) (*providertest.Sim, *providertest.Core) {
 	t.Helper()
 	sim := providertest.NewSim(t)
@@ -106,7 +106,7 @@ func registered(t *testing.T, by providertest.Face, n int) (*providertest.Sim, *
 	return sim, operationOf(t, sim, by)
 }
 
-// hosted is a simulator on which the process of a face is registered and hosted on hosts.
+// hosted returns a platform on which the process of a face is registered and hosted on n hosts.
 func hosted(t *testing.T, by providertest.Face, n int) *providertest.Sim {
 	t.Helper()
 	sim := providertest.NewSim(t)
@@ -138,7 +138,7 @@ func broken(n int) simulator.Fault {
 	return simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(n)}, Code: new(65535), Message: "sh: ./restart.sh: not found"}
 }
 
-// notRunning is the platform's answer to an operation that found nothing to stop.
+// notRunning is the platform's answer to an operation that finds nothing to stop.
 func notRunning(op int) simulator.Fault {
 	return simulator.Fault{API: "operate_*", Op: new(op), Code: new(829), Message: "process is not running"}
 }

@@ -221,12 +221,12 @@ func TestProcessOperationAction_timeout(t *testing.T) {
 	providertest.Says(t, end, "restart on 2 hosts: 1 done, 1 outcome unknown.", "web-2 (0:10.0.0.3): no verdict when the time was up")
 }
 
-// The remaining hosts cannot be set beside a declaration, so the message says what has to replace it.
+// The remaining hosts cannot be set beside a declaration, so the message says what to replace it with.
 func TestProcessOperationAction_inOneValue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		face     providertest.Face
-		wrapped  string // the attribute that has everything, "" for the parts
+		wrapped  string // the attribute that has everything, or "" for separate attributes
 		expected string
 	}{
 		"parts":       {providertest.FaceESB, "", "name these alone:\n\n  hosts={"},

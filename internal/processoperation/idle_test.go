@@ -40,7 +40,7 @@ func TestProcessOperation_nothingToStop(t *testing.T) {
 					t.Errorf("failed_hosts %v, want web-2 %q; said: %s", failed, want, said)
 				}
 				if queries := sim.Calls().OfOp(simulator.OpQuery); len(queries) != 1 || !slices.Equal(queries[0].Hosts, second) {
-					t.Errorf("asked %v, want the second host alone", queries)
+					t.Errorf("asked %v, want only the second host", queries)
 				}
 				// A stopped process is unhosted as well, and nothing else is sent.
 				sent := []string{operated(by, op, 1, 2)}
@@ -77,7 +77,7 @@ func TestProcessOperation_idleStaysHosted(t *testing.T) {
 
 func oneShot(by providertest.Face, operation string, hosts int) map[string]any {
 	config := configOf(by, operation, hosts, nil)
-	config["spec"].(map[string]any)["monitor_policy"] = map[string]any{"auto_type": 2} //nolint:forcetypeassert // it is made so
+	config["spec"].(map[string]any)["monitor_policy"] = map[string]any{"auto_type": 2} //nolint:forcetypeassert // it is a map
 	return config
 }
 
@@ -144,9 +144,9 @@ func TestProcessOperation_oneShotUnhostedLater(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		fault simulator.Fault // in the first run
-		saved string          // the severity of what that says
+		saved string          // the severity of its diagnostics
 		sent  []string        // by the second run
-		anew  bool            // the operation runs anew, for other triggers
+		anew  bool            // other triggers make the operation run again
 	}{
 		"not-unhosted":       {refuses(simulator.OpUnhost), "warning", []string{providertest.Operated(4, 1)}, false},
 		"for-other-triggers": {refuses(simulator.OpUnhost), "warning", []string{providertest.Operated(0, 1), providertest.Operated(4, 1)}, true},
@@ -197,7 +197,7 @@ func TestProcessOperation_oneShotNotStopped(t *testing.T) {
 }
 
 // A one-shot process may have run and be hosted whatever code its start ended with, so it is unhosted. If
-// that fails, the run says so, and a later run knows it.
+// that fails, the run reports it, and a later run unhosts the process.
 //
 // Promised in cookbook.md: it is unhosted whatever its start ended with.
 // Promised in cookbook.md: A host where that fails is in `failed_hosts`, and the next apply ends the hosting.
@@ -242,7 +242,7 @@ func TestProcessOperation_oneShotFailed(t *testing.T) {
 	}
 }
 
-// leftHosted is a one-shot process that a first run on a host has left hosted.
+// leftHosted returns a one-shot process that a first run on a host has left hosted.
 func leftHosted(t *testing.T, by providertest.Face, start simulator.Fault, more map[string]any) (*providertest.Sim, *providertest.Core, map[string]any, providertest.Diagnostics) {
 	t.Helper()
 	sim := providertest.NewSim(t)
@@ -265,7 +265,7 @@ func leftHosted(t *testing.T, by providertest.Face, start simulator.Fault, more 
 	return sim, resource, config, said
 }
 
-// A first run that failed everywhere, and left the process hosted, is kept in state, which knows of that.
+// A first run that failed everywhere and left the process hosted is kept in state, with that fact.
 func TestProcessOperation_oneShotFailedEverywhere(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", gseFaces, func(s trial) {
@@ -311,7 +311,7 @@ func TestProcessOperation_oneShotGivenUp(t *testing.T) {
 				more["on_destroy"] = c.ends
 			}
 			sim, resource, config, _ := leftHosted(t, s.by, simulator.Fault{}, more)
-			if strings.HasSuffix(name, "forgotten") { // a start that has worked is over, whatever is said of its task
+			if strings.HasSuffix(name, "forgotten") { // a start that has worked is over, even if its task is forgotten
 				sim.Inject(simulator.Fault{API: "get_proc*result*", Op: new(simulator.OpStart), EnvelopeCode: new(1306403)})
 			}
 			next := config
@@ -330,7 +330,7 @@ func TestProcessOperation_oneShotGivenUp(t *testing.T) {
 	}
 }
 
-// A stop that fails leaves the process hosted, as an earlier run has. That is known until it is ended.
+// A stop that fails leaves a process hosted that an earlier run left hosted. State keeps that until it is unhosted.
 func TestProcessOperation_oneShotNotStoppedEither(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", gseFaces, func(s trial) {

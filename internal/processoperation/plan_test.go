@@ -72,7 +72,7 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 				if got != c.want {
 					t.Errorf("%s: planned %q, want %q", form, got, c.want)
 				}
-				// Terraform plans again during an apply, when all is known.
+				// Terraform plans again during an apply, when all values are known.
 				resolved := maps.Clone(c.after)
 				maps.DeleteFunc(resolved, func(_ string, value any) bool { return value == providertest.NotKnown{} })
 				if c.applied != "" || len(resolved) == len(c.after) {

@@ -12,8 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// way is how several processes are operated: through GSE, whose terms the tests use, or through JOB. It has
-// a platform and an operation that is not created yet.
+// way is a test of several processes through GSE, in whose terms the tests are written, or through JOB. It has a
+// platform and an operation that is not created yet.
 type way struct {
 	t        *testing.T
 	face     providertest.Face
@@ -23,7 +23,7 @@ type way struct {
 
 var ways = []providertest.Face{providertest.FaceESB, providertest.FaceJOB}
 
-// onWays runs a test, or one row of it, in each way.
+// onWays runs a test, or one case of it, in each way.
 func onWays(t *testing.T, row string, play func(way)) {
 	t.Helper()
 	onFaces(t, row, ways, func(s trial) {
@@ -34,7 +34,7 @@ func onWays(t *testing.T, row string, play func(way)) {
 
 func (w way) job() bool { return w.face == providertest.FaceJOB }
 
-// name is the simulator's name of a process, id Terraform's, and title begins a sentence about it.
+// name returns the simulator's name of a process, id its id in Terraform, and title the start of a sentence about it.
 func (w way) name(name string) string {
 	if w.job() {
 		return "/srv/" + name
@@ -56,7 +56,7 @@ func (w way) title(name string) string {
 	return fmt.Sprintf("Process %q in namespace \"web\"", name)
 }
 
-// config converts a configuration for GSE to one for the face.
+// config converts a configuration for GSE to one for w.
 func (w way) config(gse map[string]any) map[string]any {
 	w.t.Helper()
 	if !w.job() {
@@ -75,7 +75,7 @@ func (w way) config(gse map[string]any) map[string]any {
 	return config
 }
 
-// jobReference returns JOB's attributes in place of GSE's.
+// jobReference returns JOB's attributes for GSE's.
 func jobReference(t *testing.T, gse map[string]any) map[string]any {
 	t.Helper()
 	config := maps.Clone(gse)
@@ -99,8 +99,8 @@ func jobReference(t *testing.T, gse map[string]any) map[string]any {
 	return config
 }
 
-// expect compares the operations that change something, in order. JOB has concurrent calls, one for each
-// process, in place of one for a whole wave.
+// expect compares the operations that change something, in order. Through JOB a wave has concurrent calls, one for
+// each process, instead of one call.
 func (w way) expect(want ...string) {
 	w.t.Helper()
 	calls := slices.DeleteFunc(w.operations(), func(call string) bool { return call[0] == '2' || call[0] == '4' })
@@ -121,7 +121,7 @@ func (w way) expect(want ...string) {
 	providertest.Same(w.t, "calls", want, calls)
 }
 
-// operations are the operations that were called, in order: "0 db[2] …", where host n is 10.0.0.n+1.
+// operations returns the operations that were called, in order, such as "0 db[2] …", where host n is 10.0.0.n+1.
 func (w way) operations() []string {
 	w.t.Helper()
 	calls := []string{}

@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// entry is an element of processes, with hosts web-1 and so on by number.
+// entry returns an element of processes, with hosts by number.
 func entry(name string, priority any, numbers ...int) map[string]any {
 	hosts := make(map[string]string)
 	for _, n := range numbers {
@@ -22,12 +22,12 @@ func entry(name string, priority any, numbers ...int) map[string]any {
 	return map[string]any{"meta": map[string]any{"namespace": "web", "name": name}, "hosts": hosts, "spec": providertest.WholeSpec("./start.sh"), "priority": priority}
 }
 
-// stack is a database on hosts 1 and 2, and with a later priority a web server and its log on 1 to 3.
+// stack declares a database on hosts 1 and 2 and, with a later priority, a web server and its log on 1 to 3.
 func stack() map[string]any {
 	return map[string]any{"db": entry("db", 1, 1, 2), "web": entry("web", 5, 1, 2, 3), "log": entry("log", 5, 1, 2, 3)}
 }
 
-// with is a copy of processes with some replaced, or removed if nil.
+// with returns a copy of processes with some replaced, or removed if nil.
 func with(processes map[string]any, more map[string]any) map[string]any {
 	processes = maps.Clone(processes)
 	maps.Copy(processes, more)
@@ -45,11 +45,11 @@ func operation(name string, processes map[string]any, more map[string]any) map[s
 var (
 	upwards   = []string{"0 db[2 3]", "0 log[2 3 4] web[2 3 4]"}
 	restarted = []string{"7 log[2 3 4] web[2 3 4]", "7 db[2 3]"}
-	// ascending makes an operation ascend that would descend.
+	// ascending reverses the order of an operation that would descend.
 	ascending = map[string]any{"order": "ascending"}
 )
 
-// What runs, on which hosts, in which order and in how many calls.
+// An operation runs in this order, on these hosts, and in this many calls.
 //
 // Promised in reference: By default as GSEKit and BSCP do it.
 func TestProcesses_order(t *testing.T) {
@@ -147,7 +147,7 @@ func TestProcesses_failed(t *testing.T) {
 		providertest.Same(t, "failed_hosts", want, resource.Reasons("failed_hosts"))
 		sim.Repair()
 		sim.ResetCalls()
-		// An entry and a host under other keys by then are still the same.
+		// An entry and a host with other keys are still the same.
 		renamed := entry("db", 1, 1)
 		renamed["hosts"] = map[string]string{"web-1": providertest.Address(1), "other": providertest.Address(2)}
 		resource.Applied(w.config(operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), ascending)))

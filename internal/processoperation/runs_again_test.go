@@ -97,7 +97,7 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			by := providertest.FaceGateway
-			if c.after["a"] == supplied { // which the gateway does not have
+			if c.after["a"] == supplied { // the gateway has no supplier ids
 				by = providertest.FaceESB
 			}
 			sim, resource := registered(t, by, 2)
@@ -109,7 +109,7 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 				t.Fatal(said)
 			}
 			sim.Repair()
-			resource.Protocol = operationOf(t, sim, by).Protocol // which has not learnt any names yet
+			resource.Protocol = operationOf(t, sim, by).Protocol // it does not know any names yet
 			resource.Applied(restartOn(by, c.after))
 			sim.Changed(t, c.want...)
 			if failed := resource.Reasons("failed_hosts"); len(failed) > 0 {
@@ -139,9 +139,9 @@ func TestProcessOperation_namesNotKnown(t *testing.T) {
 	}
 }
 
-// If nobody says whether a host that joins is one that leaves, nothing runs: a machine that only changes
-// its name would be restarted. Two applies get there.
-func TestProcessOperation_namesNotSaid(t *testing.T) {
+// If it is unknown whether a host that joins is one that leaves, nothing runs, because a machine that only changes its
+// name would be restarted. The change takes two applies.
+func TestProcessOperation_namesUnknown(t *testing.T) {
 	t.Parallel()
 	const by, address, other = providertest.FaceGateway, "0:10.0.0.2", "0:10.0.0.3"
 	both := map[string]string{"a": address, "b": other}
@@ -163,7 +163,7 @@ func TestProcessOperation_namesNotSaid(t *testing.T) {
 			for _, fault := range silent {
 				sim.Inject(fault)
 			}
-			resource.Protocol = operationOf(t, sim, by).Protocol // which has not learnt any names yet
+			resource.Protocol = operationOf(t, sim, by).Protocol // it does not know any names yet
 			_, said := resource.Apply(restartOn(by, c.after))
 			providertest.Says(t, said.String(), "ERROR: Unable to Restart Process", "restart was not run on any host.",
 				"The platform does not say whether "+address+", which leaves, is the same machine as "+agentID+". Remove it from hosts and apply, then add the other and apply again.")
@@ -178,7 +178,7 @@ func TestProcessOperation_namesNotSaid(t *testing.T) {
 	}
 }
 
-// Where the operation runs on every host or on none that joins, it does not matter whether one is a host that left.
+// If the operation runs on every host, or on none that joins, it need not be known whether a host that joins is one that left.
 func TestProcessOperation_namesNotNeeded(t *testing.T) {
 	t.Parallel()
 	const by, address, other = providertest.FaceGateway, "0:10.0.0.2", "0:10.0.0.3"
@@ -200,14 +200,14 @@ func TestProcessOperation_namesNotNeeded(t *testing.T) {
 			sim.ResetCalls()
 			sim.Inject(simulator.Fault{API: "get_proc_status_v2", Missing: -1})
 			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Code: new(117)})
-			resource.Protocol = operationOf(t, sim, by).Protocol // which has not learnt any names yet
+			resource.Protocol = operationOf(t, sim, by).Protocol // it does not know any names yet
 			resource.Applied(next)
 			sim.Changed(t, c.sent...)
 		})
 	}
 }
 
-// A platform whose settings are not known yet is not called.
+// While settings of the provider are unknown, the platform is not called.
 func TestProcessOperation_notReady(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -290,8 +290,8 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 	}
 }
 
-// After an abandoned destroy, the operation runs again where on_destroy may have undone it, and where it
-// would have run before. It runs nowhere else.
+// After an abandoned destroy, the operation runs again only on hosts on which on_destroy may have undone it, and on
+// those on which it was due.
 func TestProcessOperation_destroyGivenUp(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
@@ -306,7 +306,7 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 		started []string // by the following apply
 	}{
 		"answers-lost": {stop: on(simulator.OpStop, simulator.Fault{Drop: "after"}), started: []string{providertest.Operated(0, 1, 2)}},
-		// That the process runs does not tell whether a stop is on its way.
+		// A process that runs does not show whether a stop is on its way.
 		"requests-lost":  {stop: on(simulator.OpStop, simulator.Fault{Drop: "before"}), started: []string{providertest.Operated(0, 1, 2)}},
 		"command-failed": {stop: on(simulator.OpStop, simulator.Fault{Code: new(simulator.CodeCommandFailed)}, 2), started: []string{providertest.Operated(0, 1, 2)}},
 		"terminated":     {stop: on(simulator.OpStop, simulator.Fault{Code: new(126), Message: "terminated", Apply: true}, 2), started: []string{providertest.Operated(0, 1, 2)}},
@@ -328,7 +328,7 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 			sim.Repair()
 			sim.Inject(c.stop)
 			if _, said := resource.Apply(nil); !said.Failed() {
-				t.Fatal("the destroy went well")
+				t.Fatal("the destroy did not fail")
 			}
 			sim.Repair()
 			sim.ResetCalls()
@@ -346,16 +346,15 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 	}
 }
 
-// An on_destroy that is still under way when its destroy is given up would undo what the next apply does. So
-// that waits for its end. Another destroy asks for it, and does not send it again. That holds also if the
-// operation itself is the same.
+// If a destroy is abandoned while its on_destroy is under way, the next apply waits for it, since it would undo what the
+// apply does. Another destroy queries its task and does not send it again. That holds even if the operation is the same.
 func TestProcessOperation_destroyStillUnderWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		op        int
 		operation string
 		onDestroy string
-		again     bool // the destroy
+		again     bool // the destroy is repeated
 	}{
 		"started":         {simulator.OpStop, "start", "stop", false},
 		"restarted":       {simulator.OpRestart, "restart", "restart", false},
@@ -372,7 +371,7 @@ func TestProcessOperation_destroyStillUnderWay(t *testing.T) {
 			resource.Applied(config)
 			sim.Hangs()
 			if said := sim.Cut(resource, nil, 5); !said.Failed() {
-				t.Fatal("the destroy went well")
+				t.Fatal("the destroy did not fail")
 			}
 			sim.ClearFaults()
 			next, sent := config, []string{operated(by, map[string]int{"start": simulator.OpStart, "restart": simulator.OpRestart}[c.operation], 1)}
@@ -399,7 +398,7 @@ func TestProcessOperation_destroyStillUnderWay(t *testing.T) {
 	}
 }
 
-// A plan may be applied where the provider allows more unreachable hosts, or fewer.
+// A plan may be applied with a provider that allows more or fewer unreachable hosts.
 func TestProcessOperation_otherMaxUnreachable(t *testing.T) {
 	t.Parallel()
 	onFaces(t, "", faces, func(s trial) {

@@ -15,7 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// rounds are runs of an operation on two hosts, one after the other, and what is true there.
+// rounds runs an operation on two hosts several times, and tracks their true state.
 type rounds struct {
 	*testing.T
 	sim      *providertest.Sim
@@ -23,25 +23,25 @@ type rounds struct {
 	settings map[string]any
 	object   *providertest.Core
 	story    []string
-	minutes  atomic.Int64 // that the clock of the platform is ahead
+	minutes  atomic.Int64 // by which the platform's clock is ahead
 
 	mu   sync.Mutex
 	pid  map[int]int
-	ran  map[int]bool // restarted by this run, and nothing was said since
+	ran  map[int]bool // restarted by this run, without a diagnostic since
 	done map[int]bool // restarted by this run
-	// reached are the hosts that an operation was sent to in this apply. sent is how often one was in this run, and
-	// excuses are the troubles in it after which it may be sent again.
+	// reached has the hosts to which an operation was sent in this apply. sent is how often one was sent in this run, and
+	// excuses counts the troubles in it after which it may be sent again.
 	reached map[int]bool
 	sent    map[int]int
 	excuses int
 	polls   int
 	cut     func(simulator.Call) bool
 	end     func()
-	untold  bool
+	endless bool // the platform never reports the end of an operation
 }
 
 var runTroubles = []string{
-	"", "", "fails", "fails-and-took", "lost", "not-sent", "slow", "slow-and-fails", "never-told", "away", "interrupted", "forgotten",
+	"", "", "fails", "fails-and-took", "lost", "not-sent", "slow", "slow-and-fails", "never-ends", "away", "interrupted", "forgotten",
 }
 
 var runOps = map[string]int{
@@ -81,7 +81,7 @@ func (r *rounds) called(call simulator.Call) {
 	}
 }
 
-// look notes what runs. sent: a restart has just been sent. late: one that was sent before may come.
+// look records what runs. sent: a restart has just been sent. late: one that was sent before may take effect.
 func (r *rounds) look(sent, late bool) {
 	for n := 1; n <= 2; n++ {
 		pid := r.at(n).PID
@@ -90,7 +90,7 @@ func (r *rounds) look(sent, late bool) {
 		}
 		if sent && pid > 0 {
 			if r.ran[n] {
-				r.Errorf("host %d was restarted twice, and nothing was said", n)
+				r.Errorf("host %d was restarted twice, without a diagnostic in between", n)
 			}
 			r.ran[n] = true
 		}
@@ -129,8 +129,8 @@ func (r *rounds) befall(trouble string, op, n int) {
 		failing.Takes = time.Hour
 		fault(failing)
 		r.cut = patience
-	case "never-told":
-		r.untold = true
+	case "never-ends":
+		r.endless = true
 		r.sim.Inject(simulator.Fault{API: r.by.ResultAPI(), Op: &op, Hosts: providertest.AddressList([]int{n}), Code: new(115)})
 		r.cut = patience
 	case "forgotten":
@@ -143,7 +143,7 @@ func (r *rounds) befall(trouble string, op, n int) {
 	}
 }
 
-// apply applies a run, and checks what is said of it.
+// apply applies a run, and checks that it is not reported as done on a host on which it is not.
 func (r *rounds) apply(config map[string]any, operation, trouble string, n int) (well bool, said providertest.Diagnostics) {
 	r.Helper()
 	r.story = append(r.story, strings.TrimSpace(fmt.Sprintf("%s %s %s", operation, trouble, map[bool]string{true: fmt.Sprint("on ", n)}[trouble != ""])))
@@ -173,13 +173,14 @@ func (r *rounds) apply(config map[string]any, operation, trouble string, n int) 
 		switch {
 		case !well, operation != "restart" && !r.reached[host]:
 		case operation == "start" && !up, (operation == "stop" || operation == "kill") && up, operation == "restart" && !r.done[host]:
-			r.Errorf("%s is said to be done on host %d, which runs %t; restarted %t", operation, host, up, r.done[host])
+			r.Errorf("%s is reported as done on host %d, which runs %t; restarted %t", operation, host, up, r.done[host])
 		}
 	}
 	return well, said
 }
 
-// Whatever befalls runs of an operation, none is called done that was not, none restarts twice without a word, and the last one gets there.
+// Whatever befalls a sequence of runs, none is reported as done that was not, none restarts twice without a diagnostic,
+// and the last one succeeds.
 func TestProcessOperation_runsInARow(t *testing.T) {
 	t.Parallel()
 	providertest.InRounds(t, 60, func(t *testing.T, chance *rand.Rand) {
@@ -251,8 +252,8 @@ func TestProcessOperation_runsInARow(t *testing.T) {
 			r.story = append(r.story, "("+said.String()+")")
 		}
 		down := operation == "reload" && (!r.at(1).Running || !r.at(2).Running) // there is nothing to reload
-		if !r.untold && !down {
-			t.Errorf("it does not get there")
+		if !r.endless && !down {
+			t.Errorf("the operation never succeeds")
 		}
 	})
 }
