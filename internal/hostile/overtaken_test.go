@@ -10,16 +10,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Another object had registered a host, and this one has registered it since. That is not forgotten: a
-// host that the cached status does not show is not unregistered as the other's.
+// After another object had registered a host, this one has registered it again. If the cached status lacks its row, a
+// destroy does not leave the host behind as the other's.
 func TestOvertaken_noMore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		replaces bool // a start replaces the labels
 		ensure   string
-		others   string // their start command
+		others   string // the other object's start command
 		again    func(hostile, *providertest.Core, map[string]any)
-		end      func(hostile) // nil where the file shows no row
+		end      func(hostile) // if nil, the cached status shows no row
 	}{
 		"its-answer-lost": {ensure: "hosted", others: "./other.sh", again: answerLost},
 		"its-answer-lost-and-a-console": {ensure: "hosted", others: "./other.sh", again: answerLost, end: func(h hostile) {
@@ -27,8 +27,8 @@ func TestOvertaken_noMore(t *testing.T) {
 		}},
 		"started":         {ensure: "hosted", others: "./start.sh", again: raised},
 		"started-anew":    {replaces: true, ensure: "hosted", others: "./start.sh", again: raised},
-		"frozen":          {ensure: "hosted", others: "./other.sh", again: frozenAndMute},
-		"frozen-unhosted": {ensure: "registered", others: "./other.sh", again: frozenAndMute},
+		"frozen":          {ensure: "hosted", others: "./other.sh", again: frozenAndSilent},
+		"frozen-unhosted": {ensure: "registered", others: "./other.sh", again: frozenAndSilent},
 	} {
 		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
 			h.sim.StartReplaces = c.replaces
@@ -51,7 +51,7 @@ func TestOvertaken_noMore(t *testing.T) {
 	}
 }
 
-// raised wants more than the other object's registration, which it has seen.
+// raised refreshes, so the other's registration is seen, and then applies with a higher ensure.
 func raised(h hostile, first *providertest.Core, _ map[string]any) {
 	first.Refresh()
 	first.Applied(h.config("./start.sh", "running", "unregister"))
@@ -64,9 +64,9 @@ func answerLost(h hostile, first *providertest.Core, config map[string]any) {
 	first.Apply(config)
 }
 
-// frozenAndMute registers anew while the file shows the other's registration, which a
-// refresh then takes for the latest, as the agent says nothing.
-func frozenAndMute(h hostile, first *providertest.Core, config map[string]any) {
+// frozenAndSilent registers again while the cached status shows the other's registration. As the agent does not answer,
+// a refresh then takes that for the latest.
+func frozenAndSilent(h hostile, first *providertest.Core, config map[string]any) {
 	h.sim.FreezeStatus()
 	first.Apply(config)
 	h.onQuery(simulator.Fault{Code: new(simulator.CodeAgentAbnormal)})
@@ -76,8 +76,8 @@ func frozenAndMute(h hostile, first *providertest.Core, config map[string]any) {
 	first.Apply(config)
 }
 
-// What another object had, and has unregistered, is not killed. That holds if registering again did not
-// complete, for a destroy after a failed one, and for a tainted object.
+// A process that another object had registered, and has unregistered, is not killed. That holds if registering again
+// did not complete, for a destroy after a failed one, and for a tainted object.
 //
 // Promised in changing-hosts.md: a process that the cached status does not show is left running, with the warning *Processes Not Stopped*.
 func TestOvertaken_still(t *testing.T) {
@@ -86,7 +86,7 @@ func TestOvertaken_still(t *testing.T) {
 		"registering-anew-in-progress": func(h hostile, first *providertest.Core, config map[string]any) {
 			config["timeouts"] = map[string]any{"update": "2s"}
 			first.Refresh()
-			// It is never repaired: a request that is still on its way at the deadline would register.
+			// The fault is never removed, because a request still on its way at the deadline would register.
 			h.onReregister(simulator.Fault{Takes: time.Hour, Code: new(simulator.CodeFailed)})
 			first.Apply(config)
 			h.passed.Add(2)
@@ -120,8 +120,8 @@ func TestOvertaken_still(t *testing.T) {
 	}
 }
 
-// After a replacement whose destroy failed nothing is kept but attributes. A refresh with other
-// default labels knows one's own registration by its owner.
+// After a replacement whose destroy failed, only attributes are in state. A refresh with other default labels still
+// knows the object's own registration by its owner.
 func TestOvertaken_notByOneself(t *testing.T) {
 	t.Parallel()
 	h := newHostile(t, providertest.FaceGateway)
@@ -143,7 +143,8 @@ func TestOvertaken_notByOneself(t *testing.T) {
 	}
 }
 
-// What state says is another's may have become one's own: nothing goes before the file was read.
+// A host that is another owner's by state may have become this object's, so it is not forgotten before the cached status
+// was read.
 func TestOvertaken_unread(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled, map[string]func(hostile){"destroyed": func(h hostile) {
@@ -161,33 +162,34 @@ func TestOvertaken_unread(t *testing.T) {
 
 var inWaves = map[string]any{"hosts": providertest.HostsOf(2), "rollout": map[string]any{"on_failure": "rollback", "waves": []any{"1"}}}
 
-// behind is how far the agents' clocks may be behind the file's.
+// behind is by how many seconds the agents' clocks may be behind the platform's.
 const behind = -100_000_000
 
-// skewed has a resource apply what it registers, of which its agent tells an earlier time than the cached status. It is
-// the second query that reads that back.
+// skewed applies a resource whose agent reports an earlier registration time than the cached status. The second query
+// reads that time.
 func (h hostile) skewed(resource *providertest.Core, config map[string]any) {
-	h.onQuery(simulator.Fault{Skip: 1, Code: new(0), Content: told(-1, 1795000000+behind)})
+	h.onQuery(simulator.Fault{Skip: 1, Code: new(0), Content: agentReports(-1, 1795000000+behind)})
 	resource.Applied(config)
 	h.sim.Repair()
 }
 
-// frozenBehind is an object of ours that registered over another's while the agents' clocks are behind and the file shows what was before.
+// frozenBehind returns an object that registered over another one, while the agents' clocks are behind and the cached
+// status still shows the other.
 func (h hostile) frozenBehind() *providertest.Core {
 	first, second := h.fresh(), h.object()
 	second.Applied(h.config("./other.sh", "hosted", "unregister"))
 	h.sim.FreezeStatus()
 	h.skewed(first, h.config("./start.sh", "hosted", "unregister"))
-	h.onQuery(simulator.Fault{Code: new(0), Content: told(-1, 1795000000+behind)})
+	h.onQuery(simulator.Fault{Code: new(0), Content: agentReports(-1, 1795000000+behind)})
 	return first
 }
 
-// What another object has registered since is not killed, whatever clocks and the file say.
+// A process that another object has registered since is not killed, whatever the clocks and the cached status say.
 func TestOvertaken_lostAnswer(t *testing.T) {
 	t.Parallel()
 	one, two := map[string]any{"spec_fingerprint_label": "one"}, map[string]any{"spec_fingerprint_label": "two"}
 	plays(t, labelled, map[string]func(hostile){
-		// The file shows the other's registration of before: our own is not forgotten.
+		// The cached status shows the other's earlier registration, and this object's own is not forgotten.
 		"clock-behind": func(h hostile) { h.keeps(h.frozenBehind()) },
 		"clock-behind-and-the-row-gone": func(h hostile) {
 			first := h.frozenBehind()
@@ -196,29 +198,29 @@ func TestOvertaken_lostAnswer(t *testing.T) {
 			h.hide()
 			h.keeps(first)
 		},
-		// The file shows our registration of before.
+		// The cached status shows this object's earlier registration.
 		"clock-behind-and-overtaken": func(h hostile) {
 			first, second := h.fresh(), h.object()
 			h.skewed(first, h.config("./start.sh", "hosted", "kill"))
 			h.sim.FreezeStatus()
 			second.Applied(h.config("./other.sh", "running", "unregister"))
-			h.onQuery(simulator.Fault{Code: new(0), Content: told(h.process().PID, 1795000000+behind+60)})
+			h.onQuery(simulator.Fault{Code: new(0), Content: agentReports(h.process().PID, 1795000000+behind+60)})
 			h.leaves(first)
 		},
-		// Times are numbers of any size.
+		// Times may be numbers of any size.
 		"in-nanoseconds": func(h hostile) {
 			const at = 1795000000_000000000
 			first, second := h.fresh(), h.object()
-			h.onQuery(simulator.Fault{Skip: 1, Code: new(0), Content: told(-1, at)})
+			h.onQuery(simulator.Fault{Skip: 1, Code: new(0), Content: agentReports(-1, at)})
 			first.Applied(h.config("./start.sh", "hosted", "kill"))
 			h.sim.Repair()
 			h.sim.FreezeStatus()
 			second.Applied(h.config("./other.sh", "running", "unregister"))
 			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/register_time": at}})
-			h.onQuery(simulator.Fault{Code: new(0), Content: told(h.process().PID, at+1)})
+			h.onQuery(simulator.Fault{Code: new(0), Content: agentReports(h.process().PID, at+1)})
 			h.leaves(first)
 		},
-		// A replica of the file that is older than what a refresh has seen says nothing.
+		// A replica of the cached status that is older than what a refresh has seen shows nothing.
 		"older-replica": func(h hostile) {
 			first, second := h.fresh(), h.object()
 			first.Applied(h.config("./start.sh", "hosted", "kill"))
@@ -234,15 +236,15 @@ func TestOvertaken_lostAnswer(t *testing.T) {
 			_, said := first.Apply(nil)
 			providertest.Check(h, h.process().Running, "it is %+v; said: %s", h.process(), said)
 		},
-		// A file that cannot be read does not say whose a registration is.
-		"file-garbled": func(h hostile) {
+		// A cached status that cannot be read does not show the owner.
+		"cached-status-garbled": func(h hostile) {
 			first, second := h.object(), h.object()
 			first.Applied(h.config("./start.sh", "registered", "kill"))
 			second.Applied(h.config("./other.sh", "running", "unregister"))
 			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": []any{"garbled"}}})
 			h.leaves(first)
 		},
-		// The provider's spec_fingerprint_label is another one by now: what another object has registered with that is not this one's.
+		// spec_fingerprint_label has changed since. What another object has registered with the new label is not this object's.
 		"label-renamed": func(h hostile) {
 			kept := &providertest.Kept{}
 			h.objectIn(kept, one).Applied(h.config("./start.sh", "hosted", "kill", inWaves))
@@ -258,8 +260,8 @@ func TestOvertaken_lostAnswer(t *testing.T) {
 			h.objectIn(&providertest.Kept{}, two).Applied(h.config("./other.sh", "running", "unregister", inWaves))
 			h.spares(h.objectIn(kept, two))
 		},
-		// Whose a host is is asked again before every wave of a destroy: another object has
-		// registered the second one while the first was unregistered.
+		// The owner is checked again before every wave of a destroy. Another object registers the second host while the first
+		// is unregistered.
 		"between-waves": func(h hostile) {
 			first := h.fresh()
 			first.Applied(h.config("./start.sh", "hosted", "kill", inWaves))
@@ -276,16 +278,16 @@ func TestOvertaken_lostAnswer(t *testing.T) {
 	})
 }
 
-// The cached status lags and shows our earlier registration, and the agent does not report times any
-// more. The other owner's process is not killed.
+// The cached status lags and shows this object's earlier registration, and the agent no longer reports times. The other
+// owner's process is not killed.
 func TestOvertaken_timeNotReported(t *testing.T) {
 	t.Parallel()
 	cases := make(map[string]func(hostile))
 	for name, query := range map[string]simulator.Fault{
 		"broken":      {ContentShape: "broken"},
 		"no-instance": {ContentShape: "no-instance"},
-		"untimed":     {Code: new(0), Content: told(1001, 0)},
-		"mum":         {Code: new(0), Content: mum(1001)},
+		"untimed":     {Code: new(0), Content: agentReports(1001, 0)},
+		"pid-only":    {Code: new(0), Content: agentReportsPID(1001)},
 	} {
 		cases[name] = func(h hostile) {
 			first, second := h.fresh(), h.object()

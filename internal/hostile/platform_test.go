@@ -19,13 +19,13 @@ import (
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
-// hostile is a platform that does all that it can to have a host lost, and a process on one host there.
+// hostile is a platform that does all it can to make the provider lose a host, and a process on one host.
 type hostile struct {
 	*testing.T
 	sim      *providertest.Sim
 	by       providertest.Face
 	settings map[string]any
-	passed   *atomic.Int64 // hours, by the platform's clock
+	passed   *atomic.Int64 // hours by which the platform's clock is ahead
 }
 
 func (h hostile) clock() time.Time { return time.Now().Add(time.Duration(h.passed.Load()) * time.Hour) }
@@ -60,14 +60,14 @@ func (h hostile) applied(config map[string]any) *providertest.Core {
 	return resource
 }
 
-// objectIn is the object in a run with other settings of the provider.
+// objectIn returns the object in a run with other settings of the provider.
 func (h hostile) objectIn(kept *providertest.Kept, settings map[string]any) *providertest.Core {
 	all := maps.Clone(h.settings)
 	maps.Copy(all, settings)
 	return providertest.ConfiguredWith(h.T, all).CoreOf(h.by.TypeName(providertest.OnCreate), kept)
 }
 
-// fresh is an object of which each run has a provider of its own.
+// fresh returns an object that has a new run of the provider for each apply.
 func (h hostile) fresh() *providertest.Core {
 	resource := h.object()
 	resource.Fresh = func() *providertest.Protocol { return providertest.ConfiguredWith(h.T, h.settings) }
@@ -99,7 +99,7 @@ func (h hostile) onRelease(f simulator.Fault) {
 	h.onEither("unregister_proc_info", simulator.OpUnhost, f)
 }
 
-// onEither is a fault of a call of the ESB, and of the operation that does it at the gateway.
+// onEither injects a fault of a call of the ESB, and of the operation that does the same at the gateway.
 func (h hostile) onEither(api string, op int, f simulator.Fault) {
 	f.API = api
 	h.sim.Inject(f)
@@ -112,11 +112,11 @@ func (h hostile) onQuery(f simulator.Fault) {
 	h.sim.Inject(f)
 }
 
-func told(pid int, registered int64) any {
+func agentReports(pid int, registered int64) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid, "isAuto": true, "register_time": registered}}}}}
 }
 
-func mum(pid int) any {
+func agentReportsPID(pid int) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid}}}}}
 }
 
@@ -127,7 +127,7 @@ func untimed() any {
 func (h hostile) must(errs ...error) {
 	h.Helper()
 	if err := errors.Join(errs...); err != nil {
-		h.Error(err) // not Fatal: the platform may be calling
+		h.Error(err) // not Fatal, which must not be called from the platform's goroutine
 	}
 }
 
@@ -135,13 +135,13 @@ func (h hostile) started(name string) {
 	h.must(h.sim.Host(name, "web", "nginx"), h.sim.StartProcess(name, "web", "nginx"))
 }
 
-// colleague has another team register, host and start the process, which no object did.
+// colleague registers, hosts and starts the process for another team, without an owner label.
 func (h hostile) colleague() {
 	h.sim.Colleague(h.T, "web", "nginx", map[string]string{"owner": "other-team"}, 1)
 	h.started(providertest.Address(1))
 }
 
-// another has another object register, host and start the process by a name of a machine.
+// another registers, hosts and starts the process for another object, by a name of a machine.
 func (h hostile) another(name string) {
 	h.must(h.sim.Register(name, "web", "nginx", map[string]string{"tf_spec": "v1-0000000000000000", "tf_spec_owner": "ANOTHER"}, ""))
 	h.started(name)
@@ -151,8 +151,8 @@ func (h hostile) unregister() {
 	h.must(h.sim.Unregister(providertest.Address(1), "web", "nginx"))
 }
 
-// keeps fails the test where a destroy forgets what is there, and where what it kept cannot be
-// unregistered once the platform is well again.
+// keeps fails the test if a destroy forgets a registration, or if a destroy cannot unregister it once the platform is
+// repaired.
 func (h hostile) keeps(resource *providertest.Core) {
 	if _, said := resource.Apply(nil); resource.State.IsNull() && (h.process().Registered || h.process().Hosted) {
 		h.Errorf("our own registration is forgotten: %+v; said: %s", h.process(), said)
@@ -160,23 +160,23 @@ func (h hostile) keeps(resource *providertest.Core) {
 	h.sim.Repair()
 	h.sim.ThawStatus()
 	if _, said := resource.Apply(nil); said.Failed() || !resource.State.IsNull() || h.process().Registered || h.process().Hosted {
-		h.Errorf("it is well again, and it is %+v; said: %s", h.process(), said)
+		h.Errorf("the platform is repaired, and it is %+v; said: %s", h.process(), said)
 	}
 }
 
-// spares fails the test where a destroy stops what runs, or does not end.
+// spares fails the test if a destroy stops the process, or fails.
 func (h hostile) spares(resource *providertest.Core) {
 	_, said := resource.Apply(nil)
 	providertest.Check(h, !said.Failed() && h.process().Running, "it is %+v; said: %s", h.process(), said)
 }
 
-// leaves fails the test where a destroy touches what another object has.
+// leaves fails the test if a destroy stops or unhosts the other object's process.
 func (h hostile) leaves(resource *providertest.Core) {
 	_, said := resource.Apply(nil)
 	providertest.Check(h, h.process().Running && h.process().Hosted, "it is %+v; said: %s", h.process(), said)
 }
 
-// remembers fails the test where a destroy that says that all is well forgets a host that is still hosted or registered.
+// remembers fails the test if a destroy without an error forgets a host that is still hosted or registered.
 func (h hostile) remembers(resource *providertest.Core, before ...any) {
 	if _, said := resource.Apply(nil); !said.Failed() && resource.State.IsNull() && (h.process().Hosted || h.process().Registered || h.at(2).Hosted || h.at(2).Registered) {
 		h.Errorf("they are %+v and %+v; before: %v; said: %s", h.process(), h.at(2), before, said)
@@ -185,7 +185,7 @@ func (h hostile) remembers(resource *providertest.Core, before ...any) {
 
 const agent = "0200000007525400f355781710390005465c"
 
-// newTwoNamed is a gateway that keeps an entry for each name of a machine.
+// newTwoNamed returns a gateway that keeps an entry for each name of a machine.
 func newTwoNamed(t *testing.T) hostile {
 	t.Helper()
 	h := newHostile(t, providertest.FaceGateway)
@@ -205,7 +205,7 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 	for name, c := range map[string]struct {
 		own    string
 		turn   func(h hostile, own *providertest.Core)
-		leaves bool // it is taken out of hosts, and not destroyed
+		leaves bool // the host is removed from hosts; otherwise the object is destroyed
 		ours   bool
 	}{
 		"by-address":       {own: "address"},
@@ -219,7 +219,7 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 		"agents-know-no-names": {own: "address", turn: func(h hostile, _ *providertest.Core) {
 			theirs := h.sim.Machine(agent).Process("web", "nginx").Entries
 			latest := max(theirs[0].RegisterTime, theirs[1].RegisterTime)
-			h.onQuery(simulator.Fault{Code: new(0), Content: told(12, latest)})
+			h.onQuery(simulator.Fault{Code: new(0), Content: agentReports(12, latest)})
 		}},
 		"imported": {own: "address", turn: func(_ hostile, own *providertest.Core) {
 			own.State = tftypes.NewValue(own.State.Type(), nil)
@@ -263,8 +263,8 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 	}
 }
 
-// An update that renames a host dies once the new name is registered, and Terraform keeps the earlier state. State has only the old
-// name, under which nothing is registered. The machine is this object's by the new name, so it must not be forgotten.
+// An update that renames a host is killed once the new name is registered, so state has only the old name, under which
+// nothing is registered. By the new name the machine is this object's, so it must not be forgotten.
 func TestNames_diedInRename(t *testing.T) {
 	t.Parallel()
 	for name, refused := range map[string]simulator.Fault{

@@ -10,13 +10,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What this object never registered is not its own, and a destroy does not change it.
+// A destroy does not change a process that this object never registered.
 func TestRemoval_neverItsOwn(t *testing.T) {
 	t.Parallel()
-	// two are two hosts, of which the first is refused or another team's.
+	// two declares two hosts, of which the first is refused or another team's.
 	two := map[string]any{"adopt_existing": false, "hosts": providertest.HostsOf(2)}
 	plays(t, labelled, map[string]func(hostile){
-		// What another team had registered before is not killed when that team has unregistered it.
+		// A process that another team had registered, and has unregistered, is not killed.
 		"unregistered": func(h hostile) {
 			h.colleague()
 			resource := h.object()
@@ -24,7 +24,7 @@ func TestRemoval_neverItsOwn(t *testing.T) {
 			h.unregister()
 			h.spares(resource)
 		},
-		// Nor when this object's update was rolled back on meeting it.
+		// Nor is it after this object's update was rolled back because of it.
 		"rolled-back": func(h hostile) {
 			resource, more := h.object(), map[string]any{"adopt_existing": false, "rollout": map[string]any{"on_failure": "rollback", "waves": []any{"1"}}}
 			resource.Applied(h.config("./start.sh", "hosted", "kill", more))
@@ -36,7 +36,7 @@ func TestRemoval_neverItsOwn(t *testing.T) {
 				h.Error("the other team's process was unregistered")
 			}
 		},
-		// Nor because registrations carry no label.
+		// Nor is it if registrations have no labels.
 		"refused-without-labels": func(h hostile) {
 			h.settings["spec_fingerprint_label"] = ""
 			h.onEither("register_proc_info", simulator.OpHost, simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: new(simulator.CodeFailed)})
@@ -84,7 +84,7 @@ func TestRemoval_goneBySayingSo(t *testing.T) {
 		turn func(hostile)
 	}{
 		"not-running": {nil, func(h hostile) {
-			if h.by == providertest.FaceGateway { // agents know nothing of what the ESB unregisters
+			if h.by == providertest.FaceGateway { // agents do not know what the ESB unregisters
 				h.onRelease(simulator.Fault{Code: new(simulator.CodeNotRunning)})
 			}
 		}},
@@ -116,23 +116,23 @@ func TestRemoval_goneBySayingSo(t *testing.T) {
 			resource.Imports("web:nginx")
 			h.hide()
 			if resource.Refresh(); resource.State.IsNull() {
-				h.Error("it is gone from state by a file without a row")
+				h.Error("it is gone from state because its row is missing")
 			}
 		},
-		// An agent that does not say whether it hosts the process has not said that it does not.
+		// An agent that does not say whether it hosts the process may host it.
 		"refreshed": func(h hostile) {
 			resource := h.applied(h.config("./start.sh", "running", "unregister"))
 			h.hide()
-			h.onQuery(simulator.Fault{Code: new(0), Content: mum(77)})
+			h.onQuery(simulator.Fault{Code: new(0), Content: agentReportsPID(77)})
 			if said := resource.Refresh(); resource.State.IsNull() && h.process().Hosted {
-				h.Errorf("gone from state by a refresh, and it is %+v; said: %s", h.process(), said)
+				h.Errorf("a refresh removed it from state, and it is %+v; said: %s", h.process(), said)
 			}
 		},
 	})
 }
 
-// An agent that tells no times does not know what is registered and not hosted. A row that is missing as well
-// is not the end of a registration.
+// An agent without times does not know processes that are registered but not hosted. If the row is missing too, that
+// does not show that the process is unregistered.
 func TestRemoval_unhostedWithoutTimes(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[:1], map[string]func(hostile){"refreshed": func(h hostile) {
@@ -141,14 +141,14 @@ func TestRemoval_unhostedWithoutTimes(t *testing.T) {
 		h.must(h.sim.Unhost(providertest.Address(1), "web", "nginx"))
 		h.hide()
 		said := resource.Refresh()
-		providertest.Check(h, !resource.State.IsNull(), "gone from state by a refresh, and it is %+v; said: %s", h.process(), said)
+		providertest.Check(h, !resource.State.IsNull(), "a refresh removed it from state, and it is %+v; said: %s", h.process(), said)
 	}})
 }
 
-// forget_unreachable forgets hosts whose agents do not answer. These do.
+// forget_unreachable does not forget a host whose agent answers, in whatever way.
 //
 // Promised in changing-hosts.md: An agent that answers late or with an error has answered, and its host stays.
-func TestRemoval_forgetsWhoAnswers(t *testing.T) {
+func TestRemoval_keepsHostsThatAnswer(t *testing.T) {
 	t.Parallel()
 	for name, query := range map[string]simulator.Fault{
 		"broken":         {ContentShape: "broken"},
@@ -164,7 +164,7 @@ func TestRemoval_forgetsWhoAnswers(t *testing.T) {
 			h.keeps(resource)
 		}})
 	}
-	// An agent that takes longer than there is time answers all the same.
+	// An agent that needs more time than is left still counts as answering.
 	plays(t, labelled, map[string]func(hostile){"slow": func(h hostile) {
 		resource := h.applied(h.config("./start.sh", "hosted", "unregister", map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "1s"}}))
 		h.onQuery(simulator.Fault{Takes: 600 * time.Millisecond})
@@ -174,8 +174,8 @@ func TestRemoval_forgetsWhoAnswers(t *testing.T) {
 	}})
 }
 
-// Two hosts under one key: the one that could not leave, and the one that has its address for a key.
-func TestRemoval_keyOfTheStuck(t *testing.T) {
+// A host that could not leave is kept, although a new host has its address as a key.
+func TestRemoval_keyInUse(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled, map[string]func(hostile){"leaves": func(h hostile) {
 		resource := h.applied(h.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"a": providertest.Address(1)}}))
@@ -190,8 +190,8 @@ func TestRemoval_keyOfTheStuck(t *testing.T) {
 	}})
 }
 
-// No document says that unregistering unhosts. At the ESB, the platform's answer is not sufficient to
-// show that the agent has unregistered it.
+// No document says that unregistering also unhosts. At the ESB, the platform's answer is not sufficient to show that
+// the agent no longer hosts the process.
 func TestRemoval_unregistersAtTheESB(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[:1], map[string]func(hostile){
@@ -201,7 +201,7 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 			_, said := resource.Apply(nil)
 			providertest.Check(h, !said.Failed() && !h.process().Hosted && h.process().Running, "it is %+v; said: %s", h.process(), said)
 		},
-		// What another object has registered meanwhile is its own, and hosted on.
+		// A registration that another object has made meanwhile stays hosted.
 		"and-another-registers": func(h hostile) {
 			resource := h.applied(h.config("./start.sh", "running", "unregister"))
 			var once sync.Once
@@ -220,17 +220,17 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 	})
 }
 
-// The platform's word that nothing is registered is not the agent's.
+// If the platform says that nothing is registered, the agent is asked.
 //
 // Promised in changing-hosts.md: If the process is still hosted there, or the agent cannot be asked (through the ESB too), the host stays, with an error.
 func TestRemoval_nothingRegistered(t *testing.T) {
 	t.Parallel()
-	for by, before := range map[providertest.Face]int{ // how often the agents are asked before
+	for by, before := range map[providertest.Face]int{ // number of earlier queries to the agents
 		providertest.FaceESB: 1, providertest.FaceGateway: 1, providertest.FaceJOB: 0,
 	} {
 		for name, c := range map[string]struct{ silent, stays bool }{
-			"hosts-it":      {silent: false, stays: by != providertest.FaceESB},
-			"does-not-tell": {silent: true, stays: true},
+			"hosts-it":        {silent: false, stays: by != providertest.FaceESB},
+			"does-not-answer": {silent: true, stays: true},
 		} {
 			t.Run(string(by)+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -254,13 +254,13 @@ func TestRemoval_nothingRegistered(t *testing.T) {
 	}
 }
 
-// Two hosts are to be stopped, and run nothing. The agent of one does not say whether that
-// is so, and the other is unregistered before the time is up.
-func TestMute_stopped(t *testing.T) {
+// The platform says of two hosts that nothing runs. The agent of one does not answer whether that is so, and the other
+// host is unregistered before the deadline.
+func TestSilent_stopped(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled, map[string]func(hostile){"destroyed": func(h hostile) {
 		resource := h.applied(h.config("./start.sh", "hosted", "stop", map[string]any{"hosts": providertest.HostsOf(2), "timeouts": map[string]any{"delete": "8s"}}))
-		// Before that the agents are asked when the process was registered.
+		// The first query asks for the registration time.
 		h.onQuery(simulator.Fault{Hosts: []string{providertest.Address(2)}, Pending: -1, Skip: 1})
 		_, said := resource.Apply(nil)
 		left := providertest.Texts(resource.Attribute("hosts"))
@@ -269,9 +269,9 @@ func TestMute_stopped(t *testing.T) {
 	}})
 }
 
-// Two hosts are renamed where the platform keeps an entry for each name, and to unregister the old one is to unhost the machine.
-// The agent of one does not say whether it is hosted still, and the other is hosted again before the time is up.
-func TestMute_renamed(t *testing.T) {
+// Two hosts are renamed on a platform that keeps an entry for each name, where unregistering the old one unhosts the
+// machine. The agent of one does not answer whether it is still hosted, and the other is hosted again before the deadline.
+func TestSilent_renamed(t *testing.T) {
 	t.Parallel()
 	agents := map[string]string{"web-1": "0200000007525400f355781710390005465c", "web-2": "0200000007525400f355781710390005465d"}
 	h := newHostile(t, providertest.FaceGateway)
@@ -297,8 +297,9 @@ func TestMute_renamed(t *testing.T) {
 	providertest.Check(t, released && said.Failed() && first.Hosted, "released: %t; it is %+v; said: %s", released, first, said)
 }
 
-// A request that was sent twice, and refused the second time, may never have arrived: what is there is not what it wanted.
-func TestRefused_resentInVain(t *testing.T) {
+// A request that was sent twice and refused the second time may never have taken effect. What is registered need not be
+// what it asked for.
+func TestRefused_resent(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[1:], map[string]func(hostile){"hosting": func(h hostile) {
 		h.sim.HostingOnce = true
@@ -329,7 +330,8 @@ func (h hostile) lags() {
 	h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: []string{providertest.Address(1)}, Missing: -1})
 }
 
-// A registration that failed by its code may have taken effect all the same: its agent tells, whatever the file does not.
+// A registration that failed with a code may have taken effect nevertheless. The agent shows that, even if the cached
+// status does not.
 func TestRefused_tookEffect(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]int{"failed": simulator.CodeFailed, "agent": simulator.CodeAgentAbnormal, "check": 836, "terminated": 126} {
@@ -342,7 +344,7 @@ func TestRefused_tookEffect(t *testing.T) {
 		}})
 	}
 	plays(t, labelled, map[string]func(hostile){
-		// It is tried again while the file lags.
+		// It is tried again while the cached status lags.
 		"and-again": func(h hostile) {
 			h.tookEffect(simulator.CodeFailed)
 			resource := h.object()
@@ -352,13 +354,13 @@ func TestRefused_tookEffect(t *testing.T) {
 			_, again := resource.Apply(config)
 			h.remembers(resource, resource.Reasons("out_of_sync"), again)
 		},
-		// No state names it where it is the only host.
+		// The only host must be in state too.
 		"alone": func(h hostile) {
 			h.tookEffect(simulator.CodeFailed)
 			resource := h.object()
 			_, created := resource.Apply(h.config("./start.sh", "hosted", "unregister"))
 			if resource.State.IsNull() && h.process().Registered {
-				h.Errorf("no state names it: %+v; created: %s", h.process(), created)
+				h.Errorf("it is not in state: %+v; created: %s", h.process(), created)
 			}
 		},
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// forget_unreachable forgets no host whose agent nobody asked, or may be slow. A queue, a missing key and a
-// failed request say nothing of an agent.
+// forget_unreachable does not forget a host whose agent was not asked or may be slow. A queue, a missing key and a
+// failed request say nothing about an agent.
 //
 // Promised in changing-hosts.md: A host that is still in progress (115) stays as well, because its agent may be slow.
 // Promised in changing-hosts.md: So does one that could not be asked: the query failed, is queued, or has no result for the host.
@@ -25,7 +25,7 @@ func TestUnasked_notForgotten(t *testing.T) {
 		"queued":      {simulator.Fault{Queued: -1}, unasked},
 		"missing":     {simulator.Fault{Missing: -1}, unasked},
 		"in-progress": {simulator.Fault{Pending: -1}, later},
-		"slow":        {simulator.Fault{Takes: 50 * time.Second}, later}, // a health_cmd may take so long
+		"slow":        {simulator.Fault{Takes: 50 * time.Second}, later}, // a health_cmd may take that long
 	} {
 		for _, by := range labelled {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
@@ -48,8 +48,7 @@ func TestUnasked_notForgotten(t *testing.T) {
 	}
 }
 
-// One host's machine is gone. The other host is in a request of its own, which fails, so its agent was
-// never asked.
+// The machine of one host is gone. The other host has its own request, which fails, so its agent was never asked.
 func TestUnasked_batchNotForgotten(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]int{"forbidden": 403, "bad-gateway": 502} {
@@ -69,8 +68,8 @@ func TestUnasked_batchNotForgotten(t *testing.T) {
 	}
 }
 
-// A registration that was answered with an error took effect. The destroy cannot ask its agent, and the
-// cached status lags.
+// A registration took effect although the answer was an error. The destroy holds the host, because its agent cannot be
+// asked and the cached status lags.
 //
 // Promised in changing-hosts.md: If the agent could not be asked, the host stays.
 func TestUnasked_refusedIsHeld(t *testing.T) {
@@ -97,7 +96,8 @@ func TestUnasked_refusedIsHeld(t *testing.T) {
 	}
 }
 
-// A registration is in progress (115) and takes effect, and then its agent is away (117). So it may be there.
+// A registration that is in progress (115) takes effect, and then its agent is away (117). The host is kept, as it may
+// be registered.
 func TestUnasked_pendingThenAway(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled, map[string]func(hostile){"destroyed": func(h hostile) {

@@ -17,7 +17,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// slow is a platform on which an operation takes an hour, and an object whose applies are cut off while they wait for it.
+// slow is a platform on which an operation takes an hour, and an object whose applies are interrupted while they wait.
 type slow struct {
 	hostile
 	*providertest.Slow
@@ -32,23 +32,23 @@ func newSlow(t *testing.T, by providertest.Face, op int) *slow {
 	return s
 }
 
-// sends applies what becomes an operation that takes an hour, and is cut off.
+// sends applies a configuration that sends the operation, and is interrupted while it waits.
 func (s *slow) sends(config map[string]any) {
 	s.Hangs()
 	if said := s.Cut(s.first, config, 5); len(said) == 0 {
-		s.Fatal("it is over, and went well")
+		s.Fatal("the operation was not under way")
 	}
 	s.Repair()
 }
 
-// hindered fails the test where an apply unregisters what an operation would bring back, or changes anything at all.
+// hindered fails the test if an apply changes anything while the operation is under way, or succeeds.
 func (s *slow) hindered(config map[string]any) {
 	said := s.Cut(s.first, config, 5)
 	providertest.Check(s, said.Failed() && !s.first.State.IsNull(), "it was removed from the resource; said: %s", said)
 	s.Changed(s)
 }
 
-// An operation that is still under way takes place after whatever is done now: nothing is unregistered of before it has ended.
+// An operation that is under way may take effect later, so no host is unregistered before it has ended.
 //
 // Promised in changing-hosts.md: nothing is sent there, and the host stays in state.
 func TestUnderWay_destroyed(t *testing.T) {
@@ -58,7 +58,7 @@ func TestUnderWay_destroyed(t *testing.T) {
 		op        int
 		ensure    string
 		onDestroy string
-		before    bool // it was registered before, and what is under way is of a changed spec
+		before    bool // it was registered before, and the operation is of a changed spec
 	}{
 		"hosting":             {providertest.FaceGateway, simulator.OpHost, "hosted", "unregister", false},
 		"hosting-and-killed":  {providertest.FaceGateway, simulator.OpHost, "hosted", "kill", false},
@@ -89,7 +89,7 @@ func TestUnderWay_destroyed(t *testing.T) {
 	}
 }
 
-// A host that leaves stays in state as long, and what is under way there is known afterwards.
+// A host that leaves stays in state until its operation has ended, and each later apply still knows of it.
 func TestUnderWay_leaves(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
@@ -105,7 +105,7 @@ func TestUnderWay_leaves(t *testing.T) {
 	providertest.Check(t, !s.at(2).Hosted && s.process().Hosted, "they are %+v and %+v", s.process(), s.at(2))
 }
 
-// What is declared anew waits for what was declared before, or that would win.
+// A new declaration waits for the operation of the previous one, which would otherwise take effect last.
 //
 // Promised in changing-hosts.md: Until then the host is not registered again either.
 func TestUnderWay_declaredAnew(t *testing.T) {
@@ -129,12 +129,12 @@ func TestUnderWay_declaredAnew(t *testing.T) {
 	}
 }
 
-// A platform may report a task as in progress for ever although the agent shows its effect. That does not
-// keep a host for ever. Neither does a task on a machine that is gone, if the host may be forgotten.
+// A platform may report a task as in progress forever although the agent shows its effect. Then the host can leave. It
+// can also leave if its machine is gone and it may be forgotten.
 func TestUnderWay_ends(t *testing.T) {
 	t.Parallel()
 	const result = "get_proc_operate_result_v2"
-	lasts := func(s *slow) { // for the platform, though it has taken effect
+	lasts := func(s *slow) { // the platform reports it as in progress, although it has taken effect
 		s.Ends()
 		s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), Code: new(115), Apply: true})
 	}
@@ -148,8 +148,8 @@ func TestUnderWay_ends(t *testing.T) {
 		says   string
 		stays  bool
 	}{
-		"came-about":        {more: within("4s"), then: lasts},
-		"came-over-another": {before: func(s *slow) { s.colleague() }, more: within("4s"), then: lasts},
+		"took-effect":              {more: within("4s"), then: lasts},
+		"took-effect-over-another": {before: func(s *slow) { s.colleague() }, more: within("4s"), then: lasts},
 		// If the platform refuses to answer, the message says why.
 		"refused": {then: func(s *slow) {
 			s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), HTTPStatus: 403})
@@ -172,14 +172,14 @@ func TestUnderWay_ends(t *testing.T) {
 			}
 		})
 	}
-	// A refresh asks by the task, and forgets what it knows to have failed.
+	// A refresh queries the task, and removes the object once it has failed.
 	t.Run("failed", func(t *testing.T) {
 		t.Parallel()
 		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
 		s.sends(s.config("./start.sh", "hosted", "unregister"))
 		s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), Code: new(simulator.CodeFailed)})
 		if s.first.Refresh(); s.first.State.IsNull() {
-			t.Error("it is forgotten while it is under way")
+			t.Error("it is removed from state while it is under way")
 		}
 		s.Ends()
 		said := s.first.Refresh()
@@ -187,7 +187,8 @@ func TestUnderWay_ends(t *testing.T) {
 	})
 }
 
-// Of a tainted object that is replaced nothing is kept by which the platform could be asked. That what it has sent may come yet is said.
+// When a tainted object is replaced, its task is lost, so the platform cannot be asked. A warning says that what it has
+// sent may still take effect.
 //
 // Promised in changing-hosts.md: its hosts leave, with the warning *Registration May Come Yet*.
 func TestUnderWay_replaced(t *testing.T) {
@@ -201,7 +202,7 @@ func TestUnderWay_replaced(t *testing.T) {
 	}
 }
 
-// What is under way is known as long as its host is in state, whatever is applied meanwhile.
+// The task under way is kept as long as its host is in state, whatever is applied meanwhile.
 func TestUnderWay_known(t *testing.T) {
 	t.Parallel()
 	const one, two = "web-1", "web-2"
@@ -238,7 +239,7 @@ func TestUnderWay_known(t *testing.T) {
 		"hosted-only": {simulator.OpStart, func(s *slow) {
 			s.sends(s.config("./start.sh", "running", "stop"))
 			s.first.Untaint()
-			s.Cut(s.first, s.config("./start.sh", "hosted", "stop"), 5) // which waits for the start
+			s.Cut(s.first, s.config("./start.sh", "hosted", "stop"), 5) // waits for the start
 		}},
 		"renamed-and-not-tried": {simulator.OpHost, func(s *slow) {
 			s.sim.AddAgent(agent, providertest.Address(1))
@@ -278,25 +279,25 @@ func TestUnderWay_known(t *testing.T) {
 	}
 }
 
-// calling adds a text to the ids of tasks, in front of a platform.
+// calling returns a proxy that adds a text to the task ids of a platform.
 func calling(more string) func(http.Handler) http.Handler {
 	const plain = "GSETASK:"
 	return func(sim http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body) // what is cut short is refused
+			body, _ := io.ReadAll(r.Body) // the platform refuses a truncated body
 			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(body, []byte(plain+more), []byte(plain)))), -1
 			answer := httptest.NewRecorder()
 			sim.ServeHTTP(answer, r)
 			maps.Copy(w.Header(), answer.Header())
 			w.Header().Del("Content-Length")
 			w.WriteHeader(answer.Code)
-			_, _ = w.Write(bytes.ReplaceAll(answer.Body.Bytes(), []byte(plain), []byte(plain+more))) // nobody may be waiting
+			_, _ = w.Write(bytes.ReplaceAll(answer.Body.Bytes(), []byte(plain), []byte(plain+more))) // the client may have gone
 		})
 	}
 }
 
-// A later run asks by the very id that the platform gave, whatever it looks like. By another one, what is
-// under way would seem to be forgotten.
+// A later run queries exactly the task id that the platform returned, whatever it looks like. With another id the task
+// would seem to be forgotten.
 func TestUnderWay_oddTask(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]string{"long": strings.Repeat("0123456789", 30), "spaced": "S  "} {
@@ -316,8 +317,7 @@ func TestUnderWay_oddTask(t *testing.T) {
 	}
 }
 
-// An operation that is under way takes place after whatever is done now: another one is not run before it
-// has ended, or it would be undone. That also holds for on_destroy.
+// No other operation runs before one under way has ended, which would undo it. That also holds for on_destroy.
 func TestOperation_another(t *testing.T) {
 	t.Parallel()
 	runs := func(operation string) map[string]any { return map[string]any{"operation": operation} }
@@ -351,7 +351,7 @@ func TestOperation_another(t *testing.T) {
 				}
 				s.Hangs()
 				if said := s.Cut(operation, config(c.first), 5); operation.State.IsNull() {
-					t.Fatalf("nothing is kept; said: %s", said)
+					t.Fatalf("nothing is in state; said: %s", said)
 				}
 				s.Repair()
 				for range 2 {
@@ -371,7 +371,8 @@ func TestOperation_another(t *testing.T) {
 	}
 }
 
-// On such a machine nothing is run for other processes either, whose turn may be before. Other machines are not kept waiting for ever.
+// Nor does an operation run for other processes on that machine, which may come earlier in the order. Other machines do
+// not wait.
 func TestOperation_anotherBeside(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, providertest.FaceGateway, simulator.OpStart)
@@ -398,7 +399,7 @@ func TestOperation_anotherBeside(t *testing.T) {
 	providertest.Check(t, said.Failed() && slices.Equal(failed, []string{"db/web-1", "nginx/web-1"}), "failed on %v; said: %s", failed, said)
 }
 
-// operation is an object that runs operations. Each of its runs has a provider of its own.
+// operation returns an object that runs operations, with a new run of the provider for each apply.
 func (h hostile) operation() *providertest.Core {
 	fresh := func() *providertest.Protocol { return providertest.ConfiguredWith(h.T, h.settings) }
 	operation := fresh().CoreOf(h.by.TypeName(providertest.OnOperate), &providertest.Kept{})
@@ -406,7 +407,7 @@ func (h hostile) operation() *providertest.Core {
 	return operation
 }
 
-// What the platform says is done, and the agent denies before and after, is not done.
+// A call that the platform reports as done does not count if the agent denies it before and after.
 func TestSaidDone_denied(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -420,7 +421,7 @@ func TestSaidDone_denied(t *testing.T) {
 			h.sim.Inject(simulator.Fault{API: "operate*", Op: &c.op, Code: &c.code})
 			resource := h.object()
 			if _, said := resource.Apply(h.config("./start.sh", c.ensure, "unregister")); !said.Failed() && len(resource.Reasons("out_of_sync")) == 0 {
-				h.Errorf("all is well, and it is %+v", h.process())
+				h.Errorf("the apply succeeded, and it is %+v", h.process())
 			}
 		}})
 	}

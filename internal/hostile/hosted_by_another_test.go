@@ -7,9 +7,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Another tool hosts the process, and has registered nothing. An agent that does not say isAuto shows it by
-// the time of the registration.
-func TestUntold_hostedByAnother(t *testing.T) {
+// A process that another tool hosts without labels is left alone. If its agent does not report isAuto, the registration
+// time shows that it is hosted.
+func TestHostedByAnother_isAutoUnknown(t *testing.T) {
 	t.Parallel()
 	for name, shape := range map[string]string{"said": "", "not-said": "no-isauto"} {
 		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
