@@ -285,9 +285,9 @@ func TestDeclared_Ours(t *testing.T) {
 		"no-labels":    {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), nil), false},
 		"turned-off":   {turnedOff, row(fleet.Stopped, false, 5), false},
 		// What an operation hosts has no owner label, and neither has what early releases registered.
-		"names-nobody":        {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), false},
-		"we-have-no-name":     {nameless, labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), true},
-		"names-another-of-us": {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), ownedBy("another")), true},
+		"no-owner-label":    {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), false},
+		"no-owner-declared": {nameless, labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), true},
+		"another-owner":     {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), ownedBy("another")), true},
 	} {
 		fleettest.Same(t, name, test.want, test.desired.Ours(test.status))
 	}

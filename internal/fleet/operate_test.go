@@ -40,15 +40,15 @@ func TestRun(t *testing.T) {
 			"kill 1 2, live 1 2, unhost 2", byHost{1: noop, 2: well},
 		},
 
-		"unsure-start-worked":        {fleet.Start, []int{1}, process{live: answer(up)}, "live 1, start 2", byHost{1: already, 2: well}},
-		"unsure-start-did-not":       {fleet.Start, []int{1, 2}, process{live: says(byStatus{2: stopped})}, "live 1 2, start 2", byHost{1: already, 2: well}},
-		"unsure-stop-worked":         {fleet.Stop, []int{1}, process{live: answer(stopped)}, "live 1, stop 2", byHost{1: already, 2: well}},
-		"unsure-stop-of-all":         {fleet.Stop, []int{1, 2}, process{live: answer(stopped)}, "live 1 2", byHost{1: already, 2: already}},
-		"unsure-stop-did-not":        {fleet.Stop, []int{1}, process{live: answer(up)}, "live 1, stop 1 2", both},
-		"unsure-stop-only-unhosted":  {fleet.Stop, []int{1}, process{live: answer(live(fleet.Running, false, 5))}, "live 1, stop 1 2", both},
-		"unsure-kill-left-hosting":   {fleet.Kill, []int{1}, process{live: answer(idle)}, "live 1, kill 1 2", both},
-		"unsure-stop-hosting-unsaid": {fleet.Stop, []int{1}, process{live: answer(maybeIdle)}, "live 1, stop 1 2", both},
-		"unsure-stop-left-idle":      {fleet.Stop, []int{1}, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)}, "live 1, stop 1 2, live 1, unhost 1", both},
+		"unsure-start-worked":         {fleet.Start, []int{1}, process{live: answer(up)}, "live 1, start 2", byHost{1: already, 2: well}},
+		"unsure-start-did-not":        {fleet.Start, []int{1, 2}, process{live: says(byStatus{2: stopped})}, "live 1 2, start 2", byHost{1: already, 2: well}},
+		"unsure-stop-worked":          {fleet.Stop, []int{1}, process{live: answer(stopped)}, "live 1, stop 2", byHost{1: already, 2: well}},
+		"unsure-stop-of-all":          {fleet.Stop, []int{1, 2}, process{live: answer(stopped)}, "live 1 2", byHost{1: already, 2: already}},
+		"unsure-stop-did-not":         {fleet.Stop, []int{1}, process{live: answer(up)}, "live 1, stop 1 2", both},
+		"unsure-stop-only-unhosted":   {fleet.Stop, []int{1}, process{live: answer(live(fleet.Running, false, 5))}, "live 1, stop 1 2", both},
+		"unsure-kill-left-hosting":    {fleet.Kill, []int{1}, process{live: answer(idle)}, "live 1, kill 1 2", both},
+		"unsure-stop-hosting-unknown": {fleet.Stop, []int{1}, process{live: answer(maybeIdle)}, "live 1, stop 1 2", both},
+		"unsure-stop-left-idle":       {fleet.Stop, []int{1}, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)}, "live 1, stop 1 2, live 1, unhost 1", both},
 		"unsure-agent-silent": {
 			fleet.Stop, []int{1}, process{live: answer(silent)}, "live 1, stop 2",
 			byHost{1: {Verdict: fleet.Lost, Code: 117, Message: silent.Message, Meaning: "whether an earlier stop worked is not known"}, 2: well},
@@ -128,7 +128,7 @@ func TestRun_waves(t *testing.T) {
 func TestRun_startFails(t *testing.T) {
 	t.Parallel()
 	failed := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Ran: true}
-	told := func(more string) fleet.Outcome {
+	failedWith := func(more string) fleet.Outcome {
 		o := failed
 		o.Meaning += more
 		return o
@@ -138,13 +138,13 @@ func TestRun_startFails(t *testing.T) {
 		live func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 		want byHost
 	}{
-		"told": {
+		"answered": {
 			says(byStatus{1: live(fleet.Stopped, true, 5), 4: live(fleet.Running, true, 5), 5: live(fleet.Stopped, false, 5)}),
-			byHost{1: told("; it is hosted all the same, so the agent may yet start it"), 4: told("; its agent then reports that it runs"), 5: failed},
+			byHost{1: failedWith("; it is hosted all the same, so the agent may yet start it"), 4: failedWith("; its agent then reports that it runs"), 5: failed},
 		},
-		"not-said":  {answer(hostingUnknown(live(fleet.Stopped, true, 5))), byHost{1: failed, 4: failed, 5: failed}},
-		"unknown":   {answer(fleet.Status{State: fleet.Unknown, Hosted: true, HostedKnown: true}), byHost{1: failed, 4: failed, 5: failed}},
-		"not-heard": {cannotSay(errDown), byHost{1: failed, 4: failed, 5: failed}},
+		"hosting-unknown": {answer(hostingUnknown(live(fleet.Stopped, true, 5))), byHost{1: failed, 4: failed, 5: failed}},
+		"unknown":         {answer(fleet.Status{State: fleet.Unknown, Hosted: true, HostedKnown: true}), byHost{1: failed, 4: failed, 5: failed}},
+		"cannot-be-asked": {cannotSay(errDown), byHost{1: failed, 4: failed, 5: failed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -312,14 +312,14 @@ func TestRun_oneShotNotStopped(t *testing.T) {
 		calls         string
 		meaning       string // of the failure, if any
 	}{
-		"same-pid":       {runs(7), runs(7), 836, "live 1, restart 1, live 1", as},
-		"pid-not-said":   {runs(7), runs(0), 836, "live 1, restart 1, live 1", as},
-		"pid-was-unsaid": {runs(0), runs(7), 836, "live 1, restart 1, live 1", as},
-		"silent":         {runs(7), fleet.Status{State: fleet.Unknown}, 836, "live 1, restart 1, live 1", unknown},
-		"ended":          {runs(7), ended, 836, "live 1, restart 1, live 1", ""},
-		"other-pid":      {runs(7), runs(8), 836, "live 1, restart 1, live 1", ""},
-		"checked":        {runs(7), runs(7), 0, "live 1, restart 1", ""},
-		"had-ended":      {ended, runs(7), 836, "live 1, restart 1", ""},
+		"same-pid":           {runs(7), runs(7), 836, "live 1, restart 1, live 1", as},
+		"pid-unknown":        {runs(7), runs(0), 836, "live 1, restart 1, live 1", as},
+		"pid-unknown-before": {runs(0), runs(7), 836, "live 1, restart 1, live 1", as},
+		"silent":             {runs(7), fleet.Status{State: fleet.Unknown}, 836, "live 1, restart 1, live 1", unknown},
+		"ended":              {runs(7), ended, 836, "live 1, restart 1, live 1", ""},
+		"other-pid":          {runs(7), runs(8), 836, "live 1, restart 1, live 1", ""},
+		"checked":            {runs(7), runs(7), 0, "live 1, restart 1", ""},
+		"had-ended":          {ended, runs(7), 836, "live 1, restart 1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

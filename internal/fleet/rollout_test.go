@@ -304,7 +304,7 @@ func TestRun_progress(t *testing.T) {
 			want: []fleet.Progress{wave(1, 2, 6, 0, 0), wave(1, 2, 6, 1, 0), wave(1, 2, 6, 2, 0), wave(1, 2, 6, 3, 0), wave(1, 2, 6, 3, 1)},
 		},
 		"done-at-first-and-failed-in-the-end": {op: fleet.Stop, hosts: 2, want: []fleet.Progress{wave(1, 1, 2, 0, 0), wave(1, 1, 2, 1, 0), wave(1, 1, 2, 2, 0), wave(1, 1, 2, 1, 1)}},
-		"what-nobody-knows-has-not-failed": {
+		"unknown-has-not-failed": {
 			op: fleet.Restart, rollout: fleet.Rollout{Waves: fleet.BatchesOf(6), MaxFailed: fleet.UpTo(1)}, hosts: 9,
 			want: []fleet.Progress{
 				wave(1, 2, 9, 0, 0), wave(1, 2, 9, 1, 0), wave(1, 2, 9, 2, 0), wave(1, 2, 9, 3, 0), wave(1, 2, 9, 3, 1), wave(1, 2, 9, 4, 1), wave(1, 2, 9, 5, 1),

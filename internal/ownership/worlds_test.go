@@ -126,8 +126,8 @@ func (w world) made() world {
 	return w
 }
 
-// unheard ends an apply whose answer was lost.
-func (w world) unheard(c Claim) world {
+// answerLost ends an apply whose answer was lost.
+func (w world) answerLost(c Claim) world {
 	w.claim, w.at, w.faulty = c, 0, true
 	return w
 }
@@ -154,15 +154,15 @@ func events() []event {
 				return w.looks(p)
 			},
 		},
-		{"create, its answer lost", empty, func(w world, p kind) world { return w.register(us, p).unheard(Unconfirmed) }},
-		{"create, refused, and it takes effect", empty, func(w world, p kind) world { return w.register(us, p).unheard(Refused) }},
-		{"create, the request lost", func(w world, _ kind) bool { return w.claim == 0 }, func(w world, _ kind) world { return w.unheard(Unconfirmed) }},
+		{"create, its answer lost", empty, func(w world, p kind) world { return w.register(us, p).answerLost(Unconfirmed) }},
+		{"create, refused, and it takes effect", empty, func(w world, p kind) world { return w.register(us, p).answerLost(Refused) }},
+		{"create, the request lost", func(w world, _ kind) bool { return w.claim == 0 }, func(w world, _ kind) world { return w.answerLost(Unconfirmed) }},
 		{
 			"adopt", func(w world, _ kind) bool { return !w.mine() && w.is.whose != nobody && w.is.whose != us },
 			func(w world, p kind) world { return w.register(us, p).made().looks(p) },
 		},
 		{"change", mine, func(w world, p kind) world { return w.register(us, p).made().looks(p) }},
-		{"change, agent silent at the end", mine, func(w world, p kind) world { return w.register(us, p).made().unheard(Registered) }},
+		{"change, agent silent at the end", mine, func(w world, p kind) world { return w.register(us, p).made().answerLost(Registered) }},
 		{"change, killed", mine, func(w world, p kind) world {
 			w = w.register(us, p)
 			w.faulty = true
