@@ -315,7 +315,7 @@ func TestReconcile_keepsTheCallersSlices(t *testing.T) {
 }
 
 // An agent that does not answer does not prevent hosting on the others of its wave.
-func TestReconcile_mute(t *testing.T) {
+func TestReconcile_silentAgent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -133,8 +133,8 @@ func TestSafety_neverRegistered(t *testing.T) {
 	}
 }
 
-// A plan warns once if more than one host leaves and no limit is set, and if a replacement ends processes. With one
-// host, or any safety block, it does not.
+// A plan has one warning if several hosts leave and there is no safety block, and one if the resource is replaced, which
+// says what happens to the process.
 //
 // Promised in safe-rollouts.md: A plan that removes more than one host without `safety` warns, and so does one that replaces
 // the resource (*Hosted Process Is Replaced*).
@@ -170,7 +170,8 @@ func TestSafety_warnings(t *testing.T) {
 	}
 }
 
-// Terraform reads the configuration file for each warning, and prints only one of those with the same summary.
+// Terraform reads the configuration file for each warning that it prints, but prints only one of those with the same
+// summary. So only three destroys get their own summary.
 //
 // Promised in measurements.md: Of destroys without `safety`, the provider names three in warnings of their own.
 func TestSafety_manyDestroys(t *testing.T) {
@@ -185,7 +186,7 @@ func TestSafety_manyDestroys(t *testing.T) {
 			t.Errorf("said: %s", said)
 		}
 	}
-	providertest.Same(t, "hosts named in the summary", 3, named)
+	providertest.Same(t, "destroys named in the summary", 3, named)
 }
 
 // Once an apply has removed the protection, the resource can be destroyed.
@@ -295,7 +296,7 @@ func TestSafety_mistakes(t *testing.T) {
 	}
 }
 
-// rollout_plan says what a change does to hosts and in which waves, and is empty if no host is called.
+// rollout_plan says what a change does to which hosts and in which waves, or that it calls no host.
 func TestHostedProcess_rolloutPlan(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
@@ -429,8 +430,8 @@ func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 	}
 }
 
-// If a change, or a repeated apply, does the same as the one before, rollout_plan still differs: a value that stays
-// is no line of a plan.
+// If a change or a repeated apply does the same as the one before, rollout_plan begins with "again", because a plan does
+// not show a value that stays the same.
 func TestHostedProcess_rolloutPlanAgain(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB

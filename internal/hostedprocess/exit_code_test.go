@@ -211,7 +211,7 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 	fails()
 }
 
-// A destroy fails while a start is under way that could bring back what it unregisters.
+// A destroy fails while a start or a hosting is under way that could bring back what it unregisters.
 //
 // Promised in changing-hosts.md: the host stays in state: *an earlier apply has sent what would host or start it there, and
 // the platform has not said that this is over*.

@@ -135,7 +135,7 @@ func (h hostile) started(name string) {
 	h.must(h.sim.Host(name, "web", "nginx"), h.sim.StartProcess(name, "web", "nginx"))
 }
 
-// colleague registers, hosts and starts the process for another team, without an owner label.
+// colleague registers, hosts and starts the process for another team, as no object would.
 func (h hostile) colleague() {
 	h.sim.Colleague(h.T, "web", "nginx", map[string]string{"owner": "other-team"}, 1)
 	h.started(providertest.Address(1))
