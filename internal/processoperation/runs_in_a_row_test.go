@@ -206,14 +206,13 @@ func TestProcessOperation_runsInARow(t *testing.T) {
 		sim.OnCall = r.called
 		operation, run := "restart", 0
 		for range 2 + chance.IntN(4) {
-			if before := operation; chance.IntN(2) == 0 {
+			if chance.IntN(2) == 0 {
 				operation = one("restart", "restart", "restart", "start", "stop", "kill", "reload")
-				if run++; operation != before || run > 0 {
-					clear(r.ran)
-					clear(r.done)
-					clear(r.sent)
-					r.excuses = 0
-				}
+				run++
+				clear(r.ran)
+				clear(r.done)
+				clear(r.sent)
+				r.excuses = 0
 			}
 			config := configOf(by, operation, 2, map[string]any{"triggers": map[string]string{"run": fmt.Sprint(run)}})
 			r.apply(config, operation, one(runTroubles...), 1+chance.IntN(2))
