@@ -147,8 +147,8 @@ func ownerFaults() []fault {
 		},
 		alike(fault{pattern: patternLag, faces: gseFaces}, []fault{
 			{name: "no-row", title: "The cached status lags and has no row for a host", hit: []int{2}},
-			// Promised in partial-failure.md: a destroy, or the removal of a host, where
-			// [ownership](ownership.md) cannot be determined | ends with an error, exit code 1.
+			// Promised in partial-failure.md: a destroy, or the removal of a host, if [ownership](ownership.md) cannot be
+			// determined | ends with an error, exit code 1.
 			// Promised in reference: If ownership cannot be determined, the host stays and the error says so.
 			{
 				name: "rows-unreadable", title: "Rows of the cached status cannot be read",

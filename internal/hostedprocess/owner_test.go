@@ -362,7 +362,7 @@ func TestHostedProcess_supplierKept(t *testing.T) {
 
 // Labels that the platform adds are not drift. A declared label that is gone is.
 //
-// Promised in partial-failure.md: Labels that the platform adds by itself are no drift.
+// Promised in partial-failure.md: Labels that the platform adds by itself are not drift.
 // Promised in drift-in-ci.md: With the fingerprint label (on by default), two more cases count: another spec was registered (`other_spec`),
 // or a declared label is missing or changed (`other_labels`).
 func TestHostedProcess_labelsOfThePlatform(t *testing.T) {

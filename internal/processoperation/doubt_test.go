@@ -89,8 +89,8 @@ func TestProcessOperation_nothingConfirmed(t *testing.T) {
 }
 
 // Promised in partial-failure.md: Later runs that fail end with an error
-// Promised in partial-failure.md: A start that *fails* (its command, or the check after it) is
-// certain, and retried by the next apply.
+// Promised in partial-failure.md: A start that *fails*, in its command or in the check after it, has a known outcome,
+// and the next apply retries it.
 func TestProcessOperation_partial(t *testing.T) {
 	t.Parallel()
 	for name, c := range providertest.PartialCases {
@@ -214,8 +214,7 @@ func (u *underWay) ran(action string) map[string]int {
 // An operation that is in progress when its run ends reaches each agent once. The next run asks for its
 // task, and waits while it is in progress.
 //
-// Promised in partial-failure.md: Such an operation is asked for by its
-// task, and never sent a second time while it is.
+// Promised in partial-failure.md: The next apply asks for its result, and sends nothing again while it is under way.
 func TestProcessOperation_underWay(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]int{"start": simulator.OpStart, "stop": simulator.OpStop, "restart": simulator.OpRestart, "reload": simulator.OpReload, "kill": simulator.OpKill} {

@@ -73,8 +73,7 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 // A host whose address becomes its agent id, or the reverse, is the same host. Nothing runs on it, and a
 // failure on it is retried. The same is true of a supplier id on the ESB.
 //
-// Promised in partial-failure.md: What failed on a host is retried there, also under another name of
-// the host.
+// Promised in partial-failure.md: A host that failed is retried, even under another name.
 func TestProcessOperation_renamedHosts(t *testing.T) {
 	t.Parallel()
 	const address, supplied, other = "0:10.0.0.2", "0:0:10.0.0.2", "0:10.0.0.3"
