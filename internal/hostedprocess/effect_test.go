@@ -173,7 +173,7 @@ func TestSafety_warnings(t *testing.T) {
 // Terraform reads the configuration file for each warning that it prints, but prints only one of those with the same
 // summary. So only three destroys get their own summary.
 //
-// Promised in measurements.md: Of destroys without `safety`, the provider names three in warnings of their own.
+// Promised in measurements.md: Because of the last row, only three destroys without `safety` get warnings of their own.
 func TestSafety_manyDestroys(t *testing.T) {
 	t.Parallel()
 	resource := hostedBy(t, providertest.NewSim(t), providertest.FaceESB)
