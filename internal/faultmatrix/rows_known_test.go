@@ -218,8 +218,8 @@ func ownershipFaults() []fault {
 		}),
 		[]fault{
 			{
-				// Promised in shared-hosts.md: If somebody has unregistered the process, what still runs is
-				// nevertheless stopped or killed, as `on_destroy` says
+				// Promised in shared-hosts.md: If someone else has unregistered the process, what still runs is nevertheless
+				// stopped or killed, as `on_destroy` says.
 				name:  "unregistered-on-destroy",
 				title: "Another tool unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is still stopped", hit: []int{2}, always: true,
 				declare: func(config map[string]any) { config["on_destroy"] = "stop" },

@@ -95,8 +95,8 @@ func TestHostedProcess_takenOverUnkept(t *testing.T) {
 // warns whose it was, and whether hosting it is new. The previous owner plans drift and takes it back. Then the other
 // one leaves it alone.
 //
-// Promised in shared-hosts.md: The create takes it over, and a warning (*Hosts Taken Over*) names
-// the host and that owner, who plans drift at its next refresh.
+// Promised in shared-hosts.md: The create takes it over, and a warning (*Hosts Taken Over*) names the host and that
+// owner, whose next refresh plans drift.
 func TestHostedProcess_takenOver(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

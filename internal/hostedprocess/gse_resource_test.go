@@ -389,8 +389,9 @@ func TestHostedProcess_partialRemoval(t *testing.T) {
 // If another owner has registered the process on some hosts, a create registers the rest. The next apply registers
 // those that the other owner has unregistered since.
 //
-// Promised in shared-hosts.md: A host on which the process is registered already is not registered by a create (`the process is registered already`).
-// Promised in shared-hosts.md: No apply changes it while somebody else has it registered.
+// Promised in shared-hosts.md: A create does not register a host on which the process is registered already (`the
+// process is registered already`).
+// Promised in shared-hosts.md: No apply changes it while someone else has it registered.
 func TestHostedProcess_existingInPart(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -409,7 +410,7 @@ func TestHostedProcess_existingInPart(t *testing.T) {
 // A process that is registered already is left alone, and the error says how to take it over. What an interrupted
 // create of the same declaration has registered is taken over.
 //
-// Promised in shared-hosts.md: If all hosts are such, the create fails.
+// Promised in shared-hosts.md: If that is so on all hosts, the create fails.
 func TestHostedProcess_existing(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

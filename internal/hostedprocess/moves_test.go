@@ -16,9 +16,9 @@ import (
 // A host that moves between two resources of one process is as declared after that one apply, whichever resource comes
 // first. Neither reports another owner, and the process is not left stopped.
 //
-// Promised in shared-hosts.md: It ends as declared in that apply, whichever of them comes first.
-// Promised in shared-hosts.md: The resource that loses the host says nothing of it, and does not
-// stop its process, whatever `on_destroy` says.
+// Promised in shared-hosts.md: The host ends as declared in that apply, whichever resource comes first.
+// Promised in shared-hosts.md: The resource that loses the host says nothing about it, and does not stop its process,
+// whatever `on_destroy` says.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	orders := map[string]func(*moving){
