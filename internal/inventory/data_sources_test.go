@@ -128,7 +128,8 @@ func face(sim *providertest.Sim, gateway string) object {
 // Promised in reference: Two hosts with one key are an error that names both.
 // Promised in reference: Fewer are an error, so that a module that was emptied, or a wrong
 // scope, does not make a plan that removes everything.
-// Promised in limits.md: | From CMDB | `bk_hosts` takes the first inner IPv4 address, and the IPv6 address where there is none: such a host needs another `key` than the default |.
+// Promised in limits.md: | From CMDB | `bk_hosts` takes the first inner IPv4 address, and the IPv6 address if there is
+// none: such a host needs another `key` than the default |.
 func TestHostsDataSource_refused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
