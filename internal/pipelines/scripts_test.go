@@ -199,7 +199,7 @@ func TestAccScripts_nights(t *testing.T) {
 	want := []string{"Not as declared:\nbk_hosted_process.test: update\nbk_hosted_process.test: web-2: unregistered"}
 	providertest.Same(t, "drift reported", want, robot.texts(t))
 
-	// Promised in pipelines.md: with 1 where that could not be found out
+	// Promised in pipelines.md: with 1 if that cannot be found out.
 	sim.Inject(simulator.Fault{HTTPStatus: http.StatusForbidden})
 	providertest.Says(t, p.script(1, "drift.sh", night), "Nobody knows whether there is drift")
 	// The same if no file can be written.
