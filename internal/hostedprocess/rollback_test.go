@@ -98,7 +98,8 @@ func kindOf(calls []string) providertest.PlanKind {
 	return providertest.PlanUpdate
 }
 
-// Promised in rolling-restart.md: After an import, after a provider that was killed, or with other `default_labels`, the update stops instead.
+// Promised in rolling-restart.md: After an import, after the provider was killed, or with other `default_labels`, the
+// update stops instead.
 //
 // A host goes back only to a declaration that is known to have been registered and to have run there. Others keep the
 // new one, and the next apply of the previous declaration changes them.

@@ -66,7 +66,8 @@ func gate(output any) object {
 
 // The diagnostics of configurations, besides those of TestMistakes. Unknown values pass.
 //
-// Promised in rolling-restart.md: A `rollout` without `waves` or `batch_size` brings a warning, as all hosts go at once then.
+// Promised in rolling-restart.md: A `rollout` without `waves` or `batch_size` brings a warning, because all hosts then
+// go at once.
 func TestValidation(t *testing.T) {
 	t.Parallel()
 	const (
@@ -361,7 +362,7 @@ func (settling) Settles() (command, startCheck, stopCheck time.Duration) {
 
 // A wave has time for its slowest host, unless wave_timeout is set.
 //
-// Promised in rolling-restart.md: by default what an operation may take on a host and two minutes more.
+// Promised in rolling-restart.md: by default, what an operation may take on a host plus two minutes.
 // Promised in limits.md: `op_timeout` and 2 minutes; with a start or restart also `start_check_secs`, with a stop, kill or restart `stop_check_secs`
 // Promised in reference: By default two minutes plus `op_timeout` (60 seconds if not set), `start_check_secs` (5) for a start, and `stop_check_secs` for a stop
 // Promised in rollouts.md: `start_check_secs`, 5 by default, where processes are started or restarted

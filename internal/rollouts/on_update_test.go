@@ -314,8 +314,7 @@ func onEach(t *testing.T, name string, at []providertest.Face, play func(*testin
 // An operation of on_update that is in progress when its apply ends reaches its agent once. The next
 // apply polls its task, and waits while it is in progress.
 //
-// Promised in rolling-restart.md: A restart that was still under way when its wave ended is
-// waited for by the next apply.
+// Promised in rolling-restart.md: The next apply waits for a restart that was still under way when its wave ended.
 func TestOnUpdate_underWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
