@@ -378,8 +378,8 @@ func TestProcessesDataSource_group(t *testing.T) {
 }
 
 // Promised in from-gsekit.md: A process that cannot be taken over is an error that names it.
-// Promised in reference: Hosts of one element that differ, as while a template is synchronized set by set, are an error, which names the fields
-// and the places:
+// Promised in reference: Hosts of one element that differ, for example while a template is synchronized set by set, are
+// an error that names the fields and the places:
 // Promised in from-gsekit.md: A command or path that names `inst_id`, `inst_id_0`, `InstID` or
 // `InstID0` is an error that names the process.
 // Promised in reference: An answer that is not whole is an error, never fewer processes.
