@@ -96,7 +96,7 @@ func TestHostedProcess_takenOverUnkept(t *testing.T) {
 // one leaves it alone.
 //
 // Promised in shared-hosts.md: The create takes it over, and a warning (*Hosts Taken Over*) names the host and that
-// owner, whose next refresh plans drift.
+// owner, whose next refresh finds drift.
 func TestHostedProcess_takenOver(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

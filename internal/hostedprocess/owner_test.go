@@ -384,8 +384,8 @@ func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 
 // A changed default label registers every host again, and the plan says so even while a host is out of sync.
 //
-// Promised in partial-failure.md: A changed `spec` or label, the provider's `default_labels` among them,
-// registers all of the resource's hosts anew, not only those in `out_of_sync`.
+// Promised in partial-failure.md: A changed `spec` or label, the provider's `default_labels` among them, registers all
+// of the resource's hosts again, not only those in `out_of_sync`.
 // Promised in rolling-restart.md: It changes with every change of `spec` or labels, default labels among them:.
 func TestHostedProcess_defaultLabels(t *testing.T) {
 	t.Parallel()

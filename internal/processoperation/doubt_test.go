@@ -214,7 +214,8 @@ func (u *underWay) ran(action string) map[string]int {
 // An operation that is in progress when its run ends reaches each agent once. The next run asks for its
 // task, and waits while it is in progress.
 //
-// Promised in partial-failure.md: The next apply asks for its result, and sends nothing again while it is under way.
+// Promised in partial-failure.md: The next apply asks for the task's result, and sends nothing again while it is under
+// way.
 func TestProcessOperation_underWay(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]int{"start": simulator.OpStart, "stop": simulator.OpStop, "restart": simulator.OpRestart, "reload": simulator.OpReload, "kill": simulator.OpKill} {

@@ -72,7 +72,8 @@ func put(t *testing.T, name, text string) string {
 	return file
 }
 
-// Promised in your-platform.md: Exit code 0: all is well. 2: something is to be done, or is otherwise than the provider believes. 1: it could not begin, was interrupted, or left something behind.
+// Promised in your-platform.md: Exit code 0: all is well. 2: something has to be done, or differs from what the
+// provider believes. 1: it could not begin, was interrupted, or left something behind.
 func TestCheck(t *testing.T) {
 	c := serve(t, &simulator.Server{})
 	if got := command(t.Context(), t, c, "check", "-host", "0:10.0.0.9"); got.code != exitWell || !strings.Contains(got.out, "✓ register_proc_info: granted") || got.err != "" {
