@@ -150,8 +150,8 @@ func TestDoubtOf(t *testing.T) {
 	}
 }
 
-// Promised in rolling-restart.md: The apply ends with an error that counts the hosts that
-// failed, those whose outcome is unknown and those that were not tried separately.
+// Promised in rolling-restart.md: The apply ends with an error that counts separately the hosts that failed, those
+// whose outcome is unknown and those that were not tried.
 func TestRunFailed(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 2)
