@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w; take another port, or 0 for one that is free: -listen 127.0.0.1:0, or make simulator SIMFLAGS='… -listen 127.0.0.1:0'", err)
+		return nil, fmt.Errorf("%w; choose another port, or 0 for a free one: -listen 127.0.0.1:0, or make simulator SIMFLAGS='… -listen 127.0.0.1:0'", err)
 	}
 	if err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ func TestRun_refusesFlags(t *testing.T) {
 		"short-zero":      {[]string{"-listen", "0:8091", "-local"}, `"0" is not a loopback address`},
 		"no-secret-file":  {[]string{"-local", "-app-secret-file", "/nonexistent"}, "no such file"},
 		"empty-secret":    {[]string{"-local", "-app-secret-file", os.DevNull}, "it is empty"},
-		"known-secret":    {[]string{"-local", "-app-secret", simulator.DefaultAppSecret}, "everybody knows"},
+		"known-secret":    {[]string{"-local", "-app-secret", simulator.DefaultAppSecret}, "is public"},
 		"no-port":         {[]string{"-listen", "127.0.0.1", "-local"}, "missing port"},
 		"no-hosts":        {nil, "no host is declared"},
 		"bad-host":        {[]string{"-hosts", "web-1"}, `host "web-1": want "cloud:ip"`},
@@ -335,7 +335,7 @@ func TestPlatform(t *testing.T) {
 	simtest.Want(t, "tenant", sim.TenantID, "system")
 	simtest.Must(t, sim.Register("0:10.0.0.1", "web", "nginx", nil, ""), sim.Register(simtest.AgentA, "web", "nginx", nil, ""))
 	r := start(t, io.Discard, "-quiet", "-local", "-platform", file)
-	simtest.WantIn(t, "greeting", r.greeting, "Not simulated of this platform: second-stop = 0.", "Not in the profile, so as the provider believes: register-hosts,")
+	simtest.WantIn(t, "greeting", r.greeting, "Of this platform, not simulated: second-stop = 0.", "Not in the profile, so simulated as the provider believes: register-hosts,")
 }
 
 // Every boolean that distinguishes platforms has a switch.

@@ -54,35 +54,35 @@ those of JOB, at
   http://127.0.0.1:8091/api/c/compapi/v2/gse/<name>/
   http://127.0.0.1:8091/api/bk-gse/prod/api/v2/proc/<name>
   http://127.0.0.1:8091/api/c/compapi/v2/jobv3/<name>/
-and those of CMDB that tell hosts and processes, with -topology, at
+and, with -topology, those of CMDB about hosts and processes, at
   http://127.0.0.1:8091/api/c/compapi/v2/cc/<name>/
   http://127.0.0.1:8091/api/bk-cmdb/prod/api/v3/<path>
-A browser shows all of it live at http://127.0.0.1:8091/, and switches on what can go
-wrong; at http://127.0.0.1:8091/_sim/ is a curl example of each switch. It listens on
-this machine only, and answers no web page but its own.
+Open http://127.0.0.1:8091/ in a browser to watch all of it live and to inject faults;
+http://127.0.0.1:8091/_sim/ has a curl example of each switch. It listens on this
+machine only, and answers no web page but its own.
 
   bk-simulator -hosts 0:10.0.0.1,0:10.0.0.2        two virtual hosts
   bk-simulator -admit 10.0.0.0/16                  65,536 virtual hosts
-  bk-simulator -topology topology.json             what CMDB knows, and its hosts
+  bk-simulator -topology topology.json             the content of CMDB, and its hosts
   bk-simulator -scenario examples/scenarios/silent-agents/scenario.json
-                                                   what goes wrong by itself
+                                                   faults that happen by themselves
   bk-simulator -local -root ./sandbox -state ./sandbox/state.json
                                                    127.0.0.1, 127.0.0.2, ... run
                                                    their commands for real
 
-The script APIs of the gateway and of JOB run one script, the one that reads what an
-agent hosts from its own file. That file and what the script prints are made up.
+The script APIs of the gateway and of JOB run only scripts that read what an agent
+hosts from its own file. That file and what the scripts print are generated.
 
-A virtual host keeps the books and runs nothing. A local host runs the commands
-that it is given, as you. With -root each has its own tree: /opt/app of host
-127.0.0.2 is <root>/127.0.0.2/opt/app. Whoever on this machine knows the secret can
-run commands as you that way, so it is a new one each time unless you give one; put
-yours into a file (-app-secret-file), as other users can see a command's arguments.
-The switches want it too: curl -u <app code>:<app secret>.
+A virtual host keeps state and runs nothing. A local host runs the commands that it
+is given, as you. With -root each local host has its own tree: /opt/app of host
+127.0.0.2 is <root>/127.0.0.2/opt/app. Anyone on this machine who knows the secret
+can run commands as you that way, so each start makes a new secret unless you give
+one. Put yours into a file (-app-secret-file), because other users can see a
+command's arguments. The switches require it too: curl -u <app code>:<app secret>.
 
-When it is ready it prints the line to paste with which Terraform reaches it:
+When it is ready, it prints the line that lets Terraform reach it:
   export BK_ENDPOINT=http://127.0.0.1:8091 BK_APP_CODE=bk_test BK_APP_SECRET=... BK_USERNAME=admin
-As the API gateway it is reached with
+To reach it as the API gateway, set
   BK_GATEWAY=apigw BK_ENDPOINT=http://127.0.0.1:8091/api/bk-gse/prod and the same credentials
 
 Flags:
@@ -100,24 +100,24 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:8091", "loopback `address` to listen on; port 0 picks a free one")
 	fs.Func("hosts", "declare `hosts`, as cloud:ip, cloud:supplier:ip or an agent id; repeat it or separate by commas", o.addHosts)
 	fs.Func("admit", "declare every address in a `CIDR`, in any cloud area; may be repeated", o.addPrefix)
-	fs.Func("topology", "`file` in JSON of what CMDB knows, whose hosts are declared too (see the type Topology in the package simulator)", o.readTopology)
+	fs.Func("topology", "JSON `file` with the content of CMDB, whose hosts are declared too (see the type Topology in the package simulator)", o.readTopology)
 	fs.BoolVar(&o.local, "local", false, "run commands for 127.0.0.0/8, and declare those hosts")
-	fs.StringVar(&o.root, "root", "", "`directory` that holds one tree per local host; without it they share this machine's")
-	fs.StringVar(&o.state, "state", "", "`file` to keep processes and what changed in CMDB in, so that they survive a restart")
-	fs.StringVar(&o.appCode, "app-code", simulator.DefaultAppCode, "the only bk_app_code let in")
-	fs.StringVar(&o.appSecret, "app-secret", "", "the only bk_app_secret let in, a random one if empty; other users can see it in the list of processes")
-	fs.Func("app-secret-file", "`file` with the only bk_app_secret let in", o.readSecret)
-	fs.StringVar(&o.username, "username", "", "the only bk_username let in; any if empty")
-	fs.StringVar(&o.tenant, "tenant", "", "the only X-Bk-Tenant-Id that the gateway lets in; any if empty")
-	fs.Func("with", "`switches` in which platforms differ, separated by commas (see below)", o.addQuirks)
+	fs.StringVar(&o.root, "root", "", "`directory` with one tree per local host; without it they share the file system of this machine")
+	fs.StringVar(&o.state, "state", "", "`file` that keeps processes and changes of CMDB, so that they survive a restart")
+	fs.StringVar(&o.appCode, "app-code", simulator.DefaultAppCode, "the only bk_app_code that is accepted")
+	fs.StringVar(&o.appSecret, "app-secret", "", "the only bk_app_secret that is accepted, a random one if empty; other users can see it in the list of processes")
+	fs.Func("app-secret-file", "`file` with the only bk_app_secret that is accepted", o.readSecret)
+	fs.StringVar(&o.username, "username", "", "the only bk_username that is accepted; any if empty")
+	fs.StringVar(&o.tenant, "tenant", "", "the only X-Bk-Tenant-Id that the gateway accepts; any if empty")
+	fs.Func("with", "`switches` for differences between platforms, separated by commas (see below)", o.addQuirks)
 	fs.Func("platform", "`file` that bk-doctor probe wrote: behave like that platform; -with adds to it", o.readPlatform)
-	fs.Func("scenario", "`file` of what goes wrong by itself, such as those of examples/scenarios, which declare their hosts", func(file string) error { return o.readScenario(fs, file) })
+	fs.Func("scenario", "`file` with faults that happen by themselves, such as those of examples/scenarios, which declare their hosts", func(file string) error { return o.readScenario(fs, file) })
 	fs.Func("row-label", "`name=value` that the platform adds to the labels of every status row; may be repeated", o.addRowLabel)
 	fs.StringVar(&o.procPath, "agent-file", simulator.DefaultProcPath, "`path` at which agents keep what they host, for the scripts that read it")
-	fs.DurationVar(&o.supervise, "supervise", time.Second, "how often to look after hosted processes; 0 for never")
-	fs.BoolVar(&o.stop, "stop-processes", false, "stop what local hosts run when the simulator ends; by default it goes on running")
+	fs.DurationVar(&o.supervise, "supervise", time.Second, "how often to supervise hosted processes; 0 for never")
+	fs.BoolVar(&o.stop, "stop-processes", false, "stop the processes of local hosts when the simulator ends; by default they keep running")
 	fs.StringVar(&o.readyFile, "ready-file", "", "`file` to write the URL to when ready, removed at the end")
-	fs.BoolVar(&o.quiet, "quiet", false, "no log line per call")
+	fs.BoolVar(&o.quiet, "quiet", false, "do not log calls")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, err
@@ -216,7 +216,7 @@ func (o *options) check(fs *flag.FlagSet) error {
 	}
 	// Local hosts run commands, and this machine may have other users.
 	if o.local && o.appSecret == simulator.DefaultAppSecret {
-		return fmt.Errorf("-app-secret: everybody knows %q, and -local runs commands for whoever knows the secret; give another, or none for a random one", o.appSecret)
+		return fmt.Errorf("-app-secret: %q is public, and with -local anyone who knows the secret can run commands; give another secret, or none for a random one", o.appSecret)
 	}
 	if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
 		return fmt.Errorf("-listen: %q is not a loopback address", host)

@@ -71,10 +71,10 @@ func apart(platform belief.Profile) string {
 	}
 	var text strings.Builder
 	if len(cannot) > 0 {
-		fmt.Fprintf(&text, "Not simulated of this platform: %s.\n", strings.Join(cannot, ", "))
+		fmt.Fprintf(&text, "Of this platform, not simulated: %s.\n", strings.Join(cannot, ", "))
 	}
 	if len(unknown) > 0 {
-		fmt.Fprintf(&text, "Not in the profile, so as the provider believes: %s.\n", strings.Join(unknown, ", "))
+		fmt.Fprintf(&text, "Not in the profile, so simulated as the provider believes: %s.\n", strings.Join(unknown, ", "))
 	}
 	return text.String()
 }
