@@ -36,7 +36,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, nil))
 }
 
-const usage = `bk-doctor finds out of a platform what the provider believes of it.
+const usage = `bk-doctor checks on a platform what the provider believes about it.
 
   bk-doctor check   [-host HOST]... [-files] [-namespace NAME] [-biz ID] [-calls N] [-json]
   bk-doctor probe   -host HOST -namespace NAME [-also HOST] [-biz ID] [-out FILE] [-json]
@@ -45,18 +45,18 @@ const usage = `bk-doctor finds out of a platform what the provider believes of i
   bk-doctor beliefs
   bk-doctor version
 
-check changes nothing. It asks whether the platform is there, lets the application in and
-grants each API; an API that could change something is called with an empty body.
+check changes nothing. It checks whether the platform can be reached, accepts the application
+and grants each API; an API that could change something is called with an empty body.
 
-probe works on one process on one test host, which sleeps: it registers, hosts, starts,
-restarts, stops and unregisters it, in a namespace that nobody uses, and removes it, also
-after Ctrl-C. It says so if something may be left. It settles what the provider believes and
-writes it to platform.json, with which bk-simulator -platform behaves alike. It needs a Linux
-host, and 3 to 15 minutes.
+probe works on one process, sleep, on one test host: it registers, hosts, starts, restarts,
+stops and unregisters the process, in an unused namespace, and removes it, also after Ctrl-C.
+It says so if something may be left. It settles what the provider believes and writes the
+answers to platform.json, with which bk-simulator -platform behaves like the platform. It needs
+a Linux host, and 3 to 15 minutes.
 
-record is a proxy on this machine in front of the platform. It forwards what it is given as it
-is, and keeps it on a tape: without secrets, and with other hosts, ids, names, labels and
-commands in place of the real ones. Read the tape before you share it. verify plays a tape
+record is a proxy on this machine in front of the platform. It forwards requests and answers
+unchanged, and records them on a tape: without secrets, and with other hosts, ids, names, labels
+and commands in place of the real ones. Read the tape before you share it. verify plays a tape
 against the simulator, and prints each difference, and a summary for an issue.
 
 check, probe and record are configured by the provider's environment variables: BK_ENDPOINT, BK_GATEWAY,
@@ -135,19 +135,19 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 		o.hosts = append(o.hosts, text)
 		return nil
 	})
-	fs.StringVar(&o.namespace, "namespace", "", "check: `name` of one with registrations, whose age is told; probe: of one that nobody uses")
-	fs.Int64Var(&o.business, "biz", 0, "`id` of the business of the host, which JOB and CMDB ask for")
+	fs.StringVar(&o.namespace, "namespace", "", "check: `name` of a namespace with registrations, to report the age of its newest row; probe: of an unused one")
+	fs.Int64Var(&o.business, "biz", 0, "`id` of the business of the host, which JOB and CMDB require")
 	fs.BoolVar(&o.asJSON, "json", false, "print one JSON document")
 	switch command {
 	case "check":
 		fs.BoolVar(&o.files, "files", false, "run the script on each -host that reads what its agent hosts, as verify = \"agent\" does")
-		fs.IntVar(&o.calls, "calls", 0, "make so many calls at once, to find a limit; 0 for none")
+		fs.IntVar(&o.calls, "calls", 0, "make that many calls at once, to find a limit; 0 for none")
 	case "probe":
-		fs.StringVar(&o.also, "also", "", "another `address` of the same host, where the platform tells none")
+		fs.StringVar(&o.also, "also", "", "another `address` of the same host, if the platform returns none")
 		fs.StringVar(&o.user, "user", "root", "`user` of the host that runs the process")
-		fs.DurationVar(&o.watch, "watch", 30*time.Second, "how long the agent is watched that may start what it hosts")
-		fs.DurationVar(&o.patience, "patience", 10*time.Minute, "how long the cached status is waited for")
-		fs.StringVar(&o.out, "out", "platform.json", "`file` for the profile; what it has already and this run does not tell is kept")
+		fs.DurationVar(&o.watch, "watch", 30*time.Second, "how long to watch whether the agent starts what it hosts")
+		fs.DurationVar(&o.patience, "patience", 10*time.Minute, "how long to wait for the cached status")
+		fs.StringVar(&o.out, "out", "platform.json", "`file` for the profile; values in it that this run does not settle are kept")
 	}
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 	case command == "probe" && len(o.hosts) != 1:
 		return nil, errors.New("probe takes one -host, a test host")
 	case command == "probe" && o.namespace == "":
-		return nil, errors.New("probe takes -namespace, the name of one that nobody uses, such as bk_doctor")
+		return nil, errors.New("probe takes -namespace, the name of an unused one, such as bk_doctor")
 	}
 	return o, nil
 }
@@ -235,7 +235,7 @@ func (o *options) probe(ctx context.Context, platform *doctor.Platform, host fle
 	if err := os.WriteFile(o.out, known.With(profile).Text(), 0o644); err != nil { //nolint:gosec // it has no secret, and is meant to be shared
 		return err
 	}
-	fmt.Fprintf(stderr, "bk-doctor: wrote %s; bk-simulator -platform %[1]s behaves alike\n", o.out)
+	fmt.Fprintf(stderr, "bk-doctor: wrote %s; bk-simulator -platform %[1]s behaves like this platform\n", o.out)
 	return nil
 }
 

@@ -224,7 +224,7 @@ func TestTape_refuses(t *testing.T) { //nolint:paralleltest // it sets the envir
 		"no exchange of this tape could be played":   {"verify", cmdb},
 		there + ":1: the file is empty":              {"verify", there},
 		"platform.json: no such file":                {"verify", "-platform", filepath.Join(t.TempDir(), "platform.json"), cmdb},
-		there + " is there already; take another":    {"record", "-listen", "127.0.0.1:0", "-out", there},
+		there + " exists already; choose another":    {"record", "-listen", "127.0.0.1:0", "-out", there},
 		"the platform at 127.0.0.1:1 cannot be reac": {"record", "-target", "http://127.0.0.1:1", "-out", fresh},
 		"-target: want a URL":                        {"record", "-target", "paas.example.com", "-out", fresh},
 		"-listen: 0.0.0.0:0 is not a loopback":       {"record", "-listen", "0.0.0.0:0", "-out", fresh},

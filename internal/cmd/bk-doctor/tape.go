@@ -33,7 +33,7 @@ func record(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 	fs := flagsOf("record", stderr)
 	address := fs.String("listen", "127.0.0.1:8092", "loopback `address` to listen on; port 0 picks a free one")
 	target := fs.String("target", "", "`URL` of the platform, in place of BK_ENDPOINT")
-	out := fs.String("out", "tape.jsonl", "`file` for the tape, which must not be there yet")
+	out := fs.String("out", "tape.jsonl", "`file` for the tape, which must not exist yet")
 	if err := fs.Parse(args); err != nil {
 		return 0, err
 	}
@@ -62,7 +62,7 @@ func record(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 	defer listener.Close() //nolint:errcheck // serving closes it
 	file, err := os.OpenFile(*out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return 0, fmt.Errorf("%s is there already; take another name with -out, or remove it", *out)
+		return 0, fmt.Errorf("%s exists already; choose another name with -out, or remove it", *out)
 	}
 	if err != nil {
 		return 0, err
@@ -112,7 +112,7 @@ func reach(ctx context.Context, endpoint *url.URL) error {
 func listenHere(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w; take another port, or a free one: -listen 127.0.0.1:0", err)
+		return nil, fmt.Errorf("%w; choose another port, or 0 for a free one: -listen 127.0.0.1:0", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("-listen: %w", err)
