@@ -62,7 +62,7 @@ against the simulator, and prints each difference, and a summary for an issue.
 check, probe and record are configured by the provider's environment variables: BK_ENDPOINT, BK_GATEWAY,
 BK_APP_CODE, BK_APP_SECRET, BK_USERNAME and so on. beliefs prints all questions.
 
-Exit code 0: all is well. 2: something is to be done, or is otherwise than the provider
+Exit code 0: all is well. 2: something needs to be done, or differs from what the provider
 believes or simulates. 1: it could not begin, was interrupted, or left something behind.
 `
 

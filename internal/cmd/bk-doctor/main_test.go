@@ -72,7 +72,7 @@ func put(t *testing.T, name, text string) string {
 	return file
 }
 
-// Promised in your-platform.md: Exit code 0: all is well. 2: something has to be done, or differs from what the
+// Promised in your-platform.md: Exit code 0: all is well. 2: something needs to be done, or differs from what the
 // provider believes. 1: it could not begin, was interrupted, or left something behind.
 func TestCheck(t *testing.T) {
 	c := serve(t, &simulator.Server{})
