@@ -185,7 +185,7 @@ func TestNames_refused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, gateway)
-			if w.sim.AdmitAgents = name == "names-not-told"; !w.sim.AdmitAgents {
+			if w.sim.AdmitAgents = name == "names-unknown"; !w.sim.AdmitAgents {
 				w.named(false)
 			}
 			resource := w.object()
