@@ -353,7 +353,7 @@ func TestAgentID_keys(t *testing.T) {
 	}
 }
 
-// An agent id is opaque: hosts are declared and found with any characters in it. Where any is admitted, no address is.
+// An agent id is opaque: it may contain any characters. If every agent id is admitted, addresses are not.
 func TestAgentID_opaque(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{
@@ -413,7 +413,7 @@ func TestUpgradeToAgentID(t *testing.T) {
 	simtest.Want(t, "rows by address after the rollback", pids(simtest.CloudHosts("10.0.0.1")), []any{pid})
 }
 
-// Of two entries that turn out to be of one machine the later one stays; it runs where either did.
+// If two entries turn out to belong to one machine, the later one stays. Its process runs if either did.
 func TestUpgradeToAgentID_merges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

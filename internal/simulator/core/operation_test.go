@@ -155,7 +155,7 @@ func TestOperation_content(t *testing.T) {
 	simtest.Must(t, c.Sim.KillProcess("0:10.0.0.1", "web", "nginx"))
 	simtest.WantIn(t, "stop of a dead process", c.Does(simulator.OpStop, 829, "-H-").Text(), `"isAuto": true`)
 
-	// It names the process as registered, whatever its binary is called.
+	// A query's result has the registered name of the process, not the name of its binary.
 	id := c.OperateWith(simulator.OpQuery, strings.Replace(simtest.OperateSpec, `"proc_name":"nginx"`, `"proc_name":"java"`, 1), "10.0.0.2")
 	if text := c.Result(id, "10.0.0.2").Text(); !strings.Contains(text, `"procname": "nginx"`) || !strings.Contains(text, `"processName": "nginx"`) || strings.Contains(text, "java") {
 		t.Errorf("content: %s", text)
@@ -217,7 +217,7 @@ func TestOperation_repeatedCalls(t *testing.T) {
 	}
 }
 
-// What changes a process without the platform, and switches that change what an operation does.
+// Changes by other users, and switches and faults that change what an operation does.
 func TestOperation_byOthers(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t, &simulator.Server{RestartKeepsHosting: true})

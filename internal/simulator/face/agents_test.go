@@ -155,7 +155,7 @@ func TestESB_firstGeneration(t *testing.T) {
 	simtest.Want(t, "row", fmt.Sprint(row["status"], host["bk_supplier_id"]), "2 7")
 }
 
-// Times of zero are defaults.
+// A time of 0 in a policy means the default.
 func TestJob_life(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

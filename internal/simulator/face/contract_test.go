@@ -76,7 +76,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// Requests of other clients are accepted. What no document has of them is a finding.
+// Requests of other clients are accepted. What no document describes in them is a finding.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	finds := map[string][]string{

@@ -78,11 +78,11 @@ type Request struct {
 	Namespace    string   // of a sync
 	Start, Limit int      // of a sync
 
-	Params map[string]any // of a question to CMDB
+	Params map[string]any // of a request to CMDB
 
 	pages    map[string]page // requested parts of screens, by agent id
-	stepID   int64           // of a question to JOB
-	eachHost bool            // of a question to JOB: each host's status is requested
+	stepID   int64           // of a request to JOB
+	eachHost bool            // of a request to JOB: each host's status is requested
 }
 
 // PageStart returns the start of the requested page, nil if the request has none.
@@ -129,7 +129,7 @@ type Answer struct {
 	Scripts []core.ScriptResult
 	Unknown bool // there is no such script
 
-	CMDB cmdb.Answer // of a question to CMDB
+	CMDB cmdb.Answer // of a request to CMDB
 
 	Queued     bool // the task has no results yet
 	QueuedData any

@@ -279,7 +279,7 @@ func FuzzServer(f *testing.F) {
 		}()
 		serve(t, sim, "/_sim/faults", []byte(fault))
 		serve(t, sim, path, body)
-		// What was registered then gets its operation, and both are read.
+		// Operate on what the request may have registered, and read the result of each task.
 		serve(t, sim, gatewayPath, []byte(operate))
 		for _, task := range sim.Tasks() {
 			serve(t, sim, "/api/c/compapi/v2/gse/get_proc_operate_result_v2/", []byte(signed(fmt.Sprintf(`"task_id":%q`, task.ID))))

@@ -94,7 +94,7 @@ func TestScript_pages(t *testing.T) {
 	}
 }
 
-// A task is one of scripts or one of processes. A forgotten one stays queued. One without permission is none.
+// A task is of scripts or of processes, and is polled only as such. A forgotten task stays queued. A request without permission starts none.
 func TestScript_tasks(t *testing.T) {
 	t.Parallel()
 	c := scripts(t)
@@ -121,7 +121,7 @@ func TestScript_tasks(t *testing.T) {
 	simtest.Want(t, "tasks", len(c.Sim.Tasks()), tasks)
 }
 
-// jobSays is what JOB says of a job: finished, job, host, exit code, error code, log.
+// jobSays returns what JOB reports about a job: finished, job, host, exit code, error code, log.
 func jobSays(c *simtest.Client, job, step int64) string {
 	c.T.Helper()
 	status := c.Job("get_job_instance_status", fmt.Sprintf(`{"bk_scope_type":"biz","bk_scope_id":"2","job_instance_id":%v,"return_ip_result":true}`, job))

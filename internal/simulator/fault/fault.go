@@ -35,7 +35,7 @@ type Fault struct {
 	// any of its hosts does.
 	Hosts     []string `json:"hosts,omitempty"`
 	Namespace string   `json:"namespace,omitempty"`
-	// Start is where the page of a listing begins.
+	// Start is the start of the requested page of a list.
 	Start *int   `json:"start,omitempty"`
 	Name  string `json:"name,omitempty"`
 	// Command is part of a command in the operation's spec, to simulate a bad release on any host.
@@ -75,7 +75,7 @@ type Fault struct {
 	Health  string `json:"health,omitempty"`
 	// ContentShape changes the content. "object" is the JSON unpacked, "null" is null, "broken" is cut in
 	// half, and "empty" is "". "no-instance" is a query's content with an empty instance list, and
-	// "no-isauto" one without whether the process is hosted.
+	// "no-isauto" one without isAuto.
 	ContentShape string `json:"content_shape,omitempty"`
 	// Unreachable is the result of an unreachable agent: "117" at once, or "pending" for 115 forever. The
 	// operation does not happen, and the cached status keeps its old row.
@@ -83,7 +83,7 @@ type Fault struct {
 	// ScriptStatus ends a script on the host before its output is complete. 3 is a timeout, 4 a stop, 6 a
 	// restart of the agent.
 	ScriptStatus int `json:"script_status,omitempty"`
-	// Takes delays the result of an operation by this time after it was accepted.
+	// Takes makes an operation take effect, and have its result, this long after it was accepted.
 	Takes time.Duration `json:"-"`
 
 	// Effects per task.
@@ -137,8 +137,8 @@ type Fault struct {
 	// Rows sets the names of hosts in the gateway's cached status, whatever the platform's default is:
 	// "both", "host", "agent" or "none".
 	Rows string `json:"rows,omitempty"`
-	// Page changes a list of CMDB's. "repeat" repeats the previous page, "shrink" is half a page, "empty"
-	// none of it, "larger" twice the requested size. "unfiltered" includes what a filter should have
+	// Page changes a page of a CMDB list. "repeat" repeats the previous page, "shrink" is half a page,
+	// "empty" none of it, "larger" twice the requested size. "unfiltered" includes what a filter should have
 	// excluded, and "shuffled" has another order. The count stays, or is off by CountOff.
 	Page     string `json:"page,omitempty"`
 	CountOff int    `json:"count_off,omitempty"`

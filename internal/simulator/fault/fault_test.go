@@ -276,7 +276,7 @@ func TestFault_hidesRows(t *testing.T) {
 	}
 }
 
-// A request about no process is met only by a fault that names none.
+// A request about no process matches only a fault that names none.
 func TestFault_requestsAboutNothing(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]simulator.Fault{
@@ -290,7 +290,7 @@ func TestFault_requestsAboutNothing(t *testing.T) {
 	}
 }
 
-// Of two faults, the first decides what only one of them can.
+// If the effects of two faults exclude each other, that of the first one applies.
 func TestList_first(t *testing.T) {
 	t.Parallel()
 	status := simulator.Fault{

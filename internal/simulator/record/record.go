@@ -104,7 +104,7 @@ type Line struct {
 	Hosts     int       `json:"hosts"`
 	Host      string    `json:"host,omitempty"` // the first
 	Done      bool      `json:"done"`
-	Status    int       `json:"status"` // 0 for an answer that never left
+	Status    int       `json:"status"` // 0 if no answer was sent
 	Code      int       `json:"code"`
 	Message   string    `json:"message,omitempty"`
 	Start     time.Time `json:"start"`

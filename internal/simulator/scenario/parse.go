@@ -146,7 +146,7 @@ func members(t reflect.Type) []string {
 	return names
 }
 
-// distance returns how many letters must be changed, inserted or removed to make a of b.
+// distance returns how many letters must be changed, inserted or removed to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
