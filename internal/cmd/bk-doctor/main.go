@@ -81,7 +81,7 @@ type options struct {
 	asJSON    bool
 }
 
-// run runs the command and returns its exit code. clock is a test's clock, nil for real time.
+// run returns the exit code. clock is a test's clock, nil for real time.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, clock poll.Clock) int {
 	command := ""
 	if len(args) > 0 {
@@ -168,7 +168,7 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 	return o, nil
 }
 
-// consult connects to the platform, runs check or probe, and prints the report.
+// consult runs check or probe, and prints the report.
 func (o *options) consult(ctx context.Context, command string, stdout, stderr io.Writer, clock poll.Clock) (int, error) {
 	settings := provider.DefaultOptions(version)
 	settings.Clock = clock

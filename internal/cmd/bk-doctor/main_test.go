@@ -56,7 +56,7 @@ func command(ctx context.Context, t *testing.T, c poll.Clock, args ...string) sa
 	return got
 }
 
-// refuses runs commands that cannot begin, and requires an error that contains the key.
+// refuses runs commands that cannot begin, and requires their errors.
 func refuses(t *testing.T, c poll.Clock, commands map[string][]string) {
 	t.Helper()
 	for says, args := range commands {

@@ -21,7 +21,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/tape"
 )
 
-// flagsOf returns the empty flag set of a command.
 func flagsOf(command string, stderr io.Writer) *flag.FlagSet {
 	fs := flag.NewFlagSet("bk-doctor "+command, flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -80,8 +79,8 @@ func record(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 	return exitWell, err
 }
 
-// platformOf returns how to reach the platform: by the provider's own variables, or at target. If the
-// variables are set, target replaces only the endpoint, so that their secrets are kept off the tape.
+// platformOf returns how to reach the platform: by the provider's own variables, with target in place of
+// the endpoint. The variables' secrets are kept off the tape in any case.
 func platformOf(ctx context.Context, target string) (bkapi.Config, error) {
 	if target != "" && os.Getenv("BK_APP_CODE") == "" {
 		return bkapi.Config{Endpoint: target}, nil

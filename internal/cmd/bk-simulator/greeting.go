@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// greeting returns the text with the simulator's URL, the environment for Terraform, and where to find
-// help. It does not contain a secret that was read from a file.
+// greeting says where the simulator is, how Terraform reaches it, and where its help is. It omits a secret
+// that was read from a file.
 func (o *options) greeting(url string) string {
 	secret := shellWord(o.appSecret)
 	if o.secretFile != "" {

@@ -25,7 +25,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-// asCommand is a variable that makes this test binary run as the command itself.
+// asCommand makes this test binary run as the command itself.
 const asCommand = "BK_TEST_AS_SIMULATOR"
 
 func TestMain(m *testing.M) {
@@ -184,7 +184,7 @@ func TestParseOptions_root(t *testing.T) {
 	}
 }
 
-// The greeting contains everything that is needed to use the simulator, but no secret of a file.
+// The greeting has all that is needed to use the simulator, but no secret of a file.
 func TestRun_printsHowItIsReached(t *testing.T) {
 	t.Parallel()
 	const ofFile = "of a file"
@@ -226,7 +226,7 @@ func TestRun_printsHowItIsReached(t *testing.T) {
 	}
 }
 
-// Whether an address is a loopback address is decided by the open socket, not by its spelling.
+// The open socket decides whether an address is loopback, not its spelling.
 func TestListen_asksTheSocket(t *testing.T) {
 	t.Parallel()
 	for address, loopback := range map[string]bool{"127.0.0.1:0": true, "127.0.0.2:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false} {

@@ -296,7 +296,7 @@ func callLine(c simulator.Call) string {
 		c.End.Sub(c.Start).Round(100*time.Microsecond))
 }
 
-// printable quotes a text with control characters, which could command a terminal or break the line.
+// printable quotes a text that could control a terminal or break the line.
 func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)

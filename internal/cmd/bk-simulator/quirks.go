@@ -12,7 +12,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// addQuirks reads a list of switches.
 func (o *options) addQuirks(list string) error {
 	for name := range strings.SplitSeq(list, ",") {
 		if err := (&simulator.Server{}).With(strings.TrimSpace(name)); err != nil {
@@ -23,7 +22,6 @@ func (o *options) addQuirks(list string) error {
 	return nil
 }
 
-// readPlatform reads a profile that bk-doctor wrote.
 func (o *options) readPlatform(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -52,8 +50,7 @@ func (o *options) behave(sim *simulator.Server) error {
 // simulated are the assumptions that the simulator can follow besides the switches.
 var simulated = []string{"labels-added", "status-lag"}
 
-// apart names the assumptions in which the simulator differs from a profile, or may: those that it cannot
-// simulate, and those that the profile lacks.
+// apart names the values of a profile that are not simulated, and those that the profile lacks.
 func apart(platform belief.Profile) string {
 	if platform.Answers == nil {
 		return ""

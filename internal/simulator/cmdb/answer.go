@@ -201,7 +201,7 @@ func (q *question) filter(name string) (*filter, *refusal) {
 	return f, nil
 }
 
-// fields returns the requested fields and those in always, nil for all.
+// fields returns the requested fields and always, nil for all.
 func (q *question) fields(always ...string) []string {
 	list, _ := q.params["fields"].([]any)
 	if len(list) == 0 {
@@ -216,7 +216,6 @@ func (q *question) fields(always ...string) []string {
 	return fields
 }
 
-// pick returns the requested fields of a row.
 func (r row) pick(fields []string) row {
 	if fields == nil {
 		return r

@@ -81,8 +81,7 @@ func (c *CMDB) addTemplate(biz *business, declared Template) {
 	biz.templates = append(biz.templates, t)
 }
 
-// addSets adds a set, or a set for each name in its range. All have the same modules, and the addresses of
-// hosts continue from set to set.
+// addSets adds a set for each name in a range, with the same modules. Addresses continue from set to set.
 func (c *CMDB) addSets(biz *business, declared Set) error {
 	names, err := expand(declared.Name)
 	if err != nil {
@@ -183,7 +182,7 @@ func (c *CMDB) newModule(s *set, declared Module) *module {
 	return m
 }
 
-// addresses are declared hosts, how many of them were created, and the address of the next one.
+// addresses are hosts of which some were created already.
 type addresses struct {
 	Hosts
 	made int

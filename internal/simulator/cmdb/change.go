@@ -20,7 +20,6 @@ type Change struct {
 	Fields  map[string]any `json:"fields,omitempty"`
 }
 
-// actions are the actions of a change.
 var actions = map[string]func(*CMDB, Change) error{
 	"add":            (*CMDB).addLocked,
 	"share":          (*CMDB).shareLocked,

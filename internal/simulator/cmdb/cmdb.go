@@ -24,7 +24,7 @@ type CMDB struct {
 // counters are the last ids assigned.
 type counters struct{ business, template, processTemplate, set, module, host, level, instance, process, group int64 }
 
-// next returns the wanted id, or a free one if it is 0. Free ids follow the greatest id so far.
+// next returns the wanted id, or if it is 0 the one after the greatest so far.
 func next(last *int64, wanted int64) int64 {
 	if wanted == 0 {
 		wanted = *last + 1
@@ -193,7 +193,7 @@ func (c *CMDB) Admit(admit func(agentID, addr string) error) error {
 	return nil
 }
 
-// machine returns the host's names, without a dynamic address, which several hosts may have.
+// machine omits a dynamic address, which several hosts may have.
 func (h *host) machine() Machine {
 	machine := Machine{AgentID: h.text("bk_agent_id")}
 	address := first(h.text("bk_host_innerip"))
@@ -208,7 +208,6 @@ func (h *host) machine() Machine {
 
 func (h *host) text(name string) string { text, _ := h.row[name].(string); return text }
 
-// names returns all names of a machine.
 func (m Machine) names() []string {
 	return slices.DeleteFunc([]string{m.AgentID, m.Address}, func(name string) bool { return name == "" })
 }

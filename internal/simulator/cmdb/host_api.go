@@ -32,14 +32,14 @@ func (q *question) listHosts() (any, *refusal) {
 // in reports whether a host is in a module that passes.
 func (h *host) in(passes func(*module) bool) bool { return slices.ContainsFunc(h.modules, passes) }
 
-// hosts returns a page of the business's hosts that pass, with the requested fields.
+// hosts returns a page of the business's hosts that pass.
 func (q *question) hosts(passes func(*host) bool) row {
 	found := q.whole(passes)
 	found["info"] = picked(q.pageOf(found), q.fields())
 	return found
 }
 
-// whole returns a page of the business's hosts that pass, with every field.
+// whole is hosts with every field.
 func (q *question) whole(passes func(*host) bool) row {
 	var rows []row
 	for _, h := range q.biz.hosts() {
@@ -88,7 +88,6 @@ func (h *host) topology() []row {
 	return sets
 }
 
-// findHostsBelow returns the hosts below one node of the topology.
 func (q *question) findHostsBelow() (any, *refusal) {
 	model, id := q.text("bk_obj_id"), q.id("bk_inst_id")
 	if model == "biz" || model == "host" {
@@ -128,7 +127,6 @@ func (q *question) nullIfEmpty(found row) row {
 	return found
 }
 
-// searchGroups finds groups by parts of their names.
 func (q *question) searchGroups() (any, *refusal) {
 	condition, _ := q.params["condition"].(map[string]any)
 	var rows []row
@@ -179,5 +177,4 @@ func (q *question) executeGroup() (any, *refusal) {
 	return q.counted(found), nil
 }
 
-// pageOf returns the rows of the page that list returned.
 func (q *question) pageOf(found row) []row { rows, _ := found["info"].([]row); return rows }

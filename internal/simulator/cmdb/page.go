@@ -141,7 +141,6 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// picked returns the requested fields of each row.
 func picked(rows []row, fields []string) []row {
 	if fields == nil {
 		return rows

@@ -167,7 +167,7 @@ func (q *question) listProcessTemplates() (any, *refusal) {
 	return row{"count": len(rows), "info": rows}, nil
 }
 
-// wrapped returns the values in the form of a template: each with a flag that says whether it is locked.
+// wrapped returns values in a template's form: each with a flag that says whether it is locked.
 func wrapped(r map[string]any) row {
 	out := make(row, len(r))
 	for name, v := range r {

@@ -17,8 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shop has two sets, each with two modules of two hosts, a set with one host in another cloud area, and an
-// idle host.
+// shop has two sets with two modules of two hosts each, a set with one host, and an idle host.
 const shop = `{"businesses":[{"id":3,"name":"shop","templates":[{"name":"nginx","processes":[{"bk_process_name":"nginx","proc_num":2,"priority":1}]}],
 	"sets":[
 		{"name":"gz-[1-2]","modules":[

@@ -22,7 +22,7 @@ type Act struct {
 	Spec      json.RawMessage   `json:"spec,omitempty"`
 	TaskID    string            `json:"task_id,omitempty"`
 	AgentID   string            `json:"agent_id,omitempty"`
-	// The following are for the file in which an agent keeps what it hosts.
+	// For the file in which an agent keeps what it hosts.
 	File   core.ProcFile   `json:"file,omitzero"`
 	Fields map[string]any  `json:"fields,omitempty"`
 	Entry  json.RawMessage `json:"entry,omitempty"`
@@ -50,7 +50,7 @@ var actions = map[string]func(e Endpoint, act Act, host string) error{
 	},
 }
 
-// Check returns an error if the act is invalid, as far as that is known before it is done.
+// Check returns an error if the act is known to be invalid.
 func (a Act) Check() error {
 	if actions[a.Action] == nil {
 		return fmt.Errorf("action: %q is unknown; it is %s", a.Action, strings.Join(slices.Sorted(maps.Keys(actions)), ", "))
@@ -73,7 +73,7 @@ func (a Act) hosts() []string {
 	return a.Hosts
 }
 
-// Act makes the change on each host, and returns the errors of those on which it failed.
+// Act makes the change on each host on which it is possible.
 func (e Endpoint) Act(act Act) error {
 	if err := act.Check(); err != nil {
 		return err

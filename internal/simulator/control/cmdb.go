@@ -6,7 +6,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/cmdb"
 )
 
-// change changes CMDB.
 func (e Endpoint) change(w http.ResponseWriter, r *http.Request) {
 	var change cmdb.Change
 	if !readControl(w, r, &change) {

@@ -218,8 +218,7 @@ func (e Endpoint) status(w http.ResponseWriter, r *http.Request) {
 // limit is far beyond any request, including one with a spec.
 const limit = 64 << 20
 
-// readControl decodes a body and rejects unknown members. If that fails, it sends the error and returns
-// false.
+// readControl decodes a body strictly. It sends an error and returns false if it cannot.
 func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
 	dec.DisallowUnknownFields()

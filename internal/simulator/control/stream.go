@@ -97,7 +97,7 @@ func (e Endpoint) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// send sends what has changed since the last time, and everything the first time.
+// send sends what has changed, at first everything.
 func (v *viewer) send() error {
 	first := v.beat.IsZero()
 	events := []struct {

@@ -15,7 +15,7 @@ type localProcess struct {
 	sampled sample
 }
 
-// localLocked returns a process's localProcess, which is one per machine, not per name of the host.
+// localLocked returns the localProcess of a machine, whatever the host's name.
 func (g *GSE) localLocked(t Target, key ProcKey) *localProcess {
 	key.Host = t.Machine
 	lp := g.locals[key]
@@ -37,8 +37,8 @@ func (g *GSE) needsAgent(it *Item) bool {
 	}
 }
 
-// runLocked carries out an operation on a local host in the background. The operation is in progress
-// until its commands have ended.
+// runLocked carries out an operation on a local host in the background. Until that ends, the operation is
+// in progress.
 func (g *GSE) runLocked(o *operation) {
 	if g.closed {
 		g.settleOperationLocked(o, newVerdict(CodeAgentAbnormal), g.now())
@@ -187,7 +187,6 @@ func (g *GSE) ask(t Target, sp *Spec, field string) string {
 	return output
 }
 
-// observeLocked updates the data about a local process.
 func (g *GSE) observeLocked(p *process) {
 	if p.spec != nil && g.isLocal(p.target) {
 		g.lookLocked(p, p.spec)
@@ -224,8 +223,7 @@ func (g *GSE) localPath(t Target, path string) string {
 
 func (g *GSE) localRoot(t Target) string { return filepath.Join(g.Root, t.IP.String()) }
 
-// seconds converts seconds of a monitor policy to a duration, by the length of Second. Instead of
-// overflowing it returns the longest duration.
+// seconds returns a duration of a monitor policy, whose seconds last Second. It does not overflow.
 func (g *GSE) seconds(n int64) time.Duration {
 	second := g.Second
 	if second == 0 {
@@ -250,7 +248,6 @@ func (g *GSE) pause(d time.Duration) {
 	}
 }
 
-// isClosing reports whether Close was called.
 func (g *GSE) isClosing() bool {
 	select {
 	case <-g.closing:

@@ -1,6 +1,6 @@
 // Package core is BlueKing's process service without the HTTP API. It has hosts and their agents,
-// processes, tasks, supervision, commands, the cached status and the state file. Faces call it, and
-// [Faults] returns the faults that apply. The package imports neither faces nor faults.
+// processes, tasks, supervision, commands, the cached status and the state file. It imports neither the
+// faces, which call it, nor the faults, which it gets from [Faults].
 package core
 
 import (
@@ -143,7 +143,7 @@ func (g *GSE) Start() error {
 	return nil
 }
 
-// Close ends supervision and saving, waits for running commands, and writes the state file.
+// Close ends what Start began, waits for commands, and saves.
 func (g *GSE) Close() error {
 	g.mu.Lock()
 	if g.closed {

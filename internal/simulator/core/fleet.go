@@ -35,7 +35,7 @@ type Last struct {
 	At      time.Time `json:"at"`
 }
 
-// keptMissed is how many processes are shown at most that do not exist because an operation failed.
+// keptMissed bounds missed.
 const keptMissed = 10_000
 
 // noteLocked records the result of an operation for Fleet. A failed operation that should have created
@@ -67,7 +67,7 @@ func (g *GSE) noteLocked(o *operation) {
 	}
 }
 
-// markBusyLocked marks the process of an operation as busy until noteLocked records the verdict.
+// markBusyLocked marks a process as busy until noteLocked.
 func (g *GSE) markBusyLocked(o *operation) {
 	p := g.findLocked(o.key())
 	if p == nil || o.state == operationSettled || o.unreachable == "pending" || o.item.Op == OpQuery {

@@ -130,8 +130,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 	}
 }
 
-// hostingVerdict returns the success of op 3 or 4. At the gateway it has a content, unless HostingSilent
-// is set.
+// hostingVerdict returns the success of op 3 or 4. At the gateway it may have a content.
 func (g *GSE) hostingVerdict(p *process, it *Item) verdict {
 	v := newVerdict(CodeOK)
 	if it.Whole && it.Spec != nil && !g.HostingSilent {

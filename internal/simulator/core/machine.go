@@ -64,13 +64,12 @@ func (p MachineProcess) Registered() bool {
 	return false
 }
 
-// compareProcess orders by namespace and name.
 func compareProcess(a, b MachineProcess) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// Machines returns the real state of every machine that has processes or executions, ordered by host.
-// Operations are those since ResetExecutions.
+// Machines returns the real state of machines with processes or executions, ordered by host. Operations
+// are those since ResetExecutions.
 func (g *GSE) Machines() []Machine {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,7 +122,6 @@ func (g *GSE) Machine(addr string) Machine {
 	return Machine{Host: string(key)}
 }
 
-// addEntry adds the cached status of a process under one name.
 func addEntry(m *MachineProcess, p *process) {
 	m.Hosted, m.Running, m.PID = p.hosted, p.running, p.pid
 	if !p.listed() {
@@ -136,7 +134,6 @@ func addEntry(m *MachineProcess, p *process) {
 	m.Entries = append(m.Entries, entry)
 }
 
-// addReached counts an operation that reached the agent.
 func addReached(m *MachineProcess, e Execution) {
 	for i := range m.Operations {
 		if r := &m.Operations[i]; r.TaskID == e.TaskID && r.Action == e.Action && r.Code == e.Code {

@@ -20,8 +20,7 @@ func (g *GSE) machineLocked(name HostKey) HostKey {
 	return name
 }
 
-// otherNameLocked returns the name under which a machine may have another entry, and false if it has
-// only one.
+// otherNameLocked returns the name under which a machine may have another entry.
 func (g *GSE) otherNameLocked(name HostKey) (HostKey, bool) {
 	machine := g.machineLocked(name)
 	id, linked := g.agentIDs[machine]
@@ -45,7 +44,7 @@ func (g *GSE) underOtherNameLocked(key ProcKey) *process {
 	return g.procs[key]
 }
 
-// findLocked returns the entry of a process under the given name of its host, or else under the other.
+// findLocked returns a process under either name of its host.
 func (g *GSE) findLocked(key ProcKey) *process {
 	if p := g.procs[key]; p != nil {
 		return p
@@ -53,7 +52,7 @@ func (g *GSE) findLocked(key ProcKey) *process {
 	return g.underOtherNameLocked(key)
 }
 
-// viewLocked returns the process of an item on a host, for reading: a missing one is not stored.
+// viewLocked returns the process of an item on a host, for reading only.
 func (g *GSE) viewLocked(it *Item, t Target) *process {
 	key := ProcKey{t.Key, it.Namespace, it.Name}
 	if p := g.procs[key]; p != nil {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// prepare brings web:nginx on 10.0.0.1 into a state that State returns, such as "RH-".
+// prepare brings web:nginx on 10.0.0.1 into a state such as "RH-".
 func prepare(c *simtest.Client, want string) {
 	c.T.Helper()
 	if want[0] == 'R' {
@@ -155,7 +155,7 @@ func TestOperation_content(t *testing.T) {
 	simtest.Must(t, c.Sim.KillProcess("0:10.0.0.1", "web", "nginx"))
 	simtest.WantIn(t, "stop of a dead process", c.Does(simulator.OpStop, 829, "-H-").Text(), `"isAuto": true`)
 
-	// A query's result has the registered name of the process, not the name of its binary.
+	// A query's result has the name of the process, not of its binary.
 	id := c.OperateWith(simulator.OpQuery, strings.Replace(simtest.OperateSpec, `"proc_name":"nginx"`, `"proc_name":"java"`, 1), "10.0.0.2")
 	if text := c.Result(id, "10.0.0.2").Text(); !strings.Contains(text, `"procname": "nginx"`) || !strings.Contains(text, `"processName": "nginx"`) || strings.Contains(text, "java") {
 		t.Errorf("content: %s", text)

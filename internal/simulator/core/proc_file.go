@@ -148,7 +148,6 @@ var oddFiles = map[string]func(f *procFile, entries []json.RawMessage){
 // OddFiles returns the names of the unusual forms of a file, in alphabetical order.
 func OddFiles() []string { return slices.Sorted(maps.Keys(oddFiles)) }
 
-// procText returns a file as agents write it.
 func procText(entries []json.RawMessage) string {
 	texts := make([]string, len(entries))
 	for i, entry := range entries {
@@ -210,7 +209,6 @@ func encodeLine(v any) string {
 	return text.String()
 }
 
-// entry returns the entry of a hosted process in the agent's file.
 func (p *process) entry() json.RawMessage {
 	e := procEntry{
 		Contact: p.key.Namespace, ValueKey: p.key.Namespace + ":" + p.key.Name,
@@ -267,8 +265,8 @@ func (g *GSE) procFileLocked(machine HostKey) procFile {
 	return f
 }
 
-// hostedOnLocked returns the processes that a machine's agent hosts, ordered by namespace and name. Of a
-// process under two names, it returns the entry under which it is hosted, and of two such the later one.
+// hostedOnLocked returns the processes that a machine's agent hosts, ordered by namespace and name. A
+// process with two names is included once, under the name that hosts it.
 func (g *GSE) hostedOnLocked(machine HostKey) []*process {
 	if g.status.machines == nil {
 		g.status.machines = make(map[HostKey][]ProcKey, len(g.procs))

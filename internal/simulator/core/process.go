@@ -215,7 +215,6 @@ func (g *GSE) newPIDLocked() int {
 	return g.nextPID
 }
 
-// store stores the spec and labels of an item.
 func (p *process) store(it *Item) {
 	p.labels = it.Labels
 	if it.Spec != nil {

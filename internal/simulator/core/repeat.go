@@ -45,7 +45,7 @@ func (g *GSE) heldBackLocked(o *operation) bool {
 	return o.missing != 0 || o.pending != 0 || o.unreachable == "pending" || o.due.After(g.now())
 }
 
-// ForgetRepeats makes the next first generation call about any process a new operation.
+// ForgetRepeats makes every further first generation call a new operation.
 func (g *GSE) ForgetRepeats() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -21,14 +21,14 @@ var (
 	powerShellScript string
 )
 
-// printScript matches the scripts with which BSCP and GSEKit read the file, including its secrets.
+// printScript matches how BSCP and GSEKit read the file, including its secrets.
 var printScript = regexp.MustCompile(`^\s*(?:#!\S+[ \t]*\n\s*)?(?:@echo off\s+)?(cat|type)\s+(\S+[\\/]\.proc)\s*$`)
 
 // Script is a script that reads the file of an agent.
 type Script struct {
 	kind scriptKind
 	path string
-	// read and printed cache the last file and its output, because many hosts have the same file.
+	// read and printed cache the last file and its output: many hosts have the same.
 	read, printed string
 }
 
@@ -147,7 +147,7 @@ func samePath(a, b string) bool {
 	return path.Clean(a) == path.Clean(b)
 }
 
-// printed are the keys whose values the script prints, from the list in the script.
+// printed are the keys whose values the script prints.
 var printed = func() map[string]bool {
 	_, list, _ := strings.Cut(shellScript, `split("`)
 	list, _, _ = strings.Cut(list, `"`)
@@ -349,7 +349,7 @@ func (o *operation) script(r Result) ScriptResult {
 	if !result.Running && result.Status == 0 {
 		return result
 	}
-	// A script that still runs, or was ended early, has printed part of its output.
+	// A script that has not finished has printed part of its output.
 	result.Screen = Screen{Text: result.Screen.Page(0, len(result.Screen.Text)/2)}
 	return result
 }

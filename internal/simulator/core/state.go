@@ -138,7 +138,6 @@ func (g *GSE) stateNow() savedState {
 	return state
 }
 
-// loadState reads the state file, if there is one.
 func (g *GSE) loadState() error {
 	data, err := os.ReadFile(g.StateFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +153,7 @@ func (g *GSE) loadState() error {
 	if state.Version != stateVersion {
 		return fmt.Errorf("state file %s: version %d is not %d", g.StateFile, state.Version, stateVersion)
 	}
-	// CMDB comes first, because the hosts that were added to it have processes here.
+	// CMDB comes first, because hosts added to it have processes here.
 	if g.CMDB != nil && len(state.CMDB) > 0 {
 		if err := g.CMDB.UnmarshalJSON(state.CMDB); err != nil {
 			return fmt.Errorf("state file %s: %w", g.StateFile, err)

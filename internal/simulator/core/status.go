@@ -25,7 +25,7 @@ type Row struct {
 	CPUUsage, MemUsage float64
 }
 
-// statusCache holds what makes the cached status differ from the processes, and indexes of both.
+// statusCache makes the cached status differ from the processes, and has indexes of both.
 type statusCache struct {
 	// index has the keys of a namespace in paging order. It is made on demand and dropped when a key is
 	// added or removed.
@@ -98,8 +98,7 @@ func (g *GSE) SetRowLabels(labels map[string]string) {
 	g.status.labels = maps.Clone(labels)
 }
 
-// beforeChangeLocked is called before a change of a process. It keeps the current row, which the cached
-// status shows while it lags.
+// beforeChangeLocked keeps the row that a cached status that lags will show.
 func (g *GSE) beforeChangeLocked(key ProcKey) {
 	if g.status.behind == 0 && g.Lag == 0 {
 		return
@@ -227,7 +226,7 @@ func (g *GSE) Sync(api, namespace string, start, limit int) (rows []Row, total i
 	return rows, total
 }
 
-// existsLocked reports whether showLocked would return a row. It does not count as an answer.
+// existsLocked reports whether showLocked would return a row, without counting an answer.
 func (g *GSE) existsLocked(key ProcKey) bool {
 	if g.status.frozen != nil {
 		_, ok := g.status.frozen[key]

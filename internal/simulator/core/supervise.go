@@ -63,7 +63,6 @@ func (g *GSE) reviveVirtualLocked(p *process) {
 	g.changedLocked()
 }
 
-// superviseLocal supervises one hosted local process.
 func (g *GSE) superviseLocal(key ProcKey) {
 	g.mu.Lock()
 	p := g.procs[key]

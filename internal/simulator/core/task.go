@@ -221,8 +221,8 @@ func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 	}
 }
 
-// registeredItemLocked returns the item of an operation with the spec and the labels of the registration.
-// Without a registration it has no spec.
+// registeredItemLocked returns the item of an operation with the spec and labels of the registration, if
+// there is one.
 func (g *GSE) registeredItemLocked(o *operation) *Item {
 	it := *o.item
 	if p := g.findLocked(o.key()); p != nil {

@@ -23,7 +23,7 @@ type Affected struct {
 	Host HostKey
 }
 
-// Met lists the numbers of the faults that were already tested against an operation or a task.
+// Met lists the faults that were tested already, by number.
 type Met []int
 
 // Trouble is what a fault does to an operation on one host. The fields of the same names of the
@@ -55,7 +55,6 @@ type Queue struct {
 	Data  any // the data of those responses
 }
 
-// noFaults has no faults.
 type noFaults struct{}
 
 func (noFaults) OnHost(*Met, string, Affected) []Trouble { return nil }
@@ -96,7 +95,7 @@ func (o *operation) addTrouble(t Trouble) {
 	}
 }
 
-// ailLocked applies the ailment of an operation to the process that the operation left running.
+// ailLocked applies an operation's ailment to the process that it left running.
 func (g *GSE) ailLocked(o *operation) {
 	p := g.procs[o.key()]
 	if o.ailment == (Ailment{}) || p == nil || !p.running {
@@ -120,7 +119,7 @@ func (g *GSE) countQueryLocked(p *process) {
 	}
 }
 
-// applyTaskFaultsLocked applies the faults for api to the result of a task.
+// applyTaskFaultsLocked applies the faults for api to a task.
 func (g *GSE) applyTaskFaultsLocked(t *task, api string) {
 	for _, queue := range g.Faults.OnTask(&t.met, api, t.items) {
 		t.queued = addPolls(t.queued, queue.Polls)

@@ -26,7 +26,7 @@ type sample struct {
 	used usage
 }
 
-// usageLocked returns the usage of a running process: for a local one, that of the latest sample.
+// usageLocked returns the last known usage of a running process.
 func (g *GSE) usageLocked(p *process) usage {
 	if !g.isLocal(p.target) {
 		return virtualUsage
@@ -38,7 +38,6 @@ func (g *GSE) usageLocked(p *process) usage {
 	return lp.sampled.used
 }
 
-// sampleLocked takes a new sample of a running local process.
 func (g *GSE) sampleLocked(p *process) usage {
 	lp := g.localLocked(p.target, p.key)
 	lp.sampled = takeSample(p.pid, lp.sampled)

@@ -39,7 +39,7 @@ var agentHostsFields = map[string]field{
 	"bk_supplier_id":      optional(integerShape),
 }
 
-// Numbers of an agent's status. Clients agree about 2. For some of them 5 is stopped, for others upgrading.
+// Numbers of an agent's status. Clients agree on 2, but 5 is stopped for some and upgrading for others.
 const (
 	agentRunning = 2
 	agentStopped = 5
@@ -107,7 +107,6 @@ func infoOf(a core.Agent) agentInfo {
 	}
 }
 
-// knownAgents returns the agents that the platform knows.
 func knownAgents(agents []core.Agent) []core.Agent {
 	return slices.DeleteFunc(slices.Clone(agents), func(a core.Agent) bool { return !a.Known })
 }

@@ -134,7 +134,7 @@ func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, 
 	return &Request{API: name, Verb: VerbAsk, Params: params, Findings: found.texts()}, nil
 }
 
-// pathValue returns the value of a path's variable, with its type in a body.
+// pathValue returns a path's variable with its type in a body.
 func pathValue(variable, value string) any {
 	if variable != "bk_biz_id" {
 		return value

@@ -44,7 +44,7 @@ func (c Credentials) Admit(code, secret string) bool {
 	return equalSecrets(code, wantCode) && equalSecrets(secret, wantSecret)
 }
 
-// equalSecrets compares two texts in a time that does not depend on where they differ.
+// equalSecrets takes the same time, wherever two texts differ.
 func equalSecrets(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // credentialFault is an error in credentials. Each platform has its own text for it.

@@ -14,7 +14,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// Face is one dialect of the API. It only translates: the core decides what a request does.
+// Face is one dialect of the API. It translates; the core decides.
 type Face interface {
 	// Name is "esb", "apigw" or "job".
 	Name() string
@@ -85,7 +85,7 @@ type Request struct {
 	eachHost bool            // of a request to JOB: each host's status is requested
 }
 
-// PageStart returns the start of the requested page, nil if the request has none.
+// PageStart returns the start of the requested page, nil for none.
 func (r *Request) PageStart() *int {
 	switch page := jsontree.Object(r.Params["page"]); {
 	case r.Verb == VerbSync:
@@ -138,12 +138,12 @@ type Answer struct {
 	Effects fault.Effects
 }
 
-// Asked returns the code, the message and the data of CMDB's answer.
+// Asked returns CMDB's answer.
 func (a Answer) Asked() (code int, message string, data any) {
 	return a.CMDB.Code, a.CMDB.Message, a.CMDB.Data
 }
 
-// Refusal is an answer of the face itself, to a request that does not reach the core.
+// Refusal is the face's own answer to a bad request.
 type Refusal struct {
 	Status    int
 	Code      int

@@ -87,7 +87,6 @@ func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *R
 	return req, nil
 }
 
-// refuseAuthorization checks the header with the credentials.
 func (f gatewayFace) refuseAuthorization(header http.Header, found *findings) *Refusal {
 	given := header.Get(authorizationHeader)
 	if given == "" {
@@ -103,8 +102,7 @@ func (f gatewayFace) refuseAuthorization(header http.Header, found *findings) *R
 	return f.refuseGateway(jsontree.Object(tree))
 }
 
-// refuseTenant does what the gateway's bk-tenant-validate does, for an application of all tenants and a
-// gateway of one.
+// refuseTenant acts as bk-tenant-validate for an application of all tenants and a gateway of one.
 func (f gatewayFace) refuseTenant(given string) *Refusal {
 	reason := ""
 	switch {
@@ -118,7 +116,7 @@ func (f gatewayFace) refuseTenant(given string) *Refusal {
 	return gatewayRefusal(http.StatusForbidden, CodeCrossTenant, "CROSS_TENANT_FORBIDDEN", "Cross tenant forbidden", reason)
 }
 
-// misfit returns the refusal of a request that no document allows.
+// misfit refuses a request that no document allows.
 func misfit(what string) *Refusal {
 	refused := invalidArgs(what)
 	refused.Violation = true
@@ -129,7 +127,6 @@ func invalidArgs(reason string) *Refusal {
 	return gatewayRefusal(http.StatusBadRequest, CodeInvalidArgs, "INVALID_ARGS", "Parameters error", reason)
 }
 
-// gatewayRefusal returns a refusal in the gateway's own form.
 func gatewayRefusal(status, code int, codeName, message, reason string) *Refusal {
 	if reason != "" {
 		message += ` [reason="` + reason + `"]`
@@ -164,7 +161,6 @@ func (f gatewayFace) Data(req *Request, ans Answer) (code int, message string, d
 	return gseData(req, ans, f.rows(ans.Rows, ans.Effects.Rows), func(r core.Result) string { return gatewayKey(r, ans.Effects.Keys) })
 }
 
-// gatewayKey returns the key of a result.
 func gatewayKey(r core.Result, keys string) string {
 	return gatewayHost(r, keys) + ":" + r.Namespace + ":" + r.Name
 }

@@ -18,7 +18,8 @@ var agentIDListShape = shape{
 	check: notEmpty,
 }
 
-// aSelector requires agent_id_list or hosts.
+// aSelector requires agent_id_list or hosts. The platform ignores hosts if both are given, which is a
+// finding of oneSelector.
 func aSelector(v any) (string, string) {
 	if members, _ := v.(map[string]any); members["agent_id_list"] == nil && members["hosts"] == nil {
 		return "agent_id_list", missingField + ", or hosts"
@@ -26,7 +27,6 @@ func aSelector(v any) (string, string) {
 	return "", ""
 }
 
-// oneSelector finds hosts beside agent_id_list: the platform ignores them, which the client does not expect.
 func oneSelector(v any) (string, string) {
 	if members, _ := v.(map[string]any); members["agent_id_list"] != nil && members["hosts"] != nil {
 		return "hosts", "is ignored beside agent_id_list"

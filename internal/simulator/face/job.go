@@ -62,7 +62,7 @@ func (f jobFace) Read(r *http.Request, api string, body []byte) (*Request, *Refu
 
 const jobIllegalParameter = "Illegal parameter"
 
-// jobRefusal returns the refusal of a request that no document allows. The real server names no field.
+// jobRefusal refuses a request that no document allows. The real server names no field.
 func jobRefusal(p *problem) *Refusal {
 	return &Refusal{
 		Status: http.StatusOK, Code: CodeJobIllegalParameter, Violation: true,
@@ -70,7 +70,6 @@ func jobRefusal(p *problem) *Refusal {
 	}
 }
 
-// translate turns a checked body into a request.
 func (f jobFace) translate(api string, tree map[string]any) *Request {
 	req := &Request{API: api, Verb: VerbOperate}
 	if api == "get_proc_result" {

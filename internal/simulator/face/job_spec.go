@@ -14,7 +14,6 @@ import (
 // setup_path/proc_name. Their cached status is under this namespace; JOB itself cannot read it.
 const jobNamespace = "job"
 
-// jobKey returns the key of one of process_infos.
 func jobKey(info map[string]any) string {
 	if key := jsontree.String(info["value_key"]); key != "" {
 		return key

@@ -112,7 +112,7 @@ func gatewayScript(tree map[string]any) (script *core.Script, where string, err 
 	return script, "scripts[0].script_content", err
 }
 
-// words splits a command as a shell does. Of the special characters it accepts only quotes.
+// words splits a command as a shell does. It accepts no special characters but quotes.
 func words(command string) ([]string, error) {
 	var found []string
 	var word strings.Builder
@@ -148,7 +148,6 @@ func words(command string) ([]string, error) {
 // page is the part of a screen that a poll requests.
 type page struct{ offset, limit int }
 
-// scriptItem returns the item of a checked async_execute_script.
 func scriptItem(tree map[string]any) *core.Item {
 	script, _, _ := gatewayScript(tree)
 	agents, _ := tree["agents"].([]any)

@@ -120,7 +120,6 @@ func jobScript(body map[string]any) (script *core.Script, where string, err erro
 	return script, "script_content", err
 }
 
-// translateScript turns a checked body into a request.
 func (f jobFace) translateScript(api string, tree map[string]any) *Request {
 	req := &Request{API: api, TaskID: strconv.FormatInt(jsontree.Integer(tree["job_instance_id"]), 10)}
 	switch api {
@@ -181,7 +180,6 @@ type jobHost struct {
 
 const jobName = "API fast execution script"
 
-// jobScriptData returns the data of a script's APIs.
 func jobScriptData(req *Request, ans Answer) (code int, message string, data any) {
 	switch {
 	case req.Verb == VerbOperate:

@@ -94,7 +94,7 @@ func TestScript_pages(t *testing.T) {
 	}
 }
 
-// A task is of scripts or of processes, and is polled only as such. A forgotten task stays queued. A request without permission starts none.
+// A task of scripts is polled only as such. A forgotten task stays queued. A request without permission starts none.
 func TestScript_tasks(t *testing.T) {
 	t.Parallel()
 	c := scripts(t)

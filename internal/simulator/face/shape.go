@@ -90,7 +90,7 @@ func (f *findings) add(path, text string) {
 	}
 }
 
-// texts returns the findings as texts, sorted by path.
+// texts returns the findings sorted by path.
 func (f *findings) texts() []string {
 	texts := make([]string, len(*f))
 	for i, p := range *f {

@@ -290,7 +290,7 @@ func TestFault_requestsAboutNothing(t *testing.T) {
 	}
 }
 
-// If the effects of two faults exclude each other, that of the first one applies.
+// Of effects that exclude each other, that of the first fault applies.
 func TestList_first(t *testing.T) {
 	t.Parallel()
 	status := simulator.Fault{

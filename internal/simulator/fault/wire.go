@@ -20,7 +20,7 @@ type Wire struct {
 	Backwards bool
 }
 
-// Bend returns an encoded answer as Replace and Backwards change it.
+// Bend applies Replace and Backwards to an encoded answer.
 func (w Wire) Bend(encoded []byte) []byte {
 	if w.Replace == nil && !w.Backwards {
 		return encoded

@@ -1,6 +1,6 @@
 // Package page serves the simulator's page for a browser at /: the fleet, the calls and the faults, live.
-// It is one file that loads nothing else and contains no secret. The secret is in the link that the user
-// opens, or the user enters it. The page keeps it for the tab and sends it to the control endpoint.
+// It is one file that loads nothing else and contains no secret. The page takes the secret from its link
+// or from the user, keeps it for the tab, and sends it to the control endpoint.
 package page
 
 import (

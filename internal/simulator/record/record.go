@@ -19,7 +19,6 @@ type Book struct {
 	answerBytes int
 }
 
-// answer is the body of an answer.
 type answer struct {
 	seq  int
 	body []byte
@@ -111,8 +110,8 @@ type Line struct {
 	Millis    float64   `json:"ms"`
 }
 
-// Lines returns the calls after the one with number after, at most the latest most of them, and the calls
-// whose numbers are in open, which were in progress. last is the number of the last call.
+// Lines returns the calls after a number, at most the latest most of them, and the calls in open, which
+// were in progress. last is the number of the last call.
 func (b *Book) Lines(after, most int, open map[int]bool) (lines []Line, last int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -193,14 +192,14 @@ func (b *Book) Violate(violation string) {
 	b.violations = append(b.violations, violation)
 }
 
-// Violations returns the recorded violations.
+// Violations returns the violations.
 func (b *Book) Violations() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.violations)
 }
 
-// ResetViolations deletes the recorded violations.
+// ResetViolations deletes the violations.
 func (b *Book) ResetViolations() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

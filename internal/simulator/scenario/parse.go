@@ -48,7 +48,6 @@ func Parse(file string, data []byte) (*Scenario, error) {
 	return scenario, nil
 }
 
-// source is the file being read.
 type source struct {
 	file string
 	data []byte
@@ -60,7 +59,7 @@ func (s source) wrong(at int, err error) error {
 	return fmt.Errorf("%s:%d: %w", s.file, line, err)
 }
 
-// decode decodes a part of the file, which begins at an offset, and rejects unknown members.
+// decode decodes the part of the file at an offset, and rejects unknown members.
 func (s source) decode(at int, part []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(part))
 	dec.DisallowUnknownFields()
@@ -116,7 +115,7 @@ func kind(t reflect.Type) string {
 	}
 }
 
-// suggestion names the known member that is most like an unknown one, or else all known members.
+// suggestion names the most similar known member, or else all known members.
 func suggestion(unknown string, into any) string {
 	known := members(reflect.TypeOf(into))
 	if step, ok := into.(*Step); ok {
@@ -146,7 +145,7 @@ func members(t reflect.Type) []string {
 	return names
 }
 
-// distance returns how many letters must be changed, inserted or removed to turn a into b.
+// distance returns the number of letters to change, insert or remove.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

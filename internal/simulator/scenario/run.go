@@ -38,8 +38,7 @@ func NewRun(s *Scenario, by control.Endpoint, log io.Writer) *Run {
 	return r
 }
 
-// Saw counts a call that the next step may wait for. It is called when the call has been carried out, before
-// it is answered.
+// Saw counts a call that was carried out and is not answered yet.
 func (r *Run) Saw(call record.Call) {
 	if r == nil {
 		return
@@ -64,7 +63,7 @@ func (w *When) matches(call record.Call) bool {
 		(w.Namespace == "" || w.Namespace == call.Namespace) && (w.Name == "" || w.Name == call.Name)
 }
 
-// goOn begins to wait for the next step. One without When waits only for its time.
+// goOn prepares the next step. One without When waits only for its time.
 func (r *Run) goOn() {
 	r.seen = 0
 	if r.next < len(r.scenario.Steps) && r.scenario.Steps[r.next].When == nil {
@@ -137,7 +136,7 @@ func (r *Run) Next() error {
 	return nil
 }
 
-// Progress returns the scenario's steps and how many of them are done.
+// Progress returns the steps and how many are done.
 func (r *Run) Progress() control.Progress {
 	if r == nil {
 		return control.Progress{}

@@ -62,7 +62,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check returns an error if the step is invalid. begun are the names of the faults of earlier steps.
+// check returns an error for an invalid step. begun are the names of the faults before it.
 func (s Step) check(begun map[string]bool) error {
 	if s.Say == "" {
 		return errors.New(`"say" is missing: what happens, in words`)
@@ -89,7 +89,6 @@ func (s Step) check(begun map[string]bool) error {
 	return nil
 }
 
-// actions returns how many things a step does.
 func (s Step) actions() int {
 	count := 0
 	for _, given := range []bool{s.Fault != nil, s.End != "", s.Act != nil, s.Status != nil, s.CMDB != nil} {

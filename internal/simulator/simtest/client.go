@@ -248,7 +248,7 @@ func (c *Client) Settle(id, ip string) Verdict {
 	return v
 }
 
-// Changed returns a body with the first occurrence of a text replaced.
+// Changed returns a body with one text replaced once.
 func Changed(t *testing.T, body, old, other string) string {
 	t.Helper()
 	after := strings.Replace(body, old, other, 1)
@@ -340,7 +340,7 @@ func ByIP(rows []map[string]any) map[string]map[string]any {
 	return out
 }
 
-// ReadFile returns the text of a file without surrounding white space.
+// ReadFile returns the trimmed text of a file.
 func ReadFile(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -356,8 +356,7 @@ func NewVirtual(t *testing.T, given ...*simulator.Server) *Client {
 	return NewClient(t, sim)
 }
 
-// Lives returns a function that stops the simulator of its last call, and starts another from the same
-// state file.
+// Lives returns a function that restarts a simulator from its state file.
 func Lives(t *testing.T, knob func(*simulator.Server)) func() *Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "sandbox", "state.json")

@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// State returns registered, hosted and running as the letters RHr, with "-" for what is not the case.
+// State returns registered, hosted, running as "RHr", with "-" for not.
 func State(sim *simulator.Server, ip string) string {
 	p, _ := sim.Process("0:"+ip, "web", "nginx")
 	out := []byte("---")
