@@ -52,7 +52,7 @@ probe works on one process, sleep, on one test host: it registers, hosts, starts
 stops and unregisters the process, in an unused namespace, and removes it, also after Ctrl-C.
 It says so if something may be left. It settles what the provider believes and writes the
 answers to platform.json, with which bk-simulator -platform behaves like the platform. It needs
-a Linux host, and 3 to 15 minutes.
+a Linux host, and takes half a minute plus the time by which the cached status lags.
 
 record is a proxy on this machine in front of the platform. It forwards requests and answers
 unchanged, and records them on a tape: without secrets, and with other hosts, ids, names, labels
