@@ -47,7 +47,7 @@ type Config struct {
 	TenantID  string
 	UserAgent string
 
-	// MaxRetries is the maximum number of retries, so a call makes at most one attempt more. Zero means none.
+	// MaxRetries is the maximum number of retries, so a call makes at most MaxRetries+1 attempts. Zero means none.
 	MaxRetries int
 	// RetryWaitMin and RetryWaitMax bound the wait before a retry, unless the server asks for a longer one. If
 	// RetryWaitMin is zero there is no wait.

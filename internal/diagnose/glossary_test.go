@@ -117,7 +117,7 @@ var stateCodes = []stateCode{
 	},
 	{
 		fleet.NoLongerRegistered,
-		procapi.Words{English: "it was registered, and another tool unregistered it", Chinese: "曾经注册过，后来被人注销（取消注册）"},
+		procapi.Words{English: "it was registered, and the registration is gone", Chinese: "曾经注册过，注册现已不存在"},
 		procapi.Words{English: "registers it again", Chinese: "重新注册"},
 	},
 	{

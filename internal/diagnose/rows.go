@@ -32,7 +32,7 @@ type row struct {
 }
 
 // Rows lists the hosts that failed. Hosts with the same reason and output share a row, which has the last lines
-// of the output. Each reason has at least one row, however many hosts share another reason. The ids of tasks
+// of the output. Each of the first maxReasons reasons has at least one row, however many hosts share another. The ids of tasks
 // and requests, and errors of whole calls, follow. The text ends with a newline.
 func Rows(inventory fleet.Inventory, failures fleet.Results) string {
 	return RowsInDoubt(inventory, failures, lateEffect(failures))

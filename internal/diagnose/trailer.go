@@ -110,7 +110,7 @@ func answered(err error) string {
 	return ""
 }
 
-// timeUp reports whether the deadline passed before the outcome of any host was known.
+// timeUp reports whether the deadline ended the work on at least one host.
 func timeUp(failures fleet.Results) bool {
 	for _, o := range failures {
 		if o.Err != nil && !o.OK() && fleet.Ended(o.Err) && !fleet.Interrupted(o.Err) {

@@ -329,7 +329,7 @@ func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 		old := p.Clock.Now().Sub(time.Unix(newest, 0)).Round(time.Second)
 		l.State, l.Found = Well, fmt.Sprintf("its newest row is %s old, by this machine's clock", old)
 		if old > 5*time.Minute {
-			l.State, l.Next = Found, "Drift that a console makes is found no earlier. Compare the clocks first."
+			l.State, l.Next = Found, "A change made at a console is found only after that time. Compare the clocks first."
 		}
 	}
 	report.add(l)

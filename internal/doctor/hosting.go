@@ -117,7 +117,7 @@ func (r *probe) unhosting(ctx context.Context) error {
 	return nil
 }
 
-// calm stops and unhosts the process if necessary, whether it is registered or not.
+// calm stops the process if necessary, and unhosts it on the ESB, whether it is registered or not.
 func (r *probe) calm(ctx context.Context) error {
 	for range 3 {
 		status, err := r.live(ctx)

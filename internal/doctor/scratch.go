@@ -288,7 +288,7 @@ func (s *scratch) labelled(value string) {
 	s.meta.Labels[ownLabel] = value
 }
 
-// ownLabel is the name of that label. Its value shows which call wrote the labels.
+// ownLabel is the name of the process's own label. Its value shows which call wrote the labels.
 const ownLabel = "bk_doctor"
 
 // late is how long after a request its effect may occur: op_timeout, the check after it, and a margin.

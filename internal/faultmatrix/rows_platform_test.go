@@ -149,7 +149,7 @@ func ownerFaults() []fault {
 			{name: "no-row", title: "The cached status lags and has no row for a host", hit: []int{2}},
 			// Promised in partial-failure.md: a destroy, or the removal of a host, if [ownership](ownership.md) cannot be
 			// determined | ends with an error, exit code 1.
-			// Promised in reference: If ownership cannot be determined, the host stays and the error says so.
+			// Promised in reference: If ownership cannot be determined, the host stays, with an error.
 			{
 				name: "rows-unreadable", title: "Rows of the cached status cannot be read",
 				except:  map[operation]cell{onReadOwner: {ending: fails, says: "who registered it could not be read", tries: 1}},

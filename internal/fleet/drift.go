@@ -53,8 +53,8 @@ type Desired struct {
 	// Earlier are fingerprints that Owner registered earlier and has replaced since. A row with one of them
 	// is outdated, see [Desired.superseded].
 	Earlier []string
-	// HasSpec is false after an import. The agents cannot be asked without a spec, so the cached status
-	// decides.
+	// HasSpec is false after an import that did not read the spec from the agents. They cannot be asked
+	// without a spec, so the cached status decides.
 	HasSpec bool
 	// Verify is set if the agents' own files are compared field by field, too. A registration without a
 	// fingerprint is then as declared if its fields are.

@@ -43,7 +43,7 @@ type Outcome struct {
 	// Unreachable is set if the agent was asked, before or after the call, and did not answer. The process
 	// may still be there.
 	Unreachable bool
-	// Away is set if nothing was done because the agent, as the platform says, does not answer.
+	// Away is set if the host failed because its agent does not answer, or had not answered by the deadline.
 	Away bool
 	// Blocked is set if the host was not tried because an earlier process failed on it.
 	Blocked bool
@@ -111,8 +111,8 @@ func (r Results) Failures() Results {
 	return failures
 }
 
-// Away returns the hosts on which nothing was done because their agents do not answer. Hosts with a refusal,
-// a failed command, a failed call or an unknown outcome are not among them.
+// Away returns the hosts that failed because their agents do not answer. Hosts with a refusal, a failed
+// command, a failed call or an unknown outcome are not among them.
 func (r Results) Away() []Host {
 	var away []Host
 	for h, o := range r {

@@ -15,8 +15,8 @@ type Change struct {
 	Inherited
 
 	// Register holds hosts on which the process is not known to be registered. On those of Reregister
-	// something else is registered. On those of Settle at most hosting or running is missing. Those of
-	// AsFound are registered as desired by another tool, and become this object's in their wave.
+	// something else is registered. On those of Settle at most hosting, running or the operation is
+	// missing. Those of AsFound are registered as desired by another tool, and become this object's in their wave.
 	Register, Reregister, Settle, AsFound []Host
 	// Adopt makes the reconciliation take over registrations that anyone else made.
 	Adopt bool

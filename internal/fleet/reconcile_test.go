@@ -448,7 +448,7 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 				return
 			}
 			pending.Left, pending.Underway = fleet.OtherSpec, c.task
-			pending.Meaning = "registering it by an earlier apply is still under way; if that never ends, remove the resource with terraform state rm, and create it again with adopt_existing = true"
+			pending.Meaning = "hosting it by an earlier apply is still under way; if that never ends, remove the resource with terraform state rm, and create it again with adopt_existing = true"
 			wantResults(t, byHost{1: pending}, results)
 			p.wantCalls(t, append(asked, "wait 1")...)
 		})

@@ -131,8 +131,8 @@ func (d Desired) resolveExisting(o Outcome, row Status, err error, undated bool)
 	sent := d.Ours(row) || d.Owns(row)
 	switch {
 	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:
-		// As far as is known, the first request registered it. If there had been an earlier registration, the
-		// agent would have reported its time.
+		// As far as is known, the first request registered it. If the agent had reported the time of an earlier
+		// registration, it did not.
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case o.Repeated && (unread || o.RegisterTime == 0 && !sent):
 		return o.undecided(err), false

@@ -71,9 +71,9 @@ func unregister(ctx context.Context, p Process, hosts []Host) Results {
 }
 
 // unhostUnregistered handles hosts where nothing is registered any more and the agent may still host the
-// process. If registering is more than hosting, the agent would go on restarting a process without an owner,
-// so that hosting is ended. If registering is hosting, it shows that unregistering failed. If the platform
-// unregistered nothing and the agent cannot be asked, the result is unknown.
+// process. If registering is more than hosting, the agent would go on restarting a process without an owner:
+// its hosting is ended. If registering is hosting, hosting that goes on shows that unregistering failed. If the
+// platform unregistered nothing and the agent cannot be asked, the result is unknown.
 func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Host]Status, results Results) {
 	if len(gone) == 0 {
 		return

@@ -163,7 +163,7 @@ func (r *Reconciliation) resumeUnderway(ctx context.Context, hosts []Host, later
 		if r.found.Ended[h] = !goesOn; !goesOn {
 			continue
 		}
-		o.Meaning = "registering it by an earlier apply is still under way; if that never ends, remove the resource with terraform state rm, and create it again with adopt_existing = true"
+		o.Meaning = "hosting it by an earlier apply is still under way; if that never ends, remove the resource with terraform state rm, and create it again with adopt_existing = true"
 		if tasks[h].Operation == Start {
 			o.Meaning = "a start of an earlier apply is still under way; if that never ends, start the process by hand, and apply again"
 		}

@@ -49,7 +49,7 @@ type Runs struct {
 // SpecUnknown stands for an unknown spec.
 const SpecUnknown = "?"
 
-// Tried is what became of an operation, "" if it was not tried. Only after TryWorked is it known what runs.
+// Tried is what became of an operation, "" if it was not tried. Of the tries, only TryWorked shows what runs.
 type Tried string
 
 // The values of Tried.

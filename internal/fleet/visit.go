@@ -26,7 +26,8 @@ type visit struct {
 	denied map[Code][]Host
 }
 
-// wave registers the hosts of a wave, runs the operation if it is due, and hosts or starts what is not.
+// wave registers the hosts of a wave, runs the operation if it is due, and hosts or starts the process where that
+// is missing.
 func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	v := visit{Reconciliation: r, Wave: wave, results: make(Results), before: make(map[Host]Status), after: make(map[Host]Status)}
 	v.ask(ctx)
@@ -215,7 +216,7 @@ func (v *visit) operate(ctx context.Context) {
 	}
 }
 
-// bringUp hosts or starts the process on the hosts on which it is not.
+// bringUp hosts the process where it is not hosted, and starts it where it is to run and does not.
 func (v *visit) bringUp(ctx context.Context) {
 	v.up = v.results.Succeeded(v.Hosts)
 	if v.want.Ensure == EnsureRegistered || len(v.up) == 0 {
@@ -284,8 +285,8 @@ func (v *visit) state(ctx context.Context, run []Host) (map[Host]Status, error) 
 	return status, err
 }
 
-// start starts the process where it is known not to run, and returns the outcomes. With an unknown status it may
-// run, and is not started.
+// start starts the process where it is known not to run, and returns the outcomes. If the status is unknown, the
+// process may run, so it is not started.
 func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status) Results {
 	results := make(Results)
 	var stopped []Host

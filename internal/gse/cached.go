@@ -102,7 +102,7 @@ func placeAll(cached []cachedRows) (statuses map[fleet.Host]fleet.Status, unplac
 			case c.unreadable:
 				status = fleet.Status{State: fleet.Unknown, Unread: true, Message: "the cached status could not be read"}
 			case lost:
-				status = fleet.Status{State: fleet.Unknown, Message: "the cached status has a row of this process whose host matches none in the request"}
+				status = fleet.Status{State: fleet.Unknown, Message: "the cached status has a row of this process whose host could not be identified, and which may be this one"}
 				unplaced = append(unplaced, h)
 			default:
 				status = fleet.Status{State: fleet.Unregistered}

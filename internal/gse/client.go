@@ -41,7 +41,7 @@ func (c *Client) ReadHosted(ctx context.Context, hosts []fleet.Host, windows boo
 	return c.Hosted.ReadHosted(ctx, hosts, windows)
 }
 
-// NewClient returns a client for the face behind this gateway. That face and api use the same gateway.
+// NewClient returns a client for the face behind this gateway. api must call through the same gateway.
 func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *Client {
 	opts.Redact = api.Redact
 	client := &Client{api: api, face: esb{}, opts: opts.OrDefaults(), now: time.Now, patience: sharedPatience, askPatience: askPatience}

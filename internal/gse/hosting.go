@@ -50,7 +50,7 @@ func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Resul
 	return results
 }
 
-// hostBefore hosts or unhosts, and leaves the time later for the next step on the hosts where that succeeded.
+// hostBefore hosts or unhosts. It reserves the duration later for the next step, on the hosts where that succeeds.
 func hostBefore(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host, later time.Duration) fleet.Results {
 	ctx, cancel := fleet.Share(ctx, 2*fleet.Quick, later)
 	defer cancel()

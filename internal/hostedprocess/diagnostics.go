@@ -80,10 +80,10 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation 
 func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string {
 	for _, o := range failures {
 		if o.Left == fleet.OperationUnconfirmed {
-			advice := fmt.Sprintf("\n\nWhere the end of the %s was not seen, the next apply first asks the platform for its result, and waits for it if it is still under way. "+
-				"If the platform does not report one, it is sent again if the process has the same pid as before", operation)
+			advice := fmt.Sprintf("\n\nWhere the end of the %[1]s was not seen, the next apply first asks the platform for its result, and waits for it if it is still under way. "+
+				"If the platform reports no result, the %[1]s is sent again if the process has the same pid as before", operation)
 			if operation == fleet.Reload {
-				advice += ", which a reload may not change"
+				advice += ", which a reload often does not change"
 			}
 			return advice + ". To leave such hosts alone, apply once with on_update = \"register\"."
 		}
@@ -131,8 +131,8 @@ func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet
 		h.Title, diagnose.CountFailures(stuck, tried), purpose, diagnose.Rows(keys, stuck), todo))
 }
 
-// judge returns the failures that fail an apply, and a warning of unreachable hosts if no more of them than
-// allowed. statuses are what is known of all hosts.
+// judge returns the failures that fail an apply, and a warning of unreachable hosts if there are no more of them
+// than allowed. statuses are what is known of all hosts.
 func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]diagnose.HostStatus) (fleet.Results, diag.Diagnostics) {
 	away := diagnose.CountUnreachable(statuses)
 	if away == 0 || away > h.unreachable.Hosts {

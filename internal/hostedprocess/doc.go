@@ -16,8 +16,8 @@
 //     operation of on_update is due, and rollback.go restores the previous declaration.
 //   - May it be unregistered? observe.go asks the agent and reads the cached status, and the table in
 //     package ownership decides from both. release.go unregisters the hosts that this object owns, after a
-//     stop if on_destroy asks for one and the host is not spared. left.go warns of hosts that left state in
-//     any other way.
+//     stop if on_destroy asks for one and the host is not spared. left.go has the warnings about hosts that left state
+//     in another way, as far as state did not say so already.
 //   - What does a refresh find? read.go compares hosts with what was last registered ([fleet.Inspect]), and
 //     refreshed in decide.go merges the result with what state said before.
 //   - What do other objects of this run do there? moves.go handles a host that moves between two objects,

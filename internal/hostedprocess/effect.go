@@ -41,8 +41,8 @@ type leaves struct {
 	hosts   []fleet.Host
 	// going are hosts that may be renamed instead.
 	going []fleet.Host
-	// unsure are hosts whose registration may be another object's. refused are hosts on which registering was
-	// refused.
+	// unsure are hosts whose registration may be another object's. refused are hosts that this object never
+	// registered: that was refused, or not tried.
 	unsure, refused []fleet.Host
 }
 
@@ -305,7 +305,7 @@ const (
 // untaint is the way out of a destroy of which the provider was shown no plan.
 const untaint = "Where Terraform has tainted the resource, `terraform untaint` comes before"
 
-// nowhere reports whether registering was refused on every host that leaves.
+// nowhere reports whether this object never registered any of the hosts that leave.
 func (e effect) nowhere() bool { return len(e.leaves.refused) == len(e.leaves.hosts) }
 
 // within returns an error for each safety limit that the effect exceeds.
@@ -395,8 +395,8 @@ func (e effect) warnings(plan *lifecycleModel) diag.Diagnostics {
 }
 
 // unlimited warns if more than one host leaves and no safety limits that. limit says what to set. Terraform
-// prints only the first of several warnings with one summary, so for a destroy, which has no rollout_plan, the
-// summary names the process.
+// prints only the first of several warnings with one summary, so for the first destroys of a plan, which have no
+// rollout_plan, the summary names the process (see destroyTitle).
 func (e effect) unlimited(safety types.Object, summary, limit string) diag.Diagnostics {
 	if len(e.leaves.hosts) < 2 || !safety.IsNull() {
 		return nil

@@ -151,8 +151,8 @@ func readSpecs(ctx context.Context, p *platform.Platform, processes ...*foundPro
 	return diags
 }
 
-// readHosted reads what agents host, on any operating system. Hosts on which the script for Linux cannot be run
-// are tried with the one for Windows.
+// readHosted reads what agents host, on any operating system. Hosts whose file the script for Linux did
+// not read are tried with the one for Windows.
 func readHosted(ctx context.Context, p *platform.Platform, hosts []fleet.Host) map[fleet.Host]hostedspec.Reading {
 	first, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout/2) // leaves time for Windows
 	defer cancel()

@@ -28,8 +28,9 @@ type ledger struct {
 	// object's own id, "" if that is owner. An import takes over the owner of what it finds, which another
 	// object may have as well.
 	owner, object string
-	// kept is false if private state has no ledger. That is so after an import (state then has no spec either),
-	// after the provider was killed in an update, and in the destroy of a tainted object that is replaced.
+	// kept is false if private state has no ledger. That is so after an import, after the provider was killed in an
+	// update, and in the destroy of a tainted object that is replaced. After an import, state has a spec only if
+	// the agents were asked for it.
 	kept  bool
 	hosts map[fleet.HostID]entry
 }
@@ -43,7 +44,7 @@ type declared struct {
 	// Uncounted is what registering sent beyond what the fingerprint covers.
 	Uncounted string `json:"uncounted,omitempty"`
 	// Earlier are fingerprints that this object registered before. They are kept until the cached status shows
-	// Fingerprint on every host. If a declaration came back, Fingerprint is among them.
+	// Fingerprint on every host, or longer if a declaration came back and Fingerprint is among them.
 	Earlier []string `json:"earlier,omitempty"`
 }
 

@@ -9,14 +9,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// note is the reason why a host left state in another way than by being unregistered as asked. Each has a
-// warning.
+// note is a reason, of those that have a warning, why a host left state otherwise than by being unregistered as
+// asked.
 type note int
 
 const (
 	anothers  note = iota // another object owns the registration
 	besides               // another object owns one by the machine's other name
-	unowned               // another tool registered it without an owner
+	unowned               // the registration names no owner
 	lapsed                // another object's registration is gone
 	unstopped             // it was unregistered without being stopped or killed
 	elsewhere             // nothing ran by the declaration in state, but another one was registered
@@ -35,7 +35,7 @@ var notes = []struct {
 	{besides, "Machines Belong To Another Resource", "%[1]s was registered on %[2]s by another resource after this one, by another name of the " +
 		"machine: its agent id or its address. The agent hosts one process, and would stop hosting it if this resource's registration were removed. So it was left " +
 		"as it is there, hosted and running, and is no longer managed by this resource, whose own registration stays."},
-	{unowned, "Hosts Registered Without An Owner", "%[1]s is registered on %[2]s by something that is no resource, such as a console. That registration may not be this " +
+	{unowned, "Hosts Registered Without An Owner", "%[1]s is registered on %[2]s by something that names no owner, such as a console or a start by bk_process_operation. That registration may not be this " +
 		"resource's any more, or may never have been. So it was left as it is, and is no longer managed by this resource."},
 	{lapsed, "Hosts Last Registered By Another Resource", "%[1]s was registered on %[2]s by another resource after this one, and the platform does not show it there now. " +
 		"Nothing of this resource's was left to unregister, and nothing was stopped or killed: what may still run there was the other one's."},

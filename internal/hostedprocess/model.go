@@ -89,7 +89,7 @@ func checkLifecycleCommands(ctx context.Context, m hostedModel, config tfsdk.Con
 	return diags
 }
 
-// checkResident refuses settings that need a process which keeps running. attribute is the one that says so.
+// checkResident refuses settings that need a resident process if kind is another one. attribute is the name of kind.
 func (m *lifecycleModel) checkResident(attribute string, kind types.Int64, resident int64) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if kind.IsNull() || kind.IsUnknown() || kind.ValueInt64() == resident {

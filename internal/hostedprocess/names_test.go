@@ -157,7 +157,7 @@ func TestNames_newNameTaken(t *testing.T) {
 // A rename together with another change is refused, by the plan or by an apply whose plan did not know it. The error
 // names the two applies to use instead, and nothing is changed.
 //
-// Promised in changing-hosts.md: Anything else is refused with an error before anything is changed. The message says which two applies get there
+// Promised in changing-hosts.md: Anything else is refused with an error before anything is changed. The message says which two applies get there.
 func TestNames_refused(t *testing.T) {
 	t.Parallel()
 	byAgent := map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}

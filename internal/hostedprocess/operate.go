@@ -15,8 +15,8 @@ var registeredOnly = map[fleet.Code]bool{
 	fleet.NotHosted: true, fleet.NotRunning: true, fleet.Unhealthy: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
 }
 
-// mayRunAnother holds the codes of hosts whose process may run another spec than the declared one. They count
-// only if the ledger is lost, which otherwise knows what runs there.
+// mayRunAnother holds the codes of hosts whose process may run another spec than the declared one. With a ledger
+// only OtherSpec counts, as the ledger knows what runs on the other hosts.
 var mayRunAnother = map[fleet.Code]bool{
 	fleet.OtherSpec: true, fleet.NoLongerRegistered: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
 }
@@ -122,7 +122,7 @@ func keepUnsure(unsure map[fleet.Host]int64, results fleet.Results) {
 		case o.OK():
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: "registered and not operated: " + meaningInterrupted, Left: fleet.OperationUnconfirmed}
 		default:
-			o.Meaning, o.Away = strings.TrimPrefix(o.Meaning+"; ", "; ")+meaningInterrupted, false // a host that is away may not fail the apply, and this must
+			o.Meaning, o.Away = strings.TrimPrefix(o.Meaning+"; ", "; ")+meaningInterrupted, false // not Away: max_unreachable_hosts must not excuse this
 			results[host] = o
 		}
 	}

@@ -185,8 +185,8 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	resp.Diagnostics.Append(hostedAgain(ctx, does, state, resp)...)
 }
 
-// changedWithoutLedger returns the hosts that stay, if the ledger is lost (the provider was killed, or the
-// object imported) and the declaration differs from state. The update compares each host, and may change fewer.
+// changedWithoutLedger returns the hosts that stay, if the ledger is lost (the provider was killed, or the object
+// was imported), state has a spec and the declaration differs from it. The update may change fewer hosts.
 func (r *hostedResource) changedWithoutLedger(ctx context.Context, p planned, does effect) []fleet.Host {
 	if p.last.kept || !p.known || !p.state.HasSpec(ctx) {
 		return nil

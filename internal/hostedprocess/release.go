@@ -196,7 +196,7 @@ const meaningMachineUnread = "not stopped, because whether another of the hosts 
 // meaningUnasked is said of a host that forget_unreachable does not forget.
 const meaningUnasked = "whether its agent answers could not be asked"
 
-// forgetGone asks once more about the hosts that could not be unregistered because their agents did not answer.
+// forgetGone asks once more about the hosts that could not be unregistered and whose agents gave no answer.
 // It forgets a host only if the platform says that its agent does not answer. Otherwise that is unknown: the
 // platform may be slow, or fail.
 func (l departure) forgetGone(ctx context.Context) {

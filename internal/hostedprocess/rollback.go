@@ -32,7 +32,7 @@ func (u *update) canGoBack() bool {
 const notRolledBack = "\n\nNot rolled back, because what was registered before this update cannot be registered again as it was: nothing is known of the last apply " +
 	"(as after an import, or if the provider was killed in it), or default_labels or the label's name have changed since."
 
-// meaningBehind is said of a host that cannot go back to a declaration which it never ran.
+// meaningBehind is said of a host that is not known to have run the previous declaration before the update.
 const meaningBehind = "it did not run with the previous declaration either"
 
 func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {

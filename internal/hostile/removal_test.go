@@ -222,7 +222,7 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 
 // If the platform says that nothing is registered, the agent is asked.
 //
-// Promised in changing-hosts.md: If the process is still hosted there, or the agent cannot be asked (through the ESB too), the host stays, with an error.
+// Promised in changing-hosts.md: If an agent cannot be asked, or if registering is hosting and the process is still hosted, the host stays, with an error.
 func TestRemoval_nothingRegistered(t *testing.T) {
 	t.Parallel()
 	for by, before := range map[providertest.Face]int{ // number of earlier queries to the agents

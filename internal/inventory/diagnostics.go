@@ -62,7 +62,7 @@ func tooFewOf(what string, biz int64, hosts, inScope int, least int64) diag.Diag
 		text = fmt.Sprintf("Of %d hosts that business %d has in this scope, %d pass the filter", inScope, biz, hosts)
 	}
 	return diagnose.About(path.Root("min_hosts"), diag.NewErrorDiagnostic("Too Few Hosts", fmt.Sprintf("%s; min_hosts requires %d.\n\n"+
-		"This is an error so that no plan removes hosts because CMDB was emptied or queried with a wrong scope. If this number is right, lower min_hosts.", text, least)))
+		"This is an error so that no plan removes hosts because CMDB was emptied or queried with a wrong scope. If CMDB is right, lower min_hosts.", text, least)))
 }
 
 // faults returns the errors for hosts that cannot be named.

@@ -18,7 +18,7 @@ const (
 	Overtaken
 	// Foreign: it was another object's when this one was to register it.
 	Foreign
-	// Refused: registering it was refused.
+	// Refused: this object never registered it: that was refused, or not tried.
 	Refused
 	// Unconfirmed: whether registering it worked is unknown.
 	Unconfirmed
@@ -60,7 +60,8 @@ const (
 	Unread Row = 1 << iota
 	// Failed: the cached status could not be read.
 	Failed
-	// Unplaced: there is a row that may be this machine's, or that has no labels.
+	// Unplaced: there is a row that may be this machine's. A row with unknown labels counts as one, unless the
+	// claim is Registered.
 	Unplaced
 	// Absent: there is no row.
 	Absent

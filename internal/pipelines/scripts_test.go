@@ -255,7 +255,7 @@ func TestAccScripts_refused(t *testing.T) {
 	p.script(0, "plan.sh")
 	// Promised in pipelines.md: `policy.sh` exits with 1 and says why
 	providertest.Says(t, p.script(1, "policy.sh"), "The policies refuse this plan.", "takes away 2 of its 4 hosts: web-3 (0:10.0.0.4), web-4 (0:10.0.0.5)")
-	// Promised in pipelines.md: `apply.sh` asks them once more
+	// Promised in pipelines.md: `apply.sh` runs the policies once more
 	providertest.Says(t, p.script(1, "apply.sh"), "takes away 2 of its 4 hosts")
 
 	// Promised in pipelines.md: a plan that cannot be judged is refused

@@ -12,7 +12,7 @@ import (
 // failure for another.
 type Call struct {
 	Name          string
-	SuccessCodes  []int64 // the host was already in the requested state
+	SuccessCodes  []int64 // codes other than 0 with which the host is in the requested state
 	ConflictCodes []int64 // the process was already registered
 	NotRepeatable bool    // running it twice has another effect than running it once
 	MustTrack     bool    // if it may have had an effect, state must record that

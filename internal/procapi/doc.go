@@ -7,9 +7,8 @@
 //
 // # Waiting
 //
-// Four things are pending until the deadline of the caller's context. A task may be queued (envelope code
-// 1000115). A host may be missing from a result, or in progress (115). A transport error may be temporary. The
-// first final verdict of a host is kept, whatever later answers say.
+// Pending until the deadline of the caller's context are: a queued task (envelope code 1000115), a host that a
+// result lacks or that is in progress (115), and a temporary transport error. The first final verdict of a host is kept, whatever later answers say.
 //
 // # Repeated requests
 //

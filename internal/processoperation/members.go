@@ -104,7 +104,7 @@ func joinedIDs(ids []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(ids))), ",")
 }
 
-// machine is a host of one or more members, with its key in the first of them.
+// machine is a host of one or more members, with the first of its keys in the order of CompareKeys.
 type machine struct {
 	key  string
 	host fleet.Host

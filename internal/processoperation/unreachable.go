@@ -61,7 +61,7 @@ func (u unreachable) of(m member) map[fleet.HostID]diagnose.HostStatus {
 	return statuses
 }
 
-// leftOf returns the hosts on which a destroy failed.
+// leftOf returns the entries of u for hosts on which a destroy failed.
 func (u unreachable) leftOf(o operation, left outcome) unreachable {
 	rest := make(unreachable)
 	for i, m := range o.members {

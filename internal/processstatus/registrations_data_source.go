@@ -94,8 +94,8 @@ func registrationAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "All labels of the registration. Null if the list does not say.", Computed: true, ElementType: types.StringType,
 		},
 		"fingerprint": schema.StringAttribute{
-			MarkdownDescription: "Fingerprint that this provider registered it with, by the label that `spec_fingerprint_label` names. Null if another tool " +
-				"registered it last.",
+			MarkdownDescription: "Fingerprint that this provider registered it with, by the label that `spec_fingerprint_label` names. Null without that " +
+				"label, as after a registration by another tool.",
 			Computed: true,
 		},
 		"owner": schema.StringAttribute{

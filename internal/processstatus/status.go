@@ -158,7 +158,7 @@ func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]
 
 // statusFromCache returns the warning for a cached status that was read because the agents could not be asked.
 func statusFromCache(id string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Status Read From The Cache", id+" has no spec here, which asking the agents requires. The status is the platform's "+
+	return diag.NewWarningDiagnostic("Status Read From The Cache", id+" has no spec here, and the agents cannot be asked without one. The status is the platform's "+
 		"cached one, which may be minutes old.\n\nA process that was imported gets its spec with the first apply. If the spec was left out on purpose, "+
 		"set mode = \"cached\", which says so.")
 }

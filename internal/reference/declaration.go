@@ -88,7 +88,7 @@ func (d declaration) decode(ctx context.Context, text string, attributes map[str
 	var encoded map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &encoded); err != nil {
 		// The text is not quoted: a command in it may contain a secret.
-		return nil, fmt.Errorf("an id, a name or any other text is not; set %s = %s.<name>.%s", d.name, d.from, d.name)
+		return nil, fmt.Errorf("an id, a name or any other text; set %s = %s.<name>.%s", d.name, d.from, d.name)
 	}
 	decoded := make(parts)
 	for _, alternatives := range d.parts {

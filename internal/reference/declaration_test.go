@@ -251,14 +251,14 @@ func with(config map[string]any, name string, value any) map[string]any {
 func TestDeclaration_unreadable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ face, value, want string }{
-		"not-json":       {"gse", "web:nginx", "Attribute process: it is not the process of a bk_hosted_process: an id, a name or any other text is not; set process = bk_hosted_process.<name>.process."},
+		"not-json":       {"gse", "web:nginx", "Attribute process: it is not the process of a bk_hosted_process: an id, a name or any other text; set process = bk_hosted_process.<name>.process."},
 		"no-hosts":       {"gse", `{"meta":{"namespace":"web","name":"nginx"}}`, "hosts is missing"},
 		"unknown-field":  {"gse", strings.Replace(gseProcess, `"user"`, `"account"`, 1), `unsupported attribute "account"`},
 		"more-parts":     {"gse", strings.Replace(gseProcess, `"hosts"`, `"host":{},"hosts"`, 1), `unknown field "host"`},
 		"invalid-host":   {"gse", strings.Replace(gseProcess, "0:10.0.0.1", "web-1", 1), `Attribute hosts["a"]`},
 		"without-a-spec": {"gse", gseProcess[:strings.Index(gseProcess, `,"spec"`)] + "}", "it was imported and not applied yet"},
 
-		"job-not-json":      {"job", "biz:2:/s/n", "Attribute declaration: it is not the declaration of a bk_job_hosted_process: an id, a name or any other text is not; set declaration = bk_job_hosted_process.<name>.declaration."},
+		"job-not-json":      {"job", "biz:2:/s/n", "Attribute declaration: it is not the declaration of a bk_job_hosted_process: an id, a name or any other text; set declaration = bk_job_hosted_process.<name>.declaration."},
 		"job-no-scope":      {"job", jobProcess[:strings.Index(jobProcess, `,"scope"`)] + "}", "scope or bk_biz_id is missing"},
 		"job-other-api":     {"job", gseProcess, "scope or bk_biz_id is missing"},
 		"job-unknown-field": {"job", strings.Replace(jobProcess, `"pid_path"`, `"pid"`, 1), `unsupported attribute "pid"`},

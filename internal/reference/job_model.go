@@ -280,7 +280,7 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	if diags.HasError() {
 		return Target{}, diags
 	}
-	// JOB has no labels to keep a fingerprint in, but it still distinguishes declarations.
+	// JOB has no labels to keep a fingerprint in, but the fingerprint still distinguishes declarations.
 	fingerprint, err := fleet.Fingerprint(info, nil)
 	if err != nil {
 		diags.Append(diagnose.Bug(err))

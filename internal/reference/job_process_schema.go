@@ -122,7 +122,7 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 			"cfg_path":    optionalPath("Absolute path of the configuration."),
 			"log_path":    optionalPath("Absolute path of the logs."),
 			"start_cmd":   command("Starts the process and returns. The agent also runs it when the process has died. A hosted resident process requires it."),
-			"stop_cmd":    command("Stops the process. Beyond a limit, the agent runs it or kills the process (documents differ). Limits without this command cause a warning."),
+			"stop_cmd":    command("Stops the process. Beyond a limit, the agent runs it or kills the process (documents differ). Limits without this command cause a warning if the process is kept running."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
 			"kill_cmd":    command("Kills the process."),

@@ -167,7 +167,7 @@ func entry(name string, priority any, hosts ...string) map[string]any {
 	return one
 }
 
-// Promised in reference: Limits without this command cause a warning.
+// Promised in reference: Limits without this command cause a warning if the process is kept running.
 // Promised in limits.md: | Namespace or name of a process | 512 characters |.
 // Promised in from-gsekit.md: without `restart_cmd`, a plan of a `restart` fails (*Missing Command*).
 func TestMistakes(t *testing.T) {

@@ -39,7 +39,7 @@ type Model interface {
 	// HostsMap is the value of hosts, and SetHosts replaces it.
 	HostsMap(ctx context.Context) HostMap
 	SetHosts(ctx context.Context, hosts HostMap)
-	// InOneValue returns what a message tells users to set instead of a declaration to operate other hosts.
+	// InOneValue says, for a message, what to set in place of a declaration to operate other hosts.
 	// It is empty if no declaration is set.
 	InOneValue() string
 	// HasSpec reports whether there is a spec.

@@ -114,7 +114,7 @@ type several struct {
 // element is a Model inside processes.
 type element interface {
 	Model
-	// read reads the values of an element at a path. write sets in attributes what has its current hosts.
+	// read reads the values of an element at a path. write puts the attributes that contain its current hosts into attributes.
 	read(ctx context.Context, at path.Path, attributes map[string]attr.Value)
 	write(attributes map[string]attr.Value)
 }
@@ -239,7 +239,7 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 		Validators:          []validator.Int64{int64validator.AtLeast(0)},
 	}
 	return schema.MapNestedAttribute{
-		MarkdownDescription: "Several processes, in place of " + d.instead + ": name of your choice to process and `priority`." + more +
+		MarkdownDescription: "Several processes in place of " + d.instead + ": a map from a name of your choice to a process and its `priority`." + more +
 			" Processes of equal priority run together, " + together + ". See [Several processes](../guides/rollouts.md#several-processes).",
 		Optional:   true,
 		Validators: []validator.Map{entryNames{}},

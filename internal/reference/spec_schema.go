@@ -110,7 +110,7 @@ func controlAttribute() schema.SingleNestedAttribute {
 			"start_cmd": command("Starts the process, writes its PID to `pid_path` and returns. The agent also runs it when the process has died. " +
 				"A hosted resident process requires it."),
 			"stop_cmd": command("Stops the process. Beyond a limit, the agent runs it or kills the process (documents differ). " +
-				"Limits without this command cause a warning."),
+				"Limits without this command cause a warning if the process is kept running."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
 			"kill_cmd":    command("Kills the process."),
@@ -187,7 +187,7 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 				MarkdownDescription: "When a periodic process (`auto_type` 0) runs." + reservedNote,
 				Optional:            true,
 			},
-			"op_timeout": seconds("Seconds that a command may take, at least 1. Changing only this registers the process again through the API gateway, but not through the ESB. "+
+			"op_timeout": seconds("Seconds that a command may take, at least 1. Changing only this registers the process again, except through the ESB if `resource` is set. "+
 				"The platform's default is 60.", 1),
 		},
 	}

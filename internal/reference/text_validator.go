@@ -23,7 +23,7 @@ func optionalPath(description string) schema.StringAttribute {
 
 const summaryInvalidText = "Invalid Value"
 
-// GSE documents no maximum lengths. These are larger than any real value.
+// GSE documents no maximum lengths. No real value exceeds these.
 const (
 	// maxNameLength bounds names. Most come from CMDB, which stores at most 256 characters of one
 	// (FieldTypeSingleLenChar in src/common/definitions.go of TencentBlueKing/bk-cmdb), and tools add prefixes

@@ -63,7 +63,7 @@
 //     list_agent_state, list_agent_info and get_task_state are under /api/v2/cluster/
 //     and /api/v2/task/, get_agent_status and get_agent_info at the ESB. An agent that is
 //     unreachable for operations is unreachable there.
-//     The gateway can neither register nor unregister by itself: op 3 registers and
+//     The gateway has no APIs to register or unregister: op 3 registers and
 //     hosts, replacing what was there (see [Server.HostingOnce]), and op 4 removes the
 //     row, while the process keeps running.
 //   - JOB, both generations: manage_proc, operate_process and get_proc_result

@@ -51,7 +51,7 @@ func (s *Server) SetReachable(addr string, reachable bool) {
 	must(s.core.SetReachable(addr, reachable))
 }
 
-// Process returns one process, and false if it is neither registered nor hosted nor running.
+// Process returns one process, and false if there is no data about it under this name of its host.
 func (s *Server) Process(addr, namespace, name string) (core.Process, bool) {
 	s.begin()
 	return s.core.Process(addr, namespace, name)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Machine is the real state of one machine, under all its names. Faults, lost answers and a cached status
-// that lags do not affect it.
+// Machine is the real state of one machine, under all its names. It is what is true, whatever
+// faults, lost answers or a cached status that lags show.
 type Machine struct {
 	Host      string           `json:"host"` // "cloud:ip", or an agent id without a known address
 	AgentID   string           `json:"agent_id,omitempty"`

@@ -61,7 +61,7 @@ const (
 )
 
 // check checks the members of a body or of a header, in the ESB's order. If one user identity is wrong,
-// name is its member. bk_username alone is sufficient, as it is for applications that the platform's
+// name is its member. As user identity, bk_username is sufficient, as it is for applications that the platform's
 // administrators have listed.
 func (c Credentials) check(members map[string]any) (fault credentialFault, name string) {
 	wantCode, wantSecret := c.app()
