@@ -239,7 +239,7 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 		Validators:          []validator.Int64{int64validator.AtLeast(0)},
 	}
 	return schema.MapNestedAttribute{
-		MarkdownDescription: "Several processes in place of " + d.instead + ": a map from a name of your choice to a process and its `priority`." + more +
+		MarkdownDescription: "Several processes in place of " + d.instead + ": a process and its `priority` by a name of your choice." + more +
 			" Processes of equal priority run together, " + together + ". See [Several processes](../guides/rollouts.md#several-processes).",
 		Optional:   true,
 		Validators: []validator.Map{entryNames{}},
