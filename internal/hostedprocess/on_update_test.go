@@ -203,7 +203,7 @@ func TestOnUpdate_due(t *testing.T) {
 	}{
 		"fails":            {"restart", restarts, func(w *world) { w.onOp(restarts, failing, 1) }, "not_operated", "Fix the cause and apply again: only these hosts are called.", false},
 		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where the end of the restart was not seen, the next apply first asks … the same pid as before. To leave such hosts alone, apply once with on_update = \"register\".", false},
-		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where the end of the reload was not seen … the same pid as before, which a reload may not change. To", false}, // its pid tells nothing
+		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where the end of the reload was not seen … the same pid as before, which a reload often does not change. To", false}, // its pid tells nothing
 		"not-registered":   {"restart", restarts, func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec", "is not as declared on 1 of 2 hosts of this update.", false},
 		"relabelled":       {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "other_spec", "web-1 (0:10.0.0.2): interrupted (115, still in progress)", true},
 	} {
