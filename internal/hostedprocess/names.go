@@ -122,7 +122,7 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 		return nil
 	}
 	l := departure{u.prior, u.known, u.leave, &u.names.dropped}
-	ours := l.stillOurs(ctx, l.notRenamed(ctx, old))
+	ours := l.stillOurs(ctx, old)
 	rows, err := u.h.Process.CachedStatus(ctx, slices.Concat(now, old))
 	for i, was := range old {
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -484,6 +485,33 @@ func TestOwnership_theOtherName(t *testing.T) {
 		t.Errorf("processes %v became %v; it is %+v", before, after, p)
 	}
 	w.play(other, step{name: "the other", config: second, kind: providertest.PlanNothing})
+}
+
+// The same holds if the other object registers it between two waves of the destroy.
+func TestOwnership_theOtherNameBetweenWaves(t *testing.T) {
+	t.Parallel()
+	w := newNames(t, true)
+	more := map[string]any{"ensure": "running", "adopt_existing": true}
+	first, run := w.object(), w.open()
+	first.Applied(w.declares(2, more, map[string]any{"on_destroy": "kill", "rollout": map[string]any{"waves": []any{"1"}}}))
+	before := pids(w.sim, 2)
+	second := run.CoreOf(providertest.HostedType, &providertest.Kept{})
+	var once sync.Once
+	w.sim.OnCall = func(call simulator.Call) {
+		if call.Op == simulator.OpUnhost { // of the first wave
+			once.Do(func() {
+				second.Applied(w.declares(0, more, attribute("hosts", map[string]string{"a": agents["web-2"]})))
+			})
+		}
+	}
+	first.Protocol = run
+
+	said := first.DestroyUnrefreshed()
+
+	p := w.sim.Machine(agents["web-2"]).Process("web", "nginx")
+	if said.Failed() || !p.Hosted || pids(w.sim, 2)[1] != before[1] || pids(w.sim, 2)[0] > 0 {
+		t.Errorf("processes %v became %v; it is %+v; said: %s", before, pids(w.sim, 2), p, said)
+	}
 }
 
 // A host on which a start is under way is not renamed until the start is over, even if it is no longer wanted.

@@ -210,7 +210,7 @@ func (o *observation) place(host fleet.Host) {
 
 // stillOurs returns the hosts whose registration is this object's, and notes the outcome of the others.
 func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host {
-	o, err := l.observe(ctx, l.notReplaced(hosts))
+	o, err := l.observe(ctx, l.notReplaced(l.notRenamed(ctx, hosts)))
 	return fleet.Where(o.hosts, func(host fleet.Host) bool {
 		s := o.sights[host]
 		verdict, why := o.verdict(host)

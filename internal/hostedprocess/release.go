@@ -53,7 +53,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known,
 	gone := newReleased()
 	rollout.MaxUnreachable = 0 // for hosts that leave, forget_unreachable decides
 	l := departure{h, k, how, &gone}
-	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.notRenamed(ctx, l.unhindered(ctx, hosts))))
+	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.unhindered(ctx, hosts)))
 	logged := platform.Run{Process: h.ID, Operation: wordsOf(l.first), Keys: h.Hosts, Rollout: rollout}
 	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		return rollout.Run(ctx, ours, func(ctx context.Context, wave fleet.Wave) fleet.Results {
