@@ -202,6 +202,22 @@ func TestUnderWay_replaced(t *testing.T) {
 	}
 }
 
+// A registration that never ends holds its host. The message names the way out, which works.
+func TestUnderWay_neverEnds(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
+	config := s.config("./start.sh", "hosted", "unregister")
+	s.sends(config)
+	s.first.Untaint()
+	_, said := s.first.Apply(s.config("./start.sh", "hosted", "unregister", map[string]any{"timeouts": map[string]any{"update": "2s"}}))
+	providertest.Fails(t, said, "hosting it by an earlier apply is still under way; if that never ends, remove the resource with terraform state rm, and create it again with adopt_existing = true")
+
+	another := s.object() // after terraform state rm
+	another.Applied(config)
+	p := s.sim.Machine(providertest.Address(1)).Process("web", "nginx")
+	providertest.Check(t, p.Hosted && p.Entries[0].Labels["tf_spec_owner"] == another.Attribute("owner"), "it is %+v", p)
+}
+
 // The task under way is kept as long as its host is in state, whatever is applied meanwhile.
 func TestUnderWay_known(t *testing.T) {
 	t.Parallel()
