@@ -206,7 +206,7 @@ func (l *lister) list(ctx context.Context) error {
 type reading struct {
 	ids     []entryID
 	rows    int     // without those that earlier pages had
-	count   float64 // according to the last page, 0 if unknown
+	count   float64 // according to the last page that has rows and a count, 0 if there is none
 	moved   bool    // a row was on two pages, or the count changed
 	starved bool    // a page that should have had more rows had no new ones
 }
@@ -242,16 +242,18 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 			r.rows++
 		}
 		fresh := r.rows > before
-		count := answer.Count.Value // 0 if unknown
-		r.moved = r.moved || start > 0 && count != r.count
-		r.count = count
+		// A page beyond the end may have no count, or one of 0.
+		if answer.Count.Known && (start == 0 || len(answer.ProcInfos.rows) > 0) {
+			r.moved = r.moved || start > 0 && answer.Count.Value != r.count
+			r.count = answer.Count.Value
+		}
 		// A full page may not be the last, whatever its count is. Without the check for new rows, the loop
 		// would not end if a server ignores the start of the page.
-		last := answer.Count.Known && float64(start+pageLimit) >= count && len(answer.ProcInfos.rows) < pageLimit
+		last := answer.Count.Known && float64(start+pageLimit) >= r.count && len(answer.ProcInfos.rows) < pageLimit
 		if fresh && !last {
 			continue
 		}
-		r.starved = !fresh && float64(start) < count
+		r.starved = !fresh && float64(start) < r.count
 		return r, nil
 	}
 }
