@@ -85,6 +85,10 @@ func (r hostRow) host() Host {
 			h.Places = append(h.Places, Place{SetID: set.SetID, SetName: set.SetName, ModuleID: m.ID, ModuleName: m.Name})
 		}
 	}
+	// CMDB collects the sets in a map (rearrangeBizHostTopo in findhost.go), so their order differs each time.
+	slices.SortFunc(h.Places, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(a.SetID, b.SetID), cmp.Compare(a.ModuleID, b.ModuleID))
+	})
 	return h
 }
 
@@ -153,13 +157,18 @@ func (c *Client) HostsByID(ctx context.Context, biz int64, ids []int64) ([]Host,
 func (c *Client) hosts(ctx context.Context, biz int64, filter, field string, values []int64, of func(Place) int64) ([]Host, error) {
 	values = slices.Compact(slices.Sorted(slices.Values(values)))
 	chunks := slices.Collect(slices.Chunk(values, maxFilter))
-	rows, err := steady(listHosts.name, len(chunks), func() ([]hostRow, error) {
-		return inChunks(chunks, func(chunk []int64) ([]hostRow, error) {
+	found, err := steady(listHosts.name, len(chunks), func() ([]Host, error) {
+		return inChunks(chunks, func(chunk []int64) ([]Host, error) {
 			list := listing[hostRow, int64]{endpoint: listHosts, limit: 500, sort: "bk_host_id", id: hostRow.id, params: params{
 				"bk_biz_id": biz, "fields": hostFields,
 				filter: params{"condition": "AND", "rules": []params{{"field": field, "operator": "in", "value": chunk}}},
 			}}
-			return list.read(ctx, c)
+			rows, err := list.read(ctx, c)
+			hosts := make([]Host, len(rows))
+			for i, row := range rows {
+				hosts[i] = row.host()
+			}
+			return hosts, err
 		})
 	})
 	if err != nil {
@@ -171,16 +180,12 @@ func (c *Client) hosts(ctx context.Context, biz int64, filter, field string, val
 	}
 	hosts := make([]Host, 0, len(values))
 	seen := make(map[int64]bool)
-	for _, row := range rows {
-		h := row.host()
+	for _, h := range found {
 		meant := asked[h.ID]
 		if of != nil {
 			h.Places = slices.DeleteFunc(h.Places, func(p Place) bool { return !asked[of(p)] })
 			meant = len(h.Places) > 0
 		}
-		slices.SortFunc(h.Places, func(a, b Place) int {
-			return cmp.Or(cmp.Compare(a.SetID, b.SetID), cmp.Compare(a.ModuleID, b.ModuleID))
-		})
 		if h.ID <= 0 || !meant {
 			return nil, &BeyondError{API: listHosts.name, What: h.String()}
 		}

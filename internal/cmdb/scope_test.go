@@ -259,6 +259,32 @@ func TestSelect_movedBetween(t *testing.T) {
 	}
 }
 
+// CMDB returns the sets of a host in any order, which is no reason to read them again.
+func TestSelect_setsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if !bytes.Contains(body, []byte(`"value":[1,`)) {
+			_, _ = io.WriteString(w, `{"code":0,"data":{"count":0,"info":[]}}`)
+			return
+		}
+		first := calls.Add(1) % 2
+		_, _ = fmt.Fprintf(w, `{"code":0,"data":{"count":1,"info":[{"host":{"bk_host_id":7},"topo":[
+		  {"bk_set_id":%d,"module":[{"bk_module_id":%[1]d}]},{"bk_set_id":%d,"module":[{"bk_module_id":%[2]d}]}]}]}}`, 3+first, 4-first)
+	}))
+	t.Cleanup(server.Close)
+	modules := make([]int64, 501) // two requests
+	for i := range modules {
+		modules[i] = int64(i + 1)
+	}
+	hosts, err := newClient(t, server.URL, bkapi.APIGW).HostsInModules(t.Context(), 3, modules)
+	if err != nil || len(hosts) != 1 || len(hosts[0].Places) != 2 {
+		t.Errorf("got %v, said %v", hosts, err)
+	}
+	simtest.Want(t, "readings", calls.Load(), 2)
+}
+
 // A host that moves to a new module while its scope is read is not left out, nor are its processes, whether the scope names modules or hosts. If
 // such moves never end, the result is an error.
 func TestScope_movedToNewModule(t *testing.T) {
