@@ -15,10 +15,10 @@ import (
 
 // Client is a client of one platform. It is safe for concurrent use.
 type Client struct {
-	api     *bkapi.Client
-	face    face
-	opts    procapi.Options
-	aliases sync.Map // fleet.HostID to fleet.HostID
+	api   *bkapi.Client
+	face  face
+	opts  procapi.Options
+	names names
 	// answersBy holds the names under which agents have answered queries.
 	answersBy sync.Map // fleet.HostID to true
 	asked     sync.Map // fleet.HostID of hosts whose agents were asked for their names
@@ -45,6 +45,7 @@ func (c *Client) ReadHosted(ctx context.Context, hosts []fleet.Host, windows boo
 func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *Client {
 	opts.Redact = api.Redact
 	client := &Client{api: api, face: esb{}, opts: opts.OrDefaults(), now: time.Now, patience: sharedPatience, askPatience: askPatience}
+	client.names.others, client.names.told = make(map[fleet.HostID][]fleet.HostID), make(map[fleet.HostID]bool)
 	if gateway == bkapi.APIGW {
 		client.face = apigw{}
 	}

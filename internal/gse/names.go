@@ -5,14 +5,45 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-func (c *Client) learn(agent, address fleet.HostID) {
-	c.aliases.Store(agent, address)
-	c.aliases.Store(address, agent)
+// names holds the other names of hosts. After a machine was reinstalled, the cached status may list its address
+// for two agents, so a name may have several others until an agent itself answers.
+type names struct {
+	mu     sync.RWMutex
+	others map[fleet.HostID][]fleet.HostID
+	told   map[fleet.HostID]bool // both names were in the answer of the agent
+}
+
+func (n *names) of(id fleet.HostID) []fleet.HostID {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.others[id]
+}
+
+func (n *names) isTold(id fleet.HostID) bool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.told[id]
+}
+
+// learn notes two names of one host. told says that its agent answered with both.
+func (c *Client) learn(agent, address fleet.HostID, told bool) {
+	n := &c.names
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, pair := range [][2]fleet.HostID{{agent, address}, {address, agent}} {
+		switch name, other := pair[0], pair[1]; {
+		case told:
+			n.others[name], n.told[name] = []fleet.HostID{other}, true
+		case !n.told[name] && !slices.Contains(n.others[name], other):
+			n.others[name] = append(slices.Clip(n.others[name]), other)
+		}
+	}
 }
 
 // learnNames returns the names of a row's host. If it has two, they are remembered as names of one host.
@@ -22,7 +53,7 @@ func (c *Client) learnNames(row procRow) []fleet.HostID {
 	switch {
 	case byAgent && byAddress:
 		if !row.assumed { // the address may be another machine's, in another cloud area
-			c.learn(agent.WithoutSupplier(), address.WithoutSupplier())
+			c.learn(agent.WithoutSupplier(), address.WithoutSupplier(), false)
 		}
 		return []fleet.HostID{agent.WithoutSupplier(), address.WithoutSupplier()}
 	case byAgent:
@@ -39,23 +70,21 @@ func (p *Process) learnFromCache(ctx context.Context, hosts []fleet.Host) {
 	_, _ = p.readCached(ctx, hosts)
 }
 
-// alias returns the other name of a host, if the platform has given one.
+// alias returns the other name of a host, if the platform has given one and no more.
 func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
-	other, known := c.aliases.Load(id)
-	if !known {
-		return fleet.HostID{}, false
+	if others := c.names.of(id); len(others) == 1 {
+		return others[0], true
 	}
-	alias, ok := other.(fleet.HostID)
-	return alias, ok
+	return fleet.HostID{}, false
 }
 
-// claims returns the number of hosts that have each name. After a machine was reinstalled, the cached status
-// may list its address for two agents. A result under that address then belongs to neither.
+// claims returns the number of hosts that have each name. A result under a name that two have belongs to
+// neither.
 func (c *Client) claims(hosts []fleet.Host) map[fleet.HostID]int {
 	claims := make(map[fleet.HostID]int)
 	for _, h := range hosts {
 		claims[h.WithoutSupplier()]++
-		if other, known := c.alias(h.WithoutSupplier()); known {
+		for _, other := range c.names.of(h.WithoutSupplier()) {
 			claims[other]++
 		}
 	}
@@ -133,17 +162,14 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 			continue
 		}
 		p.client.answersBy.Store(id, true)
-		if _, known := p.client.alias(id); known {
-			continue
-		}
-		if byAgent && !id.IsAgentID() {
-			p.client.learn(agent.WithoutSupplier(), id)
-		}
-		if !id.IsAgentID() {
-			continue
-		}
-		if address, ok := said.among(asked).byAddress(0); ok {
-			p.client.learn(id, address.WithoutSupplier())
+		switch {
+		case p.client.names.isTold(id):
+		case id.IsAgentID():
+			if address, ok := said.among(asked).byAddress(0); ok {
+				p.client.learn(id, address.WithoutSupplier(), true)
+			}
+		case byAgent:
+			p.client.learn(agent.WithoutSupplier(), id, true)
 		}
 	}
 }

@@ -114,8 +114,10 @@ func (t *taskResults) keys(h fleet.Host) iter.Seq[string] {
 			return
 		}
 		// For an agent id, the gateway sometimes returns a result under the address.
-		if other, known := t.client.alias(id); known && t.claims[other] == 1 && !yield(keyV2(other, t.meta)) {
-			return
+		for _, other := range t.client.names.of(id) {
+			if t.claims[other] == 1 && !yield(keyV2(other, t.meta)) {
+				return
+			}
 		}
 		_ = h.IP().Is4() && yield(keyV1(h, t.meta)) // as in registrationKeys
 	}
@@ -145,8 +147,8 @@ func (t *taskResults) unnamed(answers procapi.ResultMap) []fleet.Host {
 	}
 	var unnamed []fleet.Host
 	for _, h := range t.hosts {
-		_, other := t.client.alias(h.WithoutSupplier())
-		if _, found := answers[keyV2(h.WithoutSupplier(), t.meta)]; !found && !other {
+		_, found := answers[keyV2(h.WithoutSupplier(), t.meta)]
+		if !found && len(t.client.names.of(h.WithoutSupplier())) == 0 {
 			unnamed = append(unnamed, h)
 		}
 	}

@@ -91,7 +91,7 @@ func TestResume_oneResultForTwoHosts(t *testing.T) {
 			p, _ := scripted(t, "apigw", procapitest.Times(procapitest.ForEver, result(said(v2(9), code(0)))))
 			tasks := make(map[fleet.Host]fleet.Task)
 			for _, h := range both {
-				p.client.learn(h.WithoutSupplier(), host(9).WithoutSupplier())
+				p.client.learn(h.WithoutSupplier(), host(9).WithoutSupplier(), false)
 			}
 			for _, h := range test.hosts {
 				tasks[h] = fleet.Task{ID: "T", Operation: fleet.Restart}

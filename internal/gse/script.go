@@ -208,8 +208,10 @@ func (r *scriptRun) look(ctx context.Context, id string, hosts []fleet.Host) (ma
 // too.
 func (r *scriptRun) rowOf(h fleet.Host, byAgent map[string]scriptRow, claims map[fleet.HostID]int) (scriptRow, bool) {
 	row, found := byAgent[h.WithoutSupplier().Address()]
-	if other, known := r.client.alias(h.WithoutSupplier()); !found && known && claims[other] == 1 {
-		row, found = byAgent[other.Address()]
+	for _, other := range r.client.names.of(h.WithoutSupplier()) {
+		if !found && claims[other] == 1 {
+			row, found = byAgent[other.Address()]
+		}
 	}
 	return row, found
 }

@@ -124,7 +124,7 @@ func TestHostedFiles_sharedAddress(t *testing.T) {
 		files, _ := hostedFiles(t, nil, screens(ended(1, file("web"))))
 		run := &scriptRun{client: files.Client, hosts: procapitest.Parse(t, agents...), screens: make(map[fleet.Host]string)}
 		for _, h := range run.hosts {
-			files.Client.learn(h.WithoutSupplier(), host(1).WithoutSupplier())
+			files.Client.learn(h.WithoutSupplier(), host(1).WithoutSupplier(), false)
 		}
 		readings, err := run.look(t.Context(), "T", run.hosts)
 		if procapitest.NoError(t, err); len(readings) != want {

@@ -335,6 +335,20 @@ func TestGateway_keysOfOtherNames(t *testing.T) {
 	}
 }
 
+// A reinstalled machine has another agent id, and the cached status may still have a row of its old one. The
+// result under the new one is found.
+func TestGateway_keysOfReinstalledMachine(t *testing.T) {
+	t.Parallel()
+	row := func(id string) string {
+		return gatewayRow(`"bk_agent_id":"`+id+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)
+	}
+	for name, file := range map[string]exchange{"old-first": cached(row(agentA), row(agentB)), "old-last": cached(row(agentB), row(agentA))} {
+		p, _ := scripted(t, "apigw", file, accepted, result(said(agentB+":gse:proc-test", code(0))))
+		procapitest.CachedStatus(t.Context(), p, hosts(1))
+		procapitest.WantEqual(t, name, on1(byTask(outcome(fleet.Done, 0))), procapitest.Operate(fleet.Start)(t.Context(), p, hosts(1)))
+	}
+}
+
 // named is an agent's answer under key, with these members beside the process, as a pair for said.
 func named(key, members string) []string {
 	content := asText(`{` + members + `,"process":[{"instance":[{"pid":-1,"isAuto":false}]}]}`)
@@ -347,6 +361,7 @@ func TestGateway_otherNames(t *testing.T) {
 	const addressA = "0:10.0.0.1"
 	var (
 		both    = gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)
+		another = strings.Replace(both, agentA, agentB, 1)
 		noCloud = gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1"}`, 1)
 		refused = refusal(1306000)
 		asked   = func(pairs ...string) []exchange { return []exchange{cached(), accepted, result(said(pairs...))} }
@@ -358,6 +373,8 @@ func TestGateway_otherNames(t *testing.T) {
 		fails bool
 	}{
 		"row-of-agent":            {agentA, []exchange{cached(both)}, addressA, false},
+		"rows-of-two-agents":      {addressA, []exchange{cached(another, both), accepted, result(said(named(agentB, `"ip":"10.0.0.1","bk_cloud_id":0`)...))}, agentB, false},
+		"rows-of-two-agents-away": {addressA, []exchange{cached(another, both), accepted, result(said(v2(1), code(117)))}, "", false},
 		"row-without-cloud":       {addressA, []exchange{cached(noCloud), accepted, result(said(addressA+":gse:proc-test", code(117)))}, "", false},
 		"agent-without-cloud":     {agentA, []exchange{cached(noCloud), accepted, result(said(agentA+":gse:proc-test", code(117)))}, "", false},
 		"row-of-address":          {addressA, []exchange{cached(both)}, agentA, false},
