@@ -34,20 +34,40 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		return nil, err
 	}
 	statuses, unplaced := placeAll(cached)
-	if p.spec == nil || !p.client.face.renames() {
+	unnamed := p.client.unnamed(unplaced)
+	if p.spec == nil || !p.client.face.renames() || len(unnamed) == 0 {
 		return statuses, nil
 	}
-	var ask []fleet.Host
-	for _, h := range p.client.unnamed(unplaced) {
-		if _, asked := p.client.asked.LoadOrStore(h.WithoutSupplier(), true); !asked {
+	p.askNames(ctx, unnamed)
+	statuses, _ = placeAll(cached)
+	return statuses, nil
+}
+
+// askNames asks the agents of hosts for their other names, each once. If another process is asking some of them,
+// it waits for their answers.
+func (p *Process) askNames(ctx context.Context, hosts []fleet.Host) {
+	var (
+		ask    []fleet.Host
+		done   = make(chan struct{})
+		asking = make(map[any]bool)
+	)
+	for _, h := range hosts {
+		if other, asked := p.client.asked.LoadOrStore(h.WithoutSupplier(), done); asked {
+			asking[other] = true
+		} else {
 			ask = append(ask, h)
 		}
 	}
 	if len(ask) > 0 {
 		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // agents that do not answer report no name
-		statuses, _ = placeAll(cached)
 	}
-	return statuses, nil
+	close(done)
+	for other := range asking {
+		select {
+		case <-other.(chan struct{}): //nolint:forcetypeassert // nothing else is stored
+		case <-ctx.Done():
+		}
+	}
 }
 
 // readCached returns the rows of hosts, and learns the other names of hosts from them.

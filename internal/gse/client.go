@@ -21,7 +21,7 @@ type Client struct {
 	names names
 	// answersBy holds the names under which agents have answered queries.
 	answersBy sync.Map // fleet.HostID to true
-	asked     sync.Map // fleet.HostID of hosts whose agents were asked for their names
+	asked     sync.Map // fleet.HostID of hosts whose agents were asked for their names, to a channel that is closed then
 
 	namespaces sync.Map // *namespace by name
 	now        func() time.Time

@@ -2,6 +2,7 @@ package gse
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -273,6 +274,34 @@ func TestGateway_placingAsksOnce(t *testing.T) {
 		got, err := p.CachedStatus(t.Context(), hosts(1))
 		procapitest.Check(t, err == nil && got[host(1)].State == fleet.Unknown, "got %v, %v", got, err)
 	}
+}
+
+// A process that reads the cached status while another one asks the agents of the same hosts waits for their names.
+func TestGateway_placingAsksTogether(t *testing.T) {
+	t.Parallel()
+	var (
+		row    = gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1)
+		other  = cached(strings.Replace(row, "proc-test", "other", 1))
+		names  = result(said(named("0:10.0.0.1", `"bk_agent_id":"`+agentA+`"`)...))
+		read   = make(chan struct{})
+		second = make(chan any)
+		p      *Process
+	)
+	asking := func() {
+		second <- procapitest.CachedStatus(t.Context(), p.client.Process(Meta{Namespace: "gse", Name: "other"}, sampleSpec()), hosts(1))
+	}
+	p, _ = scripted(t, "apigw", cached(row),
+		exchange{API: apiOperate, Reply: func(w http.ResponseWriter, r *http.Request) {
+			go asking()
+			<-read
+			accepted.Reply(w, r)
+		}},
+		exchange{API: apiStatus, Reply: func(w http.ResponseWriter, r *http.Request) {
+			other.Reply(w, r)
+			close(read)
+		}}, names)
+	procapitest.WantOf(t, on1(fleet.Running), procapitest.CachedStatus(t.Context(), p, hosts(1)))
+	procapitest.WantOf(t, on1(fleet.Running), <-second)
 }
 
 // Without a spec no agent can be asked. A process with one then still asks.
