@@ -251,6 +251,22 @@ func TestReregister_replaces(t *testing.T) {
 	}
 }
 
+// A host whose agent becomes unreachable while it registers again is unreachable like any other: it stays in state.
+// One that is still registered after it was unregistered has nobody else's registration.
+func TestReregister_second(t *testing.T) {
+	t.Parallel()
+	done, still, repeated := outcome(fleet.Done, 0), outcome(fleet.Failed, 850), already(outcome(fleet.Done, 850))
+	still.Meaning, repeated.Repeated = meaningStillRegistered, true
+	unregistered := []exchange{accepted, codes(0, 850), accepted, result(said(key(2), code(0)))}
+	anew := []exchange{accepted, result(said(key(2), code(850)))}
+	lost := exchange{API: apiOperate, Reply: procapitest.Gone}
+	play(t, map[string]scene{
+		"away-meanwhile":   {call: procapitest.Reregister, steps: []exchange{accepted, codes(0, 115), codes(0, 117)}, want: on(done, outcome(fleet.Failed, 117))},
+		"still-registered": {call: procapitest.Reregister, steps: slices.Concat(unregistered, anew), want: on(done, still)},
+		"by-a-lost-answer": {retries: 1, call: procapitest.Reregister, steps: slices.Concat(unregistered, []exchange{lost}, anew), want: on(done, repeated)},
+	})
+}
+
 // If the time is up after the process was unregistered, it is no longer registered.
 func TestReregister_endsUnregistered(t *testing.T) {
 	t.Parallel()

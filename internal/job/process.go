@@ -70,19 +70,29 @@ func (p *Process) register(ctx context.Context, hosts []fleet.Host) fleet.Result
 	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Supervise), callRegister, true}, hosts, procapi.Request{})
 }
 
+const meaningStillRegistered = "registered already, although it was just unregistered, so the registered spec is unknown"
+
 // Reregister implements fleet.Process. JOB has no update. Registering again replaces the registration, unless
 // the server reports that the process exists. In that case it is unregistered first.
 func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	registering, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
 	defer cancel()
-	results := p.register(registering, hosts)
+	results := procapi.InState(p.register(registering, hosts))
 	taken := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
 		return results[h].OK() || !results[h].AlreadyDone
 	})
 	unregistering, cancelUnregister := fleet.Share(ctx, fleet.Quick, fleet.Quick)
 	defer cancelUnregister()
 	results.Merge(p.Unregister(unregistering, taken))
-	results.Merge(procapi.AfterRemoval(p.register(ctx, results.Succeeded(taken))))
+	for h, o := range procapi.AfterRemoval(p.register(ctx, results.Succeeded(taken))) {
+		switch {
+		case o.AlreadyDone && o.Repeated: // by the first request
+			o.Verdict = fleet.Done
+		case o.AlreadyDone:
+			o.AlreadyDone, o.Meaning = false, meaningStillRegistered
+		}
+		results[h] = o
+	}
 	return results
 }
 
