@@ -2,6 +2,7 @@ package cmdb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,7 +140,8 @@ func steady[T any](api string, requests int, read func() ([]T, error)) ([]T, err
 }
 
 // settled repeats a reading until where, which it depends on, is the same before and after. A host that
-// meanwhile moves to a module that was not requested may be in no answer.
+// meanwhile moves to a module that was not requested may be in no answer, and one that joins or leaves may be in
+// some answers and lack in others.
 func settled[W, T any](api string, where func() (W, error), read func(W) (T, error)) (T, error) {
 	var none T
 	before, err := where()
@@ -148,19 +150,24 @@ func settled[W, T any](api string, where func() (W, error), read func(W) (T, err
 	}
 	for range readings {
 		all, err := read(before)
-		if err != nil {
+		if err != nil && !mayHaveMoved(err) {
 			return none, err
 		}
-		after, err := where()
+		after, failed := where()
 		switch {
-		case err != nil:
-			return none, err
+		case failed != nil:
+			return none, cmp.Or(err, failed)
 		case reflect.DeepEqual(before, after):
-			return all, nil
+			return all, err
 		}
 		before = after
 	}
 	return none, &ListError{API: api, Why: fmt.Sprintf("may lack rows: the modules or hosts of the scope changed each of the %d times that it was read", readings)}
+}
+
+// mayHaveMoved reports whether an error may be due to a host that joins or leaves while several lists are read.
+func mayHaveMoved(err error) bool {
+	return errors.As(err, new(*ListError)) || errors.As(err, new(*UnknownError))
 }
 
 func (l listing[T, K]) page(ctx context.Context, c *Client, start int) (rows[T], error) {
