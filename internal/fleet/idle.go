@@ -58,7 +58,7 @@ func unhost(ctx context.Context, p Process, hosts []Host, before map[Host]Status
 	if len(doubted) == 0 {
 		return results
 	}
-	after, _ := p.LiveStatus(ctx, doubted) // an agent that does not answer has not confirmed it
+	after, _ := LiveStatusWithin(ctx, p, Aftermath, doubted) // an agent that does not answer has not confirmed it
 	for _, h := range doubted {
 		results[h] = results[h].unhosted(after[h])
 	}

@@ -212,7 +212,7 @@ func (t *turn) unhostAgain(ctx context.Context) {
 		return
 	}
 	let := operateBefore(ctx, t.process, Unsupervise, hosts, nil, Quick)
-	after, _ := t.process.LiveStatus(ctx, let.Succeeded(hosts))
+	after, _ := LiveStatusWithin(ctx, t.process, Aftermath, let.Succeeded(hosts))
 	for _, h := range hosts {
 		o, ran := let[h].unhosted(after[h]), t.results[h]
 		if o.OK() {

@@ -190,6 +190,34 @@ func TestRun_startFailsInSilence(t *testing.T) {
 	})
 }
 
+// After hosting was ended, agents that do not answer are waited for at most a minute.
+func TestRun_unhostsInSilence(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		op      fleet.Operation
+		oneShot bool
+	}{"one-shot": {fleet.Start, true}, "nothing-to-stop": {fleet.Stop, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				p := &process{oneShot: test.oneShot}
+				p.operate = func(_ context.Context, op fleet.Operation, on []fleet.Host, _ fleet.Observer) fleet.Results {
+					p.waits = op == fleet.Unsupervise
+					return fleet.Same(on, noop)
+				}
+				p.live = answer(live(fleet.Stopped, !test.oneShot, 5))
+				began := time.Now()
+				runOne(ctx, p, test.op, hosts(1), nil, fleet.Rollout{})
+				took := time.Since(began)
+				fleettest.Check(t, took <= time.Minute, "took %s", took)
+				fleettest.Same(t, "last call", "live 1", p.calls[len(p.calls)-1])
+			})
+		})
+	}
+}
+
 func TestRun_leavesTime(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[fleet.Operation]time.Duration{
