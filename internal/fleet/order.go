@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
 // Member is one of the processes of an operation.
@@ -127,14 +129,23 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 		ctx, cancel = Share(ctx, r.needs(stage), later)
 		defer cancel()
 	}
-	if r.failures() > allowed {
-		r.skip(stage, machines, Outcome{Verdict: NotTried, Meaning: StoppedByFailures})
-		return
-	}
+	// The end of ctx also makes hosts fail, and is then the reason.
+	stopped := r.failures() > allowed && poll.Pause(ctx, 0) == nil
+	var going []Host
+	skipped := make(map[HostID]Outcome)
 	for _, machine := range machines {
-		if id := machine.WithoutSupplier(); r.failed[id] {
-			r.skip(stage, []Host{machine}, Outcome{Verdict: NotTried, Blocked: true, Away: r.away[id], Meaning: meaningBlocked})
+		switch id := machine.WithoutSupplier(); {
+		case r.away[id], r.failed[id] && !stopped:
+			skipped[id] = Outcome{Verdict: NotTried, Blocked: true, Away: r.away[id], Meaning: meaningBlocked}
+		case stopped:
+			skipped[id] = Outcome{Verdict: NotTried, Meaning: StoppedByFailures}
+		default:
+			going = append(going, machine)
 		}
+	}
+	defer r.skip(stage, skipped)
+	if len(going) == 0 {
+		return
 	}
 	rollout := r.rollout
 	rollout.Watch, rollout.WaveTimeout = nil, 0 // orderedRun.wave applies the timeout
@@ -142,7 +153,6 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 	if r.waves > 0 {
 		_ = rollout.clock().Pause(ctx, rollout.Pause) // if ctx has ended, the first wave does not start, and says why
 	}
-	going := Where(machines, func(h Host) bool { return !r.failed[h.WithoutSupplier()] })
 	results := rollout.Run(ctx, going, func(ctx context.Context, wave Wave) Results {
 		r.tally.begin(r.waves + wave.Number)
 		return r.wave(ctx, stage, wave.Hosts)
@@ -154,9 +164,9 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 		if o.OK() {
 			continue
 		}
-		r.failed[machine.WithoutSupplier()] = true
-		if o.Verdict == NotTried {
-			r.skip(stage, []Host{machine}, o)
+		id := machine.WithoutSupplier()
+		if r.failed[id] = true; o.Verdict == NotTried {
+			skipped[id] = o
 		}
 	}
 }
@@ -168,12 +178,12 @@ func (r *orderedRun) failures() int {
 	return len(r.failed) - len(r.away)
 }
 
-// skip sets an outcome for the members without one on these machines.
-func (r *orderedRun) skip(stage []int, machines []Host, o Outcome) {
-	ids := idsOf(machines)
+// skip sets these outcomes for the members without one.
+func (r *orderedRun) skip(stage []int, outcomes map[HostID]Outcome) {
 	for _, i := range stage {
 		for _, h := range r.members[i].Hosts {
-			if _, known := r.results[i][h]; !known && ids[h.WithoutSupplier()] {
+			o, skipped := outcomes[h.WithoutSupplier()]
+			if _, known := r.results[i][h]; skipped && !known {
 				r.results[i][h] = o
 			}
 		}

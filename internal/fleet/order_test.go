@@ -114,6 +114,8 @@ func TestRun_several(t *testing.T) {
 		failed   = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
 		tooMany  = fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
 		byOther  = fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Meaning: "not tried: the operation did not succeed on this host for a process that comes before"}
+		gone     = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Away: true}
+		byAway   = fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Away: true, Meaning: byOther.Meaning}
 		found    = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
 		allWell  = map[string]byHost{"db": {1: well, 2: well}, "web": {1: well, 2: well, 3: well}, "log": {1: well, 2: well, 3: well}}
 		inOrder  = []string{"start db[1 2]", "start log[1 2 3] web[1 2 3]"}
@@ -176,6 +178,11 @@ func TestRun_several(t *testing.T) {
 			results: map[string]byHost{
 				"db": {1: failed, 2: well}, "web": {1: byOther, 2: failed, 3: tooMany}, "log": {1: byOther, 2: well, 3: tooMany},
 			},
+		},
+		// A machine that is only away is not given a later process before the earlier one, even if others stop the run.
+		"away-and-others-fail": {
+			op: fleet.Start, rollout: fleet.Rollout{Away: fleet.Away{MaxUnreachable: 1}}, fails: map[string]byHost{"db": {1: failed, 2: gone}}, calls: inOrder[:1],
+			results: map[string]byHost{"db": {1: failed, 2: gone}, "web": {1: tooMany, 2: byAway, 3: tooMany}, "log": {1: tooMany, 2: byAway, 3: tooMany}},
 		},
 		"unsure-is-asked-by-itself": {
 			op: fleet.Start, unsure: map[string][]int{"web": {1}},
@@ -260,6 +267,42 @@ func TestRun_severalInterrupted(t *testing.T) {
 	wantResults(t, byHost{1: well}, all[0])
 	wantResults(t, byHost{1: interrupted, 2: interrupted}, all[1])
 	fleettest.Same(t, "calls", []string{"restart a[1]"}, log.calls, cmpopts.EquateEmpty())
+}
+
+// The failures that an interrupt causes are not the reason why later priorities are not tried.
+func TestRun_severalInterruptedAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cut := fleet.Outcome{Verdict: fleet.Pending, Err: context.Canceled}
+	gone := fleet.Outcome{Verdict: fleet.Failed, Code: 117, Away: true}
+	log := &jointLog{then: func(string) { cancel() }}
+	members := []fleet.Member{
+		{Process: &joint{name: "a", log: log, fails: byHost{1: cut, 2: gone}}, Priority: 1, Hosts: hosts(1, 2)},
+		{Process: &joint{name: "b", log: log}, Priority: 2, Hosts: hosts(1, 2, 3)},
+	}
+	all := fleet.Run(ctx, fleet.Restart, fleet.Ascending, members, hosts(1, 2, 3), fleet.Rollout{})
+	blocked := fleet.Outcome{Verdict: fleet.NotTried, Blocked: true, Meaning: "not tried: the operation did not succeed on this host for a process that comes before"}
+	blockedAway := blocked
+	blockedAway.Away = true
+	wantResults(t, byHost{1: blocked, 2: blockedAway, 3: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}}, all[1])
+}
+
+// There is no pause before a priority that has no machine to go to.
+func TestRun_severalBlockedWithoutPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, began := &jointLog{}, time.Now()
+		failed := fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
+		members := []fleet.Member{
+			{Process: &joint{name: "a", log: log, fails: byHost{1: failed}}, Priority: 1, Hosts: hosts(1)},
+			{Process: &joint{name: "b", log: log}, Priority: 2, Hosts: hosts(1)},
+			{Process: &joint{name: "c", log: log}, Priority: 3, Hosts: hosts(2)},
+		}
+		fleet.Run(t.Context(), fleet.Start, fleet.Ascending, members, hosts(1, 2),
+			fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute, MaxFailed: fleet.UpTo(1)})
+		fleettest.Same(t, "calls", []string{"start a[1]", "start c[2]"}, log.calls)
+		fleettest.Same(t, "took", time.Minute, time.Since(began))
+	})
 }
 
 // Each process passes the gate by itself. One that does not pass blocks the processes after it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,6 +135,28 @@ func TestRollout_overheadPage(t *testing.T) {
 		fleettest.Check(t, strings.Contains(string(page), "|---|---|---|---|---|---|\n"+table.String()+"\n"),
 			"%s should have the table\n%s", name, table.String())
 	}
+}
+
+// What a run that ends early costs grows with its hosts, and not with their square, which takes minutes.
+func TestRun_manyNotTried(t *testing.T) {
+	t.Parallel()
+	all := make([]fleet.Host, 20000)
+	for i := range all {
+		all[i] = fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}))
+	}
+	fails := func(_ context.Context, _ fleet.Operation, on []fleet.Host, _ fleet.Observer) fleet.Results {
+		return fleet.Same(on, fleet.Outcome{Verdict: fleet.Failed, Code: 65535})
+	}
+	var members []fleet.Member
+	for priority := range int64(3) {
+		members = append(members, fleet.Member{Process: separate{&process{operate: fails}}, Priority: priority, Hosts: all})
+	}
+	began := time.Now()
+	for _, results := range fleet.Run(t.Context(), fleet.Restart, fleet.Ascending, members, all, fleet.Rollout{Waves: fleet.BatchesOf(1)}) {
+		fleettest.Same(t, "failures", len(all), len(results.Failures()))
+	}
+	took := time.Since(began)
+	fleettest.Check(t, took < 30*time.Second, "took %s", took)
 }
 
 // A plan builds the inventory of every resource more than once.
