@@ -156,9 +156,11 @@ func rolloutOf(ctx context.Context, members []member, name fleet.Operation, valu
 	}
 	rollout.WaveTimeout = longest
 	rollout.Canary = make(map[fleet.Host]bool)
-	for _, m := range machinesOf(members, everyHost(members)) {
-		if canary[m.host.WithoutSupplier()] {
-			rollout.Canary[m.host] = true
+	for _, m := range members { // a machine goes by the address of any of them, which may have a supplier id of its own
+		for _, host := range m.Hosts.Hosts() {
+			if canary[host.WithoutSupplier()] {
+				rollout.Canary[host] = true
+			}
 		}
 	}
 	return rollout, diags

@@ -213,6 +213,27 @@ func TestProcesses_lost(t *testing.T) {
 	})
 }
 
+// A canary goes first in a retry as well, whatever supplier ids the processes name its machine with.
+func TestProcesses_canaryRetried(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", gseFaces, func(s trial) {
+		sim := providertest.NewSim(s.t)
+		resource := operationOf(s.t, sim, s.by)
+		web := entry("web", 1)
+		web["hosts"] = map[string]string{"web-1": "0:7:10.0.0.2", "web-2": "0:7:10.0.0.3"}
+		config := operation("start", map[string]any{"db": entry("db", 1, 1, 2), "web": web}, map[string]any{"rollout": map[string]any{"canary": []any{"web-2"}, "waves": []any{"100%"}}})
+		sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Name: "web", Code: new(65535)})
+		resource.Apply(config)
+		providertest.Same(s.t, "failed_hosts", []string{"db/web-1", "web/web-1", "web/web-2"}, slices.Sorted(maps.Keys(resource.Reasons("failed_hosts"))))
+		sim.Repair()
+		sim.ResetCalls()
+		resource.Applied(config)
+		if first := sim.Calls().OfOp(simulator.OpStart); len(first) < 2 || !slices.Equal(first[0].Hosts, []string{providertest.Address(2)}) {
+			s.t.Errorf("the first of %d calls went to %v, want only the canary", len(first), first[0].Hosts)
+		}
+	})
+}
+
 // A destroy that fails for some processes keeps only those, whether or not they are in one value.
 func TestProcesses_destroy(t *testing.T) {
 	t.Parallel()
