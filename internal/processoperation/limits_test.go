@@ -75,3 +75,24 @@ func TestProcessOperation_watchedWhenTimeIsUp(t *testing.T) {
 		sim.Changed(t)
 	})
 }
+
+// A machine that leaves does not count among the unreachable ones, which may be a share of those that stay.
+func TestProcessOperation_unreachableLeaves(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", faces, func(s trial) {
+		sim, resource := registered(s.t, s.by, 10)
+		operationOf(s.t, sim, s.by).Applied(configOf(s.by, "start", 10, nil))
+		for _, n := range []int{9, 10} {
+			sim.SetReachable(providertest.Address(n), false)
+		}
+		more := map[string]any{"max_unreachable_hosts": "20%"}
+		resource.Apply(restartConfig(s.by, 10, more))
+		before := resource.Reasons("unreachable")
+		sim.ResetCalls()
+		if kind, said := resource.Apply(restartConfig(s.by, 9, more)); kind != providertest.PlanUpdate || said.Failed() {
+			s.t.Errorf("%s, said: %s", kind, said)
+		}
+		sim.Changed(s.t)
+		providertest.Same(s.t, "unreachable", map[string]string{"web-9": before["web-9"]}, resource.Reasons("unreachable"))
+	})
+}
