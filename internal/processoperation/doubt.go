@@ -96,6 +96,19 @@ func (d doubt) without(places []place) doubt {
 	return rest
 }
 
+// done returns the places where an operation is done. Those of a destroy leave state.
+func (o operation) done(results outcome) []place {
+	var done []place
+	for i, m := range o.members {
+		for host, one := range results[i] {
+			if one.OK() {
+				done = append(done, place{m.ID, host.WithoutSupplier()})
+			}
+		}
+	}
+	return done
+}
+
 // accountedFor returns the places in state whose doubt a run has ended, or that are still in doubt. A reload
 // does not end the doubt: it unhosts nothing.
 func (o operation) accountedFor(results outcome, now doubt, inState func(string, fleet.Host) place) []place {

@@ -330,6 +330,24 @@ func TestProcessOperation_oneShotGivenUp(t *testing.T) {
 	}
 }
 
+// A destroy that has unhosted a process and fails on another host has ended what an earlier run left there.
+func TestProcessOperation_oneShotDestroyedInTwoSteps(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", gseFaces, func(s trial) {
+		t := s.t
+		sim, resource, _, _ := leftHosted(t, s.by, simulator.Fault{}, map[string]any{"on_destroy": "stop"})
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Hosts: providertest.AddressList([]int{1}), Code: new(simulator.CodeCommandFailed)})
+		if _, said := resource.Apply(nil); !said.Failed() || strings.Contains(said.String(), "Process Left Hosted") {
+			t.Errorf("said: %s", said)
+		}
+		if process, _ := sim.Process(providertest.Address(2), "web", "nginx"); process.Hosted {
+			t.Fatalf("it is %+v", process)
+		}
+		sim.Repair()
+		resource.Destroyed()
+	})
+}
+
 // A stop that fails leaves a process hosted that an earlier run left hosted. State keeps that until it is unhosted.
 func TestProcessOperation_oneShotNotStoppedEither(t *testing.T) {
 	t.Parallel()

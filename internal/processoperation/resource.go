@@ -173,10 +173,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	o.addDuplicates(results, duplicates)
 
 	failures := results.failures()
-	now := doubt.with(newDoubt(o, due, failures.mayHaveRun()))
-	if failures.count() == 0 {
-		now = nil
-	}
+	now := doubt.without(o.done(results)).with(newDoubt(o, due, failures.mayHaveRun()))
 	asInState := func(process string, host fleet.Host) place { return place{process, host.WithoutSupplier()} }
 	resp.Diagnostics.Append(before.without(o.accountedFor(results, now, asInState)).leftHosted()...)
 	if failures.count() == 0 {
