@@ -111,8 +111,8 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 }
 
 // liveStatus returns the agents' status. An agent cannot distinguish a process that is not registered from one
-// that is stopped, so for processes that it neither runs nor hosts the cached status is read as well. For
-// others a row may be outdated, and is not read.
+// that is stopped, so for processes that it neither runs nor hosts, and without a registration time, the cached
+// status is read as well. For others a row may be outdated, and is not read.
 func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) { //nolint:revive // as methods of fleet.Process are
 	statuses, err := p.LiveStatus(ctx, hosts)
 	if err != nil {
@@ -120,7 +120,7 @@ func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[f
 	}
 	var idle []fleet.Host
 	for _, h := range hosts {
-		if s := statuses[h]; s.State == fleet.Stopped && s.HostedKnown && !s.Hosted {
+		if s := statuses[h]; s.State == fleet.Stopped && s.HostedKnown && !s.Hosted && s.RegisterTime == 0 {
 			idle = append(idle, h)
 		}
 	}

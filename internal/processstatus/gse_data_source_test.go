@@ -56,7 +56,8 @@ func start(t *testing.T, sim *providertest.Sim, hosts ...int) {
 }
 
 // A process that the agent neither runs nor hosts, and without a row on the platform, is not registered,
-// in either mode. In live mode, a row of a host on which it runs or is hosted does not matter.
+// in either mode. In live mode, a row of a host on which it runs or is hosted does not matter, nor that of a host
+// whose agent tells when it was registered.
 func TestProcessStatusDataSource_unregistered(t *testing.T) {
 	t.Parallel()
 	const running, stopped, unregistered, unknown = "running", "stopped", "unregistered", "unknown"
@@ -68,31 +69,38 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		lag          bool // the cached status is from before any registration
+		timeless     bool // agents do not tell when it was registered
 		fault        *simulator.Fault
 		live, cached map[string]string
 		said         string // in live mode
 	}{
 		"all": {live: whole, cached: whole},
 		"late-file": {
-			lag:    true,
+			lag: true, live: whole,
+			cached: map[string]string{"web-1": unregistered, "web-2": unregistered, "web-3": unregistered},
+		},
+		"late-file-timeless": {
+			lag: true, timeless: true,
 			live:   map[string]string{"web-1": running, "web-2": unregistered, "web-3": unregistered},
 			cached: map[string]string{"web-1": unregistered, "web-2": unregistered, "web-3": unregistered},
 		},
 		"no-list": {fault: unreadable("data/proc_infos", "none"), live: agents, cached: none},
-		"odd-row": {fault: unreadable("data/proc_infos/*/meta", 7), live: agents, cached: none},
-		"no-meta": {fault: unreadable("data/proc_infos/*/meta", nil), live: agents, cached: none},
+		"odd-row": {timeless: true, fault: unreadable("data/proc_infos/*/meta", 7), live: agents, cached: none},
+		"no-meta": {timeless: true, fault: unreadable("data/proc_infos/*/meta", nil), live: agents, cached: none},
 		"no-file": {
 			fault: &simulator.Fault{API: "get_proc_status_v2", EnvelopeCode: new(1), EnvelopeMessage: "broken"},
 			said:  "Unable to Read Process Status",
 		},
 		"hosting-not-reported": {
+			timeless: true,
 			fault: &simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(3)}, Code: new(0),
 				Content: map[string]any{"process": []any{map[string]any{"instance": []any{map[string]any{"pid": -1}}}}}},
 			live: agents, cached: whole,
 		},
 		"agent-away": {
-			fault: &simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(3)}, Code: new(117)},
-			live:  map[string]string{"web-1": running, "web-2": stopped, "web-3": unknown}, cached: whole,
+			timeless: true,
+			fault:    &simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(3)}, Code: new(117)},
+			live:     map[string]string{"web-1": running, "web-2": stopped, "web-3": unknown}, cached: whole,
 			said: "WARNING: Process Status Unknown\n\nProcess \"nginx\" in namespace \"web\" has an unknown status on 1 of 3 hosts.\n\n" +
 				"  web-3 (0:10.0.0.4): 117, the agent is abnormal or not found\n\nCheck the agents on these hosts.",
 		},
@@ -101,6 +109,7 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 			t.Run(name+"-"+string(face), func(t *testing.T) {
 				t.Parallel()
 				sim := providertest.NewSim(t)
+				sim.AgentsWithoutTimes = c.timeless
 				if c.lag {
 					sim.FreezeStatus()
 				}
