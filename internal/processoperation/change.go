@@ -115,22 +115,18 @@ func (c *change) findRenamed(ctx context.Context, members []member) (unclear map
 		if err != nil {
 			return nil, err
 		}
+		unnamed := make(map[bool][]fleet.Host) // those that joined and have no other name, by whether they are given by agent id
 		for _, host := range added {
 			if other, known := others[host]; known {
 				c.renamed[host.WithoutSupplier()] = other
+			} else {
+				unnamed[host.AgentID() != ""] = append(unnamed[host.AgentID() != ""], host)
 			}
 		}
 		for _, host := range removed {
-			other, known := others[host]
-			if known {
+			if other, known := others[host]; known {
 				c.renamed[other] = host.WithoutSupplier()
-				continue
-			}
-			came := fleet.Where(added, func(joined fleet.Host) bool {
-				_, named := others[joined]
-				return !named && mayShareMachine([]fleet.Host{host}, []fleet.Host{joined})
-			})
-			if len(came) > 0 {
+			} else if came := unnamed[host.AgentID() == ""]; len(came) > 0 {
 				unclear[host.WithoutSupplier()] = came
 			}
 		}

@@ -125,6 +125,37 @@ func TestChange_due(t *testing.T) {
 	}
 }
 
+// nameless is a platform that knows no other names of its hosts.
+type nameless struct{ fleet.Process }
+
+func (nameless) OtherNames(context.Context, []fleet.Host) (map[fleet.Host]fleet.HostID, error) {
+	return nil, nil
+}
+
+// Hosts that get other names, and of which the platform says nothing, cost memory by their number, and not by its
+// square. Each of those that left may be each of those that joined.
+func TestChange_findRenamedUnclear(t *testing.T) { //nolint:paralleltest // it counts allocations
+	const n = 1000
+	addresses, agents := make(map[string]string, n), make(map[string]string, n)
+	for i := range n {
+		key := fmt.Sprintf("web-%d", i)
+		addresses[key], agents[key] = fmt.Sprintf("0:10.0.%d.%d", i/250, i%250), fmt.Sprintf("020000000752540%021d", i)
+	}
+	next := only(inventoryOf(t, agents))
+	next.Process = nameless{}
+	change := newChange([]member{next}, []member{only(inventoryOf(t, addresses))}, nil)
+	var unclear map[fleet.HostID][]fleet.Host
+	allocated := testing.AllocsPerRun(1, func() { unclear, _ = change.findRenamed(t.Context(), change.next) })
+	if allocated > n {
+		t.Errorf("%g allocations", allocated)
+	}
+	joined := next.Hosts.Hosts()
+	for host, came := range unclear {
+		same(t, "may be "+host.Address(), len(joined), len(came))
+	}
+	same(t, "unclear", n, len(unclear))
+}
+
 // Doubt about a host is kept until its task has a verdict, also while the host is not tried.
 func TestDoubtOf(t *testing.T) {
 	t.Parallel()
