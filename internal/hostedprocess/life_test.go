@@ -224,6 +224,30 @@ func TestHostedProcess_unasked(t *testing.T) {
 	}
 }
 
+// An agent that never answers does not keep a refresh from finding drift on other hosts.
+func TestHostedProcess_driftBesideSilentAgent(t *testing.T) {
+	t.Parallel()
+	for _, by := range each {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+				t.Helper()
+				object := sim.ConfiguredFor(t, by).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
+				object.Applied(fleetOf(by, 3))
+				namespace, name := by.Process()
+				for _, n := range []int{2, 3} {
+					providertest.NoError(t, sim.Unhost(providertest.Address(n), namespace, name))
+				}
+				sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Hosts: providertest.AddressList([]int{3}), Pending: -1})
+				object.Protocol = sim.ConfiguredFor(t, by)
+				said := object.Refresh()
+				_, found := codes(object)["web-2"]
+				providertest.Check(t, len(codes(object)) == 1 && found, "out_of_sync: %v; said: %s", codes(object), said)
+			})
+		})
+	}
+}
+
 // A wrong address looks like an agent that is down. If nothing is registered and the agent does not answer, the
 // advice is to check the address, and not to raise max_unreachable_hosts.
 func TestHostedProcess_wrongAddress(t *testing.T) {

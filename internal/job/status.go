@@ -35,8 +35,7 @@ func hostedOnly(statuses map[fleet.Host]fleet.Status) map[fleet.Host]fleet.Statu
 // SharedStatus implements fleet.Process. It shares nothing, because a query to the agents is about one process
 // only.
 func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	statuses, err := p.LiveStatus(ctx, hosts)
-	return hostedOnly(statuses), err
+	return p.CachedStatus(ctx, hosts)
 }
 
 // LiveStatus implements fleet.Process by means of operation 2 and its result. It returns an error only if the
