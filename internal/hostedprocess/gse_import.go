@@ -34,9 +34,9 @@ type importID struct {
 }
 
 func parseImportID(id string) (importID, error) {
-	process, hosts, named := strings.Cut(id, "@")
-	namespace, name, found := strings.Cut(process, ":")
-	if !found || namespace == "" || name == "" || strings.ContainsAny(process, " \t\r\n") {
+	namespace, rest, _ := strings.Cut(id, ":")
+	name, hosts, named := strings.Cut(rest, "@")
+	if namespace == "" || name == "" || strings.ContainsAny(namespace+name, " \t\r\n") {
 		return importID{}, fmt.Errorf("%q is not an import id; %s", id, importForms)
 	}
 	parsed := importID{namespace: namespace, name: name, hosts: make(map[string]string)}

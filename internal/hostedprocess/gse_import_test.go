@@ -47,6 +47,11 @@ func TestHostedProcess_import(t *testing.T) {
 			said := w.object().Imports(id)
 			providertest.Check(t, said.Failed() && strings.Contains(words(said.String()), says) && !strings.Contains(said.String(), "?."), "%s: said: %s", id, said)
 		}
+		odd := attribute("meta", map[string]any{"namespace": "team@web", "name": "nginx:8080"})
+		w.object().Applied(w.declares(1, odd))
+		for _, id := range []string{"team@web:nginx:8080", "team@web:nginx:8080@0:10.0.0.2"} {
+			providertest.Silent(t, w.object().Imports(id))
+		}
 		imported := w.object()
 		const missing = "is not registered on 1 of 2 hosts that the import names: b. They are in out_of_sync, and the next apply registers it there"
 		if said := imported.Imports("web:nginx@a=0:10.0.0.2,b=0:10.0.0.9"); said.Failed() || !strings.Contains(words(said.String()), missing) {
