@@ -89,6 +89,9 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 		if !pushTrouble(push, config, err) {
 			return
 		}
+		if req.Limit > 0 {
+			processes = processes[:min(int(req.Limit), len(processes))]
+		}
 		diags := readSpecs(ctx, l.platform, processes...)
 		for _, found := range processes {
 			diags.Append(importEarlier(found)...)

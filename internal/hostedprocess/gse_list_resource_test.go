@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -123,6 +124,26 @@ func TestHostedProcessListResource_pages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Only the files of agents that host a listed process are read.
+func TestHostedProcessListResource_limitedSpecs(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Colleague(t, "web", "nginx", nil, 1, 2)
+	sim.Colleague(t, "web", "redis", nil, 2, 3)
+	p := sim.Configured(t, map[string]any{"verify": "agent", "hosted_specs": map[string]any{"job_scope": map[string]any{"id": "3"}}})
+	results, said := p.List(tfprotov6.ListResourceRequest{Limit: 1, IncludeResource: true}, map[string]any{"namespace": "web"})
+	providertest.Check(t, said == "", "%s", said)
+	providertest.Same(t, "listed", []string{"web:nginx"}, listedNames(results))
+	var read []string
+	for _, call := range sim.Calls() {
+		if strings.Contains(call.API, "execute_script") {
+			read = append(read, call.Hosts...)
+		}
+	}
+	slices.Sort(read)
+	providertest.Same(t, "agents whose files were read", providertest.AddressList([]int{1, 2}), read)
 }
 
 // A row that appears between two reads moves the others. A row that is then listed twice counts once.
