@@ -332,10 +332,16 @@ func (e effect) within(ctx context.Context, safety types.Object, raise string) d
 	return diags
 }
 
-// protected returns an error if deletion_protection forbids destroying or replacing the object.
-func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnostics {
-	m, diags := safetyOf(ctx, safety)
-	if m.DeletionProtection.ValueBool() {
+// protected returns an error if deletion_protection of any of these forbids destroying or replacing the object.
+func (e effect) protected(ctx context.Context, safeties ...types.Object) diag.Diagnostics {
+	var diags diag.Diagnostics
+	protects := false
+	for _, safety := range safeties {
+		m, d := safetyOf(ctx, safety)
+		diags.Append(d...)
+		protects = protects || m.DeletionProtection.ValueBool()
+	}
+	if protects {
 		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would unregister %s: %s. If Terraform has tainted the "+
 			"resource, run `terraform untaint` first: then the next apply is an update. If unregistering is what you want, set safety.deletion_protection = false and apply "+
 			"that before. Where its key is gone from for_each, add a `moved` block to the key that has its "+

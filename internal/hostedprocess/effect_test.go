@@ -77,6 +77,8 @@ func TestSafety(t *testing.T) {
 			"replaced":                   {after: fleetOf(by, 4, other)},
 			"protected-replaced":         {before: protected, after: fleetOf(by, 4, protected, other), said: isProtected},
 			"protection-taken-with-it":   {before: protected, after: fleetOf(by, 4, other), said: isProtected},
+			"protection-comes-with-it":   {after: fleetOf(by, 4, protected, other), said: isProtected},
+			"protection-comes-requested": {after: fleetOf(by, 4, protected), requested: true, said: isProtected},
 			"limited-replaced":           {before: removed("50%"), after: fleetOf(by, 4, removed("50%"), other), said: `safety.max_removed_hosts = "50%" allows 2: web-1…web-4. If that is what you want, set safety.max_removed_hosts to 4 or more in the same change.`},
 			"limit-raised-with-it":       {before: removed("50%"), after: fleetOf(by, 4, removed("4"), other)},
 			"protected-tainted-replaced": {before: protected, after: fleetOf(by, 4, protected), tainted: true, said: "If Terraform has tainted the resource, run `terraform untaint` first: then the next apply is an update."},
@@ -280,6 +282,35 @@ func TestSafety_knownLater(t *testing.T) {
 			t.Error(said)
 		}
 	})
+}
+
+// As long as the limits are unknown, those in state hold for a replacement, which unregisters before the others are known.
+func TestSafety_unknownReplaced(t *testing.T) {
+	t.Parallel()
+	const refused = `safety.max_removed_hosts = "1" allows 1: web-1, web-2. If that is what you want, set safety.max_removed_hosts to 2 or more and apply that first`
+	limited := func(most any) map[string]any { return safety(map[string]any{"max_removed_hosts": most}) }
+	for name, c := range map[string]struct {
+		before, unknown, after map[string]any
+		refused                bool
+	}{
+		"limit":          {limited("1"), limited(providertest.NotKnown{}), limited("1"), true},
+		"raised":         {limited("1"), limited(providertest.NotKnown{}), limited("2"), true},
+		"all-of-it":      {limited("1"), attribute("safety", providertest.NotKnown{}), limited("1"), true},
+		"within":         {limited("2"), limited(providertest.NotKnown{}), limited("2"), false},
+		"without-limits": {nil, limited(providertest.NotKnown{}), limited("1"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, esb)
+			resource := w.object()
+			resource.Applied(w.declares(2, c.before))
+			w.sim.ResetCalls()
+			_, said := resource.ApplyResolved(w.declares(2, otherProcess, c.unknown), w.declares(2, otherProcess, c.after))
+			if said.Failed() != c.refused || c.refused && (!tells(said, refused) || len(w.sim.Changes()) > 0) {
+				t.Errorf("called %v; said: %s", w.sim.Changes(), said)
+			}
+		})
+	}
 }
 
 func TestSafety_mistakes(t *testing.T) {

@@ -69,10 +69,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(keysRenamed(ctx, plan, state)...)
 	}
 	gone := destroyed(ctx, state, last)
-	beyond := gone.within(ctx, plan.lifecycle().Safety, raiseWithIt)
-	resp.Diagnostics.Append(saveRaised(ctx, req.Private, resp.Private, !beyond.HasError() && gone.within(ctx, state.lifecycle().Safety, raiseBefore).HasError())...)
-	refused := append(beyond, gone.protected(ctx, state.lifecycle().Safety)...)
-	resp.Diagnostics.Append(saveRefused(ctx, req.Private, resp.Private, refused)...)
+	refused := refusals(ctx, gone, plan.lifecycle().Safety, state.lifecycle().Safety, req, resp)
 	if plan.replaces(ctx, state) {
 		if resp.Diagnostics.Append(refused...); !refused.HasError() {
 			resp.Diagnostics.Append(gone.replaced(created(ctx, plan))...)
@@ -80,6 +77,21 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		return
 	}
 	r.planUpdate(ctx, req, resp, planned{plan, state, last, desired, known, settled})
+}
+
+// refusals returns why the limits that are declared, and those in state, forbid a replacement. It keeps what the
+// destroy and the second plan of a replacement need to know. A replacement may begin with the destroy, before
+// limits are known that are unknown in the plan: until then those in state hold.
+func refusals(ctx context.Context, gone effect, declared, applied types.Object, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+	before := gone.within(ctx, applied, raiseBefore)
+	beyond := before
+	if reference.Known(ctx, declared) {
+		beyond = gone.within(ctx, declared, raiseWithIt)
+	}
+	resp.Diagnostics.Append(saveRaised(ctx, req.Private, resp.Private, !beyond.HasError() && before.HasError())...)
+	refused := append(beyond, gone.protected(ctx, declared, applied)...)
+	resp.Diagnostics.Append(saveRefused(ctx, req.Private, resp.Private, refused)...)
+	return refused
 }
 
 // refusedKey is where a plan keeps why its object must not be replaced. With -replace Terraform plans twice:
