@@ -147,6 +147,26 @@ func TestHostedProcess_stuckHostReturns(t *testing.T) {
 	}
 }
 
+// A host that could not leave because its agent does not answer is out of sync as well if it comes back: what is
+// registered there is the previous declaration.
+func TestHostedProcess_stuckAwayReturns(t *testing.T) {
+	t.Parallel()
+	through(t, each, func(w *world) {
+		more := map[string]any{"ensure": "running", "max_unreachable_hosts": "1"}
+		resource := w.object()
+		resource.Applied(w.declares(2, more))
+		w.do(w.sim.KillProcess, 2)
+		w.sim.SetReachable(providertest.Address(2), false)
+		w.play(resource, step{
+			name: "one cannot leave", config: w.changed(1, more), anyCalls: true, hosts: addresses(1, 2), left: codesOf("other_spec", 2),
+			says: "could not be unregistered on 1 of 1 host", fails: true,
+		})
+		w.sim.SetReachable(providertest.Address(2), true)
+		w.do(w.sim.StartProcess, 2)
+		w.play(resource, step{name: "it comes back", config: w.changed(2, more), calls: []string{on("update_proc_info", 2)}})
+	})
+}
+
 // A process that did not get the new declaration also stops. The refresh that finds it stopped keeps other_spec, which
 // JOB does not show.
 func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {

@@ -280,9 +280,8 @@ func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	for host, o := range u.stuck {
 		id := host.WithoutSupplier()
 		status, out := u.statuses[id]
-		nothingOfOurs := out && !outdated(status.Code) && !registeredOnly[status.Code]
 		switch {
-		case nothingOfOurs:
+		case unheld(status.Code):
 			statuses[id] = status
 		case changed:
 			statuses[id] = diagnose.LeftStatus(fleet.OtherSpec, o)
