@@ -336,6 +336,26 @@ func TestMove_destroyWaits(t *testing.T) {
 	})
 }
 
+// An update waits as well, and says for what.
+func TestMove_updateWaits(t *testing.T) {
+	t.Parallel()
+	inMoves(t, esb, fleet.DestroyUnregister, func(m *moving) {
+		m.more["timeouts"] = map[string]any{"update": "1m"}
+		m.oneHost()
+		m.inOneRun()
+		m.sim.Inject(simulator.Fault{API: "update_proc_info", Takes: 10 * time.Second})
+		m.start = "./start.sh -v"
+		m.left = []int{1, 2, 3}
+		var said providertest.Diagnostics
+		m.during(m.applyLeaver, func() {
+			other := m.leaver.CoreOf(providertest.HostedType, &providertest.Kept{State: m.leaver.State, Private: m.leaver.Private})
+			m.more["timeouts"] = map[string]any{"update": "2s"}
+			_, said = other.ApplyUnrefreshed(m.declares(other, 1, 2))
+		})
+		providertest.Fails(m, said, "was left as it is, because another resource was still changing it")
+	})
+}
+
 // A registration that a third object, of another configuration, has made since stays that object's, although the
 // leaver is leaving the host.
 func TestMove_anothers(t *testing.T) {
