@@ -260,7 +260,7 @@ func saveIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, model hostedM
 func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	refused := h.Hosts.Pick(func(host fleet.Host) bool {
 		o := results[host]
-		return o.Verdict == fleet.Failed && o.Err == nil && o.Left == fleet.NotRegistered && !o.AlreadyDone
+		return o.Verdict == fleet.Failed && o.Err == nil && o.Left == fleet.NotRegistered && !o.AlreadyDone && !o.Unread
 	})
 	if len(refused) == 0 {
 		return
@@ -285,13 +285,18 @@ func anyRegistered(results fleet.Results) bool {
 	return false
 }
 
+// unconfirmed reports whether a host that is not known to be registered may be.
+func unconfirmed(o fleet.Outcome) bool {
+	return o.Left == fleet.NotRegistered && (o.Unread || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost)
+}
+
 // statusesOf returns what state says of failures: what is left to do, by which the next update chooses its
 // call, and why the last attempt failed. was is what state said before.
 func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
 	for host, o := range failures {
 		status := diagnose.LeftStatus(o.Left, o)
-		if o.Left == fleet.NotRegistered && (o.Unread || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
+		if unconfirmed(o) {
 			status.Code = fleet.Unconfirmed
 		}
 		statuses[host.WithoutSupplier()] = status

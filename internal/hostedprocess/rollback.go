@@ -60,12 +60,10 @@ func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
 // saveRolledBack saves the previous declaration. Hosts that joined stay in state, because this object owns what
 // was registered there.
 func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, resp *resource.UpdateResponse) diag.Diagnostics {
-	unconfirmed := maps.Clone(u.failures)
-	maps.DeleteFunc(unconfirmed, func(host fleet.Host, o fleet.Outcome) bool {
-		return o.Left != fleet.NotRegistered || !anyRegistered(fleet.Results{host: o})
-	})
+	doubtful := maps.Clone(u.failures)
+	maps.DeleteFunc(doubtful, func(_ fleet.Host, o fleet.Outcome) bool { return !unconfirmed(o) })
 	ours := maps.Clone(u.back)
-	ours.Merge(unconfirmed)
+	ours.Merge(doubtful)
 	joined := fleet.Where(slices.Collect(maps.Keys(ours)), func(host fleet.Host) bool { return !u.prior.Hosts.Has(host) })
 
 	statuses := maps.Clone(u.statuses)

@@ -184,6 +184,49 @@ func TestRollback_joined(t *testing.T) {
 	})
 }
 
+// A host joins in an update that is rolled back, and may be registered although that was refused, or found the
+// registration of an apply that was killed. It stays in state, so that it is unregistered later.
+func TestRollback_mayHaveJoined(t *testing.T) {
+	t.Parallel()
+	more := attribute("rollout", map[string]any{"batch_size": 9, "on_failure": "rollback"})
+	for name, c := range map[string]struct {
+		faces   []providertest.Face
+		befalls func(*world, *providertest.Core)
+	}{
+		"refused": {each, func(w *world, _ *providertest.Core) {
+			w.on("register_proc_info", once(simulator.Fault{Code: new(simulator.CodeFailed), Apply: true}), 3)
+		}},
+		"killed": {gse, func(w *world, o *providertest.Core) {
+			o.Refresh()
+			kept := *o.Kept
+			w.sim.FreezeStatus()
+			o.Apply(w.changed(3, more))
+			*o.Kept = kept // killed with Terraform
+			o.Protocol = w.open()
+			w.on("update_proc_info", once(failing), 1)
+			w.onOp(simulator.OpQuery, after(away), 3) // whether it hosts the process is known, and not by whom
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, c.faces, func(w *world) {
+				o := w.object()
+				o.Applied(w.declares(2, more))
+				c.befalls(w, o)
+				_, said := o.Apply(w.changed(3, more))
+				if codes(o)["web-3"] != "unconfirmed" || !tells(said, "These hosts joined and are in state now") {
+					w.Errorf("out_of_sync is %v; said: %s", codes(o), said)
+				}
+				w.repair()
+				w.sim.ThawStatus()
+				w.play(o, step{name: "as before", config: w.declares(2, more), anyCalls: true})
+				p := w.at(3)
+				providertest.Check(w, !p.Registered && !p.Hosted, "web-3 is %+v", p)
+			})
+		})
+	}
+}
+
 // After a rollback, the next apply does not restart a process that already runs as declared, and starts one that an
 // earlier restart may have stopped.
 func TestRollback_behind(t *testing.T) {

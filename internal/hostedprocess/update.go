@@ -87,6 +87,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.registered = fleet.SetOf(fleet.Where(slices.Concat(change.Register, change.Reregister), func(host fleet.Host) bool { return isRegistered(u.failures[host]) }))
 	u.cannotGoBack = rollback && !u.canGoBack()
 	if rollback && !u.cannotGoBack {
+		u.h.doubt(ctx, u.failures)
 		u.rollBack(ctx, reconciliation)
 		return nil // hosts leave only once the change is done
 	}
