@@ -163,13 +163,23 @@ func (r *Reconciliation) resumeUnderway(ctx context.Context, hosts []Host, later
 		if r.found.Ended[h] = !goesOn; !goesOn {
 			continue
 		}
-		o.Meaning = "hosting it by an earlier apply is still under way; if that never ends, remove the resource with terraform state rm, and create it again with adopt_existing = true"
-		if tasks[h].Operation == Start {
-			o.Meaning = "a start of an earlier apply is still under way; if that never ends, start the process by hand, and apply again"
-		}
+		o.Meaning = tasks[h].goesOn()
 		still[h] = o
 	}
 	return still
+}
+
+// goesOn says that the task is still under way, and how to end that: by what TookEffect accepts.
+func (t Task) goesOn() string {
+	byHand := "restart"
+	switch t.Operation {
+	case Supervise:
+		return "hosting it by an earlier apply is still under way; if that never ends, remove the resource with terraform state rm, and create it again with adopt_existing = true"
+	case Start:
+		byHand = "start"
+	default: // only a new pid shows that it worked
+	}
+	return "a " + string(t.Operation) + " of an earlier apply is still under way; if that never ends, " + byHand + " the process by hand, and apply again"
 }
 
 // tookEffect returns a function that finds the hosts whose agents show that these tasks have taken effect.
@@ -197,7 +207,7 @@ func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time
 		switch runs := r.change.Runs[h]; {
 		case o.Verdict == Pending:
 			if runs.Tried != TryUnseen {
-				o.Meaning = "a " + string(tasks[h].Operation) + " of an earlier apply is still under way; if that never ends, restart the process by hand, and apply again"
+				o.Meaning = tasks[h].goesOn()
 			}
 			still[h] = o
 		case runs.Tried != TryUnseen: // the try was for another declaration

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -222,6 +223,26 @@ func TestRollback_mayHaveJoined(t *testing.T) {
 				w.play(o, step{name: "as before", config: w.declares(2, more), anyCalls: true})
 				p := w.at(3)
 				providertest.Check(w, !p.Registered && !p.Hosted, "web-3 is %+v", p)
+			})
+		})
+	}
+}
+
+// A restart that goes on is not called a registration, for which the way out is another one.
+func TestRollback_underWay(t *testing.T) {
+	t.Parallel()
+	for _, by := range providertest.Through(t, "", each) {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+				t.Helper()
+				more := map[string]any{"ensure": "running", "on_update": "restart", "rollout": map[string]any{"batch_size": 9, "wave_timeout": "5m", "on_failure": "rollback"}}
+				object := sim.ConfiguredFor(t, by).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
+				object.Applied(fleetOf(by, 2, more))
+				sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(2)}, Takes: time.Hour})
+				_, said := object.Apply(restartedBy(by, 2, more))
+				providertest.Fails(t, said, "Rolled Back In Part", "a restart of an earlier apply is still under way; if that never ends, restart the process by hand")
+				providertest.SaysNot(t, said.String(), "terraform state rm")
 			})
 		})
 	}
