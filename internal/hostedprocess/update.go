@@ -41,7 +41,7 @@ type outcome struct {
 	results  fleet.Results
 	failures fleet.Results // the results of hosts that are not as declared
 	found    fleet.Found
-	// registered are the hosts that this update has registered as declared.
+	// registered are the hosts that this update has registered as declared, or has adopted as they were found.
 	registered map[fleet.Host]bool
 	gone       released      // the hosts that were to leave
 	stuck      fleet.Results // the ones that could not leave
@@ -84,7 +84,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.markNoLongerRegistered(results)
 	keepUnsure(reconciliation.Found().Unsure, results)
 	u.results, u.failures, u.found = results, results.Failures(), reconciliation.Found()
-	u.registered = fleet.SetOf(fleet.Where(slices.Concat(change.Register, change.Reregister), func(host fleet.Host) bool { return isRegistered(u.failures[host]) }))
+	u.registered = fleet.SetOf(fleet.Where(slices.Concat(change.Register, change.Reregister, change.AsFound), func(host fleet.Host) bool { return isRegistered(u.failures[host]) }))
 	u.cannotGoBack = rollback && !u.canGoBack()
 	if rollback && !u.cannotGoBack {
 		u.h.doubt(ctx, u.failures)

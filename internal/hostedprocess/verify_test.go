@@ -181,6 +181,26 @@ func TestVerify_adopted(t *testing.T) {
 	})
 }
 
+// A host is adopted as it is after another object had it. That object's registration is gone by then, so the destroy
+// unregisters the host.
+func TestVerify_adoptedAfterAnother(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		object, another := w.object(), w.object()
+		another.Applied(w.changed(0, attribute("hosts", addresses(2))))
+		w.play(object, step{
+			name: "not here", config: w.declares(2), kind: providertest.PlanCreate, anyCalls: true, left: codesOf("registered_by_other", 2), says: "Created In Part",
+		})
+		object.Refresh()
+		another.Applied(nil)
+		w.hosted(2)
+		w.play(object,
+			step{name: "adopted", config: w.declares(2, attribute("adopt_existing", true))},
+			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1, 2)}},
+		)
+	})
+}
+
 // A cached status that lags may hide another object's registration, so the host is registered again.
 func TestVerify_adoptedLate(t *testing.T) {
 	t.Parallel()
