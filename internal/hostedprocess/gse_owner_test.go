@@ -355,6 +355,24 @@ func TestHostedProcess_leavingHosts(t *testing.T) {
 	})
 }
 
+// With a percentage, hosts stay as well once too many of those that come or stay have failed, however many are to leave.
+func TestHostedProcess_leavingAfterFailures(t *testing.T) {
+	t.Parallel()
+	through(t, each, func(w *world) {
+		more := map[string]any{"ensure": "running", "on_destroy": "stop", "rollout": map[string]any{"batch_size": 2, "max_failed_hosts": "50%"}}
+		after, resource := w.declares(0, more, attribute("hosts", addresses(3, 4))), w.object()
+		resource.Applied(w.declares(2, more))
+		w.play(resource,
+			step{
+				name: "none can come", befalls: func(w *world) { w.on("register_proc_info", away, 3, 4) }, config: after, hosts: addresses(1, 2, 3, 4),
+				calls: []string{on("register_proc_info", 3, 4)}, left: codesOf("not_registered", 3, 4), says: "web-1, web-2 (2 hosts): not tried: too many hosts had failed", fails: true,
+			},
+			step{name: "repaired", befalls: (*world).repair, config: after, anyCalls: true},
+		)
+		providertest.Check(w, w.at(3).Running && w.at(4).Running && !w.at(1).Hosted && !w.at(2).Hosted, "they are %+v", w.sim.Processes())
+	})
+}
+
 // If another object registered and unregistered a host, the first one does not stop its process, provided that a refresh
 // has seen the other's registration. It does if it has registered again since, or never saw it.
 //

@@ -254,13 +254,13 @@ func (u *update) release(ctx context.Context, done fleet.Results) released {
 	removed := u.prior.notReplaced(leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old))
 	rollout := u.h.rollout
 	if rollout.InWaves() {
-		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - u.did.Rollout.Failed(done)
-		if patience < 0 {
+		failed := u.did.Rollout.Failed(done)
+		if failed > rollout.MaxFailed.Of(len(done)) {
 			gone := newReleased()
 			gone.results = fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})
 			return gone
 		}
-		rollout.MaxFailed = fleet.UpTo(patience)
+		rollout.MaxFailed = fleet.UpTo(rollout.MaxFailed.Of(len(done)+len(removed)) - failed)
 	}
 	return u.prior.release(ctx, removed, u.known, u.leave, rollout)
 }
