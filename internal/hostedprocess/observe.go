@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -139,15 +140,12 @@ func (o *observation) ask(ctx context.Context, hosts []fleet.Host) {
 	if len(hosts) == 0 {
 		return
 	}
-	live, err := map[fleet.Host]fleet.Status(nil), error(nil)
-	if o.Desired.HasSpec {
-		live, err = fleet.LiveStatusWithin(ctx, o.Process, fleet.Patience, hosts)
-	}
+	live, err := fleet.LiveStatusWithin(ctx, o.Process, fleet.Patience, hosts)
 	for _, host := range hosts {
 		s := o.sights[host]
 		s.live, s.liveErr = live[host], err
 		switch {
-		case !o.Desired.HasSpec:
+		case errors.Is(err, fleet.ErrNoSpec):
 			s.evidence.Answer = ownership.NoSpec
 		case err != nil, !s.live.Asked():
 			s.evidence.Answer = ownership.AskFailed

@@ -1,6 +1,7 @@
 package hostedprocess_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,6 +31,32 @@ func TestOwnership_twoConfigurations(t *testing.T) {
 		)
 		w.expectNothing()
 	})
+}
+
+// The first apply of an import asks the agents of hosts that leave, by the declared spec. So a process that another
+// object has registered since is not stopped, even if the cached status still names the earlier owner. If there is no
+// other object, the host leaves at once.
+func TestOwnership_importedLeaves(t *testing.T) {
+	t.Parallel()
+	for _, overtaken := range []bool{true, false} {
+		t.Run(fmt.Sprintf("overtaken-%t", overtaken), func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				running := attribute("ensure", "running")
+				w.object().Applied(w.declares(2, running))
+				w.sim.FreezeStatus()
+				if overtaken {
+					w.object().Applied(w.changed(0, running, attribute("hosts", addresses(2)), attribute("adopt_existing", true)))
+				}
+				object := w.object()
+				providertest.Silent(w, object.Imports("web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3"))
+				_, said := object.Apply(w.declares(1, running, attribute("on_destroy", "stop")))
+				p := w.at(2)
+				providertest.Check(w, said.Failed() == overtaken && tells(said, "so whose that is cannot be read yet") == overtaken &&
+					p.Registered == overtaken && p.Hosted == overtaken && p.Running == overtaken, "it is %+v; said: %s", p, said)
+			})
+		})
+	}
 }
 
 // A destroy that is refused keeps its hosts, even if the cached status lags or its rows name no host.
