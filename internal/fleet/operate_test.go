@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,6 +123,34 @@ func TestRun_waves(t *testing.T) {
 		p.wantCalls(t, "live 2", "stop 1", "live 4", "stop 3", "stop 5")
 		fleettest.Same(t, "two pauses", time.Minute, time.Since(start))
 	})
+}
+
+// Agents that do not answer whether the process is still hosted do not use the time of the next wave.
+func TestRun_stillHostedUnasked(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		op      fleet.Operation
+		oneShot bool
+		hosted  bool // before
+		calls   string
+	}{
+		"idle":     {fleet.Stop, false, true, "stop %[1]d, live %[1]d, unhost %[1]d, live %[1]d"},
+		"one-shot": {fleet.Start, true, false, "live %[1]d, start %[1]d, unhost %[1]d, live %[1]d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := process{
+					oneShot: c.oneShot, waits: true, live: answer(live(fleet.Stopped, c.hosted, 5)),
+					operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}, fleet.Unsupervise: {1: noop, 2: noop}}),
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				runOne(ctx, &p, c.op, hosts(1, 2), nil, fleet.Rollout{Waves: fleet.BatchesOf(1), MaxFailed: fleet.UpTo(1)})
+				p.wantCalls(t, fmt.Sprintf(c.calls, 1), fmt.Sprintf(c.calls, 2))
+			})
+		})
+	}
 }
 
 // A failed start may still have hosted the process.
