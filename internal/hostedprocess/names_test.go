@@ -92,7 +92,7 @@ func TestNames_notRenamed(t *testing.T) {
 	}{
 		"not-unregistered": {simulator.OpUnhost, away, old, map[string]string{}, providertest.PlanUpdate, nil},
 		"away":             {simulator.OpUnhost, away, old, map[string]string{}, providertest.PlanUpdate, attribute("max_unreachable_hosts", "1")},
-		"not-registered":   {simulator.OpHost, away, renamed, map[string]string{"web-1": "not_registered"}, providertest.PlanUpdate, nil},
+		"not-registered":   {simulator.OpHost, away, renamed, map[string]string{"web-1": "unregistered"}, providertest.PlanUpdate, nil},
 		"unconfirmed":      {simulator.OpHost, simulator.Fault{Takes: time.Hour}, renamed, map[string]string{"web-1": "unconfirmed"}, providertest.PlanNothing, nil},
 		"lost":             {simulator.OpHost, simulator.Fault{Drop: "after"}, renamed, map[string]string{"web-1": "unconfirmed"}, providertest.PlanNothing, nil},
 	} {
@@ -124,6 +124,28 @@ func TestNames_notRenamed(t *testing.T) {
 				w.expectNothing()
 			})
 		}
+	}
+}
+
+// A host that could not be registered by its new name was this object's by its old one. If it is destroyed then, its
+// process is stopped, as on_destroy says.
+func TestNames_notRenamedAndDestroyed(t *testing.T) {
+	t.Parallel()
+	for entries, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
+		t.Run(entries, func(t *testing.T) {
+			t.Parallel()
+			w := newNames(t, perName)
+			running := map[string]any{"ensure": "running", "on_destroy": "stop"}
+			object := w.object()
+			object.Applied(w.declares(1, running))
+			w.onOp(simulator.OpHost, away)
+			object.Apply(w.declares(0, running, attribute("hosts", map[string]string{"web-1": agents["web-1"]})))
+			providertest.Same(t, "out_of_sync", codesOf("unregistered", 1), codes(object))
+			w.repair()
+			w.play(object, step{name: "destroyed", anyCalls: true})
+			p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
+			providertest.Check(t, !p.Running && !p.Hosted && !p.Registered(), "it is %+v", p)
+		})
 	}
 }
 
