@@ -453,6 +453,6 @@ func TestTroubled(t *testing.T) {
 		"time-joined":    {errors.Join(canceled, context.DeadlineExceeded), false},
 		"tried-again":    {&bkapi.Error{Kind: bkapi.KindCanceled, Attempts: 2}, true},
 	} {
-		procapitest.WantEqual(t, name, c.want, Troubled(c.err))
+		procapitest.WantEqual(t, name, c.want, troubled(c.err))
 	}
 }

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,7 +63,7 @@ func openEnd(failures fleet.Results, doubt string) string {
 func failedCalls(failures fleet.Results) []string {
 	texts := make(map[string][]string)
 	for _, o := range failures {
-		if o.Err != nil && (!interruptedOrUp(o) || Troubled(o.Err)) {
+		if o.Err != nil && (!interruptedOrUp(o) || troubled(o.Err)) {
 			text := explain(o.Err)
 			texts[cmp.Or(causeOf(o.Err), text)] = append(texts[cmp.Or(causeOf(o.Err), text)], text)
 		}
@@ -126,9 +127,19 @@ func interruptedOrUp(o fleet.Outcome) bool {
 	return (o.Verdict == fleet.Pending || o.Verdict == fleet.NotTried) && fleet.Ended(o.Err)
 }
 
-// Troubled reports whether calls failed before a wait ended early. Then there is more to say than that the wait
+// Hindered returns the outcome of a host to which nothing was sent, because an operation of an earlier run is still
+// under way there. still is what a wait for that found. Its error is left out if it says only that the wait is over.
+func Hindered(ctx context.Context, still fleet.Outcome, meaning string) fleet.Outcome {
+	o := fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaning, TaskID: still.TaskID, RequestID: still.RequestID, Unreachable: still.Unreachable}
+	if ctx.Err() != nil || !fleet.Ended(still.Err) || troubled(still.Err) {
+		o.Err = still.Err
+	}
+	return o
+}
+
+// troubled reports whether calls failed before a wait ended early. Then there is more to say than that the wait
 // took too long.
-func Troubled(err error) bool {
+func troubled(err error) bool {
 	var last *bkapi.Error
 	return troubleIn(err) != nil || (errors.As(err, &last) && last.Attempts > 1)
 }

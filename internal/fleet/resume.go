@@ -30,10 +30,10 @@ type Task struct {
 	Was int64 `json:"was,omitempty"`
 }
 
-// TookEffect reports whether the task has made the agent host the process. The agent must report a
+// hosts reports whether the task has made the agent host the process. The agent must report a
 // registration that was not there before, and the cached status must show it as sent by want's owner. Without
 // labels the owner is not checked.
-func (t Task) TookEffect(want Desired, live, row Status) bool {
+func (t Task) hosts(want Desired, live, row Status) bool {
 	want.Fingerprint = t.Fingerprint
 	since := t.Fresh || registeredSince(t.RegisteredBefore, live.RegisterTime)
 	sent := want.FingerprintLabel == "" || want.Ours(row) && (want.OwnerLabel() == "" || want.Owns(row)) && !row.olderThan(live.RegisterTime)
@@ -71,19 +71,19 @@ func (r Results) hosting(want Desired, fresh func(Host) bool) Results {
 func always(Host) bool { return true }
 func never(Host) bool  { return false }
 
-// StillUnderWay asks for the results of operations that an earlier run has sent, for at most patience, or
-// three quarters of the remaining time if that is shorter. It returns the hosts on which they may yet take
-// effect. worked returns the hosts whose agents show that they worked.
-func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks map[Host]Task,
-	worked func(context.Context, []Host) Results, observe Observer,
-) Results {
+// StillUnderWay asks for the results of hostings and operations that an earlier run has sent, for at most
+// Patience, or three quarters of the remaining time if that is shorter. It returns the hosts on which they may
+// yet take effect, as far as the platform and the agents know. asked is the process by which the agents are
+// asked, and want what was declared.
+func StillUnderWay(ctx context.Context, p, asked Process, want Desired, tasks map[Host]Task, observe Observer) Results {
+	patience := Patience
 	if deadline, bounded := ctx.Deadline(); bounded {
 		patience = min(patience, time.Until(deadline)*3/4)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	still := make(Results)
-	for h, o := range resume(ctx, p, tasks, worked, observe) {
+	for h, o := range resume(ctx, p, tasks, tookEffect(asked, want, tasks), observe) {
 		if o.Verdict == Pending {
 			still[h] = o
 		}
@@ -91,23 +91,29 @@ func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks
 	return still
 }
 
-// TookEffect returns the hosts whose agents show that a task has taken effect, although the task itself does
-// not: the process was started, or the agent hosts it by the task.
-func TookEffect(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
-	hosted := Where(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
-	var rows map[Host]Status
-	if len(hosted) > 0 && want.FingerprintLabel != "" {
-		rows, _ = p.CachedStatus(ctx, hosted)
-	}
-	results := make(Results)
-	for _, h := range hosts {
-		task, now := tasks[h], live[h]
-		started := now.State == Running && (task.Operation == Start || task.Was > 0 && now.PID > 0 && now.PID != task.Was)
-		if started || task.TookEffect(want, now, rows[h]) {
-			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+// tookEffect returns a function that asks agents whether tasks have taken effect although the platform does not
+// say so: the process was started, or the agent hosts it by the task. On the other hosts the task is Pending, and
+// Unreachable if the agent does not answer.
+func tookEffect(asked Process, want Desired, tasks map[Host]Task) func(context.Context, []Host) Results {
+	return func(ctx context.Context, hosts []Host) Results {
+		live, err := LiveStatusWithin(ctx, asked, Patience, hosts)
+		hosted := Where(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
+		var rows map[Host]Status
+		if len(hosted) > 0 && want.FingerprintLabel != "" {
+			rows, _ = asked.CachedStatus(ctx, hosted)
 		}
+		results := make(Results, len(hosts))
+		for _, h := range hosts {
+			task, now := tasks[h], live[h]
+			started := now.State == Running && (task.Operation == Start || task.Was > 0 && now.PID > 0 && now.PID != task.Was)
+			if started || task.hosts(want, now, rows[h]) {
+				results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+			} else {
+				results[h] = Outcome{Verdict: Pending, Unreachable: err == nil && now.Silent()}
+			}
+		}
+		return results
 	}
-	return results
 }
 
 // resume asks for the results of operations that an earlier run has sent, before any of them is sent again.
@@ -126,7 +132,8 @@ func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(con
 		}
 	}
 	if len(open) > 0 {
-		results.Merge(worked(ctx, open))
+		asked := worked(ctx, open)
+		results.Merge(asked)
 		rest := make(map[Host]Task)
 		for _, h := range open {
 			if results[h].Verdict == Pending {
@@ -134,7 +141,10 @@ func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(con
 			}
 		}
 		if len(rest) > 0 {
-			results.Merge(p.Resume(ctx, rest, true, observe))
+			for h, o := range p.Resume(ctx, rest, true, observe) {
+				o.Unreachable = asked[h].Unreachable
+				results[h] = o
+			}
 		}
 	}
 	for h, o := range results {
@@ -157,7 +167,7 @@ func (r *Reconciliation) resumeUnderway(ctx context.Context, hosts []Host, later
 	}
 	ctx, cancel := Share(ctx, Takes(r.process, Start), later)
 	defer cancel()
-	still := StillUnderWay(ctx, r.process, Patience, tasks, r.tookEffect(tasks), observe)
+	still := StillUnderWay(ctx, r.process, r.prior(), r.want, tasks, observe)
 	for h := range tasks {
 		o, goesOn := still[h]
 		if r.found.Ended[h] = !goesOn; !goesOn {
@@ -169,7 +179,7 @@ func (r *Reconciliation) resumeUnderway(ctx context.Context, hosts []Host, later
 	return still
 }
 
-// goesOn says that the task is still under way, and how to end that: by what TookEffect accepts.
+// goesOn says that the task is still under way, and how to end that: by what tookEffect accepts.
 func (t Task) goesOn() string {
 	byHand := "restart"
 	switch t.Operation {
@@ -180,14 +190,6 @@ func (t Task) goesOn() string {
 	default: // only a new pid shows that it worked
 	}
 	return "a " + string(t.Operation) + " of an earlier apply is still under way; if that never ends, " + byHand + " the process by hand, and apply again"
-}
-
-// tookEffect returns a function that finds the hosts whose agents show that these tasks have taken effect.
-func (r *Reconciliation) tookEffect(tasks map[Host]Task) func(context.Context, []Host) Results {
-	return func(ctx context.Context, hosts []Host) Results {
-		live, _ := LiveStatusWithin(ctx, r.prior(), Patience, hosts) // an agent that does not answer shows no effect
-		return TookEffect(ctx, r.prior(), r.want, tasks, hosts, live)
-	}
 }
 
 // resumeTries asks for the results of earlier tries whose tasks are known. It returns the hosts on which a
@@ -203,7 +205,7 @@ func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time
 	ctx, cancel := Share(ctx, Takes(r.process, r.change.Operation), later)
 	defer cancel()
 	still := make(Results)
-	for h, o := range resume(ctx, r.process, tasks, r.tookEffect(tasks), observe) {
+	for h, o := range resume(ctx, r.process, tasks, tookEffect(r.prior(), r.want, tasks), observe) {
 		switch runs := r.change.Runs[h]; {
 		case o.Verdict == Pending:
 			if runs.Tried != TryUnseen {

@@ -82,35 +82,9 @@ func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.H
 
 // hinder notes the hosts on which these tasks are still under way.
 func (l departure) hinder(ctx context.Context, tasks map[fleet.Host]fleet.Task) {
-	if len(tasks) == 0 {
-		return
+	for host, o := range fleet.StillUnderWay(ctx, l.Process, l.Process, l.last.lastSent(l.Desired), tasks, nil) {
+		l.gone.results[host] = diagnose.Hindered(ctx, o, meaningHindered)
 	}
-	u := underway{l, tasks, make(map[fleet.Host]bool)}
-	for host, o := range fleet.StillUnderWay(ctx, l.Process, fleet.Patience, tasks, u.tookEffect, nil) {
-		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningHindered, TaskID: o.TaskID, RequestID: o.RequestID, Unreachable: u.silent[host]}
-		if ctx.Err() != nil || !fleet.Ended(o.Err) || diagnose.Troubled(o.Err) { // more went wrong than that the wait is over
-			hindered.Err = o.Err
-		}
-		l.gone.results[host] = hindered
-	}
-}
-
-// underway is what an earlier run has sent to hosts that are to be unregistered.
-type underway struct {
-	departure
-
-	tasks  map[fleet.Host]fleet.Task
-	silent map[fleet.Host]bool // hosts whose agents do not answer
-}
-
-// tookEffect returns the hosts whose agents show that the task has taken effect.
-func (u underway) tookEffect(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	live, err := fleet.LiveStatusWithin(ctx, u.Process, fleet.Patience, hosts)
-	results := fleet.TookEffect(ctx, u.Process, u.last.lastSent(u.Desired), u.tasks, hosts, live)
-	for _, host := range hosts {
-		u.silent[host] = err == nil && live[host].Silent()
-	}
-	return results
 }
 
 // wordsOf says what is done to hosts that are unregistered.

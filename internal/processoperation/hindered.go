@@ -64,20 +64,10 @@ func (m member) hindered(ctx context.Context, others map[fleet.Host]inDoubt) fle
 		}
 	}
 	results := make(fleet.Results)
-	for host, still := range fleet.StillUnderWay(ctx, m.Process, fleet.Patience, tasks, m.tookEffect(tasks), nil) {
-		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fmt.Sprintf(meaningHindered, tasks[host].Operation), TaskID: still.TaskID, RequestID: still.RequestID, Underway: tasks[host]}
-		if ctx.Err() != nil || !fleet.Ended(still.Err) || diagnose.Troubled(still.Err) { // the error is not only the end of the wait
-			hindered.Err = still.Err
-		}
+	for host, still := range fleet.StillUnderWay(ctx, m.Process, m.Process, m.Desired, tasks, nil) {
+		hindered := diagnose.Hindered(ctx, still, fmt.Sprintf(meaningHindered, tasks[host].Operation))
+		hindered.Underway = tasks[host]
 		results[host] = hindered
 	}
 	return results
-}
-
-// tookEffect returns the hosts whose agents show that these operations are over.
-func (m member) tookEffect(tasks map[fleet.Host]fleet.Task) func(context.Context, []fleet.Host) fleet.Results {
-	return func(ctx context.Context, hosts []fleet.Host) fleet.Results {
-		live, _ := fleet.LiveStatusWithin(ctx, m.Process, fleet.Patience, hosts) // an agent that does not answer has not shown it
-		return fleet.TookEffect(ctx, m.Process, m.Desired, tasks, hosts, live)
-	}
 }
