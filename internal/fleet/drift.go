@@ -83,7 +83,7 @@ func (d Desired) AllLabels() map[string]string {
 		labels = make(map[string]string, 2)
 	}
 	labels[d.FingerprintLabel] = d.Fingerprint
-	if d.OwnerLabel() != "" && d.Owner != "" {
+	if d.Owner != "" {
 		labels[d.OwnerLabel()] = d.Owner
 	}
 	return labels
@@ -262,15 +262,10 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 	}
 	// The operation that replaced the labels had no owner to send. A registration without an owner may be
 	// unregistered by its previous owner.
-	if len(differs) == 0 && carried != "" && d.ownerless(labels) {
+	if len(differs) == 0 && carried != "" && d.Owner != "" && labels[d.OwnerLabel()] == "" {
 		return append(differs, OtherLabels)
 	}
 	return differs
-}
-
-// ownerless reports whether labels name no owner although d has one.
-func (d Desired) ownerless(labels map[string]string) bool {
-	return d.OwnerLabel() != "" && d.Owner != "" && labels[d.OwnerLabel()] == ""
 }
 
 // superseded reports whether a row shows what Owner registered earlier and has replaced. Such a row says
@@ -301,28 +296,25 @@ func (d Desired) Owns(s Status) bool {
 // an owner is not: an operation that hosted the process may have put the fingerprint on another object's
 // registration.
 func (d Desired) Ours(s Status) bool {
-	return d.Carries(s) && (d.OwnerLabel() == "" || d.Owner == "" || s.Labels[d.OwnerLabel()] != "")
+	return d.carries(s) && (d.Owner == "" || s.Labels[d.OwnerLabel()] != "")
 }
 
 // Made reports whether a registration is the desired one and was made by d's object.
 func (d Desired) Made(s Status) bool {
-	return d.Ours(s) && (d.OwnerLabel() == "" || d.Owner == "" || d.Owns(s))
+	return d.carries(s) && (d.Owner == "" || d.Owns(s))
 }
 
-// Carries reports whether a registration has the desired fingerprint, whoever made it.
-func (d Desired) Carries(s Status) bool {
+// carries reports whether a registration has the desired fingerprint, whoever made it.
+func (d Desired) carries(s Status) bool {
 	carried, _ := d.carried(s)
 	return d.FingerprintLabel != "" && s.State != Unregistered && carried == d.Fingerprint
 }
 
-// Unmarked reports whether a registration has neither a fingerprint nor an owner.
-func (d Desired) Unmarked(s Status) bool {
-	return s.Labels != nil && s.State != Unregistered && s.Labels[d.FingerprintLabel] == "" && s.Labels[d.OwnerLabel()] == ""
-}
-
-// AsFound reports whether a registration made by another tool is as declared, as the agent's own file shows.
+// AsFound reports whether a registration made by another tool, with neither a fingerprint nor an owner, is as
+// declared, as the agent's own file shows.
 func (d Desired) AsFound(s Status) bool {
-	return d.Verify && d.Unmarked(s) && s.State != Unknown && s.Kept.Verified() && len(d.differentLabels(s.Labels)) == 0
+	unmarked := s.Labels[d.FingerprintLabel] == "" && s.Labels[d.OwnerLabel()] == ""
+	return d.Verify && s.ShowsLabels() && unmarked && s.Kept.Verified() && len(d.differentLabels(s.Labels)) == 0
 }
 
 // confirmed combines the cached status with what the agent reports.

@@ -100,6 +100,11 @@ func (s Status) olderThan(registered int64) bool {
 	return s.RegisterTime > 0 && s.RegisterTime < registered
 }
 
+// ShowsLabels reports whether the cached status shows labels of a registration, and so whether one names an owner.
+func (s Status) ShowsLabels() bool {
+	return s.State != Unregistered && s.State != Unknown && s.Labels != nil
+}
+
 // registeredSince reports whether both times of an agent are known and differ.
 func registeredSince(before, now int64) bool { return before != 0 && now != 0 && now != before }
 

@@ -127,8 +127,9 @@ func dateByOtherName(ctx context.Context, p Process, present []Host, results Res
 // cached status, err why that could not be read. undated is set if the agent could not be asked for the time.
 // If claim is true, the host is to be taken over by registering it again: the last to register is the owner.
 func (d Desired) resolveExisting(o Outcome, row Status, err error, undated bool) (resolved Outcome, claim bool) {
-	unread := err != nil || undated || row.namesNoOwner() || row.olderThan(o.RegisterTime)
+	unread := err != nil || undated || !row.ShowsLabels() || row.olderThan(o.RegisterTime)
 	sent := d.Ours(row) || d.Owns(row)
+	_, started := d.carried(row)
 	switch {
 	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:
 		// As far as is known, the first request registered it. If the agent had reported the time of an earlier
@@ -139,7 +140,7 @@ func (d Desired) resolveExisting(o Outcome, row Status, err error, undated bool)
 	case unread:
 		o.Unread = true
 		o.Meaning = cmp.Or(o.Meaning, "the process is registered already") + "; who registered it could not be read"
-	case d.madeBefore(row):
+	case d.Made(row) && !started:
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case sent:
 		// An interrupted create has registered this declaration, or this object an earlier one.
@@ -190,13 +191,6 @@ func (o Outcome) registeredByOther(err error) Outcome {
 	return o
 }
 
-// madeBefore reports whether a registration is exactly as desired, and this object's own if registrations
-// name their owner.
-func (d Desired) madeBefore(s Status) bool {
-	_, started := d.carried(s)
-	return d.Ours(s) && (d.OwnerLabel() == "" || d.Owns(s)) && !started
-}
-
 // undecided returns the outcome of a host that turned out to be registered when the request was repeated. The
 // first request may have registered it, this object earlier, or another object. An old row does not show
 // which, so the next apply asks again.
@@ -204,9 +198,4 @@ func (o Outcome) undecided(err error) Outcome {
 	o.AlreadyDone, o.Verdict, o.Err, o.Left = false, Lost, err, NotRegistered
 	o.Meaning = "registered already, and whether an earlier request of this apply did that could not be read"
 	return o
-}
-
-// namesNoOwner reports whether a row shows no labels, and so no owner.
-func (s Status) namesNoOwner() bool {
-	return s.State == Unregistered || s.State == Unknown || s.Labels == nil
 }

@@ -36,7 +36,7 @@ type Task struct {
 func (t Task) hosts(want Desired, live, row Status) bool {
 	want.Fingerprint = t.Fingerprint
 	since := t.Fresh || registeredSince(t.RegisteredBefore, live.RegisterTime)
-	sent := want.FingerprintLabel == "" || want.Ours(row) && (want.OwnerLabel() == "" || want.Owns(row)) && !row.olderThan(live.RegisterTime)
+	sent := want.FingerprintLabel == "" || want.Made(row) && !row.olderThan(live.RegisterTime)
 	return live.Hosted && since && sent
 }
 

@@ -68,7 +68,7 @@ func situationOf(status diagnose.HostStatus, last ledger, host fleet.Host) situa
 // lookedUp adds the row of a host in the cached status, for an object whose ledger is lost.
 func (s situation) lookedUp(want fleet.Desired, row fleet.Status) situation {
 	s.looked, s.absent = true, row.State == fleet.Unregistered
-	s.other = !want.AsFound(row) && (!want.Ours(row) || want.OwnerLabel() != "" && !want.Owns(row))
+	s.other = !want.AsFound(row) && !want.Made(row)
 	return s
 }
 
@@ -158,7 +158,7 @@ func (r refreshed) status() diagnose.HostStatus {
 // or an earlier one of this object. A row without labels does not show whose it is.
 func (r refreshed) doubted() diagnose.HostStatus {
 	switch {
-	case r.row.State == fleet.Unregistered, r.row.State == fleet.Unknown, r.row.Labels == nil:
+	case !r.row.ShowsLabels():
 		return r.was
 	case !r.ours:
 		return diagnose.TakenByOther(r.owner)
