@@ -20,6 +20,14 @@ const (
 // OnDestroys returns all values of OnDestroy, the gentlest first.
 func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroyStop, DestroyKill} }
 
+// Operation returns the operation that ends the process first, "" for none.
+func (d OnDestroy) Operation() Operation {
+	if d == DestroyUnregister {
+		return ""
+	}
+	return Operation(d) // they have the same names
+}
+
 // Release unregisters the hosts of a wave, and first stops or kills the process if first says so. On spared
 // hosts it keeps running. A host whose process did not stop stays registered. Afterwards Release asks the
 // agents of hosts that could not be stopped (askStuck) or unregistered (settleStuck), and of those that were
@@ -33,12 +41,8 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 	}
 	results = Same(hosts, Outcome{Verdict: Done})
 	if ends := Where(hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
-		switch first {
-		case DestroyStop:
-			results.Merge(operateBefore(ctx, p, Stop, ends, nil, Besides))
-		case DestroyKill:
-			results.Merge(operateBefore(ctx, p, Kill, ends, nil, Besides))
-		default: // the process keeps running
+		if op := first.Operation(); op != "" {
+			results.Merge(operateBefore(ctx, p, op, ends, nil, Besides))
 		}
 		askStuck(ctx, p, ends, results)
 		idle = foundIdle(results, ends)

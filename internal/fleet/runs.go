@@ -20,14 +20,10 @@ func OnUpdates() []OnUpdate { return []OnUpdate{UpdateRegister, UpdateReload, Up
 
 // Operation returns the operation that u runs, "" for none.
 func (u OnUpdate) Operation() Operation {
-	switch u {
-	case UpdateReload:
-		return Reload
-	case UpdateRestart:
-		return Restart
-	default:
+	if u == UpdateRegister {
 		return ""
 	}
+	return Operation(u) // they have the same names
 }
 
 // Runs says which spec the process on a host runs, and what became of the operation of on_update there. The

@@ -36,19 +36,14 @@ type effect struct {
 
 // leaves are the hosts that are unregistered, and how.
 type leaves struct {
-	first   fleet.OnDestroy
-	forgets bool // forget_unreachable
-	hosts   []fleet.Host
+	leave
+
+	hosts []fleet.Host
 	// going are hosts that may be renamed instead.
 	going []fleet.Host
 	// unsure are hosts whose registration may be another object's. refused are hosts that this object never
 	// registered: that was refused, or not tried.
 	unsure, refused []fleet.Host
-}
-
-// leavesAs returns leaves without hosts, with the settings of m.
-func leavesAs(m *lifecycleModel) leaves {
-	return leaves{first: fleet.OnDestroy(m.OnDestroy.ValueString()), forgets: m.ForgetUnreachable.ValueBool()}
 }
 
 // created returns the effect of a create.
@@ -62,7 +57,7 @@ func created(ctx context.Context, plan hostedModel) effect {
 func destroyed(ctx context.Context, state hostedModel, last ledger) effect {
 	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)
 	values := state.lifecycle()
-	return effect{id: state.Identifier(ctx).ValueString(), prior: prior, leaves: leavesAs(values).of(prior.Hosts(), values.statuses(prior), last)}
+	return effect{id: state.Identifier(ctx).ValueString(), prior: prior, leaves: values.leave().of(prior.Hosts(), values.statuses(prior), last)}
 }
 
 // updated returns the effect of an update. changes reports whether what is registered changes.
@@ -82,13 +77,13 @@ func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, l
 	if changes {
 		e.changed = kept
 	}
-	e.leaves = leavesAs(after).of(e.prior.Without(e.next), statuses, last)
+	e.leaves = after.leave().of(e.prior.Without(e.next), statuses, last)
 	return e
 }
 
-// of returns l for these hosts, sorted by what is known of them.
-func (l leaves) of(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus, last ledger) leaves {
-	l.hosts = hosts
+// of returns what is done to hosts that leave, sorted by what is known of them.
+func (how leave) of(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus, last ledger) leaves {
+	l := leaves{leave: how, hosts: hosts}
 	for _, host := range hosts {
 		switch code := statuses[host.WithoutSupplier()].Code; {
 		case code == fleet.NotRegistered:
@@ -237,7 +232,7 @@ func (e effect) brings() []part {
 func (l leaves) parts() []part {
 	const ours = " what is this resource's on"
 	ends, unregister := wordsOf(l.first), wordsOf(fleet.DestroyUnregister)
-	if l.forgets {
+	if l.forget {
 		ends, unregister = ends+" or forget", unregister+" or forget"
 	}
 	unproven := slices.Concat(l.unsure, l.refused)
@@ -380,7 +375,7 @@ const fewHosts = 100
 // has shown that it works.
 func (e effect) manyAtOnce(plan *lifecycleModel) diag.Diagnostics {
 	hosts, inventory, does := e.changed, e.next, "registered with something else"
-	if ends := fleet.OnDestroy(plan.OnDestroy.ValueString()); len(hosts) <= fewHosts && (ends == fleet.DestroyStop || ends == fleet.DestroyKill) {
+	if ends := e.leaves.first.Operation(); len(hosts) <= fewHosts && ends != "" {
 		hosts, inventory, does = e.leaves.hosts, e.prior, "unregistered, with on_destroy = \""+string(ends)+"\","
 	}
 	if len(hosts) <= fewHosts || plan.Rollout.IsUnknown() || reference.HasWaves(plan.Rollout) {
@@ -426,7 +421,7 @@ func (e effect) replaced(next effect) diag.Diagnostics {
 	}
 	meanwhile := "In between and after that, the old process goes on running where it runs, and no agent restarts it when it dies. " +
 		`To have it stopped, set on_destroy = "stop" and apply that first.`
-	if e.leaves.first == fleet.DestroyStop || e.leaves.first == fleet.DestroyKill {
+	if e.leaves.first.Operation() != "" {
 		switch next.ensure {
 		case fleet.EnsureRunning:
 			meanwhile = "In between, the process does not run; then it is started. "

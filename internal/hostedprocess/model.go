@@ -66,6 +66,11 @@ func (m *lifecycleModel) lifecycle() *lifecycleModel { return m }
 
 func (m *lifecycleModel) ensures() fleet.Ensure { return fleet.Ensure(m.Ensure.ValueString()) }
 
+// operation returns the operation of on_update, "" for none.
+func (m *lifecycleModel) operation() fleet.Operation {
+	return fleet.OnUpdate(m.OnUpdate.ValueString()).Operation()
+}
+
 // statuses returns what out_of_sync and unreachable say of the hosts.
 func (m *lifecycleModel) statuses(hosts fleet.Inventory) map[fleet.HostID]diagnose.HostStatus {
 	statuses := diagnose.Statuses(reference.StringMap(m.OutOfSync), hosts, fleet.NotRegistered)
@@ -95,12 +100,12 @@ func (m *lifecycleModel) checkResident(attribute string, kind types.Int64, resid
 	if kind.IsNull() || kind.IsUnknown() || kind.ValueInt64() == resident {
 		return diags
 	}
-	if m.Ensure.ValueString() == string(fleet.EnsureRunning) {
+	if m.ensures() == fleet.EnsureRunning {
 		diags.Append(diagnose.About(path.Root("ensure"), diag.NewErrorDiagnostic("Invalid Ensure",
 			fmt.Sprintf("Only a resident process (%[1]s %[2]d) goes on running; with %[1]s %[3]d, ensure must be %[4]q or %[5]q.",
 				attribute, resident, kind.ValueInt64(), fleet.EnsureHosted, fleet.EnsureRegistered))))
 	}
-	if fleet.OnUpdate(m.OnUpdate.ValueString()).Operation() != "" {
+	if m.operation() != "" {
 		diags.Append(diagnose.About(path.Root("on_update"), diag.NewErrorDiagnostic("Invalid On Update",
 			fmt.Sprintf("Only a resident process (%[1]s %[2]d) is there to be operated when its spec changes; with %[1]s %[3]d, on_update must be %[4]q, which is the default.",
 				attribute, resident, kind.ValueInt64(), fleet.UpdateRegister))))
@@ -115,13 +120,13 @@ func checkGate(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Dia
 	if gate.IsNull() || gate.IsUnknown() || ensure.IsUnknown() || onUpdate.IsUnknown() {
 		return diags
 	}
-	if fleet.Ensure(ensure.ValueString()) != fleet.EnsureRunning && fleet.OnUpdate(onUpdate.ValueString()).Operation() == "" {
+	if m.lifecycle().ensures() != fleet.EnsureRunning && m.lifecycle().operation() == "" {
 		reference.AddInvalid(&diags, reference.GatePath(), "Invalid Health Gate", fmt.Sprintf(
 			"it watches processes that are meant to run, and this resource starts none; set ensure = %q or on_update = %q, or leave it out", fleet.EnsureRunning, fleet.UpdateRestart))
 		return diags
 	}
 	deadlines := []string{"update"}
-	if fleet.Ensure(ensure.ValueString()) == fleet.EnsureRunning {
+	if m.lifecycle().ensures() == fleet.EnsureRunning {
 		deadlines = []string{"create", "update"}
 	}
 	return append(reference.CheckGate(ctx, m, config, m.lifecycle().Rollout), reference.CheckGateEnds(m.lifecycle().Rollout, m.lifecycle().Timeouts.Object, deadlines...)...)
@@ -163,7 +168,7 @@ func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, 
 	h.Target, d = m.Open(ctx, p, owner)
 	diags.Append(d...)
 	h.Hosts = h.Hosts.Keeping(prior)
-	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
+	h.Desired.Ensure = m.lifecycle().ensures()
 	h.unreachable = reference.MaxUnreachableOf(p, m.lifecycle().MaxUnreachable, h.Hosts.Len())
 	h.rollback = reference.RollsBack(m.lifecycle().Rollout)
 	h.Runs = []fleet.Operation{fleet.Stop, fleet.Operation(m.lifecycle().OnUpdate.ValueString())} // hosts that leave are stopped

@@ -80,7 +80,7 @@ func (h hostedProcess) leftByOther(host fleet.Host) bool {
 // noteStopped notes on which hosts a running process was stopped, for an object that registers it there later
 // in this run.
 func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
-	if l.first == fleet.DestroyUnregister {
+	if l.first.Operation() == "" {
 		return
 	}
 	l.owners.Stopped(l.OnHost, fleet.Where(hosts, func(host fleet.Host) bool {

@@ -189,7 +189,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	if !last.kept && (!does.callsNothing() || !same(req.Plan.Raw, req.State.Raw, sameHosts)) {
 		words = words.comparing()
 	}
-	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && p.known {
+	if operation := plan.lifecycle().operation(); operation != "" && p.known {
 		words = words.operating(operation, r.remains(ctx, state, last, desired))
 	}
 	resp.Diagnostics.Append(planRollout(ctx, words, plan, state.lifecycle().RolloutPlan, settled, sameHosts, req, resp)...)

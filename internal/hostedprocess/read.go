@@ -53,7 +53,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		state.Owner = types.StringValue(last.owner)
 	}
 	model.setWhole(ctx)
-	operation := fleet.OnUpdate(state.OnUpdate.ValueString()).Operation()
+	operation := state.operation()
 	statuses := driftStatuses(h.Hosts.Hosts(), report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts), operation != "")
 	seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live)
 	seen.overtaken(h, report, statuses)
@@ -155,8 +155,7 @@ func (l ledger) comparedWith(h hostedProcess) fleet.Desired {
 // gone reports whether the process is registered on no host, and can be removed from state without doing
 // anything first. If the ledger is lost, what a killed apply has sent is unknown.
 func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *lifecycleModel, last ledger) bool {
-	first := fleet.OnDestroy(state.OnDestroy.ValueString())
-	return last.kept && (first == "" || first == fleet.DestroyUnregister) && agentsDecide(h, last) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
+	return last.kept && state.leave().first.Operation() == "" && agentsDecide(h, last) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
 // inDoubt returns the hosts whose registration is unproven or not as declared, and those whose agents did not

@@ -20,6 +20,10 @@ type leave struct {
 	forget bool // forget_unreachable
 }
 
+func (m *lifecycleModel) leave() leave {
+	return leave{fleet.OnDestroy(m.OnDestroy.ValueString()), m.ForgetUnreachable.ValueBool()}
+}
+
 // released is the outcome of hosts that were to be unregistered.
 type released struct {
 	// results are of the hosts that needed a call, and of those that could not be unregistered.
@@ -89,8 +93,8 @@ func (l departure) hinder(ctx context.Context, tasks map[fleet.Host]fleet.Task) 
 
 // wordsOf says what is done to hosts that are unregistered.
 func wordsOf(first fleet.OnDestroy) string {
-	if first == fleet.DestroyStop || first == fleet.DestroyKill {
-		return string(first) + " and unregister"
+	if op := first.Operation(); op != "" {
+		return string(op) + " and unregister"
 	}
 	return "unregister"
 }
@@ -132,7 +136,7 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 	for _, host := range ours {
 		spared[host] = l.statuses[host.WithoutSupplier()].Code == fleet.NotRegistered || l.moves(host)
 	}
-	if !l.last.kept && l.first != fleet.DestroyUnregister {
+	if !l.last.kept && l.first.Operation() != "" {
 		rows, err := l.Process.CachedStatus(ctx, ours)
 		if err != nil {
 			l.gone.results.Merge(fleet.Same(ours, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
@@ -146,7 +150,7 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 		}
 	}
 	mixed := otherForm(ours, ours)
-	if l.first == fleet.DestroyUnregister || len(mixed) == 0 {
+	if l.first.Operation() == "" || len(mixed) == 0 {
 		return ours, spared
 	}
 	others, err := l.Process.OtherNames(ctx, mixed)

@@ -62,7 +62,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 		plan.RolloutPlan = types.StringValue(created(ctx, model).describe(h.rollout))
 	}
 	hosts := h.Hosts.Hosts()
-	operation := fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation()
+	operation := plan.operation()
 	change := fleet.Change{Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout}
 	reconciliation, results := h.reconcile(ctx, "register", change.FindAlike(ctx, h.Process, h.Desired))
 
@@ -131,8 +131,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	u := update{
 		h: h, prior: prior, priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
 		known:     known{last, statuses},
-		leave:     leave{fleet.OnDestroy(plan.OnDestroy.ValueString()), plan.ForgetUnreachable.ValueBool()},
-		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
+		leave:     plan.leave(),
+		operation: plan.operation(),
 	}
 	if err := u.run(ctx, &resp.Diagnostics); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.Title+
@@ -177,7 +177,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 		return
 	}
 	last = last.orElse(h.Desired, state.Fingerprint.ValueString())
-	k, l := known{last, state.statuses(h.Hosts)}, leave{fleet.OnDestroy(state.OnDestroy.ValueString()), state.ForgetUnreachable.ValueBool()}
+	k, l := known{last, state.statuses(h.Hosts)}, state.leave()
 	if !h.Desired.HasSpec {
 		l.first = fleet.DestroyUnregister // imported and never applied: no operation works without a spec
 	}
