@@ -192,35 +192,29 @@ func (l ledger) inventory(hosts reference.HostMap, supplier int) fleet.Inventory
 
 // hostings returns the tasks of hostings and starts whose end was not seen.
 func (l ledger) hostings(hosts []fleet.Host) map[fleet.Host]fleet.Task {
-	tasks := make(map[fleet.Host]fleet.Task)
-	for _, host := range hosts {
-		if task := l.on(host).Task; task.ID != "" {
-			tasks[host] = task
-		}
-	}
-	return tasks
+	return inEntries(l, hosts, func(e entry) fleet.Task { return e.Task })
 }
 
 // tries returns the tasks of operations of on_update whose end was not seen.
 func (l ledger) tries(hosts []fleet.Host) map[fleet.Host]fleet.Task {
-	tasks := make(map[fleet.Host]fleet.Task)
-	for _, host := range hosts {
-		if task := l.on(host).Runs.Task; task.ID != "" {
-			tasks[host] = task
-		}
-	}
-	return tasks
+	return inEntries(l, hosts, func(e entry) fleet.Task { return e.Runs.Task })
 }
 
 // times returns when this object registered the hosts, for those whose time is known.
 func (l ledger) times(hosts []fleet.Host) map[fleet.Host]int64 {
-	times := make(map[fleet.Host]int64)
+	return inEntries(l, hosts, func(e entry) int64 { return e.At })
+}
+
+// inEntries returns a field of the entries of hosts, for those in whose entry it is set.
+func inEntries[V comparable](l ledger, hosts []fleet.Host, field func(entry) V) map[fleet.Host]V {
+	set := make(map[fleet.Host]V)
+	var none V
 	for _, host := range hosts {
-		if at := l.on(host).At; at != 0 {
-			times[host] = at
+		if value := field(l.on(host)); value != none {
+			set[host] = value
 		}
 	}
-	return times
+	return set
 }
 
 // otherInFlight reports whether a hosting whose end was not seen may put a registration on the host that
