@@ -104,28 +104,29 @@ func (r Inventory) Mixed() bool {
 	return byID > 0 && byID < r.Len()
 }
 
-// SupplierOf returns the supplier id of a host that the inventory holds.
-func (r Inventory) SupplierOf(host Host) int {
-	return r.hosts[r.index[host.WithoutSupplier()]].supplier
+// Find returns the host with this id, with its supplier id here, and whether the inventory holds it.
+func (r Inventory) Find(id HostID) (Host, bool) {
+	i, found := r.index[id]
+	if !found {
+		return Host{}, false
+	}
+	return r.hosts[i], true
 }
 
 // Keeping returns r with other's supplier ids for the hosts that both hold.
 func (r Inventory) Keeping(other Inventory) Inventory {
-	r.hosts = slices.Clone(r.hosts)
-	for i, host := range r.hosts {
-		if at, held := other.index[host.WithoutSupplier()]; held {
-			r.hosts[i] = host.Supplied(other.hosts[at].supplier)
-		}
-	}
-	return r
+	return r.Supplied(func(id HostID) (int, bool) {
+		host, held := other.Find(id)
+		return host.supplier, held
+	})
 }
 
-// WithSuppliers returns r with these supplier ids.
-func (r Inventory) WithSuppliers(ids map[HostID]int) Inventory {
+// Supplied returns r with the supplier ids that are known for its hosts.
+func (r Inventory) Supplied(known func(HostID) (int, bool)) Inventory {
 	r.hosts = slices.Clone(r.hosts)
 	for i, host := range r.hosts {
-		if id, known := ids[host.WithoutSupplier()]; known {
-			r.hosts[i] = host.Supplied(id)
+		if supplier, found := known(host.WithoutSupplier()); found {
+			r.hosts[i] = host.Supplied(supplier)
 		}
 	}
 	return r

@@ -39,8 +39,8 @@ func TestInventory_naturalOrder(t *testing.T) {
 	}
 	want := []string{"db-2", "web-09", "web-9", "web-10", "web-100"}
 	fleettest.Check(t, slices.Equal(keys, want), "got %q, want %q", keys, want)
-	if host, _ := r.HostOf("web-09"); r.SupplierOf(host) != 1 {
-		t.Errorf("the supplier of web-09 is %d", r.SupplierOf(host))
+	if host, _ := r.HostOf("web-09"); host.SupplierID() != 1 {
+		t.Errorf("the supplier of web-09 is %d", host.SupplierID())
 	}
 	if host, found := r.HostOf("web-11"); found {
 		t.Errorf("web-11 is %v", host)
@@ -124,7 +124,8 @@ func TestInventory_suppliers(t *testing.T) {
 			h := fleet.NewHost(0, supplier, host(n).IP())
 			fleettest.Check(t, r.Has(h), "Has: want %s", h)
 			fleettest.Same(t, fmt.Sprintf("Key of %s", h), want.key, r.Key(h))
-			fleettest.Same(t, fmt.Sprintf("SupplierOf %s", h), want.supplier, r.SupplierOf(h))
+			found, _ := r.Find(h.WithoutSupplier())
+			fleettest.Same(t, fmt.Sprintf("supplier of %s", h), want.supplier, found.SupplierID())
 		}
 	}
 	other := fleet.NewHost(1, 5, host(1).IP())

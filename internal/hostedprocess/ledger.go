@@ -183,11 +183,10 @@ func (l ledger) on(host fleet.Host) entry { return l.hosts[host.WithoutSupplier(
 // the provider's.
 func (l ledger) inventory(hosts reference.HostMap, supplier int) fleet.Inventory {
 	inventory, _ := reference.InventoryOf(hosts, supplier) // invalid addresses are reported elsewhere
-	ids := make(map[fleet.HostID]int, len(l.hosts))
-	for id, e := range l.hosts {
-		ids[id] = e.Supplier
-	}
-	return inventory.WithSuppliers(ids)
+	return inventory.Supplied(func(id fleet.HostID) (int, bool) {
+		e, kept := l.hosts[id]
+		return e.Supplier, kept
+	})
 }
 
 // hostings returns the tasks of hostings and starts whose end was not seen.

@@ -14,18 +14,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// before is a process as it was last applied, as far as a rename depends on it.
-type before struct {
-	known
-
-	hosts fleet.Inventory
-}
-
 // renames returns the hosts whose name changes form, between agent id and address: the old names by the new
 // ones. It refuses a rename if anything else is to be done to the host. If the platform does not say which
-// names are one machine, it also refuses what may be a rename.
-func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fleet.Host, diag.Diagnostics) {
-	removed, added := b.hosts.Without(h.Hosts), h.Hosts.Without(b.hosts)
+// names are one machine, it also refuses what may be a rename. prior are the hosts in state, and k is what was
+// known of them.
+func (h hostedProcess) renames(ctx context.Context, prior fleet.Inventory, k known) (map[fleet.Host]fleet.Host, diag.Diagnostics) {
+	removed, added := prior.Without(h.Hosts), h.Hosts.Without(prior)
 	suspects := otherForm(removed, h.Hosts.Hosts())
 	if len(suspects) == 0 {
 		return nil, nil
@@ -36,17 +30,16 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 			" was left as it is, because hosts leave that are named in another form than hosts that stay or come, and whether they are the same machines could not be asked.", err)}
 	}
 	renamed, refused := make(map[fleet.Host]fleet.Host), make(fleet.Results)
-	sent, tried := h.Process.Resume(ctx, b.last.hostings(suspects), false, nil), h.Process.Resume(ctx, b.last.tries(suspects), false, nil)
+	sent, tried := h.Process.Resume(ctx, k.last.hostings(suspects), false, nil), h.Process.Resume(ctx, k.last.tries(suspects), false, nil)
 	for _, was := range suspects {
 		other, known := others[was]
-		key, declared := h.Hosts.KeyOf(other)
+		now, declared := h.Hosts.Find(other)
 		why := ""
 		switch {
 		case known && declared:
-			now, _ := h.Hosts.HostOf(key)
 			renamed[now] = was
-			if !b.hosts.Has(now) { // otherwise state has the machine under both names, and one of them leaves
-				why = b.hinders(h, was, sent[was].Verdict == fleet.Pending || tried[was].Verdict == fleet.Pending)
+			if !prior.Has(now) { // otherwise state has the machine under both names, and one of them leaves
+				why = k.hindersRename(h, was, sent[was].Verdict == fleet.Pending || tried[was].Verdict == fleet.Pending)
 			}
 		case !known:
 			came := fleet.Where(otherForm(added, []fleet.Host{was}), func(host fleet.Host) bool { _, told := others[host]; return !told })
@@ -63,28 +56,28 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 	}
 	return nil, diag.Diagnostics{diag.NewErrorDiagnostic("Hosts Cannot Be Renamed Now", fmt.Sprintf(
 		"%s: %s may get another name, an agent id for an address or the reverse. That is done where nothing else is to be done to the host. Nothing was changed.\n\n%s",
-		h.Title, diagnose.CountHosts(len(refused), b.hosts.Len()), diagnose.Rows(b.hosts, refused)))}
+		h.Title, diagnose.CountHosts(len(refused), prior.Len()), diagnose.Rows(prior, refused)))}
 }
 
-// hinders says why a host cannot be renamed in this apply. It returns "" if it can. underWay reports whether a
+// hindersRename says why a host cannot be renamed in this apply. It returns "" if it can. underWay reports whether a
 // request of an earlier apply has not ended there.
-func (b before) hinders(h hostedProcess, host fleet.Host, underWay bool) string {
+func (k known) hindersRename(h hostedProcess, host fleet.Host, underWay bool) string {
 	const first = "; apply with its old name until it is as declared, then rename it and apply again"
-	status, out := b.statuses[host.WithoutSupplier()]
+	status, out := k.statuses[host.WithoutSupplier()]
 	switch {
-	case !b.last.kept:
+	case !k.last.kept:
 		return "nothing is known of its last apply" + first
 	case status.Away():
 		return "its agent does not answer" + first
 	case out:
 		return "it is out of sync (" + string(status.Code) + ")" + first
-	case b.last.isOvertaken(host):
+	case k.last.isOvertaken(host):
 		return "another resource has registered it since" + first
 	case underWay:
 		return "an operation of an earlier apply is under way on it; apply again once it is over, or take it out and apply, then add it by its new name"
-	case b.last.on(host).Runs.Due(h.Desired.Spec):
+	case k.last.on(host).Runs.Due(h.Desired.Spec):
 		return "an operation is due on it" + first
-	case !b.last.registeredAs(h.Desired):
+	case !k.last.registeredAs(h.Desired):
 		return "what it is registered with changes as well; rename it and apply, then make the change and apply again"
 	}
 	return ""
@@ -163,16 +156,18 @@ func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnos
 	wrong := make(map[string]fleet.Host)
 	for key, address := range hosts.Known() {
 		host, err := fleet.ParseHost(address, none)
-		if err == nil && host.AgentID() == "" && host.SupplierID() != none && prior.Has(host) && prior.SupplierOf(host) != host.SupplierID() {
+		was, held := prior.Find(host.WithoutSupplier())
+		if err == nil && host.AgentID() == "" && host.SupplierID() != none && held && was.SupplierID() != host.SupplierID() {
 			wrong[key] = host
 		}
 	}
 	var diags diag.Diagnostics
 	for _, key := range slices.SortedFunc(maps.Keys(wrong), fleet.CompareKeys) {
 		host := wrong[key]
+		was, _ := prior.Find(host.WithoutSupplier())
 		reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
 			"%q names the bk_supplier_id %d, and %s is registered with %d, which it keeps; to register it with another one, take it out of hosts and apply, then add it and apply again",
-			host, host.SupplierID(), host.Address(), prior.SupplierOf(host)))
+			host, host.SupplierID(), host.Address(), was.SupplierID()))
 	}
 	return diags
 }

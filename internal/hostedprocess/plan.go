@@ -173,7 +173,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
 	words := does.unnamed() // the apply asks again whether hosts are renamed, and may get another answer
-	does, diags := r.withoutRenames(ctx, plan, does, before{known{last, state.lifecycle().statuses(does.prior)}, does.prior})
+	does, diags := r.withoutRenames(ctx, plan, does, known{last, state.lifecycle().statuses(does.prior)})
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(does.owned(plan.lifecycle().AdoptExisting, state.lifecycle().statuses(does.prior))...)
 	if plan.HostsMap(ctx).IsFullyKnown() {
@@ -320,16 +320,16 @@ func (r *hostedResource) destroyTitle(id string) string {
 
 // withoutRenames returns the effect in which hosts that are renamed do not leave. It refuses renames that
 // cannot be done.
-func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, does effect, b before) (effect, diag.Diagnostics) {
+func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, does effect, k known) (effect, diag.Diagnostics) {
 	if !does.renames() || !plan.HostsMap(ctx).IsFullyKnown() || !r.platform.Ready() || !reference.DefinitionKnown(ctx, plan) {
 		return does, nil
 	}
 	var diags diag.Diagnostics
-	h := r.open(ctx, plan, b.last.owner, does.prior, &diags)
+	h := r.open(ctx, plan, k.last.owner, does.prior, &diags)
 	if diags.HasError() {
 		return does, diags
 	}
-	renamed, diags := h.renames(ctx, b)
+	renamed, diags := h.renames(ctx, does.prior, k)
 	does.leaves.hosts = leaving(does.leaves.hosts, renamed)
 	return does, diags
 }

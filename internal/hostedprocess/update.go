@@ -65,7 +65,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if diags.HasError() {
 		return nil
 	}
-	renamed, refused := u.h.renames(ctx, before{u.known, u.prior.Hosts})
+	renamed, refused := u.h.renames(ctx, u.prior.Hosts, u.known)
 	diags.Append(refused...)
 	if diags.HasError() {
 		return nil
