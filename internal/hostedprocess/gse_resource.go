@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -107,17 +106,14 @@ func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.Mod
 // checkESBHosts refuses IPv6 addresses. The ESB's calls that register do not accept them (those that operate
 // do), and no document gives another name for such a host.
 func checkESBHosts(hosts reference.HostMap) diag.Diagnostics {
+	inventory, _ := reference.InventoryOf(hosts, 0) // invalid addresses are reported elsewhere
 	var diags diag.Diagnostics
-	refused := make(map[string]fleet.Host)
-	for key, address := range hosts.Known() {
-		if host, err := fleet.ParseHost(address, 0); err == nil && host.IP().Is6() { // invalid addresses are reported elsewhere
-			refused[key] = host
+	for key, host := range inventory.All {
+		if host.IP().Is6() {
+			reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
+				"%q has an IPv6 address, and the ESB registers processes by IPv4 alone; give the host's IPv4 address, or go through the API gateway (gateway = \"apigw\")",
+				host.Address()))
 		}
-	}
-	for _, key := range slices.SortedFunc(maps.Keys(refused), fleet.CompareKeys) {
-		reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
-			"%q has an IPv6 address, and the ESB registers processes by IPv4 alone; give the host's IPv4 address, or go through the API gateway (gateway = \"apigw\")",
-			refused[key].Address()))
 	}
 	return diags
 }

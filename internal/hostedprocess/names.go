@@ -153,18 +153,13 @@ func (u *update) anothers(now, old fleet.Status) bool {
 // the platform these are two registrations.
 func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnostics {
 	const none = -1
-	wrong := make(map[string]fleet.Host)
-	for key, address := range hosts.Known() {
-		host, err := fleet.ParseHost(address, none)
-		was, held := prior.Find(host.WithoutSupplier())
-		if err == nil && host.AgentID() == "" && host.SupplierID() != none && held && was.SupplierID() != host.SupplierID() {
-			wrong[key] = host
-		}
-	}
+	inventory, _ := reference.InventoryOf(hosts, none) // invalid addresses are reported elsewhere
 	var diags diag.Diagnostics
-	for _, key := range slices.SortedFunc(maps.Keys(wrong), fleet.CompareKeys) {
-		host := wrong[key]
-		was, _ := prior.Find(host.WithoutSupplier())
+	for key, host := range inventory.All {
+		was, held := prior.Find(host.WithoutSupplier())
+		if !held || host.AgentID() != "" || host.SupplierID() == none || host.SupplierID() == was.SupplierID() {
+			continue
+		}
 		reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
 			"%q names the bk_supplier_id %d, and %s is registered with %d, which it keeps; to register it with another one, take it out of hosts and apply, then add it and apply again",
 			host, host.SupplierID(), host.Address(), was.SupplierID()))
