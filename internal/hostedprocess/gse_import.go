@@ -124,7 +124,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)
 	resp.Diagnostics.Append(readSpecs(ctx, r.platform, found)...)
 	resp.Diagnostics.Append(found.write(ctx, &resp.State, r.platform)...)
-	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("owner"), found.owner())...)
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("owner"), found.owner(r.platform))...)
 }
 
 // readSpecs reads from the agents what they host of the processes, if the provider has verify = "agent". A
@@ -223,8 +223,8 @@ func (r *hostedProcessResource) checkNamed(ctx context.Context, found *foundProc
 	if err != nil {
 		return diag.Diagnostics{diagnose.CallFailed("Unable to Import Hosted Process", title+" could not be looked up.", err)}
 	}
-	for key, host := range named.All {
-		found.label(key, cached[host].Labels, r.platform)
+	for _, host := range named.Hosts() {
+		found.label(cached[host].Labels)
 	}
 	missing := named.Pick(func(host fleet.Host) bool { return cached[host].State == fleet.Unregistered })
 	if len(missing) == 0 {
@@ -241,19 +241,14 @@ func (r *hostedProcessResource) checkNamed(ctx context.Context, found *foundProc
 type foundProcess struct {
 	namespace, name string
 	spec            *hostedspec.Entry
-	hosts           map[string]string            // addresses by host key
-	labels          map[string]map[string]string // of the registration on each host
-	fingerprints    map[string]string            // fingerprints that these registrations carry
-	owners          map[string]string            // owners that they name
-	earlier         []string                     // hosts with supplier ids under which they were registered before
-	outOfSync       map[string]string            // by host key
+	hosts           map[string]string   // addresses by host key
+	labels          []map[string]string // of the registrations whose labels are known
+	earlier         []string            // hosts with supplier ids under which they were registered before
+	outOfSync       map[string]string   // by host key
 }
 
 func newFoundProcess(namespace, name string) *foundProcess {
-	return &foundProcess{
-		namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string), fingerprints: make(map[string]string),
-		owners: make(map[string]string), outOfSync: make(map[string]string),
-	}
+	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), outOfSync: make(map[string]string)}
 }
 
 func (f *foundProcess) id() string { return f.namespace + ":" + f.name }
@@ -264,43 +259,59 @@ func (f *foundProcess) identity() hostedProcessIdentityModel {
 
 // add adds a row of the list. The address of a host includes its supplier id if that is not the provider's.
 func (f *foundProcess) add(row gse.Row, p *platform.Platform) {
-	key, address := row.Host.Address(), row.Host.Address()
+	address := row.Host.Address()
 	if row.Host.SupplierID() != p.Supplier {
 		address = row.Host.String()
 	}
 	for _, host := range row.Earlier {
 		f.earlier = append(f.earlier, host.String())
 	}
-	f.hosts[key] = address
-	f.label(address, row.Status.Labels, p)
+	f.hosts[row.Host.Address()] = address
+	f.label(row.Status.Labels)
 }
 
 // label notes the labels of a registration, nil if they are unknown.
-func (f *foundProcess) label(host string, labels map[string]string, p *platform.Platform) {
+func (f *foundProcess) label(labels map[string]string) {
 	if labels != nil {
-		f.labels[host] = p.OwnLabels(labels)
-		f.fingerprints[host] = labels[p.FingerprintLabel]
-		if owner := labels[fleet.OwnerLabel(p.FingerprintLabel)]; owner != "" && p.FingerprintLabel != "" {
-			f.owners[host] = owner
+		f.labels = append(f.labels, labels)
+	}
+}
+
+// carried returns the values of a label in the registrations that have it.
+func (f *foundProcess) carried(label string) map[string]bool {
+	values := make(map[string]bool)
+	for _, labels := range f.labels {
+		if value := labels[label]; value != "" {
+			values[value] = true
 		}
 	}
+	return values
 }
 
 // owner returns the only owner that the registrations name, null if they name none or several. An import
 // continues the object that registered them; whoever registers there later is another owner.
-func (f *foundProcess) owner() types.String {
-	owners := slices.Compact(slices.Sorted(maps.Values(f.owners)))
+func (f *foundProcess) owner(p *platform.Platform) types.String {
+	owners := slices.Collect(maps.Keys(f.carried(p.OwnerLabel())))
 	if len(owners) != 1 {
 		return types.StringNull()
 	}
 	return types.StringValue(owners[0])
 }
 
+// shared returns the user's labels that all registrations have.
+func (f *foundProcess) shared(p *platform.Platform) map[string]string {
+	own := make([]map[string]string, len(f.labels))
+	for i, labels := range f.labels {
+		own[i] = p.OwnLabels(labels)
+	}
+	shared, _ := sharedLabels(own)
+	return shared
+}
+
 // registeredWith reports whether a registration carries the fingerprint of a spec.
 func (f *foundProcess) registeredWith(spec *gse.Spec, p *platform.Platform) bool {
-	labels, _ := sharedLabels(f.labels)
-	desired, err := p.Desired(gse.Meta{Namespace: f.namespace, Name: f.name, Labels: labels}, spec, "")
-	return err == nil && p.FingerprintLabel != "" && slices.Contains(slices.Collect(maps.Values(f.fingerprints)), desired.Fingerprint)
+	desired, err := p.Desired(gse.Meta{Namespace: f.namespace, Name: f.name, Labels: f.shared(p)}, spec, "")
+	return err == nil && f.carried(p.FingerprintLabel)[desired.Fingerprint]
 }
 
 // attributeWriter is a state, or a resource in a list.
@@ -328,7 +339,7 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platfor
 	if f.spec != nil {
 		diags.Append(to.SetAttribute(ctx, path.Root("spec"), reference.HostedSpec(ctx, *f.spec, func(spec *gse.Spec) bool { return f.registeredWith(spec, p) }))...)
 	}
-	if shared, _ := sharedLabels(f.labels); len(shared) > 0 {
+	if shared := f.shared(p); len(shared) > 0 {
 		diags.Append(to.SetAttribute(ctx, meta.AtName("labels"), shared)...)
 	}
 	return diags
@@ -336,27 +347,15 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platfor
 
 // sharedLabels returns the labels that have the same value on every host, which meta.labels can hold, and the
 // names of all others.
-func sharedLabels(byHost map[string]map[string]string) (shared map[string]string, differing []string) {
-	names := make(map[string]bool)
-	for _, labels := range byHost {
-		for name := range labels {
-			names[name] = true
-		}
-	}
+func sharedLabels(all []map[string]string) (shared map[string]string, differing []string) {
 	shared = make(map[string]string)
-	for name := range names {
-		values := make(map[string]bool)
-		missing := false
-		for _, labels := range byHost {
-			value, set := labels[name]
-			values[value], missing = true, missing || !set
-		}
-		if len(values) > 1 || missing {
+	for _, labels := range all {
+		maps.Copy(shared, labels)
+	}
+	for name, value := range shared {
+		if slices.ContainsFunc(all, func(labels map[string]string) bool { other, set := labels[name]; return !set || other != value }) {
 			differing = append(differing, name)
-			continue
-		}
-		for value := range values {
-			shared[name] = value
+			delete(shared, name)
 		}
 	}
 	slices.Sort(differing)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -189,7 +190,7 @@ func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform,
 			labelled[h.Hosts.Key(host)] = p.OwnLabels(status.Labels)
 		}
 	}
-	labels, differing := sharedLabels(labelled)
+	labels, differing := sharedLabels(slices.Collect(maps.Values(labelled)))
 	var diags diag.Diagnostics
 	if len(differing) > 0 {
 		diags.Append(labelsDiffer(h.Title, labelled, differing))
