@@ -13,7 +13,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/ownership"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -148,30 +147,14 @@ func (l ledger) orElse(d fleet.Desired, fingerprint string) ledger {
 // newOwner returns a new random id for a resource object.
 func newOwner() string { return rand.Text()[:16] }
 
-type privateWriter interface {
-	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
-}
-
-type privateReader interface {
-	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
-}
-
-func (l ledger) save(ctx context.Context, to privateWriter) diag.Diagnostics {
-	raw, err := json.Marshal(l)
-	if err != nil {
-		return diag.Diagnostics{diagnose.Bug(err)}
-	}
-	return to.SetKey(ctx, ledgerKey, raw)
+func (l ledger) save(ctx context.Context, to reference.PrivateWriter) diag.Diagnostics {
+	return reference.SavePrivate(ctx, to, ledgerKey, l)
 }
 
 // loadLedger returns the ledger of an object. If it cannot be read, the ledger is empty, and the apply looks at
 // the hosts again.
-func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) ledger {
-	var l ledger
-	raw, _ := from.GetKey(ctx, ledgerKey) // fails only for the framework's own keys
-	if json.Unmarshal(raw, &l) != nil {
-		l = ledger{}
-	}
+func loadLedger(ctx context.Context, from reference.PrivateReader, state *lifecycleModel) ledger {
+	l, _ := reference.LoadPrivate[ledger](ctx, from, ledgerKey) // fails only for the framework's own keys
 	l.owner = state.Owner.ValueString()
 	return l
 }

@@ -2,10 +2,8 @@ package hostedprocess
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -88,7 +86,8 @@ func refusals(ctx context.Context, gone effect, declared, applied types.Object, 
 	if reference.Known(ctx, declared) {
 		beyond = gone.within(ctx, declared, raiseWithIt)
 	}
-	resp.Diagnostics.Append(saveRaised(ctx, req.Private, resp.Private, !beyond.HasError() && before.HasError())...)
+	raised := !beyond.HasError() && before.HasError()
+	resp.Diagnostics.Append(reference.KeepPrivate(ctx, req.Private, resp.Private, raisedKey, raised, !raised)...)
 	refused := append(beyond, gone.protected(ctx, declared, applied)...)
 	resp.Diagnostics.Append(saveRefused(ctx, req.Private, resp.Private, refused)...)
 	return refused
@@ -99,31 +98,20 @@ func refusals(ctx context.Context, gone effect, declared, applied types.Object, 
 // plan.
 const refusedKey = "replace_refused"
 
-// saveRefused saves the reasons. It writes nothing if there are none and before has none.
-func saveRefused(ctx context.Context, before privateReader, to privateWriter, refused diag.Diagnostics) diag.Diagnostics {
+// saveRefused saves the reasons.
+func saveRefused(ctx context.Context, before reference.PrivateReader, to reference.PrivateWriter, refused diag.Diagnostics) diag.Diagnostics {
 	reasons := make([][2]string, 0, len(refused))
 	for _, d := range refused.Errors() {
 		reasons = append(reasons, [2]string{d.Summary(), d.Detail()})
 	}
-	kept, diags := before.GetKey(ctx, refusedKey)
-	if len(reasons) == 0 && len(kept) == 0 {
-		return diags
-	}
-	raw, err := json.Marshal(reasons)
-	if err != nil {
-		return append(diags, diagnose.Bug(err))
-	}
-	return append(diags, to.SetKey(ctx, refusedKey, raw)...)
+	return reference.KeepPrivate(ctx, before, to, refusedKey, reasons, len(reasons) == 0)
 }
 
 // loadRefused returns the saved reasons as errors.
-func loadRefused(ctx context.Context, from privateReader) diag.Diagnostics {
-	raw, diags := from.GetKey(ctx, refusedKey)
-	var reasons [][2]string
-	if len(raw) > 0 && json.Unmarshal(raw, &reasons) == nil {
-		for _, reason := range reasons {
-			diags.AddError(reason[0], reason[1])
-		}
+func loadRefused(ctx context.Context, from reference.PrivateReader) diag.Diagnostics {
+	reasons, diags := reference.LoadPrivate[[][2]string](ctx, from, refusedKey)
+	for _, reason := range reasons {
+		diags.AddError(reason[0], reason[1])
 	}
 	return diags
 }
@@ -131,25 +119,16 @@ func loadRefused(ctx context.Context, from privateReader) diag.Diagnostics {
 // raisedKey is where a plan keeps that its configuration allows a replacement which the limits in state refuse.
 const raisedKey = "limit_raised"
 
-// saveRaised saves that. It writes nothing if it is false and before has no value.
-func saveRaised(ctx context.Context, before privateReader, to privateWriter, raised bool) diag.Diagnostics {
-	kept, diags := before.GetKey(ctx, raisedKey)
-	if !raised && len(kept) == 0 {
-		return diags
-	}
-	return append(diags, to.SetKey(ctx, raisedKey, strconv.AppendBool(nil, raised))...)
-}
-
 // checkUnplanned refuses a destroy that goes too far. Terraform does not show the provider a plan of the
 // destroy of a tainted object, and hands on nothing that a plan kept. Every other destroy was checked by its
 // plan, against the same limits or raised ones.
-func checkUnplanned(ctx context.Context, kept privateReader, gone effect, safety types.Object) diag.Diagnostics {
+func checkUnplanned(ctx context.Context, kept reference.PrivateReader, gone effect, safety types.Object) diag.Diagnostics {
 	if gone.nowhere() {
 		return nil // nothing was registered, so there is nothing to protect
 	}
 	diags := gone.protected(ctx, safety)
-	raised, d := kept.GetKey(ctx, raisedKey)
-	if diags.Append(d...); diags.HasError() || string(raised) == "true" {
+	raised, d := reference.LoadPrivate[bool](ctx, kept, raisedKey)
+	if diags.Append(d...); diags.HasError() || raised {
 		return diags
 	}
 	return append(diags, gone.within(ctx, safety, raiseBefore)...)

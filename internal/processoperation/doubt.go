@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // doubt has the operations whose end was not seen, by process and address, with their tasks if known.
@@ -184,15 +185,18 @@ func (d doubt) with(later doubt) doubt {
 	return all
 }
 
+// doubtKey is where private state keeps what failed_hosts cannot express about operations that may have worked.
+const doubtKey = "doubt"
+
 // loadDoubt returns nil if private state has no doubt.
-func loadDoubt(ctx context.Context, from privateReader) (doubt, diag.Diagnostics) {
-	return loadPrivate[doubt](ctx, from, doubtKey)
+func loadDoubt(ctx context.Context, from reference.PrivateReader) (doubt, diag.Diagnostics) {
+	return reference.LoadPrivate[doubt](ctx, from, doubtKey)
 }
 
 // saveDoubt writes nothing if there is no doubt and there was none before.
-func saveDoubt(ctx context.Context, to privateWriter, before, now doubt) diag.Diagnostics {
+func saveDoubt(ctx context.Context, to reference.PrivateWriter, before, now doubt) diag.Diagnostics {
 	if len(before) == 0 && len(now) == 0 {
 		return nil
 	}
-	return savePrivate(ctx, to, doubtKey, now)
+	return reference.SavePrivate(ctx, to, doubtKey, now)
 }

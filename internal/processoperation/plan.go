@@ -78,7 +78,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "rollout_plan", types.StringUnknown())...)
 		return
 	}
-	number, diags := runsSoFar(ctx, req.Private)
+	number, diags := reference.LoadPrivate[int](ctx, req.Private, runsKey)
 	resp.Diagnostics.Append(diags...)
 	planned := run{number: number + 1, members: change.next, duties: change.due()}
 	resp.Diagnostics.Append(planned.plan(ctx, plan, settled, state.values().RolloutPlan.ValueString(), resp)...)

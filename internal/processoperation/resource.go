@@ -13,6 +13,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
+// runsKey is where private state keeps the number of runs.
+const runsKey = "runs"
+
 // baseResource implements the life cycle of a resource that runs an operation, over either API.
 type baseResource struct {
 	platform *platform.Platform
@@ -69,7 +72,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	plan.values().recordRun(o, 1, due)
 	plan.values().record(o, failing, away)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
-	resp.Diagnostics.Append(saveRuns(ctx, resp.Private, 1)...)
+	resp.Diagnostics.Append(reference.SavePrivate(ctx, resp.Private, runsKey, 1)...)
 	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, nil, newDoubt(o, due, results))...)
 	switch unconfirmed := nowhere && !failures.interrupted() && !failures.worked(); {
 	case failures.count() == 0:
@@ -94,7 +97,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if resp.Diagnostics.Append(o.checkNames(ctx)...); resp.Diagnostics.HasError() {
 		return
 	}
-	runs, diags := runsSoFar(ctx, req.Private)
+	runs, diags := reference.LoadPrivate[int](ctx, req.Private, runsKey)
 	resp.Diagnostics.Append(diags...)
 	number := runs + 1
 	before, diags := loadDoubt(ctx, req.Private)
@@ -120,7 +123,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	plan.values().record(o, failing, away)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 	if results.count() > 0 {
-		resp.Diagnostics.Append(saveRuns(ctx, resp.Private, number)...)
+		resp.Diagnostics.Append(reference.SavePrivate(ctx, resp.Private, runsKey, number)...)
 	}
 	now := change.keptDoubt(unreached).with(newDoubt(o, due, results))
 	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, now)...)
