@@ -1,6 +1,8 @@
 package hostedprocess
 
 import (
+	"slices"
+
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
@@ -44,6 +46,12 @@ type wanted struct {
 	changes bool // what is to be registered has changed
 	raises  bool // ensure asks for more than before
 	adopts  bool // adopt_existing
+}
+
+// wantedOf returns what an update from before to plan asks. changes is as in wanted.
+func wantedOf(before, plan *lifecycleModel, changes bool) wanted {
+	raises := slices.Index(fleet.Ensures(), plan.ensures()) > slices.Index(fleet.Ensures(), before.ensures())
+	return wanted{changes: changes, raises: raises, adopts: plan.AdoptExisting.ValueBool()}
 }
 
 // situation is what is known of a host that stays: its code in out_of_sync, "" if it has none, and whether

@@ -328,12 +328,12 @@ func hostedSpecWarnings(h hostedProcess, report fleet.Report) diag.Diagnostics {
 
 // hostedAgain warns of hosts that the last apply registered anew, and whose agents host another spec all the
 // same.
-func hostedAgain(ctx context.Context, does effect, state hostedModel, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+func hostedAgain(ctx context.Context, does effect, statuses map[fleet.HostID]diagnose.HostStatus, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	var rollout types.String
 	if diags := resp.Plan.GetAttribute(ctx, path.Root("rollout_plan"), &rollout); diags.HasError() || !diagnose.IsAgain(rollout.ValueString()) {
 		return diags
 	}
-	hosts, statuses, found := does.prior, state.lifecycle().statuses(does.prior), make(fleet.Results)
+	hosts, found := does.prior, make(fleet.Results)
 	for _, host := range hosts.Hosts() {
 		if status := statuses[host.WithoutSupplier()]; status.HostedOtherwise() {
 			found[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: status.Text}

@@ -69,8 +69,7 @@ func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, l
 	e.next = e.next.Keeping(e.prior)
 	unreachable := reference.MaxUnreachableOf(r.platform, after.MaxUnreachable, e.next.Len())
 	statuses, kept := diagnose.Within(unreachable.Hosts, before.statuses(e.prior)), e.next.Pick(e.prior.Has)
-	want := wanted{changes: changes, raises: raises(before.ensures(), e.ensure), adopts: e.adopts}
-	e.steps = want.stepsOn(kept, func(host fleet.Host) situation {
+	e.steps = wantedOf(before, after, changes).stepsOn(kept, func(host fleet.Host) situation {
 		return situationOf(statuses[host.WithoutSupplier()], last, host)
 	})
 	e.steps[register] = append(e.next.Without(e.prior), e.steps[register]...)

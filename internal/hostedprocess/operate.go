@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -41,14 +40,14 @@ func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Runs {
 // remains decides where the operation of on_update is due: where an earlier one is left to do, or where there
 // is a new reason for it.
 type remains struct {
-	last     ledger
-	statuses map[fleet.HostID]diagnose.HostStatus
-	prior    fleet.Desired
-	spec     string // the spec that is declared now
+	known
+
+	prior fleet.Desired
+	spec  string // the spec that is declared now
 }
 
 func (u *update) remains() remains {
-	return remains{u.last, u.statuses, u.prior.Desired, u.h.Desired.Spec}
+	return remains{u.known, u.prior.Desired, u.h.Desired.Spec}
 }
 
 // changes reports whether the agents are to run another spec. A changed label or op_timeout changes nothing

@@ -151,10 +151,11 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	if r.platform.Ready() {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
+	k := known{last, state.lifecycle().statuses(does.prior)}
 	words := does.unnamed() // the apply asks again whether hosts are renamed, and may get another answer
-	does, diags := r.withoutRenames(ctx, plan, does, known{last, state.lifecycle().statuses(does.prior)})
+	does, diags := r.withoutRenames(ctx, plan, does, k)
 	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(does.owned(plan.lifecycle().AdoptExisting, state.lifecycle().statuses(does.prior))...)
+	resp.Diagnostics.Append(does.owned(plan.lifecycle().AdoptExisting, k.statuses)...)
 	if plan.HostsMap(ctx).IsFullyKnown() {
 		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
 		resp.Diagnostics.Append(does.warnings(plan.lifecycle())...)
@@ -169,11 +170,11 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		words = words.comparing()
 	}
 	if operation := plan.lifecycle().operation(); operation != "" && p.known {
-		words = words.operating(operation, r.remains(ctx, state, last, desired))
+		words = words.operating(operation, r.remains(ctx, state, k, desired))
 	}
 	resp.Diagnostics.Append(planRollout(ctx, words, plan, state.lifecycle().RolloutPlan, settled, sameHosts, req, resp)...)
 	resp.Diagnostics.Append(planOwner(ctx, state, sameHosts, req, resp)...)
-	resp.Diagnostics.Append(hostedAgain(ctx, does, state, resp)...)
+	resp.Diagnostics.Append(hostedAgain(ctx, does, k.statuses, resp)...)
 }
 
 // changedWithoutLedger returns the hosts that stay, if the ledger is lost (the provider was killed, or the object
@@ -182,9 +183,8 @@ func (r *hostedResource) changedWithoutLedger(ctx context.Context, p planned, do
 	if p.last.kept || !p.known || !p.state.HasSpec(ctx) {
 		return nil
 	}
-	var failed diag.Diagnostics // the update reports it
-	prior := r.openAs(ctx, p.state, p.last, &failed)
-	if failed.HasError() || p.last.orElse(prior.Desired, p.state.lifecycle().Fingerprint.ValueString()).registeredAs(p.desired) {
+	prior, readable := r.prior(ctx, p.state, p.last)
+	if !readable || p.last.orElse(prior.Desired, p.state.lifecycle().Fingerprint.ValueString()).registeredAs(p.desired) {
 		return nil
 	}
 	return does.next.Pick(does.prior.Has)
@@ -261,13 +261,19 @@ func without[V any](all map[string]V, key string) map[string]V {
 const callsNoHost = "calls no host"
 
 // remains decides where the operation of on_update is due in an update to desired.
-func (r *hostedResource) remains(ctx context.Context, state hostedModel, last ledger, desired fleet.Desired) remains {
-	var failed diag.Diagnostics // the update reports it
-	prior := r.openAs(ctx, state, last, &failed)
-	if failed.HasError() {
+func (r *hostedResource) remains(ctx context.Context, state hostedModel, k known, desired fleet.Desired) remains {
+	prior, readable := r.prior(ctx, state, k.last)
+	if !readable {
 		return remains{}
 	}
-	return remains{last, state.lifecycle().statuses(prior.Hosts), prior.Desired, desired.Spec}
+	return remains{k, prior.Desired, desired.Spec}
+}
+
+// prior opens what was last applied, and reports whether that can be read. If it cannot, the update says why.
+func (r *hostedResource) prior(ctx context.Context, state hostedModel, last ledger) (hostedProcess, bool) {
+	var failed diag.Diagnostics
+	h := r.openAs(ctx, state, last, &failed)
+	return h, !failed.HasError()
 }
 
 // planDestroy refuses a destroy beyond the safety limits, and warns of one that no limit covers.

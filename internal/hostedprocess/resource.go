@@ -129,7 +129,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	}
 	statuses := h.within(before.lifecycle().statuses(prior.Hosts))
 	u := update{
-		h: h, prior: prior, priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
+		h: h, prior: prior,
+		want:      wantedOf(before.lifecycle(), plan, last.kept && !last.registeredAs(h.Desired)),
 		known:     known{last, statuses},
 		leave:     plan.leave(),
 		operation: plan.operation(),

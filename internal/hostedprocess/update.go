@@ -18,12 +18,11 @@ type update struct {
 	known // about the prior hosts
 	leave
 
-	h, prior    hostedProcess
-	priorEnsure fleet.Ensure
-	adopt       bool                      // adopt_existing
-	operation   fleet.Operation           // of on_update, "" for none
-	due         map[fleet.Host]fleet.Runs // where operation is to run, with what runs there
-	names       renaming
+	h, prior  hostedProcess
+	want      wanted
+	operation fleet.Operation           // of on_update, "" for none
+	due       map[fleet.Host]fleet.Runs // where operation is to run, with what runs there
+	names     renaming
 	outcome
 }
 
@@ -111,11 +110,6 @@ func (u *update) beforeRelease(ctx context.Context) (context.Context, context.Ca
 	return fleet.Share(ctx, wave, wave)
 }
 
-// raises reports whether ensure asks for more than before.
-func raises(from, to fleet.Ensure) bool {
-	return slices.Index(fleet.Ensures(), to) > slices.Index(fleet.Ensures(), from)
-}
-
 // ledger returns the object's ledger after the update, for the hosts that are left in state.
 func (u *update) ledger(left fleet.Inventory) ledger {
 	failure := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value if it did not fail
@@ -183,7 +177,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		// New hosts are treated as in a create, and so are new names.
 		Register: u.h.Hosts.Pick(u.joins),
 		Order:    u.h.Hosts.Hosts(),
-		Adopt:    u.adopt,
+		Adopt:    u.want.adopts,
 		Rollout:  u.h.rollout,
 	}
 	if len(u.names.old) > 0 {
@@ -194,8 +188,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	if err != nil {
 		return change, err
 	}
-	want := wanted{changes: u.last.kept && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure), adopts: u.adopt}
-	decided := want.stepsOn(kept, func(host fleet.Host) situation {
+	decided := u.want.stepsOn(kept, func(host fleet.Host) situation {
 		s := situationOf(u.statuses[host.WithoutSupplier()], u.last, host)
 		if !u.last.kept {
 			s = s.lookedUp(u.h.Desired, rows[host])
