@@ -144,12 +144,12 @@ func (u *update) failedAtLast() fleet.Results {
 func (u *update) rollbackError(joined []fleet.Host) diag.Diagnostic {
 	failures := u.back.Failures()
 	summary, where := "Hosted Process Rolled Back", ""
-	if done := u.keys(u.back.Succeeded(slices.Collect(maps.Keys(u.back)))); len(done) > 0 {
+	if done := u.back.Succeeded(slices.Collect(maps.Keys(u.back))); len(done) > 0 {
 		operated := ""
 		if u.operation != "" {
 			operated = ", and the process was " + operatedAs[u.operation] + " by it where it ran"
 		}
-		where = fmt.Sprintf("Because on_failure is \"rollback\", hosts that this update had changed have the previous declaration again%s: %s.\n", operated, diagnose.Keys(done))
+		where = fmt.Sprintf("Because on_failure is \"rollback\", hosts that this update had changed have the previous declaration again%s: %s.\n", operated, keysOf(u.h.Hosts, done))
 	}
 	if len(failures) > 0 {
 		summary = "Hosted Process Rolled Back In Part"
@@ -159,7 +159,7 @@ func (u *update) rollbackError(joined []fleet.Host) diag.Diagnostic {
 		where = "No host had been changed by then, so there was nothing to roll back.\n"
 	}
 	if len(joined) > 0 {
-		where += fmt.Sprintf("These hosts joined and are in state now, as the process is or may be registered there: %s.\n", diagnose.Keys(u.keys(joined)))
+		where += fmt.Sprintf("These hosts joined and are in state now, as the process is or may be registered there: %s.\n", keysOf(u.h.Hosts, joined))
 	}
 	return diag.NewErrorDiagnostic(summary, fmt.Sprintf("%s could not be updated on %s of this update.\n\n%s\n%s"+
 		"\nState keeps the previous declaration, hosts that were to leave have stayed, and the next plan shows the same change again.%s",
@@ -168,11 +168,3 @@ func (u *update) rollbackError(joined []fleet.Host) diag.Diagnostic {
 
 // operatedAs says what an operation of on_update did.
 var operatedAs = map[fleet.Operation]string{fleet.Reload: "reloaded", fleet.Restart: "restarted"}
-
-func (u *update) keys(hosts []fleet.Host) []string {
-	keys := make([]string, len(hosts))
-	for i, host := range hosts {
-		keys[i] = u.h.Hosts.Key(host)
-	}
-	return keys
-}
