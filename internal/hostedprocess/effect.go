@@ -133,12 +133,7 @@ func (e effect) comparing() effect {
 
 // callsNothing reports whether no host is called. describe then returns "".
 func (e effect) callsNothing() bool {
-	return !anyOn(e.next, e.brings()) && !anyOn(e.prior, e.leaves.parts())
-}
-
-// anyOn reports whether any of the parts has a host.
-func anyOn(inventory fleet.Inventory, parts []part) bool {
-	return slices.ContainsFunc(parts, func(p part) bool { return len(p.on(inventory)) > 0 })
+	return !slices.ContainsFunc(slices.Concat(e.brings(), e.leaves.parts()), part.calls)
 }
 
 // describe returns the effect in the words of rollout_plan: a line for each thing that is done, and one for the
@@ -163,11 +158,7 @@ type part struct {
 	hosts []fleet.Host
 }
 
-// on returns the hosts of the part in the order of their keys.
-func (p part) on(inventory fleet.Inventory) []fleet.Host {
-	hosts := fleet.SetOf(p.hosts)
-	return inventory.Pick(func(host fleet.Host) bool { return hosts[host] })
-}
+func (p part) calls() bool { return len(p.hosts) > 0 }
 
 // linesOf returns the lines of parts. Consecutive parts with the same hosts share a line, which names the hosts
 // once.
@@ -175,10 +166,10 @@ func linesOf(inventory fleet.Inventory, parts []part) []string {
 	var lines []string
 	before, named := []fleet.Host(nil), ""
 	for _, p := range parts {
-		hosts := p.on(inventory)
-		if len(hosts) == 0 {
+		if !p.calls() {
 			continue
 		}
+		hosts := fleet.In(inventory.Hosts(), fleet.SetOf(p.hosts)) // in the order of their keys
 		does := p.does + " " + diagnose.Hosts(len(hosts))
 		if i := len(lines) - 1; slices.Equal(before, hosts) {
 			lines[i] = strings.TrimSuffix(lines[i], named) + ", " + does + named
@@ -221,7 +212,7 @@ func (e effect) brings() []part {
 		{"host what is not hosted on", hosted},
 		{"start what does not run on", started},
 	}
-	if len(idle) > 0 && slices.ContainsFunc(called, func(p part) bool { return len(p.hosts) > 0 }) { // such hosts count in the waves
+	if len(idle) > 0 && slices.ContainsFunc(called, part.calls) { // such hosts count in the waves
 		called = append(called, part{"leave alone", idle})
 	}
 	return called
@@ -249,7 +240,7 @@ var touching = append(slices.Clone(registering), rename, compare, reregister, se
 
 // touched returns the hosts that are called, in the order of their keys.
 func (e effect) touched() []fleet.Host {
-	return part{hosts: e.steps.of(touching...)}.on(e.next)
+	return fleet.In(e.next.Hosts(), fleet.SetOf(e.steps.of(touching...)))
 }
 
 // wavesOf returns a line that says in which waves hosts go, or none for a single wave.
