@@ -45,7 +45,7 @@ func (c *Client) ReadHosted(ctx context.Context, hosts []fleet.Host, windows boo
 func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *Client {
 	opts.Redact = api.Redact
 	client := &Client{api: api, face: esb{}, opts: opts.OrDefaults(), now: time.Now, patience: sharedPatience, askPatience: askPatience}
-	client.names.others, client.names.told = make(map[fleet.HostID][]fleet.HostID), make(map[fleet.HostID]bool)
+	client.names.others, client.names.certain = make(map[fleet.HostID][]fleet.HostID), make(map[fleet.HostID]bool)
 	if gateway == bkapi.APIGW {
 		client.face = apigw{}
 	}

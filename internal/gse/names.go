@@ -14,9 +14,9 @@ import (
 // names holds the other names of hosts. After a machine was reinstalled, the cached status may list its address
 // for two agents, so a name may have several others until an agent itself answers.
 type names struct {
-	mu     sync.RWMutex
-	others map[fleet.HostID][]fleet.HostID
-	told   map[fleet.HostID]bool // both names were in the answer of the agent
+	mu      sync.RWMutex
+	others  map[fleet.HostID][]fleet.HostID
+	certain map[fleet.HostID]bool // both names were in an answer of the agent itself
 }
 
 func (n *names) of(id fleet.HostID) []fleet.HostID {
@@ -25,22 +25,22 @@ func (n *names) of(id fleet.HostID) []fleet.HostID {
 	return n.others[id]
 }
 
-func (n *names) isTold(id fleet.HostID) bool {
+func (n *names) isCertain(id fleet.HostID) bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return n.told[id]
+	return n.certain[id]
 }
 
-// learn notes two names of one host. told says that its agent answered with both.
-func (c *Client) learn(agent, address fleet.HostID, told bool) {
+// learn notes two names of one host. certain says that both were in an answer of its agent.
+func (c *Client) learn(agent, address fleet.HostID, certain bool) {
 	n := &c.names
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, pair := range [][2]fleet.HostID{{agent, address}, {address, agent}} {
 		switch name, other := pair[0], pair[1]; {
-		case told:
-			n.others[name], n.told[name] = []fleet.HostID{other}, true
-		case !n.told[name] && !slices.Contains(n.others[name], other):
+		case certain:
+			n.others[name], n.certain[name] = []fleet.HostID{other}, true
+		case !n.certain[name] && !slices.Contains(n.others[name], other):
 			n.others[name] = append(slices.Clip(n.others[name]), other)
 		}
 	}
@@ -163,7 +163,7 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 		}
 		p.client.answersBy.Store(id, true)
 		switch {
-		case p.client.names.isTold(id):
+		case p.client.names.isCertain(id):
 		case id.IsAgentID():
 			if address, ok := said.among(asked).byAddress(0); ok {
 				p.client.learn(id, address.WithoutSupplier(), true)
