@@ -85,7 +85,7 @@ func (l departure) observe(ctx context.Context, hosts []fleet.Host) (observation
 		return o, err
 	}
 	if o.looked > 1 { // a registration may have changed hands during the wait
-		o.ask(ctx, o.having(ownership.Ours))
+		o.ask(ctx, slices.Concat(o.having(ownership.Ours), o.having(ownership.Wait)))
 	}
 	return o, nil // any error is the end of the wait
 }

@@ -300,3 +300,21 @@ func TestOvertaken_timeNotReported(t *testing.T) {
 	}
 	plays(t, []providertest.Face{providertest.FaceGateway}, cases)
 }
+
+// Another object registers the process after the agent was asked, and the cached status shows that. Its process is not
+// stopped.
+func TestOvertaken_whileAsked(t *testing.T) {
+	t.Parallel()
+	plays(t, labelled, map[string]func(hostile){"stop": func(h hostile) {
+		resource := h.applied(h.config("./start.sh", "running", "stop"))
+		var once sync.Once
+		h.sim.OnCall = func(call simulator.Call) {
+			if call.API == h.by.ResultAPI() && call.Op == simulator.OpQuery {
+				once.Do(func() { h.another(providertest.Address(1)) })
+			}
+		}
+		said := resource.DestroyUnrefreshed()
+		providertest.Check(h, !said.Failed() && h.process().Hosted && h.process().Running && strings.Contains(said.String(), "Hosts Belong To Another Resource"),
+			"it is %+v; said: %s", h.process(), said)
+	}})
+}

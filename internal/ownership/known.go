@@ -29,12 +29,14 @@ func (k Known) Compare(at int64, idle bool) Answer {
 
 // Aged returns r, or its old form if the row is older than the agent's registration or from before this object
 // was overtaken. at is the time of the row and live that of the agent, 0 if unknown. The clocks of platform and
-// agent may differ, so if the ledger has a time, only a row with the agent's very time is current.
+// agent may differ, so if the ledger has a time, only a row with the agent's very time is current. But if that is
+// the time of the ledger, a later row of another object may be of a registration after the agent's answer.
 func (k Known) Aged(r Row, at, live int64) Row {
 	if r&(Own|Others|Unlabelled) == 0 {
 		return r
 	}
-	older := live != 0 && at != 0 && (at < live || k.At != 0 && at != live)
+	since := r == Others && live == k.At
+	older := live != 0 && at != 0 && (at < live || k.At != 0 && at != live && !since)
 	if older || r == Own && k.Overtaken != 0 && !k.regained(at) {
 		return r << 1
 	}

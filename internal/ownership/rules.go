@@ -176,8 +176,8 @@ var rules = []rule{
 	{row: Beside, then: Theirs},
 
 	// If the agent has the very time of the ledger, the registration is this object's, however old the cached
-	// status is. Only a row of another object with that very time leaves a doubt: its registration may not have
-	// renewed the time.
+	// status is. Only a row of another object with that time, or a later one, leaves a doubt: its registration may not
+	// have renewed the time, or came after the agent's answer.
 	{claim: Registered, answer: SameTime, row: Others, then: Wait, why: Outdated},
 	{claim: Registered, answer: SameTime, then: Ours},
 
