@@ -269,12 +269,22 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 }
 
 // superseded reports whether a row shows what Owner registered earlier and has replaced. Such a row says
-// nothing about the current registration, unless the agent's times show that the row's was made after ours:
-// live is its time now, ours its time after our registration.
+// nothing about the current registration.
 func (d Desired) superseded(row Status, live, ours int64) bool {
+	return !d.Carries(row) && d.mayBeEarlier(row, live, ours)
+}
+
+// MadeNow is Made for a row that cannot show an earlier registration with the same declaration.
+func (d Desired) MadeNow(row Status, live, ours int64) bool {
+	return d.Made(row) && !d.mayBeEarlier(row, live, ours)
+}
+
+// mayBeEarlier reports whether a row shows what Owner has registered earlier, unless the agent's times show that
+// the row's registration was made after ours: live is its time now, ours its time after our registration.
+func (d Desired) mayBeEarlier(row Status, live, ours int64) bool {
 	another := registeredSince(ours, live) && row.RegisterTime == live
 	carried, _ := d.carried(row)
-	return d.Owns(row) && carried != d.Fingerprint && slices.Contains(d.Earlier, carried) && !another
+	return d.Owns(row) && slices.Contains(d.Earlier, carried) && !another
 }
 
 // OwnedByOther reports whether a registration names an owner other than d's. A registration without an owner,

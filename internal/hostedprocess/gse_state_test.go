@@ -167,6 +167,39 @@ func TestHostedProcess_stuckAwayReturns(t *testing.T) {
 	})
 }
 
+// A declaration comes back, by hand or by a rollback, and fails on a host. The cached status still shows its first
+// registration there, with the time of the latest one. A refresh does not take that for a success.
+func TestHostedProcess_comesBackInPart(t *testing.T) {
+	t.Parallel()
+	more := attribute("rollout", map[string]any{"batch_size": 9, "on_failure": "rollback"})
+	for name, play := range map[string]func(*world, *providertest.Core){
+		"by-hand": func(w *world, o *providertest.Core) {
+			o.Applied(w.changed(2, more))
+			w.on("update_proc_info", failing, 2)
+			o.Apply(w.declares(2))
+		},
+		"rolled-back": func(w *world, o *providertest.Core) {
+			w.on("update_proc_info", once(failing), 1)
+			w.on("update_proc_info", after(failing), 2)
+			o.Apply(w.changed(2, more))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				w.sim.ReregisteringKeepsTime = true
+				object := w.object()
+				object.Applied(w.declares(2, more))
+				w.sim.FreezeStatus()
+				play(w, object)
+				w.play(object,
+					step{name: "again", befalls: (*world).repair, config: w.declares(2, more), calls: []string{on("update_proc_info", 2)}},
+				)
+			})
+		})
+	}
+}
+
 // A process that did not get the new declaration also stops. The refresh that finds it stopped keeps other_spec, which
 // JOB does not show.
 func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {

@@ -220,7 +220,7 @@ func driftStatuses(hosts []fleet.Host, report fleet.Report, held fleet.Desired, 
 		}
 		_, away := report.Unreachable[host]
 		status := refreshed{
-			was: was, found: found, away: away, row: row, made: held.Made(row), alike: held.AsFound(row), ours: last.ours(held, row),
+			was: was, found: found, away: away, row: row, made: held.MadeNow(row, report.Live[host].RegisterTime, last.on(host).At), alike: held.AsFound(row), ours: last.ours(held, row),
 			labelled: held.FingerprintLabel != "", owner: row.Labels[held.OwnerLabel()],
 		}.status()
 		if status.Code == "" && due { // it is registered as declared after all, but not operated
