@@ -456,6 +456,31 @@ func TestNames_twiceInState(t *testing.T) {
 	}})
 }
 
+// If such a machine is to lose one of its names, and that cannot be unregistered, state keeps both.
+func TestNames_twiceAndStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, gateway)
+	w.sim.EntryPerName, w.sim.AdmitAgents = true, true
+	more, both := map[string]any{"ensure": "running", "on_destroy": "stop"}, map[string]string{"a": agents["web-1"], "b": providertest.Address(1)}
+	resource := w.object()
+	resource.Applied(w.declares(0, more, attribute("hosts", both)))
+	w.sim.AddAgent(agents["web-1"], providertest.Address(1))
+	w.play(resource,
+		step{
+			name: "one leaves",
+			befalls: func(w *world) {
+				w.sim.Inject(simulator.Fault{API: "operate_proc_multi", Op: new(simulator.OpUnhost), Hosts: []string{agents["web-1"]}, Code: new(simulator.CodeAgentAbnormal)})
+			},
+			config: w.changed(0, more, attribute("hosts", map[string]string{"b": providertest.Address(1)})), hosts: both,
+			calls: []string{"operate_proc_multi/4 " + agents["web-1"]},
+			left:  map[string]string{"a": "other_spec", "b": "unregistered"}, says: "its old name could not be unregistered", fails: true,
+		},
+		step{name: "destroyed", befalls: (*world).repair, anyCalls: true},
+	)
+	p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
+	providertest.Check(t, len(p.Entries) == 0 && !p.Running, "it is %+v", p)
+}
+
 // A renamed machine is the same machine: no process is stopped, started, restarted or left unhosted. A machine under
 // both of its names is refused before any call.
 func TestOwnership_renamed(t *testing.T) {

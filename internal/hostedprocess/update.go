@@ -91,6 +91,12 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 		return nil // hosts leave only once the change is done
 	}
 	u.gone = u.release(ctx, results)
+	for now, old := range u.names.open {
+		if u.prior.Hosts.Has(now) { // state has the machine by both of its names, and keeps them
+			u.gone.results[old] = results[now]
+			delete(u.names.open, now)
+		}
+	}
 	u.stuck = u.gone.results.Failures()
 	for as, rows := range u.names.dropped.noted {
 		for host, o := range rows {
