@@ -96,3 +96,23 @@ func TestProcessOperation_unreachableLeaves(t *testing.T) {
 		providertest.Same(s.t, "unreachable", map[string]string{"web-9": before["web-9"]}, resource.Reasons("unreachable"))
 	})
 }
+
+// A refresh asks an agent once, and waits for it once, for all processes there. They count as reachable together, so
+// that none runs before its predecessors.
+func TestProcesses_agentAskedOnce(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", gseFaces, func(s trial) {
+		sim := providertest.NewSlow(s.t, simulator.OpQuery)
+		resource := operationOf(s.t, sim.Sim, s.by)
+		sim.SetReachable(providertest.Address(2), false)
+		resource.Apply(operation("restart", stack(), map[string]any{"order": "ascending", "max_unreachable_hosts": 1}))
+		providertest.Same(s.t, "unreachable", 3, len(resource.Reasons("unreachable")))
+		sim.SetReachable(providertest.Address(2), true)
+		sim.Hangs()
+		sim.EndsWhileAsked()
+		sim.ResetCalls()
+		providertest.Silent(s.t, resource.Refresh())
+		providertest.Same(s.t, "failed_hosts", 3, len(resource.Reasons("failed_hosts")))
+		providertest.Same(s.t, "questions", 1, len(sim.Calls().OfOp(simulator.OpQuery).Of("operate_*")))
+	})
+}

@@ -3,6 +3,7 @@ package processoperation
 import (
 	"context"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -189,19 +190,16 @@ func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		return
 	}
 	failed, away := reference.StringMap(state.values().FailedHosts), unreachableOf(o.members, reference.StringMap(state.values().Unreachable))
+	answering, diags := o.answering(ctx, away)
+	if resp.Diagnostics.Append(diags...); diags.HasError() {
+		return
+	}
 	for _, m := range o.members {
-		statuses := away.of(m)
-		hosts := m.Hosts.Pick(func(host fleet.Host) bool { _, is := statuses[host.WithoutSupplier()]; return is })
-		live, err := fleet.LiveStatusWithin(ctx, m.Process, patience, hosts)
-		if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
-			resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Process Operation", m.Title+
-				": agents that did not answer before could not be asked. Its state is kept as it was.", err))
-			return
-		}
-		for _, host := range hosts {
-			if s := live[host]; s.State != "" && (s.State != fleet.Unknown || s.Refused || s.Unread) {
-				delete(away, place{m.ID, host.WithoutSupplier()})
-				failed[reference.HostKey(m.name, m.Hosts.Key(host))] = diagnose.HostStatus{Code: diagnose.NotTried}.AnswersAgain().String()
+		for key, host := range m.Hosts.All {
+			at := place{m.ID, host.WithoutSupplier()}
+			if _, is := away[at]; is && answering[at.host] {
+				delete(away, at)
+				failed[reference.HostKey(m.name, key)] = diagnose.HostStatus{Code: diagnose.NotTried}.AnswersAgain().String()
 			}
 		}
 	}
@@ -209,6 +207,40 @@ func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	state.values().Unreachable = reference.StringMapValue(away.byKey(o.members))
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(away.warn(o, o.ranLater())...)
+}
+
+// answering returns the machines of away whose agents answer now. It asks each agent once, for one of the processes
+// there. If it asked for each, a later process could run before an earlier one whose answer was late.
+func (o operation) answering(ctx context.Context, away unreachable) (map[fleet.HostID]bool, diag.Diagnostics) {
+	var (
+		answers   = make([]map[fleet.Host]fleet.Status, len(o.members))
+		errs      = make([]error, len(o.members))
+		asked     = make(map[fleet.HostID]bool)
+		answering = make(map[fleet.HostID]bool)
+		all       sync.WaitGroup
+	)
+	for i, m := range o.members {
+		hosts := m.Hosts.Pick(func(host fleet.Host) bool {
+			_, is := away[place{m.ID, host.WithoutSupplier()}]
+			first := is && !asked[host.WithoutSupplier()]
+			asked[host.WithoutSupplier()] = asked[host.WithoutSupplier()] || first
+			return first
+		})
+		all.Go(func() { answers[i], errs[i] = fleet.LiveStatusWithin(ctx, m.Process, patience, hosts) })
+	}
+	all.Wait()
+	for i, m := range o.members {
+		if err := diagnose.UnlessInterrupted(ctx, errs[i]); err != nil {
+			return nil, diag.Diagnostics{diagnose.CallFailed("Unable to Read Process Operation", m.Title+
+				": agents that did not answer before could not be asked. Its state is kept as it was.", err)}
+		}
+		for host, s := range answers[i] {
+			if s.State != "" && (s.State != fleet.Unknown || s.Refused || s.Unread) {
+				answering[host.WithoutSupplier()] = true
+			}
+		}
+	}
+	return answering, nil
 }
 
 // patience limits how long Read waits for agents that did not answer before.
