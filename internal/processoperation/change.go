@@ -101,7 +101,7 @@ func sameTriggers(a, b types.Map) bool {
 // findRenamed asks the platform for the other names of hosts that joined and left, if a machine may have
 // changed from its address to its agent id, or back. members are the processes of next, opened on the platform.
 // findRenamed returns the hosts that left of which the platform does not say whether they are a host that
-// joined, each with the hosts that it may be.
+// joined, each with the hosts that it may be, if what runs there depends on that.
 func (c *change) findRenamed(ctx context.Context, members []member) (unclear map[fleet.HostID][]fleet.Host, err error) {
 	c.renamed, unclear = make(map[fleet.HostID]fleet.HostID), make(map[fleet.HostID][]fleet.Host)
 	asked := make(map[string]bool)
@@ -126,12 +126,24 @@ func (c *change) findRenamed(ctx context.Context, members []member) (unclear map
 		for _, host := range removed {
 			if other, known := others[host]; known {
 				c.renamed[other] = host.WithoutSupplier()
-			} else if came := unnamed[host.AgentID() == ""]; len(came) > 0 {
+			} else if came := unnamed[host.AgentID() == ""]; len(came) > 0 && c.dependsOnName(place{m.ID, host.WithoutSupplier()}) {
 				unclear[host.WithoutSupplier()] = came
 			}
 		}
 	}
 	return unclear, nil
+}
+
+// dependsOnName reports whether it matters if a host that left is one that joined. A host that joins is operated on,
+// though a machine that only changes its name may have been. With run_on_create = false it is only recorded, though
+// the operation may be due on that machine.
+func (c *change) dependsOnName(left place) bool {
+	if !c.records {
+		return !c.everywhere
+	}
+	_, failed := c.failed[left]
+	_, unreached := c.unreachable[left]
+	return c.everywhere || failed || unreached
 }
 
 // mayRename reports whether hosts that joined may be hosts that left.

@@ -109,7 +109,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
-	if len(unclear) > 0 && !change.everywhere && !change.records { // otherwise every host is due, or no host that joins
+	if len(unclear) > 0 {
 		resp.Diagnostics.Append(namesNotSaid(o, unclear))
 		return
 	}

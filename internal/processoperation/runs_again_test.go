@@ -206,6 +206,45 @@ func TestProcessOperation_namesNotNeeded(t *testing.T) {
 	}
 }
 
+// With run_on_create = false, a host that joins is only recorded. A machine that only changes its name is not, where the
+// operation is due.
+func TestProcessOperation_namesNeededToRecord(t *testing.T) {
+	t.Parallel()
+	const by, address = providertest.FaceGateway, "0:10.0.0.2"
+	for name, c := range map[string]struct {
+		trouble func(*providertest.Sim) // of a run before
+		trigger string                  // of the apply after that one
+	}{
+		"triggered":   {func(*providertest.Sim) {}, "2"},
+		"failed":      {func(sim *providertest.Sim) { sim.Inject(broken(1)) }, "1"},
+		"unreachable": {func(sim *providertest.Sim) { sim.SetReachable(address, false) }, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, resource := registered(t, by, 2)
+			sim.AddAgent(agentID, address)
+			config := func(host, trigger string) map[string]any {
+				more := map[string]any{"hosts": map[string]string{"a": host, "b": "0:10.0.0.3"}, "run_on_create": false, "max_unreachable_hosts": 1, "triggers": map[string]string{"run": trigger}}
+				return restartConfig(by, 0, more)
+			}
+			resource.Applied(config(address, "0"))
+			c.trouble(sim)
+			resource.Apply(config(address, "1"))
+			sim.Repair()
+			before := resource.State
+			sim.ResetCalls()
+			sim.Inject(simulator.Fault{API: "get_proc_status_v2", Missing: -1})
+			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Code: new(117)})
+			resource.Protocol = operationOf(t, sim, by).Protocol // it does not know any names yet
+			_, said := resource.Apply(config(agentID, c.trigger))
+			providertest.Says(t, said.String(), "The platform does not say whether "+address+", which leaves, is the same machine as "+agentID)
+			if sim.Changed(t); !resource.State.Equal(before) {
+				t.Errorf("state %s", resource.State)
+			}
+		})
+	}
+}
+
 // While settings of the provider are unknown, the platform is not called.
 func TestProcessOperation_notReady(t *testing.T) {
 	t.Parallel()
