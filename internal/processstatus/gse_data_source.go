@@ -111,7 +111,7 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 }
 
 // liveStatus returns the agents' status. An agent cannot distinguish a process that is not registered from one
-// that is stopped, so for processes that it neither runs nor hosts, and without a registration time, the cached
+// that is stopped. So for processes that it neither runs nor hosts, and without a registration time, the cached
 // status is read as well. For others a row may be outdated, and is not read.
 func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) { //nolint:revive // as methods of fleet.Process are
 	statuses, err := p.LiveStatus(ctx, hosts)
