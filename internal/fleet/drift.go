@@ -271,7 +271,7 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 // superseded reports whether a row shows what Owner registered earlier and has replaced. Such a row says
 // nothing about the current registration.
 func (d Desired) superseded(row Status, live, ours int64) bool {
-	return !d.Carries(row) && d.mayBeEarlier(row, live, ours)
+	return !d.carries(row) && d.mayBeEarlier(row, live, ours)
 }
 
 // MadeNow is Made for a row that cannot show an earlier registration with the same declaration.

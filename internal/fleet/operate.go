@@ -221,7 +221,11 @@ func (t *turn) unhostAgain(ctx context.Context) {
 		}
 		task := Task{ID: ran.TaskID, Operation: t.op, Bare: true, Worked: ran.OK()}
 		if ran.OK() {
-			o.Meaning, o.Away = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning), false // not Away: something was done
+			o.Meaning = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning)
+			o.Ran, o.Away = true, false
+			if o.Verdict == NotTried { // only unhosting was not
+				o.Verdict = Failed
+			}
 			ran = o
 		} else {
 			ran.Meaning = strings.TrimPrefix(ran.Meaning+"; it could not be unhosted, so the agent may run it again", "; ")

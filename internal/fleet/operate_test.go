@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -286,6 +287,7 @@ func TestRun_oneShot(t *testing.T) {
 		worked  = fleet.Task{Operation: fleet.Start, Bare: true, Worked: true} // must not be run again
 		left    = func(why string) fleet.Outcome {                             // if there was nothing to unhost
 			o := goesOn(hostedAfter(noop), worked)
+			o.Ran = true
 			o.Meaning = "it was run, and is hosted now, so the agent may run it again: " + why
 			return o
 		}
@@ -300,6 +302,10 @@ func TestRun_oneShot(t *testing.T) {
 		stuck.Meaning += ": " + away.Meaning
 	}
 	stuck.Underway, remains.Underway = worked, worked
+	stuck.Ran, remains.Ran = true, true
+	ranAndHosted := func(err error) fleet.Outcome {
+		return fleet.Outcome{Verdict: fleet.Failed, Ran: true, Err: err, Meaning: remains.Meaning[:strings.Index(remains.Meaning, ":")], Underway: worked}
+	}
 	for name, test := range map[string]struct {
 		op            fleet.Operation
 		before, after byStatus // not hosted by default
@@ -315,6 +321,11 @@ func TestRun_oneShot(t *testing.T) {
 		"may-have-hosted": {fleet.Start, nil, nil, byOp{fleet.Start: {1: terminated, 2: refused}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: terminated, 2: refused}},
 		"agent-silent":    {fleet.Start, byStatus{1: silent}, nil, nil, "live 1 2, start 2, unhost 2, live 2", byHost{1: notRun, 2: well}},
 		"not-unhosted":    {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2", byHost{1: stuck, 2: well}},
+		// What follows the start does not change that it has run, whatever became of the call.
+		"unhosting-interrupted-or-refused": {
+			fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: {Verdict: fleet.NotTried, Err: context.Canceled}, 2: refused}}, "live 1 2, start 1 2, unhost 1 2, live",
+			byHost{1: ranAndHosted(context.Canceled), 2: ranAndHosted(refused.Err)},
+		},
 		"fails-and-stays-hosted": {
 			fleet.Start, nil, nil, byOp{fleet.Start: {1: broken}, fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2",
 			byHost{1: goesOn(brokenAndHosted, fleet.Task{Operation: fleet.Start, Bare: true}), 2: well},

@@ -150,7 +150,7 @@ func TestRun_resumesOneShotThen(t *testing.T) {
 		lost    = fleet.Outcome{Verdict: fleet.Lost}
 		gone    = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Away: true}
 		notRun  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "away", Meaning: "not run, because its agent does not say whether it hosts it"}
-		stays   = fleet.Outcome{Verdict: fleet.Failed, Meaning: "it was run, and is hosted now, so the agent may run it again: its agent reports afterwards that it is still hosted"}
+		stays   = fleet.Outcome{Verdict: fleet.Failed, Ran: true, Meaning: "it was run, and is hosted now, so the agent may run it again: its agent reports afterwards that it is still hosted"}
 	)
 	for name, c := range map[string]struct {
 		before  fleet.Task

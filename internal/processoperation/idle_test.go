@@ -348,6 +348,36 @@ func TestProcessOperation_oneShotDestroyedInTwoSteps(t *testing.T) {
 	})
 }
 
+// A one-shot process that a destroy has run is not run again by the next destroy if only unhosting it failed.
+func TestProcessOperation_oneShotRunByDestroy(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]simulator.Fault{
+		"refused":    {HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no"}`},
+		"no-gateway": {HTTPStatus: http.StatusNotFound},
+		"failed":     {Code: new(simulator.CodeCommandFailed)},
+		"away":       {Code: new(117)},
+	} {
+		onFaces(t, name, gseFaces, func(s trial) {
+			t := s.t
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 2)
+			config := oneShot(s.by, "start", 2)
+			config["run_on_create"], config["on_destroy"] = false, "start"
+			resource := operationOf(t, sim, s.by)
+			resource.Applied(config)
+			fault.API, fault.Op = "operate_*", new(simulator.OpUnhost)
+			sim.Inject(fault)
+			if _, said := resource.Apply(nil); !said.Failed() || !strings.Contains(said.String(), "it was run, and is hosted now, so the agent may run it again") {
+				t.Errorf("said: %s", said)
+			}
+			sim.Repair()
+			sim.ResetCalls()
+			resource.Destroyed()
+			sim.Changed(t, providertest.Operated(4, 1, 2))
+		})
+	}
+}
+
 // A stop that fails leaves a process hosted that an earlier run left hosted. State keeps that until it is unhosted.
 func TestProcessOperation_oneShotNotStoppedEither(t *testing.T) {
 	t.Parallel()
