@@ -289,12 +289,7 @@ func operationCode(o fleet.Outcome) fleet.Code {
 
 // InDoubt reports whether the operation may have worked on any of the hosts, whatever its outcome.
 func InDoubt(results fleet.Results) bool {
-	for _, o := range results {
-		if CodeInDoubt(operationCode(o)) {
-			return true
-		}
-	}
-	return false
+	return results.Any(func(o fleet.Outcome) bool { return CodeInDoubt(operationCode(o)) })
 }
 
 // Statuses reads a map of host key to status (out_of_sync, failed_hosts). otherwise is as in ParseHostStatus.

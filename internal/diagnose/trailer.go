@@ -113,12 +113,9 @@ func answered(err error) string {
 
 // timeUp reports whether the deadline ended the work on at least one host.
 func timeUp(failures fleet.Results) bool {
-	for _, o := range failures {
-		if o.Err != nil && !o.OK() && fleet.Ended(o.Err) && !fleet.Interrupted(o.Err) {
-			return true
-		}
-	}
-	return false
+	return failures.Any(func(o fleet.Outcome) bool {
+		return o.Err != nil && !o.OK() && fleet.Ended(o.Err) && !fleet.Interrupted(o.Err)
+	})
 }
 
 // interruptedOrUp reports whether an interrupt or the deadline ended the work on a host. Its row says so, and

@@ -100,6 +100,16 @@ func Same(hosts []Host, o Outcome) Results {
 // Merge adds the results of a later call. They replace earlier ones.
 func (r Results) Merge(later Results) { maps.Copy(r, later) }
 
+// Any reports whether any outcome is so.
+func (r Results) Any(is func(Outcome) bool) bool {
+	for _, o := range r {
+		if is(o) {
+			return true
+		}
+	}
+	return false
+}
+
 // Failures returns the outcomes that are not OK.
 func (r Results) Failures() Results {
 	failures := make(Results)
@@ -133,10 +143,7 @@ func (r Results) without(hosts []Host) Results {
 
 // Succeeded returns those of hosts whose outcome is OK, in the same order.
 func (r Results) Succeeded(hosts []Host) []Host {
-	return slices.DeleteFunc(slices.Clone(hosts), func(h Host) bool {
-		o, known := r[h]
-		return !known || !o.OK()
-	})
+	return Where(hosts, func(h Host) bool { o, known := r[h]; return known && o.OK() })
 }
 
 // TaskIDs returns the distinct task ids of the results, sorted.

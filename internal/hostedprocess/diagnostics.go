@@ -23,15 +23,12 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Fix the cause and apply again. Nothing was saved, so the next apply begins anew."
 	if advice := takenAdvice(failures); advice != "" {
 		todo += advice
-		if !allOwned(failures) {
+		if failures.Any(func(o fleet.Outcome) bool { return o.Unread || o.AlreadyDone && o.Owner == "" }) { // not just another resource's
 			todo += h.ImportAdvice
 		}
 	}
-	for _, o := range failures {
-		if o.Away {
-			todo += checkAddresses
-			break
-		}
+	if failures.Any(func(o fleet.Outcome) bool { return o.Away }) {
+		todo += checkAddresses
 	}
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s.\n\n%s\n%s",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), todo))
@@ -78,17 +75,15 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation 
 // unconfirmedAdvice says what the next apply does on hosts where the end of the operation of on_update was not
 // seen. It returns "" if there are none.
 func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string {
-	for _, o := range failures {
-		if o.Left == fleet.OperationUnconfirmed {
-			advice := fmt.Sprintf("\n\nWhere the end of the %[1]s was not seen, the next apply first asks the platform for its result, and waits for it if it is still under way. "+
-				"If the platform reports no result, the %[1]s is sent again if the process has the same pid as before", operation)
-			if operation == fleet.Reload {
-				advice += ", which a reload often does not change"
-			}
-			return advice + ". To leave such hosts alone, apply once with on_update = \"register\"."
-		}
+	if !failures.Any(func(o fleet.Outcome) bool { return o.Left == fleet.OperationUnconfirmed }) {
+		return ""
 	}
-	return ""
+	advice := fmt.Sprintf("\n\nWhere the end of the %[1]s was not seen, the next apply first asks the platform for its result, and waits for it if it is still under way. "+
+		"If the platform reports no result, the %[1]s is sent again if the process has the same pid as before", operation)
+	if operation == fleet.Reload {
+		advice += ", which a reload often does not change"
+	}
+	return advice + ". To leave such hosts alone, apply once with on_update = \"register\"."
 }
 
 // What to do about a machine that is gone for good, for a host that was to leave and for a destroy. After a
@@ -110,15 +105,11 @@ const goneKept = "\n\nforget_unreachable is set, and forgets only hosts whose ag
 // wayOut says what to do about machines that may be gone for good. gone is the advice if the platform reports
 // that an agent does not answer and forget_unreachable is not set.
 func (l leave) wayOut(stuck fleet.Results, gone string) string {
-	silent, open := false, false
-	for _, o := range stuck {
-		silent = silent || o.Unreachable
-		open = open || mayBeGone(o)
-	}
+	open := stuck.Any(mayBeGone)
 	switch {
 	case l.forget && open:
 		return goneKept + goneUnknown
-	case silent:
+	case stuck.Any(func(o fleet.Outcome) bool { return o.Unreachable }):
 		return gone
 	case open:
 		return "\n\n" + strings.TrimSpace(goneUnknown)
@@ -223,37 +214,21 @@ func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, raise strin
 // takenAdvice says what to do about hosts on which the process was registered already, in a paragraph for each
 // case. It returns "" if there are none.
 func takenAdvice(failures fleet.Results) string {
-	var owned, taken, unread bool
-	for _, o := range failures {
-		already := o.Verdict == fleet.Failed && o.AlreadyDone && !o.Unread
-		unread = unread || o.Unread
-		owned = owned || already && o.Owner != ""
-		taken = taken || already && o.Owner == ""
-	}
+	already := func(o fleet.Outcome) bool { return o.Verdict == fleet.Failed && o.AlreadyDone && !o.Unread }
 	advice := ""
-	if owned {
+	if failures.Any(func(o fleet.Outcome) bool { return already(o) && o.Owner != "" }) {
 		advice += "\n\nIf an owner is named, another bk_hosted_process has the host: the one with that attribute owner. Such a host is neither changed nor unregistered. " +
 			"Take it out of hosts in one of the two. adopt_existing = true is only for a resource that is gone: otherwise the two take the host from each other in turn."
 	}
-	if taken {
+	if failures.Any(func(o fleet.Outcome) bool { return already(o) && o.Owner == "" }) {
 		advice += "\n\nWhere it is registered already, somebody else did that; such a host is neither changed nor unregistered. " +
 			"Set adopt_existing = true to take those hosts over, or take them out of hosts."
 	}
-	if unread {
+	if failures.Any(func(o fleet.Outcome) bool { return o.Unread }) {
 		advice += "\n\nWhere it could not be read who registered it, the host is neither changed nor unregistered. Apply again later: the cached " +
 			"status may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts."
 	}
 	return advice
-}
-
-// allOwned reports whether every host that was registered already belongs to another resource.
-func allOwned(failures fleet.Results) bool {
-	for _, o := range failures {
-		if o.Unread || o.AlreadyDone && o.Owner == "" {
-			return false
-		}
-	}
-	return true
 }
 
 // listedLate ends the message of an import that finds no registration.

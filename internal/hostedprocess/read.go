@@ -189,17 +189,12 @@ func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h 
 // mayCome reports whether a request of an earlier run may still host or start the process, or has done so since
 // the agents were asked.
 func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
-	for _, o := range h.Process.Resume(ctx, last.hostings(h.Hosts.Hosts()), false, nil) {
-		if o.Verdict != fleet.Failed {
-			return true
-		}
+	sent := h.Process.Resume(ctx, last.hostings(h.Hosts.Hosts()), false, nil)
+	if sent.Any(func(o fleet.Outcome) bool { return o.Verdict != fleet.Failed }) {
+		return true
 	}
-	for _, o := range h.Process.Resume(ctx, last.tries(h.Hosts.Hosts()), false, nil) {
-		if o.Verdict == fleet.Pending { // an operation of which the platform says nothing may be long over
-			return true
-		}
-	}
-	return false
+	tried := h.Process.Resume(ctx, last.tries(h.Hosts.Hosts()), false, nil)
+	return tried.Any(func(o fleet.Outcome) bool { return o.Verdict == fleet.Pending }) // one of which the platform says nothing may be long over
 }
 
 // driftStatuses returns what state says of hosts after a refresh. known is what it said before, and still holds

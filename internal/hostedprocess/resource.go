@@ -66,11 +66,11 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	change := fleet.Change{Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout}
 	reconciliation, results := h.reconcile(ctx, "register", change.FindAlike(ctx, h.Process, h.Desired))
 
-	if !anyRegistered(results) {
+	if !results.Any(mayBeRegistered) {
 		h.doubt(ctx, results)
 	}
 	failures := results.Failures()
-	if !anyRegistered(results) {
+	if !results.Any(mayBeRegistered) {
 		resp.State.RemoveResource(ctx)
 		resp.Diagnostics.Append(createFailed(h, failures))
 		return
@@ -275,15 +275,10 @@ func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	}
 }
 
-// anyRegistered reports whether a create left anything that state must remember: hosts that are or may be
+// mayBeRegistered reports whether a create left something on a host that state must remember: it is or may be
 // registered.
-func anyRegistered(results fleet.Results) bool {
-	for _, o := range results {
-		if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.RegisteredByOther) || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost {
-			return true
-		}
-	}
-	return false
+func mayBeRegistered(o fleet.Outcome) bool {
+	return o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.RegisteredByOther) || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost
 }
 
 // unconfirmed reports whether a host that is not known to be registered may be.
