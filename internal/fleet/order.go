@@ -157,7 +157,7 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 		r.tally.begin(r.waves + wave.Number)
 		return r.wave(ctx, stage, wave.Hosts)
 	})
-	for _, machine := range results.Away() {
+	for machine := range results.Away() {
 		r.away[machine.WithoutSupplier()] = true
 	}
 	for machine, o := range results {

@@ -110,35 +110,33 @@ func (r Results) Any(is func(Outcome) bool) bool {
 	return false
 }
 
-// Failures returns the outcomes that are not OK.
-func (r Results) Failures() Results {
-	failures := make(Results)
+// Where returns the outcomes for which keep is true.
+func (r Results) Where(keep func(Host, Outcome) bool) Results {
+	kept := make(Results)
 	for h, o := range r {
-		if !o.OK() {
-			failures[h] = o
+		if keep(h, o) {
+			kept[h] = o
 		}
 	}
-	return failures
+	return kept
 }
 
-// Away returns the hosts that failed because their agents do not answer. Hosts with a refusal, a failed
-// command, a failed call or an unknown outcome are not among them.
-func (r Results) Away() []Host {
-	var away []Host
-	for h, o := range r {
-		if o.Away && !o.OK() && o.Err == nil && o.Verdict != Pending && o.Verdict != Lost {
-			away = append(away, h)
-		}
-	}
-	return away
+// Failures returns the outcomes that are not OK.
+func (r Results) Failures() Results {
+	return r.Where(func(_ Host, o Outcome) bool { return !o.OK() })
+}
+
+// Away returns the outcomes of hosts that failed because their agents do not answer. A refusal, a failed command,
+// a failed call or an unknown outcome is not among them.
+func (r Results) Away() Results {
+	return r.Where(func(_ Host, o Outcome) bool {
+		return o.Away && !o.OK() && o.Err == nil && o.Verdict != Pending && o.Verdict != Lost
+	})
 }
 
 func (r Results) without(hosts []Host) Results {
-	others := maps.Clone(r)
-	for _, h := range hosts {
-		delete(others, h)
-	}
-	return others
+	left := SetOf(hosts)
+	return r.Where(func(h Host, _ Outcome) bool { return !left[h] })
 }
 
 // Succeeded returns those of hosts whose outcome is OK, in the same order.

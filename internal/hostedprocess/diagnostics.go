@@ -133,10 +133,7 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 	if diagnose.CountUnreachable(unregistered(statuses)) > 0 {
 		check = checkAddresses
 	}
-	failing := maps.Clone(failures)
-	maps.DeleteFunc(failing, func(host fleet.Host, o fleet.Outcome) bool {
-		return o.Away && statuses[host.WithoutSupplier()].Away()
-	})
+	failing := failures.Where(func(host fleet.Host, o fleet.Outcome) bool { return !o.Away || !statuses[host.WithoutSupplier()].Away() })
 	return failing, diag.Diagnostics{
 		diag.NewWarningDiagnostic("Agents Not Reachable", diagnose.LeftUnreachable(h.Title, h.Hosts, statuses)+
 			diagnose.AllowedUnreachable(h.unreachable.Set, diagnose.KeptUnreachable)+" Once an agent answers, the next plan shows what is left to do on its host."+check),

@@ -297,7 +297,7 @@ func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]d
 		}
 		statuses[host.WithoutSupplier()] = status
 	}
-	for _, host := range failures.Away() {
+	for host := range failures.Away() {
 		id := host.WithoutSupplier()
 		if was[id].Code == fleet.Unconfirmed { // the host is as uncertain as before
 			statuses[id] = diagnose.HostStatus{Code: was[id].Code, Text: statuses[id].Text}

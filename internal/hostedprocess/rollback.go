@@ -60,8 +60,7 @@ func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
 // saveRolledBack saves the previous declaration. Hosts that joined stay in state, because this object owns what
 // was registered there.
 func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, resp *resource.UpdateResponse) diag.Diagnostics {
-	doubtful := maps.Clone(u.failures)
-	maps.DeleteFunc(doubtful, func(_ fleet.Host, o fleet.Outcome) bool { return !unconfirmed(o) })
+	doubtful := u.failures.Where(func(_ fleet.Host, o fleet.Outcome) bool { return unconfirmed(o) })
 	ours := maps.Clone(u.back)
 	ours.Merge(doubtful)
 	joined := fleet.Where(slices.Collect(maps.Keys(ours)), func(host fleet.Host) bool { return !u.prior.Hosts.Has(host) })
@@ -70,8 +69,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	for host := range u.back {
 		delete(statuses, host.WithoutSupplier())
 	}
-	foreign := maps.Clone(u.failures)
-	maps.DeleteFunc(foreign, func(_ fleet.Host, o fleet.Outcome) bool { return o.Left != fleet.RegisteredByOther })
+	foreign := u.failures.Where(func(_ fleet.Host, o fleet.Outcome) bool { return o.Left == fleet.RegisteredByOther })
 	maps.Copy(statuses, u.h.statusesOf(foreign, nil))
 	maps.Copy(statuses, u.h.statusesOf(ours.Failures(), u.statuses))
 

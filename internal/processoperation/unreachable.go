@@ -111,7 +111,7 @@ func (o operation) judge(failures outcome, before unreachable) (outcome, unreach
 	failing := make(outcome, len(failures))
 	for i, m := range o.members {
 		failing[i] = maps.Clone(failures[i])
-		for _, host := range failures[i].Away() {
+		for host := range failures[i].Away() {
 			at := place{m.ID, host.WithoutSupplier()}
 			away[at] = diagnose.Unanswered(o.now(), "", failures[i][host], before[at])
 			delete(failing[i], host)
@@ -151,7 +151,7 @@ func (o operation) now() time.Time {
 func (o operation) raise(failures outcome) string {
 	machines := make(map[fleet.HostID]bool)
 	for _, of := range failures {
-		for _, host := range of.Away() {
+		for host := range of.Away() {
 			machines[host.WithoutSupplier()] = true
 		}
 	}
