@@ -102,24 +102,21 @@ const goneUnknown = " An agent that is still in progress (115) may be slow, and 
 const goneKept = "\n\nforget_unreachable is set, and forgets only hosts whose agents do not answer, as the platform says (117). It forgets no host whose agent answers " +
 	"when it is asked once more."
 
-// wayOut says what to do about machines that may be gone for good. gone is the advice if the platform reports
-// that an agent does not answer and forget_unreachable is not set.
-func (l leave) wayOut(stuck fleet.Results, gone string) string {
+// failed is the error about hosts that could not be unregistered. purpose is what they were to do, todo what to do, and
+// gone the advice if the platform reports that an agent does not answer and forget_unreachable is not set.
+func (l departure) failed(purpose, todo, gone string) diag.Diagnostic {
+	stuck := l.results.Failures()
 	open := stuck.Any(mayBeGone)
 	switch {
 	case l.forget && open:
-		return goneKept + goneUnknown
+		todo += goneKept + goneUnknown
 	case stuck.Any(func(o fleet.Outcome) bool { return o.Unreachable }):
-		return gone
+		todo += gone
 	case open:
-		return "\n\n" + strings.TrimSpace(goneUnknown)
+		todo += "\n\n" + strings.TrimSpace(goneUnknown)
 	}
-	return ""
-}
-
-func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s could not be unregistered on %s that were to %s.\n\n%s\n%s",
-		h.Title, diagnose.CountFailures(stuck, tried), purpose, diagnose.Rows(keys, stuck), todo))
+		l.Title, diagnose.CountFailures(stuck, len(l.results)), purpose, diagnose.Rows(l.Hosts, stuck), todo))
 }
 
 // judge returns the failures that fail an apply, and a warning of unreachable hosts if there are no more of them
@@ -133,7 +130,9 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 	if diagnose.CountUnreachable(unregistered(statuses)) > 0 {
 		check = checkAddresses
 	}
-	failing := failures.Where(func(host fleet.Host, o fleet.Outcome) bool { return !o.Away || !statuses[host.WithoutSupplier()].Away() })
+	failing := failures.Where(func(host fleet.Host, o fleet.Outcome) bool {
+		return !o.Away || !statuses[host.WithoutSupplier()].Away()
+	})
 	return failing, diag.Diagnostics{
 		diag.NewWarningDiagnostic("Agents Not Reachable", diagnose.LeftUnreachable(h.Title, h.Hosts, statuses)+
 			diagnose.AllowedUnreachable(h.unreachable.Set, diagnose.KeptUnreachable)+" Once an agent answers, the next plan shows what is left to do on its host."+check),

@@ -57,20 +57,20 @@ var notes = []struct {
 func left(why string) fleet.Outcome { return fleet.Outcome{Verdict: fleet.NotTried, Meaning: why} }
 
 // note adds a host to a warning.
-func (r *released) note(as note, host fleet.Host, o fleet.Outcome) {
-	if r.noted[as] == nil {
-		r.noted[as] = make(fleet.Results)
+func (l departure) note(as note, host fleet.Host, o fleet.Outcome) {
+	if l.noted[as] == nil {
+		l.noted[as] = make(fleet.Results)
 	}
-	r.noted[as][host] = o
+	l.noted[as][host] = o
 }
 
-// warnings returns the warnings, which name the noted hosts. keys are all hosts of the object.
-func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnostics {
+// warnings returns the warnings, which name the noted hosts.
+func (l departure) warnings() diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, n := range notes {
-		if rows := r.noted[n.of]; len(rows) > 0 {
-			text := fmt.Sprintf(n.text, h.Title, diagnose.CountHosts(len(rows), keys.Len()))
-			diags.AddWarning(n.summary, text+"\n\n"+diagnose.RowsInFull(keys, rows))
+		if rows := l.noted[n.of]; len(rows) > 0 {
+			text := fmt.Sprintf(n.text, l.Title, diagnose.CountHosts(len(rows), l.Hosts.Len()))
+			diags.AddWarning(n.summary, text+"\n\n"+diagnose.RowsInFull(l.Hosts, rows))
 		}
 	}
 	return diags

@@ -84,7 +84,7 @@ func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 		return
 	}
 	l.owners.Stopped(l.OnHost, fleet.Where(hosts, func(host fleet.Host) bool {
-		return l.gone.was[host].State == fleet.Running && !spared[host] && l.gone.results[host].Verdict != fleet.NotTried
+		return l.was[host].State == fleet.Running && !spared[host] && l.results[host].Verdict != fleet.NotTried
 	}))
 }
 
@@ -111,7 +111,7 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 	}
 	others, err := l.Process.OtherNames(ctx, suspects)
 	if err != nil {
-		l.gone.results.Merge(fleet.Same(suspects, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningNameUnread}))
+		l.results.Merge(fleet.Same(suspects, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningNameUnread}))
 		return fleet.Where(hosts, func(host fleet.Host) bool { return !slices.Contains(suspects, host) })
 	}
 	return fleet.Where(hosts, func(host fleet.Host) bool {
@@ -120,7 +120,7 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 			return true
 		}
 		if l.statuses[host.WithoutSupplier()].Code != fleet.RegisteredByOther {
-			l.gone.note(anothers, host, left(meaningAnothers))
+			l.note(anothers, host, left(meaningAnothers))
 		}
 		return false
 	})

@@ -114,23 +114,23 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 	if len(old) == 0 {
 		return nil
 	}
-	l := departure{u.prior, u.known, u.leave, &u.names.dropped}
+	l := u.names.dropped
 	ours := l.stillOurs(ctx, old)
 	rows, err := u.h.Process.CachedStatus(ctx, slices.Concat(now, old))
 	for i, was := range old {
 		if err != nil {
-			u.names.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
+			l.results[was] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
 		} else if u.last.FingerprintLabel != "" && u.anothers(rows[now[i]], rows[was]) {
-			u.names.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNewNameTaken}
+			l.results[was] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNewNameTaken}
 		}
 	}
-	ours = fleet.Where(ours, func(was fleet.Host) bool { _, stays := u.names.dropped.results[was]; return !stays })
+	ours = fleet.Where(ours, func(was fleet.Host) bool { _, stays := l.results[was]; return !stays })
 	if len(ours) > 0 {
-		results, _ := fleet.Release(ctx, l.Process, ours, fleet.DestroyUnregister, nil, u.names.dropped.was)
-		u.names.dropped.results.Merge(results)
+		results, _ := fleet.Release(ctx, l.Process, ours, fleet.DestroyUnregister, nil, l.was)
+		l.results.Merge(results)
 	}
 	for i, was := range old {
-		o := u.names.dropped.results[was] // the zero value, Done, if there was nothing to do
+		o := l.results[was] // the zero value, Done, if there was nothing to do
 		if o.OK() {
 			delete(u.names.open, now[i])
 			continue

@@ -214,14 +214,14 @@ func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Ho
 		verdict, why := o.verdict(host)
 		switch verdict {
 		case ownership.Ours:
-			l.gone.was[host] = s.live
+			l.was[host] = s.live
 			return true
 		case ownership.Theirs:
 			l.theirs(host, s)
 		case ownership.Nobodys:
 			l.nobodys(host, s.Claim)
 		default:
-			l.gone.results[host] = s.holdOutcome(why, err)
+			l.results[host] = s.holdOutcome(why, err)
 		}
 		return false
 	})
@@ -231,12 +231,12 @@ func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Ho
 func (l departure) theirs(host fleet.Host, s *sight) {
 	switch {
 	case s.evidence.Row == ownership.Beside:
-		l.gone.note(besides, host, left("registered by another resource since, as "+s.otherName.Address()))
+		l.note(besides, host, left("registered by another resource since, as "+s.otherName.Address()))
 	case s.Claim == ownership.Foreign:
 	case s.evidence.Row == ownership.Others:
-		l.gone.note(anothers, host, left(meaningAnothers))
+		l.note(anothers, host, left(meaningAnothers))
 	default:
-		l.gone.note(unowned, host, left("registered without an owner"))
+		l.note(unowned, host, left("registered without an owner"))
 	}
 }
 
@@ -246,9 +246,9 @@ const meaningAnothers = "registered by another resource since"
 func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 	switch {
 	case claim == ownership.Overtaken:
-		l.gone.note(lapsed, host, left(meaningAnothers+", and not in the cached status now"))
+		l.note(lapsed, host, left(meaningAnothers+", and not in the cached status now"))
 	case claim == ownership.Unconfirmed && !l.last.kept && l.Process.HostingRegisters():
-		l.gone.note(unseen, host, left("not hosted now, and how registering it ended was not seen"))
+		l.note(unseen, host, left("not hosted now, and how registering it ended was not seen"))
 	}
 }
 

@@ -24,8 +24,17 @@ func (m *lifecycleModel) leave() leave {
 	return leave{fleet.OnDestroy(m.OnDestroy.ValueString()), m.ForgetUnreachable.ValueBool()}
 }
 
-// released is the outcome of hosts that were to be unregistered.
-type released struct {
+// mayBeGone reports whether a host could not be unregistered and its agent gave no answer.
+func mayBeGone(o fleet.Outcome) bool {
+	return !o.OK() && (o.Unreachable || o.Away || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
+}
+
+// departure unregisters hosts of an object, and notes what became of them.
+type departure struct {
+	hostedProcess
+	known
+	leave
+
 	// results are of the hosts that needed a call, and of those that could not be unregistered.
 	results fleet.Results
 	// noted are the hosts that a warning names.
@@ -34,32 +43,17 @@ type released struct {
 	was map[fleet.Host]fleet.Status
 }
 
-func newReleased() released {
-	return released{results: make(fleet.Results), noted: make(map[note]fleet.Results), was: make(map[fleet.Host]fleet.Status)}
-}
-
-// mayBeGone reports whether a host could not be unregistered and its agent gave no answer.
-func mayBeGone(o fleet.Outcome) bool {
-	return !o.OK() && (o.Unreachable || o.Away || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
-}
-
-// departure unregisters hosts: it knows how that is done, and notes its outcome.
-type departure struct {
-	hostedProcess
-	known
-	leave
-	gone *released
+func (h hostedProcess) departure(k known, how leave) departure {
+	return departure{h, k, how, make(fleet.Results), make(map[note]fleet.Results), make(map[fleet.Host]fleet.Status)}
 }
 
 // release unregisters those of the hosts that this object owns. It leaves alone what this object never
 // registered, and what another owner has registered since.
-func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known, how leave, rollout fleet.Rollout) released {
-	gone := newReleased()
+func (l departure) release(ctx context.Context, hosts []fleet.Host, rollout fleet.Rollout) {
 	rollout.MaxUnreachable = 0 // for hosts that leave, forget_unreachable decides
-	l := departure{h, k, how, &gone}
 	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.unhindered(ctx, hosts)))
-	logged := platform.Run{Process: h.ID, Operation: wordsOf(l.first), Keys: h.Hosts, Rollout: rollout}
-	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
+	logged := platform.Run{Process: l.ID, Operation: wordsOf(l.first), Keys: l.Hosts, Rollout: rollout}
+	l.results.Merge(l.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		return rollout.Run(ctx, ours, func(ctx context.Context, wave fleet.Wave) fleet.Results {
 			return l.releaseWave(ctx, wave, spared)
 		})
@@ -68,7 +62,6 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, k known,
 	if l.forget {
 		l.forgetGone(ctx)
 	}
-	return gone
 }
 
 // meaningHindered is said of a host on which a request of an earlier apply might still take effect after the
@@ -81,13 +74,13 @@ const meaningHindered = "not unregistered, because an earlier apply has sent wha
 func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	l.hinder(ctx, l.last.hostings(hosts))
 	l.hinder(ctx, l.last.tries(hosts))
-	return fleet.Where(hosts, func(host fleet.Host) bool { _, hindered := l.gone.results[host]; return !hindered })
+	return fleet.Where(hosts, func(host fleet.Host) bool { _, hindered := l.results[host]; return !hindered })
 }
 
 // hinder notes the hosts on which these tasks are still under way.
 func (l departure) hinder(ctx context.Context, tasks map[fleet.Host]fleet.Task) {
 	for host, o := range fleet.StillUnderWay(ctx, l.Process, l.Process, l.last.lastSent(l.Desired), tasks, nil) {
-		l.gone.results[host] = diagnose.Hindered(ctx, o, meaningHindered)
+		l.results[host] = diagnose.Hindered(ctx, o, meaningHindered)
 	}
 }
 
@@ -108,20 +101,20 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 		defer cancel()
 		ours = l.stillOurs(looking, ours)
 	}
-	results, idle := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.was)
+	results, idle := fleet.Release(ctx, l.Process, ours, l.first, spared, l.was)
 	found := fleet.SetOf(idle)
 	for _, host := range ours {
-		if l.gone.was[host].State == "" && !found[host] && results[host].OK() { // no agent was asked, and a process that could be stopped ran
-			l.gone.was[host] = fleet.Status{State: fleet.Running}
+		if l.was[host].State == "" && !found[host] && results[host].OK() { // no agent was asked, and a process that could be stopped ran
+			l.was[host] = fleet.Status{State: fleet.Running}
 		}
 	}
 	for _, host := range idle {
 		if l.statuses[host.WithoutSupplier()].Code == fleet.OtherSpec && results[host].OK() {
-			l.gone.note(elsewhere, host, left("nothing to stop by the declaration in state; it was registered with another one"))
+			l.note(elsewhere, host, left("nothing to stop by the declaration in state; it was registered with another one"))
 		}
 	}
 	for _, host := range wave.Hosts {
-		if o, stays := l.gone.results[host]; stays {
+		if o, stays := l.results[host]; stays {
 			results[host] = o
 		}
 	}
@@ -139,13 +132,13 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 	if !l.last.kept && l.first.Operation() != "" {
 		rows, err := l.Process.CachedStatus(ctx, ours)
 		if err != nil {
-			l.gone.results.Merge(fleet.Same(ours, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
+			l.results.Merge(fleet.Same(ours, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
 			return nil, spared
 		}
 		for _, host := range ours {
 			if rows[host].State == fleet.Unregistered {
 				spared[host] = true
-				l.gone.note(unstopped, host, left("not stopped, as it is not in the cached status"))
+				l.note(unstopped, host, left("not stopped, as it is not in the cached status"))
 			}
 		}
 	}
@@ -155,7 +148,7 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 	}
 	others, err := l.Process.OtherNames(ctx, mixed)
 	if err != nil {
-		l.gone.results.Merge(fleet.Same(mixed, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningMachineUnread}))
+		l.results.Merge(fleet.Same(mixed, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningMachineUnread}))
 		return nil, spared // mixed is all of the hosts, as both forms occur
 	}
 	stopped := make(map[fleet.HostID]bool)
@@ -179,7 +172,7 @@ const meaningUnasked = "whether its agent answers could not be asked"
 // platform may be slow, or fail.
 func (l departure) forgetGone(ctx context.Context) {
 	var stuck []fleet.Host
-	for host, o := range l.gone.results {
+	for host, o := range l.results {
 		if mayBeGone(o) {
 			stuck = append(stuck, host)
 		}
@@ -189,17 +182,17 @@ func (l departure) forgetGone(ctx context.Context) {
 	}
 	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), l.Process, fleet.Aftermath, stuck)
 	for _, host := range stuck {
-		o := l.gone.results[host]
+		o := l.results[host]
 		switch s := live[host]; {
 		case err != nil || !s.Asked():
 			if o.Meaning != "" {
 				o.Meaning += "; "
 			}
 			o.Meaning += meaningUnasked
-			l.gone.results[host] = o
+			l.results[host] = o
 		case s.Silent():
-			l.gone.note(forgotten, host, o)
-			delete(l.gone.results, host)
+			l.note(forgotten, host, o)
+			delete(l.results, host)
 		}
 	}
 }

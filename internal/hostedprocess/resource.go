@@ -192,9 +192,10 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	defer unlock()
 
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts())
-	gone := h.release(ctx, h.Hosts.Hosts(), k, l, h.rollout)
+	gone := h.departure(k, l)
+	gone.release(ctx, h.Hosts.Hosts(), h.rollout)
 
-	resp.Diagnostics.Append(gone.warnings(h, h.Hosts)...)
+	resp.Diagnostics.Append(gone.warnings()...)
 	stuck := gone.results.Failures()
 	if len(stuck) == 0 {
 		return
@@ -204,7 +205,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	state.Unreachable = reference.StringMapValue(reference.Only(reference.StringMap(state.Unreachable), h.Hosts, stuck))
 	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
-	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone+l.wayOut(stuck, goneDestroyed)))
+	resp.Diagnostics.Append(gone.failed("be destroyed", diagnose.DestroyedAlone, goneDestroyed))
 }
 
 // reconcile brings hosts to what is declared, and notes which of them this object has registered.

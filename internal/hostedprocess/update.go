@@ -31,7 +31,7 @@ type renaming struct {
 	// old has the old names by the new ones. open has those that are still registered by the old name. dropped
 	// is the outcome of the old names.
 	old, open map[fleet.Host]fleet.Host
-	dropped   released
+	dropped   departure
 }
 
 // outcome is what became of an update.
@@ -42,7 +42,7 @@ type outcome struct {
 	found    fleet.Found
 	// registered are the hosts that this update has registered as declared, or has adopted as they were found.
 	registered map[fleet.Host]bool
-	gone       released      // the hosts that were to leave
+	gone       departure     // the hosts that were to leave
 	stuck      fleet.Results // the ones that could not leave
 	// back is the outcome of the hosts that were to get the previous declaration back, nil if the update was
 	// not rolled back. cannotGoBack is true if it should have been, and could not be.
@@ -69,7 +69,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if diags.HasError() {
 		return nil
 	}
-	u.names = renaming{renamed, maps.Clone(renamed), newReleased()}
+	u.names = renaming{renamed, maps.Clone(renamed), u.prior.departure(u.known, u.leave)}
 	change, err := u.change(ctx)
 	if err != nil {
 		return err
@@ -252,19 +252,20 @@ func (u *update) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]f
 
 // release unregisters the hosts that leave, by their previous declaration. The failures of the update count
 // toward the limits of the rollout here as well.
-func (u *update) release(ctx context.Context, done fleet.Results) released {
-	removed := u.prior.notReplaced(leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old))
+func (u *update) release(ctx context.Context, done fleet.Results) departure {
+	gone := u.prior.departure(u.known, u.leave)
+	removed := gone.notReplaced(leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old))
 	rollout := u.h.rollout
 	if rollout.InWaves() {
 		failed := u.did.Rollout.Failed(done)
 		if failed > rollout.MaxFailed.Of(len(done)) {
-			gone := newReleased()
-			gone.results = fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})
+			gone.results.Merge(fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}))
 			return gone
 		}
 		rollout.MaxFailed = fleet.UpTo(rollout.MaxFailed.Of(len(done)+len(removed)) - failed)
 	}
-	return u.prior.release(ctx, removed, u.known, u.leave, rollout)
+	gone.release(ctx, removed, rollout)
+	return gone
 }
 
 // leaving returns those of the removed hosts that are not renamed.
@@ -317,7 +318,7 @@ func (u *update) statusesAfter() map[fleet.HostID]diagnose.HostStatus {
 
 // diagnostics returns the warnings and errors of the update. statuses is what state says after it.
 func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
-	diags := u.gone.warnings(u.h, u.prior.Hosts)
+	diags := u.gone.warnings()
 	diags.Append(u.h.takenOver(u.results, u.found.Taken, u.retaken())...)
 	declared := maps.Clone(statuses)
 	for host := range u.stuck { // these have an error of their own
@@ -333,7 +334,7 @@ func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag
 		diags.Append(updateFailed(u.h, len(u.results), failures, u.operation, advice))
 	}
 	if len(u.stuck) > 0 {
-		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone+u.wayOut(u.stuck, goneLeaves)))
+		diags.Append(u.gone.failed("leave the resource", diagnose.RetriedAlone, goneLeaves))
 	}
 	return diags
 }
