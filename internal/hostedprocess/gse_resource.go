@@ -152,11 +152,8 @@ func (m *hostedProcessModel) Open(ctx context.Context, p *platform.Platform, own
 	return target, diags
 }
 
-func (m *hostedProcessModel) setSent(d fleet.Desired) {
+func (m *hostedProcessModel) setSent(d fleet.Desired) map[string]attr.Value {
 	m.Fingerprint, m.LabelsAll = types.StringValue(d.Fingerprint), reference.StringMapValue(d.Labels)
-}
-
-func (m *hostedProcessModel) sent() map[string]attr.Value {
 	return map[string]attr.Value{"fingerprint": m.Fingerprint, "labels_all": m.LabelsAll}
 }
 

@@ -67,17 +67,14 @@ func (m *jobHostedProcessModel) replaces(ctx context.Context, state hostedModel)
 // vanishes is false: on JOB registered means hosted, and a stop on every host does not end the resource.
 func (m *jobHostedProcessModel) vanishes() bool { return false }
 
-func (m *jobHostedProcessModel) setSent(d fleet.Desired) {
+func (m *jobHostedProcessModel) setSent(d fleet.Desired) map[string]attr.Value {
 	m.Fingerprint = types.StringValue(d.Fingerprint)
+	return map[string]attr.Value{"fingerprint": m.Fingerprint}
 }
 
 func (m *jobHostedProcessModel) setWhole(ctx context.Context) (string, types.String) {
 	m.SetDeclaration(ctx)
 	return "declaration", m.Declaration
-}
-
-func (m *jobHostedProcessModel) sent() map[string]attr.Value {
-	return map[string]attr.Value{"fingerprint": m.Fingerprint}
 }
 
 func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, hostedProcess, fleet.Report) diag.Diagnostics {

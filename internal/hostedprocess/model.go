@@ -33,13 +33,11 @@ type hostedModel interface {
 	vanishes() bool
 	// complete adds what the first refresh after an import learned.
 	complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics
-	// setSent writes what registering sends into the attributes that show it.
-	setSent(d fleet.Desired)
+	// setSent writes what registering sends into the attributes that show it, and returns them by name.
+	setSent(d fleet.Desired) map[string]attr.Value
 	// setWhole writes the whole declaration into the attribute that hands it on, and returns the attribute's
 	// name and value.
 	setWhole(ctx context.Context) (attribute string, value types.String)
-	// sent returns the attributes of setSent by name.
-	sent() map[string]attr.Value
 }
 
 // lifecycleModel is what these resources have in common.

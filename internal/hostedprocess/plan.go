@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
@@ -322,30 +321,22 @@ func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, d
 // planSent plans the attributes that show what registering sends, so that a change of the provider block is a
 // line of the plan. They are unknown as long as any part of it is.
 func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *resource.ModifyPlanResponse) (fleet.Desired, bool) {
-	unknown := map[string]attr.Value{}
-	for name := range plan.sent() {
-		unknown[name] = types.StringUnknown()
-		if name == "labels_all" {
-			unknown[name] = types.MapUnknown(types.StringType)
-		}
-	}
-	var desired fleet.Desired
+	var target reference.Target
 	known := r.platform.Ready() && reference.DefinitionKnown(ctx, plan)
 	if known {
-		target, diags := plan.Open(ctx, r.platform, "")
+		var diags diag.Diagnostics
+		target, diags = plan.Open(ctx, r.platform, "")
 		resp.Diagnostics.Append(diags...) // so that not only the apply reports it
 		known = !diags.HasError()
-		desired = target.Desired
 	}
-	values := unknown
-	if known {
-		plan.setSent(desired)
-		values = plan.sent()
+	if !known {
+		resp.Diagnostics.Append(reference.PlanUnknown(ctx, &resp.Plan, "fingerprint", "labels_all")...)
+		return fleet.Desired{}, false
 	}
-	for name, value := range values {
+	for name, value := range plan.setSent(target.Desired) {
 		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, name, value)...)
 	}
-	return desired, known
+	return target.Desired, true
 }
 
 // keysRenamed warns of the first plan after an import, in which hosts with a new key look like hosts that

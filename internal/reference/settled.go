@@ -50,8 +50,13 @@ var effects = []string{"failed_hosts", "out_of_sync", "rollout_plan", "unreachab
 
 // PlanUnsettled makes the effects unknown in a plan that Terraform will make again.
 func PlanUnsettled(ctx context.Context, plan *tfsdk.Plan) diag.Diagnostics {
+	return PlanUnknown(ctx, plan, effects...)
+}
+
+// PlanUnknown makes attributes unknown. It leaves out those that the object does not have.
+func PlanUnknown(ctx context.Context, plan *tfsdk.Plan, names ...string) diag.Diagnostics {
 	var diags diag.Diagnostics
-	for _, name := range effects {
+	for _, name := range names {
 		attribute, has := plan.Schema.GetAttributes()[name]
 		if !has {
 			continue
