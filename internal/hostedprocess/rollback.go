@@ -99,8 +99,7 @@ func (u *update) ledgerBack(hosts fleet.Inventory) ledger {
 	now := u.last
 	now.declared = u.last.after(u.h.Desired).after(u.prior.Desired)
 	now.kept = true
-	failures := u.failedAtLast()
-	now.hosts = u.entries(hosts, func(host fleet.Host) fleet.Outcome { return failures[host] }, u.runsBack)
+	now.hosts = u.entries(hosts, u.failedAtLast(), u.runsBack)
 	return now
 }
 

@@ -118,16 +118,15 @@ func (u *update) beforeRelease(ctx context.Context) (context.Context, context.Ca
 
 // ledger returns the object's ledger after the update, for the hosts that are left in state.
 func (u *update) ledger(left fleet.Inventory) ledger {
-	failure := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value if it did not fail
-	return ledger{declared: u.last.after(u.h.Desired), object: u.last.object, hosts: u.entries(left, failure, u.runsAfter)}
+	return ledger{declared: u.last.after(u.h.Desired), object: u.last.object, hosts: u.entries(left, u.failures, u.runsAfter)}
 }
 
 // entries returns the ledger entries of the hosts that are left in state. Each follows from the host's previous
 // entry and its outcome.
-func (u *update) entries(left fleet.Inventory, failure func(fleet.Host) fleet.Outcome, runs func(fleet.Host, fleet.Runs) fleet.Runs) map[fleet.HostID]entry {
+func (u *update) entries(left fleet.Inventory, failures fleet.Results, runs func(fleet.Host, fleet.Runs) fleet.Runs) map[fleet.HostID]entry {
 	entries := make(map[fleet.HostID]entry, left.Len())
 	for _, host := range left.Hosts() {
-		e := u.last.on(host).afterApply(host, failure(host), u.found)
+		e := u.last.on(host).afterApply(host, failures[host], u.found) // the zero value if it did not fail
 		e.Supplier = host.SupplierID()
 		if u.registered[host] {
 			e.Overtaken = 0
