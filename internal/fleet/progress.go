@@ -52,15 +52,12 @@ type tallied struct {
 
 func newTally(watch func(Progress), hosts, waves int) *tally {
 	if watch == nil {
-		return nil
+		watch = func(Progress) {}
 	}
 	return &tally{watch: watch, now: Progress{Waves: waves, Hosts: hosts}, had: make(map[tallied]Verdict, hosts)}
 }
 
 func (t *tally) begin(wave int) {
-	if t == nil {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now.Wave = wave
@@ -69,9 +66,6 @@ func (t *tally) begin(wave int) {
 
 // watching sets how many hosts are at the gate.
 func (t *tally) watching(n int) {
-	if t == nil {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.now.Watched != n {
@@ -86,9 +80,6 @@ func (t *tally) watching(n int) {
 func (t *tally) left(results Results) { t.leftFor(0, results) }
 
 func (t *tally) leftFor(member int, results Results) {
-	if t == nil || len(results) == 0 {
-		return
-	}
 	t.mu.Lock()
 	t.now.Watched -= len(results)
 	t.mu.Unlock()
@@ -100,9 +91,6 @@ func (t *tally) leftFor(member int, results Results) {
 func (t *tally) count(results Results) { t.countFor(0, results) }
 
 func (t *tally) countFor(member int, results Results) {
-	if t == nil {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.now
