@@ -69,7 +69,9 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if diags.HasError() {
 		return nil
 	}
-	u.names = renaming{renamed, maps.Clone(renamed), u.prior.departure(u.known, u.leave)}
+	u.gone = u.prior.departure(u.known, u.leave)
+	u.names = renaming{renamed, maps.Clone(renamed), u.gone}
+	u.names.dropped.results = make(fleet.Results) // a host that is renamed does not leave
 	change, err := u.change(ctx)
 	if err != nil {
 		return err
@@ -90,7 +92,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 		u.rollBack(ctx, reconciliation)
 		return nil // hosts leave only once the change is done
 	}
-	u.gone = u.release(ctx, results)
+	u.release(ctx, results)
 	for now, old := range u.names.open {
 		if u.prior.Hosts.Has(now) { // state has the machine by both of its names, and keeps them
 			u.gone.results[old] = results[now]
@@ -98,11 +100,6 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 		}
 	}
 	u.stuck = u.gone.results.Failures()
-	for as, rows := range u.names.dropped.noted {
-		for host, o := range rows {
-			u.gone.note(as, host, o)
-		}
-	}
 	return nil
 }
 
@@ -251,20 +248,18 @@ func (u *update) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]f
 
 // release unregisters the hosts that leave, by their previous declaration. The failures of the update count
 // toward the limits of the rollout here as well.
-func (u *update) release(ctx context.Context, done fleet.Results) departure {
-	gone := u.prior.departure(u.known, u.leave)
-	removed := gone.notReplaced(leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old))
+func (u *update) release(ctx context.Context, done fleet.Results) {
+	removed := u.gone.notReplaced(leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old))
 	rollout := u.h.rollout
 	if rollout.InWaves() {
 		failed := u.did.Rollout.Failed(done)
 		if failed > rollout.MaxFailed.Of(len(done)) {
-			gone.results.Merge(fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}))
-			return gone
+			u.gone.results.Merge(fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}))
+			return
 		}
 		rollout.MaxFailed = fleet.UpTo(rollout.MaxFailed.Of(len(done)+len(removed)) - failed)
 	}
-	gone.release(ctx, removed, rollout)
-	return gone
+	u.gone.release(ctx, removed, rollout)
 }
 
 // leaving returns those of the removed hosts that are not renamed.
