@@ -66,7 +66,7 @@ func Run(ctx context.Context, op Operation, order Order, members []Member, all [
 	if !op.LeavesRunning() {
 		rollout.Healthy = nil
 	}
-	r := orderedRun{op: op, members: members, rollout: rollout, results: make([]Results, len(members)), failed: make(map[HostID]bool), away: make(map[HostID]bool)}
+	r := orderedRun{op: op, members: members, rollout: rollout, results: make([]Results, len(members)), failed: make(Results)}
 	priorities, turns := make([]int64, len(members)), 0
 	for i, m := range members {
 		r.results[i] = make(Results, len(m.Hosts))
@@ -104,9 +104,8 @@ type orderedRun struct {
 	members []Member
 	rollout Rollout
 	results []Results
-	failed  map[HostID]bool // machines on which something has failed
-	away    map[HostID]bool // those of them on which only the agent does not answer
-	waves   int             // number of waves in earlier stages
+	failed  Results // the outcomes of machines on which something has failed
+	waves   int     // number of waves in earlier stages
 	tally   *tally
 }
 
@@ -130,13 +129,15 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 		defer cancel()
 	}
 	// The end of ctx also makes hosts fail, and is then the reason.
-	stopped := r.failures() > allowed && poll.Pause(ctx, 0) == nil
+	stopped := r.rollout.Failed(r.failed) > allowed && poll.Pause(ctx, 0) == nil
 	var going []Host
 	skipped := make(map[HostID]Outcome)
 	for _, machine := range machines {
-		switch id := machine.WithoutSupplier(); {
-		case r.away[id], r.failed[id] && !stopped:
-			skipped[id] = Outcome{Verdict: NotTried, Blocked: true, Away: r.away[id], Meaning: meaningBlocked}
+		id := machine.WithoutSupplier()
+		before, failed := r.failed[machine]
+		switch {
+		case before.onlyAway(), failed && !stopped:
+			skipped[id] = Outcome{Verdict: NotTried, Blocked: true, Away: before.onlyAway(), Meaning: meaningBlocked}
 		case stopped:
 			skipped[id] = Outcome{Verdict: NotTried, Meaning: StoppedByFailures}
 		default:
@@ -147,9 +148,9 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 	if len(going) == 0 {
 		return
 	}
-	rollout := r.rollout
+	rollout, away := r.rollout, len(r.failed.Away())
 	rollout.Watch, rollout.WaveTimeout = nil, 0 // orderedRun.wave applies the timeout
-	rollout.MaxFailed, rollout.Unreached = UpTo(allowed-len(r.failed)+len(r.away)), r.rollout.Unreached+len(r.away)
+	rollout.MaxFailed, rollout.Unreached = UpTo(allowed-len(r.failed)+away), r.rollout.Unreached+away
 	if r.waves > 0 {
 		_ = rollout.clock().Pause(ctx, rollout.Pause) // if ctx has ended, the first wave does not start, and says why
 	}
@@ -157,25 +158,11 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 		r.tally.begin(r.waves + wave.Number)
 		return r.wave(ctx, stage, wave.Hosts)
 	})
-	for machine := range results.Away() {
-		r.away[machine.WithoutSupplier()] = true
-	}
-	for machine, o := range results {
-		if o.OK() {
-			continue
-		}
-		id := machine.WithoutSupplier()
-		if r.failed[id] = true; o.Verdict == NotTried {
-			skipped[id] = o
+	for machine, o := range results.Failures() {
+		if r.failed[machine] = o; o.Verdict == NotTried {
+			skipped[machine.WithoutSupplier()] = o
 		}
 	}
-}
-
-func (r *orderedRun) failures() int {
-	if r.rollout.Unreached+len(r.away) > r.rollout.MaxUnreachable {
-		return len(r.failed) + r.rollout.Unreached
-	}
-	return len(r.failed) - len(r.away)
 }
 
 // skip sets these outcomes for the members without one.

@@ -129,9 +129,11 @@ func (r Results) Failures() Results {
 // Away returns the outcomes of hosts that failed because their agents do not answer. A refusal, a failed command,
 // a failed call or an unknown outcome is not among them.
 func (r Results) Away() Results {
-	return r.Where(func(_ Host, o Outcome) bool {
-		return o.Away && !o.OK() && o.Err == nil && o.Verdict != Pending && o.Verdict != Lost
-	})
+	return r.Where(func(_ Host, o Outcome) bool { return o.onlyAway() })
+}
+
+func (o Outcome) onlyAway() bool {
+	return o.Away && !o.OK() && o.Err == nil && o.Verdict != Pending && o.Verdict != Lost
 }
 
 func (r Results) without(hosts []Host) Results {
