@@ -255,7 +255,7 @@ func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) b
 	for _, wave := range slices.Backward(r.changed) {
 		wave = Where(wave, can)
 		if err := poll.Pause(ctx, 0); err != nil {
-			results.Merge(Same(wave, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)}))
+			results.Merge(NotBegun(wave, err))
 			continue
 		}
 		results.Merge(r.change.Rollout.bounded(ctx, back.wave, Wave{Hosts: wave}))

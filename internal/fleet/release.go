@@ -37,7 +37,7 @@ func (d OnDestroy) Operation() Operation {
 // idle are the hosts on which there was nothing to stop or kill.
 func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, was map[Host]Status) (results Results, idle []Host) {
 	if err := poll.Pause(ctx, 0); err != nil {
-		return Same(hosts, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)}), nil
+		return NotBegun(hosts, err), nil
 	}
 	results = Same(hosts, Outcome{Verdict: Done})
 	if ends := Where(hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {

@@ -192,6 +192,11 @@ func (r Rollout) Failed(results Results) int {
 	return failed - away
 }
 
+// NotBegun returns the outcomes of hosts to which nothing was sent, because err, that of a context, came first.
+func NotBegun(hosts []Host, err error) Results {
+	return Same(hosts, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)})
+}
+
 func stopReason(err error) string {
 	if Interrupted(err) {
 		return StoppedByInterrupt

@@ -105,6 +105,25 @@ func TestOwnership_destroyRefused(t *testing.T) {
 	}
 }
 
+// If an update is interrupted before its hosts leave, they stay, and the error gives that as the reason.
+func TestOwnership_interruptedBefore(t *testing.T) {
+	t.Parallel()
+	for name, rollout := range map[string]any{"at-once": nil, "in-waves": map[string]any{"batch_size": 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			slow := providertest.NewSlow(t, simulator.OpStart)
+			w := &world{t, slow.Sim, esb, slow.SettingsFor(esb)}
+			more := map[string]any{"ensure": "running", "on_destroy": "stop", "rollout": rollout}
+			object := w.object()
+			object.Applied(w.declares(1, more))
+			slow.Hangs()
+			said := slow.Cut(object, w.declares(0, more, attribute("hosts", addresses(2, 3))), 3)
+			providertest.Check(t, tells(said, "that were to leave the resource. web-1 (0:10.0.0.2): not tried: interrupted before its wave"), "said: %s", said)
+			providertest.Check(t, object.Reasons("hosts")["web-1"] != "" && w.at(1).Running && w.at(1).Hosted, "hosts are %v; it is %+v", object.Reasons("hosts"), w.at(1))
+		})
+	}
+}
+
 // A machine that is gone for good can be removed, but only if forget_unreachable is set.
 //
 // Promised in changing-hosts.md: The apply ends with an error, and the host stays in `hosts`.

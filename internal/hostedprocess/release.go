@@ -6,6 +6,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
 // known is what was known of an object's hosts before an apply: its ledger, and what state says.
@@ -50,6 +51,10 @@ func (h hostedProcess) departure(k known, how leave) departure {
 // release unregisters those of the hosts that this object owns. It leaves alone what this object never
 // registered, and what another owner has registered since.
 func (l departure) release(ctx context.Context, hosts []fleet.Host, rollout fleet.Rollout) {
+	if err := poll.Pause(ctx, 0); err != nil {
+		l.results.Merge(fleet.NotBegun(hosts, err))
+		return
+	}
 	rollout.MaxUnreachable = 0 // for hosts that leave, forget_unreachable decides
 	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.unhindered(ctx, hosts)))
 	logged := platform.Run{Process: l.ID, Operation: wordsOf(l.first), Keys: l.Hosts, Rollout: rollout}

@@ -251,7 +251,7 @@ func (u *update) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]f
 func (u *update) release(ctx context.Context, done fleet.Results) {
 	removed := u.gone.notReplaced(leaving(u.prior.Hosts.Without(u.h.Hosts), u.names.old))
 	rollout := u.h.rollout
-	if rollout.InWaves() {
+	if rollout.InWaves() && ctx.Err() == nil { // an interrupt is the reason for what failed
 		failed := u.did.Rollout.Failed(done)
 		if failed > rollout.MaxFailed.Of(len(done)) {
 			u.gone.results.Merge(fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}))
