@@ -350,7 +350,7 @@ func TestRelease(t *testing.T) {
 		// No document says that unregistering also unhosts.
 		"unregister-and-agents-go-on": {
 			unregister, process{live: says(byStatus{1: idle, 2: gone, 3: silent}), operate: doneOps(byOp{fleet.Unsupervise: {1: away}})},
-			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: away, 2: well, 3: well},
+			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: away, 2: well, 3: unasked(fleet.Outcome{Code: 117, Unreachable: true, Away: true})},
 		},
 		"unregister-and-agents-cannot-be-asked": {unregister, process{live: cannotSay(errDown)}, "unregister 1 2 3, live 1 2 3", all},
 		// An agent may host a process that is not registered.

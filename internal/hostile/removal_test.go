@@ -192,6 +192,8 @@ func TestRemoval_keyInUse(t *testing.T) {
 
 // No document says that unregistering also unhosts. At the ESB, the platform's answer is not sufficient to show that
 // the agent no longer hosts the process.
+//
+// Promised in changing-hosts.md: If an agent does not answer then (117), the host stays, with an error.
 func TestRemoval_unregistersAtTheESB(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[:1], map[string]func(hostile){
@@ -200,6 +202,15 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 			h.sim.Inject(simulator.Fault{API: "unregister_proc_info", Code: new(simulator.CodeOK)}) // and does nothing
 			_, said := resource.Apply(nil)
 			providertest.Check(h, !said.Failed() && !h.process().Hosted && h.process().Running, "it is %+v; said: %s", h.process(), said)
+		},
+		// The host stays in state until its agent answers again.
+		"and-its-agent-is-away": func(h hostile) {
+			resource := h.applied(h.config("./start.sh", "running", "unregister"))
+			h.sim.Inject(simulator.Fault{API: "unregister_proc_info", Code: new(simulator.CodeOK)})
+			h.sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Unreachable: "117", Skip: 1}) // it has told the time
+			said := resource.DestroyUnrefreshed()
+			providertest.Check(h, said.Failed() && strings.Contains(said.String(), "set forget_unreachable = true"), "said: %s", said)
+			h.keeps(resource)
 		},
 		// A registration that another object has made meanwhile stays hosted.
 		"and-another-registers": func(h hostile) {
