@@ -253,14 +253,11 @@ func (w *world) byAgent() bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(w.objects(), func(o *object) bool {
-		for name := range w.namesInState(o) {
-			if name == agentID(machineOf(name)) {
-				return true
-			}
-		}
-		return false
-	})
+	names := slices.Collect(maps.Values(w.idle.CoreOf(providertest.ActionType, w.op.kept).Reasons("hosts")))
+	for _, o := range w.objects() {
+		names = slices.AppendSeq(names, maps.Keys(w.namesInState(o)))
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return name == agentID(machineOf(name)) })
 }
 
 // nameFound is the name under which a console finds the process: the first one if there are two.
