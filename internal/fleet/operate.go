@@ -38,10 +38,10 @@ func (t *turn) needsAfter() time.Duration {
 	return 0
 }
 
-// before settles the hosts on which the operation must not run, or need not.
-func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, observe Observer) {
+// before settles the hosts on which the operation must not run, or need not. later is what the operation needs, and
+// what follows it, for all processes of the wave.
+func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, later time.Duration, observe Observer) {
 	t.results, t.bare, t.unsure = make(Results, len(hosts)), make(map[Host]bool), unsure
-	later := Takes(t.process, t.op) + t.needsAfter()
 	doubtful := t.resume(ctx, Where(hosts, func(h Host) bool { _, is := unsure[h]; return is }), later+Quick, observe)
 	for h, o := range askFirst(ctx, t.process, t.op, doubtful, later) {
 		switch {

@@ -203,12 +203,15 @@ func (r *orderedRun) wave(ctx context.Context, stage []int, machines []Host) Res
 }
 
 func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, turns []turn) {
-	ids := idsOf(machines)
+	ids, after := idsOf(machines), time.Duration(0)
+	for n, i := range stage {
+		turns[n] = turn{process: r.members[i].Process, op: r.op}
+		after = max(after, turns[n].needsAfter())
+	}
 	atOnce(len(stage), func(n int) {
 		i := stage[n]
-		turns[n] = turn{process: r.members[i].Process, op: r.op}
 		hosts := Where(r.members[i].Hosts, func(h Host) bool { return ids[h.WithoutSupplier()] })
-		turns[n].before(ctx, hosts, r.members[i].Unsure, func(results Results) { r.count(i, results) })
+		turns[n].before(ctx, hosts, r.members[i].Unsure, r.takes(stage)+after, func(results Results) { r.count(i, results) })
 		r.count(i, turns[n].results)
 	})
 	var (
@@ -222,10 +225,6 @@ func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, 
 		}
 	}
 	operated := make([]Results, len(turns))
-	after := time.Duration(0)
-	for i := range turns {
-		after = max(after, turns[i].needsAfter())
-	}
 	operating, cancel := Share(ctx, r.takes(stage), after)
 	defer cancel()
 	for n, results := range operateAll(operating, r.op, parts) {

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -251,6 +252,41 @@ func TestRun_severalInWaves(t *testing.T) {
 		fleet.Run(t.Context(), fleet.Restart, fleet.Ascending, members, hosts(1, 2), fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute, Watch: watch})
 		fleettest.Same(t, strings.Join(log.calls, ", ")+" began at", []time.Duration{0, time.Minute, 2 * time.Minute}, log.at)
 		fleettest.Same(t, "waves", "1/3 2/3 3/3", strings.Join(begun, " "))
+	})
+}
+
+// lasting is a process whose operations take long. If one was sent before, it is still under way.
+type lasting struct {
+	process
+
+	takes time.Duration
+	had   time.Duration // the time that the operation was given
+}
+
+func (l *lasting) Settles() (command, startCheck, stopCheck time.Duration) { return l.takes, 0, 0 }
+
+func (l *lasting) Resume(ctx context.Context, tasks map[fleet.Host]fleet.Task, wait bool, _ fleet.Observer) fleet.Results {
+	if wait {
+		<-ctx.Done()
+	}
+	return fleet.Same(slices.Collect(maps.Keys(tasks)), fleet.Outcome{Verdict: fleet.Pending})
+}
+
+func (l *lasting) Operate(ctx context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
+	deadline, _ := ctx.Deadline()
+	l.had = time.Until(deadline)
+	return fleet.Same(hosts, well)
+}
+
+// An earlier operation that is still under way for a quick process leaves a slow one of the same priority its time.
+func TestRun_severalLeaveTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		quick, slow := &lasting{takes: time.Second}, &lasting{takes: 10 * time.Minute}
+		fleet.Run(t.Context(), fleet.Reload, fleet.Ascending, []fleet.Member{
+			{Process: quick, Hosts: hosts(1), Unsure: tasks{host(1): {ID: "T", Operation: fleet.Reload}}}, {Process: slow, Hosts: hosts(2)},
+		}, hosts(1, 2), fleet.Rollout{WaveTimeout: slow.takes + fleet.Besides})
+		fleettest.Check(t, slow.had >= slow.takes, "it had %s of %s", slow.had, slow.takes)
 	})
 }
 
