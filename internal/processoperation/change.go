@@ -45,7 +45,7 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 	next, prior := membersOf(ctx, plan, supplier), membersOf(ctx, state, supplier)
 	c := newChange(next, prior, reference.StringMap(from.FailedHosts))
 	c.unreachable = unreachableOf(prior, reference.StringMap(from.Unreachable))
-	if c.unreached().machines() > limitOf(r.platform, plan, c.next).Hosts { // then they count as failed
+	if c.wasAway().machines() > limitOf(r.platform, plan, c.next).Hosts { // then they count as failed
 		for at, status := range c.unreachable {
 			c.failed[at] = diagnose.HostStatus{Code: diagnose.NotTried, Text: status.Text}
 		}

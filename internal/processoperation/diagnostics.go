@@ -66,7 +66,7 @@ func invoked(o operation, addresses []map[string]string, inOneValue string, resu
 		arguments = append(arguments, argument)
 	}
 	again := strings.Join(arguments, "\n")
-	failing, away := o.judge(failures, nil)
+	failing, away := o.judge(failures, nil, nil)
 	if failing.count() == 0 {
 		return away.warn(o, "the action counts as done. An action keeps no state: no later plan will show these hosts. To invoke it on them alone"+setting+":\n\n"+again)
 	}

@@ -1,8 +1,11 @@
 package processoperation_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -115,4 +118,30 @@ func TestProcesses_agentAskedOnce(t *testing.T) {
 		providertest.Same(s.t, "failed_hosts", 3, len(resource.Reasons("failed_hosts")))
 		providertest.Same(s.t, "questions", 1, len(sim.Calls().OfOp(simulator.OpQuery).Of("operate_*")))
 	})
+}
+
+// A host keeps the time since which its agent does not answer while later runs do not reach it either.
+func TestProcessOperation_unreachableSince(t *testing.T) {
+	t.Parallel()
+	const since = "since 2026-01-02T03:04:05Z: 117, the agent is abnormal or not found"
+	for name, change := range map[string]map[string]any{
+		"triggered": {"triggers": map[string]string{"run": "2"}},
+		"another":   {"operation": "reload"},
+		"recorded":  {"timeouts": map[string]any{"update": "20m"}},
+	} {
+		onFaces(t, name, faces, func(s trial) {
+			sim, resource := registered(s.t, s.by, 2)
+			sim.SetReachable(providertest.Address(2), false)
+			config := restartConfig(s.by, 2, map[string]any{"max_unreachable_hosts": "1"})
+			resource.Apply(config)
+			attributes := providertest.AttributesOf(s.t, resource.State)
+			attributes["unreachable"] = providertest.ValueOf(attributes["unreachable"].Type(), map[string]string{"web-2": since})
+			resource.State = tftypes.NewValue(resource.State.Type(), attributes)
+			maps.Copy(config, change)
+			if _, said := resource.Apply(config); said.Failed() {
+				s.t.Errorf("said: %s", said)
+			}
+			providertest.Same(s.t, "unreachable", map[string]string{"web-2": since}, resource.Reasons("unreachable"))
+		})
+	}
 }

@@ -68,7 +68,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 		resp.Diagnostics.Append(runFailed(o, results, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host.", ""))
 		return
 	}
-	failing, away := o.judge(failures, nil)
+	failing, away := o.judge(failures, nil, nil)
 	plan.values().recordRun(o, 1, due)
 	plan.values().record(o, failing, away)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
@@ -114,11 +114,12 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		return
 	}
 
-	due, unreached := change.due(), change.unreached()
+	due, was := change.due(), change.wasAway()
+	unreached := was.unreached(o.members, due)
 	o.rollout.Unreached = unreached.besides(machinesOf(o.members, due)).machines()
 	results := o.run(ctx, due)
 
-	failing, away := o.judge(results.failures(), unreached)
+	failing, away := o.judge(results.failures(), unreached, was)
 	plan.values().recordRun(o, number, due)
 	plan.values().record(o, failing, away)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)

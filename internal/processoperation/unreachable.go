@@ -102,9 +102,9 @@ func limitOf(p *platform.Platform, m model, members []member) reference.MaxUnrea
 }
 
 // judge separates unreachable hosts from the failures of a run. If there are more of them, with those of
-// before, than allowed, they count as failures.
-func (o operation) judge(failures outcome, before unreachable) (outcome, unreachable) {
-	away := maps.Clone(before)
+// unreached, on which it did not run, than allowed, they count as failures. was are all that were unreachable before.
+func (o operation) judge(failures outcome, unreached, was unreachable) (outcome, unreachable) {
+	away := maps.Clone(unreached)
 	if away == nil {
 		away = make(unreachable)
 	}
@@ -113,12 +113,12 @@ func (o operation) judge(failures outcome, before unreachable) (outcome, unreach
 		failing[i] = maps.Clone(failures[i])
 		for host := range failures[i].Away() {
 			at := place{m.ID, host.WithoutSupplier()}
-			away[at] = diagnose.Unanswered(o.now(), "", failures[i][host], before[at])
+			away[at] = diagnose.Unanswered(o.now(), "", failures[i][host], was[at])
 			delete(failing[i], host)
 		}
 	}
 	if away.machines() > o.maxUnreachable.Hosts {
-		return o.tooMany(failures, before), nil
+		return o.tooMany(failures, unreached), nil
 	}
 	return failing, away
 }
@@ -246,19 +246,26 @@ func (o operation) answering(ctx context.Context, away unreachable) (map[fleet.H
 // patience limits how long Read waits for agents that did not answer before.
 const patience = 15 * time.Second
 
-// unreached returns the processes on hosts whose agents did not answer and on which nothing runs now.
-func (c *change) unreached() unreachable {
-	left := make(unreachable)
+// wasAway returns the processes on hosts of the plan whose agents did not answer in the last run.
+func (c *change) wasAway() unreachable {
+	was := make(unreachable)
 	for _, m := range c.next {
 		for _, host := range m.Hosts.Hosts() {
-			at := c.inState(m.ID, host)
-			if _, failed := c.failed[at]; failed || c.everywhere {
-				continue
-			}
-			if status, is := c.unreachable[at]; is {
-				left[place{m.ID, host.WithoutSupplier()}] = status
+			if status, is := c.unreachable[c.inState(m.ID, host)]; is {
+				was[place{m.ID, host.WithoutSupplier()}] = status
 			}
 		}
 	}
-	return left
+	return was
+}
+
+// unreached returns the entries of u for hosts that are not due.
+func (u unreachable) unreached(members []member, duties []duty) unreachable {
+	rest := maps.Clone(u)
+	for i, m := range members {
+		for _, host := range duties[i].hosts {
+			delete(rest, place{m.ID, host.WithoutSupplier()})
+		}
+	}
+	return rest
 }
