@@ -40,10 +40,10 @@ var rows = []Belief{
 		ID: "update-refuses", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: oneClient, Sure: Medium,
 		Holds: Words{"Updating registers a process that is not registered.", "更新会注册尚未注册的进程。"},
 		Otherwise: Words{
-			"An update fails on a host that another tool unregistered; the next apply registers it.",
-			"他人已注销（取消注册）的主机上，更新会失败；下一次 apply 会注册。",
+			"An update takes a second call on a host that another tool unregistered.",
+			"他人已注销（取消注册）的主机上，更新需要第二次调用。",
 		},
-		Code: []string{codeRegister},
+		Code: []string{codeESB},
 	},
 	{
 		ID: "suppliers-apart", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: undocumented, Sure: Low,

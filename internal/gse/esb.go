@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -43,11 +44,24 @@ func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.R
 	return results
 }
 
+// reregister updates the registration. Where the platform refuses that, it registers: some platforms may refuse to
+// update what was only hosted, as a process without limits is. A host that is registered after all keeps the
+// reason for the refusal.
 func (esb) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if p.unlimited() {
 		return p.hostAgain(ctx, hosts)
 	}
-	return p.registration(ctx, callUpdate, p.spec, hosts)
+	results := p.registration(ctx, callUpdate, p.spec, hosts)
+	refused := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
+		o := results[h]
+		return o.Verdict != fleet.Failed || o.Err != nil || o.Away
+	})
+	for h, o := range p.registration(ctx, callRegister, p.spec, refused) {
+		if o.Verdict != fleet.Failed && o.Verdict != fleet.NotTried {
+			results[h] = o
+		}
+	}
+	return results
 }
 
 // unregister also unhosts a process without limits, because hosting registered it, and no document says that

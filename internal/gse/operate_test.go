@@ -139,7 +139,7 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 		call  procapitest.Call
 		steps []exchange
 	}{
-		"register":       {procapitest.Reregister, []exchange{{API: apiUpdate, Reply: procapitest.Data(said(v1(1), failed))}}},
+		"register":       {registering, []exchange{register(said(v1(1), failed))}},
 		"operate":        {operate, answer(failed)},
 		"no-result":      {operate, answer(long)},
 		"task":           {operate, []exchange{{API: apiOperate, Reply: procapitest.Data(fmt.Sprintf(`{"task_id":%q}`, echoed))}, result(said(v2(1), code(0)))}},

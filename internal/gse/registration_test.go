@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -48,6 +50,27 @@ func TestRegister_repeats(t *testing.T) {
 			register(said(v1(1), code(0), v1(2), code(0), v1(3), code(115))),
 			register(said(v1(1), code(117), v1(3), code(0), "9:0:10.0.0.1:gse:proc-test", code(0)))),
 		"keys-without-supplier": asked(done, done, done, []string{all}, register(said(v2(1), code(0), v2(2), code(0), v2(3), code(65535), v1(3), code(0)))),
+	})
+}
+
+// A platform may refuse to update what is not registered, as a process that was only hosted. It is registered then,
+// and whatever else the refusal means stays its reason.
+func TestReregister_refused(t *testing.T) {
+	t.Parallel()
+	update := exchange{API: apiUpdate, Reply: procapitest.Data(said(v1(1), code(851), v1(2), code(0)))}
+	done := outcome(fleet.Done, 0)
+	anew := func(want fleet.Outcome, answer exchange) scene {
+		return scene{
+			call: procapitest.Reregister, hosts: host12, steps: []exchange{update, answer}, want: on12(want, done),
+			sent: []string{"hosts 10.0.0.1 10.0.0.2", "hosts 10.0.0.1"},
+		}
+	}
+	lost := fleet.Outcome{Verdict: fleet.Lost, Err: cmpopts.AnyError}
+	play(t, map[string]scene{
+		"not-registered": anew(done, register(said(v1(1), code(0)))),
+		"registered":     anew(outcome(fleet.Failed, 851), register(said(v1(1), code(850)))),
+		"lost":           anew(lost, exchange{API: apiRegister, Reply: procapitest.Gone}),
+		"away":           {call: procapitest.Reregister, want: on1(outcome(fleet.Failed, 117)), steps: []exchange{{API: apiUpdate, Reply: procapitest.Data(said(v1(1), code(117)))}}},
 	})
 }
 

@@ -462,6 +462,18 @@ func TestHostedProcess_unlimited(t *testing.T) {
 	}
 }
 
+// Limits can also be added if the platform does not update what is not registered, as a hosted process without limits.
+func TestHostedProcess_unlimitedNotUpdated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb)
+	w.sim.UpdateRefuses = true
+	w.play(w.object(),
+		step{name: "created", config: unlimited("./a.sh", 2), kind: providertest.PlanCreate, anyCalls: true},
+		step{name: "limited", config: startedBy(esb, "./a.sh", 2), calls: []string{on("register_proc_info", 1, 2), on("update_proc_info", 1, 2)}},
+		step{name: "changed", config: startedBy(esb, "./b.sh", 2), calls: []string{on("update_proc_info", 1, 2)}},
+	)
+}
+
 // Hosting silently replaces what another tool hosts, so the agents are asked first. An adopted process keeps running.
 func TestHostedProcess_unlimitedAdopted(t *testing.T) {
 	t.Parallel()
