@@ -148,6 +148,20 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 	}
 }
 
+// If the fingerprints of an import differ, each import of it has the same one.
+func TestHostedProcess_importFingerprints(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb)
+	for n := 1; n <= 4; n++ {
+		w.sim.Colleague(t, "web", "nginx", map[string]string{"tf_spec": fmt.Sprint("print-", n)}, n)
+	}
+	for range 10 {
+		imported := w.object()
+		imported.Imports("web:nginx")
+		providertest.Same(t, "fingerprint", any("print-4"), imported.Attribute("fingerprint"))
+	}
+}
+
 // Hosts can be imported under the configuration's keys, which the first plan does not change. If keys do change, a
 // warning says that no host leaves.
 //

@@ -202,11 +202,12 @@ func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform,
 	return diags
 }
 
-// complement takes fingerprint from a registration. If the import has a spec, setSent then replaces it.
+// complement takes fingerprint from a registration, of several always the same one. If the import has a spec, setSent
+// then replaces it.
 func (m *hostedProcessModel) complement(p *platform.Platform, report fleet.Report) {
 	m.Fingerprint, m.LabelsAll = types.StringNull(), types.MapNull(types.StringType)
 	for _, status := range report.Cached {
-		if fingerprint := status.Labels[p.FingerprintLabel]; p.FingerprintLabel != "" && fingerprint != "" {
+		if fingerprint := status.Labels[p.FingerprintLabel]; p.FingerprintLabel != "" && fingerprint > m.Fingerprint.ValueString() {
 			m.Fingerprint = types.StringValue(fingerprint)
 		}
 	}
