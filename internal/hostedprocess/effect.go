@@ -191,7 +191,8 @@ func (e effect) brings() []part {
 	}
 	switch e.ensure {
 	case fleet.EnsureRegistered:
-		idle = fleet.Where(e.steps[settle], func(host fleet.Host) bool { return !slices.Contains(e.operated, host) })
+		operated := fleet.SetOf(e.operated)
+		idle = fleet.Where(e.steps[settle], func(host fleet.Host) bool { return !operated[host] })
 	case fleet.EnsureRunning:
 		started = e.steps.of(touching...)
 		fallthrough
