@@ -86,34 +86,44 @@ func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string
 	return advice + ". To leave such hosts alone, apply once with on_update = \"register\"."
 }
 
-// What to do about a machine that is gone for good, for a host that was to leave and for a destroy. After a
-// destroy, the hosts that were unregistered are still in the configuration, but no longer in state.
-const (
-	goneLeaves    = "\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent."
-	goneDestroyed = "\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent: reduce hosts to " +
-		"the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew."
+// advice is what to do about a machine that is gone for good. silent is for one whose agent does not answer, as the
+// platform says, and never ends the advice if the platform does not say so.
+type advice struct{ silent, never string }
+
+// For a host that was to leave, and for a destroy. After a destroy, the hosts that were unregistered are still in the
+// configuration, but no longer in state.
+var (
+	goneLeaves = advice{
+		"\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent.",
+		", and create it again on the other hosts with adopt_existing = true.",
+	}
+	goneDestroyed = advice{
+		"\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent: reduce hosts to " +
+			"the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew.",
+		" once no other host is left in it.",
+	}
 )
 
 // goneUnknown says what to do if the platform does not report that an agent does not answer.
 const goneUnknown = " An agent that is still in progress (115) may be slow, and a host whose agent could not be asked is not gone: do the same again later. " +
-	"If a machine is gone for good and the platform never says so (117), remove the resource with terraform state rm, and import the other hosts."
+	"If a machine is gone for good and the platform never says so (117), remove the resource with terraform state rm"
 
 // goneKept is said if forget_unreachable is set already.
 const goneKept = "\n\nforget_unreachable is set, and forgets only hosts whose agents do not answer, as the platform says (117). It forgets no host whose agent answers " +
 	"when it is asked once more."
 
 // failed is the error about hosts that could not be unregistered. purpose is what they were to do, todo what to do, and
-// gone the advice if the platform reports that an agent does not answer and forget_unreachable is not set.
-func (l departure) failed(purpose, todo, gone string) diag.Diagnostic {
+// gone the advice about machines that may be gone for good.
+func (l departure) failed(purpose, todo string, gone advice) diag.Diagnostic {
 	stuck := l.results.Failures()
 	open := stuck.Any(mayBeGone)
 	switch {
 	case l.forget && open:
-		todo += goneKept + goneUnknown
+		todo += goneKept + goneUnknown + gone.never
 	case stuck.Any(func(o fleet.Outcome) bool { return o.Unreachable }):
-		todo += gone
+		todo += gone.silent
 	case open:
-		todo += "\n\n" + strings.TrimSpace(goneUnknown)
+		todo += "\n\n" + strings.TrimSpace(goneUnknown) + gone.never
 	}
 	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s could not be unregistered on %s that were to %s.\n\n%s\n%s",
 		l.Title, diagnose.CountFailures(stuck, len(l.results)), purpose, diagnose.Rows(l.Hosts, stuck), todo))

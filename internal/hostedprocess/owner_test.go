@@ -304,7 +304,7 @@ func TestHostedProcess_destroyedBesideSilentAgent(t *testing.T) {
 	}{
 		"in-progress": {
 			simulator.Fault{Pending: 1 << 20},
-			"An agent that is still in progress (115) may be slow … do the same again later. … remove the resource with terraform state rm",
+			"An agent that is still in progress (115) may be slow … do the same again later. … remove the resource with terraform state rm once no other host is left in it.",
 		},
 		"away": {
 			simulator.Fault{Code: new(simulator.CodeAgentAbnormal)},
@@ -322,6 +322,28 @@ func TestHostedProcess_destroyedBesideSilentAgent(t *testing.T) {
 			if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(undoneOn(w.sim), want) || !tells(said, c.says) {
 				t.Errorf("unregistered %v; said: %s", undoneOn(w.sim), said)
 			}
+		})
+	}
+}
+
+// A host whose agent never answers cannot leave. The way out does not depend on an import, which JOB does not have.
+func TestHostedProcess_leavesNever(t *testing.T) {
+	t.Parallel()
+	for _, by := range each {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+				t.Helper()
+				object := sim.ConfiguredFor(t, by).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
+				object.Applied(fleetOf(by, 2))
+				sim.Inject(simulator.Fault{API: "*", Hosts: providertest.AddressList([]int{2}), Unreachable: "pending"})
+				const out = "remove the resource with terraform state rm, and create it again on the other hosts with adopt_existing = true."
+				if _, said := object.ApplyUnrefreshed(fleetOf(by, 1)); !said.Failed() || !tells(said, "(115) may be slow … "+out) {
+					t.Errorf("said: %s", said)
+				}
+				again := sim.ConfiguredFor(t, by).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
+				again.Applied(fleetOf(by, 1, attribute("adopt_existing", true)))
+			})
 		})
 	}
 }
