@@ -205,14 +205,14 @@ func unregistered(statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.HostI
 	return never
 }
 
-// unreachable warns of hosts that look changed in the cached status and whose agents could not be asked. Hosts
+// unreachable warns of hosts that look changed, or of which JOB says nothing, and whose agents could not be asked. Hosts
 // in out_of_sync are not among them.
 func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, raise string) diag.Diagnostic {
 	failures := make(fleet.Results, len(hosts))
 	for host, status := range hosts {
 		failures[host] = fleet.Outcome{Verdict: fleet.Failed, Code: status.Code, Meaning: status.Message}
 	}
-	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s looks changed on %s in the cached status, and the agents there could not be asked. "+
+	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s may have changed on %s, and the agents there could not be asked. "+
 		"That is no drift: state stays as it was.\n\n%s\nCheck the agents on these hosts in NodeMan.%s",
 		h.Title, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), raise))
 }
