@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -190,14 +189,6 @@ func (r *hostedResource) supplier() int {
 // within returns statuses in which at most as many hosts as allowed count as unreachable.
 func (h hostedProcess) within(statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	return diagnose.Within(h.unreachable.Hosts, statuses)
-}
-
-// now returns the time by the clock of rollouts.
-func (h hostedProcess) now() time.Time {
-	if h.platform.Clock == nil {
-		return time.Now()
-	}
-	return h.platform.Clock.Now()
 }
 
 // hold keeps other objects of this provider from changing the process on the same hosts until release is

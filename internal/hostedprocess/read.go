@@ -111,7 +111,7 @@ func (f *refresh) unreachableSince() {
 		code, was := f.found[id].Code, f.statuses[id]
 		if inDoubt := code == fleet.Unconfirmed || code == fleet.OperationUnconfirmed; !inDoubt && (s.Away || was.Away() && !s.Refused && !s.Unread) {
 			said := fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Meaning: s.Message}
-			f.found[id] = diagnose.Unanswered(f.now(), code, said, was)
+			f.found[id] = diagnose.Unanswered(f.platform.Clock.Now(), code, said, was)
 		}
 	}
 }

@@ -304,7 +304,7 @@ func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]d
 			statuses[id] = diagnose.HostStatus{Code: was[id].Code, Text: statuses[id].Text}
 			continue
 		}
-		statuses[id] = diagnose.Unanswered(h.now(), statuses[id].Code, failures[host], was[id])
+		statuses[id] = diagnose.Unanswered(h.platform.Clock.Now(), statuses[id].Code, failures[host], was[id])
 	}
 	return statuses
 }

@@ -37,7 +37,7 @@ type Platform struct {
 	Log *slog.Logger
 	// Pace is how often actions report their progress.
 	Pace Pace
-	// Clock is the clock of rollouts; nil is the real one.
+	// Clock is the clock of rollouts.
 	Clock poll.Clock
 	// Backoff is the wait between two checks of something that is in progress.
 	Backoff poll.Backoff

@@ -113,7 +113,7 @@ func (o operation) judge(failures outcome, unreached, was unreachable) (outcome,
 		failing[i] = maps.Clone(failures[i])
 		for host := range failures[i].Away() {
 			at := place{m.ID, host.WithoutSupplier()}
-			away[at] = diagnose.Unanswered(o.now(), "", failures[i][host], was[at])
+			away[at] = diagnose.Unanswered(o.platform.Clock.Now(), "", failures[i][host], was[at])
 			delete(failing[i], host)
 		}
 	}
@@ -137,14 +137,6 @@ func (o operation) tooMany(failures outcome, before unreachable) outcome {
 		}
 	}
 	return all
-}
-
-// now returns the time of the rollouts' clock.
-func (o operation) now() time.Time {
-	if o.platform.Clock == nil {
-		return time.Now()
-	}
-	return o.platform.Clock.Now()
 }
 
 // raise says which max_unreachable_hosts would have been sufficient for a failed run.

@@ -23,6 +23,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
@@ -212,7 +213,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 		GSE:              gseClient,
 		Log:              s.API.Logger,
 		Pace:             p.Pace,
-		Clock:            p.Clock,
+		Clock:            cmp.Or[poll.Clock](p.Clock, poll.Wall{}),
 		Backoff:          p.Backoff,
 		Gateway:          s.API.Gateway,
 		Supplier:         s.supplier,
