@@ -29,6 +29,9 @@ func (h hostedProcess) renames(ctx context.Context, prior fleet.Inventory, k kno
 		return nil, diag.Diagnostics{diagnose.CallFailed("Unable to Tell Hosts Apart", h.Title+
 			" was left as it is, because hosts leave that are named in another form than hosts that stay or come, and whether they are the same machines could not be asked.", err)}
 	}
+	unnamed := fleet.Where(added, func(host fleet.Host) bool { _, told := others[host]; return !told })
+	// came names the hosts that may be the machine of an old name, by whether that is an agent id.
+	came := map[bool]string{true: keysOf(h.Hosts, named(unnamed, false)), false: keysOf(h.Hosts, named(unnamed, true))}
 	renamed, refused := make(map[fleet.Host]fleet.Host), make(fleet.Results)
 	sent, tried := h.Process.Resume(ctx, k.last.hostings(suspects), false, nil), h.Process.Resume(ctx, k.last.tries(suspects), false, nil)
 	for _, was := range suspects {
@@ -41,11 +44,8 @@ func (h hostedProcess) renames(ctx context.Context, prior fleet.Inventory, k kno
 			if !prior.Has(now) { // otherwise state has the machine under both names, and one of them leaves
 				why = k.hindersRename(h, was, sent[was].Verdict == fleet.Pending || tried[was].Verdict == fleet.Pending)
 			}
-		case !known:
-			came := fleet.Where(otherForm(added, []fleet.Host{was}), func(host fleet.Host) bool { _, told := others[host]; return !told })
-			if len(came) > 0 {
-				why = fmt.Sprintf("the platform does not say whether it is one machine with %s; take it out and apply, then add the other and apply again", keysOf(h.Hosts, came))
-			}
+		case !known && came[byID(was)] != "":
+			why = fmt.Sprintf("the platform does not say whether it is one machine with %s; take it out and apply, then add the other and apply again", came[byID(was)])
 		}
 		if why != "" {
 			refused[was] = fleet.Outcome{Verdict: fleet.NotTried, Meaning: why}
@@ -83,19 +83,19 @@ func (k known) hindersRename(h hostedProcess, host fleet.Host, underWay bool) st
 	return ""
 }
 
+// byID reports whether a host is named by agent id.
+func byID(host fleet.Host) bool { return host.AgentID() != "" }
+
+// named returns those of hosts that are named by agent id, or those that are not.
+func named(hosts []fleet.Host, id bool) []fleet.Host {
+	return fleet.Where(hosts, func(host fleet.Host) bool { return byID(host) == id })
+}
+
 // otherForm returns the hosts that are named in another form than some of others.
 func otherForm(hosts, others []fleet.Host) []fleet.Host {
-	var byID, byAddress bool
-	for _, h := range others {
-		byID, byAddress = byID || h.AgentID() != "", byAddress || h.AgentID() == ""
-	}
-	var found []fleet.Host
-	for _, h := range hosts {
-		if (h.AgentID() != "" && byAddress) || (h.AgentID() == "" && byID) {
-			found = append(found, h)
-		}
-	}
-	return found
+	ids := slices.ContainsFunc(others, byID)
+	addresses := slices.ContainsFunc(others, func(host fleet.Host) bool { return !byID(host) })
+	return fleet.Where(hosts, func(host fleet.Host) bool { return byID(host) && addresses || !byID(host) && ids })
 }
 
 // meaningNewNameTaken: unregistering the old name would end the hosting of the new one.

@@ -1,7 +1,9 @@
 package hostedprocess_test
 
 import (
+	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -238,6 +240,28 @@ func TestNames_refused(t *testing.T) {
 			w.sim.Changed(t)
 		})
 	}
+}
+
+// If the platform does not say which names are one machine, the refused plan allocates as much for each of many hosts
+// as for each of few. For ten thousand hosts it once took minutes.
+func TestNames_refusedAllocates(t *testing.T) { //nolint:paralleltest // allocations of other tests would count
+	perHost := func(hosts int) float64 {
+		w := newWorld(t, gateway)
+		w.sim.AdmitAgents, w.sim.RowsWithoutAgentID = true, true
+		object, byAgent := w.object(), make(map[string]string, hosts)
+		object.Applied(w.declares(hosts))
+		for n := range hosts {
+			byAgent[providertest.HostKey(n+1)] = fmt.Sprintf("0200000007525400f35578171039%08d", n)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, said := object.PlanUnrefreshed(w.declares(0, attribute("hosts", byAgent)))
+		runtime.ReadMemStats(&after)
+		providertest.Check(t, strings.Contains(said.String(), "Hosts Cannot Be Renamed Now"), "said: %s", said)
+		return float64(after.TotalAlloc-before.TotalAlloc) / float64(hosts)
+	}
+	few, many := perHost(200), perHost(800)
+	providertest.Check(t, many < 1.5*few, "a plan allocates %.0f bytes for each of 200 hosts, and %.0f for each of 800", few, many)
 }
 
 // If the hosts become known only in the apply, its rollout_plan is the same as that of a plan that knows them. Whether
