@@ -505,6 +505,21 @@ func TestNames_twiceAndStays(t *testing.T) {
 	providertest.Check(t, len(p.Entries) == 0 && !p.Running, "it is %+v", p)
 }
 
+// If it loses one of its names and gets a new declaration in one apply, its process is restarted as the plan says.
+func TestNames_twiceAndRestarted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, gateway)
+	w.sim.EntryPerName, w.sim.AdmitAgents = true, true
+	more := map[string]any{"ensure": "running", "on_update": "restart"}
+	resource := w.object()
+	resource.Applied(w.declares(0, more, attribute("hosts", map[string]string{"a": agents["web-1"], "b": providertest.Address(1)})))
+	w.sim.AddAgent(agents["web-1"], providertest.Address(1))
+	w.play(resource, step{
+		name: "one leaves", config: w.changed(0, more, attribute("hosts", map[string]string{"b": providertest.Address(1)})),
+		calls: []string{"operate_proc_multi/3 " + providertest.Address(1), "operate_proc_multi/4 " + agents["web-1"], "operate_proc_v2/7 " + providertest.Address(1)},
+	})
+}
+
 // A renamed machine is the same machine: no process is stopped, started, restarted or left unhosted. A machine under
 // both of its names is refused before any call.
 func TestOwnership_renamed(t *testing.T) {

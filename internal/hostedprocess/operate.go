@@ -30,7 +30,7 @@ func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Runs {
 	}
 	all, still := make(map[fleet.Host]fleet.Runs), u.remains()
 	for _, host := range hosts {
-		if runs, due := still.on(host); due && !u.joins(host) {
+		if runs, due := still.on(host); due && u.prior.Hosts.Has(host) {
 			all[host] = runs
 		}
 	}
