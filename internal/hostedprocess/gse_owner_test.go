@@ -377,6 +377,24 @@ func TestHostedProcess_leavingAfterFailures(t *testing.T) {
 	})
 }
 
+// After Ctrl-C, hosts that were to leave have not failed, and are asked nothing.
+func TestHostedProcess_leavingInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, rollout := range map[string]any{"one-wave": nil, "waves": map[string]any{"batch_size": 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, each, func(w *world) {
+				more := map[string]any{"on_destroy": "stop", "rollout": rollout}
+				resource := w.object()
+				resource.Applied(w.declares(2, more))
+				api, op := w.by.FaultOn("update_proc_info")
+				said := w.sim.CutAt(func(call simulator.Call) bool { return call.API == api && (op == nil || call.Op == *op) }).Apply(resource, w.changed(1, more))
+				providertest.Fails(w, said, "web-2 (0:10.0.0.3): not tried: interrupted before its wave")
+			})
+		})
+	}
+}
+
 // If another object registered and unregistered a host, the first one does not stop its process, provided that a refresh
 // has seen the other's registration. It does if it has registered again since, or never saw it.
 //
