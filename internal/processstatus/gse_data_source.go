@@ -114,7 +114,9 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 // that is stopped. So for processes that it neither runs nor hosts, and without a registration time, the cached
 // status is read as well. For others a row may be outdated, and is not read.
 func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) { //nolint:revive // as methods of fleet.Process are
-	statuses, err := p.LiveStatus(ctx, hosts)
+	asking, cancel := fleet.Share(ctx, fleet.Patience, fleet.Quick) // a silent agent takes all of it
+	defer cancel()
+	statuses, err := p.LiveStatus(asking, hosts)
 	if err != nil {
 		return nil, err
 	}
