@@ -2,6 +2,7 @@ package processoperation_test
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,4 +145,19 @@ func TestProcessOperation_unreachableSince(t *testing.T) {
 			providertest.Same(s.t, "unreachable", map[string]string{"web-2": since}, resource.Reasons("unreachable"))
 		})
 	}
+}
+
+// Once more hosts are unreachable than allowed, those of before count as failed as well, and the error names them all.
+func TestProcessOperation_tooManyUnreachable(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", faces, func(s trial) {
+		sim, resource := registered(s.t, s.by, 2)
+		more := map[string]any{"max_unreachable_hosts": "1"}
+		sim.SetReachable(providertest.Address(2), false)
+		resource.Apply(restartConfig(s.by, 2, more))
+		sim.SetReachable(providertest.Address(3), false)
+		_, said := resource.Apply(restartConfig(s.by, 3, more))
+		providertest.Says(s.t, said.String(), "restart on 2 hosts: 0 done, 1 failed, 1 not tried.", "web-3 (0:10.0.0.4): 117", "web-2 (0:10.0.0.3): 117")
+		providertest.Same(s.t, "failed_hosts", []string{"web-2", "web-3"}, slices.Sorted(maps.Keys(resource.Reasons("failed_hosts"))))
+	})
 }

@@ -271,6 +271,16 @@ func (o outcome) but(away unreachable, members []member) outcome {
 	return others
 }
 
+// with returns the results with those of others in place of their own.
+func (o outcome) with(others outcome) outcome {
+	all := make(outcome, len(o))
+	for i, results := range o {
+		all[i] = maps.Clone(results)
+		all[i].Merge(others[i])
+	}
+	return all
+}
+
 // mayHaveRun returns the results of operations that may have had an effect.
 func (o outcome) mayHaveRun() outcome {
 	ran := make(outcome, len(o))

@@ -130,7 +130,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, now)...)
 	resp.Diagnostics.Append(before.without(o.accountedFor(results, now, change.inState)).leftHosted()...)
 	if failing.count() > 0 {
-		resp.Diagnostics.Append(runFailed(o, results.but(away, o.members), diagnose.RetriedAlone+o.raise(failing), o.applied()))
+		resp.Diagnostics.Append(runFailed(o, results.with(failing).but(away, o.members), diagnose.RetriedAlone+o.raise(failing), o.applied()))
 	}
 	resp.Diagnostics.Append(away.warn(o, o.ranLater())...)
 }
