@@ -223,15 +223,18 @@ func (r *hostedProcessResource) checkNamed(ctx context.Context, found *foundProc
 	if err != nil {
 		return diag.Diagnostics{diagnose.CallFailed("Unable to Import Hosted Process", title+" could not be looked up.", err)}
 	}
-	for _, host := range named.Hosts() {
-		found.label(cached[host].Labels)
+	var missing []fleet.Host
+	for key, host := range named.All {
+		status := cached[host]
+		if status.State != fleet.Unregistered {
+			found.label(status.Labels)
+			continue
+		}
+		missing = append(missing, host)
+		found.outOfSync[key] = diagnose.NeverOurs().String()
 	}
-	missing := named.Pick(func(host fleet.Host) bool { return cached[host].State == fleet.Unregistered })
 	if len(missing) == 0 {
 		return nil
-	}
-	for _, host := range missing {
-		found.outOfSync[named.Key(host)] = diagnose.NeverOurs().String()
 	}
 	return diag.Diagnostics{importMissing(title, named, missing)}
 }

@@ -162,6 +162,26 @@ func TestHostedProcess_importFingerprints(t *testing.T) {
 	}
 }
 
+// A row of a registration that is gone has labels, and none of them is imported.
+func TestHostedProcess_importLeftover(t *testing.T) {
+	t.Parallel()
+	row := func(host, status int, owner string) any {
+		return map[string]any{
+			"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{"tf_spec_owner": owner, "team": owner}}, "status": status, "isauto": status > 0, "pid": 11, "version": "",
+			"host": map[string]any{"ip": fmt.Sprintf("10.0.0.%d", host), "bk_cloud_id": 0},
+		}
+	}
+	w := newWorld(t, esb)
+	w.sim.Registered(t, 2)
+	w.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": []any{row(2, 1, "mine"), row(3, 0, "gone")}}})
+	object := w.object()
+	object.Imports("web:nginx@a=0:10.0.0.2,b=0:10.0.0.3")
+	providertest.Same(t, "owner", any("mine"), object.Attribute("owner"))
+	meta, _ := object.Attribute("meta").(map[string]any)
+	providertest.Same(t, "labels", map[string]string{"team": "mine"}, providertest.Texts(meta["labels"]))
+	providertest.Same(t, "out_of_sync", map[string]string{"b": "not_registered"}, codes(object))
+}
+
 // Hosts can be imported under the configuration's keys, which the first plan does not change. If keys do change, a
 // warning says that no host leaves.
 //

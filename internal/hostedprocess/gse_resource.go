@@ -179,12 +179,18 @@ func (m *hostedProcessModel) replaces(ctx context.Context, state hostedModel) bo
 func (m *hostedProcessModel) vanishes() bool { return true }
 
 // complete gives an import the labels of the cached status, without those that the provider adds, so that a
-// generated configuration has them. Labels that differ between hosts are left out, with a warning.
+// generated configuration has them, and the fingerprint of a registration. Labels that differ between hosts are
+// left out, with a warning.
 func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics {
+	m.Fingerprint, m.LabelsAll = types.StringNull(), types.MapNull(types.StringType) // those of the spec, if there is one, are set later
 	labelled := make(map[string]map[string]string)
 	for host, status := range report.Cached {
-		if status.State != fleet.Unregistered && status.Labels != nil {
-			labelled[h.Hosts.Key(host)] = p.OwnLabels(status.Labels)
+		if status.State == fleet.Unregistered || status.Labels == nil {
+			continue
+		}
+		labelled[h.Hosts.Key(host)] = p.OwnLabels(status.Labels)
+		if fingerprint := status.Labels[p.FingerprintLabel]; p.FingerprintLabel != "" && fingerprint > m.Fingerprint.ValueString() {
+			m.Fingerprint = types.StringValue(fingerprint) // of several always the same one
 		}
 	}
 	labels, differing := sharedLabels(slices.Collect(maps.Values(labelled)))
@@ -198,17 +204,5 @@ func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform,
 		attributes["labels"] = reference.StringMapValue(labels)
 	}
 	m.Meta = types.ObjectValueMust(m.Meta.AttributeTypes(ctx), attributes)
-	m.complement(p, report)
 	return diags
-}
-
-// complement takes fingerprint from a registration, of several always the same one. If the import has a spec, setSent
-// then replaces it.
-func (m *hostedProcessModel) complement(p *platform.Platform, report fleet.Report) {
-	m.Fingerprint, m.LabelsAll = types.StringNull(), types.MapNull(types.StringType)
-	for _, status := range report.Cached {
-		if fingerprint := status.Labels[p.FingerprintLabel]; p.FingerprintLabel != "" && fingerprint > m.Fingerprint.ValueString() {
-			m.Fingerprint = types.StringValue(fingerprint)
-		}
-	}
 }
