@@ -430,6 +430,9 @@ func TestChange_FindAlike(t *testing.T) {
 		"older-row":         {verified, labelled(row(fleet.Running, true, 4), bare.Labels), nil, false},
 		"not-adopted":       {verified, bare, func(c *fleet.Change, _ *fleet.Desired) { c.Adopt = false }, false},
 		"labels-are-enough": {verified, bare, func(_ *fleet.Change, d *fleet.Desired) { d.Verify = false }, false},
+		"renamed": {verified, bare, func(c *fleet.Change, _ *fleet.Desired) {
+			c.Rename = func(context.Context, []fleet.Host) fleet.Results { return nil }
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -440,8 +443,8 @@ func TestChange_FindAlike(t *testing.T) {
 			}
 			p := verifier{&process{cached: answer(c.cached), live: answer(live(fleet.Running, true, 5))}, c.kept}
 			change = change.FindAlike(t.Context(), p, want)
-			if len(change.Hosts()) != 3 || (len(change.AsFound) == 2) != c.found {
-				t.Fatalf("registered are %v, adopted as found %v", change.Register, change.AsFound)
+			if len(change.Hosts()) != 3 || (len(change.AsFound) == 2) != c.found || c.spoil != nil && len(p.calls) > 0 {
+				t.Fatalf("registered are %v, adopted as found %v; calls: %v", change.Register, change.AsFound, p.calls)
 			}
 			if !c.found {
 				return
@@ -454,4 +457,18 @@ func TestChange_FindAlike(t *testing.T) {
 			fleettest.Same(t, "the time of the registration is kept as", int64(5), r.Found().Registered[host(1)])
 		})
 	}
+}
+
+// A host whose agent does not show the registration now is registered like any other.
+func TestChange_FindAlike_agents(t *testing.T) {
+	t.Parallel()
+	bare := labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"})
+	want := desired(fleet.EnsureRunning)
+	want.Verify = true
+	p := verifier{&process{cached: answer(bare), live: func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
+		return map[fleet.Host]fleet.Status{host(1): live(fleet.Running, true, 5), host(2): {State: fleet.Unknown, Away: true}, host(3): live(fleet.Running, true, 6)}, nil // and none of host 4
+	}}, verified}
+	change := fleet.Change{Register: hosts(1, 2, 3, 4), Adopt: true}.FindAlike(t.Context(), p, want)
+	fleettest.Same(t, "adopted as found", hosts(1), change.AsFound, byString)
+	fleettest.Same(t, "to register", hosts(2, 3, 4), change.Register, byString)
 }

@@ -178,6 +178,11 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 		"hosted": {func(ctx context.Context, p *process) {
 			fleet.NewReconciliation(p, fleet.Desired{Ensure: fleet.EnsureHosted}, fleet.Change{Register: hosts(1), Order: hosts(1), Rollout: rollout}).Run(ctx)
 		}, []string{"register 1", "live 1"}},
+		"restarted": {func(ctx context.Context, p *process) { // as if it were meant to run
+			fleet.NewReconciliation(p, fleet.Desired{Ensure: fleet.EnsureHosted}, fleet.Change{
+				Settle: hosts(1), Order: hosts(1), Rollout: rollout, Operate: fleet.Operate{Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(1): {}}},
+			}).Run(ctx)
+		}, append([]string{"live 1", "restart 1", "live 1"}, slices.Repeat([]string{"live 1"}, 11)...)},
 		"released": {func(ctx context.Context, p *process) {
 			p.hostingRegisters = true
 			release(ctx, p, hosts(1), fleet.DestroyStop, nil, rollout)

@@ -47,6 +47,9 @@ func TestReconcile(t *testing.T) {
 		register, registerTwo = fleet.Change{Register: hosts(1)}, fleet.Change{Register: hosts(1, 2)}
 		settle, settleTwo     = fleet.Change{Settle: hosts(1)}, fleet.Change{Settle: hosts(1, 2)}
 		registerAndSettle     = fleet.Change{Register: hosts(1), Settle: hosts(2)}
+		sent                  = fleet.Outcome{Verdict: fleet.Pending, TaskID: "T"}
+		notTried              = fleet.Outcome{Verdict: fleet.NotTried, Err: context.Canceled}
+		takenAt5              = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Code: 850, RegisterTime: 5}
 
 		both      = byHost{1: well, 2: well}
 		hosted    = desired(fleet.EnsureHosted)
@@ -59,6 +62,8 @@ func TestReconcile(t *testing.T) {
 		yetHosted = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Ran: true, Meaning: "; it is hosted all the same, so the agent may yet start it"}
 		unsure    = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
+	unsureAndAway := unsure
+	unsureAndAway.Away = true
 	for name, test := range map[string]struct {
 		want    fleet.Desired
 		change  fleet.Change
@@ -74,8 +79,8 @@ func TestReconcile(t *testing.T) {
 		},
 		"register-fails": {registered, registerTwo, process{register: done(byHost{2: away})}, "register 1 2, live 1", byHost{1: well, 2: left(away, fleet.NotRegistered)}},
 		"register-goes-on": { // on hosts that had no registration
-			registered, register, process{register: done(byHost{1: {Verdict: fleet.Pending, TaskID: "T"}})}, "register 1",
-			byHost{1: left(goesOn(fleet.Outcome{Verdict: fleet.Pending, TaskID: "T"}, fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: ownPrint, Fresh: true}), fleet.NotRegistered)},
+			registered, register, process{register: done(byHost{1: sent})}, "register 1",
+			byHost{1: left(goesOn(sent, fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: ownPrint, Fresh: true}), fleet.NotRegistered)},
 		},
 		"reregister-fails": {
 			hosted, fleet.Change{Reregister: hosts(1, 2)}, process{reregister: done(byHost{2: away})}, "reregister 1 2, live 1, live 2",
@@ -88,6 +93,27 @@ func TestReconcile(t *testing.T) {
 		"adoption-fails": {
 			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: taken}), reregister: done(byHost{1: away})},
 			"register 1, cached 1, reregister 1", byHost{1: left(away, fleet.NotRegistered)},
+		},
+		"adoption-fails-as-a-whole": { // it may be this object's by now
+			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: taken}), reregister: done(byHost{1: {Verdict: fleet.Failed, Err: errDown}})},
+			"register 1, cached 1, reregister 1", byHost{1: {Verdict: fleet.Lost, Err: errDown, Left: fleet.NotRegistered}},
+		},
+		"adoption-is-not-tried": {
+			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: taken}), reregister: done(byHost{1: notTried})},
+			"register 1, cached 1, reregister 1", byHost{1: left(notTried, fleet.NotRegistered)},
+		},
+		"adoption-goes-on": { // over what the agent had at that time
+			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: takenAt5}), reregister: done(byHost{1: sent})},
+			"register 1, cached 1, reregister 1",
+			byHost{1: left(goesOn(sent, fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: ownPrint, RegisteredBefore: 5}), fleet.NotRegistered)},
+		},
+		"registered-and-nothing-was-to-be-done": {registered, register, process{register: done(byHost{1: noop})}, "register 1, live 1", byHost{1: noop}},
+		"reregister-goes-on": { // over what was there
+			registered, fleet.Change{Reregister: hosts(1)}, process{reregister: done(byHost{1: sent})}, "reregister 1, live 1",
+			byHost{1: left(goesOn(sent, fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: ownPrint}), fleet.OtherSpec)},
+		},
+		"reregister-is-not-tried": {
+			registered, fleet.Change{Reregister: hosts(1)}, process{reregister: done(byHost{1: notTried})}, "reregister 1", byHost{1: left(notTried, fleet.OtherSpec)},
 		},
 		"failed-is-not-adopted": {
 			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: repeated(away)})},
@@ -111,6 +137,18 @@ func TestReconcile(t *testing.T) {
 			hosted, registerTwo, process{register: done(byHost{1: away}), live: first(answer(bare))},
 			"register 1 2, live 2, host 2, live 2", byHost{1: left(away, fleet.NotRegistered), 2: well},
 		},
+		"hosted/but-the-agent-denies-it": {
+			hosted, settleTwo, process{live: says(byStatus{1: bare})}, "live 1 2, host 1, live 1",
+			byHost{1: {
+				Verdict: fleet.Failed, Left: fleet.NotHosted, Meaning: "the platform says that it is hosted, but its agent then reports that it is not",
+			}, 2: well},
+		},
+		"running/but-the-agent-denies-it": { // the start found it running
+			running, settleTwo, process{live: says(byStatus{1: idle}), operate: doneOps(byOp{fleet.Start: {1: noop}})}, "live 1 2, start 1, host 1, live 1",
+			byHost{1: {
+				Verdict: fleet.Failed, Left: fleet.NotRunning, Meaning: "the platform says that it runs already, but its agent then reports that it does not",
+			}, 2: well},
+		},
 		"hosted/hosting-fails": {
 			hosted, registerAndSettle, process{live: answer(bare), operate: doneOps(byOp{fleet.Supervise: {1: away, 2: away}})},
 			"register 1, live 1 2, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
@@ -129,6 +167,17 @@ func TestReconcile(t *testing.T) {
 		"running/state-unknown": {
 			running, settle, process{live: answer(fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"})}, "live 1",
 			byHost{1: left(unsure, fleet.NotRunning)},
+		},
+		"running/agent-away": {
+			running, settle, process{live: answer(fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent", Away: true})}, "live 1",
+			byHost{1: left(unsureAndAway, fleet.NotRunning)},
+		},
+		"running/denied-without-labels": { // nothing else that the agents know is kept
+			fleet.Desired{Ensure: fleet.EnsureRunning}, settleTwo, process{live: says(byStatus{1: idle}), operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.Supervise: {1: noop}})},
+			"live 1 2, start 1, host 1, live 1",
+			byHost{1: {
+				Verdict: fleet.Failed, Code: 828, Left: fleet.NotRunning, Meaning: "the platform says that it runs already, but its agent then reports that it does not",
+			}, 2: well},
 		},
 		"running/state-unknown-on-some": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2, 3)},
@@ -193,7 +242,7 @@ func TestReconcile_taken(t *testing.T) {
 			o.Meaning = ", with the labels " + labels
 			return theirs(o)
 		}
-		many   = map[string]string{"f": "6", "e": "5", "d": "4", "c": "3", "b": "2\n", "a": "1", "empty": "", label: "v1-f"}
+		many   = map[string]string{"f": "6", "e": "5", "d": "4", "c": "3", "b": "2\n", "a": "1", "aa": "", label: "v1-f"}
 		unsaid = func(o fleet.Outcome) fleet.Outcome {
 			o.Unread, o.Meaning = true, unread
 			return theirs(o)
@@ -202,8 +251,11 @@ func TestReconcile_taken(t *testing.T) {
 			Verdict: fleet.Lost, Code: 850, Repeated: true, Left: fleet.NotRegistered,
 			Meaning: "registered already, and whether an earlier request of this apply did that could not be read",
 		}
-		owned = theirs(taken)
+		owned    = theirs(taken)
+		maybeAt6 = maybe
+		five     = map[string]string{"a": "1", "b": "2", "c": "3", "d": "4", "e": "5"}
 	)
+	maybeAt6.RegisterTime = 6
 	owned.Meaning, owned.Owner = `, owner them\n`, "them\n"
 	for name, c := range map[string]struct {
 		want  fleet.Desired
@@ -212,15 +264,16 @@ func TestReconcile_taken(t *testing.T) {
 		then  string // calls after the cached status was read
 		is    fleet.Outcome
 	}{
-		"by-another":      {registered, taken, foreign, "", named("team=sre", taken)},
-		"by-many-labels":  {registered, taken, labelled(bare, many), "", named(`a=1, b=2\n, c=3, d=4, e=5, …`, taken)},
-		"without-labels":  {registered, taken, labelled(bare, nil), "", unsaid(taken)},
-		"lagging":         {registered, taken, absent, "", unsaid(taken)},
-		"own":             {registered, taken, bare, "live 1", already},
-		"own-by-a-start":  {registered, taken, labelled(bare, started()), "reregister 1, live 1", well},
-		"own-brought-up":  {desired(fleet.EnsureHosted), taken, bare, "live 1, host 1, live 1", well},
-		"by-an-owner":     {registered, taken, labelled(bare, map[string]string{label: "v1-f", label + "_owner": "them\n"}), "", owned},
-		"no-fingerprints": {unlabeled, taken, bare, "", named("team=sre, tf_spec=v1-0123456789abcdef, tf_spec_owner=us", taken)},
+		"by-another":             {registered, taken, foreign, "", named("team=sre", taken)},
+		"by-many-labels":         {registered, taken, labelled(bare, many), "", named(`a=1, b=2\n, c=3, d=4, e=5, …`, taken)},
+		"without-labels":         {registered, taken, labelled(bare, nil), "", unsaid(taken)},
+		"lagging":                {registered, taken, absent, "", unsaid(taken)},
+		"own":                    {registered, taken, bare, "live 1", already},
+		"own-by-a-start":         {registered, taken, labelled(bare, started()), "reregister 1, live 1", well},
+		"own-as-declared-before": {registered, taken, labelled(bare, map[string]string{label: "v1-ffffffffffffffff", label + "_owner": "us"}), "reregister 1, live 1", well},
+		"own-brought-up":         {desired(fleet.EnsureHosted), taken, bare, "live 1, host 1, live 1", well},
+		"by-an-owner":            {registered, taken, labelled(bare, map[string]string{label: "v1-f", label + "_owner": "them\n"}), "", owned},
+		"no-fingerprints":        {unlabeled, taken, bare, "", named("team=sre, tf_spec=v1-0123456789abcdef, tf_spec_owner=us", taken)},
 		// A registration made by an operation that hosts has no owner label.
 		"own-without-an-owner": {registered, taken, labelled(bare, carrying(ownPrint)), "", named("team=sre", taken)},
 		// The agent knows of a later registration than the row.
@@ -232,6 +285,13 @@ func TestReconcile_taken(t *testing.T) {
 		"repeated-by-unknown":           {registered, repeated(taken), foreign, "", maybe},
 		"repeated-by-another":           {registered, repeated(at(5)), foreign, "", named("team=sre", repeated(at(5)))},
 		"repeated-without-fingerprints": {unlabeled, repeated(taken), foreign, "", already},
+		"repeated-and-own":              {registered, repeated(taken), bare, "live 1", already},
+		"repeated-since-the-row":        {registered, repeated(at(6)), bare, "", maybeAt6},
+		// The agent had the time of an earlier registration, so the first request registered nothing.
+		"repeated-without-fingerprints-but-timed": {unlabeled, repeated(at(5)), foreign, "", named("team=sre, tf_spec=v1-ffffffffffffffff", repeated(at(5)))},
+		// An interrupted create, whose owner is lost, has registered this declaration.
+		"own-of-a-lost-create": {registered, taken, labelled(bare, ownedBy("them")), "reregister 1, live 1", well},
+		"by-five-labels":       {registered, taken, labelled(bare, five), "", named("a=1, b=2, c=3, d=4, e=5", taken)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -255,16 +315,17 @@ func TestReconcile_leaving(t *testing.T) {
 	t.Parallel()
 	at := taken
 	at.RegisterTime = 5
-	p := &process{register: done(byHost{1: at, 2: at, 3: at}), cached: says(byStatus{
+	p := &process{register: done(byHost{1: at, 2: at, 3: at, 4: at}), cached: says(byStatus{
+		4: row(fleet.Stopped, false, 5), // its own
 		1: labelled(row(fleet.Stopped, false, 5), map[string]string{label: "v1-ffffffffffffffff", label + "_owner": "them"}), 2: labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff")), 3: {State: fleet.Unregistered},
 	})}
-	change := fleet.Change{Register: hosts(1, 2, 3), Order: hosts(1, 2, 3)}
+	change := fleet.Change{Register: hosts(1, 2, 3, 4), Order: hosts(1, 2, 3, 4)}
 	change.Leaving = func(_ context.Context, found map[fleet.Host]fleet.Owned) []fleet.Host {
 		fleettest.Same(t, "asked about", map[int]fleet.Owned{1: {Owner: "them", At: 5}, 3: {At: 5}}, byNumber(found))
 		return hosts(1)
 	}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureRegistered), change).Run(t.Context())
-	p.wantCalls(t, "register 1 2 3", "cached 1 2 3", "reregister 1", "live 1")
+	p.wantCalls(t, "register 1 2 3 4", "cached 1 2 3 4", "reregister 1", "live 1 4")
 	fleettest.Check(t, results[host(2)].Left == fleet.RegisteredByOther && results[host(3)].Left == fleet.RegisteredByOther, "results: %+v", results)
 }
 
@@ -272,8 +333,10 @@ func TestReconcile_leaving(t *testing.T) {
 func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 	t.Parallel()
 	change := fleet.Change{
-		Register: hosts(1, 2), Reregister: hosts(3), Settle: hosts(4), Order: hosts(1, 2, 3, 4),
-		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
+		Register: hosts(1, 2), Reregister: hosts(3), Settle: hosts(4, 6), AsFound: hosts(5), Order: hosts(1, 2, 3, 4, 5, 6),
+		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Operate: fleet.Operate{
+			Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(6): {Tried: fleet.TryUnsure}},
+		},
 	}
 	for ensure, settle := range map[fleet.Ensure]fleet.Code{fleet.EnsureHosted: fleet.NotHosted, fleet.EnsureRunning: fleet.NotRunning} {
 		t.Run(string(ensure), func(t *testing.T) {
@@ -285,6 +348,7 @@ func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 			wantResults(t, byHost{
 				1: left(away, fleet.NotRegistered), 2: left(stopped, fleet.NotRegistered),
 				3: left(stopped, fleet.OtherSpec), 4: left(stopped, settle),
+				5: left(stopped, fleet.NotRegistered), 6: left(stopped, fleet.OperationUnconfirmed),
 			}, results)
 		})
 	}
@@ -379,6 +443,7 @@ func TestReconcile_datedByAnotherName(t *testing.T) {
 		"reports-no-time":  {healthy, true},
 		"does-not-answer":  {fleet.Status{State: fleet.Unknown}, false},
 		"unreadable":       {fleet.Status{State: fleet.Unknown, Unread: true}, false},
+		"cannot-be-asked":  {healthy, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -386,6 +451,9 @@ func TestReconcile_datedByAnotherName(t *testing.T) {
 			p := &process{
 				register: done(byHost{1: taken}), cached: says(byStatus{1: ours}), live: says(byStatus{2: c.other}),
 				others: map[fleet.Host]fleet.HostID{host(1): host(2).WithoutSupplier()},
+			}
+			if name == "cannot-be-asked" {
+				p.live = cannotSay(errDown)
 			}
 			results := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(1), Order: hosts(1)}).Run(t.Context())
 			calls := []string{"register 1", "cached 1", "live 2"}
@@ -453,4 +521,68 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 			p.wantCalls(t, append(asked, "wait 1")...)
 		})
 	}
+}
+
+// Agents are asked afterwards only for what is kept: the time of a registration with labels, or the pid.
+func TestReconcile_asksForWhatIsKept(t *testing.T) {
+	t.Parallel()
+	unlabelled := fleet.Desired{Ensure: fleet.EnsureRegistered}
+	for name, c := range map[string]struct {
+		want      fleet.Desired
+		operation fleet.Operation
+		calls     string
+	}{
+		"nothing": {unlabelled, "", "register 1"}, "the-time": {registered, "", "register 1, live 1"}, "the-pid": {unlabelled, fleet.Restart, "register 1, live 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &process{}
+			fleet.NewReconciliation(p, c.want, fleet.Change{Register: hosts(1), Order: hosts(1), Operate: fleet.Operate{Operation: c.operation}}).Run(t.Context())
+			p.wantCalls(t, c.calls)
+		})
+	}
+}
+
+// Hosts that are taken over are noted with what was there, if that was another owner's, or not hosted and not this
+// object's.
+func TestReconcile_notesWhatItTook(t *testing.T) {
+	t.Parallel()
+	theirs := labelled(row(fleet.Stopped, true, 5), ownedBy("them"))
+	rows := byStatus{
+		1: row(fleet.Stopped, true, 5), 2: row(fleet.Stopped, false, 5), 3: theirs, // the first two are this object's
+		4: labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff")), 5: labelled(row(fleet.Stopped, true, 5), carrying("v1-ffffffffffffffff")),
+		6: hostingUnknown(labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff"))),
+	}
+	already := byHost{1: taken, 2: taken, 3: taken, 4: taken, 5: taken, 6: taken}
+	for name, c := range map[string]struct {
+		want  fleet.Desired
+		adopt bool
+		calls []string
+		noted map[int]fleet.Status
+	}{
+		"adopted": {registered, true, []string{"register 1 2 3 4 5 6", "cached 1 2 3 4 5 6", "reregister 1 2 3 4 5 6", "live 1 2 3 4 5 6"}, map[int]fleet.Status{3: theirs, 4: rows[4]}},
+		// The third has the declaration, as of a create that was interrupted.
+		"its-own":                {registered, false, []string{"register 1 2 3 4 5 6", "cached 1 2 3 4 5 6", "reregister 3", "live 1 2 3"}, map[int]fleet.Status{3: theirs}},
+		"adopted-without-labels": {fleet.Desired{Ensure: fleet.EnsureRegistered}, true, []string{"register 1 2 3 4 5 6", "reregister 1 2 3 4 5 6"}, map[int]fleet.Status{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &process{register: done(already), cached: says(rows)}
+			r := fleet.NewReconciliation(p, c.want, fleet.Change{Register: hosts(1, 2, 3, 4, 5, 6), Order: hosts(1, 2, 3, 4, 5, 6), Adopt: c.adopt})
+			r.Run(t.Context())
+			p.wantCalls(t, c.calls...)
+			fleettest.Same(t, "taken", c.noted, byNumber(r.Found().Taken))
+		})
+	}
+}
+
+// Without labels, a registration is this object's if state says that an earlier apply may have made it.
+func TestReconcile_sentBefore(t *testing.T) {
+	t.Parallel()
+	p := &process{register: done(byHost{1: taken, 2: taken}), cached: answer(row(fleet.Stopped, true, 5))}
+	results := fleet.NewReconciliation(p, fleet.Desired{Ensure: fleet.EnsureRegistered}, fleet.Change{
+		Register: hosts(1, 2), Order: hosts(1, 2), Inherited: fleet.Inherited{Sent: map[fleet.Host]bool{host(1): true}},
+	}).Run(t.Context())
+	p.wantCalls(t, "register 1 2", "cached 1 2", "reregister 1")
+	fleettest.Check(t, results[host(1)].OK() && results[host(2)].Left == fleet.RegisteredByOther, "results: %+v", byNumber(results))
 }

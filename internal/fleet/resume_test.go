@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
@@ -376,6 +378,69 @@ func TestReconcile_hostsAfresh(t *testing.T) {
 			results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), c.change).Run(t.Context())
 			o := results[host(1)]
 			fleettest.Check(t, o.Underway.ID == "T" && o.Underway.Fresh == c.fresh, "under way: %+v", o.Underway)
+		})
+	}
+}
+
+// How operations of an earlier run have ended is awaited for as long as there is patience, or for three quarters of the
+// time that is left.
+func TestStillUnderWay_patience(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ left, want time.Duration }{"no-deadline": {0, time.Minute}, "far": {time.Hour, time.Minute}, "near": {40 * time.Second, 30 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if c.left > 0 {
+					within, cancel := context.WithTimeout(ctx, c.left)
+					defer cancel()
+					ctx = within
+				}
+				began := time.Now()
+				worked := func(ctx context.Context, _ []fleet.Host) fleet.Results {
+					<-ctx.Done()
+					return nil
+				}
+				p := &process{look: byHost{1: inTask}, wait: byHost{1: inTask}}
+				task := fleet.Task{ID: "T", Operation: fleet.Start}
+				still := fleet.StillUnderWay(ctx, p, time.Minute, tasks{host(1): task}, worked, nil)
+				wantResults(t, byHost{1: goesOn(inTask, task)}, still)
+				fleettest.Same(t, "waited", c.want, time.Since(began))
+			})
+		})
+	}
+}
+
+// The process was started if it runs after a start, or with another pid than before. A pid that the agent does not
+// report shows nothing. If nothing is labelled, no row is read.
+func TestTookEffect(t *testing.T) {
+	t.Parallel()
+	hosting := fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: "v1-ffffffffffffffff", Fresh: true}
+	unlabelled := fleet.Desired{Ensure: fleet.EnsureHosted}
+	for name, c := range map[string]struct {
+		want  fleet.Desired
+		task  fleet.Task
+		live  fleet.Status
+		calls string
+		done  bool
+	}{
+		"started":             {registered, fleet.Task{Operation: fleet.Start}, runsAs(8), "", true},
+		"restarted":           {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(8), "", true},
+		"the-same":            {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(7), "", false},
+		"no-pid-before":       {registered, fleet.Task{Operation: fleet.Restart}, runsAs(8), "", false},
+		"no-pid-now":          {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(-1), "", false},
+		"pid-unknown-now":     {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(0), "", false},
+		"hosted-as-it-sent":   {registered, hosting, live(fleet.Stopped, true, 5), "cached 1", true},
+		"without-labels":      {unlabelled, hosting, live(fleet.Stopped, true, 5), "", true},
+		"nor-hosted":          {unlabelled, hosting, live(fleet.Stopped, false, 5), "", false},
+		"hosted-and-restarts": {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, row(fleet.Stopped, true, 5), "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &process{cached: answer(labelled(row(fleet.Stopped, true, 5), map[string]string{label: "v1-ffffffffffffffff", label + "_owner": "us"}))}
+			results := fleet.TookEffect(t.Context(), p, c.want, tasks{host(1): c.task}, hosts(1), map[fleet.Host]fleet.Status{host(1): c.live})
+			fleettest.Check(t, results[host(1)].AlreadyDone == c.done && len(results) < 2, "results: %+v", results)
+			p.wantCalls(t, c.calls)
 		})
 	}
 }

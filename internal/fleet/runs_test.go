@@ -31,6 +31,12 @@ func TestRuns_interrupted(t *testing.T) {
 		return kept{Runs{Spec: SpecUnknown, PID: pid}, Trace{RegisterTime: 100, Registered: true, Row: file}}
 	}
 	undated := func(file Status) kept { return kept{Runs{Spec: "old", PID: 7}, Trace{Row: file}} }
+	ranAt := func(pid, registered int64) kept {
+		return kept{Runs{Spec: "new", PID: pid}, Trace{RegisterTime: registered, Row: row("v1-old", 0, 0)}}
+	}
+	harmed := func(registered int64, file Status) kept {
+		return kept{Runs{Spec: SpecUnknown, Tried: TryEarlier}, Trace{RegisterTime: registered, Row: file}}
+	}
 	after := func(k kept, operation Operation, want, before Desired, live Status) next {
 		h := Host{supplier: 1}
 		return k.Runs.next(Operate{Operation: operation, Traces: map[Host]Trace{h: k.Trace}, Before: before}, h, want, live)
@@ -60,6 +66,9 @@ func TestRuns_interrupted(t *testing.T) {
 		"restarted,-time-kept,-row-old":       {known(row("v1-old", 7, 100)), live(8, 100, 201), mayHaveRun, operate},
 		"revived-and-row-shows-it":            {known(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
 		"registered-at-a-console":             {known(row("v1-other", 7, 200)), live(7, 200, 90), operate, operate},
+		"and-started-there":                   {known(row("v1-other", 8, 200)), live(8, 200, 201), operate, operate},
+		"restarted-and-row-of-between":        {known(row("v1-new", 8, 150)), live(8, 200, 201), mayHaveRun, mayHaveRun},
+		"harmed-and-revived":                  {harmed(100, row("v1-old", 7, 100)), live(8, 100, 150), operate, operate},
 		"lost-and-nothing-happened":           {lost(row("v1-old", 7, 100)), live(7, 100, 90), operate, operate},
 		"lost-and-restarted":                  {lost(row("v1-new", 8, 200)), live(8, 200, 201), mayHaveRun, mayHaveRun},
 		"lost-and-row-old":                    {lost(row("v1-old", 7, 100)), live(8, 200, 201), mayHaveRun, mayHaveRun},
@@ -67,8 +76,15 @@ func TestRuns_interrupted(t *testing.T) {
 		"lost-and-started-since-the-row":      {lost(row("v1-old", 7, 100)), live(8, 100, 150), mayHaveRun, operate},
 		"not-restarted,-and-runs-on":          {ran(row("v1-old", 7, 100)), live(7, 100, 90), ranAlready, operate},
 		"not-restarted,-and-another-runs":     {ran(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
+		"not-restarted,-and-row-shows-it":     {ran(row("v1-new", 8, 100)), live(8, 100, 150), operate, operate},
+		"not-restarted,-no-pid-but-its-time":  {ranAt(0, 100), live(8, 100, 150), ranAlready, operate},
+		"not-restarted,-no-pid,-another-time": {ranAt(0, 100), live(8, 200, 250), operate, operate},
+		"not-restarted,-neither-pid-nor-time": {ranAt(0, 0), live(0, 0, 0), operate, operate},
+		"not-restarted,-another-pid":          {ranAt(7, 100), live(8, 100, 150), operate, operate},
 		"due,-and-started-since":              {registered(7, row("v1-new", 8, 100)), live(8, 100, 101), ranAlready, mayHaveRun},
 		"due,-and-not-started-since":          {registered(0, row("v1-new", 8, 100)), live(8, 100, 100), mayHaveRun, mayHaveRun},
+		"due,-and-runs-on":                    {registered(7, row("v1-new", 7, 100)), live(7, 100, 101), operate, mayHaveRun},
+		"due,-and-registered-since":           {registered(7, row("v1-new", 8, 100)), live(8, 200, 201), mayHaveRun, mayHaveRun},
 		"an-agent-without-times":              {undated(row("v1-old", 7, 0)), live(7, 0, 0), operate, operate},
 		"an-agent-without-times,-another-pid": {undated(row("v1-new", 8, 0)), live(8, 0, 0), mayHaveRun, mayHaveRun},
 	} {
@@ -86,6 +102,9 @@ func TestRuns_interrupted(t *testing.T) {
 		same(t, "another process, and the row is of the declaration before", operate,
 			after(known(row("v1-old", 8, 100)), Restart, want, comesBack, live(8, 100, 150)))
 		same(t, "to reload", operate, after(old, Reload, want, comesBack, live(7, 100, 90)))
+		same(t, "registered since", mayHaveRun, after(old, Reload, want, comesBack, live(8, 200, 250)))
+		same(t, "harmed", mayHaveRun, after(harmed(100, row("v1-new", 7, 100)), Reload, want, comesBack, live(8, 100, 150)))
+		same(t, "harmed, and the row is outdated", operate, after(harmed(0, row("v1-new", 7, 100)), Reload, want, comesBack, live(8, 200, 250)))
 	})
 	t.Run("without-labels", func(t *testing.T) {
 		t.Parallel()
@@ -115,6 +134,7 @@ func TestRuns_tried(t *testing.T) {
 		"unseen-and-never-a-pid":       {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(-1), operate},
 		"unseen-and-no-pid-before":     {Runs{Spec: SpecUnknown, Tried: TryUnseen}, up(8), operate},
 		"unseen-none-before-and-down":  {Runs{Spec: SpecUnknown, Tried: TryUnseen}, down, startAgain},
+		"due-and-down":                 {Runs{Spec: SpecUnknown, PID: 7, Tried: TryDue}, down, leaveStopped},
 		"unsure":                       {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(7), operate},
 		"unsure-and-no-pid":            {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, up(-1), operate},
 		"unsure-and-down":              {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnsure}, down, leaveStopped},
@@ -135,6 +155,7 @@ func TestRuns_tried(t *testing.T) {
 // The declaration that runs is known as long as the pid stays the same.
 func TestRuns_since(t *testing.T) {
 	t.Parallel()
+	task := Task{ID: "T", Operation: Restart}
 	for name, c := range map[string]struct{ got, want Runs }{
 		"the-same":          {Runs{Spec: "old", PID: 7}.Seen(7), Runs{Spec: "old", PID: 7}},
 		"another":           {Runs{Spec: "old", PID: 7}.Seen(8), Runs{Spec: SpecUnknown, PID: 8}},
@@ -144,9 +165,29 @@ func TestRuns_since(t *testing.T) {
 		"changes":           {Runs{PID: 7}.Redeclared("old"), Runs{Spec: "old", PID: 7}},
 		"changes-again":     {Runs{Spec: "older", PID: 7}.Redeclared("old"), Runs{Spec: "older", PID: 7}},
 		"changes-once-more": {Runs{PID: 7, Tried: TryWorked}.Redeclared("old"), Runs{Spec: SpecUnknown, Tried: TryEarlier}},
+		"never-had-a-pid":   {Runs{Spec: "old"}.Seen(0), Runs{Spec: SpecUnknown}},
+		"due-and-changes":   {Runs{Spec: "older", PID: 7, Tried: TryDue, Task: task}.Redeclared("old"), Runs{Spec: "older", PID: 7, Task: task}},
+		"unseen-changes":    {Runs{PID: 7, Tried: TryUnseen, Task: task}.Redeclared("old"), Runs{Spec: SpecUnknown, Tried: TryEarlier, Task: task}},
+		"unsure-changes":    {Runs{PID: 7, Tried: TryUnsure}.Redeclared("old"), Runs{Spec: SpecUnknown}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, c.got, c.want)
+		}
+	}
+}
+
+// The operation is due if another declaration runs, or if it was tried and its record is kept.
+func TestRuns_Due(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		runs Runs
+		want bool
+	}{
+		"as-registered": {Runs{PID: 7}, false}, "as-declared": {Runs{Spec: "new", PID: 7}, false}, "another": {Runs{Spec: "old"}, true},
+		"unknown": {Runs{Spec: SpecUnknown}, true}, "tried": {Runs{Tried: TryWorked}, true}, "tried-as-declared": {Runs{Spec: "new", Tried: TryDue}, true},
+	} {
+		if got := c.runs.Due("new"); got != c.want {
+			t.Errorf("%s: due: %t", name, got)
 		}
 	}
 }

@@ -28,6 +28,8 @@ func TestReconcile_operation(t *testing.T) {
 		lost   = fleet.Outcome{Verdict: fleet.Lost, Err: errDown}
 		asked  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "left as it is, because whether it runs is not known"}
 	)
+	gone, excused := silent, asked
+	gone.Away, excused.Away = true, true
 	type due = map[fleet.Host]fleet.Runs
 	one, two := due{host(1): {}}, due{host(1): {}, host(2): {}}
 	for name, test := range map[string]struct {
@@ -76,6 +78,19 @@ func TestReconcile_operation(t *testing.T) {
 		},
 		"in-doubt-and-not-asked": {
 			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnseen}}, process{live: answer(silent)},
+			"live 1", byHost{1: left(asked, fleet.OperationUnconfirmed)},
+		},
+		"time-is-up": {
+			restart, hosts(1), nil, one, process{live: cannotSay(context.DeadlineExceeded)},
+			"live 1", byHost{1: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded, Meaning: fleet.StoppedByDeadline, Left: fleet.OtherSpec}},
+		},
+		"agent-away": {restart, hosts(1), nil, one, process{live: answer(gone)}, "live 1", byHost{1: left(excused, fleet.OtherSpec)}},
+		"in-doubt-and-agent-away": { // max_unreachable_hosts must not excuse it
+			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnseen}}, process{live: answer(gone)},
+			"live 1", byHost{1: left(asked, fleet.OperationUnconfirmed)},
+		},
+		"unsure-and-agent-away": {
+			restart, nil, hosts(1), due{host(1): {PID: 7, Tried: fleet.TryUnsure}}, process{live: answer(gone)},
 			"live 1", byHost{1: left(asked, fleet.OperationUnconfirmed)},
 		},
 		"failed-before": { // perhaps revived by its agent, but operated again
@@ -161,8 +176,9 @@ func TestReconciliation_back(t *testing.T) {
 			process: process{reregister: refused}, again: refused,
 			calls: "reregister 2, live 2, reregister 1, live 1", results: byHost{1: well, 2: left(away, fleet.OtherSpec)},
 		},
-		"cannot":      {process: process{reregister: refused}, cannot: true, calls: "reregister 1, live 1", results: byHost{1: well}},
-		"interrupted": {process: process{reregister: refused}, results: byHost{1: notTried, 2: notTried}},
+		"cannot":                 {process: process{reregister: refused}, cannot: true, calls: "reregister 1, live 1", results: byHost{1: well}},
+		"interrupted":            {process: process{reregister: refused}, results: byHost{1: notTried, 2: notTried}},
+		"interrupted-and-cannot": {process: process{reregister: refused}, cannot: true, results: byHost{1: notTried}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -251,6 +267,52 @@ func TestReconciliation_Back_registered(t *testing.T) {
 	fleettest.Check(t, got[1] == 9, "registered %v, want host 1 at 9", got)
 }
 
+// After Back, the pids are those of the previous declaration. Where the change has started the process, the operation
+// runs again only if the agents are to run another spec.
+func TestReconciliation_Back_operated(t *testing.T) {
+	t.Parallel()
+	down := row(fleet.Stopped, true, 5)
+	for name, c := range map[string]struct {
+		was   string // the spec of before
+		calls string // of Back
+		pid   int64  // before the operation
+	}{
+		"another-spec": {"old", "reregister 1, restart 1, live 1", 8}, "other-labels": {"new", "reregister 1, live 1", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, was := desired(fleet.EnsureRunning), desired(fleet.EnsureRunning)
+			want.Spec, was.Spec = "new", c.was
+			prior := &process{live: answer(runsAs(7))}
+			p := &process{reregister: done(byHost{2: away}), live: says(byStatus{1: down})}
+			change := fleet.Change{
+				Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Inherited: fleet.Inherited{Prior: prior},
+				Operate: fleet.Operate{Operation: fleet.Restart},
+			}
+			r := fleet.NewReconciliation(p, want, change)
+			results := r.Run(t.Context())
+			operated, started := byNumber(r.Found().Operated)[1]
+			fleettest.Check(t, started && operated == 0 && r.TooManyFailed(results), "operated: %v", r.Found().Operated)
+			prior.calls, p.calls = nil, nil
+			p.live = answer(runsAs(8))
+			r.Back(t.Context(), was, func(h fleet.Host) bool { return h == host(1) })
+			prior.wantCalls(t, c.calls)
+			fleettest.Same(t, "pid", int64(7), r.Found().Running[host(1)])
+			fleettest.Same(t, "pid before the operation", c.pid, r.Found().Operated[host(1)])
+		})
+	}
+}
+
+// As many hosts may fail as the rollout tolerates.
+func TestReconciliation_TooManyFailed(t *testing.T) {
+	t.Parallel()
+	for tolerated, want := range map[int]bool{1: true, 2: false} {
+		p := &process{reregister: done(byHost{1: away, 2: away})}
+		r := fleet.NewReconciliation(p, registered, fleet.Change{Reregister: hosts(1, 2, 3), Order: hosts(1, 2, 3), Rollout: fleet.Rollout{MaxFailed: fleet.UpTo(tolerated)}})
+		fleettest.Same(t, "too many", want, r.TooManyFailed(r.Run(t.Context())))
+	}
+}
+
 // Registered has the agent's time after the last call, for hosts that were registered and those that had this
 // object's registration before the call.
 func TestReconciliation_Registered(t *testing.T) {
@@ -280,6 +342,7 @@ func TestReconciliation_Registered(t *testing.T) {
 		"agents-fail":      {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{live: cannotSay(errDown)}, map[int]int64{1: 0}},
 		"refused":          {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: away}), live: answer(up)}, map[int]int64{}},
 		"nothing-is-done":  {fleet.EnsureHosted, fleet.Change{Settle: hosts(1)}, process{live: answer(up)}, map[int]int64{}},
+		"times-not-known":  {fleet.EnsureHosted, fleet.Change{Settle: hosts(1)}, process{live: first(answer(live(fleet.Stopped, false, 0)))}, map[int]int64{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -367,6 +430,15 @@ func TestRelease(t *testing.T) {
 		"unregister-finds-nothing-and-agents-cannot-be-asked": {
 			unregister, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
 			"unregister 1 2 3, live 1 2 3", byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
+		},
+		// If registering does not host, an agent that does not say so may host it.
+		"unregister-finds-nothing-and-hosting-is-unknown": {
+			unregister, process{unregister: done(byHost{1: already, 2: already}), live: says(byStatus{1: unsaid, 2: gone, 3: unsaid})},
+			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: well, 2: already, 3: well},
+		},
+		"unregister-finds-nothing-and-hosting-is-unknown-where-to-register-is-to-host": {
+			unregister, process{unregister: done(byHost{1: already}), live: answer(unsaid), hostingRegisters: true},
+			"unregister 1 2 3, live 1", byHost{1: already, 2: well, 3: well},
 		},
 		// The agent hosts it.
 		"unregister-fails": {unregister, process{unregister: done(byHost{2: away}), hostingRegisters: true}, "unregister 1 2 3, live 2", byHost{1: well, 2: away, 3: well}},
@@ -520,12 +592,74 @@ func TestRelease_silence(t *testing.T) {
 // A registration made in the meantime is another owner's. Agents are not asked about hosts that were not hosted before.
 func TestRelease_registeredMeanwhile(t *testing.T) {
 	t.Parallel()
-	h := hosts(1, 2, 3, 4)
-	p := &process{live: says(byStatus{1: live(fleet.Running, true, 7), 2: live(fleet.Running, true, 5), 3: live(fleet.Running, true, 9)})}
+	h := hosts(1, 2, 3, 4, 5)
+	p := &process{live: says(byStatus{1: live(fleet.Running, true, 7), 2: live(fleet.Running, true, 5), 3: live(fleet.Running, true, 9), 5: live(fleet.Running, false, 7)})}
 	results, _ := fleet.Release(t.Context(), p, h, fleet.DestroyUnregister, nil, map[fleet.Host]fleet.Status{
 		h[0]: live(fleet.Running, true, 5), h[1]: live(fleet.Running, true, 5), h[3]: live(fleet.Stopped, false, 5),
+		h[4]: live(fleet.Running, true, 5), // unhosted since
 	})
-	p.wantCalls(t, "unregister 1 2 3 4", "live 1 2 3", "unhost 2 3")
+	p.wantCalls(t, "unregister 1 2 3 4 5", "live 1 2 3 5", "unhost 2 3")
 	o := results[h[0]]
-	fleettest.Check(t, !o.OK() && len(results.Succeeded(h)) == 3, "got %+v", results)
+	fleettest.Check(t, o.Verdict == fleet.Failed && len(results.Succeeded(h)) == 4, "got %+v", results)
+}
+
+// An update counts as out of time if a host failed at the end of the time for all waves, and not at that of its own.
+func TestReconciliation_OutOfTime(t *testing.T) {
+	t.Parallel()
+	ended := fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: context.DeadlineExceeded}
+	for name, c := range map[string]struct {
+		outcome fleet.Outcome // of host 1, in the first wave
+		timeout time.Duration
+		want    bool
+	}{
+		"done":                 {well, 0, false},
+		"done-at-the-end":      {fleet.Outcome{Verdict: fleet.Done, Err: context.DeadlineExceeded}, 0, false},
+		"fails":                {away, 0, false},
+		"out-of-time":          {ended, 0, true},
+		"out-of-its-wave-time": {ended, time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &process{reregister: done(byHost{1: c.outcome})}
+			r := fleet.NewReconciliation(p, registered, fleet.Change{
+				Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1), WaveTimeout: c.timeout, MaxFailed: fleet.UpTo(1)},
+			})
+			r.Run(t.Context())
+			fleettest.Same(t, "out of time", c.want, r.Found().OutOfTime)
+			fleettest.Check(t, strings.Contains(strings.Join(p.calls, ", "), "reregister 2"), "calls: %v", p.calls)
+		})
+	}
+}
+
+// Only hosts that were sent a registration, or adopted as found, go back.
+func TestReconciliation_Changed(t *testing.T) {
+	t.Parallel()
+	p := &process{register: done(byHost{2: away}), reregister: done(byHost{3: away, 4: {Verdict: fleet.NotTried}})}
+	change := fleet.Change{Register: hosts(1, 2), Reregister: hosts(3, 4), Settle: hosts(5), AsFound: hosts(6)}
+	change.Order = change.Hosts()
+	r := fleet.NewReconciliation(p, registered, change)
+	r.Run(t.Context())
+	fleettest.Same(t, "changed", hosts(1, 3, 6), r.Changed(), byString)
+	fleettest.Check(t, r.Found().TookOver, "not taken over: %+v", r.Found())
+}
+
+// If registrations are replaced, that is noted in whichever wave it was.
+func TestReconciliation_TookOver(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change fleet.Change
+		want   bool
+	}{
+		"nothing-was-there": {fleet.Change{Register: hosts(2, 3)}, false},
+		"adopted":           {fleet.Change{Register: hosts(1, 2, 3), Adopt: true}, true},
+		"adopted-as-found":  {fleet.Change{Register: hosts(2, 3), AsFound: hosts(1)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.change.Order, c.change.Rollout = hosts(1, 2, 3), fleet.Rollout{Waves: fleet.BatchesOf(1)}
+			r := fleet.NewReconciliation(&process{register: done(byHost{1: taken})}, registered, c.change)
+			r.Run(t.Context())
+			fleettest.Same(t, "took over", c.want, r.Found().TookOver)
+		})
+	}
 }
