@@ -187,7 +187,7 @@ func ByOwner(owner string) string {
 // registeredByOther returns the outcome of a host that another owner had registered before.
 func (o Outcome) registeredByOther(err error) Outcome {
 	o.Err, o.Left = err, RegisteredByOther
-	o.AlreadyDone = o.AlreadyDone && err == nil
+	o.AlreadyDone = err == nil
 	return o
 }
 

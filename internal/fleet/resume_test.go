@@ -382,11 +382,11 @@ func TestReconcile_hostsAfresh(t *testing.T) {
 	}
 }
 
-// How operations of an earlier run have ended is awaited for as long as there is patience, or for three quarters of the
-// time that is left.
+// How operations of an earlier run have ended is awaited for Patience, or for three quarters of the time that is left.
+// Half of that is for the agents.
 func TestStillUnderWay_patience(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ left, want time.Duration }{"no-deadline": {0, time.Minute}, "far": {time.Hour, time.Minute}, "near": {40 * time.Second, 30 * time.Second}} {
+	for name, c := range map[string]struct{ left, want time.Duration }{"no-deadline": {0, time.Minute}, "far": {time.Hour, time.Minute}, "near": {40 * time.Second, 15 * time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -397,13 +397,9 @@ func TestStillUnderWay_patience(t *testing.T) {
 					ctx = within
 				}
 				began := time.Now()
-				worked := func(ctx context.Context, _ []fleet.Host) fleet.Results {
-					<-ctx.Done()
-					return nil
-				}
-				p := &process{look: byHost{1: inTask}, wait: byHost{1: inTask}}
+				p := &process{look: byHost{1: inTask}, wait: byHost{1: inTask}, waits: true}
 				task := fleet.Task{ID: "T", Operation: fleet.Start}
-				still := fleet.StillUnderWay(ctx, p, time.Minute, tasks{host(1): task}, worked, nil)
+				still := fleet.StillUnderWay(ctx, p, p, registered, tasks{host(1): task}, nil)
 				wantResults(t, byHost{1: goesOn(inTask, task)}, still)
 				fleettest.Same(t, "waited", c.want, time.Since(began))
 			})
@@ -413,7 +409,7 @@ func TestStillUnderWay_patience(t *testing.T) {
 
 // The process was started if it runs after a start, or with another pid than before. A pid that the agent does not
 // report shows nothing. If nothing is labelled, no row is read.
-func TestTookEffect(t *testing.T) {
+func TestStillUnderWay_tookEffect(t *testing.T) {
 	t.Parallel()
 	hosting := fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: "v1-ffffffffffffffff", Fresh: true}
 	unlabelled := fleet.Desired{Ensure: fleet.EnsureHosted}
@@ -424,22 +420,25 @@ func TestTookEffect(t *testing.T) {
 		calls string
 		done  bool
 	}{
-		"started":             {registered, fleet.Task{Operation: fleet.Start}, runsAs(8), "", true},
-		"restarted":           {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(8), "", true},
-		"the-same":            {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(7), "", false},
-		"no-pid-before":       {registered, fleet.Task{Operation: fleet.Restart}, runsAs(8), "", false},
-		"no-pid-now":          {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(-1), "", false},
-		"pid-unknown-now":     {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(0), "", false},
-		"hosted-as-it-sent":   {registered, hosting, live(fleet.Stopped, true, 5), "cached 1", true},
-		"without-labels":      {unlabelled, hosting, live(fleet.Stopped, true, 5), "", true},
-		"nor-hosted":          {unlabelled, hosting, live(fleet.Stopped, false, 5), "", false},
-		"hosted-and-restarts": {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, row(fleet.Stopped, true, 5), "", false},
+		"started":             {registered, fleet.Task{Operation: fleet.Start}, runsAs(8), "look 1, live 1", true},
+		"restarted":           {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(8), "look 1, live 1", true},
+		"the-same":            {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(7), "look 1, live 1, wait 1", false},
+		"no-pid-before":       {registered, fleet.Task{Operation: fleet.Restart}, runsAs(8), "look 1, live 1, wait 1", false},
+		"no-pid-now":          {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(-1), "look 1, live 1, wait 1", false},
+		"pid-unknown-now":     {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, runsAs(0), "look 1, live 1, wait 1", false},
+		"hosted-as-it-sent":   {registered, hosting, live(fleet.Stopped, true, 5), "look 1, live 1, cached 1", true},
+		"without-labels":      {unlabelled, hosting, live(fleet.Stopped, true, 5), "look 1, live 1", true},
+		"nor-hosted":          {unlabelled, hosting, live(fleet.Stopped, false, 5), "look 1, live 1, wait 1", false},
+		"hosted-and-restarts": {registered, fleet.Task{Operation: fleet.Restart, Was: 7}, row(fleet.Stopped, true, 5), "look 1, live 1, wait 1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &process{cached: answer(labelled(row(fleet.Stopped, true, 5), map[string]string{label: "v1-ffffffffffffffff", label + "_owner": "us"}))}
-			results := fleet.TookEffect(t.Context(), p, c.want, tasks{host(1): c.task}, hosts(1), map[fleet.Host]fleet.Status{host(1): c.live})
-			fleettest.Check(t, results[host(1)].AlreadyDone == c.done && len(results) < 2, "results: %+v", results)
+			p := &process{
+				look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(c.live),
+				cached: answer(labelled(row(fleet.Stopped, true, 5), map[string]string{label: "v1-ffffffffffffffff", label + "_owner": "us"})),
+			}
+			still := fleet.StillUnderWay(t.Context(), p, p, c.want, tasks{host(1): c.task}, nil)
+			fleettest.Check(t, (len(still) == 0) == c.done, "still: %+v", still)
 			p.wantCalls(t, c.calls)
 		})
 	}

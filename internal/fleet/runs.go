@@ -129,7 +129,7 @@ func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
 	case r.Tried == TryUnseen && r.PID > 0 && live.PID <= 0:
 		return pidUnknown
 	}
-	if trace, asked := o.Traces[h]; asked && r.Tried != TryUnseen {
+	if trace, asked := o.Traces[h]; asked {
 		return trace.next(r, o, want, live)
 	}
 	return operate

@@ -89,7 +89,7 @@ func (v *visit) ask(ctx context.Context) {
 		s, runs := live[h], v.change.Runs[h]
 		left := Outcome{Verdict: Failed, Underway: runs.Task}
 		switch {
-		case err != nil && Ended(err):
+		case Ended(err):
 			left.Verdict, left.Err, left.Meaning = NotTried, err, stopReason(err)
 		case err != nil, s.State == Unknown:
 			left.Err, left.Code, left.Message, left.Away = err, s.Code, s.Message, s.Away && !runs.Unconfirmed()

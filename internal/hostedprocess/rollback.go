@@ -98,7 +98,6 @@ func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Hos
 func (u *update) ledgerBack(hosts fleet.Inventory) ledger {
 	now := u.last
 	now.declared = u.last.after(u.h.Desired).after(u.prior.Desired)
-	now.kept = true
 	now.hosts = u.entries(hosts, u.failedAtLast(), u.runsBack)
 	return now
 }
