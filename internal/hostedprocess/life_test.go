@@ -408,3 +408,59 @@ func TestHostedProcess_wholeTime(t *testing.T) {
 		providertest.Check(t, !said.Failed(), "%s", said)
 	})
 }
+
+// Hosts that leave have time to be stopped, although another host takes all the time that an update has before that.
+func TestHostedProcess_timeToLeave(t *testing.T) {
+	t.Parallel()
+	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+		t.Helper()
+		more := map[string]any{"on_update": "restart", "on_destroy": "stop", "ensure": "running", "timeouts": map[string]any{"update": "20m"}}
+		object := sim.ConfiguredFor(t, esb).CoreOf(providertest.HostedType, &providertest.Kept{})
+		object.Applied(fleetOf(esb, 2, more))
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Takes: 2 * time.Hour})
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Takes: 2 * time.Minute})
+		_, said := object.Apply(restartedBy(esb, 1, more))
+		p, _ := sim.Process(providertest.Address(2), "web", "nginx")
+		providertest.Check(t, said.Failed() && !p.Registered && !p.Hosted, "web-2 has %+v; said: %s", p, said)
+		providertest.Same(t, "hosts in state", addresses(1), object.Reasons("hosts"))
+	})
+}
+
+// If the cached status cannot be read, a refresh fails and keeps state, and an update that depends on it changes nothing.
+func TestHostedProcess_cachedStatusUnread(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before func(*world, *providertest.Core)
+		apply  func(*world, *providertest.Core) providertest.Diagnostics
+		says   string
+	}{
+		"refresh": {nil, func(_ *world, o *providertest.Core) providertest.Diagnostics { return o.Refresh() }, "could not be looked up. Its state is kept as it was."},
+		"ledger-lost": {func(_ *world, o *providertest.Core) { o.Private = nil }, func(w *world, o *providertest.Core) providertest.Diagnostics {
+			_, said := o.ApplyUnrefreshed(w.changed(2))
+			return said
+		}, "reading the cached status"},
+		"restart-due": {nil, func(w *world, o *providertest.Core) providertest.Diagnostics {
+			_, said := o.ApplyUnrefreshed(w.changed(2, attribute("on_update", "restart")))
+			return said
+		}, "reading the cached status"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				o := w.object()
+				o.Applied(w.declares(2))
+				w.do(w.sim.StartProcess, 1, 2)
+				if c.before != nil {
+					c.before(w, o)
+				}
+				before := o.State
+				w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403})
+				w.sim.ResetCalls()
+				o.Protocol = w.open()
+				said := c.apply(w, o)
+				providertest.Fails(w, said, c.says, "HTTP 403")
+				providertest.Check(w, len(w.sim.Changes()) == 0 && o.State.Equal(before), "changed %v; state is %s", w.sim.Changes(), o.State)
+			})
+		})
+	}
+}

@@ -57,6 +57,16 @@ func TestNames_replacedFirst(t *testing.T) {
 			})
 		}
 	}
+	t.Run("another-machine", func(t *testing.T) {
+		t.Parallel()
+		w := newNames(t, false)
+		first, run := w.object(), w.open()
+		first.Applied(w.declares(1))
+		run.CoreOf(providertest.HostedType, &providertest.Kept{}).Applied(w.declares(0, attribute("hosts", map[string]string{"web-2": agents["web-2"]})))
+		first.Protocol = run
+		providertest.Silent(t, first.DestroyUnrefreshed())
+		providertest.Check(t, !w.at(1).Registered && w.at(2).Hosted, "they are %+v and %+v", w.at(1), w.at(2))
+	})
 	t.Run("names-unknown", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, gateway)
@@ -177,6 +187,44 @@ func TestNames_newNameTaken(t *testing.T) {
 			providertest.Check(t, len(undoneOn(w.sim)) == 0, "changed %v", changes)
 		})
 	}
+}
+
+// If the cached status does not show who has the new name, the host keeps its old one.
+func TestNames_newNameUnread(t *testing.T) {
+	t.Parallel()
+	w := newNames(t, true)
+	object := w.object()
+	object.Applied(w.declares(1))
+	object.Between = func() {
+		w.sim.OnCall = func(call simulator.Call) {
+			if call.Op == simulator.OpQuery { // the agent is asked whose the old name is
+				w.sim.OnCall = nil
+				w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403, Skip: 2}) // the first two, one for each name, show the owner
+			}
+		}
+	}
+	w.sim.ResetCalls()
+	object.Protocol = w.open()
+	_, said := object.ApplyUnrefreshed(w.declares(0, attribute("hosts", map[string]string{"web-1": agents["web-1"]})))
+	providertest.Fails(t, said, "not renamed, because its old name could not be unregistered: who registered it could not be read", "HTTP 403")
+	providertest.Same(t, "hosts in state", addresses(1), object.Reasons("hosts"))
+	providertest.Check(t, len(w.sim.Changes()) == 0 && w.at(1).Hosted, "changed %v", w.sim.Changes())
+}
+
+// If the names of machines cannot be asked, no process is stopped and nothing is unregistered on hosts that are named
+// in both ways, because two of them may be one machine.
+func TestNames_unreadAtTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, gateway)
+	w.sim.AdmitAgents = true // whose addresses the platform does not tell
+	object := w.object()
+	object.Applied(w.declares(0, map[string]any{"ensure": "running", "on_destroy": "stop", "hosts": map[string]string{"web-1": providertest.Address(1), "web-2": agents["web-2"]}}))
+	w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403, Skip: 2}) // the first two, one for each form, show the owner
+	w.sim.ResetCalls()
+	object.Protocol = w.open()
+	said := object.DestroyUnrefreshed()
+	providertest.Fails(t, said, "not stopped, because whether another of the hosts is the same machine could not be asked", "on 2 of 2 hosts", "HTTP 403")
+	providertest.Check(t, len(undoneOn(w.sim)) == 0 && len(object.Reasons("hosts")) == 2, "undone on %v; hosts in state: %v", undoneOn(w.sim), object.Reasons("hosts"))
 }
 
 // A rename together with another change is refused, by the plan or by an apply whose plan did not know it. The error
@@ -409,6 +457,44 @@ func TestUnconfirmed_mayComeYet(t *testing.T) {
 	providertest.Check(t, strings.Contains(said.String(), "Registration May Come Yet"), "%v; said: %s", resource.Reasons("out_of_sync"), said)
 }
 
+// An object of which nothing is left stays in state while a hosting or a restart of an earlier apply may still host the
+// process.
+func TestUnconfirmed_staysWhileItMayCome(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*world) (o *providertest.Core, pass func()){
+		"hosting": func(w *world) (*providertest.Core, func()) {
+			cut, pass := w.polled()
+			o := w.object()
+			o.Applied(w.declares(2))
+			w.do(w.sim.Unregister, 1, 2)
+			w.on("register_proc_info", simulator.Fault{Takes: time.Hour}, 2)
+			cut.Apply(o, w.declares(2))
+			w.do(w.sim.Unregister, 1)
+			return o, pass
+		},
+		"restart": func(w *world) (*providertest.Core, func()) {
+			o, _, pass := w.restarting()
+			w.do(w.sim.StopProcess, 1, 2)
+			w.do(w.sim.Unregister, 1, 2)
+			return o, pass
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, gateway) // its agents know whether it is registered
+			o, pass := begin(w)
+			o.Protocol = w.open()
+			said := o.Refresh()
+			providertest.Check(t, !o.State.IsNull(), "no longer in state; said: %s", said)
+			w.repair()
+			pass()
+			o.Protocol = w.open()
+			o.Apply(nil)
+			w.expectNothing()
+		})
+	}
+}
+
 // A host registered with another supplier id than the provider's is imported with that id.
 func TestImport_supplier(t *testing.T) {
 	t.Parallel()
@@ -626,6 +712,23 @@ func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 		step{name: "no longer to run", config: w.declares(1), anyCalls: true},
 		step{name: "renamed", config: w.declares(0, byAgent), anyCalls: true},
 	)
+}
+
+// Nor is a host on which a restart is under way that is no longer wanted.
+func TestHostedProcess_restartUnderWayRenamed(t *testing.T) {
+	t.Parallel()
+	w := newNames(t, false)
+	o, cut, pass := w.restarting()
+	cut.Apply(o, w.changed(2, attribute("on_update", "register")))
+	w.sim.ResetCalls()
+	renamed := w.changed(0, attribute("on_update", "register"), attribute("hosts", map[string]string{"web-1": providertest.Address(1), "web-2": agents["web-2"]}))
+	o.Protocol = w.open()
+	_, said := o.Apply(renamed)
+	providertest.Fails(t, said, "Hosts Cannot Be Renamed Now", "an operation of an earlier apply is under way on it")
+	w.sim.Changed(t)
+	w.repair()
+	pass()
+	w.play(o, step{name: "renamed", config: renamed, anyCalls: true})
 }
 
 // If the names of machines cannot be asked, hosts that are named in both ways are not changed, because two of them may

@@ -295,6 +295,42 @@ func TestHostedProcess_overtakenMeanwhile(t *testing.T) {
 	})
 }
 
+// A host whose owner cannot be determined in its wave counts toward the limit of the rollout, so no further wave begins.
+func TestHostedProcess_heldInItsWave(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		resource := w.object()
+		resource.Applied(w.declares(3, attribute("rollout", map[string]any{"batch_size": 1})))
+		w.sim.OnCall = func(call simulator.Call) {
+			if call.API == "unregister_proc_info" || call.Op == simulator.OpUnhost { // of the first wave
+				w.sim.OnCall = nil
+				w.onOp(simulator.OpQuery, away, 2)
+			}
+		}
+		resource.Protocol = w.open()
+		said := resource.DestroyUnrefreshed()
+		providertest.Fails(w, said, "its agent did not answer", "too many hosts had failed before its wave")
+		providertest.Same(w, "hosts in state", addresses(2, 3), resource.Reasons("hosts"))
+		providertest.Check(w, !w.at(1).Registered && w.at(2).Registered && w.at(3).Registered, "they are %+v, %+v and %+v", w.at(1), w.at(2), w.at(3))
+	})
+}
+
+// If private state is lost and the cached status does not show what may be stopped, nothing is stopped or unregistered.
+func TestHostedProcess_stoppedOnlyIfRead(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		resource := w.object()
+		resource.Applied(w.declares(2, attribute("ensure", "running"), attribute("on_destroy", "stop")))
+		resource.Private = nil
+		w.on("get_proc_status_v2", after(simulator.Fault{HTTPStatus: 403})) // the first shows the owner
+		w.sim.ResetCalls()
+		resource.Protocol = w.open()
+		said := resource.DestroyUnrefreshed()
+		providertest.Fails(w, said, "who registered it could not be read", "on 2 of 2 hosts", "HTTP 403")
+		providertest.Check(w, len(undoneOn(w.sim)) == 0 && len(resource.Reasons("hosts")) == 2, "undone on %v; hosts in state: %v", undoneOn(w.sim), resource.Reasons("hosts"))
+	})
+}
+
 // An agent that does not answer keeps only its own host in state.
 func TestHostedProcess_destroyedBesideSilentAgent(t *testing.T) {
 	t.Parallel()

@@ -248,6 +248,42 @@ func TestRollback_underWay(t *testing.T) {
 	}
 }
 
+// If a rollout is rolled back, a host that joined stays in state if it may be registered, and not if that was refused.
+func TestRollback_joinedUnconfirmed(t *testing.T) {
+	t.Parallel()
+	const stays = "These hosts joined and are in state now, as the process is or may be registered there: web-4."
+	for name, c := range map[string]struct {
+		befalls func(*world)
+		hosts   map[string]string
+		left    map[string]string
+		joined  bool
+	}{
+		"the-answer-was-lost": {func(w *world) { w.on("register_proc_info", simulator.Fault{Drop: "after"}, 4) }, addresses(1, 2, 3, 4), codesOf("unconfirmed", 4), true},
+		"refused":             {func(w *world) { w.on("register_proc_info", away, 4) }, addresses(1, 2, 3), map[string]string{}, false},
+		"another-tool-has-it": {func(w *world) { w.colleague(4) }, addresses(1, 2, 3), map[string]string{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				waves := attribute("rollout", map[string]any{"batch_size": 1, "on_failure": "rollback", "canary": []string{"web-4"}})
+				before := w.declares(3, attribute("rollout", map[string]any{"batch_size": 1}))
+				o := w.object()
+				o.Applied(before)
+				c.befalls(w)
+				o.Protocol = w.open()
+				_, said := o.Apply(w.changed(4, waves))
+				providertest.Check(w, said.Failed() && tells(said, "No host had been changed by then, so there was nothing to roll back.") && tells(said, stays) == c.joined, "said: %s", said)
+				providertest.Same(w, "hosts in state", c.hosts, o.Reasons("hosts"))
+				providertest.Same(w, "out_of_sync", c.left, codes(o))
+				w.repair()
+				o.Protocol = w.open()
+				o.Apply(before)
+				providertest.Check(w, w.at(4).Registered == (name == "another-tool-has-it"), "web-4 has %+v", w.at(4))
+			})
+		})
+	}
+}
+
 // After a rollback, the next apply does not restart a process that already runs as declared, and starts one that an
 // earlier restart may have stopped.
 func TestRollback_behind(t *testing.T) {
