@@ -214,11 +214,11 @@ func TestProcessOperation_oneShotFailed(t *testing.T) {
 		"stays":        {simulator.Fault{Code: new(126), Apply: true}, true, []string{providertest.Operated(0, 2), providertest.Operated(4, 2)}},
 		"away":         {simulator.Fault{Code: new(117)}, false, []string{providertest.Operated(0, 2), providertest.Operated(4, 2)}},
 	} {
+		c.fault.API, c.fault.Op, c.fault.Hosts = "operate_*", new(simulator.OpStart), second
 		onFaces(t, name, gseFaces, func(s trial) {
 			t := s.t
 			sim := providertest.NewSim(t)
 			sim.Registered(t, 2)
-			c.fault.API, c.fault.Op, c.fault.Hosts = "operate_*", new(simulator.OpStart), second
 			sim.Inject(c.fault)
 			if c.stays {
 				sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Hosts: second, Code: new(65535)})
@@ -357,6 +357,7 @@ func TestProcessOperation_oneShotRunByDestroy(t *testing.T) {
 		"failed":     {Code: new(simulator.CodeCommandFailed)},
 		"away":       {Code: new(117)},
 	} {
+		fault.API, fault.Op = "operate_*", new(simulator.OpUnhost)
 		onFaces(t, name, gseFaces, func(s trial) {
 			t := s.t
 			sim := providertest.NewSim(t)
@@ -365,7 +366,6 @@ func TestProcessOperation_oneShotRunByDestroy(t *testing.T) {
 			config["run_on_create"], config["on_destroy"] = false, "start"
 			resource := operationOf(t, sim, s.by)
 			resource.Applied(config)
-			fault.API, fault.Op = "operate_*", new(simulator.OpUnhost)
 			sim.Inject(fault)
 			if _, said := resource.Apply(nil); !said.Failed() || !strings.Contains(said.String(), "it was run, and is hosted now, so the agent may run it again") {
 				t.Errorf("said: %s", said)
