@@ -279,8 +279,9 @@ func (d Desired) MadeNow(row Status, live, ours int64) bool {
 	return d.Made(row) && !d.mayBeEarlier(row, live, ours)
 }
 
-// mayBeEarlier reports whether a row shows what Owner has registered earlier, unless the agent's times show that
-// the row's registration was made after ours: live is its time now, ours its time after our registration.
+// mayBeEarlier reports whether a row shows what Owner has registered earlier. It does not if the agent's times
+// show that the row's registration was made after ours: live is its time now, ours its time after our
+// registration.
 func (d Desired) mayBeEarlier(row Status, live, ours int64) bool {
 	another := registeredSince(ours, live) && row.RegisterTime == live
 	carried, _ := d.carried(row)

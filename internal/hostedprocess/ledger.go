@@ -57,6 +57,8 @@ type entry struct {
 	// Overtaken is the time of a later registration by another object, 0 if there is none. Once that
 	// registration is gone, nothing of this object is left on the machine.
 	Overtaken int64 `json:"overtaken,omitempty"`
+	// Last is the fingerprint that this object last registered there, as far as is known.
+	Last string `json:"last,omitempty"`
 	// Task is a hosting or a start whose end was not seen.
 	Task fleet.Task `json:"task,omitzero"`
 	// Runs is what the process runs. It is kept only if on_update is an operation.
@@ -230,6 +232,15 @@ func (e entry) afterApply(host fleet.Host, o fleet.Outcome, found fleet.Found) e
 	}
 	e.Task = task
 	return e
+}
+
+// made reports whether a row shows that this object has registered what is declared on a host. If it last registered
+// something else there, the row must not show an earlier registration.
+func (e entry) made(held fleet.Desired, row, live fleet.Status) bool {
+	if e.Last != "" && e.Last != held.Fingerprint {
+		return held.MadeNow(row, live.RegisterTime, e.At)
+	}
+	return held.Made(row)
 }
 
 // seen returns the ledger after a refresh, and whether a change in it affects what is done next. The cached

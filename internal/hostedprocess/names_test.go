@@ -588,7 +588,7 @@ func TestNames_twiceAndStays(t *testing.T) {
 		step{name: "destroyed", befalls: (*world).repair, anyCalls: true},
 	)
 	p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
-	providertest.Check(t, len(p.Entries) == 0 && !p.Running, "it is %+v", p)
+	providertest.Check(t, len(p.Entries) == 0 && !p.Hosted, "it is %+v", p)
 }
 
 // If it loses one of its names and gets a new declaration in one apply, its process is restarted as the plan says.

@@ -224,7 +224,7 @@ func (f *refresh) compare(last ledger) {
 		}
 		_, away := f.report.Unreachable[host]
 		status := refreshed{
-			was: was, found: found, away: away, row: row, made: held.MadeNow(row, f.report.Live[host].RegisterTime, last.on(host).At), alike: held.AsFound(row), ours: last.ours(held, row),
+			was: was, found: found, away: away, row: row, made: last.on(host).made(held, row, f.report.Live[host]), alike: held.AsFound(row), ours: last.ours(held, row),
 			labelled: held.FingerprintLabel != "", owner: row.Labels[held.OwnerLabel()],
 		}.status()
 		if status.Code == "" && due { // it is registered as declared after all, but not operated

@@ -1,6 +1,7 @@
 package hostedprocess
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -125,8 +126,12 @@ func (u *update) entries(left fleet.Inventory, failures fleet.Results, runs func
 	for _, host := range left.Hosts() {
 		e := u.last.on(host).afterApply(host, failures[host], u.found) // the zero value if it did not fail
 		e.Supplier = host.SupplierID()
+		e.Last = cmp.Or(e.Last, u.last.Fingerprint)
 		if u.registered[host] {
-			e.Overtaken = 0
+			e.Overtaken, e.Last = 0, u.h.Desired.Fingerprint
+		}
+		if o, went := u.back[host]; went && isRegistered(o) {
+			e.Last = u.prior.Desired.Fingerprint
 		}
 		_, stuck := u.stuck[host]
 		switch {
