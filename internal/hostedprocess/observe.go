@@ -230,9 +230,9 @@ func (l departure) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Ho
 // theirs notes a host whose registration is not this object's, unless state said so already.
 func (l departure) theirs(host fleet.Host, s *sight) {
 	switch {
+	case s.Claim == ownership.Foreign:
 	case s.evidence.Row == ownership.Beside:
 		l.note(besides, host, left("registered by another resource since, as "+s.otherName.Address()))
-	case s.Claim == ownership.Foreign:
 	case s.evidence.Row == ownership.Others:
 		l.note(anothers, host, left(meaningAnothers))
 	default:

@@ -263,6 +263,26 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 	}
 }
 
+// A host that was registered_by_other leaves without a warning, even if its machine has since been registered by its
+// other name.
+//
+// Promised in shared-hosts.md: Hosts that were `registered_by_other` leave with neither.
+func TestOvertaken_notByTheOtherName(t *testing.T) {
+	t.Parallel()
+	h := newTwoNamed(t)
+	h.applied(h.config("./theirs.sh", "running", "kill"))
+	own := h.object()
+	own.Apply(h.config("./start.sh", "running", "kill", map[string]any{"adopt_existing": false, "hosts": providertest.HostsOf(2)}))
+	if left := providertest.Texts(own.Attribute("out_of_sync")); !strings.HasPrefix(left["web-1"], "registered_by_other") {
+		t.Fatalf("out_of_sync is %v", left)
+	}
+	h.applied(h.config("./third.sh", "running", "kill", map[string]any{"hosts": map[string]string{"a": agent}}))
+	before := h.sim.Machine(agent).Process("web", "nginx")
+	said := own.DestroyUnrefreshed()
+	after := h.sim.Machine(agent).Process("web", "nginx")
+	providertest.Check(t, !said.Failed() && !strings.Contains(said.String(), "Belong To Another") && cmp.Equal(before, after), "it was %+v\nit is  %+v\nsaid: %s", before, after, said)
+}
+
 // An update that renames a host is killed once the new name is registered, so state has only the old name, under which
 // nothing is registered. By the new name the machine is this object's, so it must not be forgotten.
 func TestNames_diedInRename(t *testing.T) {
