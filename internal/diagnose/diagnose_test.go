@@ -405,10 +405,12 @@ func TestSentence(t *testing.T) {
 // A rollout_plan that equals the previous one says so, and how often.
 func TestAgain(t *testing.T) {
 	t.Parallel()
+	hosts := strings.Repeat("web-1, ", 20)
 	for text, want := range map[[2]string]string{
 		{"a", ""}: "a", {"a", "b"}: "a", {"a", "a"}: "again: a", {"a", "again: a"}: "again (2): a", {"a", "again (2): a"}: "again (3): a", {"a\nin 2 waves", "a\nin 2 waves"}: "again: a\nin 2 waves",
+		{"a: " + hosts, "b:\n" + hosts}: "a:\n" + hosts, {"a: " + hosts, "a:\n" + hosts}: "again: a:\n" + hosts, {"a: " + hosts, "again: a:\n" + hosts}: "again (2): a:\n" + hosts, {"a: " + hosts, "a:\nothers"}: "a:\n" + hosts,
 	} {
-		if got := Again(text[0], text[1]); got != want || IsAgain(got) != (want != text[0]) {
+		if got := Again(Lines([]string{text[0]}), text[1]); got != want || IsAgain(got) != strings.HasPrefix(want, "again") {
 			t.Errorf("%q after %q: %q, want %q", text[0], text[1], got, want)
 		}
 	}

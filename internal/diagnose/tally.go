@@ -136,7 +136,7 @@ func IsAgain(text string) bool {
 // a plan would show no change otherwise.
 func Again(text, before string) string {
 	times := make(map[string]int)
-	for line := range strings.SplitSeq(before, "\n") {
+	for _, line := range whole(before) {
 		n := 1
 		if found := repeated.FindStringSubmatch(line); found != nil {
 			line = strings.TrimPrefix(line, found[0])
@@ -148,7 +148,7 @@ func Again(text, before string) string {
 		}
 		times[line] = n
 	}
-	lines := strings.Split(text, "\n")
+	lines := whole(text)
 	for i, line := range lines {
 		switch n := times[line]; { // a line of waves continues the line before it
 		case n == 1 && !strings.HasPrefix(line, "in "):
@@ -157,5 +157,11 @@ func Again(text, before string) string {
 			lines[i] = fmt.Sprintf("again (%d): %s", n, line)
 		}
 	}
-	return strings.Join(lines, "\n")
+	return strings.ReplaceAll(strings.Join(lines, "\n"), broken, ":\n")
 }
+
+// broken stands for the place at which Lines has broken a line in two.
+const broken = ":\x00"
+
+// whole returns the lines of a rollout_plan. One that Lines has broken is one line.
+func whole(text string) []string { return strings.Split(strings.ReplaceAll(text, ":\n", broken), "\n") }

@@ -106,8 +106,7 @@ type run struct {
 // runsNothing is the rollout_plan of an apply that only records.
 const runsNothing = "runs nothing"
 
-// String returns rollout_plan. A plan shows each line as new, because each has the number of the run. Only the
-// second half of a line that diagnose.Lines breaks may be the same as before, which diagnose.Again changes.
+// String returns rollout_plan. Each line differs from those before, because it has the number of the run.
 func (r run) String() string { return diagnose.Lines(r.lines()) }
 
 // lines returns what is done, with a line for each step. Without a number, lines have no prefix.
