@@ -755,4 +755,17 @@ func TestHostedProcess_namesUnread(t *testing.T) {
 			resource.Applied(mixed)
 		})
 	}
+	t.Run("rename", func(t *testing.T) {
+		t.Parallel()
+		w := newNames(t, false)
+		resource := w.object()
+		resource.Applied(w.declares(1))
+		w.sim.ResetCalls()
+		resource.Fresh = w.open // has not heard the names
+		resource.Between = func() { w.on("get_proc_status_v2", simulator.Fault{HTTPStatus: 403}) }
+		_, said := resource.Apply(w.declares(0, attribute("hosts", map[string]string{"web-1": agents["web-1"]})))
+		providertest.Fails(t, said, "Unable to Tell Hosts Apart", "hosts leave that are named in another form than hosts that stay or come")
+		providertest.Check(t, len(w.sim.Changes()) == 0, "called %v", w.sim.Changes())
+		providertest.Same(t, "hosts in state", addresses(1), resource.Reasons("hosts"))
+	})
 }

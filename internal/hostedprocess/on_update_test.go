@@ -3,6 +3,7 @@ package hostedprocess_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -95,6 +96,32 @@ func TestOnUpdate_tookEffect(t *testing.T) {
 					o.Apply(w.changed(2, more))
 				}
 				providertest.Check(t, w.at(1).PID != before && len(codes(o)) == 0, "process %d became %d; out_of_sync %v", before, w.at(1).PID, codes(o))
+			})
+		})
+	}
+}
+
+// If an apply is interrupted when a host is registered and the operation was not yet sent there, the next apply sends it.
+func TestOnUpdate_registeredThenInterrupted(t *testing.T) {
+	t.Parallel()
+	for operation, op := range map[string]int{"reload": simulator.OpReload, "restart": simulator.OpRestart} {
+		t.Run(operation, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				w.settings["max_hosts_per_request"], w.settings["max_concurrent_requests"] = 1, 1
+				more := attribute("on_update", operation)
+				o := w.object()
+				o.Applied(w.declares(2, more))
+				w.do(w.sim.StartProcess, 1, 2)
+				w.sim.CutAt(func(call simulator.Call) bool { return call.Op == op && strings.HasPrefix(call.API, "operate_") }).Apply(o, w.changed(2, more))
+				sent := w.sim.Calls().OfOp(op).HostCalls("operate_*")
+				left := slices.Sorted(maps.Values(codes(o)))
+				providertest.Check(w, sent == 1 && slices.Equal(left, []string{"not_operated", "operation_unconfirmed"}), "%d were sent it; out_of_sync: %v", sent, codes(o))
+				w.sim.ResetCalls()
+				o.Protocol = w.open()
+				_, said := o.ApplyUnrefreshed(w.changed(2, more))
+				again := w.sim.Calls().OfOp(op).HostCalls("operate_*")
+				providertest.Check(w, !said.Failed() && len(codes(o)) == 0 && again > 0, "%d were operated, out_of_sync %v; said: %s", again, codes(o), said)
 			})
 		})
 	}
