@@ -107,6 +107,9 @@ func TestSafety(t *testing.T) {
 				if calls := sim.Changes(); said.Failed() && len(calls) > 0 {
 					t.Errorf("called %v", calls)
 				}
+				if said.Failed() && !c.tainted && kind == providertest.PlanReplace { // Terraform shows no plan of a tainted object
+					t.Errorf("not the plan said so, but the apply")
+				}
 			})
 		}
 	}
