@@ -200,6 +200,39 @@ func TestHostedProcess_comesBackInPart(t *testing.T) {
 	}
 }
 
+// A host could not leave, or be destroyed, and was stopped on the way. If it comes back while the cached status still
+// shows it from before, the agents are asked.
+func TestHostedProcess_stoppedAndStuckReturns(t *testing.T) {
+	t.Parallel()
+	for name, hosts := range map[string]int{"leaves": 1, "destroyed": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				more, resource := map[string]any{"ensure": "running", "on_destroy": "stop"}, w.object()
+				resource.Applied(w.declares(2, more))
+				w.sim.FreezeStatus()
+				w.on("unregister_proc_info", simulator.Fault{Code: new(65535)}, 2)
+				var config map[string]any // destroys
+				if hosts > 0 {
+					config = w.declares(hosts, more)
+				}
+				_, said := resource.Apply(config)
+				providertest.Check(t, tells(said, "could not be unregistered on 1 of"), "said: %s", said)
+				providertest.Check(t, !w.at(2).Running, "web-2 still runs")
+				w.sim.Repair()
+
+				resource.Applied(w.declares(2, more))
+
+				p := w.at(2)
+				providertest.Check(t, p.Running && p.Hosted, "web-2 runs: %t, is hosted: %t", p.Running, p.Hosted)
+				w.sim.ResetCalls()
+				resource.Refresh()
+				providertest.Check(t, len(resource.Reasons("out_of_sync")) == 0, "out of sync: %v", resource.Reasons("out_of_sync"))
+			})
+		})
+	}
+}
+
 // A process that did not get the new declaration also stops. The refresh that finds it stopped keeps other_spec, which
 // JOB does not show.
 func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {

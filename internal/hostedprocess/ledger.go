@@ -63,6 +63,9 @@ type entry struct {
 	Task fleet.Task `json:"task,omitzero"`
 	// Runs is what the process runs. It is kept only if on_update is an operation.
 	Runs fleet.Runs `json:"runs,omitzero"`
+	// Leaving is set if unregistering the host was begun and did not succeed. The process may have been stopped or
+	// unhosted, whatever the cached status shows.
+	Leaving bool `json:"leaving,omitempty"`
 }
 
 const ledgerKey = "ledger"
@@ -241,6 +244,18 @@ func (e entry) made(held fleet.Desired, row, live fleet.Status) bool {
 		return held.MadeNow(row, live.RegisterTime, e.At)
 	}
 	return held.Made(row)
+}
+
+// leaving returns the ledger after a destroy that has begun on these hosts and did not succeed there.
+func (l ledger) leaving(begun map[fleet.Host]bool) ledger {
+	entries := maps.Clone(l.hosts)
+	for host := range begun {
+		e := l.on(host)
+		e.Leaving = true
+		entries[host.WithoutSupplier()] = e
+	}
+	l.hosts = entries
+	return l
 }
 
 // seen returns the ledger after a refresh, and whether a change in it affects what is done next. The cached

@@ -42,10 +42,12 @@ type departure struct {
 	noted map[note]fleet.Results
 	// was is what the agents of this object's own hosts reported before.
 	was map[fleet.Host]fleet.Status
+	// begun are the hosts that could not be unregistered, and to which something was or may have been done.
+	begun map[fleet.Host]bool
 }
 
 func (h hostedProcess) departure(k known, how leave) departure {
-	return departure{h, k, how, make(fleet.Results), make(map[note]fleet.Results), make(map[fleet.Host]fleet.Status)}
+	return departure{h, k, how, make(fleet.Results), make(map[note]fleet.Results), make(map[fleet.Host]fleet.Status), make(map[fleet.Host]bool)}
 }
 
 // release unregisters those of the hosts that this object owns. It leaves alone what this object never
@@ -108,6 +110,11 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 	}
 	results, idle := fleet.Release(ctx, l.Process, ours, l.first, spared, l.was)
 	found := fleet.SetOf(idle)
+	for host, o := range results {
+		if !o.OK() && !o.Away && o.Verdict != fleet.NotTried {
+			l.begun[host] = true
+		}
+	}
 	for _, host := range ours {
 		if l.was[host].State == "" && !found[host] && results[host].OK() { // no agent was asked, and a process that could be stopped ran
 			l.was[host] = fleet.Status{State: fleet.Running}

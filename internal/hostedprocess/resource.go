@@ -205,6 +205,9 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	state.Unreachable = reference.StringMapValue(reference.Only(reference.StringMap(state.Unreachable), h.Hosts, stuck))
 	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
+	if last.kept {
+		resp.Diagnostics.Append(last.leaving(gone.begun).save(ctx, resp.Private)...)
+	}
 	resp.Diagnostics.Append(gone.failed("be destroyed", diagnose.DestroyedAlone, goneDestroyed))
 }
 
