@@ -233,6 +233,40 @@ func TestHostedProcess_stoppedAndStuckReturns(t *testing.T) {
 	}
 }
 
+// What an apply saw on a host is not undone by a cached status that is older: the next plan still shows the host.
+func TestHostedProcess_failedWhileStatusLags(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		was, ensure, left string
+		op                int // that fails
+	}{
+		"not-started": {"hosted", "running", "not_running", 0},
+		"not-hosted":  {"registered", "hosted", "not_hosted", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				config, resource := w.declares(2, attribute("ensure", tt.ensure)), w.object()
+				resource.Applied(w.declares(2, attribute("ensure", "running")))
+				resource.Applied(w.declares(2, attribute("ensure", tt.was)))
+				w.sim.FreezeStatus()
+				w.do(w.sim.StopProcess, 2)
+				w.onOp(tt.op, simulator.Fault{Code: new(65535)}, 2)
+				resource.Apply(config)
+				reason := resource.Reasons("out_of_sync")["web-2"]
+				providertest.Check(t, strings.HasPrefix(reason, tt.left+": 65535"), "web-2 is %q", reason)
+				w.sim.Repair()
+
+				resource.Applied(config)
+
+				p := w.at(2)
+				providertest.Check(t, p.Hosted && (p.Running || tt.ensure != "running"), "web-2 is hosted: %t, runs: %t", p.Hosted, p.Running)
+				resource.Settled(config)
+			})
+		})
+	}
+}
+
 // A process that did not get the new declaration also stops. The refresh that finds it stopped keeps other_spec, which
 // JOB does not show.
 func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {

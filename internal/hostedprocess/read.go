@@ -78,14 +78,16 @@ type refresh struct {
 	found     map[fleet.HostID]diagnose.HostStatus // what state says afterwards
 }
 
-// inspect compares the hosts. In doubt are those whose registration is unproven or not as declared, those whose
-// unregistering was begun, and those whose agents did not answer. An outdated cached status may show an earlier
+// inspect compares the hosts. The agents of hosts in doubt are asked whatever the cached status shows, which may be
+// older than what an apply saw. Of these hosts, state says that something is missing or not as declared. Or
+// unregistering them was begun, or their agents did not answer. An outdated cached status may show an earlier
 // registration of this object, by its labels.
 func (f *refresh) inspect(ctx context.Context) (err error) {
 	hosts, inDoubt := f.Hosts.Hosts(), make(map[fleet.Host]bool)
 	for _, host := range hosts {
 		status := f.statuses[host.WithoutSupplier()]
-		inDoubt[host] = unproven(status.Code) || outdated(status.Code) && f.held.FingerprintLabel != "" || status.Away() || f.last.on(host).Leaving
+		missing := unheld(status.Code) || status.Code == fleet.NotHosted || status.Code == fleet.NotRunning
+		inDoubt[host] = missing || outdated(status.Code) && f.held.FingerprintLabel != "" || status.Away() || f.last.on(host).Leaving
 	}
 	f.report, err = fleet.Inspect(ctx, f.Process, hosts, f.held, inDoubt, f.last.times(hosts))
 	return err
