@@ -98,12 +98,6 @@ func (r Inventory) HostOf(key string) (Host, bool) {
 	return r.hosts[i], true
 }
 
-// Mixed reports whether some hosts are named by agent id and others by address.
-func (r Inventory) Mixed() bool {
-	byID := len(r.Pick(func(h Host) bool { return h.AgentID() != "" }))
-	return byID > 0 && byID < r.Len()
-}
-
 // Find returns the host with this id, with its supplier id here, and whether the inventory holds it.
 func (r Inventory) Find(id HostID) (Host, bool) {
 	i, found := r.index[id]
@@ -177,4 +171,13 @@ func SetOf(hosts []Host) map[Host]bool {
 		set[h] = true
 	}
 	return set
+}
+
+// OtherForm returns those of hosts that are named in another form than some of others. Only an address and an agent
+// id can name the same machine.
+func OtherForm(hosts, others []Host) []Host {
+	byID := func(h Host) bool { return h.id.IsAgentID() }
+	ids := slices.ContainsFunc(others, byID)
+	addresses := slices.ContainsFunc(others, func(h Host) bool { return !byID(h) })
+	return Where(hosts, func(h Host) bool { return byID(h) && addresses || !byID(h) && ids })
 }

@@ -106,12 +106,12 @@ func (e effect) operating(operation fleet.Operation, still remains) effect {
 }
 
 // renames reports whether hosts that come may be hosts that go, under another name.
-func (e effect) renames() bool { return len(otherForm(e.leaves.hosts, e.next.Hosts())) > 0 }
+func (e effect) renames() bool { return len(fleet.OtherForm(e.leaves.hosts, e.next.Hosts())) > 0 }
 
 // unnamed returns the effect while it is unknown which hosts are renamed.
 func (e effect) unnamed() effect {
 	e.steps = maps.Clone(e.steps)
-	e.steps[rename], e.leaves.going = otherForm(e.next.Without(e.prior), e.leaves.hosts), otherForm(e.leaves.hosts, e.next.Hosts())
+	e.steps[rename], e.leaves.going = fleet.OtherForm(e.next.Without(e.prior), e.leaves.hosts), fleet.OtherForm(e.leaves.hosts, e.next.Hosts())
 	coming, going := fleet.SetOf(e.steps[rename]), fleet.SetOf(e.leaves.going)
 	e.steps[register] = fleet.Where(e.steps[register], func(host fleet.Host) bool { return !coming[host] })
 	for _, hosts := range []*[]fleet.Host{&e.leaves.hosts, &e.leaves.unsure, &e.leaves.refused} {

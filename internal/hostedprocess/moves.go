@@ -105,7 +105,7 @@ func (h hostedProcess) notReplaced(hosts []fleet.Host) []fleet.Host {
 // notRenamed leaves out the hosts that another object has registered in this run under the machine's other
 // name. Unregistering one name may unregister both.
 func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Host {
-	suspects := otherForm(hosts, l.owners.OfOthers(l.OnHost, l.object))
+	suspects := fleet.OtherForm(hosts, l.owners.OfOthers(l.OnHost, l.object))
 	if len(suspects) == 0 {
 		return hosts
 	}

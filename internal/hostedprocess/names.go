@@ -20,11 +20,11 @@ import (
 // known of them.
 func (h hostedProcess) renames(ctx context.Context, prior fleet.Inventory, k known) (map[fleet.Host]fleet.Host, diag.Diagnostics) {
 	removed, added := prior.Without(h.Hosts), h.Hosts.Without(prior)
-	suspects := otherForm(removed, h.Hosts.Hosts())
+	suspects := fleet.OtherForm(removed, h.Hosts.Hosts())
 	if len(suspects) == 0 {
 		return nil, nil
 	}
-	others, err := h.Process.OtherNames(ctx, append(otherForm(added, removed), suspects...))
+	others, err := h.Process.OtherNames(ctx, append(fleet.OtherForm(added, removed), suspects...))
 	if err != nil {
 		return nil, diag.Diagnostics{diagnose.CallFailed("Unable to Tell Hosts Apart", h.Title+
 			" was left as it is, because hosts leave that are named in another form than hosts that stay or come, and whether they are the same machines could not be asked.", err)}
@@ -89,13 +89,6 @@ func byID(host fleet.Host) bool { return host.AgentID() != "" }
 // named returns those of hosts that are named by agent id, or those that are not.
 func named(hosts []fleet.Host, id bool) []fleet.Host {
 	return fleet.Where(hosts, func(host fleet.Host) bool { return byID(host) == id })
-}
-
-// otherForm returns the hosts that are named in another form than some of others.
-func otherForm(hosts, others []fleet.Host) []fleet.Host {
-	ids := slices.ContainsFunc(others, byID)
-	addresses := slices.ContainsFunc(others, func(host fleet.Host) bool { return !byID(host) })
-	return fleet.Where(hosts, func(host fleet.Host) bool { return byID(host) && addresses || !byID(host) && ids })
 }
 
 // meaningNewNameTaken: unregistering the old name would end the hosting of the new one.

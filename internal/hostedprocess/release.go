@@ -154,7 +154,7 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 			}
 		}
 	}
-	mixed := otherForm(ours, ours)
+	mixed := fleet.OtherForm(ours, ours)
 	if l.first.Operation() == "" || len(mixed) == 0 {
 		return ours, spared
 	}

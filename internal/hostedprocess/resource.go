@@ -233,10 +233,11 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 // checkNames refuses two names of one machine.
 func (h hostedProcess) checkNames(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if !h.Hosts.Mixed() {
+	hosts := h.Hosts.Hosts()
+	if len(fleet.OtherForm(hosts, hosts)) == 0 {
 		return diags
 	}
-	others, err := h.Process.OtherNames(ctx, h.Hosts.Hosts())
+	others, err := h.Process.OtherNames(ctx, hosts)
 	if err != nil {
 		diags.Append(diagnose.CallFailed("Unable to Tell Hosts Apart", h.Title+
 			" was left as it is, because some of its hosts are named by agent id and some by address, and whether two of them are one machine could not be asked.", err))

@@ -107,7 +107,7 @@ func (c *change) findRenamed(ctx context.Context, members []member) (unclear map
 	asked := make(map[string]bool)
 	for _, m := range members {
 		added, removed := c.moved(m.ID)
-		if asked[m.ID] || !mayShareMachine(added, removed) {
+		if asked[m.ID] || len(fleet.OtherForm(added, removed)) == 0 {
 			continue
 		}
 		asked[m.ID] = true
@@ -148,27 +148,7 @@ func (c *change) dependsOnName(left place) bool {
 
 // mayRename reports whether hosts that joined may be hosts that left.
 func (c *change) mayRename() bool {
-	return slices.ContainsFunc(c.next, func(m member) bool { return mayShareMachine(c.moved(m.ID)) })
-}
-
-// mayShareMachine reports whether a host of one list may be a host of the other under another name. Only an
-// address and an agent id can name the same machine.
-func mayShareMachine(a, b []fleet.Host) bool {
-	agents, addresses := byForm(a)
-	otherAgents, otherAddresses := byForm(b)
-	return (agents && otherAddresses) || (addresses && otherAgents)
-}
-
-// byForm reports which forms of names hosts have.
-func byForm(hosts []fleet.Host) (agents, addresses bool) {
-	for _, host := range hosts {
-		if host.AgentID() != "" {
-			agents = true
-		} else {
-			addresses = true
-		}
-	}
-	return agents, addresses
+	return slices.ContainsFunc(c.next, func(m member) bool { return len(fleet.OtherForm(c.moved(m.ID))) > 0 })
 }
 
 // inState returns the place under which state may have a process on a host. If state has the host under another

@@ -57,7 +57,7 @@ func (o operation) duplicates(ctx context.Context) (map[place]fleet.Host, error)
 		process[m.ID] = m.Process
 	}
 	for id, hosts := range hosts {
-		if !mayShareMachine(hosts, hosts) {
+		if len(fleet.OtherForm(hosts, hosts)) == 0 {
 			continue // names of one form are different machines
 		}
 		others, err := process[id].OtherNames(ctx, hosts)
