@@ -57,8 +57,8 @@ func (r remains) changes() bool { return r.prior.HasSpec && r.prior.Spec != r.sp
 // on reports whether the operation is due on a host, and what runs there.
 func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 	code, runs := r.statuses[host.WithoutSupplier()].Code, r.last.on(host).Runs
-	lost := code == fleet.Unconfirmed && runs.Due(r.prior.Spec) // the host was this object's before
-	if unproven(code) && !lost || !r.prior.HasSpec {            // what runs there is not known to be this object's
+	lost := code == fleet.Unconfirmed && (runs.Spec != "" || runs.Tried != "") // the host was this object's before
+	if unproven(code) && !lost || !r.prior.HasSpec {                           // what runs there is not known to be this object's
 		return fleet.Runs{}, false
 	}
 	if r.changes() {
@@ -183,6 +183,8 @@ func (u *update) untried(host fleet.Host, o fleet.Outcome, runs fleet.Runs) flee
 	switch {
 	case o.Left == fleet.OtherSpec:
 		runs.Spec = cmp.Or(runs.Spec, u.h.Desired.Spec)
+	case unconfirmed(o) && u.wasRegistered(host): // what is registered later may be another declaration
+		runs.Spec = cmp.Or(runs.Spec, u.prior.Desired.Spec)
 	case o.Left != fleet.NotOperated || !u.registered[host]:
 	case runs.Tried == "":
 		runs.Tried = fleet.TryDue

@@ -39,6 +39,7 @@ func TestRemains(t *testing.T) {
 		"never registered":                {prior: prior, spec: "new", code: fleet.NotRegistered, runs: fleet.Runs{Spec: "older"}},
 		"another's":                       {prior: prior, spec: "new", code: fleet.RegisteredByOther, runs: fleet.Runs{Spec: "older"}},
 		"unconfirmed, and never ran":      {prior: prior, spec: "new", code: fleet.Unconfirmed},
+		"unconfirmed, and ran before":     {prior: prior, spec: "new", code: fleet.Unconfirmed, runs: fleet.Runs{Spec: "old"}, due: true, want: fleet.Runs{Spec: "old"}},
 		"unconfirmed, and another runs":   {prior: prior, spec: "old", code: fleet.Unconfirmed, runs: fleet.Runs{Spec: "older"}, due: true, want: fleet.Runs{Spec: "older"}},
 	} {
 		last := ledger{kept: !c.lost, hosts: map[fleet.HostID]entry{host.WithoutSupplier(): {Runs: c.runs}}}

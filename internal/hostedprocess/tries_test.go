@@ -88,6 +88,19 @@ func TestTries(t *testing.T) {
 			o.ApplyUnrefreshed(w.changed(2, restart))
 			providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the previous process still runs", codes(o))
 		}},
+		"unregistered-lost-then-changed": {gse, func(w *world) { // the previous declaration runs, though it may not be registered
+			o := started(w, restart)
+			w.do(w.sim.Unregister, 2)
+			pid := w.at(2).PID
+			w.on("register_proc_info", simulator.Fault{Drop: "after"}, 2)
+			o.Protocol = w.open()
+			o.Apply(w.declares(2, restart))
+			w.repair()
+			providertest.Same(w, "out_of_sync", "unconfirmed", codes(o)["web-2"])
+			o.Protocol = w.open()
+			o.ApplyUnrefreshed(w.changed(2, restart))
+			providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the previous process still runs", codes(o))
+		}},
 		"not-rolled-back-and-revived": {gse, func(w *world) {
 			running, pass := attribute("ensure", "running"), w.passing()
 			o := w.object()

@@ -160,17 +160,22 @@ func (u *update) keepDoubt(results fleet.Results) {
 	}
 }
 
+// wasRegistered reports whether this object was registered on a host before, by this name or the old one, whatever has
+// become of that: what runs there is its own.
+func (u *update) wasRegistered(host fleet.Host) bool {
+	dropped, renamed := u.names.dropped.results[u.names.old[host]]
+	was := u.prior.Hosts.Has(host) || renamed && dropped.OK()
+	return was && !unproven(u.statuses[host.WithoutSupplier()].Code)
+}
+
 // markNoLongerRegistered replaces NotRegistered by NoLongerRegistered on hosts where this object was registered
-// before, by this name or the old one: what runs there is its own. It does not if an answer was lost, as the host may
-// be registered again.
+// before. It does not if an answer was lost, as the host may be registered again.
 func (u *update) markNoLongerRegistered(results fleet.Results) {
 	for host, o := range results {
 		e := u.last.on(host)
 		awaited := o.Underway.ID != "" && (o.Underway == e.Task || o.Underway == e.Runs.Task) // so nothing new was sent
 		known := o.Verdict == fleet.Failed && !o.Unread || o.Verdict == fleet.NotTried || awaited
-		dropped, renamed := u.names.dropped.results[u.names.old[host]]
-		was := u.prior.Hosts.Has(host) || renamed && dropped.OK()
-		if known && o.Left == fleet.NotRegistered && was && !unproven(u.statuses[host.WithoutSupplier()].Code) {
+		if known && o.Left == fleet.NotRegistered && u.wasRegistered(host) {
 			o.Left = fleet.NoLongerRegistered
 			results[host] = o
 		}
