@@ -27,6 +27,21 @@ func TestTries(t *testing.T) {
 		w.do(w.sim.StartProcess, 1, 2)
 		return o
 	}
+	// web-2 is unregistered, and the answer to registering it again is lost. The next apply replaces the process.
+	registeringLost := func(w *world, first map[string]any, next func(*providertest.Core, map[string]any) (providertest.PlanKind, providertest.Diagnostics)) {
+		o := started(w, restart)
+		w.do(w.sim.Unregister, 2)
+		pid := w.at(2).PID
+		w.on("register_proc_info", simulator.Fault{Drop: "after"}, 2)
+		o.Protocol = w.open()
+		o.Apply(first)
+		w.repair()
+		providertest.Same(w, "out_of_sync", "unconfirmed", codes(o)["web-2"])
+		o.Protocol = w.open()
+		next(o, w.changed(2, restart))
+		providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the previous process still runs", codes(o))
+	}
+
 	for name, c := range map[string]struct {
 		faces []providertest.Face
 		play  func(*world)
@@ -63,43 +78,13 @@ func TestTries(t *testing.T) {
 			providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the previous process still runs", codes(o))
 		}},
 		"unregistered-and-the-answer-was-lost": {gse, func(w *world) {
-			o := started(w, restart)
-			w.do(w.sim.Unregister, 2)
-			pid := w.at(2).PID
-			w.on("register_proc_info", simulator.Fault{Drop: "after"}, 2)
-			o.Protocol = w.open()
-			o.Apply(w.changed(2, restart))
-			w.repair()
-			providertest.Same(w, "out_of_sync", "unconfirmed", codes(o)["web-2"])
-			o.Protocol = w.open()
-			o.Apply(w.changed(2, restart))
-			providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the previous process still runs", codes(o))
+			registeringLost(w, w.changed(2, restart), (*providertest.Core).Apply)
 		}},
 		"unregistered-lost-and-not-refreshed": {gse, func(w *world) { // so it is still unconfirmed
-			o := started(w, restart)
-			w.do(w.sim.Unregister, 2)
-			pid := w.at(2).PID
-			w.on("register_proc_info", simulator.Fault{Drop: "after"}, 2)
-			o.Protocol = w.open()
-			o.Apply(w.changed(2, restart))
-			w.repair()
-			providertest.Same(w, "out_of_sync", "unconfirmed", codes(o)["web-2"])
-			o.Protocol = w.open()
-			o.ApplyUnrefreshed(w.changed(2, restart))
-			providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the previous process still runs", codes(o))
+			registeringLost(w, w.changed(2, restart), (*providertest.Core).ApplyUnrefreshed)
 		}},
 		"unregistered-lost-then-changed": {gse, func(w *world) { // the previous declaration runs, though it may not be registered
-			o := started(w, restart)
-			w.do(w.sim.Unregister, 2)
-			pid := w.at(2).PID
-			w.on("register_proc_info", simulator.Fault{Drop: "after"}, 2)
-			o.Protocol = w.open()
-			o.Apply(w.declares(2, restart))
-			w.repair()
-			providertest.Same(w, "out_of_sync", "unconfirmed", codes(o)["web-2"])
-			o.Protocol = w.open()
-			o.ApplyUnrefreshed(w.changed(2, restart))
-			providertest.Check(w, w.at(2).PID != pid, "out_of_sync: %v, and the previous process still runs", codes(o))
+			registeringLost(w, w.declares(2, restart), (*providertest.Core).ApplyUnrefreshed)
 		}},
 		"not-rolled-back-and-revived": {gse, func(w *world) {
 			running, pass := attribute("ensure", "running"), w.passing()
