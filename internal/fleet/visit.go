@@ -164,8 +164,8 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 			if o.Underway.ID != "" {
 				o.Underway.RegisteredBefore = v.registered[h].RegisterTime
 			}
-			if o.Verdict == Failed && o.Err != nil {
-				o.Verdict = Lost // it may be this object's by now, and is not in state yet
+			if o.Verdict == Failed && (o.Err != nil || o.Away) {
+				o.Verdict, o.Away = Lost, false // it may be this object's by now, and is not in state yet
 			}
 			v.registered[h] = o
 		}

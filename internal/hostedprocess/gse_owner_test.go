@@ -63,7 +63,7 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 				end := last(w)
 				w.play(resource, step{name: "once more", config: w.declares(2, kill), calls: asked, left: theirs, says: "adopt_existing = true", fails: true})
 				if name == "adopted" {
-					failed := step{name: "cannot be adopted", config: end.config, anyCalls: true, left: codesOf("not_registered", 2), says: "agent is away", fails: true}
+					failed := step{name: "cannot be adopted", config: end.config, anyCalls: true, left: codesOf("unconfirmed", 2), says: "agent is away", fails: true}
 					failed.befalls = func(w *world) { w.on("update_proc_info", away, 2) }
 					w.play(resource, failed)
 				}

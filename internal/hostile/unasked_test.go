@@ -116,3 +116,22 @@ func TestUnasked_pendingThenAway(t *testing.T) {
 		providertest.Check(h, !resource.State.IsNull() && h.process().Registered, "it is %+v; said: %s", h.process(), said)
 	}})
 }
+
+// A host of another team is taken over. That takes effect, and its agent is away (117), at once or while it is in
+// progress (115). The host is kept, as its registration may be this object's.
+func TestUnasked_takenOverThenAway(t *testing.T) {
+	t.Parallel()
+	for name, pending := range map[string]int{"at-once": 0, "in-progress": 1} {
+		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
+			h.colleague()
+			h.onReregister(simulator.Fault{Times: 1, Pending: pending, Code: new(simulator.CodeAgentAbnormal), Apply: true})
+			h.onQuery(simulator.Fault{Unreachable: "117", Skip: 1}) // it has said that the process is hosted
+			resource := h.object()
+			_, said := resource.Apply(h.config("./start.sh", "hosted", "unregister"))
+			left := resource.Reasons("out_of_sync")["web-1"]
+			providertest.Check(h, strings.HasPrefix(left, "unconfirmed"), "out of sync %q; said: %s", left, said)
+			h.lags()
+			h.keeps(resource)
+		}})
+	}
+}
