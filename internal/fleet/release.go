@@ -77,23 +77,23 @@ func unregister(ctx context.Context, p Process, hosts []Host) Results {
 // unhostUnregistered handles hosts where nothing is registered any more and the agent may still host the
 // process. If registering is more than hosting, the agent would go on restarting a process without an owner:
 // its hosting is ended. If registering is hosting, hosting that goes on shows that unregistering failed. If the
-// agent is away now, or the platform unregistered nothing and the agent cannot be asked, the result is unknown.
+// agent cannot be asked, the result is unknown.
 func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Host]Status, results Results) {
 	if len(gone) == 0 {
 		return
 	}
-	live, err := LiveStatusWithin(ctx, p, Aftermath, gone)
+	live, err := LiveStatusWithin(ctx, p, Patience, gone)
 	if errors.Is(err, ErrNoSpec) {
 		return // there is only the platform's word
 	}
 	var hosted []Host
 	for _, h := range gone {
-		switch s, absent := live[h], results[h].AlreadyDone; {
-		case absent && (err != nil || s.State == Unknown), s.Silent():
+		switch s := live[h]; {
+		case err != nil, s.State == Unknown:
 			results[h] = Unanswered(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
 		case s.Hosted && registeredSince(was[h].RegisterTime, s.RegisterTime):
 			results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, but its agent hosts the process by a registration made in the meantime; another owner's is left alone"}
-		case s.Hosted, absent && !s.HostedKnown && !p.HostingRegisters():
+		case s.Hosted, !s.HostedKnown && !p.HostingRegisters():
 			hosted = append(hosted, h)
 		}
 	}

@@ -415,7 +415,14 @@ func TestRelease(t *testing.T) {
 			unregister, process{live: says(byStatus{1: idle, 2: gone, 3: silent}), operate: doneOps(byOp{fleet.Unsupervise: {1: away}})},
 			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: away, 2: well, 3: unasked(fleet.Outcome{Code: 117, Unreachable: true, Away: true})},
 		},
-		"unregister-and-agents-cannot-be-asked": {unregister, process{live: cannotSay(errDown)}, "unregister 1 2 3, live 1 2 3", all},
+		"unregister-and-agents-cannot-be-asked": {
+			unregister, process{live: cannotSay(errDown)},
+			"unregister 1 2 3, live 1 2 3", byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: unasked(fleet.Outcome{Err: errDown}), 3: unasked(fleet.Outcome{Err: errDown})},
+		},
+		"unregister-and-nothing-is-known-of-agents": {
+			unregister, process{live: says(byStatus{1: late, 2: unsure, 3: gone})},
+			"unregister 1 2 3, live 1 2 3", byHost{1: unasked(fleet.Outcome{Code: 115, Away: true}), 2: unasked(fleet.Outcome{Message: unsure.Message}), 3: well},
+		},
 		// An agent may host a process that is not registered.
 		"unregister-finds-nothing": {
 			unregister,
@@ -428,13 +435,13 @@ func TestRelease(t *testing.T) {
 			"unregister 1 2 3, live 1 2", byHost{1: stillHosted, 2: already, 3: well},
 		},
 		"unregister-finds-nothing-and-agents-cannot-be-asked": {
-			unregister, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
-			"unregister 1 2 3, live 1 2 3", byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
+			unregister, process{unregister: done(byHost{1: already}), live: cannotSay(errDown), hostingRegisters: true},
+			"unregister 1 2 3, live 1", byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
 		},
 		// If registering does not host, an agent that does not say so may host it.
-		"unregister-finds-nothing-and-hosting-is-unknown": {
+		"hosting-is-unknown": {
 			unregister, process{unregister: done(byHost{1: already, 2: already}), live: says(byStatus{1: unsaid, 2: gone, 3: unsaid})},
-			"unregister 1 2 3, live 1 2 3, unhost 1", byHost{1: well, 2: already, 3: well},
+			"unregister 1 2 3, live 1 2 3, unhost 1 3", byHost{1: well, 2: already, 3: well},
 		},
 		"unregister-finds-nothing-and-hosting-is-unknown-where-to-register-is-to-host": {
 			unregister, process{unregister: done(byHost{1: already}), live: answer(unsaid), hostingRegisters: true},

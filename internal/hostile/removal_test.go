@@ -193,7 +193,7 @@ func TestRemoval_keyInUse(t *testing.T) {
 // No document says that unregistering also unhosts. At the ESB, the platform's answer is not sufficient to show that
 // the agent no longer hosts the process.
 //
-// Promised in changing-hosts.md: If an agent does not answer then (117), the host stays, with an error.
+// Promised in changing-hosts.md: If an agent gives no answer then, the host stays, with an error.
 func TestRemoval_unregistersAtTheESB(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[:1], map[string]func(hostile){
@@ -211,6 +211,25 @@ func TestRemoval_unregistersAtTheESB(t *testing.T) {
 			said := resource.DestroyUnrefreshed()
 			providertest.Check(h, said.Failed() && strings.Contains(said.String(), "set forget_unreachable = true"), "said: %s", said)
 			h.keeps(resource)
+		},
+		// So it does if the question fails, or if the answer cannot be read.
+		"and-its-agent-cannot-be-asked": func(h hostile) {
+			for _, query := range []simulator.Fault{{HTTPStatus: 403}, {ContentShape: "broken"}} {
+				resource := h.applied(h.config("./start.sh", "running", "unregister"))
+				h.sim.Inject(simulator.Fault{API: "unregister_proc_info", Code: new(simulator.CodeOK)})
+				query.Skip = 1
+				h.onQuery(query)
+				said := resource.DestroyUnrefreshed()
+				providertest.Check(h, said.Failed() && strings.Contains(said.String(), "could not be asked"), "said: %s", said)
+				h.keeps(resource)
+			}
+		},
+		"and-its-agent-does-not-say-so": func(h hostile) {
+			resource := h.applied(h.config("./start.sh", "running", "unregister"))
+			h.sim.Inject(simulator.Fault{API: "unregister_proc_info", Code: new(simulator.CodeOK)})
+			h.onQuery(simulator.Fault{ContentShape: "no-isauto"})
+			_, said := resource.Apply(nil)
+			providertest.Check(h, !said.Failed() && !h.process().Hosted, "it is %+v; said: %s", h.process(), said)
 		},
 		// A registration that another object has made meanwhile stays hosted.
 		"and-another-registers": func(h hostile) {
