@@ -296,11 +296,13 @@ func unconfirmed(o fleet.Outcome) bool {
 func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
 	for host, o := range failures {
-		status := diagnose.LeftStatus(o.Left, o)
-		if unconfirmed(o) {
+		id, status := host.WithoutSupplier(), diagnose.LeftStatus(o.Left, o)
+		// A failure to register does not show what became of an earlier request.
+		uncertain := was[id].Code == fleet.Unconfirmed && (o.Left == fleet.NotRegistered || o.Left == fleet.NoLongerRegistered)
+		if uncertain || unconfirmed(o) {
 			status.Code = fleet.Unconfirmed
 		}
-		statuses[host.WithoutSupplier()] = status
+		statuses[id] = status
 	}
 	for host := range failures.Away() {
 		id := host.WithoutSupplier()

@@ -135,3 +135,39 @@ func TestUnasked_takenOverThenAway(t *testing.T) {
 		}})
 	}
 }
+
+// The answer to registering a host was lost. The next apply does not try it again, cannot ask its agent, or is refused
+// there. None of that shows that the host is not registered.
+func TestUnasked_unconfirmedStaysSo(t *testing.T) {
+	t.Parallel()
+	second := []string{providertest.Address(2)}
+	for name, next := range map[string]func(hostile){
+		"not-tried": func(h hostile) {
+			h.onReregister(simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: new(simulator.CodeFailed)})
+		},
+		"forbidden": func(h hostile) { h.onQuery(simulator.Fault{Hosts: second, HTTPStatus: 403, Skip: 1}) }, // the refresh asks first
+		"refused": func(h hostile) {
+			h.onEither("register_proc_info", simulator.OpHost, simulator.Fault{Hosts: second, Code: new(simulator.CodeFailed)})
+		},
+	} {
+		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
+			more := map[string]any{"adopt_existing": false, "hosts": providertest.HostsOf(2), "rollout": map[string]any{"batch_size": 1}}
+			h.onEither("register_proc_info", simulator.OpHost, simulator.Fault{Hosts: second, Drop: "after"})
+			resource := h.object()
+			resource.Apply(h.config("./start.sh", "hosted", "unregister", more))
+			hides := func() {
+				h.sim.Repair()
+				h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: second, Missing: -1})
+			}
+			hides()
+			next(h)
+			_, said := resource.Apply(h.config("./new.sh", "hosted", "unregister", more))
+			left := resource.Reasons("out_of_sync")["web-2"]
+			providertest.Check(h, strings.HasPrefix(left, "unconfirmed"), "out of sync %q; said: %s", left, said)
+			hides()
+			h.onQuery(simulator.Fault{Hosts: second, Unreachable: "117"})
+			said = resource.DestroyUnrefreshed()
+			providertest.Check(h, resource.Reasons("hosts")["web-2"] != "" || !h.at(2).Registered, "it is %+v; said: %s", h.at(2), said)
+		}})
+	}
+}
