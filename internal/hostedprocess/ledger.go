@@ -66,6 +66,8 @@ type entry struct {
 	// Leaving is set if unregistering the host was begun and did not succeed. The process may have been stopped or
 	// unhosted, whatever the cached status shows.
 	Leaving bool `json:"leaving,omitempty"`
+	// Before is set if the answer to registering the host again was lost: it was this object's before that.
+	Before bool `json:"before,omitempty"`
 }
 
 const ledgerKey = "ledger"

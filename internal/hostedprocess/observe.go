@@ -92,17 +92,16 @@ func (l departure) observe(ctx context.Context, hosts []fleet.Host) (observation
 
 // claimOn returns what state and the ledger say of the registration on a host.
 func (k known) claimOn(host fleet.Host) ownership.Claim {
-	switch k.statuses[host.WithoutSupplier()].Code {
-	case fleet.NotRegistered:
+	switch code := k.statuses[host.WithoutSupplier()].Code; {
+	case code == fleet.NotRegistered:
 		return ownership.Refused
-	case fleet.Unconfirmed:
+	case code == fleet.Unconfirmed && !k.last.on(host).Before:
 		return ownership.Unconfirmed
-	case fleet.RegisteredByOther:
+	case code == fleet.RegisteredByOther:
 		return ownership.Foreign
+	case k.last.isOvertaken(host):
+		return ownership.Overtaken
 	default:
-		if k.last.isOvertaken(host) {
-			return ownership.Overtaken
-		}
 		return ownership.Registered
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/ownership"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
@@ -127,6 +128,9 @@ func (u *update) entries(left fleet.Inventory, failures fleet.Results, runs func
 		e := u.last.on(host).afterApply(host, failures[host], u.found) // the zero value if it did not fail
 		e.Supplier, e.Leaving = host.SupplierID(), u.gone.begun[host]
 		e.Last = cmp.Or(e.Last, u.last.Fingerprint)
+		if o := failures[host]; unconfirmed(o) {
+			e.Before = !o.Unread && u.wasRegistered(host)
+		}
 		if u.registered[host] {
 			e.Overtaken, e.Last = 0, u.h.Desired.Fingerprint
 		}
@@ -165,7 +169,7 @@ func (u *update) keepDoubt(results fleet.Results) {
 func (u *update) wasRegistered(host fleet.Host) bool {
 	dropped, renamed := u.names.dropped.results[u.names.old[host]]
 	was := u.prior.Hosts.Has(host) || renamed && dropped.OK()
-	return was && !unproven(u.statuses[host.WithoutSupplier()].Code)
+	return was && u.claimOn(host)&(ownership.Registered|ownership.Overtaken) != 0
 }
 
 // markNoLongerRegistered replaces NotRegistered by NoLongerRegistered on hosts where this object was registered

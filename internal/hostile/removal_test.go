@@ -145,6 +145,31 @@ func TestRemoval_unhostedWithoutTimes(t *testing.T) {
 	}})
 }
 
+// A console unregisters a process, and the answer to registering it again is lost. What runs there is still this object's,
+// and a destroy stops it.
+func TestRemoval_lostOnceMore(t *testing.T) {
+	t.Parallel()
+	for name, untimed := range map[string]bool{"with-times": false, "without-times": true} {
+		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
+			h.sim.AgentsWithoutTimes = untimed
+			config := h.config("./start.sh", "running", "stop", map[string]any{"adopt_existing": false})
+			resource := h.applied(config)
+			h.must(h.sim.Unhost(providertest.Address(1), "web", "nginx"))
+			h.unregister()
+			h.onEither("register_proc_info", simulator.OpHost, simulator.Fault{Drop: "before"})
+			for range 2 { // what is uncertain stays so
+				_, said := resource.Apply(config)
+				left := resource.Reasons("out_of_sync")["web-1"]
+				providertest.Check(h, strings.HasPrefix(left, "unconfirmed"), "out of sync %q; said: %s", left, said)
+			}
+			h.sim.Repair()
+			_, said := resource.Apply(nil)
+			p := h.sim.Machine(providertest.Address(1)).Process("web", "nginx")
+			providertest.Check(h, !said.Failed() && resource.State.IsNull() && !p.Running, "it is %+v; said: %s", p, said)
+		}})
+	}
+}
+
 // forget_unreachable does not forget a host whose agent answers, in whatever way.
 //
 // Promised in changing-hosts.md: An agent that answers late or with an error has answered, and its host stays.
