@@ -5,6 +5,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/ownership"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
@@ -133,13 +134,20 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 	return results
 }
 
-// spared returns those of the hosts that may be unregistered, and where nothing is stopped before that. A
-// process that was never registered was not started by this object. A host that moves to another object runs
-// on. A machine that state has under both of its names is stopped under one of them.
+// unstarted reports whether this object has not started what runs on a host: it was never registered there, as far as
+// is known, and is not hosted.
+func (l departure) unstarted(host fleet.Host) bool {
+	claim := l.claimOn(host)
+	return claim == ownership.Refused || claim == ownership.Unconfirmed && !l.was[host].Hosted
+}
+
+// spared returns those of the hosts that may be unregistered, and where nothing is stopped before that: what this
+// object has not started runs on, and so does a host that moves to another object. A machine that state has under both
+// of its names is stopped under one of them.
 func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {
-		spared[host] = l.statuses[host.WithoutSupplier()].Code == fleet.NotRegistered || l.moves(host)
+		spared[host] = l.unstarted(host) || l.moves(host)
 	}
 	if !l.last.kept && l.first.Operation() != "" {
 		rows, err := l.Process.CachedStatus(ctx, ours)

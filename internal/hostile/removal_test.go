@@ -142,6 +142,17 @@ func TestRemoval_unhostedWithoutTimes(t *testing.T) {
 		h.hide()
 		said := resource.Refresh()
 		providertest.Check(h, !resource.State.IsNull(), "a refresh removed it from state, and it is %+v; said: %s", h.process(), said)
+	}, "destroyed-after-a-lost-answer": func(h hostile) {
+		h.sim.AgentsWithoutTimes = true
+		h.sim.Inject(simulator.Fault{API: "register_proc_info", Drop: "after"})
+		resource := h.object()
+		resource.Apply(h.config("./start.sh", "hosted", "kill"))
+		h.must(h.sim.StartProcess(providertest.Address(1), "web", "nginx")) // by hand
+		h.must(h.sim.Unhost(providertest.Address(1), "web", "nginx"))
+		h.hide()
+		_, said := resource.Apply(nil)
+		providertest.Check(h, !said.Failed() && !h.process().Registered && h.sim.Machine(providertest.Address(1)).Process("web", "nginx").Running,
+			"it is %+v; said: %s", h.process(), said)
 	}})
 }
 

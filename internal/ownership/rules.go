@@ -205,6 +205,8 @@ var rules = []rule{
 	{claim: Refused, row: Absent, answer: Idle | Silent | NoSpec, then: Nobodys},
 	{claim: Refused, row: Absent, then: Hold, why: TookEffect},
 	{face: ESB, claim: doubtful, row: Unplaced, then: Hold, why: Unreadable},
+	// Some agents do not know a registration that is not hosted. Removing one that is not there does no harm.
+	{face: ESB, claim: Unconfirmed, row: Absent, answer: Idle, then: Ours},
 	{claim: doubtful, row: Absent | Unplaced, answer: Idle, then: Nobodys},
 	{claim: doubtful, row: Absent | Unplaced, then: Hold, why: Unreadable},
 
