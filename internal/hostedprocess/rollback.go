@@ -67,7 +67,10 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 
 	statuses := maps.Clone(u.statuses)
 	for host := range u.back {
-		delete(statuses, host.WithoutSupplier())
+		id := host.WithoutSupplier()
+		if delete(statuses, id); u.statuses[id].Code == fleet.Unhealthy { // going back passes no gate
+			statuses[id] = diagnose.HostStatus{Code: fleet.Unhealthy, Text: u.statuses[id].Text}
+		}
 	}
 	foreign := u.failures.Where(func(_ fleet.Host, o fleet.Outcome) bool { return o.Left == fleet.RegisteredByOther })
 	maps.Copy(statuses, u.h.statusesOf(foreign, nil))
@@ -109,6 +112,8 @@ func (u *update) runsBack(host fleet.Host, before fleet.Runs) fleet.Runs {
 	switch {
 	case !went:
 		return before
+	case operationOver(o) && before.Tried == fleet.TryWorked: // it was not seen to stay up then, nor is it now
+		return fleet.Runs{PID: u.found.Running[host], Tried: fleet.TryWorked}
 	case operationOver(o):
 		return u.runsOn(host, before, u.found.Running[host])
 	case o.Verdict == fleet.NotTried && u.results[host].OK(): // it keeps what the update did

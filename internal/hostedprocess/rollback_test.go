@@ -166,6 +166,48 @@ func TestRollback_onlyToWhatWas(t *testing.T) {
 	}
 }
 
+// A host that had not passed its gate before an update that is rolled back still has to pass it.
+func TestRollback_unhealthyBefore(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]map[string]any{
+		"started":              {"ensure": "running"},
+		"restarted":            {"on_update": "restart"},
+		"restarted-or-started": {"ensure": "running", "on_update": "restart"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				gated := func(failure string) map[string]any {
+					with := maps.Clone(more)
+					with["rollout"] = map[string]any{"waves": []any{"100%"}, "healthy": map[string]any{"stable_for": "1m"}, "on_failure": failure}
+					return with
+				}
+				resource := w.object()
+				applies := func(config map[string]any, left map[string]string) {
+					w.Helper()
+					resource.Protocol = providertest.ConfiguredBy(w.T, &providertest.Clock{}, w.settings)
+					_, said := resource.Apply(config)
+					providertest.Same(w, "out_of_sync after "+said.String(), left, codes(resource))
+				}
+				for _, op := range []int{simulator.OpStart, simulator.OpRestart} {
+					w.onOp(op, simulator.Fault{Dies: 2, Revived: true}, 1)
+				}
+				if more["on_update"] == "restart" {
+					resource.Applied(startedBy(w.by, "./earlier.sh", 2, attribute("on_update", "restart")))
+					w.do(w.sim.StartProcess, 1, 2)
+				}
+				applies(w.declares(2, gated("stop")), codesOf("unhealthy", 1))
+				w.on("update_proc_info", once(away), 2)
+				applies(w.changed(2, gated("rollback")), codesOf("unhealthy", 1))
+				applies(w.declares(2, gated("rollback")), codesOf("unhealthy", 1))
+				w.repair()
+				w.do(w.sim.StopProcess, 1)
+				applies(w.declares(2, gated("rollback")), map[string]string{})
+			})
+		})
+	}
+}
+
 // Hosts that joined in a rollout that was rolled back stay, with the previous declaration, until the next apply of the
 // previous configuration.
 func TestRollback_joined(t *testing.T) {
