@@ -118,6 +118,12 @@ type Report struct {
 	Live map[Host]Status
 }
 
+// SaysHosted reports whether anything shows whether the agent hosts the process on a host.
+func (r Report) SaysHosted(h Host) bool {
+	row := r.Cached[h]
+	return row.HostedKnown || row.Kept.read() || r.Live[h].HostedKnown
+}
+
 // Inspect compares hosts with the desired state. It first makes one query of the cached status, which is
 // cheap but may lag by minutes. So a difference there is only a suspicion, and the agents are asked to
 // confirm it. They are also asked about hosts that are inDoubt or name another owner. registered is when

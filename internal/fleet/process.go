@@ -170,6 +170,9 @@ type Hosting struct {
 // read reports whether the file was read. It is false for a nil Hosting.
 func (k *Hosting) read() bool { return k != nil && k.Why == "" }
 
+// Unread reports whether the file was to be read and could not be.
+func (k *Hosting) Unread() bool { return k != nil && k.Why != "" }
+
 // lacks reports whether the file was read and has no entry for the process.
 func (k *Hosting) lacks() bool { return k.read() && !k.Hosted }
 

@@ -147,3 +147,25 @@ func TestHostedProcess_consoleStopsAll(t *testing.T) {
 		})
 	}
 }
+
+// A host on which hosting failed stays not_hosted while nothing says that it is hosted.
+func TestHostedProcess_hostingUnknown(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		config, object := w.declares(2), w.object()
+		object.Applied(config)
+		w.do(w.sim.Unhost, 2)
+		object.Protocol = w.open()
+		object.Refresh()
+		w.onOp(simulator.OpHost, failing, 2)
+		object.Protocol = w.open()
+		object.Apply(config)
+		before := codes(object)
+		w.repair()
+		w.sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), ContentShape: "no-isauto"})
+		w.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/isauto": nil}})
+		object.Protocol = w.open()
+		object.Refresh()
+		providertest.Same(w, "out_of_sync", before, codes(object))
+	})
+}

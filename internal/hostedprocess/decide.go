@@ -135,6 +135,7 @@ type refreshed struct {
 	alike      bool   // the row shows what is declared, registered by another tool that names no owner
 	ours       bool   // the row shows something that this object registered
 	labelled   bool   // registrations carry labels
+	unsaid     bool   // nothing shows whether the process is hosted
 	owner      string // the owner that the row names
 }
 
@@ -191,16 +192,36 @@ func (r refreshed) kept(missing bool) diagnose.HostStatus {
 		keep = !r.made
 	case fleet.NotOperated, fleet.OperationUnconfirmed:
 		keep = lesser
-	case fleet.NotRegistered, fleet.Unconfirmed:
-		keep = lesser && !r.made
-	case fleet.NoLongerRegistered, fleet.OtherSpec, fleet.OtherLabels:
-		keep = lesser && !r.made && !r.alike
-	case fleet.NotHosted, fleet.NotRunning: // both are repaired alike, and only the apply knows the reason
-		keep = (r.found.Code == fleet.NotHosted || r.found.Code == fleet.NotRunning) && !r.was.FromRefresh()
+	case fleet.NotHosted, fleet.NotRunning:
+		keep = r.stillDown()
 	default:
+		keep = lesser && !r.registered()
 	}
 	if keep {
 		return r.was
 	}
 	return r.found
+}
+
+// registered reports whether a host that was not registered as declared is now.
+func (r refreshed) registered() bool {
+	switch r.was.Code { //nolint:exhaustive // the others may also be repaired by another tool
+	case fleet.NotRegistered, fleet.Unconfirmed:
+		return r.made
+	case fleet.OtherSpec: // a file that could not be read does not show that the agent hosts what is declared
+		return (r.made || r.alike) && !r.row.Kept.Unread()
+	}
+	return r.made || r.alike
+}
+
+// stillDown reports whether a host that was not hosted, or not running, remains so. Both are repaired alike, and only
+// the apply knows the reason.
+func (r refreshed) stillDown() bool {
+	switch r.found.Code { //nolint:exhaustive // any other code is worse
+	case "":
+		return r.was.Code == fleet.NotHosted && r.unsaid
+	case fleet.NotHosted, fleet.NotRunning:
+		return !r.was.FromRefresh()
+	}
+	return false
 }

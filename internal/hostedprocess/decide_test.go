@@ -32,6 +32,8 @@ func TestRefreshed(t *testing.T) {
 		"drift":                                  {refreshed{was: none, found: found(fleet.NotHosted)}, fleet.NotHosted},
 		"repaired by hand":                       {refreshed{was: status(fleet.NotRunning)}, ""},
 		"not started, and not hosted":            {refreshed{was: status(fleet.NotRunning), found: found(fleet.NotHosted)}, fleet.NotRunning},
+		"not hosted, and nothing says it is":     {refreshed{was: status(fleet.NotHosted), unsaid: true}, fleet.NotHosted},
+		"not hosted, and hosted since":           {refreshed{was: status(fleet.NotHosted)}, ""},
 		"not hosted, and not running":            {refreshed{was: status(fleet.NotHosted), found: found(fleet.NotRunning)}, fleet.NotHosted},
 		"found before, and hosted since":         {refreshed{was: diagnose.Drifted(fleet.NotHosted, []fleet.Code{fleet.NotHosted, fleet.NotRunning}, nil), found: found(fleet.NotRunning)}, fleet.NotRunning},
 		"not started, and of another spec":       {refreshed{was: status(fleet.NotRunning), found: found(fleet.OtherSpec)}, fleet.OtherSpec},

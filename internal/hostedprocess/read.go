@@ -228,7 +228,7 @@ func (f *refresh) compare(last ledger) {
 		_, away := f.report.Unreachable[host]
 		status := refreshed{
 			was: was, found: found, away: away, row: row, made: last.on(host).made(held, row, f.report.Live[host]), alike: held.AsFound(row), ours: last.ours(held, row),
-			labelled: held.FingerprintLabel != "", owner: row.Labels[held.OwnerLabel()],
+			labelled: held.FingerprintLabel != "", owner: row.Labels[held.OwnerLabel()], unsaid: !f.report.SaysHosted(host),
 		}.status()
 		if status.Code == "" && due { // it is registered as declared after all, but not operated
 			status = diagnose.StillDue(runs)

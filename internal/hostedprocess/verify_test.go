@@ -99,6 +99,28 @@ func TestVerify_drift(t *testing.T) {
 	})
 }
 
+// A difference that was found stays in out_of_sync while the file cannot be read: the labels do not show that it is gone.
+func TestVerify_driftUnread(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		config, object := w.declares(2), w.object()
+		object.Applied(config)
+		w.edited(2, map[string]any{"memlmt": 50})(w)
+		object.Protocol = w.open()
+		object.Refresh()
+		differs := object.Reasons("out_of_sync")
+		providertest.Same(w, "out_of_sync", codesOf("other_spec", 2), codes(object))
+		w.sim.SetProcFile(providertest.Address(2), simulator.ProcFile{Odd: "unreadable"})
+		object.Protocol = w.open()
+		object.Refresh()
+		providertest.Same(w, "out_of_sync, unread", differs, object.Reasons("out_of_sync"))
+		w.sim.ResetCalls()
+		object.Apply(config)
+		providertest.Same(w, "calls that change something", w.by.Changes(on("update_proc_info", 2)), w.sim.Changes())
+		providertest.Same(w, "out_of_sync, repaired", map[string]string{}, codes(object))
+	})
+}
+
 // If a difference goes away by itself, a process that is still the same is not restarted.
 func TestVerify_driftThatWentAway(t *testing.T) {
 	t.Parallel()
