@@ -107,7 +107,7 @@ type sightings struct {
 // been as wanted. A look without an answer shows nothing, as the next one may find the same process.
 func (s *sightings) add(status Status, err error, healthy bool, asked, answered time.Time) time.Duration {
 	s.last, s.err = status, err
-	if err != nil || status.State == Unknown || status.State == "" {
+	if err != nil || !status.answered() {
 		return 0
 	}
 	if status.State != Running {
@@ -186,7 +186,7 @@ func (g *Gate) reason(s *sightings) string {
 // lastSeen says what was wrong with a host at the last look, "" for nothing.
 func (g *Gate) lastSeen(s *sightings) string {
 	switch {
-	case s.err != nil || s.last.State == Unknown || s.last.State == "":
+	case s.err != nil || !s.last.answered():
 		return "its agent did not report its state when it was last asked"
 	case s.last.State != Running && s.pids == 0:
 		return "it was never seen to run"

@@ -94,6 +94,9 @@ func (s Status) Silent() bool { return s.State == Unknown && s.Away && !s.Late }
 // Asked reports whether the agent was asked, even if it did not answer.
 func (s Status) Asked() bool { return s.State != Unknown || s.Unread || s.Refused || s.Away }
 
+// answered reports whether the agent was asked and said what runs.
+func (s Status) answered() bool { return s.State != Unknown && s.State != "" }
+
 // olderThan reports whether the cached status predates the registration that the agent reports, by its time.
 // The labels in it then belong to another registration.
 func (s Status) olderThan(registered int64) bool {

@@ -36,7 +36,7 @@ func (c Change) FindAlike(ctx context.Context, p Process, want Desired) Change {
 		times = make(map[Host]int64)
 	}
 	for _, h := range alike {
-		if s, now := cached[h], live[h]; now.State != Unknown && now.State != "" && !s.olderThan(now.RegisterTime) {
+		if s, now := cached[h], live[h]; now.answered() && !s.olderThan(now.RegisterTime) {
 			found[h], times[h] = true, s.RegisterTime
 		}
 	}

@@ -310,9 +310,10 @@ func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status)
 }
 
 // look asks the agents of hosts that were changed and not asked since. It keeps when they were registered and
-// the pid that runs there. If an agent does not answer, both stay unknown, and nothing that was done depends on
-// them. If registering failed, the agent's time may be another object's. Hosting and starting may register again:
-// if the agent reported this object's time before, its time afterwards is this object's as well.
+// the pid that runs there. If an agent does not answer, the time stays unknown, and so does the pid of a process that
+// was operated. Nothing that was done depends on them. If registering failed, the agent's time may be another
+// object's. Hosting and starting may register again: if the agent reported this object's time before, its time
+// afterwards is this object's as well.
 func (v *visit) look(ctx context.Context) {
 	sent := SetOf(v.sent)
 	touched := append(slices.Clone(v.sent), Where(v.up, func(h Host) bool { return !sent[h] })...)
@@ -331,7 +332,11 @@ func (v *visit) look(ctx context.Context) {
 		if at := v.before[h].RegisterTime; made[h] || at != 0 && at == v.change.Times[h] {
 			v.found.Registered[h] = v.after[h].RegisterTime
 		}
-		v.found.Running[h] = max(v.after[h].PID, 0)
+		now := v.after[h]
+		if _, operated := v.found.Operated[h]; !operated && !now.answered() { // what ran there before runs on
+			now = v.before[h]
+		}
+		v.found.Running[h] = max(now.PID, 0)
 	}
 }
 

@@ -127,6 +127,26 @@ func TestOnUpdate_registeredThenInterrupted(t *testing.T) {
 	}
 }
 
+// If an apply is interrupted while a host is being registered, the next apply operates there, and needs no other.
+func TestOnUpdate_interruptedRegistering(t *testing.T) {
+	t.Parallel()
+	through(t, []providertest.Face{gateway, job}, func(w *world) { // where registering is a task
+		cut, pass := w.polled()
+		more := map[string]any{"ensure": "running", "on_update": "restart"}
+		o := w.object()
+		o.Applied(w.declares(2, more))
+		before := w.at(2).PID
+		w.onOp(simulator.OpHost, simulator.Fault{Takes: time.Hour}, 2)
+		cut.Apply(o, w.changed(2, more))
+		w.repair()
+		pass()
+		o.Protocol = w.open()
+		_, said := o.Apply(w.changed(2, more))
+		restarts := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*")
+		providertest.Check(w, len(said) == 0 && w.at(2).PID != before && restarts == 2, "%d were restarted; process %d became %d; said: %s", restarts, before, w.at(2).PID, said)
+	})
+}
+
 // If a retry is killed after its restart, a revert restarts the host, and another retry does not.
 func TestOnUpdate_retryKilled(t *testing.T) {
 	t.Parallel()
