@@ -90,16 +90,18 @@ func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string
 // platform says, and never ends the advice if the platform does not say so.
 type advice struct{ silent, never string }
 
-// For a host that was to leave, and for a destroy. After a destroy, the hosts that were unregistered are still in the
-// configuration, but no longer in state.
+// For a host that was to leave, and for a destroy or a replacement. After these, the hosts that were unregistered are
+// still in the configuration, but no longer in state. The destroy of a tainted object goes by state alone, whatever is
+// applied.
 var (
 	goneLeaves = advice{
 		"\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent.",
 		", and create it again on the other hosts with adopt_existing = true.",
 	}
 	goneDestroyed = advice{
-		"\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent: reduce hosts to " +
-			"the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew.",
+		"\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent. What was applied last counts: reduce " +
+			"hosts to the hosts named above, declare all else as it was, and apply that, whatever it says of these hosts. Then destroy or replace it again. With all of " +
+			"its hosts, that apply would register the others anew. " + untaint + ".",
 		" once no other host is left in it.",
 	}
 )

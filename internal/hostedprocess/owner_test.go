@@ -344,7 +344,7 @@ func TestHostedProcess_destroyedBesideSilentAgent(t *testing.T) {
 		},
 		"away": {
 			simulator.Fault{Code: new(simulator.CodeAgentAbnormal)},
-			"If a machine is gone for good, set forget_unreachable = true … reduce hosts to the hosts named above, apply, and destroy again.",
+			"If a machine is gone for good, set forget_unreachable = true … reduce hosts to the hosts named above, declare all else as it was, and apply that … Then destroy or replace it again.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -358,6 +358,56 @@ func TestHostedProcess_destroyedBesideSilentAgent(t *testing.T) {
 			if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(undoneOn(w.sim), want) || !tells(said, c.says) {
 				t.Errorf("unregistered %v; said: %s", undoneOn(w.sim), said)
 			}
+		})
+	}
+}
+
+// A machine that is gone keeps an object from being destroyed or replaced. What the message says to do forgets it.
+func TestHostedProcess_destroyedBesideGoneMachine(t *testing.T) {
+	t.Parallel()
+	renamed := attribute("meta", map[string]any{"namespace": "web", "name": "apache"})
+	for name, c := range map[string]struct {
+		create, then map[string]any // what is declared, then nil to destroy
+		tainted      bool
+	}{
+		"destroyed":        {},
+		"replaced":         {then: renamed},
+		"tainted":          {create: attribute("on_partial_create", "error"), then: map[string]any{}, tainted: true},
+		"tainted-and-more": {create: attribute("on_partial_create", "error"), tainted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				object := w.object()
+				if c.tainted {
+					w.on("register_proc_info", away, 3)
+				}
+				object.Apply(w.declares(3, c.create))
+				w.repair()
+				w.onOp(simulator.OpQuery, away, 1)
+				w.onOp(simulator.OpHost, away, 1)
+				config := func(hosts ...int) map[string]any {
+					if c.then == nil {
+						return nil
+					}
+					return w.declares(0, c.create, c.then, attribute("hosts", addresses(hosts...)))
+				}
+				object.Protocol = w.open()
+				_, said := object.Apply(config(1, 2, 3))
+				providertest.Check(w, said.Failed() && object.Tainted == c.tainted && tells(said, "hosts named above … `terraform untaint` comes before."), "tainted: %t; said: %s", object.Tainted, said)
+				providertest.Same(w, "hosts in state", addresses(1), object.Reasons("hosts"))
+
+				if c.tainted {
+					object.Untaint()
+				}
+				object.Protocol = w.open()
+				object.Apply(w.declares(1, c.create, attribute("forget_unreachable", true)))
+				w.sim.ResetCalls()
+				object.Protocol = w.open()
+				object.Replacing = c.then != nil
+				_, said = object.Apply(config(2, 3))
+				providertest.Check(w, !said.Failed() && tells(said, "Unreachable Hosts Forgotten") && object.State.IsNull() == (c.then == nil) && len(undoneOn(w.sim)) == 0, "said: %s", said)
+			})
 		})
 	}
 }
