@@ -14,69 +14,97 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// checkNames reports machines for which a process has two names, an address and an agent id. The operation
-// would run on them twice.
+// checkNames reports machines that have two names, an address and an agent id. A process would be operated twice on
+// such a machine, and two processes would not count as processes of one machine.
 func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
 	duplicates, err := o.duplicates(ctx)
 	if err != nil {
 		return diag.Diagnostics{namesUnknown(o, err)}
 	}
-	var diags diag.Diagnostics
+	diags := o.checkApart(duplicates)
 	for _, m := range o.members {
-		at := path.Empty()
-		if m.name != "" {
-			at = path.Root("processes").AtMapKey(m.name)
-		}
 		for _, host := range m.Hosts.Hosts() {
-			if first, double := duplicates[place{m.ID, host.WithoutSupplier()}]; double {
-				reference.AddInvalid(&diags, at.AtName("hosts"), diagnose.SummaryInvalidHost,
+			if first, double := duplicates[place{m.ID, host.WithoutSupplier()}]; double && first.of.ID == m.ID {
+				reference.AddInvalid(&diags, m.at().AtName("hosts"), diagnose.SummaryInvalidHost,
 					fmt.Sprintf("the keys %q and %q name the same machine, %s and %s; name it once. Nothing was run",
-						o.keyOf(m.ID, first), m.Hosts.Key(host), first.Address(), host.Address()))
+						first.of.Hosts.Key(first.host), m.Hosts.Key(host), first.host.Address(), host.Address()))
 			}
 		}
 	}
 	return diags
 }
 
-// keyOf returns the key of a host of a process.
-func (o operation) keyOf(process string, host fleet.Host) string {
+// checkApart reports machines that two processes name in different ways, once for each process.
+func (o operation) checkApart(duplicates map[place]namedBefore) diag.Diagnostics {
+	var diags diag.Diagnostics
 	for _, m := range o.members {
-		if m.ID == process && m.Hosts.Has(host) {
-			return m.Hosts.Key(host)
+		apart := m.Hosts.Pick(func(host fleet.Host) bool {
+			first, double := duplicates[place{m.ID, host.WithoutSupplier()}]
+			return double && first.of.ID != m.ID
+		})
+		if len(apart) == 0 {
+			continue
 		}
+		first := duplicates[place{m.ID, apart[0].WithoutSupplier()}]
+		reference.AddInvalid(&diags, m.at().AtName("hosts"), diagnose.SummaryInvalidHost, fmt.Sprintf(
+			"%q has another name for %s: %s is %s there; name each machine alike in all processes, because their order and the limits go by names. Nothing was run",
+			first.of.name, diagnose.Hosts(len(apart)), apart[0].Address(), first.host.Address()))
 	}
-	return host.Address()
+	return diags
 }
 
-// duplicates returns the hosts of a process that are the same machine as another of its hosts, with that other
-// host.
-func (o operation) duplicates(ctx context.Context) (map[place]fleet.Host, error) {
-	duplicates, hosts, process := make(map[place]fleet.Host), make(map[string][]fleet.Host), make(map[string]fleet.Process)
-	for _, m := range o.members {
-		hosts[m.ID] = append(hosts[m.ID], m.Hosts.Hosts()...)
-		process[m.ID] = m.Process
+// at returns where the process is in the configuration.
+func (m member) at() path.Path {
+	if m.name == "" {
+		return path.Empty()
 	}
-	for id, hosts := range hosts {
-		if len(fleet.OtherForm(hosts, hosts)) == 0 {
-			continue // names of one form are different machines
-		}
-		others, err := process[id].OtherNames(ctx, hosts)
+	return path.Root("processes").AtMapKey(m.name)
+}
+
+// namedBefore is a host of a member.
+type namedBefore struct {
+	of   member
+	host fleet.Host
+}
+
+// duplicates returns the hosts that are the same machine as a host before them, by another name, with that host. It
+// is a host of the same process if one is.
+func (o operation) duplicates(ctx context.Context) (map[place]namedBefore, error) {
+	var all []fleet.Host
+	for _, m := range o.members {
+		all = append(all, m.Hosts.Hosts()...)
+	}
+	if len(fleet.OtherForm(all, all)) == 0 {
+		return nil, nil //nolint:nilnil // names of one form are different machines
+	}
+	others := make(map[fleet.HostID]fleet.HostID, len(all))
+	for _, m := range o.members {
+		named, err := m.Process.OtherNames(ctx, m.Hosts.Hosts())
 		if err != nil {
 			return nil, err
 		}
-		byName := make(map[fleet.HostID]bool, len(hosts))
-		for _, host := range hosts {
-			byName[host.WithoutSupplier()] = true
+		for host, other := range named {
+			others[host.WithoutSupplier()] = other
 		}
-		for _, host := range hosts {
-			other, named := others[host]
-			if _, is := duplicates[place{id, host.WithoutSupplier()}]; named && byName[other] && !is {
-				duplicates[place{id, other}] = host
+	}
+	duplicates, before := make(map[place]namedBefore), make(map[place]namedBefore)
+	for _, m := range o.members {
+		for _, host := range m.Hosts.Hosts() {
+			id := host.WithoutSupplier()
+			for _, process := range []string{m.ID, anyProcess} {
+				first, double := before[place{process, others[id]}]
+				if _, is := duplicates[place{m.ID, id}]; double && !is {
+					duplicates[place{m.ID, id}] = first
+				}
+				before[place{process, id}] = namedBefore{m, host}
 			}
 		}
 	}
 	return duplicates, nil
 }
+
+// anyProcess stands for the id of any process.
+const anyProcess = ""
 
 // namesUnknown returns the error for hosts that may be the same machines as others, if the platform could not
 // be asked.

@@ -163,6 +163,9 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
+	if resp.Diagnostics.Append(o.checkApart(duplicates)...); resp.Diagnostics.HasError() {
+		return
+	}
 	doubt, due := before.asDeclared(o.members), make([]duty, len(o.members))
 	for i, m := range o.members {
 		var hosts []fleet.Host
@@ -229,12 +232,12 @@ func (m *resourceValues) recordDestroy(o operation, left outcome) {
 }
 
 // addDuplicates adds the results of hosts that are a second name of another host.
-func (o operation) addDuplicates(results outcome, duplicates map[place]fleet.Host) {
+func (o operation) addDuplicates(results outcome, duplicates map[place]namedBefore) {
 	for i, m := range o.members {
 		for _, host := range m.Hosts.Hosts() {
 			first, double := duplicates[place{m.ID, host.WithoutSupplier()}]
 			for j, other := range o.members {
-				if result, has := results[j][first]; double && has && other.ID == m.ID {
+				if result, has := results[j][first.host]; double && has && other.ID == m.ID {
 					results[i][host] = result
 				}
 			}

@@ -328,6 +328,72 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 	}
 }
 
+// Machines that two processes name in different ways would count twice, and a later process would be restarted where
+// an earlier one failed.
+func TestProcesses_oneMachineInTwoWays(t *testing.T) {
+	t.Parallel()
+	const by, address = providertest.FaceGateway, "0:10.0.0.2"
+	named := func(name string, priority int, host string) map[string]any {
+		one := entry(name, priority, 2)
+		one["hosts"] = map[string]string{providertest.HostKey(1): host, providertest.HostKey(2): providertest.Address(2)}
+		return one
+	}
+	alike := map[string]any{"db": named("db", 9, address), "web": named("web", 1, address)}
+	apart := with(alike, map[string]any{"web": named("web", 1, agentID)})
+	const want = `processes["web"].hosts: "db" has another name for 1 host: ` + agentID + " is " + address + " there; name each machine alike in all processes"
+	start := func(t *testing.T) (*providertest.Sim, *providertest.Core) {
+		t.Helper()
+		sim := providertest.NewSim(t)
+		sim.AddAgent(agentID, address)
+		for _, name := range []string{"db", "web"} {
+			providertest.NoError(t, sim.Register(address, "web", name, nil, "{}"), sim.StartProcess(address, "web", name))
+		}
+		return sim, operationOf(t, sim, by)
+	}
+	for name, run := range map[string]func(*testing.T, *providertest.Core) string{
+		"create": func(_ *testing.T, resource *providertest.Core) string {
+			_, said := resource.Apply(operation("restart", apart, nil))
+			return said.String()
+		},
+		"update": func(_ *testing.T, resource *providertest.Core) string {
+			resource.Applied(operation("restart", alike, nil))
+			_, said := resource.Apply(operation("restart", apart, map[string]any{"triggers": map[string]string{"run": "2"}}))
+			return said.String()
+		},
+		"action": func(t *testing.T, resource *providertest.Core) string {
+			t.Helper()
+			_, end := resource.Invoke(t.Context(), "bk_process_operation", operation("restart", apart, nil))
+			return end
+		},
+		// State has both names, because run_on_create = false asks for none.
+		"destroy": func(_ *testing.T, resource *providertest.Core) string {
+			resource.Applied(operation("restart", apart, map[string]any{"run_on_create": false, "on_destroy": "restart"}))
+			return resource.DestroyUnrefreshed().String()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, resource := start(t)
+			if said := run(t, resource); !strings.Contains(said, want) || strings.Count(said, "another name") != 1 {
+				t.Errorf("said: %s", said)
+			}
+			if restarts := sim.Calls().OfOp(simulator.OpRestart); len(restarts.On(agentID)) > 0 {
+				t.Errorf("restarted: %v", sim.Changes())
+			}
+		})
+	}
+	t.Run("then-alike", func(t *testing.T) {
+		t.Parallel()
+		sim, resource := start(t)
+		resource.Applied(operation("restart", apart, map[string]any{"run_on_create": false, "on_destroy": "restart"}))
+		sim.ResetCalls()
+		resource.Applied(operation("restart", alike, map[string]any{"run_on_create": false, "on_destroy": "restart"}))
+		sim.Changed(t)
+		resource.Destroyed()
+		providertest.Same(t, "restarts", 2, len(sim.Calls().OfOp(simulator.OpRestart).On(address)))
+	})
+}
+
 // After an abandoned destroy, the operation runs again only on hosts on which on_destroy may have undone it, and on
 // those on which it was due.
 func TestProcessOperation_destroyGivenUp(t *testing.T) {
