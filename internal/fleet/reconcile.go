@@ -40,8 +40,8 @@ type Operate struct {
 	// Operation runs on the hosts of Runs. If it is "", nothing runs.
 	Operation Operation
 	Runs      map[Host]Runs
-	// Traces are for the hosts of Runs on which an interrupted apply may have run it. With TryUnseen there is
-	// none, as the pid decides. Before is what was declared before.
+	// Traces are for the hosts of Runs on which an interrupted apply may have run it, or a try whose end was not
+	// seen. Before is what was declared before.
 	Traces map[Host]Trace
 	Before Desired
 }

@@ -115,6 +115,8 @@ const (
 	pidUnknown
 	// mayHaveRun: an interrupted apply may have run the operation, and nothing shows whether it did.
 	mayHaveRun
+	// overtaken is mayHaveRun on a host that is no longer registered as it was when the try was sent.
+	overtaken
 )
 
 // next returns what the operation does on a host whose agent reports live.
@@ -122,17 +124,30 @@ func (r Runs) next(o Operate, h Host, want Desired, live Status) next {
 	if live.State != Running {
 		return r.nextStopped()
 	}
-	another := r.PID > 0 && live.PID > 0 && live.PID != r.PID
+	trace, asked := o.Traces[h]
 	switch {
-	case r.Tried == TryWorked, r.Tried == TryUnseen && another:
+	case r.Tried == TryWorked:
 		return ranAlready
-	case r.Tried == TryUnseen && r.PID > 0 && live.PID <= 0:
-		return pidUnknown
-	}
-	if trace, asked := o.Traces[h]; asked {
+	case r.Tried == TryUnseen:
+		return r.nextUnseen(trace, want, live)
+	case asked:
 		return trace.next(r, o, want, live)
 	}
 	return operate
+}
+
+// nextUnseen is next for a try whose end was not seen. Another pid shows that it worked, unless something else has
+// started the process.
+func (r Runs) nextUnseen(trace Trace, want Desired, live Status) next {
+	switch {
+	case r.PID <= 0, live.PID == r.PID:
+		return operate
+	case live.PID <= 0:
+		return pidUnknown
+	case trace.overtaken(want, live):
+		return overtaken
+	}
+	return ranAlready
 }
 
 // nextStopped is next for a process that does not run.
@@ -196,6 +211,17 @@ func (t Trace) fromRow(r Runs, o Operate, want Desired, live Status) next {
 		return mayHaveRun
 	}
 	return operate
+}
+
+// overtaken reports whether a host that was registered as declared no longer is. The agent does not report the time
+// of that registration, and the cached status has none, or shows that the agent's present one is another.
+func (t Trace) overtaken(want Desired, live Status) bool {
+	known := live.RegisterTime != 0
+	if known && live.RegisterTime == t.RegisterTime {
+		return false
+	}
+	current := known && t.Row.RegisterTime == live.RegisterTime
+	return t.Row.State == Unregistered || current && t.Row.ShowsLabels() && want.FingerprintLabel != "" && !want.carries(t.Row)
 }
 
 // startedSince reports whether the process was started after it was registered.

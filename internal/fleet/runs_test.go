@@ -94,6 +94,35 @@ func TestRuns_interrupted(t *testing.T) {
 			same(t, "reload", c.reload, after(c.kept, Reload, want, before, c.live))
 		})
 	}
+	t.Run("an-end-not-seen", func(t *testing.T) {
+		t.Parallel()
+		unseen := func(file Status) kept {
+			return kept{Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}, Trace{RegisterTime: 100, Row: file}}
+		}
+		unlabelledRow, foreign := Status{State: Running, PID: 8, RegisterTime: 200}, row("v1-other", 8, 200)
+		for what, c := range map[string]struct {
+			file Status
+			live Status
+			want next
+		}{
+			"as registered":           {row("v1-new", 8, 100), live(8, 100, 150), ranAlready},
+			"which registered":        {row("v1-new-started", 8, 200), live(8, 200, 200), ranAlready},
+			"the row is old":          {row("v1-old", 7, 90), live(8, 100, 150), ranAlready},
+			"without labels":          {unlabelledRow, live(8, 200, 250), ranAlready},
+			"without times":           {row("v1-old", 7, 0), live(8, 0, 0), ranAlready},
+			"registered by another":   {foreign, live(8, 200, 250), overtaken},
+			"another, and runs on":    {foreign, live(7, 200, 90), operate},
+			"another, and no pid":     {foreign, live(-1, 200, 90), pidUnknown},
+			"its time is kept":        {row("v1-old", 7, 100), live(8, 100, 150), ranAlready},
+			"no longer registered":    {Status{State: Unregistered}, live(8, 200, 250), overtaken},
+			"nor is a time known":     {Status{State: Unregistered}, live(8, 0, 0), overtaken},
+			"not listed yet":          {Status{State: Unregistered}, live(8, 100, 150), ranAlready},
+			"the row is not known":    {Status{}, live(8, 200, 250), ranAlready},
+			"the status is not known": {Status{State: Unknown}, live(8, 200, 250), ranAlready},
+		} {
+			same(t, what, c.want, after(unseen(c.file), Restart, want, before, c.live))
+		}
+	})
 	t.Run("a-declaration-that-comes-back", func(t *testing.T) {
 		t.Parallel()
 		old := known(row("v1-new", 7, 100)) // its row may be from the first time

@@ -110,7 +110,10 @@ func (v *visit) decide(h Host, live Status, which next) (left string) {
 	case pidUnknown:
 		return "left as it is, because its agent does not report the pid, which would show whether the " +
 			string(v.change.Operation) + " of an earlier apply worked"
-	case mayHaveRun: // it is registered nevertheless
+	case mayHaveRun, overtaken: // it is registered nevertheless
+		if which == overtaken && v.steps[h] == settle {
+			v.steps[h] = registerAnew
+		}
 		delete(v.change.Runs, h)
 		v.found.Unsure[h] = max(live.PID, 0)
 	default:

@@ -659,6 +659,33 @@ func TestOnUpdate_besideAStart(t *testing.T) {
 	})
 }
 
+// Another pid does not show that a restart worked whose answer was lost, if another tool has registered and started the
+// process since and no refresh has found that. The host is registered as declared, and restarted by the next apply.
+func TestOnUpdate_lostAndTakenOver(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		more := map[string]any{"on_update": "restart", "ensure": "running"}
+		o := w.object()
+		o.Applied(w.declares(1, more))
+		w.onOp(simulator.OpRestart, simulator.Fault{Drop: "before"}, 1)
+		o.Protocol = w.open()
+		o.Apply(w.changed(1, more))
+		providertest.Same(w, "out_of_sync", codesOf("operation_unconfirmed", 1), codes(o))
+		w.repair()
+		w.do(w.sim.StopProcess, 1)
+		w.colleague(1)
+		w.sim.ResetCalls()
+		o.Protocol = w.open()
+		_, said := o.ApplyUnrefreshed(w.changed(1, more))
+		providertest.Says(w, said.String(), "registered and not operated: it was started or registered after the last apply in state")
+		providertest.Check(w, strings.Contains(string(w.at(1).Spec), "-v"), "web-1 is registered with %s", w.at(1).Spec)
+		providertest.Same(w, "restarts", 0, len(w.sim.Calls().OfOp(simulator.OpRestart)))
+		o.Protocol = w.open()
+		o.Applied(w.changed(1, more))
+		providertest.Check(w, len(w.sim.Calls().OfOp(simulator.OpRestart).On(providertest.Address(1))) > 0, "not restarted: %v", w.sim.Changes())
+	})
+}
+
 // A rollback of labels alone keeps the task of a restart under way.
 func TestRollback_keepsTheTask(t *testing.T) {
 	t.Parallel()
