@@ -41,7 +41,8 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 }
 
 // Each step may take all the time that later steps do not need. untilLook is what the final look at the hosts
-// needs. untilUp adds the time to bring hosts up, and untilOperated also that of the operation.
+// needs. untilUp adds the time to bring hosts up, untilOperated that of the operation, untilRegistered
+// that of registering, and untilRenamed that of unregistering old names.
 func (v *visit) untilLook() time.Duration {
 	if v.agentsKnow() {
 		return Quick
@@ -53,18 +54,42 @@ func (v *visit) untilUp() time.Duration {
 	if v.want.Ensure == EnsureRegistered {
 		return v.untilLook()
 	}
-	return v.untilLook() + 2*Quick
+	takes := v.untilLook() + 2*Quick // to ask, and to host
+	if v.want.Ensure == EnsureRunning || len(v.change.Stopped) > 0 {
+		takes += Takes(v.process, Start)
+	}
+	return takes
 }
 
 func (v *visit) untilOperated() time.Duration {
-	takes := time.Duration(0)
-	if v.want.Ensure == EnsureRunning || len(v.change.Stopped) > 0 {
-		takes = Takes(v.process, Start)
+	takes, due := v.untilUp(), v.due(v.Hosts)
+	if len(due) > 0 {
+		takes += Takes(v.process, v.change.Operation)
 	}
-	if len(v.due(v.Hosts)) > 0 {
-		takes = max(takes, Takes(v.process, v.change.Operation))
+	if slices.ContainsFunc(due, func(h Host) bool { return v.change.Runs[h].nextStopped() == startAgain }) {
+		takes += Takes(v.process, Start)
 	}
-	return v.untilUp() + takes
+	return takes
+}
+
+func (v *visit) untilRegistered() time.Duration {
+	takes := v.untilOperated()
+	if len(v.first(v.Hosts, register)) > 0 {
+		takes += 3 * Quick // an existing registration is read, and may be replaced
+	}
+	return takes + needs(v.first(v.Hosts, registerAnew))
+}
+
+func (v *visit) untilRenamed() time.Duration {
+	if v.change.Rename != nil {
+		return v.untilRegistered() + Besides
+	}
+	return v.untilRegistered()
+}
+
+// first returns those of hosts to which this is done first.
+func (v *visit) first(hosts []Host, which step) []Host {
+	return Where(hosts, func(h Host) bool { return v.steps[h] == which })
 }
 
 // open returns those of hosts that have no outcome yet.
@@ -75,9 +100,13 @@ func (v *visit) open(hosts []Host) []Host {
 // ask asks what runs on the hosts on which the operation is due, before anything is changed there. It leaves out a
 // host that cannot be asked, or on which something sent earlier is still under way.
 func (v *visit) ask(ctx context.Context) {
-	later := v.untilOperated() + Quick
+	later := v.untilRenamed()
 	asking := needs(v.due(v.Hosts)) + later
-	v.results.Merge(v.resumeUnderway(ctx, v.Hosts, asking, v.observe))
+	trying := time.Duration(0)
+	if slices.ContainsFunc(v.due(v.Hosts), func(h Host) bool { return v.change.Runs[h].Task.ID != "" }) {
+		trying = Takes(v.process, v.change.Operation)
+	}
+	v.results.Merge(v.resumeUnderway(ctx, v.Hosts, trying+asking, v.observe))
 	v.results.Merge(v.resumeTries(ctx, v.open(v.due(v.Hosts)), asking, v.observe))
 	due := Where(v.open(v.due(v.Hosts)), func(h Host) bool { _, ended := v.resumed[h]; return !ended })
 	if len(due) == 0 {
@@ -125,16 +154,17 @@ func (v *visit) decide(h Host, live Status, which next) (left string) {
 // rename unregisters, by their old names, the hosts that have new ones.
 func (v *visit) rename(ctx context.Context) {
 	if v.change.Rename != nil {
-		v.results.Merge(v.change.Rename(ctx, v.open(v.Hosts)))
+		renaming, cancel := Share(ctx, Besides, v.untilRegistered())
+		defer cancel()
+		v.results.Merge(v.change.Rename(renaming, v.open(v.Hosts)))
 	}
 }
 
 // register registers the hosts that are not registered as declared.
 func (v *visit) register(ctx context.Context) {
 	hosts, later := v.open(v.Hosts), v.untilOperated()
-	on := func(which step) []Host { return Where(hosts, func(h Host) bool { return v.steps[h] == which }) }
-	anew := on(registerAnew)
-	v.registerNew(ctx, on(register), later+needs(anew))
+	anew, adopted := v.first(hosts, registerAnew), v.first(hosts, keepFound)
+	v.registerNew(ctx, v.first(hosts, register), later+needs(anew))
 	if len(anew) > 0 {
 		v.results.Merge(reregister(ctx, v.process, anew, later).hosting(v.want, never))
 	}
@@ -143,10 +173,9 @@ func (v *visit) register(ctx context.Context) {
 		return v.steps[h] == registerAnew && v.results[h].Verdict != NotTried || v.steps[h] == register && v.results[h].OK()
 	})
 	v.made = v.results.Succeeded(v.sent)
-	adopted := on(keepFound)
 	v.found.TookOver = v.found.TookOver || len(adopted) > 0
 	v.changed = append(v.changed, slices.Concat(v.sent, adopted))
-	v.results.Merge(Same(append(on(settle), adopted...), Outcome{Verdict: Done}))
+	v.results.Merge(Same(append(v.first(hosts, settle), adopted...), Outcome{Verdict: Done}))
 }
 
 // registerNew registers new hosts, and decides about registrations that exist already. It takes over this
@@ -156,7 +185,7 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 	if len(hosts) == 0 {
 		return
 	}
-	registering, cancel := Share(ctx, Quick, later)
+	registering, cancel := Share(ctx, Quick, 2*Quick+later)
 	defer cancel()
 	v.registered = v.process.Register(registering, hosts).hosting(v.want, always)
 	taken := Where(hosts, func(h Host) bool { return v.registered[h].Verdict == Failed && v.registered[h].AlreadyDone })
