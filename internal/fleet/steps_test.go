@@ -17,7 +17,7 @@ import (
 type dawdling struct {
 	process
 
-	slow, calls int // the number of that call, and how many there are
+	slow, calls int // the number of that call, and that of the last one, 0 if all calls follow a change
 	began       []string
 	short       []string // calls after the slow one that have less time than they need
 }
@@ -52,6 +52,10 @@ func (d *dawdling) Reregister(ctx context.Context, on []fleet.Host) fleet.Result
 	return d.changes(ctx, "reregister", fleet.Quick, on, d.process.Reregister(ctx, on))
 }
 
+func (d *dawdling) Unregister(ctx context.Context, on []fleet.Host) fleet.Results {
+	return d.changes(ctx, "unregister", fleet.Quick, on, d.process.Unregister(ctx, on))
+}
+
 func (d *dawdling) Operate(ctx context.Context, op fleet.Operation, on []fleet.Host, observe fleet.Observer) fleet.Results {
 	return d.changes(ctx, string(op), fleet.Takes(d, op), on, d.process.Operate(ctx, op, on, observe))
 }
@@ -74,8 +78,8 @@ func (d *dawdling) CachedStatus(ctx context.Context, on []fleet.Host) (map[fleet
 
 func (d *dawdling) LiveStatus(ctx context.Context, on []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	needs := fleet.Quick
-	if len(d.began)+1 == d.calls {
-		needs = fleet.Aftermath // the last look
+	if d.calls == 0 || len(d.began)+1 == d.calls { // something was done before
+		needs = fleet.Aftermath
 	}
 	slow := d.spend(ctx, "live", needs)
 	statuses, err := d.process.LiveStatus(ctx, on)
@@ -132,4 +136,26 @@ func TestReconciliation_slowStep(t *testing.T) {
 			fleettest.Check(t, calls >= 10, "%d calls", calls)
 		})
 	}
+}
+
+// However long a step of a release takes, the later steps have the time that they need.
+func TestRelease_slowStep(t *testing.T) {
+	t.Parallel()
+	calls := 1
+	for slow := 0; slow <= calls; slow++ {
+		synctest.Test(t, func(t *testing.T) {
+			d := &dawdling{slow: slow}
+			ctx, cancel := context.WithTimeout(t.Context(), fleet.Takes(d, fleet.Stop)+fleet.Besides)
+			defer cancel()
+			d.operate = doneOps(byOp{fleet.Stop: {2: noop, 3: away}})
+			d.unregister = done(byHost{4: away, 5: {Verdict: fleet.Done, AlreadyDone: true}, 6: {Verdict: fleet.Done, AlreadyDone: true}})
+			fleet.Release(ctx, d, hosts(1, 2, 3, 4, 5, 6, 7, 8), fleet.DestroyStop, nil, nil)
+			if slow == 0 {
+				calls = len(d.began)
+				return
+			}
+			fleettest.Check(t, len(d.short) == 0, "with call %d of %v slow: %v", slow, d.began, d.short)
+		})
+	}
+	fleettest.Check(t, calls == 7, "%d calls", calls)
 }
