@@ -283,14 +283,27 @@ func (v *visit) bringUp(ctx context.Context) {
 	v.results.Merge(started)
 	v.denied = map[Code][]Host{NotRunning: foundIdle(started, run)}
 	if len(bare) > 0 {
-		hosted := operateBefore(ctx, v.process, Supervise, bare, nil, v.untilLook()).hosting(v.want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
-		hosted.leave(bare, func(Host) Code { return NotHosted })
+		hosted := v.host(ctx, bare, status)
 		v.results.Merge(hosted)
 		v.denied[NotHosted] = hosted.Succeeded(bare)
 		for _, h := range bare {
 			delete(v.after, h)
 		}
 	}
+}
+
+// host makes the agents host the process, and returns the outcomes.
+func (v *visit) host(ctx context.Context, hosts []Host, status map[Host]Status) Results {
+	unhosted := func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted }
+	results := operateBefore(ctx, v.process, Supervise, hosts, nil, v.untilLook()).hosting(v.want, unhosted)
+	if v.process.HostingRegisters() {
+		// Some platforms host a process once, and refuse that while it is registered, although its agent has unhosted it.
+		if again := Where(foundIdle(results, hosts), unhosted); len(again) > 0 {
+			results.Merge(reregister(ctx, v.process, again, v.untilLook()).hosting(v.want, never))
+		}
+	}
+	results.leave(hosts, func(Host) Code { return NotHosted })
+	return results
 }
 
 // state returns the status of the hosts that are brought up. It asks the agents, unless they have just shown that

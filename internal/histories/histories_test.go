@@ -187,7 +187,7 @@ func simplify(h History, fails func(History) bool) History {
 			})
 		}
 		for _, simpler := range []func(*Step){
-			func(s *Step) { s.Hosts = nil }, func(s *Step) { s.Cut, s.Late = 0, false }, func(s *Step) { s.Cut = max(s.Cut-1, min(s.Cut, 1)) },
+			func(s *Step) { s.Hosts = nil }, func(s *Step) { s.Cut, s.Late, s.Killed = 0, false, false }, func(s *Step) { s.Cut = max(s.Cut-1, min(s.Cut, 1)) },
 			func(s *Step) { s.Blind = false }, func(s *Step) { s.Times = 0 }, func(s *Step) { s.Planned = false },
 		} {
 			try(func(h *History) { simpler(&h.Steps[i]) })

@@ -90,9 +90,11 @@ type unit struct {
 	replaced  bool            // destroyed and then created
 	first     bool            // there was nothing in state
 	failed    bool
+	killed    bool // nothing was saved
 	calm      bool // no fault was active and nothing interrupted it
 	current   bool // the cached status was read, and is current
 	perName   bool // the platform keeps an entry for each name of a machine
+	timeless  bool // no agent shows that a process is registered that it does not host
 	before    map[int]Truth
 	after     map[int]Truth
 	done      map[int][]simulator.Execution
@@ -134,7 +136,7 @@ func (m model) judge(u unit) *Breach {
 
 func (m model) others(u unit, machine int) *Breach {
 	c, before, after := m[machine], u.before[machine], u.after[machine]
-	if c.unsure || reflect.DeepEqual(before, after) {
+	if c.unsure || reflect.DeepEqual(before, after) || u.timeless && !before.Hosted {
 		return nil
 	}
 	declared := u.want.has(machine)
@@ -316,7 +318,12 @@ func (c claim) nowThat(is Truth) claim {
 }
 
 func (m model) forgotten(u unit, machine int) *Breach {
-	if c := m[machine]; !c.unsure && c.owner == u.object && !u.named[machine] {
+	c := m[machine]
+	if u.killed && c.owner == u.object && !u.named[machine] { // state was never written
+		c.unsure = true
+		m[machine] = c
+	}
+	if !c.unsure && c.owner == u.object && !u.named[machine] {
 		return &Breach{Invariant: TellsTheTruth, Kind: "forgotten", Text: "the object owns it, and state does not name it"}
 	}
 	return nil

@@ -134,6 +134,8 @@ func (w *world) do(s Step) {
 		o.kept.Tainted = o.exists()
 	case Recreate:
 		w.recreate(w.configs[s.On], s)
+	case Import:
+		w.imports(w.configs[s.On])
 	case Operate:
 		w.operate(s)
 	default:
@@ -306,7 +308,13 @@ type History struct {
 	Verify bool
 	// KeepsTime are the calls after which an agent still reports the earlier registration time.
 	KeepsTime KeepsTime
+	Switches  Switches
 	Steps     []Step
+}
+
+// Switches are other switches of the simulator.
+type Switches struct {
+	AgentsWithoutTimes, HostingOnce, HostingStarts, RegisterHosts, RestartKeepsHosting, RowsWithoutAgentID, RowsWithoutHost, StartReplaces, UpdateRefuses bool
 }
 
 // KeepsTime are calls about a process that is already registered.
@@ -323,6 +331,9 @@ type Step struct {
 	// Cut ends an apply at its call of that number, before the platform carries it out or, if Late, before its answer arrives.
 	Cut  int
 	Late bool
+	// Killed: Cut counts calls that change something, and nothing is saved of an update or a destroy that ends so, as if
+	// Terraform and the provider were killed.
+	Killed bool
 	// Blind is -refresh=false.
 	Blind bool
 	// Planned: a plan precedes the apply. If that is empty, the apply must change nothing.
@@ -356,6 +367,7 @@ const (
 	Refresh  Action = "refresh"
 	Taint    Action = "taint"
 	Recreate Action = "recreate" // create_before_destroy
+	Import   Action = "import"   // what was declared last, after terraform state rm
 	Operate  Action = "operate"  // To the operation, on the hosts of A
 
 	// What others do, and what goes wrong.
@@ -402,25 +414,29 @@ func (s Step) String() string {
 	if s.Planned {
 		words = append(words, "after a plan")
 	}
-	switch {
-	case s.Cut > 0 && s.Late:
-		words = append(words, fmt.Sprintf("interrupted after call %d", s.Cut))
-	case s.Cut > 0:
-		words = append(words, fmt.Sprintf("interrupted before call %d", s.Cut))
+	if s.Cut > 0 {
+		form, when := "interrupted %s call %d", "before"
+		if s.Killed {
+			form = "killed %s change %d"
+		}
+		if s.Late {
+			when = "after"
+		}
+		words = append(words, fmt.Sprintf(form, when, s.Cut))
 	}
 	return strings.Join(words, " ")
 }
 
-var stepForm = regexp.MustCompile(`^(\S+)(?: (a|b))?(?: ([^\s-]\S*))?(?: on \[([\d ]+)\])?(?: (-?\d+) times)?( -refresh=false)?( after a plan)?(?: interrupted (before|after) call (\d+))?$`)
+var stepForm = regexp.MustCompile(`^(\S+)(?: (a|b))?(?: ([^\s-]\S*))?(?: on \[([\d ]+)\])?(?: (-?\d+) times)?( -refresh=false)?( after a plan)?(?: (interrupted|killed) (before|after) (?:call|change) (\d+))?$`)
 
 func stepOf(line string) (Step, error) {
 	part := stepForm.FindStringSubmatch(line)
 	if part == nil {
 		return Step{}, fmt.Errorf("%q is no step", line)
 	}
-	s := Step{Do: Action(part[1]), On: part[2], To: part[3], Blind: part[6] != "", Planned: part[7] != "", Late: part[8] == "after"}
+	s := Step{Do: Action(part[1]), On: part[2], To: part[3], Blind: part[6] != "", Planned: part[7] != "", Killed: part[8] == "killed", Late: part[9] == "after"}
 	s.Times, _ = strconv.Atoi(part[5])
-	s.Cut, _ = strconv.Atoi(part[9])
+	s.Cut, _ = strconv.Atoi(part[10])
 	for machine := range strings.FieldsSeq(part[4]) {
 		n, _ := strconv.Atoi(machine)
 		s.Hosts = append(s.Hosts, n)
@@ -430,10 +446,20 @@ func stepOf(line string) (Step, error) {
 
 // traitsOf are the properties that a history's platform may have, as in its first line.
 func traitsOf(h *History) []trait {
-	return []trait{
+	return append([]trait{
 		{"an entry per name", &h.EntryPerName}, {"suppliers apart", &h.SuppliersApart}, {"verify", &h.Verify},
 		{"registering keeps the time", &h.KeepsTime.Reregistering}, {"starting keeps the time", &h.KeepsTime.Starting},
 		{"hosting keeps the time", &h.KeepsTime.Hosting},
+	}, switchesOf(h)...)
+}
+
+// switchesOf are the traits that have the name of a switch.
+func switchesOf(h *History) []trait {
+	s := &h.Switches
+	return []trait{
+		{"agents-without-times", &s.AgentsWithoutTimes}, {"hosting-once", &s.HostingOnce}, {"hosting-starts", &s.HostingStarts},
+		{"register-hosts", &s.RegisterHosts}, {"restart-keeps-hosting", &s.RestartKeepsHosting}, {"rows-without-agent-id", &s.RowsWithoutAgentID},
+		{"rows-without-host", &s.RowsWithoutHost}, {"start-replaces", &s.StartReplaces}, {"update-refuses", &s.UpdateRefuses},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -17,6 +18,7 @@ type session struct {
 	*world
 	ctx      context.Context
 	cut      bool
+	killed   bool // if it is cut, nothing is saved
 	plans    *providertest.Protocol
 	applies  *providertest.Protocol
 	unforced bool // -refresh=false
@@ -24,10 +26,10 @@ type session struct {
 
 func (w *world) session(s Step) (*session, func()) {
 	ctx, cancel := context.WithCancel(w.ctx)
-	run := &session{world: w, ctx: ctx, cut: s.Cut > 0, plans: w.provider(), applies: w.provider(), unforced: s.Blind}
-	w.scissors.arm(s.Cut, s.Late, cancel)
+	run := &session{world: w, ctx: ctx, cut: s.Cut > 0, killed: s.Killed, plans: w.provider(), applies: w.provider(), unforced: s.Blind}
+	w.scissors.arm(s, cancel)
 	return run, func() {
-		w.scissors.arm(0, false, nil)
+		w.scissors.arm(Step{}, nil)
 		cancel()
 	}
 }
@@ -46,7 +48,7 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	}
 	u := unit{
 		object: o.id, want: want, had: s.inState(o, "hosts"), hadAs: s.namesInState(o), replaced: want != nil && o.kept.Tainted,
-		first: want != nil && !o.exists(), calm: !s.faulty && !s.cut, perName: s.history.EntryPerName,
+		first: want != nil && !o.exists(), calm: !s.faulty && !s.cut, perName: s.history.EntryPerName, timeless: s.history.Switches.AgentsWithoutTimes,
 		current: !s.faulty && !s.cut && !s.stale && !s.unforced, before: s.look(process),
 	}
 	if o.successor != nil {
@@ -57,6 +59,7 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	}
 	u.letGo = slices.Clone(o.onDestroy)
 	refused, owner := s.refuses(o, u), s.ownerOf(o)
+	saved, updates := *o.kept, o.exists() && !o.kept.Tainted
 	s.sim.ResetCalls()
 	var (
 		core = s.on(providertest.HostedType, o.kept)
@@ -76,7 +79,9 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	if meddle := s.meddle[as]; meddle != nil {
 		meddle(s.world, o)
 	}
-	if want != nil {
+	if s.killed && s.ended() && updates {
+		*o.kept, u.killed = saved, true
+	} else if want != nil {
 		o.last = want.copied()
 	}
 	u.failed, u.said = said.Failed(), fmt.Sprintf("%s: %s", kind, said)
@@ -190,6 +195,41 @@ func (w *world) recreate(c *config, s Step) {
 	}
 }
 
+// imports removes an object from state and imports what it owns. Nobody does that while the cached status is old, or where
+// others have registered.
+func (w *world) imports(c *config) {
+	old, names := c.object, c.object.last
+	if w.faulty || w.stale || w.history.SuppliersApart || len(c.deposed) > 0 || !old.exists() || old.kept.Tainted || names == nil {
+		return
+	}
+	var hosts []string
+	for key, name := range w.idle.CoreOf(providertest.HostedType, old.kept).Reasons("hosts") {
+		if claim := w.model[machineOf(name)]; claim.owner != old.id || claim.unsure {
+			return
+		}
+		hosts = append(hosts, key+"="+name)
+	}
+	slices.Sort(hosts)
+	run, done := w.session(Step{})
+	defer done()
+	imported := c.newObject()
+	imported.last, imported.onDestroy = names, []string{"unregister"}
+	before := w.look(process)
+	w.sim.ResetCalls()
+	if run.on(providertest.HostedType, imported.kept).Imports(fmt.Sprintf("%s:%s@%s", namespace, process, strings.Join(hosts, ","))).Failed() {
+		return
+	}
+	w.supplied(imported, unit{want: names}, nil)
+	c.object = imported
+	for machine, claim := range w.model {
+		if claim.owner == old.id {
+			claim.owner = imported.id
+		}
+		w.model[machine] = claim
+	}
+	w.unchanged(before)
+}
+
 type operation struct {
 	kept    *providertest.Kept
 	name    string // "" before the first apply
@@ -291,6 +331,9 @@ func generate(chance *rand.Rand, without map[string]bool) History {
 	g.history.EntryPerName = g.IntN(2) == 0
 	g.history.SuppliersApart = g.IntN(4) == 0
 	g.history.KeepsTime = KeepsTime{Reregistering: g.IntN(2) == 0, Starting: g.IntN(3) == 0, Hosting: g.IntN(3) == 0}
+	for _, trait := range switchesOf(&g.history) {
+		*trait.has = !g.without[trait.name] && g.IntN(8) == 0
+	}
 	if g.history.SuppliersApart || g.IntN(3) == 0 { // the gateway has no supplier ids
 		g.switchGateway()
 	}
@@ -338,6 +381,9 @@ func (g *generator) some(most int) []int {
 }
 
 func (g *generator) form() string {
+	if g.history.Switches.RowsWithoutAgentID { // the platform does not show what is registered under an agent id
+		return g.one(ByAddress, BySupplier)
+	}
 	return g.one(ByAddress, ByAddress, BySupplier, ByAgent, ByAgent)
 }
 
@@ -357,11 +403,19 @@ func (g *generator) switchGateway() {
 
 func (g *generator) apply(on string) {
 	s := Step{Do: Apply, On: on, Planned: g.IntN(3) == 0}
-	if g.IntN(6) == 0 {
-		s.Cut, s.Late = 1+g.IntN(6), g.IntN(2) == 0
-	}
+	g.cut(&s)
 	s.Blind = g.IntN(8) == 0
 	g.add(s)
+}
+
+// cut ends some runs early. Many runs change nothing, and are not killed then.
+func (g *generator) cut(s *Step) {
+	switch chance := g.IntN(6); {
+	case chance == 0:
+		s.Cut, s.Late = 1+g.IntN(6), g.IntN(2) == 0
+	case chance < 3 && !g.history.SuppliersApart:
+		s.Cut, s.Late, s.Killed = 1+g.IntN(2), g.IntN(2) == 0, true
+	}
 }
 
 // next adds a random step, in most cases followed by an apply.
@@ -384,10 +438,11 @@ func (g *generator) next() {
 			"adopt":             func() { g.add(Step{Do: SetAdopt, On: on, To: g.one("true", "false")}) },
 			"provider-supplier": func() { g.add(Step{Do: SetSupplier, To: g.one("0", "2", "3")}) },
 			"gateway":           g.switchGateway,
-			"destroy":           func() { g.add(Step{Do: Destroy, On: on, Blind: g.IntN(2) == 0}) },
+			"destroy":           func() { g.destroy(on) },
 			"refresh":           func() { g.add(Step{Do: Refresh, On: on}) },
 			"taint":             func() { g.add(Step{Do: Taint, On: on}) },
 			"recreate":          func() { g.add(Step{Do: Recreate, On: on}) },
+			"import":            func() { g.add(Step{Do: Import, On: on}) },
 			"operate": func() {
 				g.add(Step{Do: SetTrigger, To: g.one("one", "two", "three")}, Step{Do: Operate, To: g.one("restart", "restart", "reload")})
 			},
@@ -419,6 +474,12 @@ func (g *generator) next() {
 	if g.IntN(3) > 0 {
 		g.apply(on)
 	}
+}
+
+func (g *generator) destroy(on string) {
+	s := Step{Do: Destroy, On: on, Blind: g.IntN(2) == 0}
+	g.cut(&s)
+	g.add(s)
 }
 
 func (g *generator) console() {

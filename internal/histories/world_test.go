@@ -1,12 +1,14 @@
 package histories
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -127,6 +129,11 @@ func (w *world) begin() {
 		server.EntryPerName, server.SuppliersApart = w.history.EntryPerName, w.history.SuppliersApart
 		keeps := w.history.KeepsTime
 		server.ReregisteringKeepsTime, server.StartingKeepsTime, server.HostingKeepsTime = keeps.Reregistering, keeps.Starting, keeps.Hosting
+		for _, trait := range switchesOf(&w.history) {
+			if *trait.has {
+				w.fine(server.With(trait.name))
+			}
+		}
 		return w.scissors.before(sim)
 	})
 	for machine := 1; machine <= w.history.Machines; machine++ {
@@ -275,19 +282,20 @@ type scissors struct {
 	mu   sync.Mutex
 	left int // calls until the interruption, 0 for none
 	late bool
+	only bool // calls that change something are counted, and no others
 	end  func()
 }
 
-func (s *scissors) arm(call int, late bool, end func()) {
+func (s *scissors) arm(step Step, end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.left, s.late, s.end = call, late, end
+	s.left, s.late, s.only, s.end = step.Cut, step.Late, step.Killed, end
 }
 
-func (s *scissors) due() (end func(), late bool) {
+func (s *scissors) due(r *http.Request) (end func(), late bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.left == 0 {
+	if s.left == 0 || s.only && !changes(r) {
 		return nil, false
 	}
 	if s.left--; s.left > 0 {
@@ -296,9 +304,17 @@ func (s *scissors) due() (end func(), late bool) {
 	return s.end, s.late
 }
 
+// changes reports whether a call may change something on a host. The query is an operation, too.
+func changes(r *http.Request) bool {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	name := path.Base(r.URL.Path)
+	return !strings.HasPrefix(name, "get_") && !strings.Contains(name, "script") && !bytes.Contains(body, []byte(`"op_type":2`))
+}
+
 func (s *scissors) before(platform http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		end, late := s.due()
+		end, late := s.due(r)
 		if end == nil {
 			platform.ServeHTTP(w, r)
 			return
