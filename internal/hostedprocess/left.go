@@ -20,7 +20,7 @@ const (
 	lapsed                // another object's registration is gone
 	unstopped             // it was unregistered without being stopped or killed
 	elsewhere             // nothing ran by the declaration in state, but another one was registered
-	unseen                // a task whose id is lost may still register it
+	unseen                // a request whose answer or task id is lost may still register it
 	forgotten             // its agent does not answer
 )
 
@@ -45,9 +45,9 @@ var notes = []struct {
 	{elsewhere, "Processes May Run On", "%[1]s was to be stopped or killed on %[2]s, where it was registered with another declaration than the one in state. By the one in " +
 		"state nothing runs there. A process that was started with other paths has not been stopped. Check whether one runs, and stop it there if it should not."},
 	{unseen, "Registration May Come Yet", "%[1]s was sent to be registered on %[2]s, and how that ended was not seen. Their agents do not host it " +
-		"now, so there was nothing to unregister. What this resource had kept to ask the platform for the end is lost, as it is when a tainted one is replaced: " +
-		"if the platform is only late, the process will be hosted there as this resource declared it, over what its replacement registers. " +
-		"The next plans will show that."},
+		"now, so there was nothing to unregister. The platform cannot be asked for the end: the answer was lost, or what this resource had kept of it, as when a " +
+		"tainted one is replaced. If the platform is only late, the process will be hosted there as this resource declared it. If it is replaced, " +
+		"that is over what its replacement registers, and the next plans will show it. If not, check these hosts later: no resource manages them."},
 	{forgotten, "Unreachable Hosts Forgotten", "%[1]s could not be unregistered on %[2]s, whose agents do not answer, and " +
 		"forget_unreachable is set: they are no longer in state. If one of these machines comes back, its agent still hosts the process, and no " +
 		"resource manages it."},

@@ -457,6 +457,18 @@ func TestUnconfirmed_mayComeYet(t *testing.T) {
 	providertest.Check(t, strings.Contains(said.String(), "Registration May Come Yet"), "%v; said: %s", resource.Reasons("out_of_sync"), said)
 }
 
+// A create whose answer was lost stays in state while its agent hosts nothing, and a destroy gives the same warning.
+func TestUnconfirmed_withoutATask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, gateway)
+	w.on("register_proc_info", simulator.Fault{Takes: time.Hour})
+	w.on("register_proc_info", simulator.Fault{Drop: "after"})
+	resource := w.object()
+	resource.Apply(w.declares(1))
+	w.sim.Repair()
+	w.play(resource, step{name: "destroyed", says: "Registration May Come Yet … check these hosts later … web-1"})
+}
+
 // An object of which nothing is left stays in state while a hosting or a restart of an earlier apply may still host the
 // process.
 func TestUnconfirmed_staysWhileItMayCome(t *testing.T) {

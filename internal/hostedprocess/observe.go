@@ -246,7 +246,7 @@ func (l departure) nobodys(host fleet.Host, claim ownership.Claim) {
 	switch {
 	case claim == ownership.Overtaken:
 		l.note(lapsed, host, left(meaningAnothers+", and not in the cached status now"))
-	case claim == ownership.Unconfirmed && !l.last.kept && l.Process.HostingRegisters():
+	case claim == ownership.Unconfirmed && l.last.on(host).Task.ID == "" && l.Process.HostingRegisters():
 		l.note(unseen, host, left("not hosted now, and how registering it ended was not seen"))
 	}
 }

@@ -189,11 +189,11 @@ func (f *refresh) agentsDecide() bool {
 	return f.Desired.HasSpec && (f.Process.HostingRegisters() || f.Desired.Ensure != fleet.EnsureRegistered && !slices.ContainsFunc(f.Hosts.Hosts(), untimed))
 }
 
-// allGone reports whether nothing is left on any host. Each agent must say that it does not host the process.
-// If registering is not hosting, no agent can rule out a registration whose answer was lost.
+// allGone reports whether nothing is left on any host. Each agent must say that it does not host the process. No
+// agent can rule out a registration whose answer was lost; if its task is known, mayCome asks for that.
 func (f *refresh) allGone() bool {
 	return !slices.ContainsFunc(f.Hosts.Hosts(), func(host fleet.Host) bool {
-		doubtful := f.statuses[host.WithoutSupplier()].Code == fleet.Unconfirmed && !f.Process.HostingRegisters()
+		doubtful := f.statuses[host.WithoutSupplier()].Code == fleet.Unconfirmed && (f.last.on(host).Task.ID == "" || !f.Process.HostingRegisters())
 		return f.report.Drift[host] != fleet.NotRegistered || !f.report.Live[host].HostedKnown || doubtful
 	})
 }
