@@ -136,7 +136,7 @@ func TestRun_gateHoldsWaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		p := &process{live: lives(start, map[int]life{3: dead})}
+		p := &process{denies: true, live: lives(start, map[int]life{3: dead})}
 		var began []time.Duration
 		p.operate = func(_ context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
 			began = append(began, time.Since(start))

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -60,6 +61,10 @@ type process struct {
 	// others is what OtherNames returns.
 	others map[fleet.Host]fleet.HostID
 
+	// started are the hosts that a start worked on. It runs there from then on. With denies, agents say what they said before.
+	started map[fleet.Host]bool
+	denies  bool
+
 	// waits makes LiveStatus wait for its deadline. If live is nil, it then returns an error.
 	waits bool
 
@@ -85,7 +90,16 @@ func (p *process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	if p.operate != nil {
 		say = func(hosts []fleet.Host) fleet.Results { return p.operate(ctx, op, hosts, observe) }
 	}
-	return p.answer(string(op), say, hosts)
+	results := p.answer(string(op), say, hosts)
+	for h, o := range results {
+		if op == fleet.Start && o.OK() && !o.AlreadyDone && !p.denies && !p.oneShot {
+			if p.started == nil {
+				p.started = make(map[fleet.Host]bool)
+			}
+			p.started[h] = true
+		}
+	}
+	return results
 }
 
 func (p *process) Resume(_ context.Context, tasks map[fleet.Host]fleet.Task, wait bool, _ fleet.Observer) fleet.Results {
@@ -111,7 +125,14 @@ func (p *process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 			return nil, ctx.Err()
 		}
 	}
-	return p.status("live", p.live, hosts)
+	statuses, err := p.status("live", p.live, hosts)
+	for h, s := range statuses {
+		if p.started[h] && s.State == fleet.Stopped {
+			s.State, s.Hosted, s.HostedKnown, s.PID = fleet.Running, true, true, cmp.Or(s.PID, healthy.PID)
+			statuses[h] = s
+		}
+	}
+	return statuses, err
 }
 
 func (p *process) OneShot() bool { return p.oneShot }

@@ -146,9 +146,23 @@ func TestReconcile(t *testing.T) {
 		"running/but-the-agent-denies-it": { // the start found it running
 			running, settleTwo, process{live: says(byStatus{1: idle}), operate: doneOps(byOp{fleet.Start: {1: noop}})}, "live 1 2, start 1, host 1, live 1",
 			byHost{1: {
-				Verdict: fleet.Failed, Left: fleet.NotRunning, Meaning: "the platform says that it runs already, but its agent then reports that it does not",
+				Verdict: fleet.Failed, Left: fleet.NotRunning, Meaning: "the platform says that it runs, but its agent then reports that it does not",
 			}, 2: well},
 		},
+		"running/but-the-agent-denies-the-start": {
+			running, settleTwo, process{live: says(byStatus{1: idle}), denies: true}, "live 1 2, start 1, live 1",
+			byHost{1: {
+				Verdict: fleet.Failed, Left: fleet.NotRunning, Meaning: "the platform says that it runs, but its agent then reports that it does not",
+			}, 2: well},
+		},
+		"registered/which-the-agent-denies": {
+			registered, register, process{register: done(byHost{1: wasIdle}), live: answer(bare), hostingRegisters: true}, "register 1, live 1",
+			byHost{1: {
+				Verdict: fleet.Lost, WasIdle: true, Left: fleet.NotRegistered,
+				Meaning: "the platform says that it is registered, but its agent then reports that it is not hosted",
+			}},
+		},
+		"registered/and-not-hosted": {registered, register, process{register: done(byHost{1: wasIdle}), live: answer(bare)}, "register 1, live 1", byHost{1: wasIdle}},
 		"hosted/hosting-fails": {
 			hosted, registerAndSettle, process{live: answer(bare), operate: doneOps(byOp{fleet.Supervise: {1: away, 2: away}})},
 			"register 1, live 1 2, host 1 2, live 1 2", byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
@@ -176,7 +190,7 @@ func TestReconcile(t *testing.T) {
 			fleet.Desired{Ensure: fleet.EnsureRunning}, settleTwo, process{live: says(byStatus{1: idle}), operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.Supervise: {1: noop}})},
 			"live 1 2, start 1, host 1, live 1",
 			byHost{1: {
-				Verdict: fleet.Failed, Code: 828, Left: fleet.NotRunning, Meaning: "the platform says that it runs already, but its agent then reports that it does not",
+				Verdict: fleet.Failed, Code: 828, Left: fleet.NotRunning, Meaning: "the platform says that it runs, but its agent then reports that it does not",
 			}, 2: well},
 		},
 		"running/state-unknown-on-some": {

@@ -20,10 +20,8 @@ type visit struct {
 	// hosts that are now registered as declared, and sent also those that may be.
 	registered Results
 	sent, made []Host
-	up         []Host // the hosts of bringUp
-	// denied are, by code, the hosts on which the platform says that the code does not apply: it has hosted
-	// the process, or a start found it running. Their agents had not said so, and are asked again.
-	denied map[Code][]Host
+	// up are the hosts of bringUp, and run those of them on which the process is to run.
+	up, run []Host
 }
 
 // wave registers the hosts of a wave, runs the operation if it is due, and hosts or starts the process where that
@@ -254,11 +252,11 @@ func (v *visit) bringUp(ctx context.Context) {
 	if v.want.Ensure == EnsureRegistered || len(v.up) == 0 {
 		return
 	}
-	run := v.up
+	v.run = v.up
 	if v.want.Ensure != EnsureRunning {
-		run = In(v.up, v.change.Stopped)
+		v.run = In(v.up, v.change.Stopped)
 	}
-	status, err := v.state(ctx, run)
+	status, err := v.state(ctx, v.run)
 	if err != nil {
 		v.results.Merge(Same(v.up, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"}))
 		for _, h := range v.up {
@@ -272,7 +270,7 @@ func (v *visit) bringUp(ctx context.Context) {
 		}
 	}
 	maps.Copy(v.after, status)
-	started := v.start(ctx, run, status)
+	started := v.start(ctx, v.run, status)
 	bare := Where(v.up, func(h Host) bool {
 		if o, ok := started[h]; ok {
 			// A start that worked has also hosted it. A start that found it running has not.
@@ -281,11 +279,9 @@ func (v *visit) bringUp(ctx context.Context) {
 		return !status[h].HostedKnown || !status[h].Hosted
 	})
 	v.results.Merge(started)
-	v.denied = map[Code][]Host{NotRunning: foundIdle(started, run)}
 	if len(bare) > 0 {
 		hosted := v.host(ctx, bare, status)
 		v.results.Merge(hosted)
-		v.denied[NotHosted] = hosted.Succeeded(bare)
 		for _, h := range bare {
 			delete(v.after, h)
 		}
@@ -364,15 +360,13 @@ func (v *visit) look(ctx context.Context) {
 	touched := append(slices.Clone(v.sent), Where(v.up, func(h Host) bool { return !sent[h] })...)
 	unseen := Where(touched, func(h Host) bool { _, known := v.after[h]; return !known })
 	if !v.agentsKnow() { // nothing else that they report is kept
-		unseen = In(unseen, SetOf(v.denied[NotRunning]))
+		unseen = In(unseen, SetOf(foundIdle(v.results, v.run)))
 	}
 	if len(unseen) > 0 {
 		live, _ := LiveStatusWithin(ctx, v.process, Aftermath, unseen)
 		maps.Copy(v.after, live)
 	}
-	v.deny(NotHosted, "the platform says that it is hosted, but its agent then reports that it is not", func(s Status) bool { return s.HostedKnown && !s.Hosted })
-	v.deny(NotRunning, "the platform says that it runs already, but its agent then reports that it does not", func(s Status) bool { return s.State == Stopped })
-	made := SetOf(v.made)
+	made, run := SetOf(v.made), SetOf(v.run)
 	for _, h := range touched {
 		if at := v.before[h].RegisterTime; made[h] || at != 0 && at == v.change.Times[h] {
 			v.found.Registered[h] = v.after[h].RegisterTime
@@ -382,18 +376,32 @@ func (v *visit) look(ctx context.Context) {
 			now = v.before[h]
 		}
 		v.found.Running[h] = max(now.PID, 0)
+		v.results[h] = v.denied(h, v.results[h], made[h], run[h])
 	}
 }
 
-// deny fails hosts that the platform says are done, if their agents now say that they are not.
-func (v *visit) deny(left Code, meaning string, denied func(Status) bool) {
-	for _, h := range v.results.Succeeded(v.denied[left]) {
-		if s := v.after[h]; s.State != Unknown && denied(s) {
-			o := v.results[h]
-			o.Verdict, o.AlreadyDone, o.Left, o.Meaning = Failed, false, left, meaning
-			v.results[h] = o
-		}
+// denied returns the outcome of a host that was brought up, a failed one if its agent has since denied what the
+// platform says. made is set if the host was registered, and run if the process is to run there. The gate decides
+// about a process that has ended, unless a start did nothing.
+func (v *visit) denied(h Host, o Outcome, made, run bool) Outcome {
+	s, gated := v.after[h], v.change.Rollout.Healthy != nil || v.want.Ensure != EnsureRunning
+	unhosted := s.State != Unknown && s.HostedKnown && !s.Hosted
+	switch {
+	case !o.OK():
+		return o
+	case run && s.State == Stopped && (o.AlreadyDone || !gated):
+		o.Left, o.Meaning = NotRunning, "the platform says that it runs, but its agent then reports that it does not"
+	case unhosted && v.want.Ensure != EnsureRegistered:
+		o.Left, o.Meaning = NotHosted, "the platform says that it is hosted, but its agent then reports that it is not"
+	case unhosted && made && v.process.HostingRegisters():
+		o.Left, o.Meaning = v.left(h), "the platform says that it is registered, but its agent then reports that it is not hosted"
+		o.Verdict = Lost
+		return o
+	default:
+		return o
 	}
+	o.Verdict, o.AlreadyDone = Failed, false
+	return o
 }
 
 // close notes what is left to do on hosts that failed.

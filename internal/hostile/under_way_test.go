@@ -432,6 +432,7 @@ func TestSaidDone_denied(t *testing.T) {
 	}{
 		"hosted":          {"hosted", simulator.OpHost, simulator.CodeOK},
 		"running-already": {"running", simulator.OpStart, simulator.CodeAlreadyRunning},
+		"started":         {"running", simulator.OpStart, simulator.CodeOK},
 	} {
 		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
 			h.sim.Inject(simulator.Fault{API: "operate*", Op: &c.op, Code: &c.code})
@@ -441,4 +442,16 @@ func TestSaidDone_denied(t *testing.T) {
 			}
 		}})
 	}
+	// Only at the gateway does hosting register.
+	plays(t, []providertest.Face{providertest.FaceGateway}, map[string]func(hostile){"registered": func(h hostile) {
+		h.sim.Inject(simulator.Fault{API: "operate*", Op: new(simulator.OpHost), Code: new(simulator.CodeOK)})
+		resource := h.object()
+		config := h.config("./start.sh", "registered", "unregister")
+		_, said := resource.Apply(config)
+		providertest.Check(h, said.Failed() && len(resource.Reasons("out_of_sync")) == 1, "out_of_sync: %v; said: %s", resource.Reasons("out_of_sync"), said)
+		h.sim.Repair()
+		resource.Untaint()
+		resource.Apply(config)
+		providertest.Check(h, len(resource.Reasons("out_of_sync")) == 0 && h.process().Registered, "out_of_sync: %v; %+v", resource.Reasons("out_of_sync"), h.process())
+	}})
 }
