@@ -73,10 +73,12 @@ func situationOf(status diagnose.HostStatus, last ledger, host fleet.Host) situa
 	return situation{code: status.Code, away: status.Away(), overtaken: last.isOvertaken(host), inFlight: last.otherInFlight(host)}
 }
 
-// lookedUp adds the row of a host in the cached status, for an object whose ledger is lost.
-func (s situation) lookedUp(want fleet.Desired, row fleet.Status) situation {
+// lookedUp adds the row of a host in the cached status, for an object whose ledger is lost. live is what its agent
+// says: a row that is older than the registration does not show it.
+func (s situation) lookedUp(want fleet.Desired, row, live fleet.Status) situation {
 	s.looked, s.absent = true, row.State == fleet.Unregistered
-	s.other = !want.AsFound(row) && !want.Made(row)
+	older := row.RegisterTime > 0 && row.RegisterTime < live.RegisterTime
+	s.other = older || !want.AsFound(row) && !want.Made(row)
 	return s
 }
 

@@ -36,6 +36,25 @@ func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	}
 }
 
+// If the provider was killed in an update, an older row does not show that a host is still as it was before.
+func TestHostedProcess_keptAttributesAndOldRow(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		resource := w.object()
+		resource.Protocol = w.open()
+		resource.Applied(w.declares(1))
+		w.sim.FreezeStatus()
+		kept := *resource.Kept
+		resource.Apply(w.changed(1))
+		*resource.Kept, resource.Private = kept, nil // killed
+		w.sim.ResetCalls()
+		resource.Protocol = w.open()
+		resource.Apply(w.declares(1, attribute("on_destroy", "stop")))
+		providertest.Same(w, "calls that change something", w.by.Changes(on("update_proc_info", 1)), w.sim.Changes())
+		providertest.Check(w, strings.Contains(string(w.at(1).Spec), `"./start.sh"`), "web-1 has %+v", w.at(1))
+	})
+}
+
 // A destroy that fails on some hosts keeps what is known of them.
 func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 	t.Parallel()

@@ -200,14 +200,14 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		change.Rename = u.dropOld
 	}
 	kept := u.h.Hosts.Pick(func(h fleet.Host) bool { return !u.joins(h) })
-	rows, err := u.rows(ctx, kept)
+	rows, live, err := u.lookUp(ctx, kept)
 	if err != nil {
 		return change, err
 	}
 	decided := u.want.stepsOn(kept, func(host fleet.Host) situation {
 		s := situationOf(u.statuses[host.WithoutSupplier()], u.last, host)
 		if !u.last.kept {
-			s = s.lookedUp(u.h.Desired, rows[host])
+			s = s.lookedUp(u.h.Desired, rows[host], live[host])
 		}
 		s.absent = s.absent || u.h.leftByOther(host)
 		return s
@@ -247,17 +247,18 @@ func (u *update) sent(kept []fleet.Host) map[fleet.Host]bool {
 	}))
 }
 
-// rows returns the cached status of hosts if their last registration is not known: in the first apply after an
-// import, and after the provider was killed.
-func (u *update) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+// lookUp returns the cached status of hosts, and what their agents say, if their last registration is not known: in
+// the first apply after an import, and after the provider was killed.
+func (u *update) lookUp(ctx context.Context, hosts []fleet.Host) (rows, live map[fleet.Host]fleet.Status, _ error) {
 	if u.last.kept || len(hosts) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	rows, err := u.h.Process.CachedStatus(ctx, hosts)
 	if err != nil {
-		return nil, fmt.Errorf("reading the cached status: %w", err)
+		return nil, nil, fmt.Errorf("reading the cached status: %w", err)
 	}
-	return fleet.WithKept(ctx, u.h.Process, u.h.Desired, hosts, rows), nil
+	live, _ = fleet.LiveStatusWithin(ctx, u.prior.Process, fleet.Aftermath, hosts) // without an answer the rows count
+	return fleet.WithKept(ctx, u.h.Process, u.h.Desired, hosts, rows), live, nil
 }
 
 // release unregisters the hosts that leave, by their previous declaration. The failures of the update count
