@@ -96,6 +96,8 @@ type Found struct {
 	// Running is the pid of the process on hosts to which something was done, 0 if it does not run or is
 	// unknown.
 	Running map[Host]int64
+	// Started is when the process was started that then runs, by the agent's clock, 0 if that is unknown.
+	Started map[Host]int64
 	// Operated are the hosts on which the process was operated or started after they were registered, with
 	// its pid before that.
 	Operated map[Host]int64
@@ -122,7 +124,7 @@ func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Runs = maps.Clone(c.Runs) // the fate of earlier tries is noted there
 	return &Reconciliation{
 		process: p, want: want, change: c, steps: c.steps(), resumed: make(Results), nexts: make(map[Host]next), underway: make(map[Host]Task),
-		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Operated: make(map[Host]int64), Unsure: make(map[Host]int64), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
+		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Started: make(map[Host]int64), Operated: make(map[Host]int64), Unsure: make(map[Host]int64), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
 	}
 }
 
@@ -263,6 +265,7 @@ func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) b
 	results.leave(hosts, back.left)
 	maps.Copy(r.found.Registered, back.found.Registered)
 	maps.Copy(r.found.Running, back.found.Running)
+	maps.Copy(r.found.Started, back.found.Started)
 	maps.Copy(r.found.Operated, back.found.Operated)
 	return results
 }

@@ -163,6 +163,9 @@ func (r Runs) nextStopped() next {
 type Trace struct {
 	// RegisterTime is the agent's time after the last apply that is in state, 0 if unknown.
 	RegisterTime int64
+	// Started is when the process was started that ran after that apply, by the agent's clock. It is 0 if that is
+	// unknown or was before RegisterTime.
+	Started int64
 	// Lost is set if nothing is known about the last apply, because the provider was killed in it.
 	Lost bool
 	// Registered is set if the last apply in state registered the host as it is declared now.
@@ -175,7 +178,7 @@ type Trace struct {
 // same agent reported both.
 func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
 	var (
-		same    = r.PID > 0 && live.PID == r.PID
+		same    = t.same(r.PID, live)
 		ours    = t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime // the registration is still that of the last apply in state
 		runsOn  = same || ours && r.PID == 0
 		restart = o.Operation == Restart
@@ -187,6 +190,15 @@ func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
 		return operate
 	}
 	return t.fromRow(r, o, want, live)
+}
+
+// same reports whether the process is the one that ran after the last apply in state, by its pid, 0 if unknown. Without
+// a pid, the time when it was started decides.
+func (t Trace) same(pid int64, live Status) bool {
+	if pid > 0 {
+		return live.PID == pid
+	}
+	return live.StartTime != 0 && (live.StartTime == t.Started || live.StartTime < t.RegisterTime)
 }
 
 // fromRow decides by the agent's answer and the cached status. A process that was started after its host was

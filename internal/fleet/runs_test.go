@@ -31,6 +31,9 @@ func TestRuns_interrupted(t *testing.T) {
 		return kept{Runs{Spec: SpecUnknown, PID: pid}, Trace{RegisterTime: 100, Registered: true, Row: file}}
 	}
 	undated := func(file Status) kept { return kept{Runs{Spec: "old", PID: 7}, Trace{Row: file}} }
+	never := func(started int64) kept { // operated before
+		return kept{Runs{Spec: "old"}, Trace{RegisterTime: 100, Started: started, Row: Status{State: Unknown}}}
+	}
 	ranAt := func(pid, registered int64) kept {
 		return kept{Runs{Spec: "new", PID: pid}, Trace{RegisterTime: registered, Row: row("v1-old", 0, 0)}}
 	}
@@ -85,6 +88,12 @@ func TestRuns_interrupted(t *testing.T) {
 		"due,-and-not-started-since":          {registered(0, row("v1-new", 8, 100)), live(8, 100, 100), mayHaveRun, mayHaveRun},
 		"due,-and-runs-on":                    {registered(7, row("v1-new", 7, 100)), live(7, 100, 101), operate, mayHaveRun},
 		"due,-and-registered-since":           {registered(7, row("v1-new", 8, 100)), live(8, 200, 201), mayHaveRun, mayHaveRun},
+		"never-operated,-and-runs-on":         {never(150), live(8, 100, 150), operate, operate},
+		"never-operated,-and-restarted":       {never(150), live(8, 100, 160), mayHaveRun, operate},
+		"never-operated,-runs-from-before":    {never(0), live(8, 100, 90), operate, operate},
+		"never-operated,-started-since":       {never(0), live(8, 100, 100), mayHaveRun, operate},
+		"never-operated,-no-times":            {never(0), live(8, 100, 0), mayHaveRun, operate},
+		"operated,-another-pid,-as-old":       {known(row("v1-old", 7, 100)), live(8, 100, 90), mayHaveRun, operate},
 		"an-agent-without-times":              {undated(row("v1-old", 7, 0)), live(7, 0, 0), operate, operate},
 		"an-agent-without-times,-another-pid": {undated(row("v1-new", 8, 0)), live(8, 0, 0), mayHaveRun, mayHaveRun},
 	} {

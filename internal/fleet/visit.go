@@ -351,8 +351,8 @@ func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status)
 }
 
 // look asks the agents of hosts that were changed and not asked since. It keeps when they were registered and
-// the pid that runs there. If an agent does not answer, the time stays unknown, and so does the pid of a process that
-// was operated. Nothing that was done depends on them. If registering failed, the agent's time may be another
+// what runs there. If an agent does not answer, the time stays unknown, and so does what runs if the process was
+// operated. Nothing that was done depends on them. If registering failed, the agent's time may be another
 // object's. Hosting and starting may register again: if the agent reported this object's time before, its time
 // afterwards is this object's as well.
 func (v *visit) look(ctx context.Context) {
@@ -375,7 +375,7 @@ func (v *visit) look(ctx context.Context) {
 		if _, operated := v.found.Operated[h]; !operated && !now.answered() { // what ran there before runs on
 			now = v.before[h]
 		}
-		v.found.Running[h] = max(now.PID, 0)
+		v.found.Running[h], v.found.Started[h] = max(now.PID, 0), now.StartTime
 		v.results[h] = v.denied(h, v.results[h], made[h], run[h])
 	}
 }

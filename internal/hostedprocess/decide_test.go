@@ -121,6 +121,9 @@ func TestLedger_afterApply(t *testing.T) {
 	found := func(ended bool, times map[fleet.Host]int64) fleet.Found {
 		return fleet.Found{Registered: times, Ended: map[fleet.Host]bool{host: ended}}
 	}
+	started := func(registered, started int64) fleet.Found {
+		return fleet.Found{Registered: map[fleet.Host]int64{host: registered}, Started: map[fleet.Host]int64{host: started}}
+	}
 	goesOn := func(task fleet.Task) fleet.Outcome {
 		return fleet.Outcome{Verdict: fleet.Pending, Underway: task, Left: fleet.NotHosted}
 	}
@@ -134,6 +137,10 @@ func TestLedger_afterApply(t *testing.T) {
 	}{
 		"done":                         {entry{At: 5}, fleet.Outcome{}, found(false, map[fleet.Host]int64{host: 6}), entry{At: 6}},
 		"not asked":                    {entry{At: 5}, fleet.Outcome{}, found(false, nil), entry{At: 5}},
+		"started after that":           {entry{At: 5, Started: 5}, fleet.Outcome{}, started(6, 7), entry{At: 6, Started: 7}},
+		"started before":               {entry{At: 5, Started: 5}, fleet.Outcome{}, started(6, 4), entry{At: 6}},
+		"started, no time is known":    {entry{At: 5, Started: 5}, fleet.Outcome{}, started(0, 7), entry{}},
+		"not asked, and started":       {entry{At: 5, Started: 6}, fleet.Outcome{}, found(false, nil), entry{At: 5, Started: 6}},
 		"hosting goes on":              {entry{At: 5}, goesOn(hosting), found(false, nil), entry{At: 5, Task: over}},
 		"hosting goes on, not known":   {entry{At: 5}, goesOn(hosting), found(false, map[fleet.Host]int64{host: 0}), entry{Task: over}},
 		"hosting goes on afresh":       {entry{At: 5}, goesOn(fresh), found(false, nil), entry{At: 5, Task: fresh}},

@@ -54,6 +54,9 @@ type entry struct {
 	// At is the agent's registration time after this object's last call, 0 if it is unknown. It shows who owns
 	// a registration while the cached status is out of date.
 	At int64 `json:"at,omitempty"`
+	// Started is when the process that then ran was started, by the agent's clock. It is kept if that was after At
+	// and no pid is kept, so that most machines of a fleet have the same.
+	Started int64 `json:"started,omitempty"`
 	// Overtaken is the time of a later registration by another object, 0 if there is none. Once that
 	// registration is gone, nothing of this object is left on the machine.
 	Overtaken int64 `json:"overtaken,omitempty"`
@@ -221,6 +224,12 @@ func (e entry) afterApply(host fleet.Host, o fleet.Outcome, found fleet.Found) e
 	before := e
 	if at, seen := found.Registered[host]; seen {
 		e.At = at
+	}
+	if started, seen := found.Started[host]; seen {
+		e.Started = started
+	}
+	if e.At == 0 || e.Started < e.At {
+		e.Started = 0
 	}
 	if found.Ended[host] {
 		e.Task = fleet.Task{}

@@ -303,6 +303,56 @@ func TestOnUpdate_due(t *testing.T) {
 	}
 }
 
+// The first update with on_update restarts the processes that an earlier apply has started, whatever the cached status
+// shows. It does not restart again what a killed one has restarted.
+func TestOnUpdate_first(t *testing.T) {
+	t.Parallel()
+	const interrupted = "it is unknown whether an interrupted apply has operated it"
+	first := map[string]any{"ensure": "running", "on_update": "restart"}
+	for name, c := range map[string]struct {
+		frozen int // the number of applies before the cached status shows nothing new
+		rows   string
+		starts []string // of the declarations
+	}{
+		"the-status-lags":   {0, "both", []string{"./start.sh", "./start.sh -v"}},
+		"rows-name-no-host": {-1, "none", []string{"./start.sh", "./start.sh -v"}},
+		"comes-back":        {1, "both", []string{"./start.sh", "./start.sh -v", "./start.sh"}},
+	} {
+		for _, keeps := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/times-kept-%t", name, keeps), func(t *testing.T) {
+				t.Parallel()
+				through(t, gse, func(w *world) {
+					w.sim.StartingKeepsTime, w.sim.ReregisteringKeepsTime, w.sim.HostingKeepsTime = keeps, keeps, keeps
+					pass := w.passing()
+					w.sim.Inject(simulator.Fault{API: "*proc_status*", Rows: c.rows})
+					o := w.object()
+					last := len(c.starts) - 1
+					for n, start := range c.starts[:last] {
+						if n == c.frozen {
+							w.sim.FreezeStatus()
+						}
+						o.Protocol = w.open()
+						o.Applied(startedBy(w.by, start, 2, attribute("ensure", "running")))
+						pass()
+					}
+					before, config := *o.Kept, startedBy(w.by, c.starts[last], 2, first)
+					w.sim.ResetCalls()
+					o.Protocol = w.open()
+					o.Applied(config)
+					providertest.Same(w, "restarts", 2, w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"))
+					*o.Kept = before
+					pass()
+					w.sim.ResetCalls()
+					o.Protocol = w.open()
+					_, said := o.Apply(config)
+					again := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*")
+					providertest.Check(w, again == 0 && (len(said) == 0 || tells(said, interrupted)), "%d were restarted again; said: %s", again, said)
+				})
+			})
+		}
+	}
+}
+
 // A process that was restarted by an update killed with Terraform is not restarted again, although nothing of that
 // update is in state. If private state is lost too, one apply reports that, and the one after it restarts.
 func TestOnUpdate_killed(t *testing.T) {

@@ -109,7 +109,7 @@ func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (
 	traces := make(map[fleet.Host]fleet.Trace, len(asked))
 	for _, host := range asked {
 		traces[host] = fleet.Trace{
-			RegisterTime: u.last.on(host).At, Lost: !u.last.kept && u.last.owner != "", Row: rows[host],
+			RegisterTime: u.last.on(host).At, Started: u.last.on(host).Started, Lost: !u.last.kept && u.last.owner != "", Row: rows[host],
 			Registered: registered(host),
 		}
 	}

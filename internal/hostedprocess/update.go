@@ -146,6 +146,9 @@ func (u *update) entries(left fleet.Inventory, failures fleet.Results, runs func
 		default:
 			e.Runs = runs(host, e.Runs)
 		}
+		if e.Runs.PID != 0 {
+			e.Started = 0
+		}
 		entries[host.WithoutSupplier()] = e
 	}
 	return entries
