@@ -35,33 +35,24 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 }
 
 // createPartial reports a create that failed on some hosts. It is a warning by default: after an error,
-// Terraform would unregister the hosts on which it worked. refused: safety does not let a tainted resource be
-// replaced.
-func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate, raise string, refused bool) diag.Diagnostic {
+// Terraform would unregister the hosts on which it worked.
+func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate, raise string) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which are in out_of_sync.\n\n%s\n",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
 	taken := takenAdvice(failures) + raise
 	if as == reference.PartialError {
-		next := "Terraform now taints the resource and the next apply unregisters all hosts first. `terraform untaint` of this resource makes the next apply retry these hosts alone."
-		if refused {
-			next = "Terraform now taints the resource, and its safety refuses the replacement. Run `terraform untaint` of this resource: then the next apply retries these hosts alone."
-		}
-		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+"Because on_partial_create is \"error\", "+next+taken)
+		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+"Because on_partial_create is \"error\", Terraform now taints the resource, and the next "+
+			"apply unregisters all hosts first, if its safety allows that. `terraform untaint` of this resource makes the next apply retry these hosts alone."+taken)
 	}
 	return diag.NewWarningDiagnostic("Hosted Process Created In Part", what+
 		"The next plan shows an update that retries these hosts alone."+taken)
 }
 
 // createNowhere is the error of a create after which no host is as declared. Some hosts may be registered,
-// which state must remember, so Terraform taints the resource. refused: safety does not let a tainted resource
-// be replaced.
-func createNowhere(h hostedProcess, failures fleet.Results, refused bool) diag.Diagnostic {
-	todo := "Fix the cause and apply again. What is or may be registered is in state, and Terraform taints the resource: the next apply unregisters what is " +
-		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are."
-	if refused {
-		todo = "Fix the cause, run `terraform untaint` of this resource, then apply: it retries these hosts as they are. What is or may be registered is in state. " +
-			"Terraform taints the resource, and its safety refuses the replacement."
-	}
+// which state must remember, so Terraform taints the resource.
+func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
+	const todo = "Fix the cause and apply again. What is or may be registered is in state, and Terraform taints the resource: the next apply unregisters what is " +
+		"there of it and begins anew, if its safety allows that. After `terraform untaint` of this resource it retries these hosts as they are."
 	return diag.NewErrorDiagnostic("Unable to Create Hosted Process", fmt.Sprintf("%s is not as declared on any of its %d hosts, as far as is known.\n\n%s\n%s%s",
 		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), todo, takenAdvice(failures)))
 }

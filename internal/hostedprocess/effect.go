@@ -337,9 +337,16 @@ func (e effect) protected(ctx context.Context, safeties ...types.Object) diag.Di
 	return diags
 }
 
-// refused reports whether safety keeps the replacement of a tainted object from unregistering its hosts.
-func (e effect) refused(ctx context.Context, safety types.Object) bool {
-	return !e.nowhere() && (e.protected(ctx, safety).HasError() || e.within(ctx, safety, raiseBefore).HasError())
+// forbidden returns an error if any of these forbids destroying or replacing the object. A replacement may begin with
+// the destroy, before limits are known that are unknown in the plan: those in state hold as well.
+func (e effect) forbidden(ctx context.Context, safeties ...types.Object) diag.Diagnostics {
+	diags := e.protected(ctx, safeties...)
+	for _, safety := range safeties {
+		if !diags.HasError() {
+			diags.Append(e.within(ctx, safety, raiseBefore)...)
+		}
+	}
+	return diags
 }
 
 // owned warns of hosts that another owner has registered: their update fails as long as that is so. statuses

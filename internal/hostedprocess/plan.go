@@ -66,7 +66,8 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(keysRenamed(ctx, plan, state)...)
 	}
 	gone := destroyed(ctx, state, last)
-	refused := refusals(ctx, gone, plan.lifecycle().Safety, state.lifecycle().Safety, req, resp)
+	refused := gone.forbidden(ctx, state.lifecycle().Safety, plan.lifecycle().Safety)
+	resp.Diagnostics.Append(saveRefused(ctx, req.Private, resp.Private, refused)...)
 	if plan.replaces(ctx, state) {
 		if resp.Diagnostics.Append(refused...); !refused.HasError() {
 			resp.Diagnostics.Append(gone.replaced(created(ctx, plan))...)
@@ -74,22 +75,6 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		return
 	}
 	r.planUpdate(ctx, req, resp, planned{plan, state, last, desired, known, settled})
-}
-
-// refusals returns why the limits that are declared, and those in state, forbid a replacement. It keeps what the
-// destroy and the second plan of a replacement need to know. A replacement may begin with the destroy, before
-// limits are known that are unknown in the plan: until then those in state hold.
-func refusals(ctx context.Context, gone effect, declared, applied types.Object, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
-	before := gone.within(ctx, applied, raiseBefore)
-	beyond := before
-	if reference.Known(ctx, declared) {
-		beyond = gone.within(ctx, declared, raiseWithIt)
-	}
-	raised := !beyond.HasError() && before.HasError()
-	resp.Diagnostics.Append(reference.KeepPrivate(ctx, req.Private, resp.Private, raisedKey, raised, !raised)...)
-	refused := append(beyond, gone.protected(ctx, declared, applied)...)
-	resp.Diagnostics.Append(saveRefused(ctx, req.Private, resp.Private, refused)...)
-	return refused
 }
 
 // refusedKey is where a plan keeps why its object must not be replaced. With -replace Terraform plans twice:
@@ -113,24 +98,6 @@ func loadRefused(ctx context.Context, from reference.PrivateReader) diag.Diagnos
 		diags.AddError(reason[0], reason[1])
 	}
 	return diags
-}
-
-// raisedKey is where a plan keeps that its configuration allows a replacement which the limits in state refuse.
-const raisedKey = "limit_raised"
-
-// checkUnplanned refuses a destroy that goes too far. Terraform does not show the provider a plan of the
-// destroy of a tainted object, and hands on nothing that a plan kept. Every other destroy was checked by its
-// plan, against the same limits or raised ones.
-func checkUnplanned(ctx context.Context, kept reference.PrivateReader, gone effect, safety types.Object) diag.Diagnostics {
-	if gone.nowhere() {
-		return nil // nothing was registered, so there is nothing to protect
-	}
-	diags := gone.protected(ctx, safety)
-	raised, d := reference.LoadPrivate[bool](ctx, kept, raisedKey)
-	if diags.Append(d...); diags.HasError() || raised {
-		return diags
-	}
-	return append(diags, gone.within(ctx, safety, raiseBefore)...)
 }
 
 // planned is a change of an object that stays.
@@ -283,10 +250,7 @@ func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPla
 		return diags
 	}
 	gone, safety := destroyed(ctx, state, loadLedger(ctx, req.Private, state.lifecycle())), state.lifecycle().Safety
-	if diags.Append(gone.protected(ctx, safety)...); diags.HasError() {
-		return diags
-	}
-	return append(append(diags, gone.within(ctx, safety, raiseBefore)...), gone.unlimited(safety, r.destroyTitle(gone.id), limitDestroyed)...)
+	return append(append(diags, gone.forbidden(ctx, safety)...), gone.unlimited(safety, r.destroyTitle(gone.id), limitDestroyed)...)
 }
 
 // namedDestroys is how many objects of one plan get a warning with their name in its summary.

@@ -84,17 +84,15 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	plan.setStatuses(h.Hosts, h.within(statuses))
 	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
 	u := update{h: h, operation: operation, outcome: outcome{failures: failures, found: reconciliation.Found()}}
-	kept := u.ledger(h.Hosts)
-	resp.Diagnostics.Append(kept.save(ctx, resp.Private)...)
-	refused := destroyed(ctx, model, kept).refused(ctx, plan.Safety)
+	resp.Diagnostics.Append(u.ledger(h.Hosts).save(ctx, resp.Private)...)
 	resp.Diagnostics.Append(h.takenOver(results, u.found.Taken, nil)...)
 	failing, warning := h.judge(failures, statuses)
 	switch {
 	case len(failures) == len(results) && !u.found.TookOver:
-		resp.Diagnostics.Append(createNowhere(h, failures, refused))
+		resp.Diagnostics.Append(createNowhere(h, failures))
 	case len(failing) > 0:
 		resp.Diagnostics.Append(warning...)
-		resp.Diagnostics.Append(createPartial(h, failing, reference.OnPartialCreate(plan.OnPartialCreate.ValueString()), h.raise(statuses), refused))
+		resp.Diagnostics.Append(createPartial(h, failing, reference.OnPartialCreate(plan.OnPartialCreate.ValueString()), h.raise(statuses)))
 	default:
 		resp.Diagnostics.Append(warning...)
 	}
@@ -170,7 +168,11 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	resp.Diagnostics.Append(reference.Get(ctx, req.State, model)...)
 	state := model.lifecycle()
 	last := loadLedger(ctx, req.Private, state)
-	resp.Diagnostics.Append(checkUnplanned(ctx, req.Private, destroyed(ctx, model, last), state.Safety)...)
+	// Terraform does not show the provider a plan of the destroy of a tainted object. If nothing was registered, there is
+	// nothing to protect.
+	if gone := destroyed(ctx, model, last); !gone.nowhere() {
+		resp.Diagnostics.Append(gone.forbidden(ctx, state.Safety)...)
+	}
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()

@@ -50,7 +50,7 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 	attributes["rollout"] = rollout
 	attributes["safety"] = schema.SingleNestedAttribute{
 		MarkdownDescription: "Limits of a change. A plan that goes further fails, names the hosts, and says which number to raise; the same change may raise it. " +
-			"A destroy goes by what was applied last. No limits by default.",
+			"Destroying or replacing goes by what was applied last. No limits by default.",
 		Optional:   true,
 		Validators: []validator.Object{reference.NotEmpty()},
 		Attributes: map[string]schema.Attribute{
