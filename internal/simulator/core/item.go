@@ -159,7 +159,7 @@ func (g *GSE) controlLocked(p *process, it *Item) verdict {
 	switch it.Op {
 	case OpStart, OpRestart:
 		if it.Spec.autoType == autoOnce {
-			p.lastStartTime = g.now().Unix()
+			p.lastStartTime = max(g.now().Unix(), p.registerTime)
 			p.stopped()
 			g.commandHostsLocked(p, it)
 			return newVerdict(CodeCheckFailed)

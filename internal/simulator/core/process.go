@@ -199,7 +199,7 @@ func (g *GSE) stampLocked(p *process, listed, keeps bool) {
 func (g *GSE) startedLocked(p *process, pid int) {
 	p.running = true
 	p.pid = pid
-	p.lastStartTime = g.now().Unix()
+	p.lastStartTime = max(g.now().Unix(), p.registerTime) // which may be ahead of the clock
 	p.died = false
 	p.ailment, p.health = Ailment{}, ""
 }
