@@ -53,10 +53,16 @@ func (v *visit) untilUp() time.Duration {
 		return v.untilLook()
 	}
 	takes := v.untilLook() + 2*Quick // to ask, and to host
-	if v.want.Ensure == EnsureRunning || len(v.change.Stopped) > 0 {
+	if slices.ContainsFunc(v.Hosts, v.mayStart) {
 		takes += Takes(v.process, Start)
 	}
 	return takes
+}
+
+// mayStart reports whether bringing a host up may start the process. Where the operation runs, it need not.
+func (v *visit) mayStart(h Host) bool {
+	which, due := v.nexts[h]
+	return (v.want.Ensure == EnsureRunning || v.change.Stopped[h]) && (!due || which == leaveStopped)
 }
 
 func (v *visit) untilOperated() time.Duration {
