@@ -195,11 +195,11 @@ func (w *world) recreate(c *config, s Step) {
 	}
 }
 
-// imports removes an object from state and imports what it owns. Nobody does that while the cached status is old, or where
-// others have registered.
+// imports removes an object from state, imports what it owns, and applies. Nobody does that while the cached status is old,
+// or where others have registered.
 func (w *world) imports(c *config) {
 	old, names := c.object, c.object.last
-	if w.faulty || w.stale || w.history.SuppliersApart || len(c.deposed) > 0 || !old.exists() || old.kept.Tainted || names == nil {
+	if w.faulty || w.stale || w.history.SuppliersApart || len(c.want.Forms) == 0 || len(c.deposed) > 0 || !old.exists() || old.kept.Tainted || names == nil {
 		return
 	}
 	var hosts []string
@@ -228,6 +228,7 @@ func (w *world) imports(c *config) {
 		w.model[machine] = claim
 	}
 	w.unchanged(before)
+	w.apply(c, Step{})
 }
 
 type operation struct {
@@ -413,7 +414,7 @@ func (g *generator) cut(s *Step) {
 	switch chance := g.IntN(6); {
 	case chance == 0:
 		s.Cut, s.Late = 1+g.IntN(6), g.IntN(2) == 0
-	case chance < 3 && !g.history.SuppliersApart:
+	case chance < 3 && !g.history.SuppliersApart && !(g.history.EntryPerName && g.without["killed-rename"]):
 		s.Cut, s.Late, s.Killed = 1+g.IntN(2), g.IntN(2) == 0, true
 	}
 }
