@@ -135,10 +135,10 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 }
 
 // unstarted reports whether this object has not started what runs on a host: it was never registered there, as far as
-// is known, and is not hosted.
+// is known, and its agent says that it is not hosted.
 func (l departure) unstarted(host fleet.Host) bool {
-	claim := l.claimOn(host)
-	return claim == ownership.Refused || claim == ownership.Unconfirmed && !l.was[host].Hosted
+	claim, live := l.claimOn(host), l.was[host]
+	return claim == ownership.Refused || claim == ownership.Unconfirmed && live.HostedKnown && !live.Hosted
 }
 
 // spared returns those of the hosts that may be unregistered, and where nothing is stopped before that: what this

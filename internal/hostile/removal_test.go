@@ -181,6 +181,27 @@ func TestRemoval_lostOnceMore(t *testing.T) {
 	}
 }
 
+// The answer to registering a process is lost, and its agent hosts and starts it. A destroy stops it.
+func TestRemoval_unconfirmedIsStopped(t *testing.T) {
+	t.Parallel()
+	for _, by := range []providertest.Face{providertest.FaceGateway, providertest.FaceJOB} {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			h := newHostile(t, by)
+			h.sim.Inject(simulator.Fault{API: "operate_proc*", Op: new(simulator.OpHost), Drop: "after"})
+			config, resource := by.Reference("./start.sh", 1), h.object()
+			config["on_destroy"] = "stop"
+			resource.Apply(config)
+			h.sim.Repair()
+			ns, name := by.Process()
+			h.must(h.sim.StartProcess(providertest.Address(1), ns, name))
+			_, said := resource.Apply(nil)
+			p := h.sim.Machine(providertest.Address(1)).Process(ns, name)
+			providertest.Check(t, !said.Failed() && !p.Hosted && !p.Running, "it is %+v; said: %s", p, said)
+		})
+	}
+}
+
 // forget_unreachable does not forget a host whose agent answers, in whatever way.
 //
 // Promised in changing-hosts.md: An agent that answers late or with an error has answered, and its host stays.
