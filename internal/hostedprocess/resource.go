@@ -263,8 +263,8 @@ func saveIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, model hostedM
 	return append(diags, to.Set(ctx, identity)...)
 }
 
-// doubt asks the agents of hosts on which registering was refused. If an agent has the process all the same,
-// registering may have taken effect.
+// doubt asks the agents of hosts on which registering was refused. If an agent has the process all the same, or
+// could not be asked, registering may have taken effect. If it does not answer, the refusal counts.
 func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	refused := h.Hosts.Pick(func(host fleet.Host) bool {
 		o := results[host]
@@ -273,12 +273,16 @@ func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	if len(refused) == 0 {
 		return
 	}
-	live, _ := fleet.LiveStatusWithin(ctx, h.Process, fleet.Aftermath, refused) // if an agent does not answer, the refusal counts
+	live, err := fleet.LiveStatusWithin(ctx, h.Process, fleet.Aftermath, refused)
 	for _, host := range refused {
-		if s, o := live[host], results[host]; s.Hosted || s.RegisterTime > 0 {
+		o := results[host]
+		switch s := live[host]; {
+		case err != nil, !s.Asked():
+			o.Verdict, o.Meaning = fleet.Lost, "refused, and whether its agent has the process all the same could not be asked"
+		case s.Hosted, s.RegisterTime > 0:
 			o.Verdict, o.Meaning = fleet.Lost, "refused, and its agent has the process all the same"
-			results[host] = o
 		}
+		results[host] = o
 	}
 }
 

@@ -441,7 +441,14 @@ func TestRefused_tookEffect(t *testing.T) {
 			_, again := resource.Apply(config)
 			h.remembers(resource, resource.Reasons("out_of_sync"), again)
 		},
-		// The only host must be in state too.
+		// The only host must be in state too, even if its agent cannot be asked.
+		"alone-and-unasked": func(h hostile) {
+			h.tookEffect(simulator.CodeFailed)
+			h.onQuery(simulator.Fault{HTTPStatus: 403, Skip: 1}) // the first query asks whether it is registered
+			resource := h.object()
+			_, created := resource.Apply(h.config("./start.sh", "hosted", "unregister"))
+			providertest.Check(h, !resource.State.IsNull(), "it is not in state: %+v; created: %s", h.process(), created)
+		},
 		"alone": func(h hostile) {
 			h.tookEffect(simulator.CodeFailed)
 			resource := h.object()
