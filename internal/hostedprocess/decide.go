@@ -185,14 +185,12 @@ func (r refreshed) kept(missing bool) diagnose.HostStatus {
 	lesser := r.found.Code == "" || registeredOnly[r.found.Code]
 	keep := false
 	switch r.was.Code {
-	case fleet.Unhealthy: // it runs now, but may not keep running
-		keep = r.found.Code == ""
 	case fleet.RegisteredByOther:
 		if missing {
 			return diagnose.NeverOurs()
 		}
 		keep = !r.made
-	case fleet.NotOperated, fleet.OperationUnconfirmed:
+	case fleet.NotOperated, fleet.OperationUnconfirmed, fleet.Unhealthy: // if it runs now, it may not keep running
 		keep = lesser
 	case fleet.NotHosted, fleet.NotRunning:
 		keep = r.stillDown()

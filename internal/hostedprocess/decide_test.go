@@ -48,7 +48,7 @@ func TestRefreshed(t *testing.T) {
 		"another's, and gone":                    {refreshed{was: status(fleet.RegisteredByOther), found: found(fleet.NoLongerRegistered)}, fleet.NotRegistered},
 		"another's, and registered by us since":  {refreshed{was: status(fleet.RegisteredByOther), row: row, made: true}, ""},
 		"unhealthy, and runs":                    {refreshed{was: status(fleet.Unhealthy)}, fleet.Unhealthy},
-		"unhealthy, and down":                    {refreshed{was: status(fleet.Unhealthy), found: found(fleet.NotRunning)}, fleet.NotRunning},
+		"unhealthy, and down":                    {refreshed{was: status(fleet.Unhealthy), found: found(fleet.NotRunning)}, fleet.Unhealthy},
 		"not operated, and not hosted":           {refreshed{was: status(fleet.NotOperated), found: found(fleet.NotHosted)}, fleet.NotOperated},
 		"not operated, and of another spec":      {refreshed{was: status(fleet.NotOperated), found: found(fleet.OtherSpec)}, fleet.OtherSpec},
 		"other spec, and not hosted":             {refreshed{was: status(fleet.OtherSpec), found: found(fleet.NotHosted)}, fleet.OtherSpec},

@@ -425,6 +425,41 @@ func TestOnUpdate_unhealthy(t *testing.T) {
 	})
 }
 
+// A host that did not pass its gate stays unhealthy until it does, whether it is found down, running, or not asked.
+func TestOnUpdate_unhealthyStays(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		gated := map[string]any{"ensure": "running", "rollout": map[string]any{"waves": []any{"100%"}, "healthy": map[string]any{"stable_for": "1m"}}}
+		config, resource := w.declares(2, gated), w.object()
+		stays := func(when string, left map[string]string) {
+			w.Helper()
+			resource.Protocol = providertest.ConfiguredBy(w.T, &providertest.Clock{}, w.settings)
+			resource.Refresh()
+			providertest.Same(w, "out_of_sync, "+when, left, codes(resource))
+		}
+		applies := func() {
+			w.Helper()
+			resource.Protocol = providertest.ConfiguredBy(w.T, &providertest.Clock{}, w.settings)
+			resource.ApplyUnrefreshed(config)
+		}
+		w.onOp(simulator.OpStart, simulator.Fault{Dies: 2}, 1)
+		applies()
+		stays("created", codesOf("unhealthy", 1))
+		w.repair()
+		w.do(w.sim.StopProcess, 1)
+		stays("down", codesOf("unhealthy", 1))
+		w.do(w.sim.StartProcess, 1)
+		w.do(w.sim.Host, 1)
+		stays("up", codesOf("unhealthy", 1))
+		w.onOp(simulator.OpQuery, failing, 1)
+		applies()
+		w.repair()
+		stays("not asked", codesOf("unhealthy", 1))
+		applies()
+		stays("passed", map[string]string{})
+	})
+}
+
 // A changed spec does not restart a process that this object has not registered, as what it runs is unknown. That is so
 // after an import without a spec, and on a host taken over from another owner.
 func TestOnUpdate_notOurs(t *testing.T) {

@@ -305,8 +305,12 @@ func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]d
 		id, status := host.WithoutSupplier(), diagnose.LeftStatus(o.Left, o)
 		// A failure to register does not show what became of an earlier request.
 		uncertain := was[id].Code == fleet.Unconfirmed && (o.Left == fleet.NotRegistered || o.Left == fleet.NoLongerRegistered)
-		if uncertain || unconfirmed(o) {
+		down := o.Left == fleet.NotHosted || o.Left == fleet.NotRunning
+		switch {
+		case uncertain, unconfirmed(o):
 			status.Code = fleet.Unconfirmed
+		case down && was[id].Code == fleet.Unhealthy: // until it passes its gate
+			status.Code = fleet.Unhealthy
 		}
 		statuses[id] = status
 	}
