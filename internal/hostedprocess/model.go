@@ -194,5 +194,5 @@ func (h hostedProcess) within(statuses map[fleet.HostID]diagnose.HostStatus) map
 // hold keeps other objects of this provider from changing the process on the same hosts until release is
 // called.
 func (h hostedProcess) hold(ctx context.Context, more ...fleet.Host) (release func(), err error) {
-	return h.owners.Hold(ctx, h.OnHost, append(h.Hosts.Hosts(), more...))
+	return h.owners.Hold(ctx, h.OnHost, append(h.Hosts.Hosts(), more...), h.Process.OtherNames)
 }

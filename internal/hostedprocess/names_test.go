@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,6 +85,51 @@ func TestNames_replacedFirst(t *testing.T) {
 			t.Errorf("unregistered %v; said: %s", undoneOn(w.sim), said)
 		}
 	})
+}
+
+// An object that leaves a machine waits while another object of the run still registers hosts, one of which is that
+// machine by its other name. The platform shows it only later: here the cached status lags, and agents keep the time.
+func TestNames_replacedMeanwhile(t *testing.T) {
+	t.Parallel()
+	names := map[string]map[string]string{"address": addresses(1, 2), "agent-id": {"web-1": agents["web-1"], "web-2": agents["web-2"]}}
+	for old, other := range map[string]string{"address": "agent-id", "agent-id": "address"} {
+		t.Run(old, func(t *testing.T) {
+			t.Parallel()
+			providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+				t.Helper()
+				sim.ReregisteringKeepsTime, sim.HostingKeepsTime = true, true
+				for key, agent := range agents {
+					sim.AddAgent(agent, addresses(1, 2)[key])
+				}
+				one := attribute("hosts", map[string]string{"web-1": names[old]["web-1"]})
+				first := sim.ConfiguredFor(t, gateway).CoreOf(providertest.HostedType, &providertest.Kept{})
+				first.Applied(fleetOf(gateway, 0, one))
+				sim.FreezeStatus()
+				sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpHost), Hosts: []string{names[other]["web-2"]}, Takes: time.Minute})
+				run := sim.ConfiguredFor(t, gateway)
+				second := run.CoreOf(providertest.HostedType, &providertest.Kept{})
+				first.Protocol = run
+				var (
+					begun atomic.Bool
+					said  providertest.Diagnostics
+					left  sync.WaitGroup
+				)
+				sim.OnCall = func(call simulator.Call) {
+					if call.Op == simulator.OpHost && slices.Contains(call.Hosts, names[other]["web-2"]) && begun.CompareAndSwap(false, true) {
+						left.Go(func() { said = first.DestroyUnrefreshed() })
+						synctest.Wait() // until it waits for its host
+					}
+				}
+
+				second.Applied(fleetOf(gateway, 0, map[string]any{"adopt_existing": true, "rollout": map[string]any{"batch_size": 1}, "hosts": names[other]}))
+				left.Wait()
+
+				providertest.Check(t, begun.Load() && !said.Failed() && strings.Contains(said.String(), anothers) && len(undoneOn(sim.Sim)) == 0, "unregistered %v; said: %s", undoneOn(sim.Sim), said)
+				p := sim.Machine(providertest.Address(1)).Process("web", "nginx")
+				providertest.Check(t, p.Hosted, "it is %+v", p)
+			})
+		})
+	}
 }
 
 // A host that could not be unregistered by its old name keeps that name, and the apply fails there. A host that could

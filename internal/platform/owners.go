@@ -2,6 +2,7 @@ package platform
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -41,10 +42,23 @@ type claim struct {
 }
 
 // Hold waits until no other object changes the process on these hosts. It keeps others waiting until release is
-// called.
-func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host) (release func(), err error) {
+// called. If another object holds hosts in the other form, an address or an agent id, they may be the same machines.
+// Then Hold calls otherNames, and holds these hosts by their other names as well.
+func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host, otherNames func(context.Context, []fleet.Host) (map[fleet.Host]fleet.HostID, error)) (release func(), err error) {
+	asked := false
 	for {
-		wait := o.tryHold(process, hosts)
+		wait, suspects := o.tryHold(process, hosts, asked)
+		if len(suspects) > 0 {
+			others, err := otherNames(ctx, suspects)
+			if err != nil {
+				return nil, fmt.Errorf("asking which machines are the same: %w", err)
+			}
+			for h, other := range others {
+				hosts = append(hosts, h.Named(other))
+			}
+			asked = true
+			continue
+		}
 		if wait == nil {
 			return func() { o.release(process, hosts) }, nil
 		}
@@ -57,13 +71,23 @@ func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host) (
 }
 
 // tryHold holds the hosts and returns nil, or returns a channel that is closed when another holder releases
-// them.
-func (o *Owners) tryHold(process string, hosts []fleet.Host) <-chan struct{} {
+// them. Unless asked, it holds nothing while others hold hosts in another form, and returns the suspects: those of
+// the hosts that may be the same machines.
+func (o *Owners) tryHold(process string, hosts []fleet.Host, asked bool) (wait <-chan struct{}, suspects []fleet.Host) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	var held []fleet.Host
+	for r := range o.busy {
+		if r.process == process {
+			held = append(held, fleet.Host{}.Named(r.host))
+		}
+	}
+	if suspects = fleet.OtherForm(hosts, held); len(suspects) > 0 && !asked {
+		return nil, suspects
+	}
 	for _, h := range hosts {
 		if held, busy := o.busy[registration{process, h.WithoutSupplier()}]; busy {
-			return held
+			return held, nil
 		}
 	}
 	if o.busy == nil {
@@ -73,7 +97,7 @@ func (o *Owners) tryHold(process string, hosts []fleet.Host) <-chan struct{} {
 	for _, h := range hosts {
 		o.busy[registration{process, h.WithoutSupplier()}] = through
 	}
-	return nil
+	return nil, nil
 }
 
 func (o *Owners) release(process string, hosts []fleet.Host) {
