@@ -216,6 +216,12 @@ func (l ledger) otherInFlight(host fleet.Host) bool {
 	return task.Operation == fleet.Supervise && task.Fingerprint != l.Fingerprint
 }
 
+// registering reports whether a hosting whose end was not seen has registered the host as d, or may do so.
+func (l ledger) registering(host fleet.Host, d fleet.Desired) bool {
+	task := l.on(host).Task
+	return task.Operation == fleet.Supervise && task.Fingerprint == d.Fingerprint
+}
+
 // isOvertaken reports whether another object has registered the host since this one did.
 func (l ledger) isOvertaken(host fleet.Host) bool { return l.on(host).Overtaken != 0 }
 

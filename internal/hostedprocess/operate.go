@@ -78,6 +78,7 @@ const meaningInterrupted = "it was started or registered after the last apply in
 // traces returns what may show, for the hosts where the operation is due, that an interrupted apply has run it
 // already. State is from before such an apply. A host needs no trace if its last try worked. Nor does it if the
 // last apply in state registered it as it is declared now, unless a restart would have changed its known pid.
+// A reload needs none if that apply ended while it registered the host so: it explains what has changed since.
 // After a try whose end was not seen, a trace shows whether the pid can tell. rows are the cached status, nil if it was not read yet.
 func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
 	registered := func(host fleet.Host) bool { // by the last apply in state, as it is declared now
@@ -87,7 +88,7 @@ func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (
 	asked := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		runs, due := u.due[host]
 		switch {
-		case !due, runs.Tried == fleet.TryWorked:
+		case !due, runs.Tried == fleet.TryWorked, u.operation == fleet.Reload && u.last.registering(host, u.h.Desired):
 			return false
 		case runs.Tried == fleet.TryUnseen:
 			return runs.PID > 0
