@@ -66,7 +66,7 @@ func (k known) hindersRename(h hostedProcess, host fleet.Host, underWay bool) st
 	status, out := k.statuses[host.WithoutSupplier()]
 	switch {
 	case !k.last.kept:
-		return "nothing is known of its last apply" + first
+		return "nothing is known of its last apply; with its old name, apply a change of anything else, such as timeouts, until it is as declared, then rename it and apply again"
 	case status.Away():
 		return "its agent does not answer" + first
 	case out:

@@ -296,7 +296,7 @@ func TestNames_refused(t *testing.T) {
 			},
 			hosts: byAgent, says: first,
 		},
-		"nothing-recorded": {befalls: func(_ *world, r *providertest.Core) { r.Private = nil }, hosts: byAgent, says: "nothing is known of its last apply; " + first},
+		"nothing-recorded": {befalls: func(_ *world, r *providertest.Core) { r.Private = nil }, hosts: byAgent, says: "nothing is known of its last apply; with its old name, apply a change of anything else"},
 		"another-spec":     {start: "./start.sh -v", hosts: byAgent, says: changes + "; rename it and apply, then make the change and apply again"},
 		"another-label":    {more: labelled(map[string]any{"team": "sre"}), hosts: byAgent, says: changes},
 		"names-unknown":    {hosts: unknown, says: "the platform does not say whether it is one machine with web-9; take it out and apply, then add the other and apply again"},
@@ -334,6 +334,28 @@ func TestNames_refused(t *testing.T) {
 			w.sim.Changed(t)
 		})
 	}
+}
+
+// After an import that plans nothing, the message names the way to a rename.
+func TestNames_importedAndRenamed(t *testing.T) {
+	t.Parallel()
+	w := newNames(t, false)
+	w.settings["verify"] = "agent"
+	w.hosted(1)
+	object, byAgent := w.object(), attribute("hosts", map[string]string{"web-1": agents["web-1"]})
+	providertest.Silent(t, object.Imports("web:nginx@web-1="+providertest.Address(1)))
+	const says = "nothing is known of its last apply; with its old name, apply a change of anything else, such as timeouts, until it is as declared, then rename it and apply again"
+	for range 2 {
+		w.play(object, step{name: "its old name alone", config: w.declares(1), kind: providertest.PlanNothing})
+		object.Protocol = w.open()
+		_, said := object.Plan(w.declares(0, byAgent))
+		providertest.Fails(t, said, says)
+	}
+	more := attribute("timeouts", map[string]any{"update": "9m"})
+	w.play(object,
+		step{name: "another change", config: w.declares(1, more)},
+		step{name: "renamed", config: w.declares(0, more, byAgent), anyCalls: true},
+	)
 }
 
 // If the platform does not say which names are one machine, the refused plan allocates as much for each of many hosts
