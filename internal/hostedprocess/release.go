@@ -75,7 +75,16 @@ func (l departure) release(ctx context.Context, hosts []fleet.Host, rollout flee
 // meaningHindered is said of a host on which a request of an earlier apply might still take effect after the
 // host was unregistered.
 const meaningHindered = "not unregistered, because an earlier apply has sent what would host or start it there, and the platform has not said that this is over. " +
-	"Try again once it is over. If that never happens, restart the process there by hand and try again. As a last resort, use `terraform state rm` and check the host"
+	"Try again once it is over. If that never happens, "
+
+// endOf says how to end a task that never ends by itself. Nothing done by hand shows that a hosting is over.
+func endOf(task fleet.Task) string {
+	const last = "use `terraform state rm` and check the host"
+	if task.Operation == fleet.Supervise {
+		return last
+	}
+	return "restart the process there by hand and try again. As a last resort, " + last
+}
 
 // unhindered returns the hosts on which no request of an earlier run is under way. Such a request would host or
 // start the process after it was unregistered.
@@ -88,7 +97,7 @@ func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.H
 // hinder notes the hosts on which these tasks are still under way.
 func (l departure) hinder(ctx context.Context, tasks map[fleet.Host]fleet.Task) {
 	for host, o := range fleet.StillUnderWay(ctx, l.Process, l.Process, l.last.lastSent(l.Desired), tasks, nil) {
-		l.results[host] = diagnose.Hindered(ctx, o, meaningHindered)
+		l.results[host] = diagnose.Hindered(ctx, o, meaningHindered+endOf(tasks[host]))
 	}
 }
 

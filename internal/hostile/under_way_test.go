@@ -455,3 +455,35 @@ func TestSaidDone_denied(t *testing.T) {
 		providertest.Check(h, len(resource.Reasons("out_of_sync")) == 0 && h.process().Registered, "out_of_sync: %v; %+v", resource.Reasons("out_of_sync"), h.process())
 	}})
 }
+
+// An operation that never ends holds a host that leaves. The message names the way out that works for it: by hand if the
+// agent can show that it is over, and otherwise none but to forget the resource.
+func TestUnderWay_leavesNever(t *testing.T) {
+	t.Parallel()
+	const byHand, last = "restart the process there by hand and try again. As a last resort, ", "use `terraform state rm` and check the host"
+	for name, c := range map[string]struct {
+		op     int
+		before bool
+		hand   bool
+	}{
+		"hosting":    {op: simulator.OpHost, before: true},
+		"starting":   {op: simulator.OpStart, hand: true},
+		"restarting": {op: simulator.OpRestart, before: true, hand: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSlow(t, providertest.FaceGateway, c.op)
+			more := map[string]any{"on_update": "restart", "timeouts": map[string]any{"delete": "2s"}}
+			if c.before {
+				s.first.Applied(s.config("./before.sh", "running", "unregister", more))
+			}
+			s.sends(s.config("./start.sh", "running", "unregister", more))
+			_, said := s.first.Apply(nil)
+			providertest.Fails(t, said, "the platform has not said that this is over. Try again once it is over. If that never happens, "+map[bool]string{true: byHand}[c.hand]+last)
+			s.must(s.sim.StopProcess(providertest.Address(1), "web", "nginx"), s.sim.StartProcess(providertest.Address(1), "web", "nginx"))
+			if _, said := s.first.Apply(nil); said.Failed() == c.hand {
+				t.Errorf("restarted by hand, it says: %s", said)
+			}
+		})
+	}
+}
