@@ -27,9 +27,10 @@ func Codes() []fleet.Code {
 const (
 	textUnregistered      = "the platform no longer knows the process here"
 	textRegisteredByOther = "somebody else registered it"
-	// What to do about another registration: without an owner, and with one.
+	// What to do about another registration: without an owner, with one, and if its owner could not be read.
 	textAdopt     = "; set adopt_existing = true to take it over"
 	textShared    = "; take it out of hosts in one of the two resources"
+	textReadAgain = "; apply again once that can be read"
 	textOvertaken = "registered by another resource"
 	textStillDue  = "registered by an apply that did not get to the end"
 )
@@ -152,6 +153,14 @@ func TakenByOther(owner string) HostStatus {
 	return HostStatus{Code: fleet.RegisteredByOther, Text: textRegisteredByOther + fleet.ByOwner(owner) + adviceOn(owner)}
 }
 
+// NamesOwner reports whether the status of a host that another owner has registered names that owner, "" for none.
+func (s HostStatus) NamesOwner(owner string) bool {
+	return strings.HasSuffix(s.Text, fleet.ByOwner(owner)+adviceOn(owner))
+}
+
+// OwnerUnread reports whether the owner of a host that is registered already could not be read.
+func (s HostStatus) OwnerUnread() bool { return strings.HasSuffix(s.Text, textReadAgain) }
+
 // adviceOn returns what to do about another registration with this owner.
 func adviceOn(owner string) string {
 	if owner == "" {
@@ -160,9 +169,9 @@ func adviceOn(owner string) string {
 	return textShared
 }
 
-// WithoutAdvice returns the text without what adviceOn added, for a message that has advice of its own.
+// WithoutAdvice returns the text without what to do about another registration, for a message that has advice of its own.
 func (s HostStatus) WithoutAdvice() string {
-	return strings.TrimSuffix(strings.TrimSuffix(s.Text, textAdopt), textShared)
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(s.Text, textAdopt), textShared), textReadAgain)
 }
 
 // NeverOurs returns the status of a host that another object had registered and has unregistered.
@@ -230,7 +239,11 @@ func OperationStatus(o fleet.Outcome) HostStatus {
 // LeftStatus returns what out_of_sync says of a host on which code is left to do.
 func LeftStatus(code fleet.Code, o fleet.Outcome) HostStatus {
 	status := HostStatus{Code: code, Text: withOutput(Reason(o), outputOf(o))}
-	if code == fleet.RegisteredByOther {
+	switch {
+	case code != fleet.RegisteredByOther:
+	case o.Unread:
+		status.Text += textReadAgain
+	default:
 		status.Text += adviceOn(o.Owner)
 	}
 	return status

@@ -186,10 +186,7 @@ func (r refreshed) kept(missing bool) diagnose.HostStatus {
 	keep := false
 	switch r.was.Code {
 	case fleet.RegisteredByOther:
-		if missing {
-			return diagnose.NeverOurs()
-		}
-		keep = !r.made
+		return r.foreign(missing)
 	case fleet.NotOperated, fleet.OperationUnconfirmed, fleet.Unhealthy: // if it runs now, it may not keep running
 		keep = lesser
 	case fleet.NotHosted, fleet.NotRunning:
@@ -224,4 +221,19 @@ func (r refreshed) stillDown() bool {
 		return !r.was.FromRefresh()
 	}
 	return false
+}
+
+// foreign returns the status of a host that another owner has registered. A row may show another owner than before, or
+// one that could not be read then.
+func (r refreshed) foreign(missing bool) diagnose.HostStatus {
+	switch {
+	case missing:
+		return diagnose.NeverOurs()
+	case r.made:
+		return r.found
+	case r.labelled && !r.ours && r.row.ShowsLabels() && !r.was.NamesOwner(r.owner):
+		return diagnose.TakenByOther(r.owner)
+	default:
+		return r.was
+	}
 }

@@ -355,15 +355,19 @@ func (e effect) owned(adopt types.Bool, statuses map[fleet.HostID]diagnose.HostS
 	if len(e.steps[registerUnowned]) == 0 || adopt.IsUnknown() {
 		return nil
 	}
-	rows := make(fleet.Results, len(e.steps[registerUnowned]))
+	rows, unread := make(fleet.Results, len(e.steps[registerUnowned])), ""
 	for _, host := range e.steps[registerUnowned] {
-		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: statuses[host.WithoutSupplier()].WithoutAdvice()}
+		status := statuses[host.WithoutSupplier()]
+		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: status.WithoutAdvice()}
+		if status.OwnerUnread() {
+			unread = " Where who registered it could not be read, apply again before you decide."
+		}
 	}
 	return diag.Diagnostics{diagnose.About(path.Root("adopt_existing"), diag.NewWarningDiagnostic("Hosts Of Another Owner", fmt.Sprintf(
 		"%s is registered by somebody else on %s, and adopt_existing is not set. The apply leaves these hosts alone, and ends with an error while that is so.\n\n%s\n"+
 			"If an owner is named, another bk_hosted_process has the host: take it out of hosts in one of the two. If none is named, set adopt_existing = true to take it "+
-			"over, or take it out of hosts.",
-		e.id, diagnose.CountHosts(len(rows), e.next.Len()), diagnose.Rows(e.next, rows))))}
+			"over, or take it out of hosts.%s",
+		e.id, diagnose.CountHosts(len(rows), e.next.Len()), diagnose.Rows(e.next, rows), unread)))}
 }
 
 // fewHosts is how many hosts may be changed at once without a warning.

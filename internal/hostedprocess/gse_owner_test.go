@@ -442,3 +442,30 @@ func TestHostedProcess_overtakenAndRemoved(t *testing.T) {
 		}
 	}
 }
+
+// While it cannot be read who registered a host, nothing advises to take it over. Once it can, a refresh says whose it is.
+func TestHostedProcess_ownerUnread(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		const unread = "registered_by_other: the process is registered already; who registered it could not be read; apply again once that can be read"
+		first, second := w.object(), w.object()
+		first.Applied(w.declares(1))
+		w.on("get_proc_status_v2", simulator.Fault{Missing: -1})
+		_, said := second.Apply(w.changed(2))
+		providertest.Check(w, tells(said, "Apply again later: the cached status may be minutes late."), "said: %s", said)
+		providertest.Same(w, "out_of_sync", map[string]string{"web-1": unread}, second.Reasons("out_of_sync"))
+		second.Protocol = w.open()
+		_, said = second.Plan(w.changed(2))
+		providertest.Check(w, tells(said, "who registered it could not be read … Where who registered it could not be read, apply again before you decide."), "said: %s", said)
+
+		w.repair()
+		second.Protocol = w.open()
+		_, said = second.Plan(w.changed(2))
+		const named = "somebody else registered it, owner %s; take it out of hosts in one of the two resources"
+		providertest.Same(w, "out_of_sync", map[string]string{"web-1": fmt.Sprintf("registered_by_other: "+named, first.Attribute("owner"))}, second.Reasons("out_of_sync"))
+		providertest.Check(w, !strings.Contains(said.String(), "could not be read"), "said: %s", said)
+		w.sim.ResetCalls()
+		w.play(second, step{name: "as it says", config: w.changed(0, attribute("hosts", addresses(2)))})
+		w.play(first, step{name: "stays the other's", config: w.declares(1), kind: providertest.PlanNothing})
+	})
+}
