@@ -252,7 +252,8 @@ func importEarlier(f *foundProcess) diag.Diagnostics {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosts Registered Under Two Supplier IDs", fmt.Sprintf("%s is registered on some hosts under more than one bk_supplier_id. "+
-		"The later registration is imported, and this resource leaves the earlier one alone: %s. To remove an earlier one, import it by that address into a resource of its own, and destroy that.",
+		"The later registration is imported, and this resource leaves the earlier one alone: %s. To remove an earlier one, import it by that address into a resource of its own, and destroy that. "+
+		"An agent hosts one process, and may stop hosting it then: plan this resource afterwards, and apply what that finds.",
 		diagnose.ProcessTitle(f.namespace, f.name), diagnose.Keys(f.earlier)))}
 }
 
@@ -294,7 +295,7 @@ func hostedSpecWarnings(h hostedProcess, report fleet.Report) diag.Diagnostics {
 	}
 	if len(beside) > 0 {
 		diags.AddWarning("Hosted Twice", fmt.Sprintf("%s has the PID file of another entry on %s. If the process is stopped, that entry starts it again.\n\n%s\n"+
-			"Such an entry is left behind where the name or the namespace of a running process was changed. Unregister it: import its process and destroy it. If the platform "+
+			"One of the two was left behind where the name or the namespace of a running process was changed. Unregister that one alone: import its process and destroy it. If the platform "+
 			"does not list that process, create it with adopt_existing = true first. Neither stops anything while on_destroy is \"unregister\".", h.Title, diagnose.CountHosts(len(beside), h.Hosts.Len()), diagnose.Rows(h.Hosts, beside)))
 	}
 	return diags

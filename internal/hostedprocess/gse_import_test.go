@@ -502,3 +502,32 @@ func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
 	owner := resource.Attribute("owner")
 	providertest.Check(t, owner != nil && owner == w.at(1).Labels["tf_spec_owner"], "the owner is %v in state, and registered with %v", owner, w.at(1).Labels)
 }
+
+// An earlier registration under another supplier id is removed as the warning of an import says, and the process is
+// hosted afterwards, although its agent has stopped hosting it.
+func TestHostedProcess_importEarlierRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb)
+	w.colleague(1)
+	rows := make([]any, 2)
+	for i, supplier := range []int{0, 5} {
+		row := listedRow("nginx", "10.0.0.2")
+		row["register_time"] = 2000 - supplier
+		row["host"].(map[string]any)["bk_supplier_id"] = supplier //nolint:forcetypeassert // it is one
+		rows[i] = row
+	}
+	listing(w.sim, rows...)
+	object, earlier := w.object(), w.object()
+	said := object.Imports("web:nginx")
+	providertest.Check(t, !said.Failed() && tells(said, "leaves the earlier one alone: 0:5:10.0.0.2. To remove an earlier one, import it by that address into a resource of its own, and "+
+		"destroy that. An agent hosts one process, and may stop hosting it then: plan this resource afterwards, and apply what that finds."), "said: %s", said)
+	w.repair()
+	config := w.declares(0, attribute("hosts", addresses(1)))
+	object.Apply(config)
+	providertest.Silent(t, earlier.Imports("web:nginx@0:5:10.0.0.2"))
+	earlier.Destroyed()
+	object.Protocol = w.open()
+	object.Apply(config)
+	object.Settled(config)
+	providertest.Check(t, w.at(1).Hosted && w.at(1).Running, "it is %+v", w.at(1))
+}

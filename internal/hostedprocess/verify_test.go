@@ -506,3 +506,23 @@ func TestVerify_hostedTwice(t *testing.T) {
 		}
 	})
 }
+
+// A process that was renamed on the platform leaves an entry behind. The warning says how to remove that, of either of the
+// two, and the other one goes on.
+func TestVerify_hostedTwiceNoMore(t *testing.T) {
+	t.Parallel()
+	verifying(t, func(w *world) {
+		config, object, old := w.declares(2, attribute("ensure", "running")), w.object(), w.object()
+		w.object().Applied(w.declares(2, attribute("meta", map[string]any{"namespace": "old", "name": "nginx"})))
+		object.Applied(config)
+		const says = "One of the two was left behind … Unregister that one alone: import its process and destroy it."
+		if said := old.Imports("old:nginx"); said.Failed() || !tells(said, "its agent also hosts web:nginx … "+says) {
+			w.Errorf("the import says: %s", said)
+		}
+		old.Protocol = w.open()
+		_, said := old.Apply(nil)
+		providertest.Check(w, !said.Failed() && old.State.IsNull(), "the destroy says: %s", said)
+		w.play(object, step{name: "alone", config: config, kind: providertest.PlanNothing})
+		providertest.Check(w, w.at(1).Hosted && w.at(1).Running && w.at(2).Hosted, "they are %+v and %+v", w.at(1), w.at(2))
+	})
+}
