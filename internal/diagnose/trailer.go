@@ -16,7 +16,7 @@ import (
 // Sentences that say what the next run does about hosts that failed.
 const (
 	RetriedAlone   = "Fix the cause and apply again: only these hosts are called."
-	DestroyedAlone = "Fix the cause and repeat the apply or destroy: only these hosts are called."
+	DestroyedAlone = "Fix the cause and repeat the apply or destroy: only these hosts are called. What was applied last counts, timeouts too."
 )
 
 // trailer returns what the platform's administrators will ask for: the ids of tasks and requests, and the

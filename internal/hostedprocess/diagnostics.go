@@ -74,7 +74,7 @@ func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string
 	if operation == fleet.Reload {
 		advice += ", which a reload often does not change"
 	}
-	return advice + ". To leave such hosts alone, apply once with on_update = \"register\"."
+	return advice + ". To leave such hosts alone, apply " + waived + "."
 }
 
 // advice is what to do about a machine that is gone for good. silent is for one whose agent does not answer, as the
@@ -90,7 +90,7 @@ var (
 		", and create it again on the other hosts with adopt_existing = true.",
 	}
 	goneDestroyed = advice{
-		"\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent. What was applied last counts: reduce " +
+		"\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent. For that, reduce " +
 			"hosts to the hosts named above, declare all else as it was, and apply that, whatever it says of these hosts. Then destroy or replace it again. With all of " +
 			"its hosts, that apply would register the others anew. " + untaint + ".",
 		" once no other host is left in it.",

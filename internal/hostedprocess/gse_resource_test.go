@@ -305,7 +305,7 @@ func TestHostedProcess_partial(t *testing.T) {
 				w.play(resource,
 					step{
 						name: "destroy fails", befalls: failing("unregister_proc_info"), calls: []string{on("unregister_proc_info", all...)},
-						hosts: addresses(bad...), says: "Unable to Unregister Hosted Process … that were to be destroyed. … Fix the cause and repeat the apply or destroy: only these hosts are called.", fails: true,
+						hosts: addresses(bad...), says: "Unable to Unregister Hosted Process … that were to be destroyed. … Fix the cause and repeat the apply or destroy: only these hosts are called. What was applied last counts, timeouts too.", fails: true,
 					},
 					step{name: "destroy goes on", befalls: repaired, calls: []string{on("unregister_proc_info", bad...)}},
 				)

@@ -253,7 +253,7 @@ func TestOnUpdate_due(t *testing.T) {
 		relabels  bool // labels change while it is under way
 	}{
 		"fails":            {"restart", restarts, func(w *world) { w.onOp(restarts, failing, 1) }, "not_operated", "Fix the cause and apply again: only these hosts are called.", false},
-		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where the end of the restart was not seen, the next apply first asks … the same pid as before. To leave such hosts alone, apply once with on_update = \"register\".", false},
+		"under-way":        {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where the end of the restart was not seen, the next apply first asks … the same pid as before. To leave such hosts alone, apply once with on_update = \"register\" (and without rollout.healthy, unless ensure is \"running\").", false},
 		"reload-under-way": {"reload", reloads, func(w *world) { w.onOp(reloads, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", "Where the end of the reload was not seen … the same pid as before, which a reload often does not change. To", false}, // its pid tells nothing
 		"not-registered":   {"restart", restarts, func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec", "is not as declared on 1 of 2 hosts of this update.", false},
 		"relabelled":       {"restart", restarts, func(w *world) { w.onOp(restarts, simulator.Fault{Takes: time.Hour}, 1) }, "other_spec", "web-1 (0:10.0.0.2): interrupted (115, still in progress)", true},
@@ -857,4 +857,24 @@ func (w *world) restarting(more ...map[string]any) (o *providertest.Core, cut *p
 	w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 2)
 	cut.Apply(o, w.changed(2, more...))
 	return o, cut, pass
+}
+
+// A restart whose end was not seen can be waived as the message says, also where a gate watches restarted hosts.
+func TestOnUpdate_waivedWithGate(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		restarts, registers := attribute("on_update", "restart"), attribute("on_update", "register")
+		gate := attribute("rollout", map[string]any{"waves": []any{"100%"}, "healthy": map[string]any{"stable_for": "1s"}})
+		object := w.object()
+		object.Applied(w.declares(1, restarts, gate))
+		w.do(w.sim.StartProcess, 1)
+		w.onOp(simulator.OpRestart, simulator.Fault{Drop: "before"})
+		_, said := object.Apply(w.changed(1, restarts, gate))
+		providertest.Fails(w, said, `To leave such hosts alone, apply once with on_update = "register" (and without rollout.healthy, unless ensure is "running").`)
+		w.repair()
+		providertest.Check(w, object.Validate(w.changed(1, registers, gate)).Failed(), "the gate watches nothing, and is accepted")
+		providertest.Silent(w, object.Validate(w.changed(1, registers)))
+		w.play(object, step{name: "waived", config: w.changed(1, registers)})
+		w.play(object, step{name: "as before", config: w.changed(1, restarts, gate)})
+	})
 }

@@ -73,7 +73,10 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 
 // meaningInterrupted is said of a host that an apply may have operated before it was killed: it saved nothing.
 const meaningInterrupted = "it was started or registered after the last apply in state, and it is unknown whether an interrupted apply " +
-	"has operated it; apply once more to operate it, or once with on_update = \"register\" if you know that it was operated"
+	"has operated it; apply once more to operate it, or " + waived + " if you know that it was operated"
+
+// waived is how to apply so that an operation that is due does not run. A gate needs a process that is started or operated.
+const waived = "once with on_update = \"register\" (and without rollout.healthy, unless ensure is \"running\")"
 
 // traces returns what may show, for the hosts where the operation is due, that an interrupted apply has run it
 // already. State is from before such an apply. A host needs no trace if its last try worked. Nor does it if the
