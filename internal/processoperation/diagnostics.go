@@ -137,6 +137,9 @@ func (o operation) applied() string {
 	return " The next apply asks the platform there first, and runs the " + string(o.name) + " again where it failed or nothing is known of it." + anew
 }
 
+// givenUp says how to destroy without on_destroy. In an apply with all hosts, those that have left state would join.
+const givenUp = " To leave them as they are, for instance if a machine is gone for good, `terraform state rm` of this resource forgets it and runs nothing."
+
 // destroyed says what the next destroy does if the outcome is unknown.
 func (o operation) destroyed() string {
 	return " The next destroy runs the " + string(o.name) + " there again, unless the platform says that it has worked."

@@ -219,7 +219,7 @@ func planDestroy(ctx context.Context, state resourceModel) diag.Diagnostics {
 	rollout, diags := rolloutOf(ctx, members, ends, values.Rollout)
 	does := run{operation: ends, order: ends.Order(), members: members, duties: everyHost(members), rollout: rollout}.String()
 	return append(diags, diagnose.About(path.Root("on_destroy"), diag.NewWarningDiagnostic("Operation On Destroy: "+identifier(ctx, state).ValueString(), fmt.Sprintf(
-		"%s: the destroy of this operation runs: %s\n\nTo run nothing, take on_destroy out and apply that first.", identifier(ctx, state).ValueString(), does))))
+		"%s: the destroy of this operation runs: %s\n\nTo run nothing, take on_destroy out and apply that first, with no other hosts than these.", identifier(ctx, state).ValueString(), does))))
 }
 
 // fewHosts is how many hosts may be taken down at once without a warning.

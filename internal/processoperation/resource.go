@@ -198,7 +198,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	state.values().recordDestroy(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, now)...)
-	resp.Diagnostics.Append(runFailed(o, results, diagnose.DestroyedAlone, o.destroyed()))
+	resp.Diagnostics.Append(runFailed(o, results, diagnose.DestroyedAlone+givenUp, o.destroyed()))
 }
 
 // record writes the outcome of a run into the model.

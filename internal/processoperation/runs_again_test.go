@@ -612,3 +612,48 @@ func TestProcessOperation_destroyInAnotherArea(t *testing.T) {
 		}
 	}
 }
+
+// A host on which a restart may have run is left out of the next one, and not restarted when it is added again.
+//
+// Promised in partial-failure.md: To prevent that, remove the host, and add it later with `run_on_create = false`.
+func TestProcessOperation_notRunAgain(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", gseFaces, func(s trial) {
+		sim, resource := registered(s.t, s.by, 2)
+		resource.Applied(restartConfig(s.by, 2, nil))
+		again := map[string]any{"triggers": map[string]any{"run": "2"}, "rollout": map[string]any{"batch_size": 1}}
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2}), Drop: "after"})
+		resource.Apply(restartConfig(s.by, 2, again))
+		if failed := resource.Reasons("failed_hosts"); len(failed) != 1 || !strings.HasPrefix(failed["web-2"], "outcome_unknown") {
+			s.t.Fatalf("failed_hosts %v", failed)
+		}
+		sim.Repair()
+		before := pids(sim)
+		resource.Applied(restartConfig(s.by, 1, again))
+		again["run_on_create"] = false
+		resource.Applied(restartConfig(s.by, 2, again))
+		delete(again, "run_on_create")
+		resource.Applied(restartConfig(s.by, 2, again))
+		providertest.Same(s.t, "processes", before, pids(sim))
+	})
+}
+
+// The destroy of an operation whose machine is gone never ends. As the error says, it can be forgotten, which runs nothing;
+// the warning of the destroy says how to run nothing from the start.
+func TestProcessOperation_destroyedBesideGoneMachine(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", faces, func(s trial) {
+		sim := hosted(s.t, s.by, 2)
+		resource, stops := operationOf(s.t, sim, s.by), map[string]any{"on_destroy": "stop"}
+		resource.Applied(configOf(s.by, "start", 2, stops))
+		sim.Inject(simulator.Fault{API: "*", Hosts: providertest.AddressList([]int{2}), Unreachable: "117"})
+		_, said := resource.Apply(nil)
+		providertest.Fails(s.t, said, "`terraform state rm` of this resource forgets it and runs nothing")
+		providertest.Same(s.t, "hosts in state", map[string]string{"web-2": providertest.Address(2)}, resource.Reasons("hosts"))
+		providertest.Says(s.t, resource.Notices.String(), "take on_destroy out and apply that first, with no other hosts than these.")
+		sim.ResetCalls()
+		resource.Applied(configOf(s.by, "start", 0, map[string]any{"hosts": map[string]string{"web-2": providertest.Address(2)}}))
+		resource.Destroyed()
+		sim.Changed(s.t)
+	})
+}
