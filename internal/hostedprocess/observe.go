@@ -28,11 +28,13 @@ var meanings = map[ownership.Reason]string{
 const (
 	meaningUnread = "who registered it could not be read"
 	meaningSilent = meaningUnread + ": its agent did not answer, or gave no registration time"
+	// meaningTimeLost is said if the agent gave a time before.
+	meaningTimeLost = meaningUnread + ": its agent gives no registration time any more; with the host in hosts, change a label and apply, which records that, and try again"
 )
 
 // meaningTakesOver follows TookEffect if there are no labels: nothing shows an owner then, and registering once
 // more replaces what is there.
-const meaningTakesOver = " if this resource registered it. If another tool did, do not: that would take it over, and then end it. Leave the host in hosts until the other tool has given it up"
+const meaningTakesOver = " if this resource registered it. If another tool did, do not: that would take it over, and then end it. Keep the host out of hosts, and try again once the other tool has given it up"
 
 // sight is what is known of one host that is to be unregistered.
 type sight struct {
@@ -259,6 +261,9 @@ func (s *sight) holdOutcome(why ownership.Reason, err error) fleet.Outcome {
 	}
 	if s.evidence.Answer == ownership.AskFailed {
 		return fleet.Unanswered(s.live, s.liveErr, meaningUnread+": its agent could not be asked")
+	}
+	if why == ownership.NoAnswer {
+		return fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningTimeLost}
 	}
 	if why == ownership.Unreadable && s.rowErr != nil {
 		err = s.rowErr

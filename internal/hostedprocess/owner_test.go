@@ -723,7 +723,8 @@ func TestHostedProcess_labelledSince(t *testing.T) {
 	})
 }
 
-// Through JOB, registering again would replace what another tool hosts, so the message does not advise it then.
+// Through JOB, registering again would replace what another tool hosts, so the message does not advise it then. Once the
+// other tool has given the host up, it leaves.
 func TestOwnership_refusedThroughJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, job)
@@ -734,7 +735,12 @@ func TestOwnership_refusedThroughJob(t *testing.T) {
 	w.colleague(2)
 	o.Protocol = w.open()
 	_, said := o.ApplyUnrefreshed(w.declares(1))
-	providertest.Check(t, w.at(2).Hosted && strings.Contains(words(said.String()), "apply once more before you remove it if this resource registered it. If another tool did, do not"), "said: %s", said)
+	providertest.Check(t, w.at(2).Hosted && strings.Contains(words(said.String()), "apply once more before you remove it if this resource registered it. If another tool did, do not: that would take it over, and then end it. "+
+		"Keep the host out of hosts, and try again once the other tool has given it up"), "said: %s", said)
+	w.play(o, step{name: "not yet", config: w.declares(1), hosts: addresses(1, 2), left: codesOf("not_registered", 2), says: "its agent has the process all the same", fails: true})
+	providertest.Check(t, w.at(2).Hosted, "it is %+v", w.at(2))
+	w.do(w.sim.Unhost, 2)
+	w.play(o, step{name: "given up", config: w.declares(1)})
 }
 
 // A host whose agent goes down while it is registered again is unreachable like any other, and does not stop the rollout.
@@ -752,4 +758,23 @@ func TestHostedProcess_awayWhileRegistered(t *testing.T) {
 		_, unreachable := o.Reasons("unreachable")["web-1"]
 		providertest.Check(t, !said.Failed() && unreachable && len(codes(o)) == 0, "out_of_sync %v, unreachable %v; said: %s", codes(o), o.Reasons("unreachable"), said)
 	})
+}
+
+// An agent that gives no registration times any more keeps its host in state. What the message says to do unregisters it.
+func TestHostedProcess_timesNoMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, gateway)
+	object := w.object()
+	object.Applied(w.declares(2))
+	hosted := map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": -1, "isAuto": true}}}}}
+	w.onOp(simulator.OpQuery, simulator.Fault{Code: new(0), Content: hosted})
+	changed := labelled(map[string]any{"team": "sre"})
+	w.play(object,
+		step{
+			name: "held", config: w.declares(1), hosts: addresses(1, 2), fails: true,
+			says: "its agent gives no registration time any more; with the host in hosts, change a label and apply, which records that, and try again",
+		},
+		step{name: "recorded", config: w.declares(2, changed), calls: []string{on("update_proc_info", 1), on("update_proc_info", 2)}, anyCalls: true},
+		step{name: "leaves", config: w.declares(1, changed), calls: []string{on("unregister_proc_info", 2)}},
+	)
 }
