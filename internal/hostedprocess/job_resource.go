@@ -118,7 +118,7 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 // ImportState says why there is no import, in place of the framework's request to contact the developer.
 func (r *jobHostedProcessResource) ImportState(_ context.Context, _ resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	resp.Diagnostics.AddError("Import Not Supported",
-		"JOB cannot be asked which processes there are or how they are defined, so there is nothing to import. Write the resource and apply it: "+
+		"JOB cannot be asked which processes there are or how they are defined, so there is nothing to import. Write the resource with adopt_existing = true and apply it: "+
 			"a process that is hosted already is taken over, and is not restarted.")
 }
 

@@ -365,8 +365,13 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 	t.Run("imported", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, job)
+		w.colleague(1, 2)
+		w.on("register_proc_info", simulator.Fault{Code: new(850), Times: 1}, 1) // some releases of JOB say that it exists
+		before := w.at(1).PID
 		said := w.object().Imports("web")
-		providertest.Check(t, said.Failed() && strings.Contains(said.String(), "Write the resource and apply it"), "said: %s", said)
+		providertest.Check(t, said.Failed() && strings.Contains(said.String(), "Write the resource with adopt_existing = true and apply it"), "said: %s", said)
+		w.play(w.object(), step{name: "as it says", config: w.declares(2, attribute("adopt_existing", true)), kind: providertest.PlanCreate, anyCalls: true})
+		providertest.Check(t, w.at(1).PID == before && w.at(1).Hosted && w.at(2).Hosted, "they are %+v and %+v", w.at(1), w.at(2))
 	})
 	t.Run("removed", func(t *testing.T) { // JOB has no such endpoints from 3.7 on
 		t.Parallel()
@@ -383,8 +388,10 @@ func TestJobHostedProcess_cannot(t *testing.T) {
 		w := newWorld(t, job)
 		w.sim.ManageProcBug = true
 		const says = "runs its operations 1 and 2 as stop and query; set registration_api to operate_process"
-		_, said := w.object().Apply(w.managed())
+		object := w.object()
+		_, said := object.Apply(w.managed())
 		providertest.Fails(t, said, "829, JOB answered", says)
+		object.Applied(w.declares(1))
 	})
 }
 
