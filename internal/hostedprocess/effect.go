@@ -285,11 +285,14 @@ func safetyOf(ctx context.Context, value types.Object) (safetyModel, diag.Diagno
 const (
 	raiseWithIt = "in the same change"
 	raiseBefore = "and apply that first: a destroy has no configuration, so what was applied last counts. " + untaint +
-		". Where its key is gone from for_each, add a `moved` block to the key that has its hosts now, and raise the number in the same change"
+		". " + keyGone + ", and raise the number in the same change"
 )
 
 // untaint is the way out of a destroy of which the provider was shown no plan.
 const untaint = "Where Terraform has tainted the resource, `terraform untaint` comes before"
+
+// keyGone is what to do if nothing can be applied first. Terraform moves nothing to a key that is in state already.
+const keyGone = "Where its key is gone from for_each, undo that first. Or, if a new key has its hosts, add a `moved` block to that key"
 
 // nowhere reports whether this object never registered any of the hosts that leave.
 func (e effect) nowhere() bool { return len(e.leaves.refused) == len(e.leaves.hosts) }
@@ -330,8 +333,7 @@ func (e effect) protected(ctx context.Context, safeties ...types.Object) diag.Di
 	if protects {
 		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would unregister %s: %s. If Terraform has tainted the "+
 			"resource, run `terraform untaint` first: then the next apply is an update. If unregistering is what you want, set safety.deletion_protection = false and apply "+
-			"that before. Where its key is gone from for_each, add a `moved` block to the key that has its "+
-			"hosts now, with safety.max_removed_hosts raised in the same change if hosts leave: then it is not destroyed.",
+			"that before. "+keyGone+", with safety.max_removed_hosts raised in the same change if hosts leave: then it is not destroyed.",
 			e.id, diagnose.Hosts(len(e.leaves.hosts)), keysOf(e.prior, e.leaves.hosts)))
 	}
 	return diags

@@ -42,7 +42,7 @@ func TestSafety(t *testing.T) {
 	one, all := safety(map[string]any{"max_removed_hosts": "1", "max_changed_hosts": "25%"}), safety(map[string]any{"max_removed_hosts": "2", "max_changed_hosts": "100%"})
 	protected := safety(map[string]any{"deletion_protection": true})
 	respelt := attribute("hosts", map[string]string{"web-1": "0:10.0.0.2", "other": "0:0:10.0.0.3", "web-3": "0:10.0.0.4", "web-4": "0:10.0.0.5"})
-	const keyGone = "Where its key is gone from for_each, add a `moved` block to the key that has its hosts now, "
+	const keyGone = "Where its key is gone from for_each, undo that first. Or, if a new key has its hosts, add a `moved` block to that key, "
 	const isProtected, two = "is protected by safety.deletion_protection", `safety.max_removed_hosts = "1" allows 1: web-3, web-4.`
 	const raiseAndUntaint = `allows 2: web-1…web-4. If that is what you want, set safety.max_removed_hosts to 4 or more and apply that first: a destroy has no ` +
 		"configuration, so what was applied last counts. Where Terraform has tainted the resource, `terraform untaint` comes before. " + keyGone + "and raise the number in the same change."

@@ -2,6 +2,7 @@ package hostedprocess_test
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -269,4 +270,47 @@ func TestHostedProcess_destroyedUnderWay(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A key of for_each that is gone is protected, and nothing can be applied to it first. Each way out that the error names
+// works: a moved block if its hosts have a new key, and otherwise to undo the change, to apply the setting, and to change
+// it again.
+func TestAccSafety_keyGone(t *testing.T) {
+	t.Parallel()
+	const a, b, c = `web-1 = "0:10.0.0.2"`, `web-2 = "0:10.0.0.3"`, `web-3 = "0:10.0.0.4"`
+	config := func(protected bool, keys, more string) string {
+		return fmt.Sprintf(`
+resource "bk_hosted_process" "test" {
+  for_each = %s
+  meta     = { namespace = "web", name = "nginx" }
+  hosts    = each.value
+  spec     = %s
+  safety   = { deletion_protection = %t }
+}
+%s`, keys, providertest.SpecConfig("./start.sh"), protected, more)
+	}
+	moved := func(to string) string {
+		return fmt.Sprintf("moved {\n  from = bk_hosted_process.test[\"a\"]\n  to   = bk_hosted_process.test[%q]\n}\n", to)
+	}
+	both, one, renamed := fmt.Sprintf("{ a = { %s\n%s }, b = { %s } }", a, b, c), fmt.Sprintf("{ b = { %s\n%s\n%s } }", a, b, c), fmt.Sprintf("{ n = { %s\n%s }, b = { %s } }", a, b, c)
+	const says = "Where its key is gone from for_each, undo that first. Or, if a new key has its hosts, add a `moved` block to that key"
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, config(true, both, ""))
+	cli.Expect(0, "apply", "-auto-approve")
+	for _, more := range []string{"", moved("b")} { // b is not new, so Terraform moves nothing
+		cli.Configure(config(true, one, more))
+		out := words(cli.Expect(1, "plan"))
+		providertest.Check(t, strings.Contains(out, says), "it said:\n%s", out)
+	}
+	sim.ResetCalls()
+	cli.Configure(config(true, renamed, moved("n")))
+	cli.Expect(0, "apply", "-auto-approve")
+	sim.Changed(t)
+
+	cli.Configure(config(false, renamed, ""))
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Configure(config(false, one, ""))
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	expectHosted(t, sim, 3)
 }
