@@ -29,7 +29,8 @@ func (d OnDestroy) Operation() Operation {
 }
 
 // Release unregisters the hosts of a wave, and first stops or kills the process if first says so. On spared
-// hosts it keeps running. A host whose process did not stop stays registered. Afterwards Release asks the
+// hosts it keeps running. They are unregistered before anything is stopped, because one of them may be another name
+// of a machine on which the process is stopped, and would start it again. A host whose process did not stop stays registered. Afterwards Release asks the
 // agents of hosts that could not be stopped (askStuck) or unregistered (settleStuck), and of those that were
 // (unhostUnregistered).
 //
@@ -39,9 +40,19 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 	if err := poll.Pause(ctx, 0); err != nil {
 		return NotBegun(hosts, err), nil
 	}
+	op := first.Operation()
+	ends := Where(hosts, func(h Host) bool { return !spared[h] })
+	if op != "" && len(ends) > 0 && len(ends) < len(hosts) {
+		releasing, cancel := Share(ctx, 3*Quick, Takes(p, op)+Besides)
+		defer cancel()
+		results, _ = Release(releasing, p, In(hosts, spared), DestroyUnregister, nil, was)
+		others, idle := Release(ctx, p, ends, first, nil, was)
+		results.Merge(others)
+		return results, idle
+	}
 	results = Same(hosts, Outcome{Verdict: Done})
-	if ends := Where(hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
-		if op := first.Operation(); op != "" {
+	if len(ends) > 0 {
+		if op != "" {
 			results.Merge(operateBefore(ctx, p, op, ends, nil, Besides))
 		}
 		askStuck(ctx, p, ends, results)

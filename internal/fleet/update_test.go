@@ -566,7 +566,7 @@ func TestRelease_spared(t *testing.T) {
 	h := hosts(1, 2, 3, 4)
 	p := &process{operate: doneOps(byOp{fleet.Kill: {2: away}}), hostingRegisters: true}
 	results := release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, fleet.Rollout{Waves: fleet.BatchesOf(2)})
-	p.wantCalls(t, "kill 2", "live 2", "unregister 1")
+	p.wantCalls(t, "unregister 1", "kill 2", "live 2")
 	wantResults(t, byHost{
 		1: well, 2: away,
 		3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}, 4: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures},

@@ -633,7 +633,8 @@ func TestGateway_agentIDs(t *testing.T) {
 	providertest.Silent(t, resource.DestroyUnrefreshed())
 }
 
-// A machine that is in state by both of its names, because the platform did not report them, is stopped once.
+// A machine that is in state by both of its names, because the platform did not report them, is stopped once. It is
+// unhosted by the other name before that, so that nothing starts it again.
 func TestNames_twiceInState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateway)
@@ -642,33 +643,52 @@ func TestNames_twiceInState(t *testing.T) {
 	resource.Applied(w.declares(0, map[string]any{"ensure": "running", "on_destroy": "stop", "hosts": map[string]string{"a": agents["web-1"], "b": providertest.Address(1)}}))
 	w.sim.AddAgent(agents["web-1"], providertest.Address(1))
 	w.play(resource, step{name: "destroyed", calls: []string{
-		"operate_proc_multi/4 " + agents["web-1"], "operate_proc_multi/4 " + providertest.Address(1), "operate_proc_v2/1 " + agents["web-1"],
+		"operate_proc_multi/4 " + agents["web-1"], "operate_proc_multi/4 " + providertest.Address(1), "operate_proc_v2/1 " + providertest.Address(1),
 	}})
+	for _, call := range w.sim.Calls() {
+		if call.Op == simulator.OpUnhost || call.Op == simulator.OpStop {
+			providertest.Same(t, "the first of them", simulator.OpUnhost, call.Op)
+			break
+		}
+	}
 }
 
-// If such a machine is to lose one of its names, and that cannot be unregistered, state keeps both.
+// If such a machine is to lose one of its names, and that cannot be unregistered, state keeps both. The other name has
+// the declaration that it had.
 func TestNames_twiceAndStays(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, gateway)
-	w.sim.EntryPerName, w.sim.AdmitAgents = true, true
 	more, both := map[string]any{"ensure": "running", "on_destroy": "stop"}, map[string]string{"a": agents["web-1"], "b": providertest.Address(1)}
-	resource := w.object()
-	resource.Applied(w.declares(0, more, attribute("hosts", both)))
-	w.sim.AddAgent(agents["web-1"], providertest.Address(1))
-	w.play(resource,
-		step{
-			name: "one leaves",
-			befalls: func(w *world) {
-				w.sim.Inject(simulator.Fault{API: "operate_proc_multi", Op: new(simulator.OpUnhost), Hosts: []string{agents["web-1"]}, Code: new(simulator.CodeAgentAbnormal)})
-			},
-			config: w.changed(0, more, attribute("hosts", map[string]string{"b": providertest.Address(1)})), hosts: both,
-			calls: []string{"operate_proc_multi/4 " + agents["web-1"]},
-			left:  map[string]string{"a": "other_spec", "b": "unregistered"}, says: "its old name could not be unregistered", fails: true,
-		},
-		step{name: "destroyed", befalls: (*world).repair, anyCalls: true},
-	)
-	p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
-	providertest.Check(t, len(p.Entries) == 0 && !p.Hosted, "it is %+v", p)
+	alone := attribute("hosts", map[string]string{"b": providertest.Address(1)})
+	for name, c := range map[string]struct {
+		declares func(*world, int, ...map[string]any) map[string]any
+		left     map[string]string
+	}{
+		"changed":  {(*world).changed, map[string]string{"a": "other_spec", "b": "other_spec"}},
+		"as-it-is": {(*world).declares, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, gateway)
+			w.sim.EntryPerName, w.sim.AdmitAgents = true, true
+			resource := w.object()
+			resource.Applied(w.declares(0, more, attribute("hosts", both)))
+			w.sim.AddAgent(agents["web-1"], providertest.Address(1))
+			stays := step{
+				name: "one leaves",
+				befalls: func(w *world) {
+					w.sim.Inject(simulator.Fault{API: "operate_proc_multi", Op: new(simulator.OpUnhost), Hosts: []string{agents["web-1"]}, Code: new(simulator.CodeAgentAbnormal)})
+				},
+				config: c.declares(w, 0, more, alone), hosts: both,
+				calls: []string{"operate_proc_multi/4 " + agents["web-1"]},
+				left:  c.left, says: "its old name could not be unregistered", fails: true,
+			}
+			again := stays
+			again.name, again.befalls = "it still cannot", nil
+			w.play(resource, stays, again, step{name: "destroyed", befalls: (*world).repair, anyCalls: true})
+			p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
+			providertest.Check(t, len(p.Entries) == 0 && !p.Hosted, "it is %+v", p)
+		})
+	}
 }
 
 // If it loses one of its names and gets a new declaration in one apply, its process is restarted as the plan says.

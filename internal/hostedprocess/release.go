@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"context"
+	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -181,7 +182,7 @@ func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host,
 		return nil, spared // mixed is all of the hosts, as both forms occur
 	}
 	stopped := make(map[fleet.HostID]bool)
-	for _, host := range ours {
+	for _, host := range slices.Backward(ours) { // by the last name, which is unregistered last
 		if other, known := others[host]; known && stopped[other] {
 			spared[host] = true
 		}

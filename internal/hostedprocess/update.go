@@ -84,10 +84,14 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	reconciliation, results := u.h.reconcile(reconciling, "update", change)
 	rollback := u.wantsBack(ctx, reconciliation, results) // before keepUnsure: a host that may have been operated has not failed
 	u.keepDoubt(results)
+	u.keepBoth(results)
 	u.markNoLongerRegistered(results)
 	keepUnsure(reconciliation.Found().Unsure, results)
 	u.results, u.failures, u.found = results, results.Failures(), reconciliation.Found()
-	u.registered = fleet.SetOf(fleet.Where(slices.Concat(change.Register, change.Reregister, change.AsFound), func(host fleet.Host) bool { return isRegistered(u.failures[host]) }))
+	u.registered = fleet.SetOf(fleet.Where(slices.Concat(change.Register, change.Reregister, change.AsFound), func(host fleet.Host) bool {
+		_, keepsOld := u.names.open[host]
+		return !keepsOld && isRegistered(u.failures[host])
+	}))
 	u.cannotGoBack = rollback && !u.canGoBack()
 	if rollback && !u.cannotGoBack {
 		u.h.doubt(ctx, u.failures)
@@ -95,12 +99,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 		return nil // hosts leave only once the change is done
 	}
 	u.release(ctx, results)
-	for now, old := range u.names.open {
-		if u.prior.Hosts.Has(now) { // state has the machine by both of its names, and keeps them
-			u.gone.results[old] = results[now]
-			delete(u.names.open, now)
-		}
-	}
+	maps.DeleteFunc(u.names.open, func(now, _ fleet.Host) bool { return u.prior.Hosts.Has(now) })
 	u.stuck = u.gone.results.Failures()
 	return nil
 }
@@ -163,6 +162,24 @@ func (u *update) keepDoubt(results fleet.Results) {
 		code := u.statuses[host.WithoutSupplier()].Code
 		if o.Unread && code != fleet.RegisteredByOther && (labelled || u.prior.Hosts.Has(host)) {
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread, Unread: true, Left: fleet.NotRegistered, RequestID: o.RequestID, Err: o.Err}
+		}
+	}
+}
+
+// keepBoth settles machines that state has by both of their names, one of which leaves and could not be unregistered.
+// Nothing was done by the other name, so that host is as it was, or has the previous declaration.
+func (u *update) keepBoth(results fleet.Results) {
+	for now, old := range u.names.open {
+		if !u.prior.Hosts.Has(now) {
+			continue
+		}
+		o, code := results[now], u.statuses[now.WithoutSupplier()].Code
+		u.gone.results[old] = o
+		if o.Left = code; !unheld(code) && !u.last.registeredAs(u.h.Desired) {
+			o.Left = fleet.OtherSpec
+		}
+		if results[now] = o; o.Left == "" {
+			delete(results, now)
 		}
 	}
 }
