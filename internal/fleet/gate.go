@@ -44,9 +44,14 @@ func (g *Gate) next(hosts []Host, seen map[Host]*sightings, now time.Time, took 
 	return first
 }
 
+// leastPatience is how long a look waits for agents at least, however little time a gate leaves for that.
+const leastPatience = 5 * time.Second
+
 // patience is how long a look waits for agents. It leaves time for another look, so that a silent agent does
 // not keep other hosts from passing.
-func (g *Gate) patience() time.Duration { return min((g.Within-g.StableFor)/4, Aftermath) }
+func (g *Gate) patience() time.Duration {
+	return min(max((g.Within-g.StableFor)/4, leastPatience), Aftermath)
+}
 
 // pass watches hosts until each has passed, or cannot pass any more. reached are their outcomes before the
 // gate. left is called with the hosts that leave it.
@@ -98,6 +103,7 @@ func (g *Gate) wants(s Status) bool { return g.Output == nil || g.Output.MatchSt
 type sightings struct {
 	pid   int64     // of the running process, 0 if none runs
 	since time.Time // when it was first seen with that pid and healthy, zero if it is not
+	asked time.Time // when that look began: the answer may have taken longer than the gate allows for
 	pids  int       // how many pids were seen, one after the other
 	last  Status
 	err   error // why the last look failed
@@ -126,7 +132,7 @@ func (s *sightings) add(status Status, err error, healthy bool, asked, answered 
 	case !healthy:
 		s.since = time.Time{}
 	case s.since.IsZero():
-		s.since = answered
+		s.since, s.asked = answered, asked
 	default:
 		return asked.Sub(s.since)
 	}
@@ -143,7 +149,7 @@ func (s *sightings) couldPass(now time.Time) time.Time {
 	if s.since.IsZero() {
 		return now
 	}
-	return s.since
+	return s.asked
 }
 
 func (g *Gate) failed(reached Outcome, s *sightings) Outcome {

@@ -246,6 +246,43 @@ func (p *patient) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 	return statuses, err
 }
 
+// However little time a gate leaves, a slow answer does not make a host fail that runs all the time.
+func TestRun_gateWithSlowAnswers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		life life
+		want bool
+	}{"steady": {steady, true}, "dies": {from(steady, 8*time.Second, dead), false}, "starts-late": {from(dead, 2*time.Second, steady), false}, "revived": {flaps(9 * time.Second), false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				p := &answersSlowly{process: process{live: lives(start, map[int]life{1: c.life})}, takes: 3 * time.Second}
+				results := runOne(t.Context(), p, fleet.Restart, hosts(1), nil, fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: 11 * time.Second}})
+				fleettest.Same(t, "passed", c.want, results[host(1)].OK())
+				took := time.Since(start)
+				fleettest.Check(t, took <= 16*time.Second, "took %s", took)
+			})
+		})
+	}
+}
+
+// answersSlowly answers after some time, as far as it is given that.
+type answersSlowly struct {
+	process
+	takes time.Duration
+}
+
+func (p *answersSlowly) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	statuses, err := p.process.LiveStatus(ctx, hosts)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(p.takes):
+	}
+	return statuses, err
+}
+
 // A call that fails shows nothing. The gate asks again, and reports if no call ever succeeded.
 func TestRun_gateWhenTheCallFails(t *testing.T) {
 	t.Parallel()
