@@ -146,7 +146,7 @@ func idleFaults() []fault {
 		alike(fault{pattern: patternOperationFails}, []fault{
 			{
 				name: "failed-start-hosts", title: "The start fails on a host (65535), and the process is hosted anyway (a query says `isAuto` is true)",
-				says: "65535, the command failed; it is hosted all the same, so the agent may yet start it", hit: []int{2}, fault: &simulator.Fault{Code: new(65535), Message: "no such file", StillHosts: true},
+				says: "65535, the command failed", hit: []int{2}, fault: &simulator.Fault{Code: new(65535), Message: "no such file", StillHosts: true},
 				except: map[operation]cell{onStop: {}, onKill: {}, onRestart: {}, onReload: {}},
 			},
 			{

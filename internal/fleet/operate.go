@@ -30,8 +30,6 @@ func (t *turn) needsAfter() time.Duration {
 	switch {
 	case t.runsOnce():
 		return 3 * Quick
-	case t.op == Start:
-		return Quick
 	case t.op == Stop, t.op == Kill:
 		return 2 * Quick
 	}
@@ -111,8 +109,6 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	case t.runsOnce():
 		t.askRunAnew(ctx)
 		t.unhostAgain(ctx)
-	case t.op == Start:
-		explainFailedStarts(ctx, t.process, t.results, t.due)
 	case t.op == Stop, t.op == Kill:
 		t.results.Merge(unhostIdle(ctx, t.process, t.results, foundIdle(t.results, slices.Concat(t.resumed, t.due))))
 	}
@@ -121,33 +117,6 @@ func (t *turn) after(ctx context.Context, operated Results) {
 			o.Underway = task
 			t.results[h] = o
 		}
-	}
-}
-
-// start starts the process, and explains failures by what they left behind.
-func start(ctx context.Context, p Process, hosts []Host, observe Observer, later time.Duration) Results {
-	results := operateBefore(ctx, p, Start, hosts, observe, later)
-	explainFailedStarts(ctx, p, results, hosts)
-	return results
-}
-
-// explainFailedStarts adds to the meaning of failed starts what they left behind. If the command or check of a
-// start fails, the process is hosted nevertheless (observed), and the agent keeps trying to start it.
-func explainFailedStarts(ctx context.Context, p Process, results Results, hosts []Host) {
-	failed := Where(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
-	if len(failed) == 0 {
-		return
-	}
-	status, _ := LiveStatusWithin(ctx, p, Aftermath, failed) // an unknown state adds nothing
-	for _, h := range failed {
-		o := results[h]
-		switch s := status[h]; {
-		case s.State == Running:
-			o.Meaning += "; its agent then reports that it runs"
-		case s.State == Stopped && s.HostedKnown && s.Hosted:
-			o.Meaning += "; it is hosted all the same, so the agent may yet start it"
-		}
-		results[h] = o
 	}
 }
 

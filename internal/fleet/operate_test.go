@@ -154,72 +154,6 @@ func TestRun_stillHostedUnasked(t *testing.T) {
 	}
 }
 
-// A failed start may still have hosted the process.
-func TestRun_startFails(t *testing.T) {
-	t.Parallel()
-	failed := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Ran: true}
-	failedWith := func(more string) fleet.Outcome {
-		o := failed
-		o.Meaning += more
-		return o
-	}
-	starts := doneOps(byOp{fleet.Start: {1: failed, 2: away, 3: {Verdict: fleet.Lost}, 4: failed, 5: failed}})
-	for name, test := range map[string]struct {
-		live func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
-		want byHost
-	}{
-		"answered": {
-			says(byStatus{1: live(fleet.Stopped, true, 5), 4: live(fleet.Running, true, 5), 5: live(fleet.Stopped, false, 5)}),
-			byHost{1: failedWith("; it is hosted all the same, so the agent may yet start it"), 4: failedWith("; its agent then reports that it runs"), 5: failed},
-		},
-		"hosting-unknown": {answer(hostingUnknown(live(fleet.Stopped, true, 5))), byHost{1: failed, 4: failed, 5: failed}},
-		"unknown":         {answer(fleet.Status{State: fleet.Unknown, Hosted: true, HostedKnown: true}), byHost{1: failed, 4: failed, 5: failed}},
-		"cannot-be-asked": {cannotSay(errDown), byHost{1: failed, 4: failed, 5: failed}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := &process{operate: starts, live: test.live}
-			results := runOne(t.Context(), p, fleet.Start, hosts(1, 2, 3, 4, 5, 6), nil, fleet.Rollout{})
-			p.wantCalls(t, "start 1 2 3 4 5 6", "live 1 4 5")
-			test.want[2], test.want[3], test.want[6] = away, fleet.Outcome{Verdict: fleet.Lost}, well
-			wantResults(t, test.want, results)
-		})
-	}
-}
-
-// Progress reports the failed start, and does not count the question to its agent as done.
-func TestRun_startFailsWatched(t *testing.T) {
-	t.Parallel()
-	failed := fleet.Results{host(1): {Verdict: fleet.Failed, Code: 836, Ran: true}}
-	p := &process{operate: func(_ context.Context, _ fleet.Operation, _ []fleet.Host, observe fleet.Observer) fleet.Results {
-		observe.Notify(failed)
-		return failed
-	}}
-	var seen []fleet.Progress
-	runOne(t.Context(), p, fleet.Start, hosts(1), nil, fleet.Rollout{Watch: func(now fleet.Progress) { seen = append(seen, now) }})
-	p.wantCalls(t, "start 1", "live 1")
-	for _, now := range seen {
-		fleettest.Check(t, now.Done == 0, "reported as done: %+v", seen)
-	}
-	fleettest.Check(t, len(seen) > 0 && seen[len(seen)-1].Failed == 1, "not reported as failed: %+v", seen)
-}
-
-// After a failed start, agents that do not answer are waited for at most a minute.
-func TestRun_startFailsInSilence(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		failed := fleet.Outcome{Verdict: fleet.Failed, Code: 836, Ran: true}
-		p := &process{operate: doneOps(byOp{fleet.Start: {1: failed}}), waits: true}
-		began := time.Now()
-		results := runOne(ctx, p, fleet.Start, hosts(1, 2), nil, fleet.Rollout{})
-		wantResults(t, byHost{1: failed, 2: well}, results)
-		took := time.Since(began)
-		fleettest.Check(t, took <= time.Minute, "took %s", took)
-	})
-}
-
 // After hosting was ended, agents that do not answer are waited for at most a minute.
 func TestRun_unhostsInSilence(t *testing.T) {
 	t.Parallel()
@@ -251,7 +185,7 @@ func TestRun_unhostsInSilence(t *testing.T) {
 func TestRun_leavesTime(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[fleet.Operation]time.Duration{
-		fleet.Start: fleet.Quick, fleet.Stop: 2 * fleet.Quick, fleet.Kill: 2 * fleet.Quick, fleet.Restart: 0, fleet.Reload: 0,
+		fleet.Start: 0, fleet.Stop: 2 * fleet.Quick, fleet.Kill: 2 * fleet.Quick, fleet.Restart: 0, fleet.Reload: 0,
 	} {
 		t.Run(string(op), func(t *testing.T) {
 			t.Parallel()

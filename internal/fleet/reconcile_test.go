@@ -51,16 +51,14 @@ func TestReconcile(t *testing.T) {
 		notTried              = fleet.Outcome{Verdict: fleet.NotTried, Err: context.Canceled}
 		takenAt5              = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Code: 850, RegisterTime: 5}
 
-		both      = byHost{1: well, 2: well}
-		hosted    = desired(fleet.EnsureHosted)
-		running   = desired(fleet.EnsureRunning)
-		bare      = row(fleet.Stopped, false, 5) // as a registration leaves it
-		fail      = cannotSay(errDown)
-		unread    = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
-		idle      = row(fleet.Stopped, true, 5)
-		broken    = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Ran: true}
-		yetHosted = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Ran: true, Meaning: "; it is hosted all the same, so the agent may yet start it"}
-		unsure    = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
+		both    = byHost{1: well, 2: well}
+		hosted  = desired(fleet.EnsureHosted)
+		running = desired(fleet.EnsureRunning)
+		bare    = row(fleet.Stopped, false, 5) // as a registration leaves it
+		fail    = cannotSay(errDown)
+		unread  = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
+		idle    = row(fleet.Stopped, true, 5)
+		unsure  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
 	unsureAndAway := unsure
 	unsureAndAway.Away = true
@@ -207,10 +205,6 @@ func TestReconcile(t *testing.T) {
 		"running/start-fails": {
 			running, settleTwo, process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
 			"live 1 2, start 1 2, live 1 2", byHost{1: left(away, fleet.NotRunning), 2: well},
-		},
-		"running/start-fails-and-hosts": { // the outcome says so
-			running, settle, process{live: says(byStatus{1: idle}), operate: doneOps(byOp{fleet.Start: {1: broken}})},
-			"live 1, start 1, live 1, live 1", byHost{1: left(yetHosted, fleet.NotRunning)},
 		},
 		"running/hosting-fails": {
 			running, settleTwo,

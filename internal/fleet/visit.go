@@ -237,7 +237,7 @@ func (v *visit) operate(ctx context.Context) {
 		v.results.Merge(operateBefore(ctx, v.process, v.change.Operation, up, v.observe, starting+later).underWay(v.change.Operation))
 	}
 	if len(down) > 0 {
-		v.results.Merge(start(ctx, v.process, down, v.observe, later).underWay(Start))
+		v.results.Merge(operateBefore(ctx, v.process, Start, down, v.observe, later).underWay(Start))
 	}
 	for _, h := range slices.Concat(up, down) {
 		v.found.Operated[h] = v.change.Runs[h].PID
@@ -351,7 +351,7 @@ func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status)
 		}
 	}
 	if len(stopped) > 0 {
-		results.Merge(start(ctx, v.process, stopped, nil, Quick+v.untilLook()).underWay(Start))
+		results.Merge(operateBefore(ctx, v.process, Start, stopped, nil, Quick+v.untilLook()).underWay(Start))
 	}
 	return results
 }
