@@ -12,11 +12,9 @@ type step int
 
 const (
 	keepAsIs step = iota
-	// A wave does the same for register, registerUnowned and takeOver. registerUnowned registers the host, and
-	// fails while it still has another owner. takeOver replaces another owner's registration.
+	// A wave does the same for register and registerUnowned, which fails while the host still has another owner.
 	register
 	registerUnowned
-	takeOver
 	reregister
 	// settle hosts, starts or operates, and does not register.
 	settle
@@ -39,7 +37,7 @@ func (s steps) of(some ...step) []fleet.Host {
 }
 
 // registering are the steps for hosts on which no registration of this object is known.
-var registering = []step{register, registerUnowned, takeOver}
+var registering = []step{register, registerUnowned}
 
 // wanted is what an update asks of the hosts that stay.
 type wanted struct {
@@ -100,8 +98,6 @@ func (w wanted) stepOn(s situation) step {
 		return keepAsIs
 	case s.code == fleet.RegisteredByOther && !w.adopts:
 		return registerUnowned
-	case s.code == fleet.RegisteredByOther:
-		return takeOver
 	case unheld(s.code), s.absent:
 		return register
 	case w.changes, outdated(s.code), s.other:

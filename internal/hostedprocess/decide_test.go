@@ -86,7 +86,7 @@ func TestStepOn(t *testing.T) {
 		"unconfirmed":                            {changes, situation{code: fleet.Unconfirmed}, register},
 		"unregistered":                           {changes, situation{code: fleet.NoLongerRegistered}, register},
 		"another's":                              {changes, situation{code: fleet.RegisteredByOther}, registerUnowned},
-		"another's, and adopted":                 {adopts, situation{code: fleet.RegisteredByOther}, takeOver},
+		"another's, and adopted":                 {adopts, situation{code: fleet.RegisteredByOther}, register},
 		"overtaken":                              {none, situation{overtaken: true}, keepAsIs},
 		"overtaken, and not hosted":              {none, situation{code: fleet.NotHosted, overtaken: true}, reregister},
 		"overtaken, and more is ensured":         {raises, situation{overtaken: true}, reregister},

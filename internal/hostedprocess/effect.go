@@ -184,28 +184,23 @@ func linesOf(inventory fleet.Inventory, parts []part) []string {
 // brings returns what is done to hosts that stay or come, in the order in which it is done. Registering a host
 // includes hosting the process there, as far as ensure asks for it.
 func (e effect) brings() []part {
-	var hosted, started, idle []fleet.Host
+	var hosted, started []fleet.Host
 	come := "register"
 	if e.adopts {
 		come = "register or take over"
 	}
-	switch e.ensure {
-	case fleet.EnsureRegistered:
-		operated := fleet.SetOf(e.operated)
-		idle = fleet.Where(e.steps[settle], func(host fleet.Host) bool { return !operated[host] })
-	case fleet.EnsureRunning:
+	if e.ensure != fleet.EnsureRegistered {
+		hosted = e.steps.of(compare, settle)
+		if e.adopts {
+			hosted = append(e.steps.of(register, rename), hosted...)
+		}
+	}
+	if e.ensure == fleet.EnsureRunning {
 		started = e.steps.of(touching...)
-		fallthrough
-	case fleet.EnsureHosted:
-		hosted = e.steps.of(compare, takeOver, settle)
 	}
-	if e.adopts && e.ensure != fleet.EnsureRegistered {
-		hosted = append(e.steps.of(register, rename), hosted...)
-	}
-	called := []part{
+	return []part{
 		{come, e.steps[register]},
 		{"register what is nobody else's on", e.steps[registerUnowned]},
-		{"take over", e.steps[takeOver]},
 		{"rename or register", e.steps[rename]},
 		{"register anew what differs on", e.steps[compare]},
 		{"register anew", e.steps[reregister]},
@@ -213,10 +208,6 @@ func (e effect) brings() []part {
 		{"host what is not hosted on", hosted},
 		{"start what does not run on", started},
 	}
-	if len(idle) > 0 && slices.ContainsFunc(called, part.calls) { // such hosts count in the waves
-		called = append(called, part{"leave alone", idle})
-	}
-	return called
 }
 
 // parts returns what is done to hosts that leave.

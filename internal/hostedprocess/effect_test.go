@@ -423,8 +423,8 @@ func TestMaxUnreachable_otherThanPlanned(t *testing.T) {
 	})
 }
 
-// rollout_plan says what an update does to hosts out of sync: it registers, hosts and starts what is missing, leaves
-// alone hosts with nothing missing, and unregisters only what is this resource's.
+// rollout_plan says what an update does to hosts out of sync: it registers, hosts and starts what is missing, names
+// no host with nothing missing, and unregisters only what is this resource's.
 func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 	t.Parallel()
 	const by, namespace, nginx = providertest.FaceESB, "web", "nginx"
@@ -439,7 +439,7 @@ func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 	}{
 		"hosted":     {"hosted", "hosted", 3, one, nil, "register 1 host: web-1\nhost what is not hosted on 1 host: web-2\nin 2 waves of 1", []string{"operate_proc_v2/3 " + one, "operate_proc_v2/3 " + two, "register_proc_info " + one}},
 		"running":    {"running", "running", 3, one, nil, "register 1 host: web-1\nhost what is not hosted on 1 host: web-2\nstart what does not run on 2 hosts: web-1, web-2\nin 2 waves of 1", []string{"operate_proc_v2/0 " + two, "operate_proc_v2/3 " + one, "register_proc_info " + one}},
-		"left-alone": {"hosted", "registered", 3, one, nil, "register 1 host: web-1\nleave alone 1 host: web-2\nin 2 waves of 1", []string{"register_proc_info " + one}},
+		"left-alone": {"hosted", "registered", 3, one, nil, "register 1 host: web-1\nin 2 waves of 1", []string{"register_proc_info " + one}},
 		"all-left":   {"hosted", "registered", 3, "", nil, "calls no host", []string{}},
 		"never-ours": {"hosted", "registered", 1, "", []int{3}, "kill and unregister 1 host: web-2\nunregister what is this resource's on 1 host: web-3\nin 2 waves of 1", []string{"operate_proc_v2/9 " + two, "unregister_proc_info " + two}},
 	} {
