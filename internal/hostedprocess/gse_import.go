@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -365,41 +364,11 @@ func sharedLabels(all []map[string]string) (shared map[string]string, differing 
 	return shared, differing
 }
 
-// maxLabelValues is how many values of one label a message shows.
-const maxLabelValues = 5
-
 // labelsDiffer warns of labels that an import leaves out.
-func labelsDiffer(title string, byHost map[string]map[string]string, differing []string) diag.Diagnostic {
-	var rows strings.Builder
-	for _, name := range differing {
-		hosts := make(map[string][]string)
-		for host, labels := range byHost {
-			value := "not set"
-			if text, set := labels[name]; set {
-				value = strconv.Quote(bkapi.Printable(text))
-			}
-			hosts[value] = append(hosts[value], host)
-		}
-		values := slices.Sorted(maps.Keys(hosts))
-		left := max(0, len(values)-maxLabelValues)
-		var parts []string
-		for _, value := range values[:len(values)-left] {
-			parts = append(parts, value+" on "+fleet.Ranges(hosts[value])[0]+others(len(fleet.Ranges(hosts[value]))-1))
-		}
-		if left > 0 {
-			parts = append(parts, fmt.Sprintf("and %d more values", left))
-		}
-		fmt.Fprintf(&rows, "  %s: %s\n", bkapi.Printable(name), strings.Join(parts, "; "))
-	}
-	return diag.NewWarningDiagnostic("Labels Differ From Host To Host", fmt.Sprintf("%s is registered with labels that are not the same on all of its hosts:\n\n%s\n"+
+func labelsDiffer(title string, differing []string) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Labels Differ From Host To Host", fmt.Sprintf("%s is registered with labels that are not the same on all of its hosts: %s. "+
 		"meta.labels holds one value for all hosts, so these are left out of state. An update registers a host with the labels that are declared and no "+
-		"others: it removes these. Where another tool goes by them, import a resource of its own for each value, with the hosts that have it "+
-		"(namespace:name@address,address), and declare the value there; or leave such a process to that tool.", title, rows.String()))
-}
-
-func others(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return " and others"
+		"others: it removes these. The data source bk_registrations shows the labels of each host. Where another tool goes by them, import a resource of its own for "+
+		"each value, with the hosts that have it (namespace:name@address,address), and declare the value there; or leave such a process to that tool.",
+		title, bkapi.Printable(strings.Join(differing, ", "))))
 }

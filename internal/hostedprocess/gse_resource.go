@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -183,20 +182,20 @@ func (m *hostedProcessModel) vanishes() bool { return true }
 // left out, with a warning.
 func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics {
 	m.Fingerprint, m.LabelsAll = types.StringNull(), types.MapNull(types.StringType) // those of the spec, if there is one, are set later
-	labelled := make(map[string]map[string]string)
-	for host, status := range report.Cached {
+	var labelled []map[string]string
+	for _, status := range report.Cached {
 		if status.State == fleet.Unregistered || status.Labels == nil {
 			continue
 		}
-		labelled[h.Hosts.Key(host)] = p.OwnLabels(status.Labels)
+		labelled = append(labelled, p.OwnLabels(status.Labels))
 		if fingerprint := status.Labels[p.FingerprintLabel]; p.FingerprintLabel != "" && fingerprint > m.Fingerprint.ValueString() {
 			m.Fingerprint = types.StringValue(fingerprint) // of several always the same one
 		}
 	}
-	labels, differing := sharedLabels(slices.Collect(maps.Values(labelled)))
+	labels, differing := sharedLabels(labelled)
 	var diags diag.Diagnostics
 	if len(differing) > 0 {
-		diags.Append(labelsDiffer(h.Title, labelled, differing))
+		diags.Append(labelsDiffer(h.Title, differing))
 	}
 	attributes := m.Meta.Attributes()
 	attributes["labels"] = types.MapNull(types.StringType)
