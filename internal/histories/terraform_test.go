@@ -414,7 +414,7 @@ func (g *generator) cut(s *Step) {
 	switch chance := g.IntN(6); {
 	case chance == 0:
 		s.Cut, s.Late = 1+g.IntN(6), g.IntN(2) == 0
-	case chance < 3 && !g.history.SuppliersApart && !(g.history.EntryPerName && g.without["killed-rename"]):
+	case chance < 3 && !g.history.SuppliersApart && (!g.history.EntryPerName || !g.without["killed-rename"]):
 		s.Cut, s.Late, s.Killed = 1+g.IntN(2), g.IntN(2) == 0, true
 	}
 }
