@@ -87,6 +87,8 @@ var knownBroken = map[string]string{
 		"and where the file is old, the other's registration goes",
 	"killed-rename": "an apply that is killed while it renames a host, after it has registered the new name: on a platform with an entry for each name, " +
 		"the old name can be neither renamed nor unregistered",
+	"old-rows-without-times": "an old row that names an earlier object, where agents give no times: nothing shows that it is old, and where the ledger is lost, " +
+		"nothing shows that the earlier object is a predecessor",
 	"two-suppliers-of-one-machine": "where two resources name one machine by two supplier ids, and the cached status is old, hosting by the one gives the other's registration " +
 		"an owner who unregisters by another id",
 }

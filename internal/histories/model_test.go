@@ -330,10 +330,10 @@ func (m model) forgotten(u unit, machine int) *Breach {
 }
 
 // note drops a claim if an operation ended the process. What an operation leaves where nothing was
-// registered has no owner: an operation does not register and sends no owner.
+// registered has no owner: an operation does not register and sends no owner. On some platforms it takes the owner away.
 func (m model) note(machine int, is Truth) {
 	c := m[machine]
-	if c.owner == "" && held(is) {
+	if held(is) && (c.owner == "" || c.owner != console && !namesOwner(is)) {
 		c.unsure = true
 	}
 	m[machine] = c.nowThat(is)

@@ -203,11 +203,15 @@ func (w *world) imports(c *config) {
 		return
 	}
 	var hosts []string
+	forms := make(map[int]string)
 	for key, name := range w.idle.CoreOf(providertest.HostedType, old.kept).Reasons("hosts") {
 		if claim := w.model[machineOf(name)]; claim.owner != old.id || claim.unsure {
 			return
 		}
 		hosts = append(hosts, key+"="+name)
+		if strings.Count(name, ":") == 2 {
+			forms[machineOf(name)] = BySupplier
+		}
 	}
 	slices.Sort(hosts)
 	run, done := w.session(Step{})
@@ -219,7 +223,7 @@ func (w *world) imports(c *config) {
 	if run.on(providertest.HostedType, imported.kept).Imports(fmt.Sprintf("%s:%s@%s", namespace, process, strings.Join(hosts, ","))).Failed() {
 		return
 	}
-	w.supplied(imported, unit{want: names}, nil)
+	w.supplied(imported, unit{want: &declaration{Forms: forms}}, nil)
 	c.object = imported
 	for machine, claim := range w.model {
 		if claim.owner == old.id {
@@ -333,7 +337,10 @@ func generate(chance *rand.Rand, without map[string]bool) History {
 	g.history.SuppliersApart = g.IntN(4) == 0
 	g.history.KeepsTime = KeepsTime{Reregistering: g.IntN(2) == 0, Starting: g.IntN(3) == 0, Hosting: g.IntN(3) == 0}
 	for _, trait := range switchesOf(&g.history) {
-		*trait.has = !g.without[trait.name] && g.IntN(8) == 0
+		*trait.has = g.IntN(8) == 0
+	}
+	if g.history.Switches.RowsWithoutAgentID { // a row that has neither name shows nothing
+		g.history.Switches.RowsWithoutHost = false
 	}
 	if g.history.SuppliersApart || g.IntN(3) == 0 { // the gateway has no supplier ids
 		g.switchGateway()
@@ -353,6 +360,9 @@ func generate(chance *rand.Rand, without map[string]bool) History {
 	g.history.Verify = g.IntN(2) == 0
 	if g.without["times-kept-by-others"] && g.history.severalRegister() {
 		g.history.KeepsTime.Reregistering = false
+	}
+	if g.without["old-rows-without-times"] && g.history.Switches.AgentsWithoutTimes {
+		g.history.Steps = slices.DeleteFunc(g.history.Steps, func(s Step) bool { return s.Do == Freeze || s.Do == SetLag })
 	}
 	if g.without["two-suppliers-of-one-machine"] && slices.ContainsFunc(g.history.Steps, func(s Step) bool { return s.On == B }) {
 		g.history.SuppliersApart = false
