@@ -120,6 +120,7 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 	ours = fleet.Where(ours, func(was fleet.Host) bool { _, stays := l.results[was]; return !stays })
 	if len(ours) > 0 {
 		results, _ := fleet.Release(ctx, l.Process, ours, fleet.DestroyUnregister, nil, l.was)
+		l.noteBegun(results)
 		l.results.Merge(results)
 	}
 	for i, was := range old {

@@ -121,11 +121,7 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 	}
 	results, idle := fleet.Release(ctx, l.Process, ours, l.first, spared, l.was)
 	found := fleet.SetOf(idle)
-	for host, o := range results {
-		if !o.OK() && !o.Away && o.Verdict != fleet.NotTried {
-			l.begun[host] = true
-		}
-	}
+	l.noteBegun(results)
 	for _, host := range ours {
 		if l.was[host].State == "" && !found[host] && results[host].OK() { // no agent was asked, and a process that could be stopped ran
 			l.was[host] = fleet.Status{State: fleet.Running}
@@ -142,6 +138,15 @@ func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[
 		}
 	}
 	return results
+}
+
+// noteBegun notes the hosts that could not be unregistered, and to which something was or may have been done.
+func (l departure) noteBegun(results fleet.Results) {
+	for host, o := range results {
+		if !o.OK() && !o.Away && o.Verdict != fleet.NotTried {
+			l.begun[host] = true
+		}
+	}
 }
 
 // unstarted reports whether this object has not started what runs on a host: it was never registered there, as far as

@@ -356,6 +356,25 @@ func TestSilent_stopped(t *testing.T) {
 	}})
 }
 
+// A rename unhosts the old name, and the answer is lost. The next apply with the old name hosts it again, although the
+// cached status still shows it as hosted.
+func TestSilent_notRenamed(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t, providertest.FaceGateway)
+	h.sim.AddAgent(agent, providertest.Address(1))
+	config := func(address string) map[string]any {
+		return h.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"web-1": address}, "timeouts": map[string]any{"update": "8s"}})
+	}
+	resource := h.applied(config(providertest.Address(1)))
+	h.sim.FreezeStatus()
+	h.onRelease(simulator.Fault{Drop: "after"})
+	_, said := resource.Apply(config(agent))
+	unhosted := !h.sim.Machine(providertest.Address(1)).Process("web", "nginx").Hosted
+	h.sim.Repair()
+	_, again := resource.Apply(config(providertest.Address(1)))
+	providertest.Check(t, said.Failed() && unhosted && !again.Failed() && h.process().Hosted, "it is %+v; said: %s, and then: %s", h.process(), said, again)
+}
+
 // Two hosts are renamed on a platform that keeps an entry for each name, where unregistering the old one unhosts the
 // machine. The agent of one does not answer whether it is still hosted, and the other is hosted again before the deadline.
 func TestSilent_renamed(t *testing.T) {
