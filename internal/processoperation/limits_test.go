@@ -161,3 +161,18 @@ func TestProcessOperation_tooManyUnreachable(t *testing.T) {
 		providertest.Same(s.t, "failed_hosts", []string{"web-2", "web-3"}, slices.Sorted(maps.Keys(resource.Reasons("failed_hosts"))))
 	})
 }
+
+// A process is not done on all hosts if the agent of one does not answer, even where that is allowed.
+func TestProcesses_notDoneOnAllHosts(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", gseFaces, func(s trial) {
+		sim := providertest.NewSim(s.t)
+		resource := operationOf(s.t, sim, s.by)
+		processes := map[string]any{"db": entry("db", 1, 1, 2), "web": entry("web", 1, 1), "log": entry("log", 1, 1)}
+		resource.Applied(operation("start", processes, nil))
+		sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Name: "db", Hosts: []string{providertest.Address(2)}, Code: new(simulator.CodeAgentAbnormal)})
+		sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Name: "web", Code: new(simulator.CodeCommandFailed)})
+		_, said := resource.Apply(operation("restart", processes, map[string]any{"max_unreachable_hosts": "1"}))
+		providertest.Check(s.t, strings.Contains(said.String(), `Done on all hosts: "log".`), "said: %s", said)
+	})
+}

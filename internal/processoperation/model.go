@@ -258,7 +258,8 @@ func (o outcome) failures() outcome {
 	return failures
 }
 
-// but returns the results without failures of unreachable hosts.
+// but returns the results without failures of unreachable hosts. A process that has no other failures has no results
+// then: it is not done on all of its hosts.
 func (o outcome) but(away unreachable, members []member) outcome {
 	others := make(outcome, len(o))
 	for i, results := range o {
@@ -267,6 +268,9 @@ func (o outcome) but(away unreachable, members []member) outcome {
 			_, is := away[place{members[i].ID, host.WithoutSupplier()}]
 			return is && !one.OK()
 		})
+		if len(others[i]) < len(results) && len(others[i].Failures()) == 0 {
+			others[i] = nil
+		}
 	}
 	return others
 }
