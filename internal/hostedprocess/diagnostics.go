@@ -21,7 +21,7 @@ import (
 // createFailed is the error of a create after which nothing is registered.
 func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Fix the cause and apply again. Nothing was saved, so the next apply begins anew."
-	if advice := takenAdvice(failures); advice != "" {
+	if advice := h.takenAdvice(failures); advice != "" {
 		todo += advice
 		if failures.Any(func(o fleet.Outcome) bool { return o.Unread || o.AlreadyDone && o.Owner == "" }) { // not just another resource's
 			todo += h.ImportAdvice
@@ -39,7 +39,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate, raise string) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which are in out_of_sync.\n\n%s\n",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
-	taken := takenAdvice(failures) + raise
+	taken := h.takenAdvice(failures) + raise
 	if as == reference.PartialError {
 		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+"Because on_partial_create is \"error\", Terraform now taints the resource, and the next "+
 			"apply unregisters all hosts first, if its safety allows that. `terraform untaint` of this resource makes the next apply retry these hosts alone."+taken)
@@ -54,11 +54,11 @@ func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	const todo = "Fix the cause and apply again. What is or may be registered is in state, and Terraform taints the resource: the next apply unregisters what is " +
 		"there of it and begins anew, if its safety allows that. After `terraform untaint` of this resource it retries these hosts as they are."
 	return diag.NewErrorDiagnostic("Unable to Create Hosted Process", fmt.Sprintf("%s is not as declared on any of its %d hosts, as far as is known.\n\n%s\n%s%s",
-		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), todo, takenAdvice(failures)))
+		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), todo, h.takenAdvice(failures)))
 }
 
 func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation fleet.Operation, raise string) diag.Diagnostic {
-	todo := diagnose.RetriedAlone + takenAdvice(failures) + unconfirmedAdvice(failures, operation) + raise
+	todo := diagnose.RetriedAlone + h.takenAdvice(failures) + unconfirmedAdvice(failures, operation) + raise
 	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
 		h.Title, diagnose.CountFailures(failures, tried), diagnose.Rows(h.Hosts, failures), todo))
 }
@@ -212,8 +212,8 @@ func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, raise strin
 
 // takenAdvice says what to do about hosts on which the process was registered already, in a paragraph for each
 // case. It returns "" if there are none.
-func takenAdvice(failures fleet.Results) string {
-	already := func(o fleet.Outcome) bool { return o.Verdict == fleet.Failed && o.AlreadyDone && !o.Unread }
+func (h hostedProcess) takenAdvice(failures fleet.Results) string {
+	already := func(o fleet.Outcome) bool { return o.Verdict == fleet.Failed && o.AlreadyDone && !h.readLater(o) }
 	advice := ""
 	if failures.Any(func(o fleet.Outcome) bool { return already(o) && o.Owner != "" }) {
 		advice += "\n\nIf an owner is named, another bk_hosted_process has the host: the one with that attribute owner. Such a host is neither changed nor unregistered. " +
@@ -223,11 +223,16 @@ func takenAdvice(failures fleet.Results) string {
 		advice += "\n\nWhere it is registered already, somebody else did that; such a host is neither changed nor unregistered. " +
 			"Set adopt_existing = true to take those hosts over, or take them out of hosts."
 	}
-	if failures.Any(func(o fleet.Outcome) bool { return o.Unread }) {
+	if failures.Any(h.readLater) {
 		advice += "\n\nWhere it could not be read who registered it, the host is neither changed nor unregistered. Apply again later: the cached " +
 			"status may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts."
 	}
 	return advice
+}
+
+// readLater reports whether a registration was in the way whose owner may be read later. Without labels, nothing shows one.
+func (h hostedProcess) readLater(o fleet.Outcome) bool {
+	return o.Unread && (h.Desired.FingerprintLabel != "" || o.Err != nil)
 }
 
 // listedLate ends the message of an import that finds no registration.

@@ -469,3 +469,21 @@ func TestHostedProcess_ownerUnread(t *testing.T) {
 		w.play(first, step{name: "stays the other's", config: w.declares(1), kind: providertest.PlanNothing})
 	})
 }
+
+// Without labels nothing ever shows who registered a process, so no message advises to wait until that can be read.
+func TestHostedProcess_ownerNeverRead(t *testing.T) {
+	t.Parallel()
+	through(t, each, func(w *world) {
+		if w.colleague(1); w.by == job {
+			w.on("register_proc_info", simulator.Fault{Code: new(850), Times: 1}, 1) // as some releases of JOB say
+		} else {
+			w.settings["spec_fingerprint_label"] = ""
+		}
+		object := w.object()
+		_, said := object.Apply(w.declares(2))
+		providertest.Check(w, tells(said, "Set adopt_existing = true to take those hosts over, or take them out of hosts.") && !tells(said, "Apply again later"), "said: %s", said)
+		const left = "; set adopt_existing = true to take it over"
+		providertest.Check(w, strings.HasSuffix(object.Reasons("out_of_sync")["web-1"], left), "out_of_sync %v", object.Reasons("out_of_sync"))
+		w.play(object, step{name: "as it says", config: w.declares(2, attribute("adopt_existing", true)), anyCalls: true})
+	})
+}

@@ -302,7 +302,9 @@ func unconfirmed(o fleet.Outcome) bool {
 func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
 	for host, o := range failures {
-		id, status := host.WithoutSupplier(), diagnose.LeftStatus(o.Left, o)
+		said := o
+		said.Unread = h.readLater(o)
+		id, status := host.WithoutSupplier(), diagnose.LeftStatus(o.Left, said)
 		// A failure to register does not show what became of an earlier request.
 		uncertain := was[id].Code == fleet.Unconfirmed && (o.Left == fleet.NotRegistered || o.Left == fleet.NoLongerRegistered)
 		down := o.Left == fleet.NotHosted || o.Left == fleet.NotRunning
