@@ -121,7 +121,7 @@ func (r *Reconciliation) Found() Found { return r.found }
 
 // NewReconciliation returns a reconciliation that has not begun.
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
-	c.Runs = maps.Clone(c.Runs) // the fate of earlier tries is noted there
+	c.Runs, c.Traces = maps.Clone(c.Runs), maps.Clone(c.Traces) // the fate of earlier tries is noted there
 	return &Reconciliation{
 		process: p, want: want, change: c, steps: c.steps(), resumed: make(Results), nexts: make(map[Host]next), underway: make(map[Host]Task),
 		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Started: make(map[Host]int64), Operated: make(map[Host]int64), Unsure: make(map[Host]int64), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},

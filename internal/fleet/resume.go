@@ -217,6 +217,7 @@ func (r *Reconciliation) resumeTries(ctx context.Context, due []Host, later time
 			r.resumed[h], r.nexts[h] = o, ranAlready
 		case o.Verdict == Failed:
 			r.change.Runs[h] = Runs{Spec: SpecUnknown, PID: runs.PID, Tried: TryFailed}
+			delete(r.change.Traces, h) // it did not run, whatever the pid is now
 		default: // the pid shows whether it worked
 		}
 	}
