@@ -59,10 +59,11 @@ func (v *visit) untilUp() time.Duration {
 	return takes
 }
 
-// mayStart reports whether bringing a host up may start the process. Where the operation runs, it need not.
+// mayStart reports whether bringing a host up may start the process. It need not where the operation runs.
 func (v *visit) mayStart(h Host) bool {
-	which, due := v.nexts[h]
-	return (v.want.Ensure == EnsureRunning || v.change.Stopped[h]) && (!due || which == leaveStopped)
+	_, due := v.change.Runs[h]
+	which, asked := v.nexts[h]
+	return (v.want.Ensure == EnsureRunning || v.change.Stopped[h]) && (!due || asked && which == leaveStopped)
 }
 
 func (v *visit) untilOperated() time.Duration {
@@ -77,11 +78,7 @@ func (v *visit) untilOperated() time.Duration {
 }
 
 func (v *visit) untilRegistered() time.Duration {
-	takes := v.untilOperated()
-	if len(v.first(v.Hosts, register)) > 0 {
-		takes += 3 * Quick // an existing registration is read, and may be replaced
-	}
-	return takes + needs(v.first(v.Hosts, registerAnew))
+	return v.untilOperated() + needs(v.first(v.Hosts, register)) + needs(v.first(v.Hosts, registerAnew))
 }
 
 func (v *visit) untilRenamed() time.Duration {
@@ -189,7 +186,7 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 	if len(hosts) == 0 {
 		return
 	}
-	registering, cancel := Share(ctx, Quick, 2*Quick+later)
+	registering, cancel := Share(ctx, Quick, later)
 	defer cancel()
 	v.registered = v.process.Register(registering, hosts).hosting(v.want, always)
 	taken := Where(hosts, func(h Host) bool { return v.registered[h].Verdict == Failed && v.registered[h].AlreadyDone })
