@@ -764,10 +764,10 @@ func TestOwnership_theOtherNameBetweenWaves(t *testing.T) {
 	t.Parallel()
 	w := newNames(t, true)
 	more := map[string]any{"ensure": "running", "adopt_existing": true}
-	first, run := w.object(), w.open()
+	first := w.object()
 	first.Applied(w.declares(2, more, map[string]any{"on_destroy": "kill", "rollout": map[string]any{"waves": []any{"1"}}}))
 	before := pids(w.sim, 2)
-	second := run.CoreOf(providertest.HostedType, &providertest.Kept{})
+	second := w.object() // of another run: in one run they wait for each other
 	var once sync.Once
 	w.sim.OnCall = func(call simulator.Call) {
 		if call.Op == simulator.OpUnhost { // of the first wave
@@ -776,7 +776,7 @@ func TestOwnership_theOtherNameBetweenWaves(t *testing.T) {
 			})
 		}
 	}
-	first.Protocol = run
+	first.Protocol = w.open()
 
 	said := first.DestroyUnrefreshed()
 

@@ -262,7 +262,7 @@ func (s *sight) holdOutcome(why ownership.Reason, err error) fleet.Outcome {
 	if s.evidence.Answer == ownership.AskFailed {
 		return fleet.Unanswered(s.live, s.liveErr, meaningUnread+": its agent could not be asked")
 	}
-	if why == ownership.NoAnswer {
+	if why == ownership.NoAnswer && !s.live.Unread {
 		return fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningTimeLost}
 	}
 	if why == ownership.Unreadable && s.rowErr != nil {
