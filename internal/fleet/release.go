@@ -51,8 +51,10 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 		return results, idle
 	}
 	results = Same(hosts, Outcome{Verdict: Done})
+	ended := make(map[Host]bool)
 	if len(ends) > 0 {
 		if op != "" {
+			ended = SetOf(ends)
 			results.Merge(operateBefore(ctx, p, op, ends, nil, Besides))
 		}
 		askStuck(ctx, p, ends, results)
@@ -65,6 +67,12 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 		return results, idle
 	}
 	unregistered := unregister(ctx, p, stopped)
+	for h, o := range unregistered {
+		if o.Verdict == NotTried && ended[h] { // it is not as it was
+			o.Verdict, o.Meaning = Failed, "its process was ended, and it was not unregistered"
+			unregistered[h] = o
+		}
+	}
 	gone := Where(stopped, func(h Host) bool {
 		// If unregistering is unhosting, the agents have done it themselves. If the process was not hosted
 		// before, there is nothing to end.

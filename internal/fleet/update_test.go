@@ -484,8 +484,12 @@ func TestRelease(t *testing.T) {
 			},
 			"unregister 1 2 3", byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}},
 		},
-		"stop":            {stop, process{hostingRegisters: true}, "stop 1 2 3, unregister 1 2 3", all},
-		"kill":            {kill, process{hostingRegisters: true}, "kill 1 2 3, unregister 1 2 3", all},
+		"stop": {stop, process{hostingRegisters: true}, "stop 1 2 3, unregister 1 2 3", all},
+		"kill": {kill, process{hostingRegisters: true}, "kill 1 2 3, unregister 1 2 3", all},
+		"stop-and-no-time-to-unregister": {
+			stop, process{hostingRegisters: true, unregister: done(byHost{1: {Verdict: fleet.NotTried, Err: context.Canceled}})},
+			"stop 1 2 3, unregister 1 2 3", byHost{1: {Verdict: fleet.Failed, Err: context.Canceled, Meaning: "its process was ended, and it was not unregistered"}, 2: well, 3: well},
+		},
 		"nothing-to-stop": {stop, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)}, "stop 1 2 3, live 1, unregister 1 2 3", all},
 		"nothing-to-kill-and-it-runs": {
 			kill,
