@@ -198,7 +198,7 @@ func (c matrixCell) next() string {
 	case c.cell.ending == taints && c.on != onCreate:
 		return "a replacement; after `terraform untaint` an update of the hosts hit"
 	case c.cell.ending == taints:
-		return "a replacement; at the gateway a create if the platform did nothing"
+		return "a replacement; at the gateway with a warning if the platform did nothing"
 	}
 	return "an update of the hosts hit"
 }
