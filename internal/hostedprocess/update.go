@@ -277,7 +277,9 @@ func (u *update) lookUp(ctx context.Context, hosts []fleet.Host) (rows, live map
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the cached status: %w", err)
 	}
-	live, _ = fleet.LiveStatusWithin(ctx, u.prior.Process, fleet.Aftermath, hosts) // without an answer the rows count
+	if u.h.Desired.FingerprintLabel != "" { // otherwise no row shows that a host is as declared
+		live, _ = fleet.LiveStatusWithin(ctx, u.prior.Process, fleet.Aftermath, hosts) // without an answer the rows count
+	}
 	return fleet.WithKept(ctx, u.h.Process, u.h.Desired, hosts, rows), live, nil
 }
 
