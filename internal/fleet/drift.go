@@ -126,9 +126,10 @@ func (r Report) SaysHosted(h Host) bool {
 
 // Inspect compares hosts with the desired state. It first makes one query of the cached status, which is
 // cheap but may lag by minutes. So a difference there is only a suspicion, and the agents are asked to
-// confirm it. They are also asked about hosts that are inDoubt or name another owner. registered is when
-// hosts were registered as desired, by their agents' clocks, if known.
-func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt map[Host]bool, registered map[Host]int64) (Report, error) {
+// confirm it. They are also asked about hosts that are inDoubt or name another owner. silent are hosts whose agents
+// did not answer before: so that not every refresh takes all its time, they get no more than Quick. registered is
+// when hosts were registered as desired, by their agents' clocks, if known.
+func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt, silent map[Host]bool, registered map[Host]int64) (Report, error) {
 	report := Report{Drift: make(map[Host]Code), Differs: make(map[Host][]Code), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
 	if err != nil {
@@ -147,7 +148,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 	if len(suspects) == 0 || !want.HasSpec {
 		return report, nil
 	}
-	live, err := p.LiveStatus(ctx, suspects)
+	live, err := askSuspects(ctx, p, suspects, silent)
 	report.Live = live
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return report, fmt.Errorf("asking the agents of %d hosts that look changed: %w", len(suspects), err)
@@ -161,6 +162,22 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 		report.confirm(h, want, now, registered[h])
 	}
 	return report, nil
+}
+
+// askSuspects asks the agents of suspects, those that were silent before first.
+func askSuspects(ctx context.Context, p Process, suspects []Host, silent map[Host]bool) (map[Host]Status, error) {
+	quiet, others := In(suspects, silent), Where(suspects, func(h Host) bool { return !silent[h] })
+	live := make(map[Host]Status, len(suspects))
+	if len(quiet) > 0 {
+		answers, err := LiveStatusWithin(ctx, p, Quick, quiet)
+		maps.Copy(live, answers)
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) || len(others) == 0 {
+			return live, err
+		}
+	}
+	answers, err := p.LiveStatus(ctx, others)
+	maps.Copy(live, answers)
+	return live, err
 }
 
 // WithKept adds what the agents' own files show to statuses, if that is to be compared. A file that could not

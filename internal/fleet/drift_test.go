@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -158,7 +160,7 @@ func TestInspect(t *testing.T) {
 				}
 				want.Drift[host(1)], want.Differs[host(1)] = test.want, test.all
 			}
-			got, err := fleet.Inspect(t.Context(), p, hosts(1), desired(test.ensure), nil, nil)
+			got, err := fleet.Inspect(t.Context(), p, hosts(1), desired(test.ensure), nil, nil, nil)
 			fleettest.NoError(t, err)
 			fleettest.Same(t, "report", want, got, byString, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Report{}, "Cached", "Live"))
 			p.wantCalls(t, wantCalls)
@@ -219,7 +221,7 @@ func TestInspect_severalHosts(t *testing.T) {
 			if c.spoil != nil {
 				c.spoil(&want)
 			}
-			got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), want, nil, nil)
+			got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), want, nil, nil, nil)
 			fleettest.NoError(t, err)
 			p.wantCalls(t, c.calls)
 			fleettest.Same(t, "drift", c.drift, byNumber(got.Drift), cmpopts.EquateEmpty())
@@ -244,7 +246,7 @@ func TestInspect_errors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &test.process
-			_, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), nil, nil)
+			_, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), nil, nil, nil)
 			fleettest.Check(t, errors.Is(err, test.want) && strings.Contains(err.Error(), test.says), "got %v, want %q and %v", err, test.says, test.want)
 			p.wantCalls(t, test.calls)
 		})
@@ -307,11 +309,40 @@ func TestInspect_inDoubt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &process{cached: answer(row(fleet.Running, true, 5)), live: answer(live(fleet.Running, true, c.live))}
-			got, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), map[fleet.Host]bool{host(2): true}, nil)
+			got, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), map[fleet.Host]bool{host(2): true}, nil, nil)
 			if err != nil || len(got.Drift) > 0 || !maps.Equal(got.Cached[host(2)].Labels, c.labels) || got.Cached[host(1)].Labels == nil {
 				t.Errorf("got %+v, %v", got, err)
 			}
 			p.wantCalls(t, "cached 1 2", "live 2")
+		})
+	}
+}
+
+// Agents that did not answer before are asked for no longer than Quick, and apart from the others.
+func TestInspect_silent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		silent map[fleet.Host]bool
+		calls  string
+		takes  time.Duration
+	}{
+		"none": {nil, "cached 1 2, live 1 2", 2 * time.Minute},
+		"one":  {map[fleet.Host]bool{host(2): true}, "cached 1 2, live 2, live 1", 2 * time.Minute},
+		"all":  {map[fleet.Host]bool{host(1): true, host(2): true}, "cached 1 2, live 1 2", fleet.Quick},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &process{cached: answer(row(fleet.Stopped, true, 5)), live: answer(fleet.Status{State: fleet.Unknown, Away: true, Late: true}), waits: true}
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				begun := time.Now()
+				got, err := fleet.Inspect(ctx, p, hosts(1, 2), desired(fleet.EnsureRunning), nil, c.silent, nil)
+				if took := time.Since(begun); err != nil || len(got.Drift) > 0 || len(got.Unreachable) != 2 || took != c.takes {
+					t.Errorf("after %s: %+v, %v", took, got, err)
+				}
+				p.wantCalls(t, c.calls)
+			})
 		})
 	}
 }
@@ -372,7 +403,7 @@ func TestInspect_kept(t *testing.T) {
 			want := desired(fleet.EnsureRunning)
 			want.Verify = true
 			p := verifier{&process{cached: answer(c.cached), live: answer(c.live)}, c.kept}
-			got, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil)
+			got, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil, nil)
 			fleettest.NoError(t, err)
 			fleettest.Same(t, "differs", c.differs, got.Differs[host(1)])
 			if calls := []string{"cached 1", "hosting 1", "live 1"}; c.asked {
@@ -398,7 +429,7 @@ func TestInspect_keptUnread(t *testing.T) {
 			want.Verify = true
 			spoil(&want)
 			p := verifier{&process{}, otherwise}
-			_, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil)
+			_, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil, nil)
 			fleettest.NoError(t, err)
 			if p.calls[0] != "cached 1" || len(p.calls) > 2 || len(p.calls) == 2 && p.calls[1] != "live 1" {
 				t.Errorf("calls: %q", p.calls)

@@ -269,7 +269,7 @@ func TestInspect_superseded(t *testing.T) {
 			file, agent := row(fleet.Running, true, c.inFile), row(fleet.Running, true, c.now)
 			file.Labels = labels(c.fingerprint, c.owner)
 			p := &process{cached: answer(file), live: answer(agent)}
-			got, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, map[fleet.Host]int64{host(1): c.atApply})
+			got, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil, map[fleet.Host]int64{host(1): c.atApply})
 			fleettest.Check(t, err == nil && got.Drift[host(1)] == c.drift, "drift %q, want %q; error: %v", got.Drift[host(1)], c.drift, err)
 		})
 	}

@@ -183,7 +183,7 @@ func BenchmarkInspect10000(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if report, err := fleet.Inspect(b.Context(), onFile{nil, statuses}, all, desired(fleet.EnsureRunning), nil, nil); err != nil || len(report.Drift) > 0 {
+		if report, err := fleet.Inspect(b.Context(), onFile{nil, statuses}, all, desired(fleet.EnsureRunning), nil, nil, nil); err != nil || len(report.Drift) > 0 {
 			b.Fatal(report.Drift, err)
 		}
 	}

@@ -153,7 +153,7 @@ func TestFlow_lag(t *testing.T) {
 	wantDone(t, fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(2), Order: hosts(2)}).Run(t.Context()))
 	sim.SetReachable(host(1).Address(), false)
 	sim.ResetCalls()
-	report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil, nil)
+	report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil, nil, nil)
 	if _, away := report.Unreachable[host(1)]; err != nil || !away || len(report.Unreachable) > 1 || len(report.Drift) > 0 {
 		t.Errorf("got %+v, %v, want host 1 to be unreachable, and no drift: the file is old", report, err)
 	}

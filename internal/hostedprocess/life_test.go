@@ -179,6 +179,37 @@ func TestHostedProcess_unreachable(t *testing.T) {
 	})
 }
 
+// A refresh asks an agent that did not answer before apart from the others, so that it costs less time.
+func TestHostedProcess_silentAskedApart(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]string{"allowed": "1", "failed": "0"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				config := w.changed(3, attribute("max_unreachable_hosts", limit))
+				o := w.object()
+				o.Applied(w.declares(3, attribute("max_unreachable_hosts", limit)))
+				w.sim.SetReachable(providertest.Address(2), false)
+				for range 2 {
+					o.Protocol = w.open()
+					o.Apply(config)
+				}
+				w.do(w.sim.Unhost, 3)
+				w.sim.ResetCalls()
+				o.Protocol = w.open()
+				o.Plan(config)
+				var asked []string
+				for _, call := range w.sim.Calls().OfOp(simulator.OpQuery) {
+					if strings.HasPrefix(call.API, "operate_") {
+						asked = append(append(asked, call.Hosts...), "")
+					}
+				}
+				providertest.Same(w, "agents asked", []string{providertest.Address(2), "", providertest.Address(3), ""}, asked)
+			})
+		})
+	}
+}
+
 // A refresh warns of hosts that look changed and whose agents do not answer. It does not name those in out_of_sync,
 // because the plan shows what is to be done there.
 func TestHostedProcess_unasked(t *testing.T) {

@@ -36,7 +36,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		return
 	}
 	f := refresh{hostedProcess: h, known: known{last, state.statuses(h.Hosts)}, held: last.comparedWith(h), operation: state.operation()}
-	if err := diagnose.UnlessInterrupted(ctx, f.inspect(ctx)); err != nil {
+	if err := diagnose.UnlessInterrupted(ctx, f.inspect(ctx, loadSilent(ctx, req.Private, h.Hosts.Hosts()))); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
 		return
@@ -81,15 +81,16 @@ type refresh struct {
 // inspect compares the hosts. The agents of hosts in doubt are asked whatever the cached status shows, which may be
 // older than what an apply saw. Of these hosts, state says that something is missing or not as declared. Or
 // unregistering them was begun, or their agents did not answer. An outdated cached status may show an earlier
-// registration of this object, by its labels.
-func (f *refresh) inspect(ctx context.Context) (err error) {
-	hosts, inDoubt := f.Hosts.Hosts(), make(map[fleet.Host]bool)
+// registration of this object, by its labels. silent are hosts whose agents did not answer the last refresh.
+func (f *refresh) inspect(ctx context.Context, silent map[fleet.HostID]bool) (err error) {
+	hosts, inDoubt, away := f.Hosts.Hosts(), make(map[fleet.Host]bool), make(map[fleet.Host]bool)
 	for _, host := range hosts {
 		status := f.statuses[host.WithoutSupplier()]
 		missing := unheld(status.Code) || status.Code == fleet.NotHosted || status.Code == fleet.NotRunning
 		inDoubt[host] = missing || outdated(status.Code) && f.held.FingerprintLabel != "" || status.Away() || f.last.on(host).Leaving
+		away[host] = status.Away() || silent[host.WithoutSupplier()]
 	}
-	f.report, err = fleet.Inspect(ctx, f.Process, hosts, f.held, inDoubt, f.last.times(hosts))
+	f.report, err = fleet.Inspect(ctx, f.Process, hosts, f.held, inDoubt, away, f.last.times(hosts))
 	return err
 }
 
