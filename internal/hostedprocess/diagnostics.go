@@ -23,7 +23,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Fix the cause and apply again. Nothing was saved, so the next apply begins anew."
 	if advice := h.takenAdvice(failures); advice != "" {
 		todo += advice
-		if failures.Any(func(o fleet.Outcome) bool { return o.Unread || o.AlreadyDone && o.Owner == "" }) { // not just another resource's
+		if failures.Any(func(o fleet.Outcome) bool { return o.AlreadyDone && o.Owner == "" && !h.readLater(o) }) { // not another resource's
 			todo += h.ImportAdvice
 		}
 	}
