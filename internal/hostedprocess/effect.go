@@ -288,6 +288,12 @@ const keyGone = "Where its key is gone from for_each, undo that first. Or, if a 
 // nowhere reports whether this object never registered any of the hosts that leave.
 func (e effect) nowhere() bool { return len(e.leaves.refused) == len(e.leaves.hosts) }
 
+// unregisters returns the hosts that leave and that this object may have registered.
+func (l leaves) unregisters() []fleet.Host {
+	refused := fleet.SetOf(l.refused)
+	return fleet.Where(l.hosts, func(host fleet.Host) bool { return !refused[host] })
+}
+
 // within returns an error for each safety limit that the effect exceeds.
 func (e effect) within(ctx context.Context, safety types.Object, raise string) diag.Diagnostics {
 	m, diags := safetyOf(ctx, safety)
@@ -297,7 +303,7 @@ func (e effect) within(ctx context.Context, safety types.Object, raise string) d
 		hosts      []fleet.Host
 		of         fleet.Inventory
 	}{
-		{"max_removed_hosts", "unregisters", m.MaxRemovedHosts, e.leaves.hosts, e.prior},
+		{"max_removed_hosts", "unregisters", m.MaxRemovedHosts, e.leaves.unregisters(), e.prior},
 		{"max_changed_hosts", "registers something else on", m.MaxChangedHosts, e.changed, e.prior},
 	} {
 		tolerance, err := fleet.ParseTolerance(limit.value.ValueString())

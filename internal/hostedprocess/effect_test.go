@@ -235,6 +235,24 @@ func TestSafety_createFailed(t *testing.T) {
 	}
 }
 
+// A host that was never registered does not count as removed.
+func TestSafety_neverRegisteredLeaves(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		limit := func(n int) map[string]any { return w.declares(n, safety(map[string]any{"max_removed_hosts": "0"})) }
+		w.on("register_proc_info", away, 2)
+		resource := w.object()
+		resource.Apply(limit(3))
+		providertest.Same(w, "out_of_sync", codesOf("not_registered", 2), codes(resource))
+		w.repair()
+		two := limit(0)
+		two["hosts"] = addresses(1, 3)
+		w.play(resource, step{name: "leaves", config: two})
+		_, said := resource.Plan(limit(1))
+		providertest.Fails(w, said, "this change unregisters 1 of 2 hosts")
+	})
+}
+
 // A machine whose address is replaced by its agent id does not count as removed, which the platform confirms. It is
 // unregistered by its old name and registered by the new one, and nothing else is changed on any machine.
 func TestSafety_renamed(t *testing.T) {
