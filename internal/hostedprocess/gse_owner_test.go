@@ -185,7 +185,7 @@ func TestHostedProcess_addedHost(t *testing.T) {
 // Promised in changing-hosts.md: is another registration, and a plan with it is an error.
 func TestHostedProcess_supplierInTheAddress(t *testing.T) {
 	t.Parallel()
-	through(t, gse, func(w *world) {
+	through(t, []providertest.Face{esb}, func(w *world) {
 		config := func(addresses any) map[string]any { return w.declares(1, attribute("hosts", addresses)) }
 		another := config(map[string]string{"a": "0:2:10.0.0.2"})
 		resource := w.object()
@@ -201,6 +201,16 @@ func TestHostedProcess_supplierInTheAddress(t *testing.T) {
 		}
 		w.sim.Changed(w)
 		w.play(resource, step{name: "its own", config: config(map[string]string{"a": "0:0:10.0.0.2"}), kind: providertest.PlanUpdate})
+	})
+}
+
+// Where hosts have no supplier ids, an address that names one is the same host.
+func TestHostedProcess_supplierWithoutMeaning(t *testing.T) {
+	t.Parallel()
+	through(t, []providertest.Face{gateway, job}, func(w *world) {
+		resource := w.object()
+		resource.Applied(w.declares(1))
+		w.play(resource, step{name: "named", config: w.declares(0, attribute("hosts", map[string]string{"web-1": "0:2:10.0.0.2"})), kind: providertest.PlanUpdate})
 	})
 }
 

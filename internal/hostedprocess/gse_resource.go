@@ -177,6 +177,9 @@ func (m *hostedProcessModel) replaces(ctx context.Context, state hostedModel) bo
 
 func (m *hostedProcessModel) vanishes() bool { return true }
 
+// hasSuppliers is false at the API gateway, which names hosts without one.
+func (m *hostedProcessModel) hasSuppliers(p *platform.Platform) bool { return p.Gateway == bkapi.ESB }
+
 // complete gives an import the labels of the cached status, without those that the provider adds, so that a
 // generated configuration has them, and the fingerprint of a registration. Labels that differ between hosts are
 // left out, with a warning.

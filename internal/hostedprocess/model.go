@@ -30,6 +30,8 @@ type hostedModel interface {
 	// vanishes reports whether a process that is registered nowhere is gone, so that the next plan creates it.
 	// Otherwise the next plan is an update.
 	vanishes() bool
+	// hasSuppliers reports whether a host has a registration of its own for each bk_supplier_id.
+	hasSuppliers(p *platform.Platform) bool
 	// complete adds what the first refresh after an import learned.
 	complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics
 	// setSent writes what registering sends into the attributes that show it, and returns them by name.

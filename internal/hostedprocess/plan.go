@@ -114,7 +114,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	changes := last.kept && p.known && !last.registeredAs(desired)
 	does := r.updated(ctx, plan, state, last, changes)
 	does.changed = append(does.changed, r.changedWithoutLedger(ctx, p, does)...)
-	if r.platform.Ready() {
+	if r.platform.Ready() && plan.hasSuppliers(r.platform) {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
 	k := known{last, state.lifecycle().statuses(does.prior)}
