@@ -122,7 +122,8 @@ func (t *turn) after(ctx context.Context, operated Results) {
 
 // askHosted asks whether a one-shot process is hosted, because running it should leave that as it was. A
 // start hosts the process, and the agent would run it again when it has ended (observed). If the agent does
-// not say, the process is not run.
+// not answer, the process is not run. Agents that answer and do not say whether they host it never do, on some
+// platforms. There the process is run, and not unhosted: it may have been hosted before.
 func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 	before, err := askedBefore(ctx, t.process, t.due, later)
 	if err != nil {
