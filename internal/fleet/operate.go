@@ -17,13 +17,12 @@ type turn struct {
 	due     []Host // hosts on which it has to run
 	resumed []Host // hosts on which an earlier run has worked
 	// bare are the hosts on which a one-shot process was not hosted before, and is not to be hosted
-	// afterwards. was is what their agents reported before.
+	// afterwards.
 	bare map[Host]bool
-	was  map[Host]Status
 }
 
 // runsOnce reports whether the turn starts a process that ends by itself.
-func (t *turn) runsOnce() bool { return t.process.OneShot() && (t.op == Start || t.op == Restart) }
+func (t *turn) runsOnce() bool { return t.process.OneShot() && t.op == Start }
 
 // needsAfter returns the time that is needed after the operation.
 func (t *turn) needsAfter() time.Duration {
@@ -107,7 +106,6 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	}
 	switch {
 	case t.runsOnce():
-		t.askRunAnew(ctx)
 		t.unhostAgain(ctx)
 	case t.op == Stop, t.op == Kill:
 		t.results.Merge(unhostIdle(ctx, t.process, t.results, foundIdle(t.results, slices.Concat(t.resumed, t.due))))
@@ -131,7 +129,6 @@ func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 		t.due = nil
 		return
 	}
-	t.was = before
 	for _, h := range t.due {
 		s := before[h]
 		if s.State == Unknown {
@@ -140,34 +137,6 @@ func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 		t.bare[h] = t.bare[h] || s.HostedKnown && !s.Hosted // an earlier run may have hosted it
 	}
 	t.due = Where(t.due, func(h Host) bool { return before[h].State != Unknown })
-}
-
-// askRunAnew asks whether a restart has really run a one-shot process again, if it may have run before. The
-// check of the restart should not find it running (836), but the same code means that it could not be
-// stopped. If an earlier run restarted it, it is unknown whether it ran before.
-func (t *turn) askRunAnew(ctx context.Context) {
-	mayHaveRun := func(h Host) bool { s, asked := t.was[h]; return !asked || s.State == Running }
-	doubted := Where(slices.Concat(t.resumed, t.due), func(h Host) bool {
-		o := t.results[h]
-		return t.op == Restart && o.OK() && o.Code != 0 && mayHaveRun(h)
-	})
-	if len(doubted) == 0 {
-		return
-	}
-	now, _ := askedBefore(ctx, t.process, doubted, 2*Quick) // an agent that does not answer has not said that it ended
-	for _, h := range doubted {
-		o, s := t.results[h], now[h]
-		switch runs := s.State == Running; {
-		case s.State == Stopped, runs && s.PID > 0 && t.was[h].PID > 0 && s.PID != t.was[h].PID:
-			continue
-		case runs && t.was[h].State == Running:
-			o.Meaning = "its check failed, and its agent then reports that it runs as before, so it was not run again"
-		default:
-			o.Meaning = "its check failed, and whether it was run again is not known"
-		}
-		o.Verdict, o.Ran = Failed, true
-		t.results[h] = o
-	}
 }
 
 // unhostAgain ends the hosting that running a one-shot process began, and checks that. If it goes on, the

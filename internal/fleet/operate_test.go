@@ -248,7 +248,6 @@ func TestRun_oneShot(t *testing.T) {
 		results       byHost
 	}{
 		"start":           {fleet.Start, nil, nil, byOp{fleet.Start: {1: ended, 2: well}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
-		"restart":         {fleet.Restart, nil, nil, byOp{fleet.Restart: {1: ended}}, "live 1 2, restart 1 2, unhost 1 2, live 1 2", byHost{1: ended, 2: well}},
 		"stop":            {fleet.Stop, nil, nil, nil, "stop 1 2", byHost{1: well, 2: well}},
 		"hosted-before":   {fleet.Start, byStatus{1: hosted, 2: hosted}, nil, nil, "live 1 2, start 1 2", byHost{1: well, 2: well}},
 		"never-said":      {fleet.Start, byStatus{1: unsaid, 2: unsaid}, nil, nil, "live 1 2, start 1 2", byHost{1: well, 2: well}},
@@ -294,80 +293,6 @@ func TestRun_oneShot(t *testing.T) {
 			results := runOne(t.Context(), &p, test.op, hosts(1, 2), nil, fleet.Rollout{})
 			p.wantCalls(t, test.calls)
 			wantResults(t, test.results, results)
-		})
-	}
-}
-
-// A one-shot process with the pid of before its restart was not run again, though a failed check counts as done.
-// Agents are asked afterwards only if it ran before.
-func TestRun_oneShotNotStopped(t *testing.T) {
-	t.Parallel()
-	const as, unknown = "its check failed, and its agent then reports that it runs as before, so it was not run again", "its check failed, and whether it was run again is not known"
-	runs := func(pid int64) fleet.Status {
-		s := live(fleet.Running, true, 5)
-		s.PID = pid
-		return s
-	}
-	ended := live(fleet.Stopped, true, 5)
-	for name, test := range map[string]struct {
-		before, after fleet.Status
-		code          int64
-		calls         string
-		meaning       string // of the failure, if any
-	}{
-		"same-pid":           {runs(7), runs(7), 836, "live 1, restart 1, live 1", as},
-		"pid-unknown":        {runs(7), runs(0), 836, "live 1, restart 1, live 1", as},
-		"pid-unknown-before": {runs(0), runs(7), 836, "live 1, restart 1, live 1", as},
-		"silent":             {runs(7), fleet.Status{State: fleet.Unknown}, 836, "live 1, restart 1, live 1", unknown},
-		"ended":              {runs(7), ended, 836, "live 1, restart 1, live 1", ""},
-		"other-pid":          {runs(7), runs(8), 836, "live 1, restart 1, live 1", ""},
-		"checked":            {runs(7), runs(7), 0, "live 1, restart 1", ""},
-		"had-ended":          {ended, runs(7), 836, "live 1, restart 1", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			restarted := fleet.Outcome{Verdict: fleet.Done, Code: test.code}
-			p := process{oneShot: true, operate: doneOps(byOp{fleet.Restart: {1: restarted}})}
-			said := test.before
-			p.live = func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
-				now := said
-				said = test.after
-				return map[fleet.Host]fleet.Status{host(1): now}, nil
-			}
-			results := runOne(t.Context(), &p, fleet.Restart, hosts(1), nil, fleet.Rollout{})
-			if test.meaning != "" {
-				restarted.Verdict, restarted.Ran, restarted.Meaning = fleet.Failed, true, test.meaning
-			}
-			p.wantCalls(t, test.calls)
-			wantResults(t, byHost{1: restarted}, results)
-		})
-	}
-}
-
-// What ran before the restart of an earlier run is unknown, so only a process that has ended was surely run again.
-func TestRun_oneShotNotStoppedBefore(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		code  int64
-		now   fleet.Status
-		calls string
-		fails bool
-	}{
-		"ended":   {836, live(fleet.Stopped, true, 5), "look 1, live 1", false},
-		"runs":    {836, live(fleet.Running, true, 5), "look 1, live 1", true},
-		"silent":  {836, fleet.Status{State: fleet.Unknown}, "look 1, live 1", true},
-		"checked": {0, live(fleet.Running, true, 5), "look 1", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			restarted := fleet.Outcome{Verdict: fleet.Done, Code: test.code, TaskID: "T"}
-			p := process{oneShot: true, look: byHost{1: restarted}, live: answer(test.now)}
-			results := runOne(t.Context(), &p, fleet.Restart, hosts(1), tasks{host(1): {ID: "T", Operation: fleet.Restart}}, fleet.Rollout{})
-			if test.fails {
-				restarted.Verdict, restarted.Ran, restarted.Meaning = fleet.Failed, true, "its check failed, and whether it was run again is not known"
-			}
-			p.wantCalls(t, test.calls)
-			wantResults(t, byHost{1: restarted}, results)
 		})
 	}
 }

@@ -19,7 +19,7 @@ type Call struct {
 }
 
 // CallOf returns the call of an operation. oneShot matters for 836: a one-shot process is expected to have
-// ended by the time that its start or restart is checked.
+// ended by the time that its start is checked.
 func CallOf(op fleet.Operation, oneShot bool) Call {
 	c := Call{Name: string(op), NotRepeatable: !Repeatable(op), MustTrack: op == fleet.Supervise}
 	switch op {
@@ -27,10 +27,6 @@ func CallOf(op fleet.Operation, oneShot bool) Call {
 		c.SuccessCodes = []int64{CodeAlreadyRunning}
 		if oneShot {
 			c.SuccessCodes = append(c.SuccessCodes, CodeCheckFailed)
-		}
-	case fleet.Restart:
-		if oneShot {
-			c.SuccessCodes = []int64{CodeCheckFailed}
 		}
 	case fleet.Stop, fleet.Kill, fleet.Unsupervise:
 		c.SuccessCodes = []int64{CodeNotRunning}

@@ -140,7 +140,6 @@ func TestCall_outcome(t *testing.T) {
 		"unhost":            {CallOf(fleet.Unsupervise, false), map[int64]string{829: already}},
 		"host":              {CallOf(fleet.Supervise, false), map[int64]string{850: already}},
 		"restart":           {CallOf(fleet.Restart, false), nil},
-		"restart-one-shot":  {CallOf(fleet.Restart, true), map[int64]string{836: ok}},
 		"reload":            {CallOf(fleet.Reload, false), nil},
 		"query":             {CallOf(Query, false), nil},
 		"query-of-one-shot": {CallOf(Query, true), nil},

@@ -77,7 +77,7 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 		return
 	}
 
-	if resp.Diagnostics.Append(o.checkNames(limited)...); resp.Diagnostics.HasError() {
+	if resp.Diagnostics.Append(o.checkRun(limited)...); resp.Diagnostics.HasError() {
 		return
 	}
 

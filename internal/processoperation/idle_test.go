@@ -89,26 +89,22 @@ func oneShot(by providertest.Face, operation string, hosts int) map[string]any {
 // process twice.
 func TestProcessOperation_oneShot(t *testing.T) {
 	t.Parallel()
-	for operation, op := range map[string]int{"start": simulator.OpStart, "restart": simulator.OpRestart} {
-		onFaces(t, operation, gseFaces, func(s trial) {
-			t := s.t
-			sim := providertest.NewSim(t)
-			providertest.NoError(t, sim.Host(providertest.Address(2), "web", "nginx"))
-			operationOf(t, sim, s.by).Applied(oneShot(s.by, operation, 2))
-			want := []string{providertest.Operated(op, 1, 2), providertest.Operated(4, 1)}
-			slices.Sort(want)
-			sim.Changed(t, want...)
-			for n, hosted := range map[int]bool{1: false, 2: true} {
-				if process, _ := sim.Process(providertest.Address(n), "web", "nginx"); process.Hosted != hosted {
-					t.Errorf("%s is %+v", providertest.Address(n), process)
-				}
+	onFaces(t, "", gseFaces, func(s trial) {
+		t := s.t
+		sim := providertest.NewSim(t)
+		providertest.NoError(t, sim.Host(providertest.Address(2), "web", "nginx"))
+		operationOf(t, sim, s.by).Applied(oneShot(s.by, "start", 2))
+		sim.Changed(t, providertest.Operated(simulator.OpStart, 1, 2), providertest.Operated(4, 1))
+		for n, hosted := range map[int]bool{1: false, 2: true} {
+			if process, _ := sim.Process(providertest.Address(n), "web", "nginx"); process.Hosted != hosted {
+				t.Errorf("%s is %+v", providertest.Address(n), process)
 			}
-			ran := slices.DeleteFunc(sim.Executions(), func(e simulator.Execution) bool { return e.Action != operation })
-			if len(ran) != 2 {
-				t.Errorf("it was run %d times: %v", len(ran), ran)
-			}
-		})
-	}
+		}
+		ran := slices.DeleteFunc(sim.Executions(), func(e simulator.Execution) bool { return e.Action != "start" })
+		if len(ran) != 2 {
+			t.Errorf("it was run %d times: %v", len(ran), ran)
+		}
+	})
 }
 
 // Unhosting has worked if the agent confirms it. If the agent cannot be asked, it has worked only if
@@ -179,21 +175,20 @@ func TestProcessOperation_oneShotUnhostedLater(t *testing.T) {
 	}
 }
 
-// A restart that did not stop the running process did not run it again. A failed check (836) does not
-// show that, because a one-shot process always fails it.
-func TestProcessOperation_oneShotNotStopped(t *testing.T) {
+// A restart of a one-shot process is refused before any call, also if its kind is known only in the apply.
+func TestProcessOperation_oneShotRestarted(t *testing.T) {
 	t.Parallel()
-	for name, fails := range map[string]bool{"not-stopped": true, "stopped": false} {
-		onFaces(t, name, gseFaces, func(s trial) {
-			sim := hosted(s.t, s.by, 1)
-			providertest.NoError(s.t, sim.StartProcess(providertest.Address(1), "web", "nginx"))
-			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Code: new(836), Message: "stop process failed", Apply: !fails})
-			_, said := operationOf(s.t, sim, s.by).Apply(oneShot(s.by, "restart", 1))
-			if said.Failed() != fails || strings.Contains(said.String(), "so it was not run again") != fails {
-				s.t.Errorf("said: %s", said)
-			}
-		})
-	}
+	const refused = "a process that ends by itself (auto_type or type 2) is not restarted: start it"
+	onFaces(t, "", gseFaces, func(s trial) {
+		sim := hosted(s.t, s.by, 1)
+		config := oneShot(s.by, "restart", 1)
+		providertest.Says(s.t, operationOf(s.t, sim, s.by).Validate(config).String(), "Attribute operation", refused)
+		later := oneShot(s.by, "restart", 1)
+		later["spec"].(map[string]any)["monitor_policy"] = providertest.NotKnown{} //nolint:forcetypeassert // it is a map
+		_, said := operationOf(s.t, sim, s.by).ApplyResolved(later, config)
+		providertest.Says(s.t, said.String(), refused)
+		sim.Changed(s.t)
+	})
 }
 
 // A one-shot process may have run and be hosted whatever code its start ended with, so it is unhosted. If

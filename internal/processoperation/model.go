@@ -225,6 +225,18 @@ func openFor(ctx context.Context, p *platform.Platform, m model, name fleet.Oper
 	return o
 }
 
+// checkRun refuses a run that is not for one of the processes, or that names a machine twice.
+func (o operation) checkRun(ctx context.Context) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if slices.ContainsFunc(o.members, func(m member) bool { return m.Process.OneShot() }) {
+		reference.CheckOneShot(&diags, o.name)
+	}
+	if diags.HasError() {
+		return diags
+	}
+	return o.checkNames(ctx)
+}
+
 // runOn runs the operation on the hosts of duties.
 func (o operation) runOn(ctx context.Context, duties []duty) outcome {
 	o.rollout.Silent = make(map[fleet.HostID]bool)

@@ -55,7 +55,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 		resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 		return
 	}
-	if resp.Diagnostics.Append(o.checkNames(ctx)...); resp.Diagnostics.HasError() {
+	if resp.Diagnostics.Append(o.checkRun(ctx)...); resp.Diagnostics.HasError() {
 		return
 	}
 
@@ -94,7 +94,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if resp.Diagnostics.Append(o.checkNames(ctx)...); resp.Diagnostics.HasError() {
+	if resp.Diagnostics.Append(o.checkRun(ctx)...); resp.Diagnostics.HasError() {
 		return
 	}
 	runs, diags := reference.LoadPrivate[int](ctx, req.Private, runsKey)

@@ -3,8 +3,10 @@ package reference
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -19,9 +21,23 @@ var commandAttributes = map[fleet.Operation]string{
 }
 
 // CheckOperation reports, before anything runs, that an operation lacks its command. That is an error, or
-// a warning if the platform's documents have an example without the command. Unknown values pass.
+// a warning if the platform's documents have an example without the command. It refuses to restart a process that ends by
+// itself. Unknown values pass.
 func CheckOperation(ctx context.Context, m Model, config tfsdk.Config, operation types.String) diag.Diagnostics {
-	return checkCommand(ctx, m, config, operation, m.needsCommand(fleet.Operation(operation.ValueString())))
+	op := fleet.Operation(operation.ValueString())
+	diags := checkCommand(ctx, m, config, operation, m.needsCommand(op))
+	if kind := m.passing(ctx, config); strings.HasSuffix(kind, " 2") { // auto_type of GSE, type of JOB
+		CheckOneShot(&diags, op)
+	}
+	return diags
+}
+
+// CheckOneShot refuses an operation that is not for a one-shot process: whether it was run again could not be told from
+// the code of a restart, whose check always fails.
+func CheckOneShot(diags *diag.Diagnostics, op fleet.Operation) {
+	if op == fleet.Restart {
+		AddInvalid(diags, path.Root("operation"), "Invalid Operation", "a process that ends by itself (auto_type or type 2) is not restarted: start it, and stop it before if it may still run")
+	}
 }
 
 // CheckCommand is CheckOperation for an operation that the provider runs later on its own. A missing
