@@ -106,6 +106,8 @@ var unknownObjects = []unknownObject{
 		{"operation": "restart", "process": jsonOf(unknownGSE)},
 		{"operation": "restart", "processes": object{"a": merged(unknownGSE, object{"priority": 1})}},
 		{"operation": "restart", "processes": object{"a": object{"process": jsonOf(unknownGSE), "priority": 1}}},
+		merged(unknownGSE, object{"operation": "stop"}), // also of a one-shot process
+		{"operation": "stop", "processes": object{"a": merged(unknownGSE, object{"priority": 1})}},
 	}},
 	{"bk_job_process_operation", providertest.FaceJOB, []object{
 		merged(unknownJOB, unknownRun), merged(unknownBusiness, unknownBatch, object{"operation": "restart"}),
@@ -113,6 +115,8 @@ var unknownObjects = []unknownObject{
 		{"operation": "restart", "processes": object{"a": merged(unknownJOB, object{"priority": 1})}},
 		{"operation": "restart", "processes": object{"a": merged(unknownBusiness, object{"priority": 1})}},
 		{"operation": "restart", "processes": object{"a": object{"declaration": jsonOf(unknownJOB), "priority": 1}}},
+		merged(unknownJOB, object{"operation": "stop"}), // also of a one-shot process
+		{"operation": "stop", "processes": object{"a": merged(unknownJOB, object{"priority": 1})}},
 	}},
 }
 
@@ -335,8 +339,8 @@ func (u *unknowns) applied(t *testing.T, sim *providertest.Sim) *providertest.Co
 func (u *unknowns) failed(t *testing.T) *providertest.Core {
 	t.Helper()
 	sim, on := providertest.NewSim(t), providertest.OnCreate
-	if strings.HasSuffix(u.typ, "operation") {
-		on = providertest.OnRestart
+	if operation, runs := u.base["operation"].(string); runs {
+		on = providertest.Operation(operation)
 	}
 	target := u.face.Target(on)
 	sim.Inject(simulator.Fault{API: target.API, Op: target.Op, Hosts: []string{providertest.Address(2)}, Code: new(65535)})
