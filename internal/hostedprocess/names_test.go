@@ -132,6 +132,46 @@ func TestNames_replacedMeanwhile(t *testing.T) {
 	}
 }
 
+// The object that comes waits while another one still leaves the machine by its address. Only the agent that is asked
+// by the address gives both names: the cached status has no row yet.
+func TestNames_leftMeanwhile(t *testing.T) {
+	t.Parallel()
+	providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+		t.Helper()
+		sim.ReregisteringKeepsTime, sim.HostingKeepsTime = true, true
+		for key, agent := range agents {
+			sim.AddAgent(agent, addresses(1, 2)[key])
+		}
+		sim.FreezeStatus()
+		inWaves := attribute("rollout", map[string]any{"batch_size": 1})
+		first := sim.ConfiguredFor(t, gateway).CoreOf(providertest.HostedType, &providertest.Kept{})
+		first.Applied(fleetOf(gateway, 2))
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpHost), Hosts: providertest.AddressList([]int{4}), Takes: 10 * time.Second})
+		sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpHost), Hosts: providertest.AddressList([]int{3}), Takes: time.Minute})
+		run := sim.ConfiguredFor(t, gateway)
+		second := run.CoreOf(providertest.HostedType, &providertest.Kept{})
+		first.Protocol = run
+		var (
+			begun atomic.Bool
+			comes sync.WaitGroup
+		)
+		sim.OnCall = func(call simulator.Call) {
+			if call.Op == simulator.OpHost && begun.CompareAndSwap(false, true) {
+				comes.Go(func() {
+					second.Applied(fleetOf(gateway, 0, inWaves, map[string]any{"adopt_existing": true, "hosts": map[string]string{"web-2": agents["web-2"], "web-3": providertest.Address(3)}}))
+				})
+				synctest.Wait() // until it waits for its hosts
+			}
+		}
+
+		first.ApplyUnrefreshed(fleetOf(gateway, 0, attribute("hosts", addresses(1, 4))))
+		comes.Wait()
+
+		p := sim.Machine(providertest.Address(2)).Process("web", "nginx")
+		providertest.Check(t, begun.Load() && p.Hosted, "it is %+v", p)
+	})
+}
+
 // A host that could not be unregistered by its old name keeps that name, and the apply fails there. A host that could
 // not be registered by its new name has the new name, and the next apply registers it. Its process keeps running.
 //

@@ -45,7 +45,7 @@ type claim struct {
 // called. If another object holds hosts in the other form, an address or an agent id, they may be the same machines.
 // Then Hold calls otherNames, and holds these hosts by their other names as well.
 func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host, otherNames func(context.Context, []fleet.Host) (map[fleet.Host]fleet.HostID, error)) (release func(), err error) {
-	asked := false
+	asked := make(map[fleet.Host]bool)
 	for {
 		wait, suspects := o.tryHold(process, hosts, asked)
 		if len(suspects) > 0 {
@@ -53,10 +53,14 @@ func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host, o
 			if err != nil {
 				return nil, fmt.Errorf("asking which machines are the same: %w", err)
 			}
-			for h, other := range others {
-				hosts = append(hosts, h.Named(other))
+			for _, h := range hosts {
+				if other, known := others[h]; known {
+					hosts = append(hosts, h.Named(other))
+				}
 			}
-			asked = true
+			for _, h := range suspects {
+				asked[h] = true
+			}
 			continue
 		}
 		if wait == nil {
@@ -71,9 +75,9 @@ func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host, o
 }
 
 // tryHold holds the hosts and returns nil, or returns a channel that is closed when another holder releases
-// them. Unless asked, it holds nothing while others hold hosts in another form, and returns the suspects: those of
-// the hosts that may be the same machines.
-func (o *Owners) tryHold(process string, hosts []fleet.Host, asked bool) (wait <-chan struct{}, suspects []fleet.Host) {
+// them. It holds nothing while others hold hosts in another form, and returns the suspects: the hosts of both that
+// may be the same machines and were not asked for names yet. Some agents give both names only by one of them.
+func (o *Owners) tryHold(process string, hosts []fleet.Host, asked map[fleet.Host]bool) (wait <-chan struct{}, suspects []fleet.Host) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var held []fleet.Host
@@ -82,7 +86,8 @@ func (o *Owners) tryHold(process string, hosts []fleet.Host, asked bool) (wait <
 			held = append(held, fleet.Host{}.Named(r.host))
 		}
 	}
-	if suspects = fleet.OtherForm(hosts, held); len(suspects) > 0 && !asked {
+	suspects = append(fleet.OtherForm(hosts, held), fleet.OtherForm(held, hosts)...)
+	if suspects = fleet.Where(suspects, func(h fleet.Host) bool { return !asked[h] }); len(suspects) > 0 {
 		return nil, suspects
 	}
 	for _, h := range hosts {
