@@ -102,8 +102,6 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 		return providertest.PlanUpdate
 	case r.cell.ending == well, r.on.Refreshes(), r.on.Destroys() && r.cell.ending == warns:
 		return providertest.PlanNothing
-	case r.on.Destroys() && !undone && r.face == providertest.FaceGateway:
-		return providertest.PlanNothing // agents report that nothing is left
 	case r.on.Destroys():
 		return providertest.PlanDestroy
 	case r.filed() && !undone && (r.on.Updates() || r.cell.ending == warns):

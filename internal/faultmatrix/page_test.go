@@ -194,9 +194,7 @@ func (c matrixCell) next() string {
 	case c.cell.ending == stays, c.on == onReadOwner:
 		return "the destroy"
 	case c.on.Destroys():
-		return "a destroy of the hosts hit; at the gateway nothing if the platform acted"
-	case c.cell.ending == taints && c.on != onCreate:
-		return "a replacement; after `terraform untaint` an update of the hosts hit"
+		return "a destroy of the hosts hit"
 	case c.cell.ending == taints:
 		return "a replacement; at the gateway with a warning if the platform did nothing"
 	}

@@ -175,8 +175,6 @@ func (m *hostedProcessModel) replaces(ctx context.Context, state hostedModel) bo
 	return !m.Identifier(ctx).Equal(state.Identifier(ctx))
 }
 
-func (m *hostedProcessModel) vanishes() bool { return true }
-
 // hasSuppliers is false at the API gateway, which names hosts without one.
 func (m *hostedProcessModel) hasSuppliers(p *platform.Platform) bool { return p.Gateway == bkapi.ESB }
 

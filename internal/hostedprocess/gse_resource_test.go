@@ -164,35 +164,30 @@ func TestHostedProcess_wholeOfReplaced(t *testing.T) {
 	})
 }
 
-// A process that is no longer registered anywhere is created anew if its agents say that it is not hosted either. With
-// on_destroy = "stop" it stays in state, as it may still run.
+// A process that is no longer registered anywhere stays in state, and is registered again by an update.
 func TestHostedProcess_disappears(t *testing.T) {
 	t.Parallel()
 	gone := func(w *world) { w.do(w.sim.Unregister, 1, 2) }
 	anew := []string{on("operate_proc_v2/3", 1, 2), on("register_proc_info", 1, 2)}
 	for name, c := range map[string]struct {
-		more    map[string]any
 		befalls func(*world)
 		killed  bool // the provider, so that private state is lost
-		kind    providertest.PlanKind
 		calls   []string
 	}{
-		"everywhere":         {nil, gone, false, providertest.PlanCreate, anew},
-		"once-killed":        {nil, gone, true, providertest.PlanUpdate, anew}, // what it has sent may still take effect
-		"on-one-host":        {nil, func(w *world) { w.do(w.sim.Unregister, 1) }, false, providertest.PlanUpdate, []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1)}},
-		"to-be-stopped":      {attribute("on_destroy", "stop"), gone, false, providertest.PlanUpdate, anew},
-		"to-be-unregistered": {attribute("on_destroy", "unregister"), gone, false, providertest.PlanCreate, anew},
+		"everywhere":  {gone, false, anew},
+		"once-killed": {gone, true, anew},
+		"on-one-host": {func(w *world) { w.do(w.sim.Unregister, 1) }, false, []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			through(t, gse, func(w *world) {
-				config := w.declares(2, c.more)
+				config := w.declares(2)
 				resource := w.object()
 				resource.Applied(config)
 				if c.killed {
 					*resource.Kept = providertest.Kept{State: resource.State, Identity: resource.Identity}
 				}
-				w.play(resource, step{name: name, befalls: c.befalls, config: config, kind: c.kind, calls: c.calls})
+				w.play(resource, step{name: name, befalls: c.befalls, config: config, calls: c.calls})
 			})
 		})
 	}

@@ -348,10 +348,6 @@ func TestHostedProcess_identity(t *testing.T) {
 					resource.Identity = nil
 				}
 			}
-			// A state without an identity is no error if the resource is gone.
-			w.do(w.sim.Unregister, 1, 2)
-			said := resource.Refresh()
-			providertest.Check(t, len(said) == 0 && resource.State.IsNull(), "refreshed when it is gone: %s%s", resource.State, said)
 		})
 	}
 }

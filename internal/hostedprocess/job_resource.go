@@ -64,9 +64,6 @@ func (m *jobHostedProcessModel) replaces(ctx context.Context, state hostedModel)
 	return false
 }
 
-// vanishes is false: on JOB registered means hosted, and a stop on every host does not end the resource.
-func (m *jobHostedProcessModel) vanishes() bool { return false }
-
 func (m *jobHostedProcessModel) hasSuppliers(*platform.Platform) bool { return false }
 
 func (m *jobHostedProcessModel) setSent(d fleet.Desired) map[string]attr.Value {

@@ -27,9 +27,6 @@ type hostedModel interface {
 	resourceIdentity(ctx context.Context) (any, diag.Diagnostics)
 	// replaces reports whether the model is another object than the one in state.
 	replaces(ctx context.Context, state hostedModel) bool
-	// vanishes reports whether a process that is registered nowhere is gone, so that the next plan creates it.
-	// Otherwise the next plan is an update.
-	vanishes() bool
 	// hasSuppliers reports whether a host has a registration of its own for each bk_supplier_id.
 	hasSuppliers(p *platform.Platform) bool
 	// complete adds what the first refresh after an import learned.

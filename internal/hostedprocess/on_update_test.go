@@ -799,23 +799,6 @@ func TestRollback_keepsTheTask(t *testing.T) {
 	})
 }
 
-// A restart that is over does not keep an object in state if its registrations are gone.
-func TestOnUpdate_overAndGone(t *testing.T) {
-	t.Parallel()
-	through(t, []providertest.Face{gateway}, func(w *world) { // its agents know whether it is registered
-		o, _, pass := w.restarting()
-		w.repair()
-		pass()
-		o.Protocol = w.open()
-		o.Applied(w.changed(2, attribute("on_update", "register")))
-		w.do(w.sim.StopProcess, 1, 2)
-		w.do(w.sim.Unregister, 1, 2)
-		o.Protocol = w.open()
-		o.Refresh()
-		providertest.Check(w, o.State.IsNull(), "still in state: %v", codes(o))
-	})
-}
-
 // If the platform never reports the end of a start, after a failed restart, later declarations are applied once the
 // process runs.
 func TestOnUpdate_startNeverTold(t *testing.T) {

@@ -21,8 +21,6 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		return
 	}
 	state := model.lifecycle()
-	// This comes first, because a state without identity (an older Terraform, or OpenTofu before 1.12) must not
-	// fail if the resource turns out to be gone.
 	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	if r.platform != nil && len(r.platform.Unknown) > 0 {
 		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
@@ -39,10 +37,6 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if err := diagnose.UnlessInterrupted(ctx, f.inspect(ctx, loadSilent(ctx, req.Private, h.Hosts.Hosts()))); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
-		return
-	}
-	if model.vanishes() && state.leave().first.Operation() == "" && f.gone(ctx) {
-		resp.State.RemoveResource(ctx)
 		return
 	}
 	if imported := !last.kept && state.Fingerprint.IsNull(); imported {
@@ -174,40 +168,6 @@ func (l ledger) comparedWith(h hostedProcess) fleet.Desired {
 		held.FingerprintLabel = "" // this resource has registered nothing yet
 	}
 	return held
-}
-
-// gone reports whether the process is registered on no host, and can be removed from state without doing
-// anything first. If the ledger is lost, what a killed apply has sent is unknown.
-func (f *refresh) gone(ctx context.Context) bool {
-	return f.last.kept && f.agentsDecide() && f.allGone() && !f.mayCome(ctx)
-}
-
-// agentsDecide reports whether agents can show that nothing is left; a missing row in the cached status is not
-// sufficient. Without a spec no agent can be asked. Some agents do not know a process that is registered but
-// not hosted. An agent that has never given a registration time does not show that there is no registration.
-func (f *refresh) agentsDecide() bool {
-	untimed := func(host fleet.Host) bool { return f.last.on(host).At == 0 }
-	return f.Desired.HasSpec && (f.Process.HostingRegisters() || f.Desired.Ensure != fleet.EnsureRegistered && !slices.ContainsFunc(f.Hosts.Hosts(), untimed))
-}
-
-// allGone reports whether nothing is left on any host. Each agent must say that it does not host the process. No
-// agent can rule out a registration whose answer was lost; if its task is known, mayCome asks for that.
-func (f *refresh) allGone() bool {
-	return !slices.ContainsFunc(f.Hosts.Hosts(), func(host fleet.Host) bool {
-		doubtful := f.statuses[host.WithoutSupplier()].Code == fleet.Unconfirmed && (f.last.on(host).Task.ID == "" || !f.Process.HostingRegisters())
-		return f.report.Drift[host] != fleet.NotRegistered || !f.report.Live[host].HostedKnown || doubtful
-	})
-}
-
-// mayCome reports whether a request of an earlier run may still host or start the process, or has done so since
-// the agents were asked.
-func (f *refresh) mayCome(ctx context.Context) bool {
-	sent := f.Process.Resume(ctx, f.last.hostings(f.Hosts.Hosts()), false, nil)
-	if sent.Any(func(o fleet.Outcome) bool { return o.Verdict != fleet.Failed }) {
-		return true
-	}
-	tried := f.Process.Resume(ctx, f.last.tries(f.Hosts.Hosts()), false, nil)
-	return tried.Any(func(o fleet.Outcome) bool { return o.Verdict == fleet.Pending }) // one of which the platform says nothing may be long over
 }
 
 // compare finds what state says of hosts afterwards. What it said before still holds for a host that the report

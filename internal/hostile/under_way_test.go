@@ -172,19 +172,6 @@ func TestUnderWay_ends(t *testing.T) {
 			}
 		})
 	}
-	// A refresh queries the task, and removes the object once it has failed.
-	t.Run("failed", func(t *testing.T) {
-		t.Parallel()
-		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
-		s.sends(s.config("./start.sh", "hosted", "unregister"))
-		s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), Code: new(simulator.CodeFailed)})
-		if s.first.Refresh(); s.first.State.IsNull() {
-			t.Error("it is removed from state while it is under way")
-		}
-		s.Ends()
-		said := s.first.Refresh()
-		providertest.Check(t, s.first.State.IsNull(), "it is kept; said: %s", said)
-	})
 }
 
 // When a tainted object is replaced, its task is lost, so the platform cannot be asked. A warning says that what it has
