@@ -594,3 +594,34 @@ func TestReconcile_sentBefore(t *testing.T) {
 	p.wantCalls(t, "register 1 2", "cached 1 2", "reregister 1")
 	fleettest.Check(t, results[host(1)].OK() && results[host(2)].Left == fleet.RegisteredByOther, "results: %+v", byNumber(results))
 }
+
+// A platform that hosts a process once refuses to host what is registered and unhosted. It is unhosted before it is
+// hosted again, unless its agent knows of another registration by then, or does not answer.
+func TestReconcile_hostedOnce(t *testing.T) {
+	t.Parallel()
+	bare := live(fleet.Stopped, false, 5)
+	silent := fleet.Status{State: fleet.Unknown, Away: true}
+	for name, c := range map[string]struct {
+		then  fleet.Status
+		calls string
+	}{
+		"still-unhosted":   {bare, "live 1, host 1, live 1, reregister 1, live 1"},
+		"hosted-since":     {live(fleet.Running, true, 7), "live 1, host 1, live 1, live 1"},
+		"registered-since": {live(fleet.Stopped, false, 7), "live 1, host 1, live 1, live 1"},
+		"silent":           {silent, "live 1, host 1, live 1, live 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			p := &process{hostingRegisters: true, operate: doneOps(byOp{fleet.Supervise: {1: {Verdict: fleet.Done, AlreadyDone: true, Code: 850}}})}
+			p.live = func(on []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+				if asked++; asked == 1 {
+					return answer(bare)(on)
+				}
+				return answer(c.then)(on)
+			}
+			fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{Settle: hosts(1), Order: hosts(1)}).Run(t.Context())
+			p.wantCalls(t, c.calls)
+		})
+	}
+}

@@ -295,9 +295,14 @@ func (v *visit) bringUp(ctx context.Context) {
 func (v *visit) host(ctx context.Context, hosts []Host, status map[Host]Status) Results {
 	unhosted := func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted }
 	results := operateBefore(ctx, v.process, Supervise, hosts, nil, v.untilLook()).hosting(v.want, unhosted)
-	if v.process.HostingRegisters() {
+	if again := Where(foundIdle(results, hosts), unhosted); v.process.HostingRegisters() && len(again) > 0 {
 		// Some platforms host a process once, and refuse that while it is registered, although its agent has unhosted it.
-		if again := Where(foundIdle(results, hosts), unhosted); len(again) > 0 {
+		// Registering anew unhosts it first, so the agent is asked whether another object has registered it since.
+		now, _ := LiveStatusWithin(ctx, v.process, Aftermath, again)
+		again = Where(again, func(h Host) bool {
+			return now[h].HostedKnown && !now[h].Hosted && now[h].RegisterTime == status[h].RegisterTime
+		})
+		if len(again) > 0 {
 			results.Merge(reregister(ctx, v.process, again, v.untilLook()).hosting(v.want, never))
 		}
 	}
