@@ -29,10 +29,10 @@ func (d OnDestroy) Operation() Operation {
 }
 
 // Release unregisters the hosts of a wave, and first stops or kills the process if first says so. On spared
-// hosts it keeps running. They are unregistered before anything is stopped, because one of them may be another name
-// of a machine on which the process is stopped, and would start it again. A host whose process did not stop stays registered. Afterwards Release asks the
-// agents of hosts that could not be stopped (askStuck) or unregistered (settleStuck), and of those that were
-// (unhostUnregistered).
+// hosts it keeps running. They are unregistered before anything is stopped, because one of them may be another
+// name of a machine on which the process is stopped, and would start it again. A host whose process did not stop
+// stays registered. Afterwards Release asks the agents of hosts that could not be stopped (askStuck) or
+// unregistered (settleStuck), and of those that were (unhostUnregistered).
 //
 // was is what agents reported just before. A later registration that hosts the process is another object's.
 // idle are the hosts on which there was nothing to stop or kill.

@@ -82,7 +82,8 @@ const waived = "once with on_update = \"register\" (and without rollout.healthy,
 // already. State is from before such an apply. A host needs no trace if its last try worked. Nor does it if the
 // last apply in state registered it as it is declared now, unless a restart would have changed its known pid.
 // A reload needs none if that apply ended while it registered the host so: it explains what has changed since.
-// After a try whose end was not seen, a trace shows whether the pid can tell. rows are the cached status, nil if it was not read yet.
+// After a try whose end was not seen, a trace shows whether the pid can tell. rows are the cached status, nil if it
+// was not read yet.
 func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (map[fleet.Host]fleet.Trace, error) {
 	registered := func(host fleet.Host) bool { // by the last apply in state, as it is declared now
 		tried := u.due[host].Tried

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -45,7 +46,7 @@ type claim struct {
 // called. If another object holds hosts in the other form, an address or an agent id, they may be the same machines.
 // Then Hold calls otherNames, and holds these hosts by their other names as well.
 func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host, otherNames func(context.Context, []fleet.Host) (map[fleet.Host]fleet.HostID, error)) (release func(), err error) {
-	asked := make(map[fleet.Host]bool)
+	hosts, asked := slices.Clone(hosts), make(map[fleet.Host]bool) // names are appended
 	for {
 		wait, suspects := o.tryHold(process, hosts, asked)
 		if len(suspects) > 0 {
