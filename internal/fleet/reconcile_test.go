@@ -605,10 +605,11 @@ func TestReconcile_hostedOnce(t *testing.T) {
 		then  fleet.Status
 		calls string
 	}{
-		"still-unhosted":   {bare, "live 1, host 1, live 1, reregister 1, live 1"},
-		"hosted-since":     {live(fleet.Running, true, 7), "live 1, host 1, live 1, live 1"},
-		"registered-since": {live(fleet.Stopped, false, 7), "live 1, host 1, live 1, live 1"},
-		"silent":           {silent, "live 1, host 1, live 1, live 1"},
+		"still-unhosted":       {bare, "live 1, host 1, live 1, reregister 1, live 1"},
+		"hosted-since":         {live(fleet.Running, true, 7), "live 1, host 1, live 1, live 1"},
+		"registered-since":     {live(fleet.Stopped, false, 7), "live 1, host 1, live 1, live 1"},
+		"hosted-and-time-kept": {live(fleet.Running, true, 5), "live 1, host 1, live 1, live 1"},
+		"silent":               {silent, "live 1, host 1, live 1, live 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
