@@ -1,12 +1,10 @@
 package fleet
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -270,6 +268,18 @@ func (id HostID) Address() string {
 	return id.text
 }
 
+// Compare orders ids by their text.
+func (id HostID) Compare(other HostID) int { return strings.Compare(id.text, other.text) }
+
+// MarshalText and UnmarshalText write and read ids as private state keeps them.
+func (id HostID) MarshalText() ([]byte, error) { return []byte(id.text), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (id *HostID) UnmarshalText(text []byte) error {
+	id.text = string(text)
+	return nil
+}
+
 // location returns the zero location for an agent id.
 func (id HostID) location() location {
 	cloudText, ipText, found := strings.Cut(id.text, ":")
@@ -284,72 +294,6 @@ func (id HostID) location() location {
 func (l location) id() HostID {
 	text := append(strconv.AppendInt(make([]byte, 0, 64), int64(l.cloud), 10), ':')
 	return HostID{string(l.ip.AppendTo(text))}
-}
-
-func (l location) next() location { return location{l.cloud, l.ip.Next()} }
-
-func (l location) compare(other location) int {
-	return cmp.Or(cmp.Compare(l.cloud, other.cloud), l.ip.Compare(other.ip))
-}
-
-// maxSpan limits the hosts of a span to more than any fleet has.
-const maxSpan = 1 << 24
-
-// Spans writes ids in short form, each once. `0:10.0.0.1+9` is an address and the nine that follow it. Agent
-// ids are written out.
-func Spans(ids []HostID) []string {
-	var (
-		spans, agents []string
-		locations     = make([]location, 0, len(ids))
-	)
-	for _, id := range ids {
-		if id.IsAgentID() {
-			agents = append(agents, id.text)
-		} else {
-			locations = append(locations, id.location())
-		}
-	}
-	slices.SortFunc(locations, location.compare)
-	locations = slices.Compact(locations)
-	for len(locations) > 0 {
-		n := 1
-		for n < len(locations) && n < maxSpan && locations[n] == locations[n-1].next() {
-			n++
-		}
-		span := locations[0].id().Address()
-		if n > 1 {
-			span += "+" + strconv.Itoa(n-1)
-		}
-		spans, locations = append(spans, span), locations[n:]
-	}
-	slices.Sort(agents)
-	return append(spans, slices.Compact(agents)...)
-}
-
-// ParseSpan parses an element of what Spans returns.
-func ParseSpan(span string) ([]HostID, error) {
-	address, more := span, 0
-	// An agent id has no colon, and an address has no plus sign.
-	if first, count, found := strings.Cut(span, "+"); found && strings.Contains(first, ":") {
-		n, err := parseID(count)
-		if err != nil || n >= maxSpan {
-			return nil, fmt.Errorf("%q is no span of hosts", span)
-		}
-		address, more = first, n
-	}
-	host, err := ParseHost(address, 0)
-	if err != nil {
-		return nil, err
-	}
-	ids, at := make([]HostID, 1+more), host.id.location()
-	ids[0] = host.id
-	for i := range more {
-		if at = at.next(); !at.ip.IsValid() {
-			return nil, fmt.Errorf("%q is no span of hosts", span)
-		}
-		ids[i+1] = at.id()
-	}
-	return ids, nil
 }
 
 // String returns the full canonical spelling, which ParseHost parses to the same Host.

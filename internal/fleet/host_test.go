@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -117,46 +116,6 @@ func TestParseHost_refuses(t *testing.T) {
 		if host, err := fleet.ParseHost(test.address, 0); err == nil || host != (fleet.Host{}) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v, %v, want an error alone that says %q", name, host, err, test.says)
 		}
-	}
-}
-
-func TestSpans(t *testing.T) {
-	t.Parallel()
-	agent := strings.Repeat("0a", 8)
-	for name, test := range map[string]struct{ addresses, spans []string }{
-		"none":        {nil, nil},
-		"one":         {[]string{"0:10.0.0.1"}, []string{"0:10.0.0.1"}},
-		"in-a-row":    {[]string{"0:10.0.1.0", "0:10.0.0.254", "0:10.0.0.255"}, []string{"0:10.0.0.254+2"}},
-		"gaps":        {[]string{"0:10.0.0.1", "0:10.0.0.3", "0:10.0.0.4"}, []string{"0:10.0.0.1", "0:10.0.0.3+1"}},
-		"clouds":      {[]string{"1:10.0.0.2", "0:10.0.0.1"}, []string{"0:10.0.0.1", "1:10.0.0.2"}},
-		"twice":       {[]string{"0:10.0.0.1", "0:5:10.0.0.1"}, []string{"0:10.0.0.1"}},
-		"the-end":     {[]string{"0:255.255.255.254", "0:255.255.255.255", agent}, []string{"0:255.255.255.254+1", agent}},
-		"ipv6":        {[]string{"0:2001:db8::1", "0:2001:db8::2", "0:10.0.0.1"}, []string{"0:10.0.0.1", "0:2001:db8::1+1"}},
-		"an-agent+id": {[]string{"an-agent-with+22", agent}, []string{agent, "an-agent-with+22"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			want, got := map[fleet.HostID]bool{}, map[fleet.HostID]bool{}
-			for _, address := range test.addresses {
-				host, err := fleet.ParseHost(address, 0)
-				fleettest.NoError(t, err)
-				want[host.WithoutSupplier()] = true
-			}
-			spans := fleet.Spans(slices.Collect(maps.Keys(want)))
-			fleettest.Check(t, slices.Equal(spans, test.spans), "got %q, want %q", spans, test.spans)
-			for _, span := range spans {
-				ids, err := fleet.ParseSpan(span)
-				fleettest.Check(t, err == nil, "%s", err)
-				for _, id := range ids {
-					got[id] = true
-				}
-			}
-			fleettest.Check(t, maps.Equal(got, want), "read back: %v, want %v", got, want)
-		})
-	}
-	for _, odd := range []string{"", "0:10.0.0.1+", "0:10.0.0.1+-1", "0:10.0.0.1+99999999999", "0:255.255.255.255+1", "10.0.0.1+1", "0:10.0.0.1+1+1"} {
-		ids, err := fleet.ParseSpan(odd)
-		fleettest.Check(t, err != nil, "%q was read as %v", odd, ids)
 	}
 }
 

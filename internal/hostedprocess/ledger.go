@@ -79,7 +79,7 @@ const ledgerKey = "ledger"
 type group struct {
 	entry
 
-	On []string `json:"on"` // spans of hosts
+	On []fleet.HostID `json:"on"`
 }
 
 type encodedLedger struct {
@@ -90,8 +90,7 @@ type encodedLedger struct {
 }
 
 // MarshalJSON implements json.Marshaler. The text is compressed: the addresses of a large fleet, which are in
-// state already, then take a fifth of their length, and next to nothing if they are consecutive. A release that
-// cannot read spans treats the ledger as lost.
+// state already, then take a fifth of their length.
 func (l ledger) MarshalJSON() ([]byte, error) {
 	on := make(map[entry][]fleet.HostID)
 	for id, e := range l.hosts {
@@ -99,9 +98,10 @@ func (l ledger) MarshalJSON() ([]byte, error) {
 	}
 	encoded := encodedLedger{declared: l.declared, Object: l.object}
 	for e, ids := range on {
-		encoded.Hosts = append(encoded.Hosts, group{e, fleet.Spans(ids)})
+		slices.SortFunc(ids, fleet.HostID.Compare)
+		encoded.Hosts = append(encoded.Hosts, group{e, ids})
 	}
-	slices.SortFunc(encoded.Hosts, func(a, b group) int { return cmp.Compare(a.On[0], b.On[0]) })
+	slices.SortFunc(encoded.Hosts, func(a, b group) int { return a.On[0].Compare(b.On[0]) })
 	var compressed bytes.Buffer
 	to := zlib.NewWriter(&compressed)
 	if err := errors.Join(json.NewEncoder(to).Encode(encoded), to.Close()); err != nil {
@@ -126,14 +126,8 @@ func (l *ledger) UnmarshalJSON(raw []byte) error {
 	}
 	*l = ledger{declared: encoded.declared, object: encoded.Object, kept: true, hosts: make(map[fleet.HostID]entry)}
 	for _, g := range encoded.Hosts {
-		for _, span := range g.On {
-			ids, err := fleet.ParseSpan(span)
-			if err != nil {
-				return err
-			}
-			for _, id := range ids {
-				l.hosts[id] = g.entry
-			}
+		for _, id := range g.On {
+			l.hosts[id] = g.entry
 		}
 	}
 	return nil
