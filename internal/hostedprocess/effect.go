@@ -73,9 +73,6 @@ func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, l
 		return situationOf(statuses[host.WithoutSupplier()], last, host)
 	})
 	e.steps[register] = append(e.next.Without(e.prior), e.steps[register]...)
-	if changes {
-		e.changed = kept
-	}
 	e.leaves = after.leave().of(e.prior.Without(e.next), statuses, last)
 	return e
 }

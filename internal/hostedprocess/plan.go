@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
@@ -17,7 +18,6 @@ import (
 )
 
 func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	plan, state := r.newModel(), r.newModel()
 	switch {
 	case req.Plan.Raw.IsNull() && req.State.Raw.IsNull():
 		return // the object is gone already
@@ -25,56 +25,57 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(r.planDestroy(ctx, req)...)
 		return // there is nothing to compute
 	}
-	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), plan)...)
-	if resp.Diagnostics.HasError() {
+	p := planning{hostedResource: r, ModifyPlanResponse: resp, req: req, plan: r.newModel(), state: r.newModel()}
+	p.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), p.plan)...)
+	if p.Diagnostics.HasError() {
 		return
 	}
-	id := plan.Identifier(ctx)
-	resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "id", id)...)
-	whole, value := plan.setWhole(ctx) // is known without a platform
-	resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, whole, value)...)
-	resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, plan)...)
-	resp.Diagnostics.Append(reference.CheckRollout(plan.HostsMap(ctx), plan.lifecycle().Rollout)...)
-	if resp.Diagnostics.HasError() {
+	p.set(ctx, "id", p.plan.Identifier(ctx))
+	whole, value := p.plan.setWhole(ctx) // is known without a platform
+	p.set(ctx, whole, value)
+	p.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, p.plan)...)
+	p.Diagnostics.Append(reference.CheckRollout(p.plan.HostsMap(ctx), p.plan.lifecycle().Rollout)...)
+	if p.Diagnostics.HasError() {
 		return
 	}
-	desired, known := r.planSent(ctx, plan, resp)
+	p.desired, p.known = p.sent(ctx)
 	settled, diags := reference.Settled(ctx, req.Config)
-	resp.Diagnostics.Append(diags...)
-	settled = settled && known
-	if !settled {
-		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
+	p.Diagnostics.Append(diags...)
+	if p.settled = settled && p.known; !p.settled {
+		p.Diagnostics.Append(reference.PlanUnsettled(ctx, &p.Plan)...)
 	}
 	if req.State.Raw.IsNull() {
 		// In a replacement Terraform (1.11) forgets what the schema marks as sensitive, and would print it. The
 		// first of its two plans is given the state, and hands on the ledger, by which the second knows that it
 		// is a replacement.
 		if kept, _ := req.Private.GetKey(ctx, ledgerKey); len(kept) > 0 {
-			resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, whole, types.StringUnknown())...)
+			p.set(ctx, whole, types.StringUnknown())
 		}
-		resp.Diagnostics.Append(loadRefused(ctx, req.Private)...)
-		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, types.StringNull(), settled, false, req, resp)...)
+		p.Diagnostics.Append(loadRefused(ctx, req.Private)...)
+		p.rollout(ctx, created(ctx, p.plan))
 		return
 	}
 
-	resp.Diagnostics.Append(reference.Get(ctx, req.State, state)...)
-	last := loadLedger(ctx, req.Private, state.lifecycle())
-	if resp.Diagnostics.HasError() {
+	p.Diagnostics.Append(reference.Get(ctx, req.State, p.state)...)
+	p.last = loadLedger(ctx, req.Private, p.state.lifecycle())
+	if p.Diagnostics.HasError() {
 		return
 	}
-	if !state.HasSpec(ctx) {
-		resp.Diagnostics.Append(keysRenamed(ctx, plan, state)...)
+	if !p.state.HasSpec(ctx) {
+		p.Diagnostics.Append(keysRenamed(ctx, p.plan, p.state)...)
 	}
-	gone := destroyed(ctx, state, last)
-	refused := gone.forbidden(ctx, state.lifecycle().Safety, plan.lifecycle().Safety)
-	resp.Diagnostics.Append(saveRefused(ctx, req.Private, resp.Private, refused)...)
-	if plan.replaces(ctx, state) {
-		if resp.Diagnostics.Append(refused...); !refused.HasError() {
-			resp.Diagnostics.Append(gone.replaced(created(ctx, plan))...)
-		}
-		return
+	gone := destroyed(ctx, p.state, p.last)
+	refused := gone.forbidden(ctx, p.state.lifecycle().Safety, p.plan.lifecycle().Safety)
+	p.Diagnostics.Append(saveRefused(ctx, req.Private, resp.Private, refused)...)
+	switch {
+	case !p.plan.replaces(ctx, p.state):
+		p.sameHosts = p.plan.HostsMap(ctx).SameAs(p.state.HostsMap(ctx))
+		p.update(ctx)
+	case refused.HasError():
+		p.Diagnostics.Append(refused...)
+	default:
+		p.Diagnostics.Append(append(refused, gone.replaced(created(ctx, p.plan))...)...)
 	}
-	r.planUpdate(ctx, req, resp, planned{plan, state, last, desired, known, settled})
 }
 
 // refusedKey is where a plan keeps why its object must not be replaced. With -replace Terraform plans twice:
@@ -100,120 +101,132 @@ func loadRefused(ctx context.Context, from reference.PrivateReader) diag.Diagnos
 	return diags
 }
 
-// planned is a change of an object that stays.
-type planned struct {
-	plan, state    hostedModel
+// planning is one call of ModifyPlan for an object that comes or stays.
+type planning struct {
+	*hostedResource
+	*resource.ModifyPlanResponse
+
+	req            resource.ModifyPlanRequest
+	plan, state    hostedModel // state is empty for an object that comes
 	last           ledger
 	desired        fleet.Desired
 	known, settled bool // whether desired is known, and whether every value of the configuration is
+	sameHosts      bool // whether plan and state have the same hosts, by the same keys
 }
 
-// planUpdate plans what an update does to hosts.
-func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, p planned) {
-	plan, state, last, desired, settled := p.plan, p.state, p.last, p.desired, p.settled
-	changes := last.kept && p.known && !last.registeredAs(desired)
-	does := r.updated(ctx, plan, state, last, changes)
-	does.changed = append(does.changed, r.changedWithoutLedger(ctx, p, does)...)
-	if r.platform.Ready() && plan.hasSuppliers(r.platform) {
-		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
+// set plans a value of an attribute.
+func (p planning) set(ctx context.Context, name string, value attr.Value) {
+	p.Diagnostics.Append(reference.SetPlanned(ctx, &p.Plan, name, value)...)
+}
+
+// update plans what an update does to hosts.
+func (p planning) update(ctx context.Context) {
+	plan, state := p.plan.lifecycle(), p.state.lifecycle()
+	changes := p.last.kept && p.known && !p.last.registeredAs(p.desired)
+	does := p.updated(ctx, p.plan, p.state, p.last, changes)
+	if changes || p.changesWithoutLedger(ctx) {
+		does.changed = does.next.Pick(does.prior.Has)
 	}
-	k := known{last, state.lifecycle().statuses(does.prior)}
+	if p.platform.Ready() && p.plan.hasSuppliers(p.platform) {
+		p.Diagnostics.Append(checkSuppliers(p.plan.HostsMap(ctx), does.prior)...)
+	}
+	k := known{p.last, state.statuses(does.prior)}
 	words := does.unnamed() // the apply asks again whether hosts are renamed, and may get another answer
-	does, diags := r.withoutRenames(ctx, plan, does, k)
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(does.owned(plan.lifecycle().AdoptExisting, k.statuses)...)
-	if plan.HostsMap(ctx).IsFullyKnown() {
-		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
-		resp.Diagnostics.Append(does.warnings(plan.lifecycle())...)
+	does = p.withoutRenames(ctx, does, k)
+	p.Diagnostics.Append(does.owned(plan.AdoptExisting, k.statuses)...)
+	if p.plan.HostsMap(ctx).IsFullyKnown() {
+		p.Diagnostics.Append(does.within(ctx, plan.Safety, raiseWithIt)...)
+		p.Diagnostics.Append(does.warnings(plan)...)
 	}
-	sameHosts := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
-	if settled {
-		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes, last.kept || same(req.Plan.Raw, req.State.Raw, sameHosts))
-		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "out_of_sync", outOfSync)...)
-		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, "unreachable", unreachable)...)
+	asState := p.same(p.req.Plan)
+	if p.settled {
+		p.statuses(ctx, does, changes, p.last.kept || asState)
 	}
-	if !last.kept && (!does.callsNothing() || !same(req.Plan.Raw, req.State.Raw, sameHosts)) {
+	if !p.last.kept && (!does.callsNothing() || !asState) {
 		words = words.comparing()
 	}
-	if operation := plan.lifecycle().operation(); operation != "" && p.known {
-		words = words.operating(operation, r.remains(ctx, state, k, desired))
+	if operation := plan.operation(); operation != "" && p.known {
+		if prior, readable := p.prior(ctx); readable {
+			words = words.operating(operation, remains{k, prior.Desired, p.desired.Spec})
+		}
 	}
-	resp.Diagnostics.Append(planRollout(ctx, words, plan, state.lifecycle().RolloutPlan, settled, sameHosts, req, resp)...)
-	resp.Diagnostics.Append(planOwner(ctx, state, sameHosts, req, resp)...)
-	resp.Diagnostics.Append(hostedAgain(ctx, does, k.statuses, resp)...)
+	p.rollout(ctx, words)
+	if state.Owner.IsNull() && !p.same(p.Plan) { // an import has none before its first update
+		p.set(ctx, "owner", types.StringUnknown())
+	}
+	p.Diagnostics.Append(hostedAgain(ctx, does, k.statuses, p.ModifyPlanResponse)...)
 }
 
-// changedWithoutLedger returns the hosts that stay, if the ledger is lost (the provider was killed, or the object
-// was imported), state has a spec and the declaration differs from it. The update may change fewer hosts.
-func (r *hostedResource) changedWithoutLedger(ctx context.Context, p planned, does effect) []fleet.Host {
+// changesWithoutLedger reports whether hosts that stay may be registered anew, if the ledger is lost (the provider
+// was killed, or the object was imported), state has a spec and the declaration differs from it. The update may
+// change fewer hosts.
+func (p planning) changesWithoutLedger(ctx context.Context) bool {
 	if p.last.kept || !p.known || !p.state.HasSpec(ctx) {
-		return nil
+		return false
 	}
-	prior, readable := r.prior(ctx, p.state, p.last)
-	if !readable || p.last.orElse(prior.Desired, p.state.lifecycle().Fingerprint.ValueString()).registeredAs(p.desired) {
-		return nil
-	}
-	return does.next.Pick(does.prior.Has)
+	prior, readable := p.prior(ctx)
+	return readable && !p.last.orElse(prior.Desired, p.state.lifecycle().Fingerprint.ValueString()).registeredAs(p.desired)
 }
 
-// planOwner plans the owner of an import, which has none before its first update.
-func planOwner(ctx context.Context, state hostedModel, sameHosts bool, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
-	if !state.lifecycle().Owner.IsNull() || same(resp.Plan.Raw, req.State.Raw, sameHosts) {
-		return nil
-	}
-	return reference.SetPlanned(ctx, &resp.Plan, "owner", types.StringUnknown())
+// prior opens what was last applied, and reports whether that can be read. If it cannot, the update says why.
+func (p planning) prior(ctx context.Context) (hostedProcess, bool) {
+	var failed diag.Diagnostics
+	h := p.openAs(ctx, p.state, p.last, &failed)
+	return h, !failed.HasError()
 }
 
-// planStatuses plans out_of_sync and unreachable. Terraform plans an update if a planned value differs from
+// statuses plans out_of_sync and unreachable. Terraform plans an update if a planned value differs from
 // state, and unknown differs from anything. So out_of_sync is unknown if hosts are to be repaired, or if an
 // update registers again, which may fail. Unreachable hosts cause no update as long as there are no more than
 // allowed. If predicted is false, only the update can tell.
-func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedModel, does effect, changes, predicted bool) (outOfSync, unreachable types.Map) {
-	before, unknown := state.lifecycle(), types.MapUnknown(types.StringType)
-	outOfSync, unreachable = before.OutOfSync, before.Unreachable
+func (p planning) statuses(ctx context.Context, does effect, changes, predicted bool) {
+	before, unknown := p.state.lifecycle(), types.MapUnknown(types.StringType)
+	outOfSync, unreachable := before.OutOfSync, before.Unreachable
 	if unreachable.IsNull() { // a state that was not refreshed may be older than this attribute
 		unreachable = reference.StringMapValue(nil)
 	}
-	limit, away := reference.MaxUnreachableOf(r.platform, plan.lifecycle().MaxUnreachable, does.next.Len()).Hosts, len(unreachable.Elements())
+	limit, away := reference.MaxUnreachableOf(p.platform, p.plan.lifecycle().MaxUnreachable, does.next.Len()).Hosts, len(unreachable.Elements())
 	repairs := changes || len(outOfSync.Elements()) > 0 || away > limit // beyond the limit, unreachable hosts have failed
 	if repairs {
 		outOfSync = unknown
 	}
-	sameKeys := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
 	// The limit does not decide this: the provider block may have another one in the apply.
-	if repairs || !predicted || !does.callsNothing() || away > 0 && !sameKeys {
+	if repairs || !predicted || !does.callsNothing() || away > 0 && !p.sameHosts {
 		unreachable = unknown
 	}
-	return outOfSync, unreachable
+	p.set(ctx, "out_of_sync", outOfSync)
+	p.set(ctx, "unreachable", unreachable)
 }
 
-// planRollout plans rollout_plan, which is unknown until everything else is known. before is the value in
-// state, from the last change. It stays if nothing changes.
-func planRollout(ctx context.Context, e effect, plan hostedModel, before types.String, known, sameHosts bool, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+// rollout plans rollout_plan, which is unknown until everything else is known. It stays as the last change has set it if
+// nothing changes.
+func (p planning) rollout(ctx context.Context, e effect) {
 	const at = "rollout_plan"
-	if !known {
-		return reference.SetPlanned(ctx, &resp.Plan, at, types.StringUnknown())
+	before := p.state.lifecycle().RolloutPlan
+	if !p.settled {
+		p.set(ctx, at, types.StringUnknown())
+		return
 	}
 	if e.callsNothing() {
-		diags := reference.SetPlanned(ctx, &resp.Plan, at, before)
-		if !same(resp.Plan.Raw, req.State.Raw, sameHosts) {
-			diags.Append(reference.SetPlanned(ctx, &resp.Plan, at, types.StringValue(diagnose.Again(callsNoHost, before.ValueString())))...)
+		p.set(ctx, at, before)
+		if !p.same(p.Plan) {
+			p.set(ctx, at, types.StringValue(diagnose.Again(callsNoHost, before.ValueString())))
 		}
-		return diags
+		return
 	}
-	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, plan.lifecycle().Rollout)
-	diags.Append(reference.SetPlanned(ctx, &resp.Plan, at, types.StringValue(diagnose.Again(e.describe(rollout), before.ValueString())))...)
-	return diags
+	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, p.plan.lifecycle().Rollout)
+	p.Diagnostics.Append(diags...)
+	p.set(ctx, at, types.StringValue(diagnose.Again(e.describe(rollout), before.ValueString())))
 }
 
 // same reports whether a plan is what is in state. Their hosts are compared separately: each is one text, in
 // any order.
-func same(plan, state tftypes.Value, sameHosts bool) bool {
+func (p planning) same(plan tfsdk.Plan) bool {
 	var planned, stored map[string]tftypes.Value
-	if plan.As(&planned) != nil || state.As(&stored) != nil {
+	if plan.Raw.As(&planned) != nil || p.req.State.Raw.As(&stored) != nil {
 		return false
 	}
-	return sameHosts && maps.EqualFunc(without(planned, "hosts"), without(stored, "hosts"), tftypes.Value.Equal)
+	return p.sameHosts && maps.EqualFunc(without(planned, "hosts"), without(stored, "hosts"), tftypes.Value.Equal)
 }
 
 // without returns a copy of a map without a key.
@@ -225,22 +238,6 @@ func without[V any](all map[string]V, key string) map[string]V {
 
 // callsNoHost is the rollout_plan of an apply that only changes state.
 const callsNoHost = "calls no host"
-
-// remains decides where the operation of on_update is due in an update to desired.
-func (r *hostedResource) remains(ctx context.Context, state hostedModel, k known, desired fleet.Desired) remains {
-	prior, readable := r.prior(ctx, state, k.last)
-	if !readable {
-		return remains{}
-	}
-	return remains{k, prior.Desired, desired.Spec}
-}
-
-// prior opens what was last applied, and reports whether that can be read. If it cannot, the update says why.
-func (r *hostedResource) prior(ctx context.Context, state hostedModel, last ledger) (hostedProcess, bool) {
-	var failed diag.Diagnostics
-	h := r.openAs(ctx, state, last, &failed)
-	return h, !failed.HasError()
-}
 
 // planDestroy refuses a destroy beyond the safety limits, and warns of one that no limit covers.
 func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
@@ -268,37 +265,39 @@ func (r *hostedResource) destroyTitle(id string) string {
 
 // withoutRenames returns the effect in which hosts that are renamed do not leave. It refuses renames that
 // cannot be done.
-func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, does effect, k known) (effect, diag.Diagnostics) {
-	if !does.renames() || !plan.HostsMap(ctx).IsFullyKnown() || !r.platform.Ready() || !reference.DefinitionKnown(ctx, plan) {
-		return does, nil
+func (p planning) withoutRenames(ctx context.Context, does effect, k known) effect {
+	if !does.renames() || !p.plan.HostsMap(ctx).IsFullyKnown() || !p.platform.Ready() || !reference.DefinitionKnown(ctx, p.plan) {
+		return does
 	}
-	var diags diag.Diagnostics
-	h := r.open(ctx, plan, k.last.owner, does.prior, &diags)
-	if diags.HasError() {
-		return does, diags
+	var failed diag.Diagnostics
+	h := p.open(ctx, p.plan, k.last.owner, does.prior, &failed)
+	if failed.HasError() {
+		p.Diagnostics.Append(failed...)
+		return does
 	}
-	renamed, diags := h.renames(ctx, does.prior, k)
+	renamed, refused := h.renames(ctx, does.prior, k)
+	p.Diagnostics.Append(refused...)
 	does.leaves.hosts = leaving(does.leaves.hosts, renamed)
-	return does, diags
+	return does
 }
 
-// planSent plans the attributes that show what registering sends, so that a change of the provider block is a
+// sent plans the attributes that show what registering sends, so that a change of the provider block is a
 // line of the plan. They are unknown as long as any part of it is.
-func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *resource.ModifyPlanResponse) (fleet.Desired, bool) {
+func (p planning) sent(ctx context.Context) (fleet.Desired, bool) {
 	var target reference.Target
-	known := r.platform.Ready() && reference.DefinitionKnown(ctx, plan)
+	known := p.platform.Ready() && reference.DefinitionKnown(ctx, p.plan)
 	if known {
 		var diags diag.Diagnostics
-		target, diags = plan.Open(ctx, r.platform, "")
-		resp.Diagnostics.Append(diags...) // so that not only the apply reports it
+		target, diags = p.plan.Open(ctx, p.platform, "")
+		p.Diagnostics.Append(diags...) // so that not only the apply reports it
 		known = !diags.HasError()
 	}
 	if !known {
-		resp.Diagnostics.Append(reference.PlanUnknown(ctx, &resp.Plan, "fingerprint", "labels_all")...)
+		p.Diagnostics.Append(reference.PlanUnknown(ctx, &p.Plan, "fingerprint", "labels_all")...)
 		return fleet.Desired{}, false
 	}
-	for name, value := range plan.setSent(target.Desired) {
-		resp.Diagnostics.Append(reference.SetPlanned(ctx, &resp.Plan, name, value)...)
+	for name, value := range p.plan.setSent(target.Desired) {
+		p.set(ctx, name, value)
 	}
 	return target.Desired, true
 }
