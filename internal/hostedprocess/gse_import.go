@@ -124,6 +124,13 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	resp.Diagnostics.Append(readSpecs(ctx, r.platform, found)...)
 	resp.Diagnostics.Append(found.write(ctx, &resp.State, r.platform)...)
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("owner"), found.owner(r.platform))...)
+	if carried := found.carried(r.platform.FingerprintLabel); found.spec == nil && len(carried) > 0 {
+		fingerprint := slices.Max(slices.Collect(maps.Keys(carried))) // of several always the same one
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("fingerprint"), fingerprint)...)
+	}
+	if _, differing := found.shared(r.platform); len(differing) > 0 {
+		resp.Diagnostics.Append(labelsDiffer(diagnose.ProcessTitle(id.namespace, id.name), differing))
+	}
 }
 
 // readSpecs reads from the agents what they host of the processes, if the provider has verify = "agent". A
@@ -300,19 +307,27 @@ func (f *foundProcess) owner(p *platform.Platform) types.String {
 	return types.StringValue(owners[0])
 }
 
-// shared returns the user's labels that all registrations have.
-func (f *foundProcess) shared(p *platform.Platform) map[string]string {
-	own := make([]map[string]string, len(f.labels))
-	for i, labels := range f.labels {
-		own[i] = p.OwnLabels(labels)
+// shared returns the user's labels that have the same value on every host, which meta.labels can hold, and the names
+// of all others.
+func (f *foundProcess) shared(p *platform.Platform) (shared map[string]string, differing []string) {
+	shared = make(map[string]string)
+	for _, labels := range f.labels {
+		maps.Copy(shared, p.OwnLabels(labels))
 	}
-	shared, _ := sharedLabels(own)
-	return shared
+	for name, value := range shared {
+		if slices.ContainsFunc(f.labels, func(labels map[string]string) bool { other, set := labels[name]; return !set || other != value }) {
+			differing = append(differing, name)
+			delete(shared, name)
+		}
+	}
+	slices.Sort(differing)
+	return shared, differing
 }
 
 // registeredWith reports whether a registration carries the fingerprint of a spec.
 func (f *foundProcess) registeredWith(spec *gse.Spec, p *platform.Platform) bool {
-	desired, err := p.Desired(gse.Meta{Namespace: f.namespace, Name: f.name, Labels: f.shared(p)}, spec, "")
+	labels, _ := f.shared(p)
+	desired, err := p.Desired(gse.Meta{Namespace: f.namespace, Name: f.name, Labels: labels}, spec, "")
 	return err == nil && f.carried(p.FingerprintLabel)[desired.Fingerprint]
 }
 
@@ -341,27 +356,10 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter, p *platfor
 	if f.spec != nil {
 		diags.Append(to.SetAttribute(ctx, path.Root("spec"), reference.HostedSpec(ctx, *f.spec, func(spec *gse.Spec) bool { return f.registeredWith(spec, p) }))...)
 	}
-	if shared := f.shared(p); len(shared) > 0 {
+	if shared, _ := f.shared(p); len(shared) > 0 {
 		diags.Append(to.SetAttribute(ctx, meta.AtName("labels"), shared)...)
 	}
 	return diags
-}
-
-// sharedLabels returns the labels that have the same value on every host, which meta.labels can hold, and the
-// names of all others.
-func sharedLabels(all []map[string]string) (shared map[string]string, differing []string) {
-	shared = make(map[string]string)
-	for _, labels := range all {
-		maps.Copy(shared, labels)
-	}
-	for name, value := range shared {
-		if slices.ContainsFunc(all, func(labels map[string]string) bool { other, set := labels[name]; return !set || other != value }) {
-			differing = append(differing, name)
-			delete(shared, name)
-		}
-	}
-	slices.Sort(differing)
-	return shared, differing
 }
 
 // labelsDiffer warns of labels that an import leaves out.

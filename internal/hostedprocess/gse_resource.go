@@ -177,32 +177,3 @@ func (m *hostedProcessModel) replaces(ctx context.Context, state hostedModel) bo
 
 // hasSuppliers is false at the API gateway, which names hosts without one.
 func (m *hostedProcessModel) hasSuppliers(p *platform.Platform) bool { return p.Gateway == bkapi.ESB }
-
-// complete gives an import the labels of the cached status, without those that the provider adds, so that a
-// generated configuration has them, and the fingerprint of a registration. Labels that differ between hosts are
-// left out, with a warning.
-func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics {
-	m.Fingerprint, m.LabelsAll = types.StringNull(), types.MapNull(types.StringType) // those of the spec, if there is one, are set later
-	var labelled []map[string]string
-	for _, status := range report.Cached {
-		if status.State == fleet.Unregistered || status.Labels == nil {
-			continue
-		}
-		labelled = append(labelled, p.OwnLabels(status.Labels))
-		if fingerprint := status.Labels[p.FingerprintLabel]; p.FingerprintLabel != "" && fingerprint > m.Fingerprint.ValueString() {
-			m.Fingerprint = types.StringValue(fingerprint) // of several always the same one
-		}
-	}
-	labels, differing := sharedLabels(labelled)
-	var diags diag.Diagnostics
-	if len(differing) > 0 {
-		diags.Append(labelsDiffer(h.Title, differing))
-	}
-	attributes := m.Meta.Attributes()
-	attributes["labels"] = types.MapNull(types.StringType)
-	if len(labels) > 0 {
-		attributes["labels"] = reference.StringMapValue(labels)
-	}
-	m.Meta = types.ObjectValueMust(m.Meta.AttributeTypes(ctx), attributes)
-	return diags
-}

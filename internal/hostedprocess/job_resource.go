@@ -76,10 +76,6 @@ func (m *jobHostedProcessModel) setWhole(ctx context.Context) (string, types.Str
 	return "declaration", m.Declaration
 }
 
-func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, hostedProcess, fleet.Report) diag.Diagnostics {
-	return nil
-}
-
 // NewJobResource returns the resource bk_job_hosted_process.
 func NewJobResource() resource.Resource {
 	return &jobHostedProcessResource{hostedResource{newModel: func() hostedModel { return new(jobHostedProcessModel) }}}

@@ -29,8 +29,6 @@ type hostedModel interface {
 	replaces(ctx context.Context, state hostedModel) bool
 	// hasSuppliers reports whether a host has a registration of its own for each bk_supplier_id.
 	hasSuppliers(p *platform.Platform) bool
-	// complete adds what the first refresh after an import learned.
-	complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics
 	// setSent writes what registering sends into the attributes that show it, and returns them by name.
 	setSent(d fleet.Desired) map[string]attr.Value
 	// setWhole writes the whole declaration into the attribute that hands it on, and returns the attribute's

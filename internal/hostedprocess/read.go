@@ -39,11 +39,8 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
 		return
 	}
-	if imported := !last.kept && state.Fingerprint.IsNull(); imported {
-		resp.Diagnostics.Append(model.complete(ctx, r.platform, h, f.report)...)
-		if h.Desired.HasSpec {
-			model.setSent(r.openAs(ctx, model, last, &resp.Diagnostics).Desired)
-		}
+	if imported := !last.kept && state.Fingerprint.IsNull(); imported && h.Desired.HasSpec {
+		model.setSent(h.Desired)
 	}
 	if last.owner != "" {
 		state.Owner = types.StringValue(last.owner)
