@@ -38,25 +38,40 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	return v.results
 }
 
-// Each step may take all the time that later steps do not need. untilLook is what the final look at the hosts
-// needs. untilUp adds the time to bring hosts up, untilOperated that of the operation, untilRegistered
-// that of registering, and untilRenamed that of unregistering old names.
-func (v *visit) untilLook() time.Duration {
-	if v.agentsKnow() {
-		return Quick
-	}
-	return 0
+// later is the time that the later steps of a wave need. Each step may take all the rest.
+type later struct {
+	look       time.Duration // the final look at the hosts
+	up         time.Duration // that, and to bring hosts up before
+	operated   time.Duration // that, and the operation
+	registered time.Duration // that, and registering
+	renamed    time.Duration // that, and unregistering old names
 }
 
-func (v *visit) untilUp() time.Duration {
-	if v.want.Ensure == EnsureRegistered {
-		return v.untilLook()
+func (v *visit) later() (t later) {
+	if v.agentsKnow() {
+		t.look = Quick
 	}
-	takes := v.untilLook() + 2*Quick // to ask, and to host
-	if slices.ContainsFunc(v.Hosts, v.mayStart) {
-		takes += Takes(v.process, Start)
+	t.up = t.look
+	if v.want.Ensure != EnsureRegistered {
+		t.up += 2 * Quick // to ask, and to host
+		if slices.ContainsFunc(v.Hosts, v.mayStart) {
+			t.up += Takes(v.process, Start)
+		}
 	}
-	return takes
+	due := v.due(v.Hosts)
+	t.operated = t.up
+	if len(due) > 0 {
+		t.operated += Takes(v.process, v.change.Operation)
+	}
+	if slices.ContainsFunc(due, func(h Host) bool { return v.change.Runs[h].nextStopped() == startAgain }) {
+		t.operated += Takes(v.process, Start)
+	}
+	t.registered = t.operated + needs(v.first(v.Hosts, register)) + needs(v.first(v.Hosts, registerAnew))
+	t.renamed = t.registered
+	if v.change.Rename != nil {
+		t.renamed += Besides
+	}
+	return t
 }
 
 // mayStart reports whether bringing a host up may start the process. It need not where the operation runs.
@@ -64,28 +79,6 @@ func (v *visit) mayStart(h Host) bool {
 	_, due := v.change.Runs[h]
 	which, asked := v.nexts[h]
 	return (v.want.Ensure == EnsureRunning || v.change.Stopped[h]) && (!due || asked && which == leaveStopped)
-}
-
-func (v *visit) untilOperated() time.Duration {
-	takes, due := v.untilUp(), v.due(v.Hosts)
-	if len(due) > 0 {
-		takes += Takes(v.process, v.change.Operation)
-	}
-	if slices.ContainsFunc(due, func(h Host) bool { return v.change.Runs[h].nextStopped() == startAgain }) {
-		takes += Takes(v.process, Start)
-	}
-	return takes
-}
-
-func (v *visit) untilRegistered() time.Duration {
-	return v.untilOperated() + needs(v.first(v.Hosts, register)) + needs(v.first(v.Hosts, registerAnew))
-}
-
-func (v *visit) untilRenamed() time.Duration {
-	if v.change.Rename != nil {
-		return v.untilRegistered() + Besides
-	}
-	return v.untilRegistered()
 }
 
 // first returns those of hosts to which this is done first.
@@ -101,7 +94,7 @@ func (v *visit) open(hosts []Host) []Host {
 // ask asks what runs on the hosts on which the operation is due, before anything is changed there. It leaves out a
 // host that cannot be asked, or on which something sent earlier is still under way.
 func (v *visit) ask(ctx context.Context) {
-	later := v.untilRenamed()
+	later := v.later().renamed
 	asking := needs(v.due(v.Hosts)) + later
 	trying := time.Duration(0)
 	if slices.ContainsFunc(v.due(v.Hosts), func(h Host) bool { return v.change.Runs[h].Task.ID != "" }) {
@@ -155,7 +148,7 @@ func (v *visit) decide(h Host, live Status, which next) (left string) {
 // rename unregisters, by their old names, the hosts that have new ones.
 func (v *visit) rename(ctx context.Context) {
 	if v.change.Rename != nil {
-		renaming, cancel := Share(ctx, Besides, v.untilRegistered())
+		renaming, cancel := Share(ctx, Besides, v.later().registered)
 		defer cancel()
 		v.results.Merge(v.change.Rename(renaming, v.open(v.Hosts)))
 	}
@@ -163,7 +156,7 @@ func (v *visit) rename(ctx context.Context) {
 
 // register registers the hosts that are not registered as declared.
 func (v *visit) register(ctx context.Context) {
-	hosts, later := v.open(v.Hosts), v.untilOperated()
+	hosts, later := v.open(v.Hosts), v.later().operated
 	anew, adopted := v.first(hosts, registerAnew), v.first(hosts, keepFound)
 	v.registerNew(ctx, v.first(hosts, register), later+needs(anew))
 	if len(anew) > 0 {
@@ -209,7 +202,7 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 // operate runs the operation on due hosts where the process runs. It starts a process that an earlier try stopped,
 // and leaves stopped any other that does not run.
 func (v *visit) operate(ctx context.Context) {
-	later := v.untilUp()
+	later := v.later().up
 	var up, down []Host
 	for _, h := range v.due(v.results.Succeeded(v.Hosts)) {
 		switch v.nexts[h] {
@@ -294,7 +287,7 @@ func (v *visit) bringUp(ctx context.Context) {
 // host makes the agents host the process, and returns the outcomes.
 func (v *visit) host(ctx context.Context, hosts []Host, status map[Host]Status) Results {
 	unhosted := func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted }
-	results := operateBefore(ctx, v.process, Supervise, hosts, nil, v.untilLook()).hosting(v.want, unhosted)
+	results := operateBefore(ctx, v.process, Supervise, hosts, nil, v.later().look).hosting(v.want, unhosted)
 	if again := Where(foundIdle(results, hosts), unhosted); v.process.HostingRegisters() && len(again) > 0 {
 		// Some platforms host a process once, and refuse that while it is registered, although its agent has unhosted it.
 		// Registering anew unhosts it first, so the agent is asked whether another object has registered it since.
@@ -303,7 +296,7 @@ func (v *visit) host(ctx context.Context, hosts []Host, status map[Host]Status) 
 			return now[h].HostedKnown && !now[h].Hosted && now[h].RegisterTime == status[h].RegisterTime
 		})
 		if len(again) > 0 {
-			results.Merge(reregister(ctx, v.process, again, v.untilLook()).hosting(v.want, never))
+			results.Merge(reregister(ctx, v.process, again, v.later().look).hosting(v.want, never))
 		}
 	}
 	results.leave(hosts, func(Host) Code { return NotHosted })
@@ -329,7 +322,7 @@ func (v *visit) state(ctx context.Context, run []Host) (map[Host]Status, error) 
 	if len(unsure) == 0 {
 		return status, nil
 	}
-	asked, err := askedBefore(ctx, v.process, unsure, starting+Quick+v.untilLook())
+	asked, err := askedBefore(ctx, v.process, unsure, starting+Quick+v.later().look)
 	maps.Copy(status, asked)
 	return status, err
 }
@@ -353,7 +346,7 @@ func (v *visit) start(ctx context.Context, hosts []Host, status map[Host]Status)
 		}
 	}
 	if len(stopped) > 0 {
-		results.Merge(operateBefore(ctx, v.process, Start, stopped, nil, Quick+v.untilLook()).underWay(Start))
+		results.Merge(operateBefore(ctx, v.process, Start, stopped, nil, Quick+v.later().look).underWay(Start))
 	}
 	return results
 }
