@@ -21,32 +21,26 @@ func ExpandIPs(pattern string) ([]netip.Addr, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a range: %w; %s", pattern, err, RangeForms)
 	}
-	count := 1
-	for _, list := range numbers {
-		// A bracket holds at most 256 numbers, so this cannot overflow.
-		if count *= len(list); count > MaxExpanded {
+	addresses := texts[:1]
+	for i, list := range numbers {
+		if len(addresses)*len(list) > MaxExpanded {
 			return nil, fmt.Errorf("%q stands for more than %d addresses; split it", pattern, MaxExpanded)
 		}
-	}
-	ips := make([]netip.Addr, 0, count)
-	for n := range count {
-		text := make([]string, len(numbers))
-		for i := len(numbers) - 1; i >= 0; i-- {
-			text[i] = strconv.Itoa(numbers[i][n%len(numbers[i])])
-			n /= len(numbers[i])
-		}
-		var address strings.Builder
-		for i, fixed := range texts {
-			address.WriteString(fixed)
-			if i < len(text) {
-				address.WriteString(text[i])
+		var longer []string
+		for _, begin := range addresses {
+			for _, n := range list {
+				longer = append(longer, begin+strconv.Itoa(n)+texts[i+1])
 			}
 		}
-		ip, err := netip.ParseAddr(address.String())
+		addresses = longer
+	}
+	ips := make([]netip.Addr, len(addresses))
+	for i, address := range addresses {
+		ip, err := netip.ParseAddr(address)
 		if err != nil || !ip.Is4() {
-			return nil, fmt.Errorf("%q is not a range: it names %q, which is not an IPv4 address; %s", pattern, address.String(), RangeForms)
+			return nil, fmt.Errorf("%q is not a range: it names %q, which is not an IPv4 address; %s", pattern, address, RangeForms)
 		}
-		ips = append(ips, ip)
+		ips[i] = ip
 	}
 	return ips, nil
 }
