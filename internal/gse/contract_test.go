@@ -17,11 +17,12 @@ import (
 func TestContract(t *testing.T) {
 	t.Parallel()
 	list := func(ctx context.Context, p fleet.Process, _ []fleet.Host) any {
-		rows := make(map[fleet.Host]fleet.Status)
-		return procapitest.OrError(rows, p.(*Process).client.List(ctx, "gse", 0, func(row Row) bool { //nolint:forcetypeassert // this client's
-			rows[row.Host] = row.Status
-			return true
-		}))
+		rows, err := p.(*Process).client.List(ctx, "gse", 0) //nolint:forcetypeassert // this client's
+		statuses := make(map[fleet.Host]fleet.Status)
+		for _, row := range rows {
+			statuses[row.Host] = row.Status
+		}
+		return procapitest.OrError(statuses, err)
 	}
 	var (
 		supplied = []string{"1:2:10.0.0.1"}

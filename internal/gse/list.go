@@ -52,7 +52,7 @@ func (r Row) merge(next Row) Row {
 	return last
 }
 
-// UnplacedError says that a namespace has rows whose host is unknown. All other rows have been yielded by then.
+// UnplacedError says that a namespace has rows whose host is unknown. All other rows are returned with it.
 type UnplacedError struct {
 	Namespace string
 	// Processes holds the names of the processes in such rows, without duplicates.
@@ -99,8 +99,8 @@ func (e *UnplacedError) orNil() error {
 // readings is the number of times that a changing namespace is listed before List returns an error.
 const readings = 3
 
-// List yields every registered process of a namespace, each host once, after all pages are read. supplier is
-// the supplier id of rows without one.
+// List returns every registered process of a namespace, each host once. supplier is the supplier id of rows
+// without one.
 //
 // A platform may keep the row of a process that was unregistered. Of two rows of one host, the later
 // registration counts. A host may have a registration for each of its supplier ids, and the latest of those
@@ -110,21 +110,19 @@ const readings = 3
 // that another row may be missing. Then List starts again, and returns an error after the last attempt. Pages
 // with fewer rows than their count are an error too. List cannot notice that one row was added and another
 // removed between two pages.
-func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
+func (c *Client) List(ctx context.Context, namespace string, supplier int) ([]Row, error) {
 	l := lister{client: c, namespace: namespace, supplier: supplier}
 	err := l.list(ctx)
 	if unplaced := (*UnplacedError)(nil); err != nil && !errors.As(err, &unplaced) {
-		return err
+		return nil, err
 	}
 	rows := merged(l.rows, func(row Row) entryOn { return entryOn{row.Name, row.Host} })
-	registered := slices.DeleteFunc(rows, func(row Row) bool { return row.Status.State == fleet.Unregistered })
-	for _, row := range merged(registered, func(row Row) processOn { return processOn{row.Name, row.Host.WithoutSupplier()} }) {
-		row.Other, _ = c.alias(row.Host.WithoutSupplier()) // a later row may have shown it
-		if !yield(row) {
-			return nil
-		}
+	rows = slices.DeleteFunc(rows, func(row Row) bool { return row.Status.State == fleet.Unregistered })
+	rows = merged(rows, func(row Row) processOn { return processOn{row.Name, row.Host.WithoutSupplier()} })
+	for i, row := range rows {
+		rows[i].Other, _ = c.alias(row.Host.WithoutSupplier()) // a later row may have shown it
 	}
-	return err
+	return rows, err
 }
 
 // entryOn identifies a registration. Each supplier id of a host has its own.
@@ -147,13 +145,6 @@ func merged[K comparable](rows []Row, of func(Row) K) []Row {
 	return kept
 }
 
-// Each yields rows as their pages arrive, for callers that may need only the first ones. Unlike List, it
-// neither omits repeated rows nor merges those of one host.
-func (c *Client) Each(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
-	l := lister{client: c, namespace: namespace, supplier: supplier, yield: yield}
-	return l.list(ctx)
-}
-
 type rowID struct {
 	namespace, name, ip, agent string
 	cloud, supplier            int64
@@ -171,11 +162,9 @@ type lister struct {
 	client    *Client
 	namespace string
 	supplier  int
-	yield     func(Row) bool // nil to keep rows until all are read
 
 	rows     []Row
 	unplaced UnplacedError
-	stopped  bool // the caller wants no more
 }
 
 func (l *lister) list(ctx context.Context) error {
@@ -183,7 +172,7 @@ func (l *lister) list(ctx context.Context) error {
 	for left := readings - 1; ; left-- {
 		l.rows, l.unplaced = nil, UnplacedError{Namespace: l.namespace}
 		r, err := l.read(ctx)
-		if err != nil || l.stopped {
+		if err != nil {
 			return err
 		}
 		same := left < readings-1 && slices.Equal(r.ids, before) // no row has moved between two listings
@@ -230,9 +219,6 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 		before := r.rows
 		for _, info := range answer.ProcInfos.rows {
 			id := entryID{l.add(info), int64(info.RegisterTime)}
-			if l.stopped {
-				return r, nil
-			}
 			r.ids = append(r.ids, id)
 			if on, stood := pageOf[id]; stood && on != start {
 				r.moved = true
@@ -258,7 +244,7 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 	}
 }
 
-// add yields or keeps a row, or records that its host is unknown.
+// add keeps a row, or records that its host is unknown.
 func (l *lister) add(info procRow) rowID {
 	l.client.learnNames(info)
 	host, placed := l.client.face.place(info, l.supplier)
@@ -274,12 +260,7 @@ func (l *lister) add(info procRow) rowID {
 		l.unplaced.Processes = append(l.unplaced.Processes, id.name)
 	default:
 		other, _ := l.client.alias(host.WithoutSupplier())
-		row := Row{Name: id.name, Host: host, Status: l.client.statusOf(info), Other: other}
-		if l.yield == nil {
-			l.rows = append(l.rows, row)
-		} else if row.Status.State != fleet.Unregistered {
-			l.stopped = !l.yield(row)
-		}
+		l.rows = append(l.rows, Row{Name: id.name, Host: host, Status: l.client.statusOf(info), Other: other})
 	}
 	return id
 }

@@ -118,11 +118,11 @@ func TestList_pages(t *testing.T) {
 			t.Parallel()
 			p, script := configured(t, "esb", retrying(1), test.steps...)
 			var got []int
-			err := p.client.List(t.Context(), "gse", 0, func(row Row) bool {
+			listed, err := p.client.List(t.Context(), "gse", 0)
+			for _, row := range listed {
 				procapitest.Check(t, row.Name == "proc-test" && row.Status.State == fleet.Running, "got %+v", row)
 				got = append(got, procapitest.NumberOf(row.Host))
-				return true
-			})
+			}
 			if (err != nil) != (test.says != "") || err != nil && err.Error() != test.says {
 				t.Errorf("said %v, want %q", err, test.says)
 			}
@@ -186,7 +186,8 @@ func TestList_rows(t *testing.T) {
 			t.Parallel()
 			p, _ := scripted(t, test.face, page(fmt.Sprint(len(test.rows)), test.rows...))
 			var got []string
-			err := p.client.List(t.Context(), "gse", 9, func(row Row) bool {
+			listed, err := p.client.List(t.Context(), "gse", 9)
+			for _, row := range listed {
 				text := fmt.Sprintf("%s %s %s", row.Name, row.Host, row.Status.State)
 				if row.Other != (fleet.HostID{}) {
 					text += ", also " + row.Other.Address()
@@ -195,8 +196,7 @@ func TestList_rows(t *testing.T) {
 					text += ", earlier " + host.String()
 				}
 				got = append(got, text)
-				return true
-			})
+			}
 			var unplaced *UnplacedError
 			if errors.As(err, &unplaced); (err != nil) != (test.unplaced != nil) || err != nil && (unplaced == nil || !slices.Equal(unplaced.Processes, test.unplaced) || unplaced.Unreadable) {
 				t.Errorf("got %v, want %q not to be placed", err, test.unplaced)
@@ -239,30 +239,20 @@ func TestList_twoRows(t *testing.T) {
 				}
 				p, _ := scripted(t, "esb", page(fmt.Sprint(len(list)), list...))
 				got := ""
-				err := p.client.List(t.Context(), "gse", 9, func(row Row) bool {
+				listed, err := p.client.List(t.Context(), "gse", 9)
+				for _, row := range listed {
 					got += fmt.Sprintf("%s %s %s", row.Host, row.Status.State, row.Earlier)
-					return true
-				})
+				}
 				procapitest.Check(t, err == nil && got == test.want, "got %q, %v, want %q", got, err, test.want)
 			})
 		}
 	}
 }
 
-// A caller that needs only the first rows does not wait for the others.
-func TestEach_stops(t *testing.T) {
-	t.Parallel()
-	p, script := scripted(t, "esb", page("2500", rows(1, 1000)...))
-	seen := 0
-	err := p.client.Each(t.Context(), "gse", 0, func(Row) bool { seen++; return seen < 5 })
-	procapitest.Check(t, err == nil && seen == 5, "got %d rows, %v, want to stop at 5", seen, err)
-	procapitest.WantEqual(t, "requests", 1, len(script.Requests()))
-}
-
 func TestList_fails(t *testing.T) {
 	t.Parallel()
 	p, _ := scripted(t, "esb", page("2500", rows(1, 1000)...), exchange{API: apiSync, Reply: refusal(1306000)})
-	err := p.client.List(t.Context(), "gse", 0, func(Row) bool { return true })
+	_, err := p.client.List(t.Context(), "gse", 0)
 	procapitest.Check(t, bkapi.HasCode(err, 1306000) && strings.Contains(err.Error(), `listing namespace "gse" from row 1000`),
 		"got %v, want the platform's reason and where", err)
 }

@@ -84,23 +84,21 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	if len(found.hosts) == 0 {
 		ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 		defer cancel()
-		err := r.platform.GSE.List(ctx, id.namespace, r.platform.Supplier, func(row gse.Row) bool {
-			if row.Name == id.name {
-				found.add(row, r.platform)
-			}
-			return true
-		})
-		if unplaced := (*gse.UnplacedError)(nil); errors.As(err, &unplaced) {
-			if unplaced.MayHave(id.name) {
-				resp.Diagnostics.Append(importUnplaced(*found, unplaced))
-				return
-			}
-			err = nil // the rows are of other processes
-		}
-		if err != nil {
+		rows, err := r.platform.GSE.List(ctx, id.namespace, r.platform.Supplier)
+		unplaced := (*gse.UnplacedError)(nil)
+		switch {
+		case err != nil && !errors.As(err, &unplaced):
 			resp.Diagnostics.Append(diagnose.CallFailed("Unable to Import Hosted Process",
 				diagnose.ProcessTitle(id.namespace, id.name)+" could not be looked up.", err))
 			return
+		case err != nil && unplaced.MayHave(id.name): // otherwise the rows are of other processes
+			resp.Diagnostics.Append(importUnplaced(*found, unplaced))
+			return
+		}
+		for _, row := range rows {
+			if row.Name == id.name {
+				found.add(row, r.platform)
+			}
 		}
 	}
 	if len(found.hosts) == 0 {

@@ -75,88 +75,52 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 	stream.Results = func(push func(list.ListResult) bool) {
 		ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 		defer cancel()
-		pushed := int64(0)
-		one := func(found *foundProcess) bool {
-			pushed++
-			return push(l.result(ctx, req, found)) && pushed != req.Limit
-		}
-		if !req.IncludeResource {
-			pushTrouble(push, config, l.names(ctx, config, one))
+		namespace, prefix := config.Namespace.ValueString(), config.NamePrefix.ValueString()
+		rows, err := l.platform.GSE.List(ctx, namespace, l.platform.Supplier)
+		unplaced := (*gse.UnplacedError)(nil)
+		if err != nil && !errors.As(err, &unplaced) { // some hosts of a process would look like all of them
+			push(list.ListResult{Diagnostics: diag.Diagnostics{diagnose.CallFailed("Unable to List Hosted Processes",
+				"The processes of namespace \""+namespace+"\" could not be listed.", err)}})
 			return
 		}
-		processes, err := l.whole(ctx, config)
 		// Warnings come first, because nothing reads results beyond the limit.
-		if !pushTrouble(push, config, err) {
+		if err != nil && unplaced.MayHavePrefix(prefix) && !push(list.ListResult{Diagnostics: diag.Diagnostics{listedInPart(unplaced)}}) {
 			return
 		}
+		processes := l.processes(rows, namespace, prefix)
 		if req.Limit > 0 {
 			processes = processes[:min(int(req.Limit), len(processes))]
 		}
-		diags := readSpecs(ctx, l.platform, processes...)
-		for _, found := range processes {
-			diags.Append(importEarlier(found)...)
+		if req.IncludeResource {
+			diags := readSpecs(ctx, l.platform, processes...)
+			for _, found := range processes {
+				diags.Append(importEarlier(found)...)
+			}
+			if len(diags) > 0 && !push(list.ListResult{Diagnostics: diags}) {
+				return
+			}
 		}
-		if len(diags) > 0 && !push(list.ListResult{Diagnostics: diags}) {
-			return
-		}
 		for _, found := range processes {
-			if !one(found) {
+			if !push(l.result(ctx, req, found)) {
 				return
 			}
 		}
 	}
 }
 
-// names yields each process at its first row, which has all that is needed. Pages beyond the limit are not
-// read.
-func (l *hostedProcessListResource) names(ctx context.Context, config hostedProcessListModel, yield func(*foundProcess) bool) error {
-	seen := make(map[string]bool)
-	return l.platform.GSE.Each(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
-		if seen[row.Name] || !strings.HasPrefix(row.Name, config.NamePrefix.ValueString()) {
-			return true
-		}
-		seen[row.Name] = true
-		return yield(&foundProcess{namespace: config.Namespace.ValueString(), name: row.Name})
-	})
-}
-
-// whole returns processes with their hosts, sorted by name. Any page may hold another host of any process, so
-// all pages are read first. With a gse.UnplacedError it returns the processes whose hosts are known.
-func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProcessListModel) ([]*foundProcess, error) {
+// processes returns the processes of rows with their hosts, sorted by name.
+func (l *hostedProcessListResource) processes(rows []gse.Row, namespace, prefix string) []*foundProcess {
 	byName := make(map[string]*foundProcess)
-	err := l.platform.GSE.List(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
-		if !strings.HasPrefix(row.Name, config.NamePrefix.ValueString()) {
-			return true
+	for _, row := range rows {
+		if !strings.HasPrefix(row.Name, prefix) {
+			continue
 		}
-		found, known := byName[row.Name]
-		if !known {
-			found = newFoundProcess(config.Namespace.ValueString(), row.Name)
-			byName[row.Name] = found
+		if byName[row.Name] == nil {
+			byName[row.Name] = newFoundProcess(namespace, row.Name)
 		}
-		found.add(row, l.platform)
-		return true
-	})
-	if unplaced := (*gse.UnplacedError)(nil); err != nil && !errors.As(err, &unplaced) {
-		return nil, err // some hosts of a process would look like all of them
+		byName[row.Name].add(row, l.platform)
 	}
-	return slices.SortedFunc(maps.Values(byName), func(a, b *foundProcess) int { return strings.Compare(a.name, b.name) }), err
-}
-
-// pushTrouble pushes a diagnostic if a list failed or lacks rows, and reports whether to go on.
-func pushTrouble(push func(list.ListResult) bool, config hostedProcessListModel, err error) bool {
-	var unplaced *gse.UnplacedError
-	switch {
-	case err == nil:
-		return true
-	case !errors.As(err, &unplaced):
-		push(list.ListResult{Diagnostics: diag.Diagnostics{diagnose.CallFailed("Unable to List Hosted Processes",
-			"The processes of namespace \""+config.Namespace.ValueString()+"\" could not be listed.", err)}})
-		return false
-	case !unplaced.MayHavePrefix(config.NamePrefix.ValueString()):
-		return true
-	default:
-		return push(list.ListResult{Diagnostics: diag.Diagnostics{listedInPart(unplaced)}})
-	}
+	return slices.SortedFunc(maps.Values(byName), func(a, b *foundProcess) int { return strings.Compare(a.name, b.name) })
 }
 
 func (l *hostedProcessListResource) result(ctx context.Context, req list.ListRequest, found *foundProcess) list.ListResult {

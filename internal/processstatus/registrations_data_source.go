@@ -131,11 +131,11 @@ func (d *registrationsDataSource) Read(ctx context.Context, req datasource.ReadR
 
 	found, names := make(registered), make(spellings)
 	namespace := config.Namespace.ValueString()
-	err := d.platform.GSE.List(ctx, namespace, d.platform.Supplier, func(row gse.Row) bool {
+	rows, err := d.platform.GSE.List(ctx, namespace, d.platform.Supplier)
+	for _, row := range rows {
 		found.add(row)
 		names.add(row.Name)
-		return true
-	})
+	}
 	unplaced := (*gse.UnplacedError)(nil)
 	if err != nil && !errors.As(err, &unplaced) {
 		// An incomplete list could not be told from a complete one.
