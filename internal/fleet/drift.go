@@ -211,13 +211,10 @@ func (r Report) confirm(h Host, want Desired, now Status, registered int64) {
 		return
 	}
 	status := r.Cached[h]
-	if want.superseded(status, now.RegisterTime, registered) {
+	if status.olderThan(now.RegisterTime) || want.superseded(status, now.RegisterTime, registered) {
 		status.Labels = nil
 	}
 	r.judged(h, want.differences(confirmed(status, now)))
-	if status.olderThan(now.RegisterTime) {
-		status.Labels = nil
-	}
 	r.Cached[h] = status
 }
 

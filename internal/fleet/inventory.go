@@ -80,15 +80,6 @@ func (r Inventory) Has(host Host) bool {
 	return ok
 }
 
-// KeyOf returns the key of the host with this id, and whether the inventory holds it.
-func (r Inventory) KeyOf(id HostID) (string, bool) {
-	i, ok := r.index[id]
-	if !ok {
-		return "", false
-	}
-	return r.keys[i], true
-}
-
 // HostOf returns the host with this key, and whether there is one.
 func (r Inventory) HostOf(key string) (Host, bool) {
 	i, found := slices.BinarySearchFunc(r.keys, key, CompareKeys)

@@ -149,7 +149,9 @@ func (d Desired) resolveExisting(o Outcome, row Status, err error, undated bool)
 		o.Owner = row.Labels[d.OwnerLabel()]
 		o.Meaning += cmp.Or(ByOwner(o.Owner), d.withLabels(row))
 	}
-	return o.registeredByOther(err), false
+	o.Err, o.Left = err, RegisteredByOther
+	o.AlreadyDone = err == nil
+	return o, false
 }
 
 // maxLabels is how many labels of another's registration are named.
@@ -182,13 +184,6 @@ func ByOwner(owner string) string {
 		return ""
 	}
 	return ", owner " + escaped(owner)
-}
-
-// registeredByOther returns the outcome of a host that another owner had registered before.
-func (o Outcome) registeredByOther(err error) Outcome {
-	o.Err, o.Left = err, RegisteredByOther
-	o.AlreadyDone = err == nil
-	return o
 }
 
 // undecided returns the outcome of a host that turned out to be registered when the request was repeated. The

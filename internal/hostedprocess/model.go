@@ -188,8 +188,13 @@ func (h hostedProcess) within(statuses map[fleet.HostID]diagnose.HostStatus) map
 	return diagnose.Within(h.unreachable.Hosts, statuses)
 }
 
-// hold keeps other objects of this provider from changing the process on the same hosts until release is
-// called.
-func (h hostedProcess) hold(ctx context.Context, more ...fleet.Host) (release func(), err error) {
-	return h.owners.Hold(ctx, h.OnHost, append(h.Hosts.Hosts(), more...), h.Process.OtherNames)
+// hold keeps other objects of this provider from changing the process on the same hosts, and those of prior, until
+// release is called. If it cannot, diags says that this is why nothing was done.
+func (h hostedProcess) hold(ctx context.Context, prior fleet.Inventory, diags *diag.Diagnostics, summary, notDone string) (release func()) {
+	release, err := h.owners.Hold(ctx, h.OnHost, append(h.Hosts.Hosts(), prior.Hosts()...), h.Process.OtherNames)
+	if err != nil {
+		diags.Append(diagnose.CallFailed(summary, h.Title+" was "+notDone+", because another resource was still changing it.", err))
+		return func() {}
+	}
+	return release
 }

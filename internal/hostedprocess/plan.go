@@ -1,6 +1,7 @@
 package hostedprocess
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -309,12 +310,9 @@ func keysRenamed(ctx context.Context, plan, state hostedModel) diag.Diagnostics 
 	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)
 	renamed, example := 0, ""
 	for key, host := range prior.All {
-		now, stays := next.KeyOf(host.WithoutSupplier())
-		if !stays || now == key {
-			continue
-		}
-		if renamed++; example == "" {
-			example = fmt.Sprintf("%q becomes %q", key, now)
+		if now := next.Key(host); next.Has(host) && now != key {
+			renamed++
+			example = cmp.Or(example, fmt.Sprintf("%q becomes %q", key, now))
 		}
 	}
 	if renamed == 0 {

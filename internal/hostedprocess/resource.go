@@ -46,14 +46,8 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 			h.withdraw()
 		}
 	}()
-	unlock, err := h.hold(ctx)
-	if err != nil {
-		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Register Hosted Process", h.Title+
-			" was not registered, because another resource was still changing it.", err))
-		return
-	}
-	defer unlock()
-	resp.Diagnostics.Append(h.checkNames(ctx)...)
+	defer h.hold(ctx, fleet.Inventory{}, &resp.Diagnostics, "Unable to Register Hosted Process", "not registered")()
+	h.checkNames(ctx, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -185,13 +179,10 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 		l.first = fleet.DestroyUnregister // imported and never applied: no operation works without a spec
 	}
 	h.announce(nil, h.Hosts.Hosts(), k)
-	unlock, err := h.hold(ctx)
-	if err != nil {
-		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Unregister Hosted Process", h.Title+
-			" was not unregistered, because another resource was still changing it.", err))
+	defer h.hold(ctx, fleet.Inventory{}, &resp.Diagnostics, "Unable to Unregister Hosted Process", "not unregistered")()
+	if resp.Diagnostics.HasError() {
 		return
 	}
-	defer unlock()
 
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts())
 	gone := h.departure(k, l)
@@ -232,26 +223,24 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 	return reconciliation, results
 }
 
-// checkNames refuses two names of one machine.
-func (h hostedProcess) checkNames(ctx context.Context) diag.Diagnostics {
-	var diags diag.Diagnostics
+// checkNames refuses two names of one machine, unless there is an error already.
+func (h hostedProcess) checkNames(ctx context.Context, diags *diag.Diagnostics) {
 	hosts := h.Hosts.Hosts()
-	if len(fleet.OtherForm(hosts, hosts)) == 0 {
-		return diags
+	if diags.HasError() || len(fleet.OtherForm(hosts, hosts)) == 0 {
+		return
 	}
 	others, err := h.Process.OtherNames(ctx, hosts)
 	if err != nil {
 		diags.Append(diagnose.CallFailed("Unable to Tell Hosts Apart", h.Title+
 			" was left as it is, because some of its hosts are named by agent id and some by address, and whether two of them are one machine could not be asked.", err))
-		return diags
+		return
 	}
 	for key, host := range h.Hosts.All {
-		if twin, found := h.Hosts.KeyOf(others[host]); found && host.AgentID() != "" {
-			reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost,
-				fmt.Sprintf("%q is the agent id of the host under key %q; name each machine once", host.AgentID(), twin))
+		if twin, found := h.Hosts.Find(others[host]); found && host.AgentID() != "" {
+			reference.AddInvalid(diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost,
+				fmt.Sprintf("%q is the agent id of the host under key %q; name each machine once", host.AgentID(), h.Hosts.Key(twin)))
 		}
 	}
-	return diags
 }
 
 // saveIdentity saves the identity of model. It does nothing for a resource without one.

@@ -55,14 +55,8 @@ type outcome struct {
 // run carries out the update. An error means that nothing was begun.
 func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.h.announce(u.h.Hosts.Hosts(), u.prior.Hosts.Without(u.h.Hosts), u.known)
-	unlock, err := u.h.hold(ctx, u.prior.Hosts.Hosts()...)
-	if err != nil {
-		diags.Append(diagnose.CallFailed("Unable to Update Hosted Process", u.h.Title+
-			" was left as it is, because another resource was still changing it.", err))
-		return nil
-	}
-	defer unlock()
-	diags.Append(u.h.checkNames(ctx)...)
+	defer u.h.hold(ctx, u.prior.Hosts, diags, "Unable to Update Hosted Process", "left as it is")()
+	u.h.checkNames(ctx, diags)
 	if diags.HasError() {
 		return nil
 	}

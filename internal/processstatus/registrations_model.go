@@ -168,7 +168,7 @@ func (r registered) missing(name string, expected fleet.Inventory) map[bool]bool
 }
 
 func has(inventory fleet.Inventory, id fleet.HostID) bool {
-	_, found := inventory.KeyOf(id)
+	_, found := inventory.Find(id)
 	return found
 }
 
