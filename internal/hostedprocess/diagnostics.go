@@ -259,14 +259,13 @@ func importEarlier(f *foundProcess) diag.Diagnostics {
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosts Registered Under Two Supplier IDs", fmt.Sprintf("%s is registered on some hosts under more than one bk_supplier_id. "+
 		"The later registration is imported, and this resource leaves the earlier one alone: %s. To remove an earlier one, import it by that address into a resource of its own, and destroy that. "+
 		"An agent hosts one process, and may stop hosting it then: plan this resource afterwards, and apply what that finds.",
-		diagnose.ProcessTitle(f.namespace, f.name), diagnose.Keys(f.earlier)))}
+		f.title(), diagnose.Keys(f.earlier)))}
 }
 
 // importUnplaced is the error of an import that would or may leave hosts out: a destroy would not unregister
 // them.
-func importUnplaced(f foundProcess, unplaced *gse.UnplacedError) diag.Diagnostic {
-	title := diagnose.ProcessTitle(f.namespace, f.name)
-	return diag.NewErrorDiagnostic("Unable to Import Hosted Process", title+" may be on hosts that the platform does not name: "+
+func importUnplaced(f *foundProcess, unplaced *gse.UnplacedError) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Unable to Import Hosted Process", f.title()+" may be on hosts that the platform does not name: "+
 		diagnose.Sentence(unplaced.Error())+"\n\nNothing was imported, since those hosts would be missing. Import "+
 		"it with all of its hosts: "+bkapi.Printable(f.id())+"@0:10.0.0.1,0:10.0.0.2.")
 }

@@ -25,20 +25,15 @@ import (
 const importForms = "an import id is `namespace:name`, which finds the hosts on the platform, or `namespace:name@address,address`, " +
 	"such as `web:nginx@0:10.0.0.1,0:10.0.0.2`, or with host keys `web:nginx@web-1=0:10.0.0.1,web-2=0:10.0.0.2`"
 
-// importID is a parsed import id: namespace, name, and addresses by host key. The namespace ends at the first
-// colon, the name at the first `@`. A key is the address unless the id gives one.
-type importID struct {
-	namespace, name string
-	hosts           map[string]string
-}
-
-func parseImportID(id string) (importID, error) {
+// parseImportID returns what an import id names. The namespace ends at the first colon, the name at the first `@`.
+// The key of a host is its address unless the id gives one.
+func parseImportID(id string) (*foundProcess, error) {
 	namespace, rest, _ := strings.Cut(id, ":")
 	name, hosts, named := strings.Cut(rest, "@")
 	if namespace == "" || name == "" || strings.ContainsAny(namespace+name, " \t\r\n") {
-		return importID{}, fmt.Errorf("%q is not an import id; %s", id, importForms)
+		return nil, fmt.Errorf("%q is not an import id; %s", id, importForms)
 	}
-	parsed := importID{namespace: namespace, name: name, hosts: make(map[string]string)}
+	parsed := newFoundProcess(namespace, name)
 	if !named {
 		return parsed, nil
 	}
@@ -49,10 +44,10 @@ func parseImportID(id string) (importID, error) {
 		}
 		address = strings.TrimSpace(address)
 		if key == "" || address == "" {
-			return importID{}, fmt.Errorf("%q names an empty address or key; %s", id, importForms)
+			return nil, fmt.Errorf("%q names an empty address or key; %s", id, importForms)
 		}
 		if other, taken := parsed.hosts[key]; taken && other != address {
-			return importID{}, fmt.Errorf("%q gives the key %q to two hosts; %s", id, key, importForms)
+			return nil, fmt.Errorf("%q gives the key %q to two hosts; %s", id, key, importForms)
 		}
 		parsed.hosts[key] = address
 	}
@@ -64,46 +59,43 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 		resp.Diagnostics.Append(r.platform.NotReady())
 		return
 	}
-	var id importID
+	var found *foundProcess
 	if req.ID != "" {
 		var err error
-		if id, err = parseImportID(req.ID); err != nil {
+		if found, err = parseImportID(req.ID); err != nil {
 			resp.Diagnostics.AddError(diagnose.SummaryInvalidImport, diagnose.Sentence(err.Error()))
 			return
 		}
 	} else {
 		var identity hostedProcessIdentityModel
 		resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...)
-		id.namespace, id.name = identity.Namespace.ValueString(), identity.Name.ValueString()
+		found = newFoundProcess(identity.Namespace.ValueString(), identity.Name.ValueString())
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	found := newFoundProcess(id.namespace, id.name)
-	maps.Copy(found.hosts, id.hosts)
-	if len(found.hosts) == 0 {
+	listed := len(found.hosts) == 0
+	if listed {
 		ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 		defer cancel()
-		rows, err := r.platform.GSE.List(ctx, id.namespace, r.platform.Supplier)
+		rows, err := r.platform.GSE.List(ctx, found.namespace, r.platform.Supplier)
 		unplaced := (*gse.UnplacedError)(nil)
 		switch {
 		case err != nil && !errors.As(err, &unplaced):
-			resp.Diagnostics.Append(diagnose.CallFailed("Unable to Import Hosted Process",
-				diagnose.ProcessTitle(id.namespace, id.name)+" could not be looked up.", err))
+			resp.Diagnostics.Append(diagnose.CallFailed("Unable to Import Hosted Process", found.title()+" could not be looked up.", err))
 			return
-		case err != nil && unplaced.MayHave(id.name): // otherwise the rows are of other processes
-			resp.Diagnostics.Append(importUnplaced(*found, unplaced))
+		case err != nil && unplaced.MayHave(found.name): // otherwise the rows are of other processes
+			resp.Diagnostics.Append(importUnplaced(found, unplaced))
 			return
 		}
 		for _, row := range rows {
-			if row.Name == id.name {
+			if row.Name == found.name {
 				found.add(row, r.platform)
 			}
 		}
 	}
 	if len(found.hosts) == 0 {
-		resp.Diagnostics.AddError("Hosted Process Not Found",
-			diagnose.ProcessTitle(id.namespace, id.name)+" is not registered on any host. "+listedLate)
+		resp.Diagnostics.AddError("Hosted Process Not Found", found.title()+" is not registered on any host. "+listedLate)
 		return
 	}
 	named, faults := fleet.NewInventory(maps.All(found.hosts), r.platform.Supplier)
@@ -111,7 +103,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 		resp.Diagnostics.AddError(diagnose.SummaryInvalidImport, diagnose.Sentence(faults[0].Err.Error()))
 		return
 	}
-	if len(id.hosts) > 0 {
+	if !listed {
 		resp.Diagnostics.Append(r.checkNamed(ctx, found, named)...)
 	}
 	if resp.Diagnostics.HasError() {
@@ -127,7 +119,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("fingerprint"), fingerprint)...)
 	}
 	if _, differing := found.shared(r.platform); len(differing) > 0 {
-		resp.Diagnostics.Append(labelsDiffer(diagnose.ProcessTitle(id.namespace, id.name), differing))
+		resp.Diagnostics.Append(labelsDiffer(found.title(), differing))
 	}
 }
 
@@ -192,10 +184,9 @@ func (f *foundProcess) hostedAs(hosts fleet.Inventory, readings map[fleet.Host]h
 		}
 	}
 	var diags diag.Diagnostics
-	title := diagnose.ProcessTitle(f.namespace, f.name)
 	if len(unread) > 0 {
 		diags.AddWarning("Hosted Spec Not Read", fmt.Sprintf("%s: what its agents host could not be read on %s. spec is what the others host; it is not imported if "+
-			"there are none.\n\n%s", title, diagnose.CountHosts(len(unread), hosts.Len()), diagnose.Rows(hosts, unread)))
+			"there are none.\n\n%s", f.title(), diagnose.CountHosts(len(unread), hosts.Len()), diagnose.Rows(hosts, unread)))
 	}
 	switch len(by) {
 	case 0:
@@ -212,7 +203,7 @@ func (f *foundProcess) hostedAs(hosts fleet.Inventory, readings map[fleet.Host]h
 		slices.Sort(rows)
 		diags.AddWarning("Specs Differ From Host To Host", fmt.Sprintf("%s is hosted with %d different specs, so spec is not imported. The hosts of each:\n\n  %s\n\n"+
 			"The data source bk_hosted_specs shows the fields. To import a resource for each spec, name its hosts: namespace:name@address,address.",
-			title, len(by), strings.Join(rows, "\n  ")))
+			f.title(), len(by), strings.Join(rows, "\n  ")))
 	}
 	return diags
 }
@@ -222,10 +213,9 @@ func (f *foundProcess) hostedAs(hosts fleet.Inventory, readings map[fleet.Host]h
 func (r *hostedProcessResource) checkNamed(ctx context.Context, found *foundProcess, named fleet.Inventory) diag.Diagnostics {
 	ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 	defer cancel()
-	title := diagnose.ProcessTitle(found.namespace, found.name)
 	cached, err := r.platform.GSE.Process(gse.Meta{Namespace: found.namespace, Name: found.name}, nil).CachedStatus(ctx, named.Hosts())
 	if err != nil {
-		return diag.Diagnostics{diagnose.CallFailed("Unable to Import Hosted Process", title+" could not be looked up.", err)}
+		return diag.Diagnostics{diagnose.CallFailed("Unable to Import Hosted Process", found.title()+" could not be looked up.", err)}
 	}
 	var missing []fleet.Host
 	for key, host := range named.All {
@@ -240,7 +230,7 @@ func (r *hostedProcessResource) checkNamed(ctx context.Context, found *foundProc
 	if len(missing) == 0 {
 		return nil
 	}
-	return diag.Diagnostics{importMissing(title, named, missing)}
+	return diag.Diagnostics{importMissing(found.title(), named, missing)}
 }
 
 // foundProcess is a hosted process as the platform lists it. No API returns spec, so it is nil unless the
@@ -258,7 +248,8 @@ func newFoundProcess(namespace, name string) *foundProcess {
 	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), outOfSync: make(map[string]string)}
 }
 
-func (f *foundProcess) id() string { return f.namespace + ":" + f.name }
+func (f *foundProcess) id() string    { return f.namespace + ":" + f.name }
+func (f *foundProcess) title() string { return diagnose.ProcessTitle(f.namespace, f.name) }
 
 func (f *foundProcess) identity() hostedProcessIdentityModel {
 	return hostedProcessIdentityModel{Namespace: types.StringValue(f.namespace), Name: types.StringValue(f.name)}
