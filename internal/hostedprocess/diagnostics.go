@@ -148,7 +148,7 @@ func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fle
 	rows := make(fleet.Results)
 	for host, s := range taken {
 		by := fleet.Owned{Owner: s.Labels[h.Desired.OwnerLabel()], At: s.RegisterTime}
-		if !isRegistered(results[host]) || h.owners.Leaves(h.OnHost, host.WithoutSupplier(), by) { // moved within this apply
+		if !isRegistered(results[host]) || h.object.Leaves(host.WithoutSupplier(), by) { // moved within this apply
 			continue
 		}
 		before := "registered before" + fleet.ByOwner(by.Owner)

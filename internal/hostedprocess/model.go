@@ -131,9 +131,8 @@ type hostedProcess struct {
 	reference.Target
 	platform *platform.Platform
 	rollout  fleet.Rollout
-	rollback bool // on_failure
-	owners   *platform.Owners
-	object   string // the id by which other objects of this run know it
+	rollback bool            // on_failure
+	object   platform.Object // as other objects of this run know it
 	// unreachable is how many hosts may be unreachable.
 	unreachable reference.MaxUnreachable
 }
@@ -141,7 +140,7 @@ type hostedProcess struct {
 // openAs converts the model of what was applied.
 func (r *hostedResource) openAs(ctx context.Context, m hostedModel, last ledger, diags *diag.Diagnostics) hostedProcess {
 	h := r.open(ctx, m, last.owner, last.inventory(m.HostsMap(ctx), r.supplier()), diags)
-	h.object = cmp.Or(last.object, last.owner)
+	h.object.ID = cmp.Or(last.object, last.owner)
 	return h
 }
 
@@ -157,10 +156,11 @@ func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, 
 		diags.Append(p.NotReady())
 		return h
 	}
-	h.platform, h.owners, h.object = p, p.Owners, owner
+	h.platform = p
 	var d diag.Diagnostics
 	h.Target, d = m.Open(ctx, p, owner)
 	diags.Append(d...)
+	h.object = platform.Object{Owners: p.Owners, Process: h.OnHost, ID: owner}
 	h.Hosts = h.Hosts.Keeping(prior)
 	h.Desired.Ensure = m.lifecycle().ensures()
 	h.unreachable = reference.MaxUnreachableOf(p, m.lifecycle().MaxUnreachable, h.Hosts.Len())
@@ -191,7 +191,7 @@ func (h hostedProcess) within(statuses map[fleet.HostID]diagnose.HostStatus) map
 // hold keeps other objects of this provider from changing the process on the same hosts, and those of prior, until
 // release is called. If it cannot, diags says that this is why nothing was done.
 func (h hostedProcess) hold(ctx context.Context, prior fleet.Inventory, diags *diag.Diagnostics, summary, notDone string) (release func()) {
-	release, err := h.owners.Hold(ctx, h.OnHost, append(h.Hosts.Hosts(), prior.Hosts()...), h.Process.OtherNames)
+	release, err := h.object.Hold(ctx, append(h.Hosts.Hosts(), prior.Hosts()...), h.Process.OtherNames)
 	if err != nil {
 		diags.Append(diagnose.CallFailed(summary, h.Title+" was "+notDone+", because another resource was still changing it.", err))
 		return func() {}

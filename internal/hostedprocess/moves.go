@@ -25,11 +25,8 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 			left[host] = fleet.Owned{Owner: k.last.owner, At: k.last.on(host).At}
 		}
 	}
-	h.owners.Announce(h.OnHost, h.object, joins, left)
+	h.object.Announce(joins, left)
 }
-
-// withdraw takes back what was announced.
-func (h hostedProcess) withdraw() { h.owners.Withdraw(h.OnHost, h.object) }
 
 // taking returns a function that finds, among hosts with another object's registration, those which that object
 // is leaving. It may not have announced so yet, so the function looks again, looksForLeaver times in all waves
@@ -41,7 +38,7 @@ func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned
 		look := func(context.Context) (done bool, _ error) {
 			taken = nil
 			for host, by := range found {
-				if h.owners.Leaves(h.OnHost, host.WithoutSupplier(), by) {
+				if h.object.Leaves(host.WithoutSupplier(), by) {
 					taken = append(taken, host)
 				}
 			}
@@ -57,24 +54,11 @@ func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned
 func (h hostedProcess) moving(change fleet.Change) fleet.Change {
 	change.Leaving, change.Stopped = h.taking(), make(map[fleet.Host]bool)
 	for _, host := range change.Register {
-		if h.owners.WasStopped(h.OnHost, host.WithoutSupplier()) && !h.Process.OneShot() {
+		if h.object.WasStopped(host.WithoutSupplier()) && !h.Process.OneShot() {
 			change.Stopped[host] = true
 		}
 	}
 	return change
-}
-
-// moves reports whether another object of this run will register a host that leaves, so that its process must
-// not be stopped.
-func (l departure) moves(host fleet.Host) bool {
-	joins := l.owners.Joins(l.OnHost, host.WithoutSupplier())
-	return joins != "" && joins != l.object
-}
-
-// leftByOther reports whether another object of this run leaves a host, or has left it. If this object was
-// imported, both may have the same owner.
-func (h hostedProcess) leftByOther(host fleet.Host) bool {
-	return h.owners.LeftByOther(h.OnHost, host.WithoutSupplier(), h.object)
 }
 
 // noteStopped notes on which hosts a running process was stopped, for an object that registers it there later
@@ -83,7 +67,7 @@ func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 	if l.first.Operation() == "" {
 		return
 	}
-	l.owners.Stopped(l.OnHost, fleet.Where(hosts, func(host fleet.Host) bool {
+	l.object.Stopped(fleet.Where(hosts, func(host fleet.Host) bool {
 		return l.was[host].State == fleet.Running && !spared[host] && l.results[host].Verdict != fleet.NotTried
 	}))
 }
@@ -91,21 +75,16 @@ func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
 // meaningNameUnread is said of a host that another object may have registered under another name in this run.
 const meaningNameUnread = "whether another resource has just registered it by another name could not be asked"
 
-// registrant returns the object that last registered the process on a host in this run, "" if none did.
-func (h hostedProcess) registrant(host fleet.HostID) string {
-	return h.owners.Of(h.OnHost, host)
-}
-
 // notReplaced leaves out the hosts that another object has registered in this run. It needs no label and no
 // cached status. No message mentions them, as the configuration moves them.
 func (h hostedProcess) notReplaced(hosts []fleet.Host) []fleet.Host {
-	return fleet.Where(hosts, func(host fleet.Host) bool { return !h.replaced(host.WithoutSupplier()) })
+	return fleet.Where(hosts, func(host fleet.Host) bool { return !h.object.Replaced(host.WithoutSupplier()) })
 }
 
 // notRenamed leaves out the hosts that another object has registered in this run under the machine's other
 // name. Unregistering one name may unregister both.
 func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Host {
-	suspects := fleet.OtherForm(hosts, l.owners.OfOthers(l.OnHost, l.object))
+	suspects := fleet.OtherForm(hosts, l.object.OfOthers())
 	if len(suspects) == 0 {
 		return hosts
 	}
@@ -116,7 +95,7 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 	}
 	return fleet.Where(hosts, func(host fleet.Host) bool {
 		other, known := others[host]
-		if !known || !l.replaced(other) {
+		if !known || !l.object.Replaced(other) {
 			return true
 		}
 		if l.statuses[host.WithoutSupplier()].Code != fleet.RegisteredByOther {
@@ -124,10 +103,4 @@ func (l departure) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.H
 		}
 		return false
 	})
-}
-
-// replaced reports whether another object has registered a host in this run under that name.
-func (h hostedProcess) replaced(name fleet.HostID) bool {
-	registrant := h.registrant(name)
-	return registrant != "" && registrant != h.object
 }

@@ -202,7 +202,7 @@ func (o *observation) place(host fleet.Host) {
 	s.evidence.Row = s.Aged(kind, s.row.RegisterTime, s.live.RegisterTime)
 	// What this object registered under the other name in this run is its own.
 	if overtaken := s.row.RegisterTime < s.otherRow.RegisterTime && s.live.RegisterTime <= s.otherRow.RegisterTime &&
-		o.last.namesAnother(o.Desired, s.otherRow) && o.registrant(s.otherName.WithoutSupplier()) != o.object; overtaken {
+		o.last.namesAnother(o.Desired, s.otherRow) && o.object.Registrant(s.otherName.WithoutSupplier()) != o.object.ID; overtaken {
 		s.evidence.Row = ownership.Beside
 	}
 }

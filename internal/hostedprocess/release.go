@@ -162,7 +162,7 @@ func (l departure) unstarted(host fleet.Host) bool {
 func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {
-		spared[host] = l.unstarted(host) || l.moves(host)
+		spared[host] = l.unstarted(host) || l.object.JoinsAnother(host.WithoutSupplier())
 	}
 	if !l.last.kept && l.first.Operation() != "" {
 		rows, err := l.Process.CachedStatus(ctx, ours)

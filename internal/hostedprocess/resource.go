@@ -43,7 +43,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	saved := false
 	defer func() {
 		if !saved { // state does not keep the hosts
-			h.withdraw()
+			h.object.Withdraw()
 		}
 	}()
 	defer h.hold(ctx, fleet.Inventory{}, &resp.Diagnostics, "Unable to Register Hosted Process", "not registered")()
@@ -107,7 +107,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	// begun: those hosts would be forgotten.
 	prior := r.openAs(ctx, before, last, &resp.Diagnostics)
 	h := r.open(ctx, model, owner, prior.Hosts, &resp.Diagnostics)
-	h.object = prior.object
+	h.object.ID = prior.object.ID
 	resp.Diagnostics.Append(model.Check(ctx, r.platform)...)
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
@@ -132,7 +132,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 			" was left as it is, because its status could not be read.", err))
 	}
 	if resp.Diagnostics.HasError() {
-		h.withdraw()
+		h.object.Withdraw()
 		return
 	}
 	if u.back != nil {
@@ -219,7 +219,7 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 			registered = append(registered, host)
 		}
 	}
-	h.owners.Registered(h.OnHost, registered, h.object)
+	h.object.Registered(registered)
 	return reconciliation, results
 }
 

@@ -11,10 +11,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
+// Object is a resource object that hosts a process, among the objects of this run. Its ID is its own, "" if unknown:
+// an import has the owner id of whoever registered what it imports.
+type Object struct {
+	*Owners
+
+	Process string // its name on a host
+	ID      string
+}
+
 // Owners knows which object of this provider last registered a process, which the cached status shows only
 // minutes later. Within one run two objects may have the same process (create_before_destroy, a rename without
-// `moved`). Here objects have ids of their own, since an import has the owner id of whoever registered what it
-// imports. The zero value is ready to use.
+// `moved`). The zero value is ready to use.
 type Owners struct {
 	// Destroys counts objects whose destroy was planned.
 	Destroys atomic.Int64
@@ -45,10 +53,10 @@ type claim struct {
 // Hold waits until no other object changes the process on these hosts. It keeps others waiting until release is
 // called. If another object holds hosts in the other form, an address or an agent id, they may be the same machines.
 // Then Hold calls otherNames, and holds these hosts by their other names as well.
-func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host, otherNames func(context.Context, []fleet.Host) (map[fleet.Host]fleet.HostID, error)) (release func(), err error) {
+func (o Object) Hold(ctx context.Context, hosts []fleet.Host, otherNames func(context.Context, []fleet.Host) (map[fleet.Host]fleet.HostID, error)) (release func(), err error) {
 	hosts, asked := slices.Clone(hosts), make(map[fleet.Host]bool) // names are appended
 	for {
-		wait, suspects := o.tryHold(process, hosts, asked)
+		wait, suspects := o.tryHold(hosts, asked)
 		if len(suspects) > 0 {
 			others, err := otherNames(ctx, suspects)
 			if err != nil {
@@ -65,7 +73,7 @@ func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host, o
 			continue
 		}
 		if wait == nil {
-			return func() { o.release(process, hosts) }, nil
+			return func() { o.release(hosts) }, nil
 		}
 		select {
 		case <-wait:
@@ -78,12 +86,12 @@ func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host, o
 // tryHold holds the hosts and returns nil, or returns a channel that is closed when another holder releases
 // them. It holds nothing while others hold hosts in another form, and returns the suspects: the hosts of both that
 // may be the same machines and were not asked for names yet. Some agents give both names only by one of them.
-func (o *Owners) tryHold(process string, hosts []fleet.Host, asked map[fleet.Host]bool) (wait <-chan struct{}, suspects []fleet.Host) {
+func (o Object) tryHold(hosts []fleet.Host, asked map[fleet.Host]bool) (wait <-chan struct{}, suspects []fleet.Host) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var held []fleet.Host
 	for r := range o.busy {
-		if r.process == process {
+		if r.process == o.Process {
 			held = append(held, fleet.Host{}.Named(r.host))
 		}
 	}
@@ -92,7 +100,7 @@ func (o *Owners) tryHold(process string, hosts []fleet.Host, asked map[fleet.Hos
 		return nil, suspects
 	}
 	for _, h := range hosts {
-		if held, busy := o.busy[registration{process, h.WithoutSupplier()}]; busy {
+		if held, busy := o.busy[registration{o.Process, h.WithoutSupplier()}]; busy {
 			return held, nil
 		}
 	}
@@ -101,16 +109,16 @@ func (o *Owners) tryHold(process string, hosts []fleet.Host, asked map[fleet.Hos
 	}
 	through := make(chan struct{})
 	for _, h := range hosts {
-		o.busy[registration{process, h.WithoutSupplier()}] = through
+		o.busy[registration{o.Process, h.WithoutSupplier()}] = through
 	}
 	return nil, nil
 }
 
-func (o *Owners) release(process string, hosts []fleet.Host) {
+func (o Object) release(hosts []fleet.Host) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, h := range hosts {
-		key := registration{process, h.WithoutSupplier()}
+		key := registration{o.Process, h.WithoutSupplier()}
 		if i == 0 {
 			close(o.busy[key])
 		}
@@ -121,8 +129,8 @@ func (o *Owners) release(process string, hosts []fleet.Host) {
 // Announce is called before an object holds any hosts. joins are the hosts on which it will register the
 // process. leaves are those on which it will unregister it, with its registrations there. So it is known that a
 // host moves between two objects of one run, whichever of them comes first.
-func (o *Owners) Announce(process, object string, joins []fleet.Host, leaves map[fleet.Host]fleet.Owned) {
-	if object == "" {
+func (o Object) Announce(joins []fleet.Host, leaves map[fleet.Host]fleet.Owned) {
+	if o.ID == "" {
 		return
 	}
 	o.mu.Lock()
@@ -131,37 +139,38 @@ func (o *Owners) Announce(process, object string, joins []fleet.Host, leaves map
 		o.joins, o.leaves = make(map[registration]string), make(map[registration]map[string]fleet.Owned)
 	}
 	for _, h := range joins {
-		o.joins[registration{process, h.WithoutSupplier()}] = object
+		o.joins[registration{o.Process, h.WithoutSupplier()}] = o.ID
 	}
 	for h, owned := range leaves {
-		key := registration{process, h.WithoutSupplier()}
+		key := registration{o.Process, h.WithoutSupplier()}
 		if o.leaves[key] == nil {
 			o.leaves[key] = make(map[string]fleet.Owned)
 		}
-		o.leaves[key][object] = owned
+		o.leaves[key][o.ID] = owned
 	}
 }
 
 // Withdraw is called if an object registers nothing of what it has announced.
-func (o *Owners) Withdraw(process, object string) {
+func (o Object) Withdraw() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.joins, func(r registration, by string) bool { return r.process == process && by == object })
+	maps.DeleteFunc(o.joins, func(r registration, by string) bool { return r.process == o.Process && by == o.ID })
 }
 
-// Joins returns the object that has announced to register the process on a host, "" if none has.
-func (o *Owners) Joins(process string, host fleet.HostID) string {
+// JoinsAnother reports whether another object has announced to register the process on a host.
+func (o Object) JoinsAnother(host fleet.HostID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.joins[registration{process, host}]
+	joins := o.joins[registration{o.Process, host}]
+	return joins != "" && joins != o.ID
 }
 
 // Leaves reports whether the owner of the registration found has announced to unregister it. If its owner is
 // unknown, the registration is identified by the agent's time.
-func (o *Owners) Leaves(process string, host fleet.HostID, found fleet.Owned) bool {
+func (o Object) Leaves(host fleet.HostID, found fleet.Owned) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, owned := range o.leaves[registration{process, host}] {
+	for _, owned := range o.leaves[registration{o.Process, host}] {
 		if found.Owner != "" && owned.Owner == found.Owner || found.Owner == "" && owned.At != 0 && owned.At == found.At {
 			return true
 		}
@@ -169,13 +178,13 @@ func (o *Owners) Leaves(process string, host fleet.HostID, found fleet.Owned) bo
 	return false
 }
 
-// LeftByOther reports whether an object other than this one has announced to unregister the process on a host.
+// LeftByOther reports whether another object has announced to unregister the process on a host.
 // It may have done so already.
-func (o *Owners) LeftByOther(process string, host fleet.HostID, object string) bool {
+func (o Object) LeftByOther(host fleet.HostID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for leaver := range o.leaves[registration{process, host}] {
-		if leaver != object {
+	for leaver := range o.leaves[registration{o.Process, host}] {
+		if leaver != o.ID {
 			return true
 		}
 	}
@@ -183,31 +192,31 @@ func (o *Owners) LeftByOther(process string, host fleet.HostID, object string) b
 }
 
 // Stopped records that the process ran on these hosts and was stopped there.
-func (o *Owners) Stopped(process string, hosts []fleet.Host) {
+func (o Object) Stopped(hosts []fleet.Host) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.stopped == nil {
 		o.stopped = make(map[registration]bool)
 	}
 	for _, h := range hosts {
-		o.stopped[registration{process, h.WithoutSupplier()}] = true
+		o.stopped[registration{o.Process, h.WithoutSupplier()}] = true
 	}
 }
 
 // WasStopped reports whether the process ran on a host until it was stopped in this run. A second call for the
 // same host returns false.
-func (o *Owners) WasStopped(process string, host fleet.HostID) bool {
+func (o Object) WasStopped(host fleet.HostID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	key := registration{process, host}
+	key := registration{o.Process, host}
 	stopped := o.stopped[key]
 	delete(o.stopped, key)
 	return stopped
 }
 
-// Registered records that an object registered the process on these hosts.
-func (o *Owners) Registered(process string, hosts []fleet.Host, object string) {
-	if object == "" {
+// Registered records that this object registered the process on these hosts.
+func (o Object) Registered(hosts []fleet.Host) {
+	if o.ID == "" {
 		return
 	}
 	o.mu.Lock()
@@ -216,25 +225,31 @@ func (o *Owners) Registered(process string, hosts []fleet.Host, object string) {
 		o.last = make(map[registration]claim)
 	}
 	for _, h := range hosts {
-		o.last[registration{process, h.WithoutSupplier()}] = claim{object, h}
+		o.last[registration{o.Process, h.WithoutSupplier()}] = claim{o.ID, h}
 	}
 }
 
-// Of returns the object that last registered the process on a host in this run, "" if none did.
-func (o *Owners) Of(process string, host fleet.HostID) string {
+// Registrant returns the object that last registered the process on a host in this run, "" if none did.
+func (o Object) Registrant(host fleet.HostID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.last[registration{process, host}].object
+	return o.last[registration{o.Process, host}].object
+}
+
+// Replaced reports whether another object has registered the process on a host in this run.
+func (o Object) Replaced(host fleet.HostID) bool {
+	registrant := o.Registrant(host)
+	return registrant != "" && registrant != o.ID
 }
 
 // OfOthers returns the hosts on which another object last registered the process in this run, by the names that
 // it used.
-func (o *Owners) OfOthers(process, object string) []fleet.Host {
+func (o Object) OfOthers() []fleet.Host {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var hosts []fleet.Host
 	for r, c := range o.last {
-		if r.process == process && c.object != object {
+		if r.process == o.Process && c.object != o.ID {
 			hosts = append(hosts, c.host)
 		}
 	}
