@@ -51,7 +51,7 @@ type Desired struct {
 	// Uncounted is what registering sends in addition to what the fingerprint covers.
 	Uncounted string
 	// Earlier are fingerprints that Owner registered earlier and has replaced since. A row with one of them
-	// is outdated, see [Desired.superseded].
+	// may be outdated.
 	Earlier []string
 	// HasSpec is false after an import that did not read the spec from the agents. They cannot be asked
 	// without a spec, so the cached status decides.
@@ -203,7 +203,8 @@ func (d Desired) suspects(s Status) bool {
 	return s.State == Unknown || d.Ensure != EnsureRegistered && s.Kept.lacks() || d.OwnedByOther(s)
 }
 
-// confirm judges a host by what its agent reports now. It ignores the labels of an older registration.
+// confirm judges a host by what its agent reports now. It ignores the labels of an older registration: one that the
+// agent has replaced, or one of Owner that Owner has replaced.
 func (r Report) confirm(h Host, want Desired, now Status, registered int64) {
 	if now.State == Unknown {
 		r.judged(h, nil)
@@ -211,7 +212,7 @@ func (r Report) confirm(h Host, want Desired, now Status, registered int64) {
 		return
 	}
 	status := r.Cached[h]
-	if status.olderThan(now.RegisterTime) || want.superseded(status, now.RegisterTime, registered) {
+	if status.olderThan(now.RegisterTime) || !want.carries(status) && want.mayBeEarlier(status, now.RegisterTime, registered) {
 		status.Labels = nil
 	}
 	r.judged(h, want.differences(confirmed(status, now)))
@@ -286,12 +287,6 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 		return append(differs, OtherLabels)
 	}
 	return differs
-}
-
-// superseded reports whether a row shows what Owner registered earlier and has replaced. Such a row says
-// nothing about the current registration.
-func (d Desired) superseded(row Status, live, ours int64) bool {
-	return !d.carries(row) && d.mayBeEarlier(row, live, ours)
 }
 
 // MadeNow is Made for a row that cannot show an earlier registration with the same declaration.

@@ -78,8 +78,7 @@ func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, ob
 	ctx, cancel := Share(ctx, Takes(t.process, t.op), later)
 	defer cancel()
 	ended := resume(ctx, t.process, tasks, func(ctx context.Context, open []Host) Results {
-		asked := askFirst(ctx, t.process, t.op, open, Takes(t.process, t.op))
-		return asked.without(Where(open, func(h Host) bool { return !asked[h].OK() }))
+		return askFirst(ctx, t.process, t.op, open, Takes(t.process, t.op)).Where(func(_ Host, o Outcome) bool { return o.OK() })
 	}, observe)
 	for _, h := range rest {
 		switch o, known := ended[h]; {
@@ -160,7 +159,7 @@ func (t *turn) unhostAgain(ctx context.Context) {
 		}
 		task := Task{ID: ran.TaskID, Operation: t.op, Bare: true, Worked: ran.OK()}
 		if ran.OK() {
-			o.Meaning = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning)
+			o.Meaning = strings.TrimSuffix("it was run, and is hosted now, so the agent may run it again: "+o.Meaning, ": ")
 			o.Ran, o.Away = true, false
 			if o.Verdict == NotTried { // only unhosting was not
 				o.Verdict = Failed
@@ -172,13 +171,6 @@ func (t *turn) unhostAgain(ctx context.Context) {
 		ran.Underway = task
 		t.results[h] = ran
 	}
-}
-
-func joinMeaning(what, why string) string {
-	if why == "" {
-		return what
-	}
-	return what + ": " + why
 }
 
 // AsksFirst reports whether the agents can show if an earlier operation worked. A restart or a reload leaves

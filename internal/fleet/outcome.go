@@ -136,11 +136,6 @@ func (o Outcome) onlyAway() bool {
 	return o.Away && !o.OK() && o.Err == nil && o.Verdict != Pending && o.Verdict != Lost
 }
 
-func (r Results) without(hosts []Host) Results {
-	left := SetOf(hosts)
-	return r.Where(func(h Host, _ Outcome) bool { return !left[h] })
-}
-
 // Succeeded returns those of hosts whose outcome is OK, in the same order.
 func (r Results) Succeeded(hosts []Host) []Host {
 	return Where(hosts, func(h Host) bool { o, known := r[h]; return known && o.OK() })

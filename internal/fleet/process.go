@@ -108,11 +108,6 @@ func (s Status) ShowsLabels() bool {
 	return s.State != Unregistered && s.State != Unknown && s.Labels != nil
 }
 
-// showsLabelsOf is ShowsLabels for a registration of that time, by its agent, or a later one.
-func (s Status) showsLabelsOf(registered int64) bool {
-	return s.ShowsLabels() && !s.olderThan(registered)
-}
-
 // registeredSince reports whether both times of an agent are known and differ.
 func registeredSince(before, now int64) bool { return before != 0 && now != 0 && now != before }
 

@@ -127,7 +127,7 @@ func dateByOtherName(ctx context.Context, p Process, present []Host, results Res
 // cached status, err why that could not be read. undated is set if the agent could not be asked for the time.
 // If claim is true, the host is to be taken over by registering it again: the last to register is the owner.
 func (d Desired) resolveExisting(o Outcome, row Status, err error, undated bool) (resolved Outcome, claim bool) {
-	unread := err != nil || undated || !row.showsLabelsOf(o.RegisterTime)
+	unread := err != nil || undated || !row.ShowsLabels() || row.olderThan(o.RegisterTime)
 	sent := d.Ours(row) || d.Owns(row)
 	_, started := d.carried(row)
 	switch {

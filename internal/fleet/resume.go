@@ -56,20 +56,17 @@ func (r Results) underWay(op Operation) Results {
 	return r
 }
 
-// hosting notes the task on each host where the end of registering was not seen. fresh reports whether the
-// process was not hosted on a host before.
-func (r Results) hosting(want Desired, fresh func(Host) bool) Results {
+// hosting notes the task on each host where the end of registering was not seen. On fresh hosts the process was
+// not hosted before.
+func (r Results) hosting(want Desired, fresh map[Host]bool) Results {
 	for h, o := range r.underWay(Supervise) {
 		if o.Underway.ID != "" {
-			o.Underway.Fingerprint, o.Underway.Fresh = want.Fingerprint, fresh(h)
+			o.Underway.Fingerprint, o.Underway.Fresh = want.Fingerprint, fresh[h]
 			r[h] = o
 		}
 	}
 	return r
 }
-
-func always(Host) bool { return true }
-func never(Host) bool  { return false }
 
 // StillUnderWay asks for the results of hostings and operations that an earlier run has sent, for at most
 // Patience, or three quarters of the remaining time if that is shorter. It returns the hosts on which they may

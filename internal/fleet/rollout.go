@@ -88,7 +88,7 @@ func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(co
 		settled := r.bounded(ctx, act, Wave{Number: i + 1, Hosts: wave, observe: observe})
 		if r.Healthy != nil {
 			watched := Where(settled.Succeeded(wave), meant)
-			tally.count(settled.without(watched))
+			tally.count(settled.Where(func(h Host, o Outcome) bool { return !o.OK() || !meant(h) }))
 			tally.watching(len(watched))
 			settled.Merge(r.Healthy.pass(ctx, p, r.clock(), watched, settled, tally.left))
 			tally.watching(0)

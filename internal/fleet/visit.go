@@ -160,7 +160,7 @@ func (v *visit) register(ctx context.Context) {
 	anew, adopted := v.first(hosts, registerAnew), v.first(hosts, keepFound)
 	v.registerNew(ctx, v.first(hosts, register), later+needs(anew))
 	if len(anew) > 0 {
-		v.results.Merge(reregister(ctx, v.process, anew, later).hosting(v.want, never))
+		v.results.Merge(reregister(ctx, v.process, anew, later).hosting(v.want, nil))
 	}
 	// A new host that could not be registered is not in sent: the registration may be another object's.
 	v.sent = Where(hosts, func(h Host) bool {
@@ -181,12 +181,12 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 	}
 	registering, cancel := Share(ctx, Quick, later)
 	defer cancel()
-	v.registered = v.process.Register(registering, hosts).hosting(v.want, always)
+	v.registered = v.process.Register(registering, hosts).hosting(v.want, SetOf(hosts))
 	taken := Where(hosts, func(h Host) bool { return v.registered[h].Verdict == Failed && v.registered[h].AlreadyDone })
 	claimed := v.claimed(ctx, taken, later)
 	v.found.TookOver = v.found.TookOver || len(claimed) > 0
 	if len(claimed) > 0 {
-		for h, o := range reregister(ctx, v.process, claimed, later).hosting(v.want, never) {
+		for h, o := range reregister(ctx, v.process, claimed, later).hosting(v.want, nil) {
 			if o.Underway.ID != "" {
 				o.Underway.RegisteredBefore = v.registered[h].RegisterTime
 			}
@@ -286,9 +286,9 @@ func (v *visit) bringUp(ctx context.Context) {
 
 // host makes the agents host the process, and returns the outcomes.
 func (v *visit) host(ctx context.Context, hosts []Host, status map[Host]Status) Results {
-	unhosted := func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted }
+	unhosted := SetOf(Where(hosts, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted }))
 	results := operateBefore(ctx, v.process, Supervise, hosts, nil, v.later().look).hosting(v.want, unhosted)
-	if again := Where(foundIdle(results, hosts), unhosted); v.process.HostingRegisters() && len(again) > 0 {
+	if again := In(foundIdle(results, hosts), unhosted); v.process.HostingRegisters() && len(again) > 0 {
 		// Some platforms host a process once, and refuse that while it is registered, although its agent has unhosted it.
 		// Registering anew unhosts it first, so the agent is asked whether another object has registered it since.
 		now, _ := LiveStatusWithin(ctx, v.process, Aftermath, again)
@@ -296,7 +296,7 @@ func (v *visit) host(ctx context.Context, hosts []Host, status map[Host]Status) 
 			return now[h].HostedKnown && !now[h].Hosted && now[h].RegisterTime == status[h].RegisterTime
 		})
 		if len(again) > 0 {
-			results.Merge(reregister(ctx, v.process, again, v.later().look).hosting(v.want, never))
+			results.Merge(reregister(ctx, v.process, again, v.later().look).hosting(v.want, nil))
 		}
 	}
 	results.leave(hosts, func(Host) Code { return NotHosted })
