@@ -57,8 +57,8 @@ func (v *visit) claimed(ctx context.Context, present []Host, later time.Duration
 		v.noteTaken(present, rows)
 		return present
 	}
-	undated := dateByOtherName(ctx, v.process, present, v.registered)
-	claims, others := v.resolveAllExisting(Where(present, func(h Host) bool { return labelled || !v.change.Sent[h] }), rows, err, undated)
+	dateByOtherName(ctx, v.process, present, v.registered, rows)
+	claims, others := v.resolveAllExisting(Where(present, func(h Host) bool { return labelled || !v.change.Sent[h] }), rows, err)
 	v.noteTaken(In(present, claims), rows)
 	switch {
 	case !labelled:
@@ -71,10 +71,10 @@ func (v *visit) claimed(ctx context.Context, present []Host, later time.Duration
 
 // resolveAllExisting decides about existing registrations and notes the outcomes. It returns those to take
 // over, and those of other objects, which may be leaving them.
-func (v *visit) resolveAllExisting(present []Host, rows map[Host]Status, err error, undated map[Host]bool) (claims map[Host]bool, others map[Host]Owned) {
+func (v *visit) resolveAllExisting(present []Host, rows map[Host]Status, err error) (claims map[Host]bool, others map[Host]Owned) {
 	claims, others = make(map[Host]bool), make(map[Host]Owned)
 	for _, h := range present {
-		o, claim := v.want.resolveExisting(v.registered[h], rows[h], err, undated[h])
+		o, claim := v.want.resolveExisting(v.registered[h], rows[h], err)
 		v.registered[h] = o
 		owner := rows[h].Labels[v.want.OwnerLabel()]
 		switch {
@@ -101,13 +101,12 @@ func (r *Reconciliation) noteTaken(hosts []Host, rows map[Host]Status) {
 
 // dateByOtherName adds the agents' times to results that have none. If the platform keeps an entry for each
 // name of a machine, the registration may have been made under the other name, and the row of this name is
-// then older. It returns the hosts whose agents could not be asked by the other name.
-func dateByOtherName(ctx context.Context, p Process, present []Host, results Results) (undated map[Host]bool) {
+// then older. It drops the rows of hosts whose agents could not be asked by the other name.
+func dateByOtherName(ctx context.Context, p Process, present []Host, results Results, rows map[Host]Status) {
 	others := p.KnownNames(Where(present, func(h Host) bool { return results[h].RegisterTime == 0 }))
 	if len(others) == 0 {
-		return nil
+		return
 	}
-	undated = make(map[Host]bool)
 	var named []Host
 	for _, h := range present {
 		if other, known := others[h]; known {
@@ -117,17 +116,19 @@ func dateByOtherName(ctx context.Context, p Process, present []Host, results Res
 	live, err := LiveStatusWithin(ctx, p, Patience, named)
 	for h, other := range others {
 		s, o := live[h.Named(other)], results[h]
-		o.RegisterTime, undated[h] = s.RegisterTime, err != nil || s.State == Unknown
+		o.RegisterTime = s.RegisterTime
 		results[h] = o
+		if err != nil || s.State == Unknown {
+			delete(rows, h)
+		}
 	}
-	return undated
 }
 
 // resolveExisting decides about a registration that existed already. o is the outcome of registering, row the
-// cached status, err why that could not be read. undated is set if the agent could not be asked for the time.
-// If claim is true, the host is to be taken over by registering it again: the last to register is the owner.
-func (d Desired) resolveExisting(o Outcome, row Status, err error, undated bool) (resolved Outcome, claim bool) {
-	unread := err != nil || undated || !row.ShowsLabels() || row.olderThan(o.RegisterTime)
+// cached status, err why that could not be read. If claim is true, the host is to be taken over by registering
+// it again: the last to register is the owner.
+func (d Desired) resolveExisting(o Outcome, row Status, err error) (resolved Outcome, claim bool) {
+	unread := err != nil || !row.ShowsLabels() || row.olderThan(o.RegisterTime)
 	sent := d.Ours(row) || d.Owns(row)
 	_, started := d.carried(row)
 	switch {

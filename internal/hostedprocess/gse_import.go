@@ -68,34 +68,16 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 		}
 	} else {
 		var identity hostedProcessIdentityModel
-		resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...)
+		if resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...); resp.Diagnostics.HasError() {
+			return
+		}
 		found = newFoundProcess(identity.Namespace.ValueString(), identity.Name.ValueString())
-	}
-	if resp.Diagnostics.HasError() {
-		return
 	}
 	listed := len(found.hosts) == 0
 	if listed {
-		ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
-		defer cancel()
-		rows, err := r.platform.GSE.List(ctx, found.namespace, r.platform.Supplier)
-		unplaced := (*gse.UnplacedError)(nil)
-		switch {
-		case err != nil && !errors.As(err, &unplaced):
-			resp.Diagnostics.Append(diagnose.CallFailed("Unable to Import Hosted Process", found.title()+" could not be looked up.", err))
-			return
-		case err != nil && unplaced.MayHave(found.name): // otherwise the rows are of other processes
-			resp.Diagnostics.Append(importUnplaced(found, unplaced))
-			return
-		}
-		for _, row := range rows {
-			if row.Name == found.name {
-				found.add(row, r.platform)
-			}
-		}
+		resp.Diagnostics.Append(found.list(ctx, r.platform)...)
 	}
-	if len(found.hosts) == 0 {
-		resp.Diagnostics.AddError("Hosted Process Not Found", found.title()+" is not registered on any host. "+listedLate)
+	if resp.Diagnostics.HasError() {
 		return
 	}
 	named, faults := fleet.NewInventory(maps.All(found.hosts), r.platform.Supplier)
@@ -109,7 +91,6 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(importEarlier(found)...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)
 	resp.Diagnostics.Append(readSpecs(ctx, r.platform, found)...)
 	resp.Diagnostics.Append(found.write(ctx, &resp.State, r.platform)...)
@@ -123,11 +104,38 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	}
 }
 
+// list finds the hosts of the process on the platform.
+func (f *foundProcess) list(ctx context.Context, p *platform.Platform) diag.Diagnostics {
+	ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
+	defer cancel()
+	rows, err := p.GSE.List(ctx, f.namespace, p.Supplier)
+	unplaced := (*gse.UnplacedError)(nil)
+	switch {
+	case err != nil && !errors.As(err, &unplaced):
+		return diag.Diagnostics{diagnose.CallFailed("Unable to Import Hosted Process", f.title()+" could not be looked up.", err)}
+	case err != nil && unplaced.MayHave(f.name): // otherwise the rows are of other processes
+		return diag.Diagnostics{importUnplaced(f, unplaced)}
+	}
+	for _, row := range rows {
+		if row.Name == f.name {
+			f.add(row, p)
+		}
+	}
+	if len(f.hosts) == 0 {
+		return diag.Diagnostics{diag.NewErrorDiagnostic("Hosted Process Not Found", f.title()+" is not registered on any host. "+listedLate)}
+	}
+	return nil
+}
+
 // readSpecs reads from the agents what they host of the processes, if the provider has verify = "agent". A
-// process gets a spec if all of its hosts whose spec is known agree on one.
+// process gets a spec if all of its hosts whose spec is known agree on one. It warns of what is not imported.
 func readSpecs(ctx context.Context, p *platform.Platform, processes ...*foundProcess) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, found := range processes {
+		diags.Append(importEarlier(found)...)
+	}
 	if p.Verify != fleet.VerifyAgent {
-		return nil
+		return diags
 	}
 	ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 	defer cancel()
@@ -140,7 +148,6 @@ func readSpecs(ctx context.Context, p *platform.Platform, processes ...*foundPro
 		}
 	}
 	readings := readHosted(ctx, p, slices.Collect(maps.Keys(all)))
-	var diags diag.Diagnostics
 	for i, found := range processes {
 		diags.Append(found.hostedAs(inventories[i], readings)...)
 	}

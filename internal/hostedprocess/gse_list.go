@@ -92,11 +92,7 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 			processes = processes[:min(int(req.Limit), len(processes))]
 		}
 		if req.IncludeResource {
-			diags := readSpecs(ctx, l.platform, processes...)
-			for _, found := range processes {
-				diags.Append(importEarlier(found)...)
-			}
-			if len(diags) > 0 && !push(list.ListResult{Diagnostics: diags}) {
+			if diags := readSpecs(ctx, l.platform, processes...); len(diags) > 0 && !push(list.ListResult{Diagnostics: diags}) {
 				return
 			}
 		}

@@ -132,30 +132,36 @@ func (p planning) update(ctx context.Context) {
 		p.Diagnostics.Append(checkSuppliers(p.plan.HostsMap(ctx), does.prior)...)
 	}
 	k := known{p.last, state.statuses(does.prior)}
-	words := does.unnamed() // the apply asks again whether hosts are renamed, and may get another answer
+	words := p.words(ctx, does, k)
 	does = p.withoutRenames(ctx, does, k)
 	p.Diagnostics.Append(does.owned(plan.AdoptExisting, k.statuses)...)
 	if p.plan.HostsMap(ctx).IsFullyKnown() {
 		p.Diagnostics.Append(does.within(ctx, plan.Safety, raiseWithIt)...)
 		p.Diagnostics.Append(does.warnings(plan)...)
 	}
-	asState := p.same(p.req.Plan)
 	if p.settled {
-		p.statuses(ctx, does, changes, p.last.kept || asState)
-	}
-	if !p.last.kept && (!does.callsNothing() || !asState) {
-		words = words.comparing()
-	}
-	if operation := plan.operation(); operation != "" && p.known {
-		if prior, readable := p.prior(ctx); readable {
-			words = words.operating(operation, remains{k, prior.Desired, p.desired.Spec})
-		}
+		p.statuses(ctx, does, changes)
 	}
 	p.rollout(ctx, words)
 	if state.Owner.IsNull() && !p.same(p.Plan) { // an import has none before its first update
 		p.set(ctx, "owner", types.StringUnknown())
 	}
 	p.Diagnostics.Append(hostedAgain(ctx, does, k.statuses, p.ModifyPlanResponse)...)
+}
+
+// words returns the effect that rollout_plan describes. The apply asks again whether hosts are renamed, and may get another
+// answer. Without a ledger it compares hosts first.
+func (p planning) words(ctx context.Context, does effect, k known) effect {
+	does = does.unnamed()
+	if !p.last.kept && (!does.callsNothing() || !p.same(p.req.Plan)) {
+		does = does.comparing()
+	}
+	if operation := p.plan.lifecycle().operation(); operation != "" && p.known {
+		if prior, readable := p.prior(ctx); readable {
+			does = does.operating(operation, remains{k, prior.Desired, p.desired.Spec})
+		}
+	}
+	return does
 }
 
 // changesWithoutLedger reports whether hosts that stay may be registered anew, if the ledger is lost (the provider
@@ -179,8 +185,8 @@ func (p planning) prior(ctx context.Context) (hostedProcess, bool) {
 // statuses plans out_of_sync and unreachable. Terraform plans an update if a planned value differs from
 // state, and unknown differs from anything. So out_of_sync is unknown if hosts are to be repaired, or if an
 // update registers again, which may fail. Unreachable hosts cause no update as long as there are no more than
-// allowed. If predicted is false, only the update can tell.
-func (p planning) statuses(ctx context.Context, does effect, changes, predicted bool) {
+// allowed. Without a ledger, only an update can tell.
+func (p planning) statuses(ctx context.Context, does effect, changes bool) {
 	before, unknown := p.state.lifecycle(), types.MapUnknown(types.StringType)
 	outOfSync, unreachable := before.OutOfSync, before.Unreachable
 	if unreachable.IsNull() { // a state that was not refreshed may be older than this attribute
@@ -191,6 +197,7 @@ func (p planning) statuses(ctx context.Context, does effect, changes, predicted 
 	if repairs {
 		outOfSync = unknown
 	}
+	predicted := p.last.kept || p.same(p.req.Plan)
 	// The limit does not decide this: the provider block may have another one in the apply.
 	if repairs || !predicted || !does.callsNothing() || away > 0 && !p.sameHosts {
 		unreachable = unknown
