@@ -3,7 +3,6 @@ package hostedprocess
 import (
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -34,7 +33,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		return
 	}
 	f := refresh{hostedProcess: h, known: known{last, state.statuses(h.Hosts)}, held: last.comparedWith(h), operation: state.operation()}
-	if err := diagnose.UnlessInterrupted(ctx, f.inspect(ctx, loadSilent(ctx, req.Private, h.Hosts.Hosts()))); err != nil {
+	if err := diagnose.UnlessInterrupted(ctx, f.inspect(ctx, loadSilent(ctx, req.Private))); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
 		return
@@ -212,28 +211,19 @@ func (f *refresh) driftOn(host fleet.Host) diagnose.HostStatus {
 	return status
 }
 
-// silentKey is where private state keeps the addresses of hosts whose agents did not answer the last refresh.
-// They are no drift and cause no plan; only the order of waves depends on them.
+// silentKey is where private state keeps the hosts whose agents did not answer the last refresh. They are no drift and
+// cause no plan; only the order of waves depends on them, and how long their agents are asked.
 const silentKey = "silent"
 
-// saveSilent saves the addresses of these hosts.
 func saveSilent(ctx context.Context, before reference.PrivateReader, to reference.PrivateWriter, unreachable map[fleet.Host]fleet.Status) diag.Diagnostics {
-	addresses := make([]string, 0, len(unreachable))
+	silent := make(map[fleet.HostID]bool, len(unreachable))
 	for host := range unreachable {
-		addresses = append(addresses, host.Address())
+		silent[host.WithoutSupplier()] = true
 	}
-	slices.Sort(addresses)
-	return reference.KeepPrivate(ctx, before, to, silentKey, addresses, len(addresses) == 0)
+	return reference.KeepPrivate(ctx, before, to, silentKey, silent, len(silent) == 0)
 }
 
-// loadSilent returns those of the hosts that saveSilent has saved.
-func loadSilent(ctx context.Context, from reference.PrivateReader, hosts ...[]fleet.Host) map[fleet.HostID]bool {
-	addresses, _ := reference.LoadPrivate[[]string](ctx, from, silentKey) // fails only for the framework's own keys
-	silent := make(map[fleet.HostID]bool)
-	for _, host := range slices.Concat(hosts...) {
-		if _, found := slices.BinarySearch(addresses, host.Address()); found {
-			silent[host.WithoutSupplier()] = true
-		}
-	}
+func loadSilent(ctx context.Context, from reference.PrivateReader) map[fleet.HostID]bool {
+	silent, _ := reference.LoadPrivate[map[fleet.HostID]bool](ctx, from, silentKey) // fails only for the framework's own keys
 	return silent
 }

@@ -115,7 +115,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		return
 	}
 	last = last.orElse(prior.Desired, prior.Desired.Fingerprint)
-	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts(), prior.Hosts.Hosts())
+	h.rollout.Silent = loadSilent(ctx, req.Private)
 	if !prior.Desired.HasSpec { // imported and never applied: its hosts are unregistered by what is declared now
 		prior.Process = h.Process
 	}
@@ -184,7 +184,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 		return
 	}
 
-	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts())
+	h.rollout.Silent = loadSilent(ctx, req.Private)
 	gone := h.departure(k, l)
 	gone.release(ctx, h.Hosts.Hosts(), h.rollout)
 
