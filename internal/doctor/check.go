@@ -307,7 +307,7 @@ func (p *Platform) readFiles(ctx context.Context, hosts []fleet.Host, report *Re
 	}
 }
 
-// age reports the age of the cached status, by the newest row in it.
+// age reports the age of the cached status, by the newest row in it, or in its first page if it has more.
 func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 	l := Line{ID: "status-age", What: "age of the cached status", State: Undetermined}
 	if namespace == "" {
@@ -315,8 +315,11 @@ func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 		report.add(l)
 		return
 	}
-	rows, _, err := p.list(ctx, namespace)
-	newest := int64(0)
+	rows, count, err := p.list(ctx, namespace)
+	newest, which := int64(0), "its newest row"
+	if listed := int64(len(rows)); count > listed {
+		which = fmt.Sprintf("the newest of the first %d of its %d rows", listed, count)
+	}
 	for _, row := range rows {
 		newest = max(newest, row.ReportTime.Int())
 	}
@@ -327,7 +330,7 @@ func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
 		l.Found = fmt.Sprintf("namespace %q has no row with a report_time", namespace)
 	default:
 		old := p.Clock.Now().Sub(time.Unix(newest, 0)).Round(time.Second)
-		l.State, l.Found = Well, fmt.Sprintf("its newest row is %s old, by this machine's clock", old)
+		l.State, l.Found = Well, fmt.Sprintf("%s is %s old, by this machine's clock", which, old)
 		if old > 5*time.Minute {
 			l.State, l.Next = Found, "A change made at a console is found only after that time. Compare the clocks first."
 		}

@@ -521,6 +521,14 @@ func oldRows(w *world) {
 	_ = w.clock.Pause(w.Context(), time.Hour)
 }
 
+// twoPages are more rows than a page has.
+func twoPages(w *world) {
+	for i := range 1000 {
+		_ = w.sim.Register(address, "web", fmt.Sprintf("nginx-%d", i), nil, "")
+	}
+	oldRows(w)
+}
+
 // Promised in your-platform.md: the first call. If it fails, nothing else is asked
 // Promised in your-platform.md: what the provider would warn about: plain HTTP, a certificate that is not verified
 //
@@ -577,6 +585,7 @@ func TestCheck_finds(t *testing.T) {
 		"file-by-esb":           {esb, nil, nil, "file " + address, doctor.Found, []string{"it takes the gateway or JOB"}, false},
 		"limit":                 {apigw, nil, inject(simulator.Fault{API: "get_proc_operate_result_v2", HTTPStatus: 429, Skip: 8}), "rate", doctor.Found, []string{"of 10 calls were turned away", "requests_per_second"}, false},
 		"old-rows":              {esb, nil, oldRows, "status-age", doctor.Found, []string{"1h0m0s old"}, false},
+		"two-pages":             {esb, nil, twoPages, "status-age", doctor.Found, []string{"the newest of the first 1000 of its 1001 rows is 1h0m0s old"}, false},
 		"no-rows":               {esb, nil, nil, "status-age", doctor.Undetermined, []string{`namespace "web" has no row`}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
