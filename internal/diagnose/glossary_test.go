@@ -26,8 +26,8 @@ var callCodes = []callCode{
 		1000115, fromGSE,
 		procapi.Words{English: "the task is queued and has no result yet", Chinese: "任务排队中，尚无结果"},
 		procapi.Words{
-			English: "Nothing: the provider asks until `timeouts` is up. If no result comes, give the task id to the platform's administrators.",
-			Chinese: "无需处理：在 `timeouts` 到期之前会一直查询结果。若始终没有结果，请把任务 ID 提供给平台管理员。",
+			English: "Nothing: the provider asks again. If no result comes within `timeouts`, give the administrators the task id.",
+			Chinese: "无需处理：会再次查询结果，最多到 `timeouts` 到期。若始终没有结果，请把任务 ID 提供给平台管理员。",
 		},
 	},
 	{

@@ -61,8 +61,8 @@ var knownCodes = []KnownCode{
 		Sure:    certain,
 		Meaning: Words{"still in progress", "仍在执行中"},
 		Todo: Words{
-			"Nothing: the provider asks until `timeouts` is up. If no result comes, look at the host's agent.",
-			"无需处理：在 `timeouts` 到期之前会一直查询结果。若始终没有结果，请检查该主机的 Agent。",
+			"Nothing: the provider asks again. If no result comes within `timeouts` (a later refresh: 30 s), look at the host's agent.",
+			"无需处理：会再次查询结果，最多到 `timeouts` 到期（此后刷新时只查询 30 秒）。若始终没有结果，请检查该主机的 Agent。",
 		},
 	},
 	{
