@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -133,31 +134,75 @@ func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 		if s.State == Unknown {
 			t.results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Away: s.Away, Meaning: "not run, because its agent does not say whether it hosts it"}
 		}
-		t.bare[h] = t.bare[h] || s.HostedKnown && !s.Hosted // an earlier run may have hosted it
+		left := t.bare[h] && !t.hostedSince(h, s) // an earlier run may have hosted it
+		t.bare[h] = left || s.HostedKnown && !s.Hosted
 	}
 	t.due = Where(t.due, func(h Host) bool { return before[h].State != Unknown })
+}
+
+// hostedSince reports whether somebody else has hosted the process since an earlier run may have left it hosted, by
+// what its agent says. Without both times, it was that run.
+func (t *turn) hostedSince(h Host, s Status) bool {
+	return registeredSince(t.unsure[h].RegisterTime, s.RegisterTime)
+}
+
+// askResumed asks the agents of hosts that an earlier run may have left hosted, and leaves alone those that somebody
+// has hosted since. It returns the outcomes of hosts whose agents do not say.
+func (t *turn) askResumed(ctx context.Context) Results {
+	unasked := make(Results)
+	known := Where(In(t.resumed, t.bare), func(h Host) bool { return t.unsure[h].RegisterTime != 0 })
+	if len(known) == 0 {
+		return unasked
+	}
+	live, err := LiveStatusWithin(ctx, t.process, Quick, known)
+	for _, h := range known {
+		switch s := live[h]; {
+		case !s.answered():
+			unasked[h] = Unanswered(s, err, "whether somebody has hosted it since could not be asked")
+		case t.hostedSince(h, s):
+			delete(t.bare, h)
+		}
+	}
+	return unasked
+}
+
+// hostedAt returns the time of the registration by which the agent hosts the process, 0 if it does not say.
+func (s Status) hostedAt() int64 {
+	if !s.Hosted {
+		return 0
+	}
+	return s.RegisterTime
 }
 
 // unhostAgain ends the hosting that running a one-shot process began, and checks that. If it goes on, the
 // next run ends it without running the process again. A failed start may have hosted the process as well. A
 // start whose end was not seen may still do so.
 func (t *turn) unhostAgain(ctx context.Context) {
-	hosts := Where(In(slices.Concat(t.resumed, t.due), t.bare), func(h Host) bool {
-		o := t.results[h]
-		return o.OK() || o.Verdict == Failed && o.MayHaveRun()
+	let, open := t.askResumed(ctx), In(slices.Concat(t.resumed, t.due), t.bare)
+	hosts := Where(open, func(h Host) bool {
+		_, unasked := let[h]
+		return !unasked && (t.results[h].OK() || t.results[h].Verdict == Failed && t.results[h].MayHaveRun())
 	})
-	if len(hosts) == 0 {
-		return
+	lost := Where(open, func(h Host) bool { return !t.results[h].OK() && t.results[h].Underway.Bare })
+	if len(hosts) > 0 {
+		let.Merge(operateBefore(ctx, t.process, Unsupervise, hosts, nil, Quick))
 	}
-	let := operateBefore(ctx, t.process, Unsupervise, hosts, nil, Quick)
-	after, _ := LiveStatusWithin(ctx, t.process, Aftermath, let.Succeeded(hosts))
-	for _, h := range hosts {
+	var after map[Host]Status
+	if asked := slices.Concat(hosts, lost); len(asked) > 0 {
+		after, _ = LiveStatusWithin(ctx, t.process, Aftermath, asked)
+	}
+	for _, h := range lost {
+		o := t.results[h]
+		o.Underway.RegisterTime = after[h].hostedAt()
+		t.results[h] = o
+	}
+	for h := range let {
 		o, ran := let[h].unhosted(after[h]), t.results[h]
 		if o.OK() {
 			delete(t.bare, h)
 			continue
 		}
-		task := Task{ID: ran.TaskID, Operation: t.op, Bare: true, Worked: ran.OK()}
+		task := Task{ID: ran.TaskID, Operation: t.op, Bare: true, Worked: ran.OK(), RegisterTime: cmp.Or(after[h].hostedAt(), t.unsure[h].RegisterTime)}
 		if ran.OK() {
 			o.Meaning = strings.TrimSuffix("it was run, and is hosted now, so the agent may run it again: "+o.Meaning, ": ")
 			o.Ran, o.Away = true, false

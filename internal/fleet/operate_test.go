@@ -205,6 +205,8 @@ func TestRun_leavesTime(t *testing.T) {
 }
 
 // A one-shot process that was not hosted is unhosted after its start, or the agent would run it again.
+//
+// Promised in cookbook.md: Where agents do not report whether they host a process, it stays hosted, as it may have been before.
 func TestRun_oneShot(t *testing.T) {
 	t.Parallel()
 	var (
@@ -219,9 +221,10 @@ func TestRun_oneShot(t *testing.T) {
 		lost    = fleet.Outcome{Verdict: fleet.Lost}
 		stuck   = away
 		worked  = fleet.Task{Operation: fleet.Start, Bare: true, Worked: true} // must not be run again
-		left    = func(why string) fleet.Outcome {                             // if there was nothing to unhost
+		left    = func(at int64, why string) fleet.Outcome {                   // if there was nothing to unhost
 			o := goesOn(hostedAfter(noop), worked)
 			o.Ran = true
+			o.Underway.RegisterTime = at
 			o.Meaning = "it was run, and is hosted now, so the agent may run it again: " + why
 			return o
 		}
@@ -236,6 +239,7 @@ func TestRun_oneShot(t *testing.T) {
 		stuck.Meaning += ": " + away.Meaning
 	}
 	stuck.Underway, remains.Underway = worked, worked
+	remains.Underway.RegisterTime = 5 // by which a later run knows the registration that this one has left
 	stuck.Ran, remains.Ran = true, true
 	ranAndHosted := func(err error) fleet.Outcome {
 		return fleet.Outcome{Verdict: fleet.Failed, Ran: true, Err: err, Meaning: remains.Meaning[:strings.Index(remains.Meaning, ":")], Underway: worked}
@@ -254,24 +258,24 @@ func TestRun_oneShot(t *testing.T) {
 		"fails-and-hosts": {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: gone}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: broken, 2: gone}},
 		"may-have-hosted": {fleet.Start, nil, nil, byOp{fleet.Start: {1: terminated, 2: refused}}, "live 1 2, start 1 2, unhost 1, live 1", byHost{1: terminated, 2: refused}},
 		"agent-silent":    {fleet.Start, byStatus{1: silent}, nil, nil, "live 1 2, start 2, unhost 2, live 2", byHost{1: notRun, 2: well}},
-		"not-unhosted":    {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2", byHost{1: stuck, 2: well}},
+		"not-unhosted":    {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: stuck, 2: well}},
 		// What follows the start does not change that it has run, whatever became of the call.
 		"unhosting-interrupted-or-refused": {
-			fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: {Verdict: fleet.NotTried, Err: context.Canceled}, 2: refused}}, "live 1 2, start 1 2, unhost 1 2, live",
+			fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: {Verdict: fleet.NotTried, Err: context.Canceled}, 2: refused}}, "live 1 2, start 1 2, unhost 1 2, live 1 2",
 			byHost{1: ranAndHosted(context.Canceled), 2: ranAndHosted(refused.Err)},
 		},
 		"fails-and-stays-hosted": {
-			fleet.Start, nil, nil, byOp{fleet.Start: {1: broken}, fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 2",
+			fleet.Start, nil, nil, byOp{fleet.Start: {1: broken}, fleet.Unsupervise: {1: away}}, "live 1 2, start 1 2, unhost 1 2, live 1 2",
 			byHost{1: goesOn(brokenAndHosted, fleet.Task{Operation: fleet.Start, Bare: true}), 2: well},
 		},
 		"answer-lost": {
-			fleet.Start, byStatus{2: hosted}, nil, byOp{fleet.Start: {1: lost, 2: lost}}, "live 1 2, start 1 2",
+			fleet.Start, byStatus{2: hosted}, nil, byOp{fleet.Start: {1: lost, 2: lost}}, "live 1 2, start 1 2, live 1",
 			byHost{1: goesOn(lost, fleet.Task{Operation: fleet.Start, Bare: true}), 2: lost},
 		},
 		"nothing-to-unhost": {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: noop}}, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: well, 2: well}},
 		"nothing-to-unhost-and-hosted-or-silent": {
 			fleet.Start, nil, byStatus{1: hosted, 2: silent}, byOp{fleet.Unsupervise: {1: noop, 2: noop}},
-			"live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: left("its agent reports afterwards that it is still hosted"), 2: left("the platform says that it does not run, but whether it is still hosted is not known")},
+			"live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: left(5, "its agent reports afterwards that it is still hosted"), 2: left(0, "the platform says that it does not run, but whether it is still hosted is not known")},
 		},
 		"hosted-afterwards": {fleet.Start, nil, byStatus{1: hosted, 2: silent}, nil, "live 1 2, start 1 2, unhost 1 2, live 1 2", byHost{1: remains, 2: well}},
 	} {

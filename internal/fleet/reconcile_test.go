@@ -103,7 +103,7 @@ func TestReconcile(t *testing.T) {
 		"adoption-goes-on": { // over what the agent had at that time
 			registered, fleet.Change{Register: hosts(1), Adopt: true}, process{register: done(byHost{1: takenAt5}), reregister: done(byHost{1: sent})},
 			"register 1, cached 1, reregister 1",
-			byHost{1: left(goesOn(sent, fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: ownPrint, RegisteredBefore: 5}), fleet.NotRegistered)},
+			byHost{1: left(goesOn(sent, fleet.Task{ID: "T", Operation: fleet.Supervise, Fingerprint: ownPrint, RegisterTime: 5}), fleet.NotRegistered)},
 		},
 		"registered-and-nothing-was-to-be-done": {registered, register, process{register: done(byHost{1: noop})}, "register 1, live 1", byHost{1: noop}},
 		"reregister-goes-on": { // over what was there
@@ -499,9 +499,9 @@ func TestReconcile_hostingUnderWay(t *testing.T) {
 		"fresh-and-an-earlier":    {fresh, hostedAt(6), another, false},
 		"fresh-and-not-hosted":    {fresh, row(fleet.Stopped, false, 0), oursAt(6), false},
 		"fresh-and-silent":        {fresh, fleet.Status{State: fleet.Unknown}, oursAt(6), false},
-		"over-another":            {fleet.Task{RegisteredBefore: 5}, hostedAt(6), oursAt(6), true},
-		"over-the-same":           {fleet.Task{RegisteredBefore: 5}, hostedAt(5), oursAt(5), false},
-		"over-one-and-no-time":    {fleet.Task{RegisteredBefore: 5}, hostedAt(0), oursAt(6), false},
+		"over-another":            {fleet.Task{RegisterTime: 5}, hostedAt(6), oursAt(6), true},
+		"over-the-same":           {fleet.Task{RegisterTime: 5}, hostedAt(5), oursAt(5), false},
+		"over-one-and-no-time":    {fleet.Task{RegisterTime: 5}, hostedAt(0), oursAt(6), false},
 		"over-one-without-a-time": {fleet.Task{}, hostedAt(6), oursAt(6), false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,11 +21,12 @@ type Task struct {
 	// come under that name, which may be known nowhere else any more.
 	As string `json:"as,omitempty"`
 	// Fingerprint is that of the declaration that a hosting was sent for. Fresh is set if the process was not
-	// hosted before. RegisteredBefore is the time of its earlier registration by the agent's clock, 0 if
-	// unknown.
-	Fingerprint      string `json:"fingerprint,omitempty"`
-	Fresh            bool   `json:"fresh,omitempty"`
-	RegisteredBefore int64  `json:"over,omitempty"`
+	// hosted before.
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Fresh       bool   `json:"fresh,omitempty"`
+	// RegisterTime is the time of a registration by the agent's clock, 0 if unknown: of the one before a hosting, or
+	// with Bare of the one that the operation has left.
+	RegisterTime int64 `json:"register_time,omitempty"`
 	// Was is the pid before the operation was sent, 0 if unknown. Another pid shows that it worked.
 	Was int64 `json:"was,omitempty"`
 }
@@ -35,7 +36,7 @@ type Task struct {
 // labels the owner is not checked.
 func (t Task) hosts(want Desired, live, row Status) bool {
 	want.Fingerprint = t.Fingerprint
-	since := t.Fresh || registeredSince(t.RegisteredBefore, live.RegisterTime)
+	since := t.Fresh || registeredSince(t.RegisterTime, live.RegisterTime)
 	sent := want.FingerprintLabel == "" || want.Made(row) && !row.olderThan(live.RegisterTime)
 	return live.Hosted && since && sent
 }

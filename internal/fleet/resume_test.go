@@ -154,21 +154,33 @@ func TestRun_resumesOneShotThen(t *testing.T) {
 		notRun  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "away", Meaning: "not run, because its agent does not say whether it hosts it"}
 		stays   = fleet.Outcome{Verdict: fleet.Failed, Ran: true, Meaning: "it was run, and is hosted now, so the agent may run it again: its agent reports afterwards that it is still hosted"}
 	)
+	at := func(task fleet.Task, time int64) fleet.Task {
+		task.RegisterTime = time
+		return task
+	}
+	unasked := fleet.Outcome{Verdict: fleet.Failed, Ran: true, Code: 117, Message: "away", Meaning: "it was run, and is hosted now, so the agent may run it again: whether somebody has hosted it since could not be asked"}
 	for name, c := range map[string]struct {
 		before  fleet.Task
 		process process
 		calls   string
 		want    fleet.Outcome
 	}{
-		"no-id":               {noID, process{live: answer(hosted)}, "live 1, live 1, start 1, unhost 1, live 1", goesOn(stays, fleet.Task{Operation: fleet.Start, Bare: true, Worked: true})},
+		"no-id":               {noID, process{live: answer(hosted)}, "live 1, live 1, start 1, unhost 1, live 1", goesOn(stays, fleet.Task{Operation: fleet.Start, Bare: true, Worked: true, RegisterTime: 5})},
 		"no-id-runs":          {noID, process{live: answer(hostingUnknown(runs))}, "live 1, unhost 1, live 1", already},
-		"no-id-lost-again":    {noID, process{live: answer(hosted), operate: doneOps(byOp{fleet.Start: {1: lost}})}, "live 1, live 1, start 1", goesOn(lost, noID)},
+		"no-id-lost-again":    {noID, process{live: answer(hosted), operate: doneOps(byOp{fleet.Start: {1: lost}})}, "live 1, live 1, start 1, live 1", goesOn(lost, fleet.Task{Operation: fleet.Start, Bare: true, RegisterTime: 5})},
 		"forgotten-runs":      {task, process{live: answer(hostingUnknown(runs)), look: byHost{1: forgotten}}, "look 1, live 1, unhost 1, live 1", already},
 		"failed-silent":       {task, process{live: answer(silent), look: byHost{1: failedBy}}, "look 1, live 1", goesOn(notRun, task)},
 		"failed-not-tried":    {task, process{live: answer(hosted), look: byHost{1: failedBy}, operate: doneOps(byOp{fleet.Start: {1: gone}})}, "look 1, live 1, start 1", goesOn(gone, task)},
 		"worked":              {worked, process{live: answer(live(fleet.Stopped, false, 5))}, "unhost 1, live 1", byTask},
 		"anew":                {fleet.Task{Operation: fleet.Start, Bare: true, Anew: true}, process{live: answer(hostingUnknown(runs))}, "live 1, start 1, unhost 1, live 1", well},
-		"worked-stays-hosted": {worked, process{live: answer(hosted)}, "unhost 1, live 1", goesOn(stays, worked)},
+		"worked-stays-hosted": {worked, process{live: answer(hosted)}, "unhost 1, live 1", goesOn(stays, at(worked, 5))},
+		// Somebody has hosted it since, as the agent's other time shows, or may have.
+		"worked-same-time":   {at(worked, 5), process{live: answer(hosted)}, "live 1, unhost 1, live 1", goesOn(stays, at(worked, 5))},
+		"worked-no-time":     {at(worked, 5), process{live: answer(live(fleet.Stopped, true, 0))}, "live 1, unhost 1, live 1", goesOn(stays, at(worked, 5))},
+		"worked-hosted-anew": {at(worked, 4), process{live: answer(hosted)}, "live 1", byTask},
+		"worked-silent":      {at(worked, 5), process{live: answer(silent)}, "live 1", goesOn(unasked, at(worked, 5))},
+		"failed-hosted-anew": {at(task, 4), process{live: answer(hosted), look: byHost{1: failedBy}}, "look 1, live 1, start 1", well},
+		"hosted-anew-anew":   {fleet.Task{Operation: fleet.Start, Bare: true, Anew: true, RegisterTime: 4}, process{live: answer(hosted)}, "live 1, start 1", well},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -188,7 +188,7 @@ func (v *visit) registerNew(ctx context.Context, hosts []Host, later time.Durati
 	if len(claimed) > 0 {
 		for h, o := range reregister(ctx, v.process, claimed, later).hosting(v.want, nil) {
 			if o.Underway.ID != "" {
-				o.Underway.RegisteredBefore = v.registered[h].RegisterTime
+				o.Underway.RegisterTime = v.registered[h].RegisterTime
 			}
 			if o.Verdict == Failed && (o.Err != nil || o.Away) {
 				o.Verdict, o.Away = Lost, false // it may be this object's by now, and is not in state yet

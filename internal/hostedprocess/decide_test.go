@@ -117,7 +117,7 @@ func TestLedger_afterApply(t *testing.T) {
 	host := hostOf(1)
 	hosting, start := fleet.Task{ID: "T", Operation: fleet.Supervise}, fleet.Task{ID: "T", Operation: fleet.Start}
 	fresh, over, restart := hosting, hosting, fleet.Task{ID: "R", Operation: fleet.Restart}
-	fresh.Fresh, over.RegisteredBefore = true, 5
+	fresh.Fresh, over.RegisterTime = true, 5
 	found := func(ended bool, times map[fleet.Host]int64) fleet.Found {
 		return fleet.Found{Registered: times, Ended: map[fleet.Host]bool{host: ended}}
 	}

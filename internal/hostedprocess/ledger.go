@@ -241,8 +241,8 @@ func (e entry) afterApply(host fleet.Host, o fleet.Outcome, found fleet.Found) e
 	}
 	// A hosting that replaces a registration of this object has taken effect once the agent reports another
 	// time.
-	if over := task.Operation == fleet.Supervise && !task.Fresh && before.Overtaken == 0; over && task.RegisteredBefore == 0 && task.ID != before.Task.ID {
-		task.RegisteredBefore = before.At
+	if over := task.Operation == fleet.Supervise && !task.Fresh && before.Overtaken == 0; over && task.RegisterTime == 0 && task.ID != before.Task.ID {
+		task.RegisterTime = before.At
 	}
 	e.Task = task
 	return e

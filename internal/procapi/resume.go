@@ -44,7 +44,7 @@ func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
 func ByTask(tasks map[fleet.Host]fleet.Task) iter.Seq[[]fleet.Host] {
 	hosts := make(map[fleet.Task][]fleet.Host)
 	for host, task := range tasks {
-		task.Fresh, task.RegisteredBefore, task.Was = false, 0, 0 // these belong to the host, not to the task
+		task.Fresh, task.RegisterTime, task.Was = false, 0, 0 // these belong to the host, not to the task
 		hosts[task] = append(hosts[task], host)
 	}
 	return maps.Values(hosts)

@@ -537,7 +537,7 @@ func TestByTask(t *testing.T) {
 	hosts := procapitest.Parse(t, one1, two2, "0:10.0.0.3")
 	restart := fleet.Task{ID: "T", Operation: fleet.Restart}
 	over := restart
-	over.RegisteredBefore, over.Fresh = 5, true
+	over.RegisterTime, over.Fresh = 5, true
 	groups := 0
 	for group := range ByTask(map[fleet.Host]fleet.Task{hosts[0]: restart, hosts[1]: over, hosts[2]: {ID: "T", Operation: fleet.Start}}) {
 		groups++

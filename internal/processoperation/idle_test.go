@@ -175,6 +175,57 @@ func TestProcessOperation_oneShotUnhostedLater(t *testing.T) {
 	}
 }
 
+// What an earlier run has left hosted is not unhosted if somebody has hosted it since.
+func TestProcessOperation_oneShotHostedSince(t *testing.T) {
+	t.Parallel()
+	unhosting := simulator.Fault{API: "operate_*", Op: new(simulator.OpUnhost), Code: new(simulator.CodeCommandFailed)}
+	silent := simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Code: new(117)}
+	for name, c := range map[string]struct {
+		fault  simulator.Fault // in the first run
+		sent   []string        // by the second run
+		anew   bool            // other triggers make the operation run again
+		silent bool            // the agent is silent in the second run
+	}{
+		"not-unhosted":       {fault: unhosting},
+		"agent-silent":       {fault: unhosting, silent: true},
+		"for-other-triggers": {fault: unhosting, sent: []string{providertest.Operated(0, 1)}, anew: true},
+		"answer-lost":        {fault: simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Drop: "after"}, sent: []string{providertest.Operated(0, 1)}},
+	} {
+		onFaces(t, name, gseFaces, func(s trial) {
+			t := s.t
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 1)
+			sim.Inject(c.fault)
+			resource, config := operationOf(t, sim, s.by), oneShot(s.by, "start", 1)
+			resource.Apply(config)
+			sim.Repair()
+			providertest.NoError(t, sim.Host(providertest.Address(1), "web", "nginx"))
+			if resource.Tainted {
+				resource.Untaint()
+			}
+			if c.anew {
+				config["triggers"] = map[string]string{"run": "2"}
+			}
+			if c.silent {
+				sim.Inject(silent)
+				sim.ResetCalls()
+				if _, said := resource.Apply(config); len(resource.Reasons("failed_hosts")) != 1 {
+					t.Errorf("said: %s", said)
+				}
+				sim.Changed(t)
+				sim.Repair()
+			}
+			sim.ResetCalls()
+			resource.Applied(config)
+			process, _ := sim.Process(providertest.Address(1), "web", "nginx")
+			if sim.Changed(t, c.sent...); !process.Hosted {
+				t.Errorf("it is %+v", process)
+			}
+			resource.Settled(config)
+		})
+	}
+}
+
 // A restart of a one-shot process is refused before any call, also if its kind is known only in the apply.
 func TestProcessOperation_oneShotRestarted(t *testing.T) {
 	t.Parallel()
@@ -195,7 +246,7 @@ func TestProcessOperation_oneShotRestarted(t *testing.T) {
 // that fails, the run reports it, and a later run unhosts the process.
 //
 // Promised in cookbook.md: it is unhosted whatever its start ended with.
-// Promised in cookbook.md: A host where that fails is in `failed_hosts`, and the next apply ends the hosting.
+// Promised in cookbook.md: A host where that fails is in `failed_hosts`, and the next apply ends the hosting, unless the process was hosted anew since.
 func TestProcessOperation_oneShotFailed(t *testing.T) {
 	t.Parallel()
 	second := providertest.AddressList([]int{2})

@@ -47,7 +47,7 @@ func (d duty) addDoubt(host fleet.Host, known inDoubt, operation fleet.Operation
 		return
 	}
 	if known.Bare {
-		d.unsure[host] = inDoubt{Task: fleet.Task{Operation: operation, Bare: true, Anew: true}}
+		d.unsure[host] = inDoubt{Task: fleet.Task{Operation: operation, Bare: true, Anew: true, RegisterTime: known.RegisterTime}}
 	}
 }
 
