@@ -35,6 +35,9 @@ type Runs struct {
 	// PID is the pid of the process that runs Spec, 0 if unknown. With TryUnseen it is the pid before the
 	// try, with TryFailed and TryUnsure the pid that was last seen.
 	PID int64 `json:"pid,omitempty"`
+	// Sent is set if registering another declaration than Spec was sent and failed: a process that was started since
+	// may run that.
+	Sent bool `json:"sent,omitempty"`
 	// Tried is what became of the operation for the declaration in state, unless its value says otherwise.
 	Tried Tried `json:"tried,omitempty"`
 	// Task is the task of a try whose end was not seen, for any declaration, if it is known. Its result is
@@ -79,7 +82,7 @@ func (r Runs) Due(spec string) bool { return r.Tried != "" || r.Spec != "" && r.
 func (r Runs) Redeclared(before string) Runs {
 	switch r.Tried {
 	case "", TryDue:
-		return Runs{Spec: cmp.Or(r.Spec, before), PID: r.PID, Task: r.Task}
+		return Runs{Spec: cmp.Or(r.Spec, before), PID: r.PID, Sent: r.Sent, Task: r.Task}
 	case TryUnsure:
 		return Runs{Spec: SpecUnknown}
 	default:
@@ -96,7 +99,7 @@ func (r Runs) Seen(pid int64) Runs {
 	if r.Spec != "" && (pid == 0 || pid != r.PID) {
 		r.Spec = SpecUnknown
 	}
-	r.PID = pid
+	r.PID, r.Sent = pid, r.Spec != ""
 	return r
 }
 
@@ -180,13 +183,13 @@ func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
 	var (
 		same    = t.same(r.PID, live)
 		ours    = t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime // the registration is still that of the last apply in state
-		runsOn  = same || ours && r.PID == 0
+		runsOn  = same || ours && !r.Sent && live.PID > 0 && t.Row.PID == live.PID && want.Made(t.Row)
 		restart = o.Operation == Restart
 	)
 	switch {
 	case restart && r.Spec == want.Spec && runsOn, restart && t.Registered && ours && !same && live.startedSince():
 		return ranAlready
-	case r.Spec == want.Spec, restart && same:
+	case restart && same, !restart && r.Spec == want.Spec:
 		return operate
 	}
 	return t.fromRow(r, o, want, live)

@@ -37,6 +37,9 @@ func TestRuns_interrupted(t *testing.T) {
 	ranAt := func(pid, registered int64) kept {
 		return kept{Runs{Spec: "new", PID: pid}, Trace{RegisterTime: registered, Row: row("v1-old", 0, 0)}}
 	}
+	ranFirm := func(file Status, sent bool) kept {
+		return kept{Runs{Spec: "new", PID: 7, Sent: sent}, Trace{RegisterTime: 100, Row: file}}
+	}
 	harmed := func(registered int64, file Status) kept {
 		return kept{Runs{Spec: SpecUnknown, Tried: TryEarlier}, Trace{RegisterTime: registered, Row: file}}
 	}
@@ -79,11 +82,15 @@ func TestRuns_interrupted(t *testing.T) {
 		"lost-and-started-since-the-row":      {lost(row("v1-old", 7, 100)), live(8, 100, 150), mayHaveRun, operate},
 		"not-restarted,-and-runs-on":          {ran(row("v1-old", 7, 100)), live(7, 100, 90), ranAlready, operate},
 		"not-restarted,-and-another-runs":     {ran(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
-		"not-restarted,-and-row-shows-it":     {ran(row("v1-new", 8, 100)), live(8, 100, 150), operate, operate},
-		"not-restarted,-no-pid-but-its-time":  {ranAt(0, 100), live(8, 100, 150), ranAlready, operate},
-		"not-restarted,-no-pid,-another-time": {ranAt(0, 100), live(8, 200, 250), operate, operate},
+		"not-restarted,-and-row-shows-it":     {ran(row("v1-new", 8, 100)), live(8, 100, 150), mayHaveRun, operate},
+		"not-restarted,-its-time-and-row":     {ranFirm(row("v1-new", 8, 100), false), live(8, 100, 150), ranAlready, operate},
+		"not-restarted,-which-was-sent":       {ranFirm(row("v1-new", 8, 100), true), live(8, 100, 150), mayHaveRun, operate},
+		"not-restarted,-and-row-of-before":    {ranFirm(row("v1-new", 7, 100), false), live(8, 100, 150), mayHaveRun, operate},
+		"not-restarted,-and-no-pid":           {ranFirm(row("v1-new", -1, 100), false), live(-1, 100, 150), mayHaveRun, operate},
+		"not-restarted,-no-pid-but-its-time":  {ranAt(0, 100), live(8, 100, 150), mayHaveRun, operate},
+		"not-restarted,-no-pid,-another-time": {ranAt(0, 100), live(8, 200, 250), mayHaveRun, operate},
 		"not-restarted,-neither-pid-nor-time": {ranAt(0, 0), live(0, 0, 0), operate, operate},
-		"not-restarted,-another-pid":          {ranAt(7, 100), live(8, 100, 150), operate, operate},
+		"not-restarted,-another-pid":          {ranAt(7, 100), live(8, 100, 150), mayHaveRun, operate},
 		"due,-and-started-since":              {registered(7, row("v1-new", 8, 100)), live(8, 100, 101), ranAlready, mayHaveRun},
 		"due,-and-not-started-since":          {registered(0, row("v1-new", 8, 100)), live(8, 100, 100), mayHaveRun, mayHaveRun},
 		"due,-and-runs-on":                    {registered(7, row("v1-new", 7, 100)), live(7, 100, 101), operate, mayHaveRun},
@@ -195,15 +202,16 @@ func TestRuns_since(t *testing.T) {
 	t.Parallel()
 	task := Task{ID: "T", Operation: Restart}
 	for name, c := range map[string]struct{ got, want Runs }{
-		"the-same":          {Runs{Spec: "old", PID: 7}.Seen(7), Runs{Spec: "old", PID: 7}},
-		"another":           {Runs{Spec: "old", PID: 7}.Seen(8), Runs{Spec: SpecUnknown, PID: 8}},
-		"none":              {Runs{Spec: "old", PID: 7}.Seen(0), Runs{Spec: SpecUnknown}},
+		"the-same":          {Runs{Spec: "old", PID: 7}.Seen(7), Runs{Spec: "old", PID: 7, Sent: true}},
+		"another":           {Runs{Spec: "old", PID: 7}.Seen(8), Runs{Spec: SpecUnknown, PID: 8, Sent: true}},
+		"none":              {Runs{Spec: "old", PID: 7}.Seen(0), Runs{Spec: SpecUnknown, Sent: true}},
 		"as-declared":       {Runs{PID: 7}.Seen(8), Runs{PID: 8}},
 		"before-a-try":      {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Seen(8), Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}},
 		"changes":           {Runs{PID: 7}.Redeclared("old"), Runs{Spec: "old", PID: 7}},
 		"changes-again":     {Runs{Spec: "older", PID: 7}.Redeclared("old"), Runs{Spec: "older", PID: 7}},
 		"changes-once-more": {Runs{PID: 7, Tried: TryWorked}.Redeclared("old"), Runs{Spec: SpecUnknown, Tried: TryEarlier}},
-		"never-had-a-pid":   {Runs{Spec: "old"}.Seen(0), Runs{Spec: SpecUnknown}},
+		"never-had-a-pid":   {Runs{Spec: "old"}.Seen(0), Runs{Spec: SpecUnknown, Sent: true}},
+		"sent-and-changes":  {Runs{Spec: "older", PID: 7, Sent: true}.Redeclared("old"), Runs{Spec: "older", PID: 7, Sent: true}},
 		"due-and-changes":   {Runs{Spec: "older", PID: 7, Tried: TryDue, Task: task}.Redeclared("old"), Runs{Spec: "older", PID: 7, Task: task}},
 		"unseen-changes":    {Runs{PID: 7, Tried: TryUnseen, Task: task}.Redeclared("old"), Runs{Spec: SpecUnknown, Tried: TryEarlier, Task: task}},
 		"unsure-changes":    {Runs{PID: 7, Tried: TryUnsure}.Redeclared("old"), Runs{Spec: SpecUnknown}},

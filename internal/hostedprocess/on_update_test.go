@@ -45,6 +45,85 @@ func TestOnUpdate_revertedBeforeItCame(t *testing.T) {
 	}
 }
 
+// Hosts that a release never reached are not restarted by its revert, although their processes have been restarted since
+// the last apply.
+func TestOnUpdate_revertedAfterOtherRestarts(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		w.sim.ReregisteringKeepsTime = w.by == gateway
+		more := map[string]any{"on_update": "restart", "rollout": map[string]any{"batch_size": 1}}
+		o := w.object()
+		o.Applied(w.declares(4, more))
+		w.do(w.sim.StartProcess, 1, 2, 3) // no apply has seen them
+		o.Protocol = w.open()
+		o.Apply(w.changed(4, more))
+		w.do(w.sim.KillProcess, 2, 3)
+		w.sim.Tick()
+		w.onOp(simulator.OpRestart, failing, 1)
+		o.Protocol = w.open()
+		o.Apply(startedBy(w.by, "./start.sh -z", 4, more))
+		w.repair()
+		before := pids(w.sim, 3)
+		o.Protocol = w.open()
+		o.Applied(w.changed(4, more))
+		after := pids(w.sim, 3)
+		providertest.Check(w, after[0] != before[0] && slices.Equal(after[1:], before[1:]), "processes %d became %d", before, after)
+	})
+}
+
+// A revert that was killed after its restart does not restart again without an error, and does not count what another
+// killed apply has started as the declaration that came back.
+func TestOnUpdate_revertedAndKilled(t *testing.T) {
+	t.Parallel()
+	type object struct {
+		*providertest.Core
+		old, new map[string]any
+	}
+	killed := func(o object, config map[string]any) {
+		before := *o.Kept
+		o.Apply(config)
+		*o.Kept = before
+	}
+	for name, c := range map[string]struct {
+		ensure  string
+		befalls func(*world, object)
+		again   int // restarts by the first revert
+	}{
+		"restarted by a killed revert": {"running", func(w *world, o object) {
+			w.on("update_proc_info", simulator.Fault{Drop: "after"}, 1)
+			o.Apply(o.new)
+			w.repair()
+			w.do(w.sim.KillProcess, 1)
+			w.sim.Tick()
+			killed(o, o.old)
+		}, 0},
+		"restarted by a killed release": {"hosted", func(w *world, o object) {
+			w.do(w.sim.StartProcess, 1) // no apply has seen its pid
+			killed(o, o.new)
+			w.sim.SetReachable(providertest.Address(1), false)
+			o.Apply(o.new)
+			w.sim.SetReachable(providertest.Address(1), true)
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				w.sim.StartingKeepsTime, w.sim.ReregisteringKeepsTime, w.sim.HostingKeepsTime = true, true, true
+				more := map[string]any{"on_update": "restart", "ensure": c.ensure}
+				o := object{w.objectOfCLI(), w.declares(1, more), w.changed(1, more)}
+				o.Applied(o.old)
+				c.befalls(w, o)
+				w.sim.ResetCalls()
+				_, said := o.Apply(o.old)
+				got := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*")
+				providertest.Check(w, got == c.again && said.Failed() == (got == 0), "%d restarts; said: %s", got, said)
+				o.Apply(o.old)
+				providertest.Same(w, "restarts in all", 1, w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"))
+			})
+		})
+	}
+}
+
 // If a declaration took effect although the apply was interrupted or the platform reported a failure, the next apply of
 // it restarts the process, whatever came in between.
 func TestOnUpdate_tookEffect(t *testing.T) {

@@ -314,7 +314,7 @@ func onEach(t *testing.T, name string, at []providertest.Face, play func(*testin
 // An operation of on_update that is in progress when its apply ends reaches its agent once. The next
 // apply polls its task, and waits while it is in progress.
 //
-// Promised in rolling-restart.md: The next apply waits for a restart that was under way when its wave ended.
+// Promised in rolling-restart.md: The next apply waits for a restart that was still under way.
 func TestOnUpdate_underWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
