@@ -160,7 +160,12 @@ func (v *visit) register(ctx context.Context) {
 	anew, adopted := v.first(hosts, registerAnew), v.first(hosts, keepFound)
 	v.registerNew(ctx, v.first(hosts, register), later+needs(anew))
 	if len(anew) > 0 {
-		v.results.Merge(reregister(ctx, v.process, anew, later).hosting(v.want, nil))
+		for h, o := range reregister(ctx, v.process, anew, later).hosting(v.want, nil) {
+			if o.Underway.ID != "" { // a killed apply may have registered the same since the last one in state
+				o.Underway.RegisterTime = v.before[h].RegisterTime
+			}
+			v.results[h] = o
+		}
 	}
 	// A new host that could not be registered is not in sent: the registration may be another object's.
 	v.sent = Where(hosts, func(h Host) bool {

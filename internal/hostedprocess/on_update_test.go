@@ -230,6 +230,26 @@ func TestOnUpdate_interruptedRegistering(t *testing.T) {
 	}
 }
 
+// What a killed apply has registered is not taken for what a slow registration of the next apply is yet to do.
+func TestOnUpdate_killedThenInterruptedRegistering(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, gateway)
+	cut, pass := w.polled()
+	o, more := w.objectOfCLI(), map[string]any{"on_update": "restart", "ensure": "running"}
+	o.Applied(w.declares(1, more))
+	pass()
+	before := *o.Kept
+	o.Applied(w.changed(1, more))
+	*o.Kept = before // killed with Terraform
+	w.onOp(simulator.OpHost, simulator.Fault{Takes: time.Hour}, 1)
+	cut.Apply(o, w.changed(1, more))
+	w.repair()
+	said := cut.Apply(o, w.changed(1, more))
+	providertest.Fails(w, said, "hosting it by an earlier apply is still under way")
+	pass()
+	o.Applied(w.changed(1, more))
+}
+
 // If a retry is killed after its restart, a revert restarts the host, and another retry does not.
 func TestOnUpdate_retryKilled(t *testing.T) {
 	t.Parallel()
