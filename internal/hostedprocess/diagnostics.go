@@ -92,7 +92,7 @@ var (
 	goneDestroyed = advice{
 		"\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent. For that, reduce " +
 			"hosts to the hosts named above, declare all else as it was, and apply that, whatever it says of these hosts. Then destroy or replace it again. With all of " +
-			"its hosts, that apply would register the others anew. " + untaint + ".",
+			"its hosts, that apply would register the others anew. " + untaint + ". " + deposed + ".",
 		" once no other host is left in it.",
 	}
 )

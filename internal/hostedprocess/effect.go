@@ -273,17 +273,18 @@ func safetyOf(ctx context.Context, value types.Object) (safetyModel, diag.Diagno
 const (
 	raiseWithIt = "in the same change"
 	raiseBefore = "and apply that first: a destroy has no configuration, so what was applied last counts. " + untaint +
-		". " + keyGone + ", and raise the number in the same change"
+		". " + keyGone + ", and raise the number in the same change. " + deposed
 )
 
 // untaint is the way out of a destroy of which the provider was shown no plan.
 const untaint = "Where Terraform has tainted the resource, `terraform untaint` comes before"
 
+// deposed is the way out of a destroy that nothing can be applied before. An object that create_before_destroy has replaced
+// keeps the settings that it had.
+const deposed = "If it is the deposed object that create_before_destroy left, remove the resource with terraform state rm, and create it again on all of its hosts with adopt_existing = true"
+
 // keyGone is what to do if nothing can be applied first. Terraform moves nothing to a key that is in state already.
 const keyGone = "Where its key is gone from for_each, undo that first. Or, if a new key has its hosts, add a `moved` block to that key"
-
-// nowhere reports whether this object never registered any of the hosts that leave.
-func (e effect) nowhere() bool { return len(e.leaves.refused) == len(e.leaves.hosts) }
 
 // unregisters returns the hosts that leave and that this object may have registered.
 func (l leaves) unregisters() []fleet.Host {
@@ -327,15 +328,19 @@ func (e effect) protected(ctx context.Context, safeties ...types.Object) diag.Di
 	if protects {
 		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would unregister %s: %s. If Terraform has tainted the "+
 			"resource, run `terraform untaint` first: then the next apply is an update. If unregistering is what you want, set safety.deletion_protection = false and apply "+
-			"that before. "+keyGone+", with safety.max_removed_hosts raised in the same change if hosts leave: then it is not destroyed.",
+			"that before. "+keyGone+", with safety.max_removed_hosts raised in the same change if hosts leave: then it is not destroyed. "+deposed+".",
 			e.id, diagnose.Hosts(len(e.leaves.hosts)), keysOf(e.prior, e.leaves.hosts)))
 	}
 	return diags
 }
 
 // forbidden returns an error if any of these forbids destroying or replacing the object. A replacement may begin with
-// the destroy, before limits are known that are unknown in the plan: those in state hold as well.
+// the destroy, before limits are known that are unknown in the plan: those in state hold as well. If no host is to be
+// unregistered, there is nothing to protect.
 func (e effect) forbidden(ctx context.Context, safeties ...types.Object) diag.Diagnostics {
+	if len(e.leaves.unregisters()) == 0 {
+		return nil
+	}
 	diags := e.protected(ctx, safeties...)
 	for _, safety := range safeties {
 		if !diags.HasError() {

@@ -45,7 +45,7 @@ func TestSafety(t *testing.T) {
 	const keyGone = "Where its key is gone from for_each, undo that first. Or, if a new key has its hosts, add a `moved` block to that key, "
 	const isProtected, two = "is protected by safety.deletion_protection", `safety.max_removed_hosts = "1" allows 1: web-3, web-4.`
 	const raiseAndUntaint = `allows 2: web-1…web-4. If that is what you want, set safety.max_removed_hosts to 4 or more and apply that first: a destroy has no ` +
-		"configuration, so what was applied last counts. Where Terraform has tainted the resource, `terraform untaint` comes before. " + keyGone + "and raise the number in the same change."
+		"configuration, so what was applied last counts. Where Terraform has tainted the resource, `terraform untaint` comes before. " + keyGone + "and raise the number in the same change. If it is the deposed object"
 	for _, by := range providertest.Through(t, "", each) {
 		other := otherProcess
 		if by == job {
@@ -206,6 +206,36 @@ func TestSafety_unprotected(t *testing.T) {
 		step{name: "unprotected", config: protects(false)},
 		step{name: "destroyed", anyCalls: true},
 	)
+}
+
+// With create_before_destroy, the old object of a tainted resource is destroyed where the new one has registered its hosts:
+// that unregisters nothing, and nothing could be applied to raise its limits.
+//
+// Promised in shared-hosts.md: the destroy of the old one leaves them alone, without a warning and whatever its `safety` says.
+func TestSafety_createBeforeDestroy(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]map[string]any{"protected": {"deletion_protection": true}, "limited": {"max_removed_hosts": "0"}} {
+		for failing, says := range map[int]string{0: "", 3: "web-3 … If it is the deposed object that create_before_destroy left, remove the resource with terraform state rm, and create it again"} {
+			t.Run(fmt.Sprint(name, "/", failing), func(t *testing.T) {
+				t.Parallel()
+				through(t, each, func(w *world) {
+					config, old, anew := w.declares(3, safety(limit), attribute("on_destroy", "stop"), attribute("ensure", "running")), w.object(), w.object()
+					old.Applied(config)
+					for _, api := range []string{"register_proc_info", "update_proc_info"} {
+						w.on(api, simulator.Fault{Code: new(simulator.CodeCommandFailed)}, failing)
+					}
+					_, said := anew.Apply(config)
+					providertest.Check(w, !said.Failed(), "%s", said)
+					w.sim.ResetCalls()
+					old.Protocol, old.Tainted = anew.Protocol, true // in the same run
+					said = old.DestroyUnrefreshed()
+					providertest.Check(w, said.Failed() == (says != "") && tells(said, says) && len(w.sim.Changes()) == 0, "called %v; said: %s", w.sim.Changes(), said)
+					providertest.Check(w, says != "" || len(said) == 0 && len(old.Notices) == 0, "said: %s %s", said, old.Notices)
+					providertest.SaysNot(w, said.String(), "web-1", "web-2")
+				})
+			})
+		}
+	}
 }
 
 // A create that failed says that safety may refuse to replace what it has tainted, and how to go on.

@@ -247,6 +247,17 @@ func without[V any](all map[string]V, key string) map[string]V {
 // callsNoHost is the rollout_plan of an apply that only changes state.
 const callsNoHost = "calls no host"
 
+// destroys returns the effect of a destroy. Hosts that another object has registered in this run stay, as after
+// create_before_destroy: Terraform plans the destroy of a deposed object once more in the apply.
+func (r *hostedResource) destroys(ctx context.Context, state hostedModel, last ledger) effect {
+	gone := destroyed(ctx, state, last)
+	var failed diag.Diagnostics
+	if h := r.openAs(ctx, state, last, &failed); !failed.HasError() {
+		gone.leaves.hosts = h.notReplaced(gone.leaves.hosts)
+	}
+	return gone
+}
+
 // planDestroy refuses a destroy beyond the safety limits, and warns of one that no limit covers.
 func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
 	state := r.newModel()
@@ -254,7 +265,7 @@ func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPla
 	if diags.HasError() {
 		return diags
 	}
-	gone, safety := destroyed(ctx, state, loadLedger(ctx, req.Private, state.lifecycle())), state.lifecycle().Safety
+	gone, safety := r.destroys(ctx, state, loadLedger(ctx, req.Private, state.lifecycle())), state.lifecycle().Safety
 	return append(append(diags, gone.forbidden(ctx, safety)...), gone.unlimited(safety, r.destroyTitle(gone.id), limitDestroyed)...)
 }
 

@@ -162,11 +162,8 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	resp.Diagnostics.Append(reference.Get(ctx, req.State, model)...)
 	state := model.lifecycle()
 	last := loadLedger(ctx, req.Private, state)
-	// Terraform does not show the provider a plan of the destroy of a tainted object. If nothing was registered, there is
-	// nothing to protect.
-	if gone := destroyed(ctx, model, last); !gone.nowhere() {
-		resp.Diagnostics.Append(gone.forbidden(ctx, state.Safety)...)
-	}
+	// Terraform does not show the provider a plan of the destroy of a tainted object.
+	resp.Diagnostics.Append(r.destroys(ctx, model, last).forbidden(ctx, state.Safety)...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
