@@ -60,6 +60,9 @@ func (l departure) release(ctx context.Context, hosts []fleet.Host, rollout flee
 		return
 	}
 	rollout.MaxUnreachable = 0 // for hosts that leave, forget_unreachable decides
+	if l.forget {
+		rollout.MaxUnreachable = len(hosts)
+	}
 	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.unhindered(ctx, hosts)))
 	logged := platform.Run{Process: l.ID, Operation: wordsOf(l.first), Keys: l.Hosts, Rollout: rollout}
 	l.results.Merge(l.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
