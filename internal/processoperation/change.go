@@ -47,7 +47,8 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 	c.unreachable = unreachableOf(prior, reference.StringMap(from.Unreachable))
 	if c.wasAway().machines() > limitOf(r.platform, plan, c.next).Hosts { // then they count as failed
 		for at, status := range c.unreachable {
-			c.failed[at] = diagnose.HostStatus{Code: diagnose.NotTried, Text: status.Text}
+			status.Code = diagnose.NotTried
+			c.failed[at] = status
 		}
 		c.unreachable = nil
 	}
@@ -208,13 +209,14 @@ func (c *change) due() []duty {
 		for _, host := range m.Hosts.Hosts() {
 			at := c.inState(m.ID, host)
 			status, failed := c.failed[at]
+			_, unreached := c.unreachable[at]
 			joins := !c.held[at]
 			if joins && !c.records || !joins && (c.everywhere || failed) {
 				known, kept := c.inDoubt(m.ID, host)
 				duties[i].hosts = append(duties[i].hosts, host)
 				duties[i].addDoubt(host, known, c.operation, false, !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)))
 			}
-			if failed && status.Code == diagnose.NoVerdict {
+			if unreached || status.Away() || status.Code == diagnose.NoVerdict {
 				duties[i].silent = append(duties[i].silent, host.WithoutSupplier())
 			}
 		}

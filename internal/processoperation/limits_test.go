@@ -176,3 +176,36 @@ func TestProcesses_notDoneOnAllHosts(t *testing.T) {
 		providertest.Check(s.t, strings.Contains(said.String(), `Done on all hosts: "log".`), "said: %s", said)
 	})
 }
+
+// Hosts from which the last run got no result go right after the first wave, whether or not that many were allowed.
+//
+// Promised in rollouts.md: Hosts whose agents did not answer last time come right after the first wave
+func TestProcessOperation_silentGoEarly(t *testing.T) {
+	t.Parallel()
+	waves := []string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3, 6), providertest.Operated(7, 4, 5)}
+	for name, c := range map[string]struct {
+		how         string // how the agent of web-6 does not answer
+		most, later string // max_unreachable_hosts in the first run, and in the next one
+		want        []string
+	}{
+		"allowed":    {"117", "1", "1", waves},
+		"lowered":    {"117", "1", "0", waves[:2]},
+		"no-verdict": {"pending", "0", "0", waves},
+	} {
+		onFaces(t, name, gseFaces, func(s trial) {
+			sim, resource := registered(s.t, s.by, 6)
+			config := restartConfig(s.by, 6, map[string]any{"max_unreachable_hosts": c.most, "rollout": map[string]any{"batch_size": 2, "wave_timeout": "1s"}})
+			away := sim.Inject(simulator.Fault{API: "operate_*", Hosts: providertest.AddressList([]int{6}), Unreachable: c.how})
+			if _, said := resource.Apply(config); len(said) == 0 {
+				s.t.Fatal("the agent answers")
+			}
+			if c.how == "pending" {
+				sim.ClearFault(away)
+			}
+			sim.ResetCalls()
+			config["triggers"], config["max_unreachable_hosts"] = map[string]string{"run": "2"}, c.later
+			resource.Apply(config)
+			sim.Changed(s.t, c.want...)
+		})
+	}
+}
