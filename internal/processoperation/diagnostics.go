@@ -20,10 +20,10 @@ func runFailed(o operation, results outcome, todo, again string) diag.Diagnostic
 
 // createdInPart returns the diagnostic for a first run that succeeded on some hosts, or was interrupted and may
 // have succeeded.
-func createdInPart(o operation, results outcome, as reference.OnPartialCreate) diag.Diagnostic {
-	if as == reference.PartialError {
+func createdInPart(o operation, results outcome, values *resourceValues) diag.Diagnostic {
+	if reference.OnPartialCreate(values.OnPartialCreate.ValueString()) == reference.PartialError {
 		return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
-			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply runs on every host again. "+
+			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply runs "+o.replaced(values)+". "+
 			"`terraform untaint` of this resource makes the next apply retry these hosts alone.")
 	}
 	return diag.NewWarningDiagnostic(summary(o.name), o.failed(results, o.applied())+
@@ -31,14 +31,22 @@ func createdInPart(o operation, results outcome, as reference.OnPartialCreate) d
 }
 
 // nothingConfirmed returns the error for a first run that may have worked, although no host confirmed it.
-func nothingConfirmed(o operation, results outcome) diag.Diagnostic {
+func nothingConfirmed(o operation, results outcome, values *resourceValues) diag.Diagnostic {
 	more := ""
 	if results.leavesHosted() {
 		more = ", and unhost the process where this run has hosted it"
 	}
 	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
-		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs on every host again without asking. "+
+		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs "+o.replaced(values)+" without asking. "+
 		"`terraform untaint` of this resource makes the next apply ask first"+more+".")
+}
+
+// replaced says what the next apply runs if the resource is tainted. Its plan does not show the on_destroy.
+func (o operation) replaced(values *resourceValues) string {
+	if values.OnDestroy.IsNull() {
+		return "on every host again"
+	}
+	return fmt.Sprintf("on_destroy (%s) and then the %s on every host", values.OnDestroy.ValueString(), o.name)
 }
 
 // invoked returns the diagnostic of an action: none, a warning if no more hosts failed than allowed, or an

@@ -283,3 +283,35 @@ func TestProcesses_actionTolerates(t *testing.T) {
 		t.Errorf("it should count as done, with a warning:\n%s", end)
 	}
 }
+
+// The plan of a replacement does not show what on_destroy runs, so the error that taints the resource says it.
+//
+// Promised in partial-failure.md: The next apply runs on every host again, after any `on_destroy`, and does not ask the agents
+func TestProcessOperation_replacementRunsOnDestroy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		start simulator.Fault // in the first run
+		more  map[string]any
+	}{
+		"in-part":     {simulator.Fault{Hosts: providertest.AddressList([]int{2}), Code: new(65535)}, map[string]any{"on_partial_create": "error"}},
+		"unconfirmed": {simulator.Fault{Drop: "after"}, nil},
+	} {
+		for ends, says := range map[string]string{"": "the next apply runs on every host again", "restart": "the next apply runs on_destroy (restart) and then the start on every host"} {
+			onFaces(t, strings.TrimSuffix(name+"/"+ends, "/"), faces, func(s trial) {
+				sim := hosted(s.t, s.by, 2)
+				resource, config, want := operationOf(s.t, sim, s.by), configOf(s.by, "start", 2, c.more), []string{operated(s.by, simulator.OpStart, 1, 2)}
+				if ends != "" {
+					config["on_destroy"], want = ends, append(want, operated(s.by, simulator.OpRestart, 1, 2))
+				}
+				c.start.API, c.start.Op = "operate_*", new(simulator.OpStart)
+				sim.Inject(c.start)
+				_, said := resource.Apply(config)
+				providertest.Fails(s.t, said, says)
+				sim.Repair()
+				resource.Applied(config)
+				sim.Changed(s.t, want...)
+				providertest.Same(s.t, "processes", 2, len(pids(sim)))
+			})
+		}
+	}
+}

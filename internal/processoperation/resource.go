@@ -77,9 +77,9 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	switch unconfirmed := nowhere && !failures.interrupted() && !failures.worked(); {
 	case failures.count() == 0:
 	case unconfirmed:
-		resp.Diagnostics.Append(nothingConfirmed(o, results))
+		resp.Diagnostics.Append(nothingConfirmed(o, results, plan.values()))
 	case failing.count() > 0:
-		resp.Diagnostics.Append(createdInPart(o, results.but(away, o.members), reference.OnPartialCreate(plan.values().OnPartialCreate.ValueString())))
+		resp.Diagnostics.Append(createdInPart(o, results.but(away, o.members), plan.values()))
 	}
 	resp.Diagnostics.Append(away.warn(o, o.ranLater())...)
 }

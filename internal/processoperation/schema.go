@@ -59,7 +59,7 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 	}
 	attributes["on_partial_create"] = reference.ChoiceAttribute(reference.PartialWarn, reference.OnPartialCreates,
 		"How the first run ends if it failed on some hosts. `"+string(reference.PartialWarn)+"`: with a warning; the next apply retries those in `failed_hosts`. `"+string(reference.PartialError)+
-			"`: with an error; Terraform taints the resource, and the next apply runs on every host again. Defaults to `"+string(reference.PartialWarn)+"`.")
+			"`: with an error; Terraform taints the resource, and the next apply runs on every host again, after `on_destroy`. Defaults to `"+string(reference.PartialWarn)+"`.")
 	attributes["on_destroy"] = schema.StringAttribute{
 		MarkdownDescription: "Operation to run on every host when the resource is destroyed. " + reference.OneOf(fleet.Operations()) + " None by default.",
 		Optional:            true,
