@@ -1,6 +1,7 @@
 package processoperation_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -139,4 +140,31 @@ func TestProcessOperation_neverSaid(t *testing.T) {
 	config["operation"] = "reload"
 	resource.Applied(config)
 	sim.Changed(t, by.Changes(providertest.Operated(simulator.OpReload, 1))...)
+}
+
+// What an abandoned destroy has sent, and whose end the platform never reports, is run anew in the same way.
+func TestProcessOperation_neverSaidOfDestroy(t *testing.T) {
+	t.Parallel()
+	for operation, ends := range map[string]string{"start": "stop", "restart": "restart"} {
+		onFaces(t, operation, faces, func(s trial) {
+			op := runOps[ends]
+			sim := providertest.NewSlow(s.t, op)
+			namespace, name := s.by.Process()
+			providertest.NoError(s.t, sim.Register(providertest.Address(1), namespace, name, nil, "{}"), sim.StartProcess(providertest.Address(1), namespace, name))
+			resource, config := operationOf(s.t, sim.Sim, s.by), configOf(s.by, operation, 1, map[string]any{"on_destroy": ends})
+			resource.Applied(config)
+			sim.Hangs()
+			sim.Cut(resource, nil, 5)
+			sim.ClearFaults()
+			sim.ResetCalls()
+			providertest.Says(s.t, sim.Cut(resource, config, 5).String(), fmt.Sprintf("If it never does, apply operation = %q with other triggers", ends))
+			sim.Changed(s.t)
+			config["operation"], config["triggers"] = ends, map[string]string{"run": "2"}
+			resource.Applied(config)
+			sim.Changed(s.t, operated(s.by, op, 1))
+			config["operation"] = operation
+			resource.Applied(config)
+			resource.Settled(config)
+		})
+	}
 }

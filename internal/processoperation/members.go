@@ -38,6 +38,7 @@ func dutyOn(hosts []fleet.Host) duty {
 // operation may have worked there. If it runs anew, it also unhosts what was left hosted.
 func (d duty) addDoubt(host fleet.Host, known inDoubt, operation fleet.Operation, destroys, unsure bool) {
 	switch {
+	case !unsure && known.Operation == operation: // it runs anew, whatever became of it
 	case known.isOther(operation, destroys): // the operation itself has not run yet
 		if !known.Worked { // an operation that worked is over
 			d.others[host] = known
