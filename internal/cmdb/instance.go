@@ -112,8 +112,8 @@ func (c *Client) instances(ctx context.Context, biz int64, modules []int64) ([]i
 			}}
 			rows, err := list.read(within, c)
 			answers[i] = rows
-			if at := slices.IndexFunc(rows, func(in instanceRow) bool { return in.ModuleID != module }); err == nil && at >= 0 {
-				return &BeyondError{API: listInstances.name, What: fmt.Sprintf("service instance %d of module %d", rows[at].ID, rows[at].ModuleID)}
+			if at := slices.IndexFunc(rows, func(in instanceRow) bool { return in.ModuleID != module || in.HostID <= 0 }); err == nil && at >= 0 {
+				return &BeyondError{API: listInstances.name, What: fmt.Sprintf("service instance %d of host %d in module %d", rows[at].ID, rows[at].HostID, rows[at].ModuleID)}
 			}
 			return err
 		})

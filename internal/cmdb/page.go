@@ -29,6 +29,9 @@ type listing[T any, K comparable] struct {
 	limit int
 	sort  string
 	id    func(T) K
+	// partial describes what a row lacks because it moved while CMDB read it, and returns "" for a whole row. It is
+	// nil if CMDB reads rows in one piece.
+	partial func(T) string
 }
 
 // rows is a page: {"count": n, "info": […]}, or the array alone.
@@ -85,7 +88,9 @@ func (l listing[T, K]) readOnce(ctx context.Context, c *Client) ([]T, error) {
 		return nil, err
 	}
 	pages := [][]T{first.Info}
-	for last := l.limit; last < count; last += l.limit - 1 {
+	// After a full page there is another one, even if the count says that it was the last: a count of the page's own
+	// rows would say so, too.
+	for last := l.limit; last <= count; last += l.limit - 1 {
 		pages = append(pages, nil)
 	}
 	others, ctx := errgroup.WithContext(ctx)
@@ -207,6 +212,11 @@ func (l listing[T, K]) joined(pages [][]T, count int) ([]T, error) {
 			id := l.id(row)
 			if seen[id] {
 				return nil, l.fault(l.start(i), fmt.Sprintf("repeats row %v", id))
+			}
+			if l.partial != nil {
+				if what := l.partial(row); what != "" {
+					return nil, l.fault(l.start(i), "has "+what)
+				}
 			}
 			seen[id] = true
 			all = append(all, row)

@@ -34,7 +34,7 @@ var processFields = []string{
 // processRow is a row of list_process_related_info.
 type processRow struct {
 	Set struct {
-		ID   *int64 `json:"bk_set_id"`
+		ID   int64  `json:"bk_set_id"`
 		Name string `json:"bk_set_name"`
 	} `json:"set"`
 	Module struct {
@@ -66,12 +66,18 @@ type processFieldsRow struct {
 
 func (r processRow) id() int64 { return r.Process.ID }
 
-func (r processRow) process() Process {
-	set := int64(0)
-	if r.Set.ID != nil {
-		set = *r.Set.ID
+// partial describes a process without its place or host. CMDB looks for these after the processes
+// (listProcessRelatedInfo in process_instance.go), and has 0 for what it does not find any more. If it reads a whole
+// business, as for GSEKit, it also has processes whose module no longer exists. A list by modules has none of these.
+func (r processRow) partial() string {
+	if r.Set.ID > 0 && r.Module.ID > 0 && r.Host.ID > 0 {
+		return ""
 	}
-	return r.Process.process(r.Host.host(), Place{SetID: set, SetName: r.Set.Name, ModuleID: r.Module.ID, ModuleName: r.Module.Name})
+	return fmt.Sprintf("process %d (%s) without its set, module or host", r.Process.ID, r.Process.Name)
+}
+
+func (r processRow) process() Process {
+	return r.Process.process(r.Host.host(), Place{SetID: r.Set.ID, SetName: r.Set.Name, ModuleID: r.Module.ID, ModuleName: r.Module.Name})
 }
 
 func (p processFieldsRow) process(on Host, in Place) Process {
@@ -83,8 +89,7 @@ func (p processFieldsRow) process(on Host, in Place) Process {
 	}
 }
 
-// Processes returns the processes of a scope, sorted by id. Like GSEKit, it leaves out processes without a
-// module.
+// Processes returns the processes of a scope, sorted by id.
 func (c *Client) Processes(ctx context.Context, s Scope) ([]Process, error) {
 	return settled(listProcesses.name, func() (located, error) {
 		to, err := c.resolve(ctx, s)
@@ -126,7 +131,7 @@ func (c *Client) processes(ctx context.Context, biz int64, object, field string,
 	chunks := slices.Collect(slices.Chunk(ids, maxFilter))
 	rows, err := steady(listProcesses.name, len(chunks), func() ([]processRow, error) {
 		return inChunks(chunks, func(chunk []int64) ([]processRow, error) {
-			list := listing[processRow, int64]{endpoint: listProcesses, limit: 500, sort: "bk_process_id", id: processRow.id, params: params{
+			list := listing[processRow, int64]{endpoint: listProcesses, limit: 500, sort: "bk_process_id", id: processRow.id, partial: processRow.partial, params: params{
 				"bk_biz_id": biz, "fields": processFields, object: params{field: chunk},
 			}}
 			return list.read(ctx, c)
@@ -146,15 +151,10 @@ func (c *Client) processes(ctx context.Context, biz int64, object, field string,
 		if object == "set" {
 			id = p.Place.SetID
 		}
-		switch {
-		case row.Set.ID == nil:
-			return nil, fmt.Errorf("the answer of %s does not say in which set %s is", listProcesses.name, p)
-		case p.Place.SetID == 0: // the module of its service instance no longer exists
-		case p.ID <= 0 || p.Host.ID <= 0 || !asked[id]:
+		if p.ID <= 0 || !asked[id] {
 			return nil, &BeyondError{API: listProcesses.name, What: p.String()}
-		default:
-			processes = append(processes, p)
 		}
+		processes = append(processes, p)
 	}
 	slices.SortFunc(processes, func(a, b Process) int { return cmp.Compare(a.ID, b.ID) })
 	return processes, nil

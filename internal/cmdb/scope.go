@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/blueking/terraform-provider-bk/internal/expression"
 )
 
@@ -217,7 +219,7 @@ func find(what, wanted string, biz int64, all []named) (int, error) {
 		if one.id == wanted {
 			return i, nil
 		}
-		if one.name == wanted {
+		if norm.NFC.String(one.name) == wanted { // as Terraform writes it
 			found = append(found, i)
 		}
 		exist = append(exist, fmt.Sprintf("%s (%s)", one.name, one.id))

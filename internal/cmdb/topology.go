@@ -1,6 +1,7 @@
 package cmdb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,6 +32,10 @@ type node struct {
 	Children []node `json:"child"`
 }
 
+func (n node) String() string {
+	return fmt.Sprintf("%s %d (%s)", cmp.Or(n.Object, "node"), n.ID, n.Name)
+}
+
 // Topology returns the sets of a business, without the built-in ones (of idle, faulty and recycled hosts).
 // A business that does not exist is an [UnknownError].
 func (c *Client) Topology(ctx context.Context, biz int64) ([]Set, error) {
@@ -39,40 +44,59 @@ func (c *Client) Topology(ctx context.Context, biz int64) ([]Set, error) {
 		return nil, c.orUnknown(ctx, biz, err)
 	}
 	var top *node
-	for i := range tree {
-		if tree[i].Object != "biz" || tree[i].ID != biz {
-			return nil, &BeyondError{API: searchTopology.name, What: fmt.Sprintf("%s %d (%s)", tree[i].Object, tree[i].ID, tree[i].Name)}
+	for i, n := range tree {
+		if n.Object != "biz" || n.ID != biz || i > 0 {
+			return nil, &BeyondError{API: searchTopology.name, What: n.String()}
 		}
 		top = &tree[i]
 	}
 	if top == nil {
 		return nil, c.orUnknown(ctx, biz, fmt.Errorf("the answer of %s has no business", searchTopology.name))
 	}
-	return setsBelow(*top), nil
+	return setsBelow(*top)
 }
 
-func setsBelow(n node) []Set {
+// setsBelow returns the sets below a node. A node that cannot be read is an error, because its hosts would be missing.
+func setsBelow(n node) ([]Set, error) {
 	var sets []Set
+	for _, child := range n.Children {
+		if child.Default != 0 {
+			continue
+		}
+		below, err := []Set(nil), error(nil)
+		switch {
+		case child.ID <= 0, child.Object == "", child.Object == "module":
+			err = misplaced(child, n)
+		case child.Object == "set":
+			below = make([]Set, 1)
+			below[0], err = setOf(child)
+		default:
+			below, err = setsBelow(child)
+		}
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, below...)
+	}
+	return sets, nil
+}
+
+func setOf(n node) (Set, error) {
+	set := Set{ID: n.ID, Name: n.Name}
 	for _, child := range n.Children {
 		switch {
 		case child.Default != 0:
-		case child.Object == "set":
-			sets = append(sets, setOf(child))
+		case child.ID <= 0, child.Object != "module":
+			return Set{}, misplaced(child, n)
 		default:
-			sets = append(sets, setsBelow(child)...)
-		}
-	}
-	return sets
-}
-
-func setOf(n node) Set {
-	set := Set{ID: n.ID, Name: n.Name}
-	for _, child := range n.Children {
-		if child.Object == "module" && child.Default == 0 {
 			set.Modules = append(set.Modules, Module{ID: child.ID, Name: child.Name})
 		}
 	}
-	return set
+	return set, nil
+}
+
+func misplaced(n, above node) error {
+	return fmt.Errorf("the answer of %s has %s below %s: its hosts would be missing", searchTopology.name, n, above)
 }
 
 // business is a row of search_business.
@@ -121,7 +145,7 @@ func (c *Client) SetsOf(ctx context.Context, biz int64, environment string) ([]i
 	}
 	var ids []int64
 	for _, s := range sets {
-		if s.Env != environment {
+		if s.Env != environment || s.ID <= 0 {
 			return nil, &BeyondError{API: searchSet.name, What: fmt.Sprintf("set %d of environment %q", s.ID, s.Env)}
 		}
 		ids = append(ids, s.ID)

@@ -60,7 +60,7 @@ func specOf(p cmdb.Process, names map[string]string) (processSpec, error) {
 		*field.rendered = text
 	}
 	for _, field := range []struct{ name, value string }{
-		{"bk_func_name", spec.procName}, {"work_path", spec.setupPath}, {"pid_file", spec.pidPath}, {"user", spec.user},
+		{"bk_process_name", p.Name}, {"bk_func_name", spec.procName}, {"work_path", spec.setupPath}, {"pid_file", spec.pidPath}, {"user", spec.user},
 	} {
 		if field.value == "" {
 			return processSpec{}, fmt.Errorf("%s is empty, which a hosted process cannot do without", field.name)

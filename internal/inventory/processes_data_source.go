@@ -153,7 +153,8 @@ func (m *processesModel) wanted(biz int64, all []cmdb.Process) ([]cmdb.Process, 
 		return nil, err
 	}
 	if names != nil {
-		matching := slices.DeleteFunc(slices.Clone(all), func(p cmdb.Process) bool { return !names.Match(p.Name) })
+		// One without a name may be any of them. It is reported as unusable.
+		matching := slices.DeleteFunc(slices.Clone(all), func(p cmdb.Process) bool { return p.Name != "" && !names.Match(p.Name) })
 		if len(matching) == 0 && len(all) > 0 {
 			return nil, &cmdb.UnknownError{What: "process", Name: fmt.Sprintf("%q in this scope", names), Business: biz, Nearby: processNames(all)}
 		}
