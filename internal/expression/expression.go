@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Forms shows users what an expression looks like.
@@ -77,8 +79,9 @@ func Parse(text string) (*Expression, error) {
 // String returns the expression as written.
 func (e *Expression) String() string { return e.text }
 
-// Match reports whether the expression selects a name.
-func (e *Expression) Match(name string) bool { return e.names.MatchString(name) }
+// Match reports whether the expression selects a name. Terraform normalizes all text, and so expressions, but CMDB
+// keeps names as they were typed.
+func (e *Expression) Match(name string) bool { return e.names.MatchString(norm.NFC.String(name)) }
 
 // Filter returns the selected names, in their order.
 func (e *Expression) Filter(names []string) []string {

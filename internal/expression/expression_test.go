@@ -28,6 +28,7 @@ func TestExpression(t *testing.T) {
 		"question-marks":         {"??", "ab", "a abc"},
 		"case":                   {"Web*", "Web1", "web1"},
 		"chinese":                {"广州[一区,二区]", "广州一区 广州二区", "广州三区 广州"},
+		"composed":               {"caf\u00e9", "caf\u00e9 cafe\u0301", "cafe"},
 		"words":                  {"[web, db]", "web db", "web,·db webdb w"},
 		"words-trimmed":          {"[  web ,db  ]-1", "web-1 db-1", "··web·-1"},
 		"words-with-patterns":    {"[web*, d?]", "web1 db", "d d12"},
