@@ -18,6 +18,7 @@ import (
 // Client calls the APIs of one endpoint with one identity. It is safe for concurrent use.
 type Client struct {
 	endpoint    string
+	setting     string
 	gateway     Gateway
 	credentials []byte
 	tenantID    string
@@ -80,6 +81,7 @@ func New(cfg Config) (*Client, error) {
 
 	c := &Client{
 		endpoint:    strings.TrimRight(cfg.Endpoint, "/"),
+		setting:     cfg.Setting,
 		gateway:     cfg.Gateway,
 		credentials: creds,
 		tenantID:    cfg.TenantID,

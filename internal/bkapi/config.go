@@ -35,7 +35,9 @@ type Config struct {
 	// Endpoint is the absolute http or https URL that API paths are joined to.
 	// It may have a path, but no query, fragment or user information.
 	Endpoint string
-	Gateway  Gateway
+	// Setting names the user's setting that Endpoint comes from, for advice about errors.
+	Setting string
+	Gateway Gateway
 
 	AppCode     string
 	AppSecret   string

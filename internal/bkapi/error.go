@@ -44,6 +44,8 @@ type Error struct {
 	// API is the name of the endpoint. URL is its address, without query or user.
 	API string
 	URL string
+	// Setting is that of the configuration.
+	Setting string
 	// Gateway is the gateway that the call went through.
 	Gateway Gateway
 
@@ -110,6 +112,9 @@ func (e *Error) notes() []string {
 	var notes []string
 	if e.Attempts > 1 {
 		notes = append(notes, fmt.Sprintf("%d tries in %s", e.Attempts, e.Elapsed.Round(time.Millisecond)))
+	}
+	if e.retryAfter > 0 {
+		notes = append(notes, fmt.Sprintf("it asks for a wait of %s", e.retryAfter.Round(time.Second)))
 	}
 	if e.Sent && e.RequestID != "" {
 		notes = append(notes, "request id "+e.RequestID)

@@ -21,6 +21,7 @@ func (c *call) newError(kind Kind, cause error) *Error {
 	return &Error{
 		API:        c.api.Name,
 		URL:        c.url,
+		Setting:    c.client.setting,
 		Gateway:    c.client.gateway,
 		Kind:       kind,
 		RequestID:  c.requestID,

@@ -113,6 +113,9 @@ func TestClient_retryKeepsErrorWhenDeadlineIsBeforeTheWait(t *testing.T) {
 		if failure := failureOf(t, err); failure.Status != http.StatusTooManyRequests || failure.Attempts != 1 || ctx.Err() != nil {
 			t.Errorf("%s: got %v, want the 429 after one try, and at once", api.Name, err)
 		}
+		if want := "it asks for a wait of 10m0s"; !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q, which is why there is no other try", api.Name, err, want)
+		}
 	}
 }
 

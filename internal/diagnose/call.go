@@ -103,13 +103,13 @@ func advice(e *bkapi.Error) string {
 	}
 	switch e.Kind {
 	case bkapi.KindConnect:
-		return "Check that the provider's endpoint is correct and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
+		return "Check that the provider's " + e.Setting + " is correct and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
 	case bkapi.KindTLS:
 		return trustAdvice(e)
 	case bkapi.KindRedirect:
-		return "If that is the address of the platform, set the provider's endpoint to it: redirects are not followed, so that credentials go nowhere else."
+		return "If that is the address of the platform, set the provider's " + e.Setting + " to it: redirects are not followed, so that credentials go nowhere else."
 	case bkapi.KindFormat:
-		return "Something other than the API answered, often a login page or a proxy. Check the provider's endpoint and gateway."
+		return "Something other than the API answered, often a login page or a proxy. Check the provider's " + e.Setting + " and gateway."
 	case bkapi.KindRefused:
 		switch {
 		case e.TurnedAway():
@@ -139,26 +139,30 @@ func trustAdvice(e *bkapi.Error) string {
 	)
 	switch {
 	case errors.As(e, new(tls.RecordHeaderError)):
-		return "The server at this address does not speak TLS. Check the scheme and the port of the provider's endpoint."
+		return "The server at this address does not speak TLS. Check the scheme and the port of the provider's " + e.Setting + "."
 	case errors.As(e, &unknown):
 		return "If the platform's certificate was issued by a private authority, set ca_cert_file to that authority's certificate."
 	case errors.As(e, &name):
-		return "The certificate is for another host name. Use a name in the provider's endpoint that the certificate is valid for."
+		return "The certificate is for another host name. Use a name in the provider's " + e.Setting + " that the certificate is valid for."
 	case errors.As(e, &invalid) && invalid.Reason == x509.Expired:
 		return "The platform's certificate has expired or is not valid yet. Check this machine's clock, or have the certificate renewed."
 	case errors.As(e, &invalid):
 		return "The platform's certificate is not valid for this purpose. Ask its administrators for another one."
 	default:
-		return "The provider requires TLS 1.2 or later. Check that the scheme and the port of its endpoint are those of a server that supports it."
+		return "The provider requires TLS 1.2 or later. Check that the scheme and the port of its " + e.Setting + " are those of a server that supports it."
 	}
 }
 
 // strangerAdvice returns advice about an endpoint where something other than the platform answers.
 func strangerAdvice(e *bkapi.Error) string {
-	text := fmt.Sprintf("Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is %s now. The endpoint of the ESB is its base URL, "+
-		"such as https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. ", e.Gateway)
+	stage := "bk-gse"
+	if e.Setting == "cmdb_endpoint" {
+		stage = "bk-cmdb"
+	}
+	text := fmt.Sprintf("Check the provider's %s and gateway, which is %s now. The endpoint of the ESB is its base URL, such as https://paas.example.com; "+
+		"that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/%s/prod. ", e.Setting, e.Gateway, stage)
 	if e.Kind == bkapi.KindRedirect {
-		return text + "If the redirect leads to the platform, set the endpoint to that address: redirects are not followed, so that credentials go nowhere else."
+		return text + "If the redirect leads to the platform, set " + e.Setting + " to that address: redirects are not followed, so that credentials go nowhere else."
 	}
 	return text + "If both are right, a login page or a proxy is in between."
 }
@@ -185,8 +189,8 @@ func statusAdvice(e *bkapi.Error) string {
 			return "The platform answers at this address, and does not have what was asked for. A task counts as forgotten after thirty such answers in a row: " +
 				"apply again, and raise the timeouts of this object if they ended the wait before that."
 		}
-		return fmt.Sprintf("The API %s was not found at this address of the %s. Check the provider's endpoint, and whether gateway should be esb or apigw; it is %s now.",
-			e.API, map[bkapi.Gateway]string{bkapi.ESB: "ESB", bkapi.APIGW: "API gateway"}[e.Gateway], e.Gateway)
+		return fmt.Sprintf("The API %s was not found at this address of the %s. Check the provider's %s, and whether gateway should be esb or apigw; it is %s now.",
+			e.API, map[bkapi.Gateway]string{bkapi.ESB: "ESB", bkapi.APIGW: "API gateway"}[e.Gateway], e.Setting, e.Gateway)
 	case 413:
 		return "Lower max_hosts_per_request."
 	case 429:

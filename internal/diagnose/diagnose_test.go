@@ -294,7 +294,7 @@ func TestSettingsNotKnown(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	const (
-		stranger = "Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is esb now. The endpoint of the ESB is its base URL, such as " +
+		stranger = "Check the provider's endpoint and gateway, which is esb now. The endpoint of the ESB is its base URL, such as " +
 			"https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. "
 		noAnswer = "Check that the provider's endpoint is correct and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
 	)
@@ -312,7 +312,9 @@ func TestExplain(t *testing.T) {
 		"unauthorized": {bkapi.Error{Kind: bkapi.KindStatus, Status: 401}, "The platform does not accept the credentials. Check app_code and app_secret, and then the user."},
 		"page":         {bkapi.Error{Kind: bkapi.KindFormat, Gateway: bkapi.ESB, Status: 200, Stranger: true}, stranger + "If both are right, a login page or a proxy is in between."},
 		"redirect": {bkapi.Error{Kind: bkapi.KindRedirect, Gateway: bkapi.APIGW, Status: 302, Stranger: true}, strings.Replace(stranger, "is esb", "is apigw", 1) +
-			"If the redirect leads to the platform, set the endpoint to that address: redirects are not followed, so that credentials go nowhere else."},
+			"If the redirect leads to the platform, set endpoint to that address: redirects are not followed, so that credentials go nowhere else."},
+		"page-of-cmdb": {bkapi.Error{Setting: "cmdb_endpoint", Kind: bkapi.KindFormat, Gateway: bkapi.ESB, Status: 200, Stranger: true},
+			strings.NewReplacer("provider's endpoint", "provider's cmdb_endpoint", "bk-gse", "bk-cmdb").Replace(stranger) + "If both are right, a login page or a proxy is in between."},
 		"task-not-found": {bkapi.Error{Kind: bkapi.KindStatus, Status: 404, Code: 1000404}, "The platform answers at this address, and does not have what was asked for. " +
 			"A task counts as forgotten after thirty such answers in a row: apply again, and raise the timeouts of this object if they ended the wait before that."},
 		"no-such-api": {bkapi.Error{API: "a", Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 404, Code: 1640401}, "The API a was not found at this address of the API gateway. " +
@@ -324,6 +326,7 @@ func TestExplain(t *testing.T) {
 		"purpose": {bkapi.Error{Kind: bkapi.KindTLS, Err: x509.CertificateInvalidError{Reason: x509.IncompatibleUsage}}, "The platform's certificate is not valid for this purpose. Ask its administrators for another one."},
 	} {
 		c.err.API, c.err.URL, c.err.Sent, c.err.Attempts, c.err.RequestID = cmp.Or(c.err.API, "operate_proc_v2"), "https://paas/x", true, 1, "r1"
+		c.err.Setting = cmp.Or(c.err.Setting, "endpoint")
 		procapitest.WantEqual(t, name, c.err.Error()+".\n\n"+c.want, explain(fmt.Errorf("%w", &c.err)))
 	}
 	refused := &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Status: 200, Code: 7, Sent: true, Attempts: 1, RequestID: "r1", Message: "bad luck"}

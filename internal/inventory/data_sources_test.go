@@ -140,8 +140,10 @@ func TestHostsDataSource_refused(t *testing.T) {
 		path    string // of the endpoint, in place of CMDB's own
 	}{
 		// A gateway URL from which CMDB's URL does not follow has no default.
-		"endpoint":           {config: in("nginx"), path: "/api/gse/prod", want: "Set cmdb_endpoint to the URL of CMDB's gateway"},
-		"endpoint-twice":     {config: in("nginx"), path: "/bk-gse/bk-gse", want: "Set cmdb_endpoint to the URL of CMDB's gateway"},
+		"endpoint":       {config: in("nginx"), path: "/api/gse/prod", want: "Set cmdb_endpoint to the URL of CMDB's gateway"},
+		"endpoint-twice": {config: in("nginx"), path: "/bk-gse/bk-gse", want: "Set cmdb_endpoint to the URL of CMDB's gateway"},
+		// An error of CMDB's gateway is not about the endpoint of GSE, although its URL comes from there.
+		"not-there":          {path: "/api/bk-gse/prod", config: in("nginx"), fault: &simulator.Fault{API: "search_biz_inst_topo", HTTPStatus: 404, Body: `{"code":1640401,"message":"API not found"}`}, want: "Check the provider's cmdb_endpoint, and whether gateway"},
 		"business":           {config: in("nginx", object{"bk_biz_id": 4}), want: "Not Found in CMDB: There is no business 4; there are 3 (game)."},
 		"group":              {config: object{"bk_biz_id": 3, "dynamic_group": "web"}, want: `Not Found in CMDB: Business 3 has no dynamic group "web".`},
 		"host":               {config: object{"bk_biz_id": 3, "bk_host_ids": []any{1, 99}}, want: "Not Found in CMDB: Business 3 has no host 99."},

@@ -179,7 +179,7 @@ func (s *settings) readCertificates(diags *diag.Diagnostics) {
 
 // connect makes the clients. It returns nil if they cannot work with the settings.
 func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Platform {
-	s.API.Gateway = bkapi.Gateway(s.gateway)
+	s.API.Gateway, s.API.Setting = bkapi.Gateway(s.gateway), "endpoint"
 	if s.checkHosted(diags); diags.HasError() {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 	}
 	client, err := bkapi.New(s.API)
 	if err != nil {
-		diags.Append(s.configError(err, "endpoint"))
+		diags.Append(s.configError(err, s.API.Setting))
 		return nil
 	}
 	jobClient, err := p.connectJob(s)
@@ -240,7 +240,10 @@ func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 // jobConfig returns the configuration for JOB. known is false if no setting says where JOB is.
 func (s *settings) jobConfig() (config bkapi.Config, known bool) {
 	config = s.API
-	config.Endpoint, config.Gateway = cmp.Or(s.jobEndpoint, config.Endpoint), bkapi.ESB
+	config.Gateway = bkapi.ESB
+	if s.jobEndpoint != "" {
+		config.Endpoint, config.Setting = s.jobEndpoint, "job_endpoint"
+	}
 	return config, s.jobEndpoint != "" || s.API.Gateway == bkapi.ESB
 }
 
@@ -278,11 +281,11 @@ func (s *settings) cmdbConfig() (config bkapi.Config, known bool) {
 	config = s.API
 	switch {
 	case s.cmdbEndpoint != "":
-		config.Endpoint = s.cmdbEndpoint
+		config.Endpoint, config.Setting = s.cmdbEndpoint, "cmdb_endpoint"
 	case config.Gateway == bkapi.APIGW && strings.Count(config.Endpoint, gseGateway) != 1:
 		return bkapi.Config{}, false
 	case config.Gateway == bkapi.APIGW:
-		config.Endpoint = strings.Replace(config.Endpoint, gseGateway, cmdbGateway, 1)
+		config.Endpoint, config.Setting = strings.Replace(config.Endpoint, gseGateway, cmdbGateway, 1), "cmdb_endpoint"
 	}
 	return config, true
 }
