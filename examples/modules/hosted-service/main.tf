@@ -53,7 +53,7 @@ resource "bk_hosted_process" "this" {
       health_cmd  = try(var.commands.health, null)
     }
     resource       = var.limits
-    monitor_policy = merge({ auto_type = 1 }, var.monitor)
+    monitor_policy = merge({ auto_type = 1 }, { for field, value in var.monitor : field => value if value != null })
     # This is part of the declaration, so a change of both commands and file is one restart.
     configmap = var.config_hash == null ? null : [{ path = var.config_path, md5 = var.config_hash }]
   }

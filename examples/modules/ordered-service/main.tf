@@ -23,7 +23,9 @@ locals {
   # Whether a change leads to running processes, which rollout.healthy can watch.
   watches = var.ensure == "running" || var.on_update != "register"
 
-  processes = { for name, process in bk_hosted_process.this : name => { process = process.process, priority = try(var.processes[name].priority, 0) } }
+  binary = { for name, process in var.processes : name => coalesce(try(process.binary, null), name) }
+
+  processes = { for name, process in bk_hosted_process.this : name => { process = process.process, priority = coalesce(try(var.processes[name].priority, null), 0) } }
 }
 
 # A changed command restarts only its own process.
@@ -36,14 +38,14 @@ resource "bk_hosted_process" "this" {
     labels    = var.labels
   }
 
-  hosts = try(each.value.hosts, var.hosts)
+  hosts = coalesce(try(each.value.hosts, null), var.hosts)
 
   spec = {
     identity = {
-      proc_name   = try(each.value.binary, each.key)
+      proc_name   = local.binary[each.key]
       setup_path  = each.value.directory
-      pid_path    = try(each.value.pid_path, "${each.value.directory}/${try(each.value.binary, each.key)}.pid")
-      user        = try(each.value.user, "root")
+      pid_path    = coalesce(try(each.value.pid_path, null), "${each.value.directory}/${local.binary[each.key]}.pid")
+      user        = coalesce(try(each.value.user, null), "root")
       config_path = try(each.value.config_path, null)
       log_path    = try(each.value.log_path, null)
     }
@@ -57,7 +59,7 @@ resource "bk_hosted_process" "this" {
       health_cmd  = try(each.value.commands.health, null)
     }
     resource       = try(each.value.limits, null)
-    monitor_policy = merge({ auto_type = 1 }, try(each.value.monitor, {}))
+    monitor_policy = merge({ auto_type = 1 }, try({ for field, value in each.value.monitor : field => value if value != null }, {}))
   }
 
   ensure                = var.ensure

@@ -99,6 +99,11 @@ run "takes_null_for_not_given" {
   variables {
     rollout  = { batch_size = null, healthy = null, on_failure = null, canary = ["web-2"] }
     timeouts = { update = null, delete = "1m" }
+    monitor  = { auto_type = null, op_timeout = 5 }
+  }
+  assert {
+    condition     = bk_hosted_process.this.spec.monitor_policy.auto_type == 1 && bk_hosted_process.this.spec.monitor_policy.op_timeout == 5
+    error_message = "The monitoring is ${jsonencode(bk_hosted_process.this.spec.monitor_policy)}."
   }
   assert {
     condition = jsonencode(bk_hosted_process.this.rollout) == jsonencode({

@@ -49,6 +49,33 @@ run "starts_them_in_order_and_restarts_the_one_that_changes" {
   }
 }
 
+# An object type with optional fields has null for each field that is not given.
+run "takes_null_for_not_given" {
+  command = plan
+
+  variables {
+    processes = {
+      db = {
+        directory = "/data/db", commands = { start = "./start.sh", stop = "./stop.sh", restart = "./restart.sh", kill = null }, priority = null, hosts = null
+        binary    = null, pid_path = null, user = null, config_path = null, log_path = null, limits = null, monitor = { auto_type = null, op_timeout = 5 }
+      }
+      game = { directory = "/data/game", commands = { start = "./start.sh", stop = "./stop.sh", restart = "./restart.sh" }, monitor = null }
+    }
+  }
+  assert {
+    condition     = bk_hosted_process.this["db"].hosts == tomap(var.hosts) && bk_process_operation.start.processes["db"].priority == 0
+    error_message = "The hosts or the priority are not those of the module."
+  }
+  assert {
+    condition     = bk_hosted_process.this["db"].spec.identity.proc_name == "db" && bk_hosted_process.this["db"].spec.identity.pid_path == "/data/db/db.pid" && bk_hosted_process.this["db"].spec.identity.user == "root"
+    error_message = "The process is ${jsonencode(bk_hosted_process.this["db"].spec)}."
+  }
+  assert {
+    condition     = bk_hosted_process.this["db"].spec.monitor_policy.auto_type == 1 && bk_hosted_process.this["db"].spec.monitor_policy.op_timeout == 5 && bk_hosted_process.this["game"].spec.monitor_policy.auto_type == 1
+    error_message = "The monitoring is not the default."
+  }
+}
+
 run "stops_them_without_a_gate" {
   variables {
     operation = "stop"
