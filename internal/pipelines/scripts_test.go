@@ -233,6 +233,22 @@ func TestAccScripts_nightOfManyHosts(t *testing.T) {
 	providertest.Says(t, p.script(2, "drift.sh", "NOTIFY_URL="+robot.URL), "Nobody could be notified", "exceed max length")
 }
 
+// Long names take more bytes, so a message has fewer of them.
+func TestAccScripts_nightOfLongNames(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	p := newPipeline(t, sim, strings.ReplaceAll(fleetOf(20, ""), "web-", strings.Repeat("广州", 20)+"-"))
+	p.script(0, "plan.sh")
+	p.script(0, "apply.sh")
+	robot := newRobot(t)
+	for _, n := range providertest.HostNumbers(20) {
+		providertest.NoError(t, sim.Unregister(providertest.Address(n), "web", "nginx"))
+	}
+	p.script(2, "drift.sh", "NOTIFY_URL="+robot.URL)
+	texts := robot.texts(t)
+	providertest.Check(t, len(texts) == 1 && strings.HasSuffix(texts[0], " more") && strings.Count(texts[0], "unregistered") > 5, "what was reported: %q", texts)
+}
+
 // A plan made for an earlier state is not applied.
 func TestAccScripts_oldPlan(t *testing.T) {
 	t.Parallel()

@@ -24,9 +24,14 @@ lines contains "outputs change" if {
 }
 
 # chat is the message in the form that WeCom robots accept. They refuse more than 2,048
-# bytes, so it has only the first 20 lines.
-chat := json.marshal({"msgtype": "text", "text": {"content": concat("", [text(array.slice(sort(lines), 0, 20)), more])}})
+# bytes, so it has only the first lines, and 20 at most.
+chat := json.marshal({"msgtype": "text", "text": {"content": concat("", [first(shown), more])}})
+
+first(n) := text(array.slice(sort(lines), 0, n))
+
+# Base64 takes four characters for three bytes.
+shown := max({n | some n in numbers.range(0, 20); count(base64.encode(first(n))) < 2500})
 
 default more := ""
 
-more := sprintf("\nand %d more", [count(lines) - 20]) if count(lines) > 20
+more := sprintf("\nand %d more", [count(lines) - shown]) if count(lines) > shown
